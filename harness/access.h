@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * Exact counts of one launch: what the pattern makes every warp of the real grid ask of the memory system.
+ * Nothing here depends on a chip. */
+#ifndef CBANK_ACCESS_H
+#define CBANK_ACCESS_H
+
+#include <stdint.h>
+
+#include "cell.h"
+#include "status.h"
+
+enum {
+    ACCESS_SECTOR_BYTES = 32, /* unit of L1 and L2 traffic */
+    ACCESS_LINE_BYTES = 64,   /* line that addresses of the constant path are grouped by */
+};
+
+/* All counts are of one launch of the whole grid. "Load" is a warp-level instruction with at least one
+ * active thread; threads beyond the last element do not load. */
+struct access_counts {
+    uint64_t blocks;          /* thread blocks */
+    uint64_t warps_launched;  /* warps of the grid */
+    uint64_t warps_active;    /* warps with at least one element */
+    uint64_t payload_loads;   /* payload load instructions: warps_active x steps */
+    uint64_t addresses;       /* sum over payload loads of the distinct addresses in the warp */
+    uint64_t lines;           /* the same of distinct ACCESS_LINE_BYTES lines of the table */
+    uint64_t sectors;         /* the same of distinct ACCESS_SECTOR_BYTES sectors of the table */
+    uint64_t stream_loads;    /* input load instructions: one per active warp */
+    uint64_t stream_sectors;  /* sectors of the input that they read */
+    uint64_t footprint_bytes; /* distinct bytes of the table that the grid reads */
+};
+
+/* Walks the grid. STATUS_OK, or STATUS_ENVIRONMENT when out of memory. The path and the regime of the cell
+ * do not matter. The table and the input are taken to begin on a line. */
+enum status access_count(const struct cell *cell, struct access_counts *out);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#include "cell.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+const struct regime regimes[] = {
+    {.name = "hot", .summary = "launches back to back after warm-up", .flush = false},
+    {.name = "cold", .summary = "caches flushed before every launch", .flush = true},
+};
+
+const size_t regime_count = sizeof(regimes) / sizeof(regimes[0]);
+
+void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES])
+{
+    snprintf(text, CELL_IDENTITY_BYTES, "%s/%s/%s/%" PRIu64 "/%" PRIu32 "/%s", cell->workload->name,
+             cell->path->name, cell->pattern->name, cell->elements, cell->block_size, cell->regime->name);
+}
+
+bool cell_equal(const struct cell *a, const struct cell *b)
+{
+    return a->workload == b->workload && a->path == b->path && a->pattern == b->pattern &&
+           a->elements == b->elements && a->block_size == b->block_size && a->regime == b->regime;
+}
+
+uint32_t cell_blocks(const struct cell *cell)
+{
+    return (uint32_t)((cell->elements + cell->block_size - 1) / cell->block_size);
+}

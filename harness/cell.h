@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ * A cell: the unit of measuring, storing and comparing. */
+#ifndef CBANK_CELL_H
+#define CBANK_CELL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "path.h"
+#include "pattern.h"
+#include "workload.h"
+
+/* What the caches hold when a launch begins. */
+struct regime {
+    const char *name;
+    const char *summary;
+    bool flush; /* caches are flushed before every launch */
+};
+
+extern const struct regime regimes[];
+extern const size_t regime_count;
+
+struct cell {
+    const struct workload *workload;
+    const struct path *path;
+    const struct pattern *pattern;
+    uint64_t elements;   /* output elements, one a thread; 1 .. CELL_ELEMENTS_MAX */
+    uint32_t block_size; /* threads a block: a multiple of 32, 32 .. 1024 */
+    const struct regime *regime;
+};
+
+/* Kernels number elements with 32 bits, and the last block may be partly beyond the end. */
+#define CELL_ELEMENTS_MAX ((uint64_t)UINT32_MAX - 1023)
+#define CELL_BLOCK_SIZE_MAX 1024u
+
+/* Longest identity that cell_identity writes, NUL included. */
+enum { CELL_IDENTITY_BYTES = 160 };
+
+/* Writes "workload/path/pattern/elements/block_size/regime" into text. */
+void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES]);
+
+/* Whether two cells are the same measurement. */
+bool cell_equal(const struct cell *a, const struct cell *b);
+
+/* Thread blocks in the cell's grid. */
+uint32_t cell_blocks(const struct cell *cell);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ * Counters: the table of quantities read from the hardware, and the values of one cell. */
+#ifndef CBANK_COUNTER_H
+#define CBANK_COUNTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "access.h"
+#include "cell.h"
+#include "image.h"
+#include "status.h"
+
+enum counter_kind { COUNTER_EXACT, COUNTER_MEASURED };
+
+/* What became of one counter of one cell. */
+enum counter_status {
+    COUNTER_NOT_COLLECTED, /* not asked for, or the run ended before */
+    COUNTER_OK,
+    COUNTER_UNSUPPORTED,   /* no such metric on this chip */
+    COUNTER_UNAVAILABLE,   /* library or driver cannot */
+    COUNTER_NO_PERMISSION,
+};
+
+extern const char *const counter_kind_names[];   /* by enum counter_kind */
+extern const char *const counter_status_names[]; /* by enum counter_status */
+
+/* What expected values are computed from. */
+struct expectation {
+    const struct cell *cell;
+    const struct access_counts *access;
+    const struct sass_counts *sass; /* NULL when the code is not known: only payload can be expected */
+};
+
+enum { COUNTER_METRICS_MAX = 3 };
+
+/* One row of the counter table. */
+struct counter {
+    const char *name;                         /* key in the result */
+    const char *summary;
+    const char *unit;
+    const char *metrics[COUNTER_METRICS_MAX]; /* CUPTI names, first that the chip knows; NULL after the last */
+    enum counter_kind kind;
+    /* Exact counters: the value to the integer; false where it cannot be said. NULL for measured ones. */
+    bool (*expect)(const struct expectation *expectation, double *value);
+};
+
+extern const struct counter counters[];
+extern const size_t counter_count;
+
+/* The counters of a run: rows of the table, or a row made from a CUPTI metric name of the user's. */
+struct counter_set {
+    struct counter *counters; /* owned array */
+    size_t count;
+    char *names;              /* owned: text of the user's names */
+};
+
+/* Parses "default", "none" or a comma-separated list of table names and CUPTI metric names (anything with
+ * "__" in it) into *out. STATUS_USAGE with the closest name for an unknown one. */
+enum status counter_set_parse(const char *text, struct counter_set *out);
+
+/* Releases; accepts a zeroed struct. */
+void counter_set_close(struct counter_set *set);
+
+/* One counter of one cell. */
+struct counter_value {
+    const char *name;   /* of the counter set, or owned by the result that was read */
+    const char *metric; /* the CUPTI name that was read; NULL when none */
+    const char *unit;
+    enum counter_kind kind;
+    enum counter_status status;
+    double value;    /* NaN unless status is COUNTER_OK */
+    double expected; /* NaN unless kind is COUNTER_EXACT and it can be said */
+    const char *reason; /* why the status is not ok; NULL else */
+};
+
+/* Whether an exact counter was read and is not what was expected. */
+bool counter_differs(const struct counter_value *value);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ * Engines: what executes a plan. A table row of hooks; run.c calls them in the order below. */
+#ifndef CBANK_ENGINE_H
+#define CBANK_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "counter.h"
+#include "result.h"
+#include "status.h"
+
+/* What an engine needs to know of the command line. */
+struct engine_options {
+    uint32_t device;                    /* ordinal, for engines with devices */
+    const char *card;                   /* card file; NULL for the default */
+    const struct counter_set *counters; /* not owned */
+    uint64_t seed;
+    double max_noise;                   /* stop at this relative half width */
+    uint32_t samples_max;
+    double seconds_max;                 /* for each cell */
+    const struct fault *fault;          /* planted fault, NULL for none: developers only */
+};
+
+/* A fault that a developer plants to see that it is caught. */
+struct fault {
+    const char *name;
+    const char *summary;
+    bool output;  /* change one output element before it is checked */
+    bool counter; /* add one to every exact counter that was read */
+    bool memory;  /* let the allocation of the largest size fail */
+};
+
+extern const struct fault faults[];
+extern const size_t fault_count;
+
+/* Called now and then with what is done: phase, cells done of total. Returns true when the user has asked
+ * to stop: the engine then returns STATUS_OK soon and leaves the rest pending. */
+struct progress {
+    bool (*step)(void *context, const char *phase, size_t done, size_t total);
+    /* Called when what is in the result is worth saving. */
+    enum status (*checkpoint)(void *context);
+    void *context;
+};
+
+struct engine_session;
+
+struct engine {
+    const char *name;
+    const char *summary;
+    bool modelled; /* its times are predictions */
+
+    /* Number of devices; 0 when there is none or the engine cannot run here, with *reason saying why and
+     * what to do (static text). */
+    uint32_t (*device_count)(const char **reason);
+
+    /* Fills *out for one device. */
+    enum status (*describe)(uint32_t device, struct device_info *out);
+
+    /* Opens a device; on success *out is the caller's, to close. Fills result->device. */
+    enum status (*open)(const struct engine_options *options, struct result *result,
+                        struct engine_session **out);
+
+    /* Each acts on the cells of the result that are pending and lack what it gives, in this order; any may
+     * be NULL. A cell that cannot go on becomes CELL_SKIPPED or CELL_FAILED with its reason; the status is
+     * not OK only when nothing can go on. */
+    enum status (*prepare)(struct engine_session *session, struct result *result, const struct progress *progress);
+    enum status (*verify)(struct engine_session *session, struct result *result, const struct progress *progress);
+    enum status (*time)(struct engine_session *session, struct result *result, const struct progress *progress);
+    enum status (*count)(struct engine_session *session, struct result *result, const struct progress *progress);
+
+    void (*close)(struct engine_session *session); /* accepts NULL */
+};
+
+extern const struct engine engine_cuda;
+extern const struct engine engine_model;
+extern const struct engine *const engines[]; /* in the order of preference */
+extern const size_t engine_count;
+
+#endif

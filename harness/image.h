@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ * The kernel images built into the program, and what is in them.
+ *
+ * The build puts one cubin per architecture and module, and PTX of the newest, into an ar archive, and the
+ * archive into the program's section .cbank_images. The harness reads SASS from the very bytes that it
+ * loads: its hash is the identity of the kernel, and its instructions give what parameter loads add to a
+ * counter. Needs no CUDA toolkit. */
+#ifndef CBANK_IMAGE_H
+#define CBANK_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cell.h"
+#include "status.h"
+
+/* A member of the archive, in place. */
+struct image {
+    const char *name; /* "kernels.sm_90.cubin", "tools.sm_90.cubin", "kernels.compute_121.ptx" */
+    size_t name_bytes;
+    const void *data;
+    size_t bytes;
+};
+
+/* Instruction counts of a stretch of code that a warp executes once from end to end. */
+struct sass_stretch {
+    uint32_t instructions;
+    uint32_t ldc_parameter; /* LDC from a bank that is not the user's: parameters, block size, stack */
+    uint32_t ldc_user;      /* LDC from the user bank with a register index */
+    uint32_t uniform_constant; /* ULDC, LDCU */
+    uint32_t ldg;           /* LDG of every kind */
+};
+
+/* What the SASS of one kernel does, for code without loops: everything up to and including the first EXIT
+ * is executed by every launched warp (prologue), what follows by warps with an element (body). */
+struct sass_counts {
+    struct sass_stretch prologue, body;
+};
+
+enum { SASS_HASH_HEX_BYTES = 65 };
+
+struct kernel_sass {
+    const char *symbol;           /* mangled name, in the image */
+    char sha256[SASS_HASH_HEX_BYTES]; /* of the code bytes, lower-case hex */
+    bool counted;                 /* counts is valid: 128-bit encoding known here, and no loop */
+    struct sass_counts counts;
+};
+
+/* Steps through the images: index 0, 1, ... until it returns false. A build without CUDA has none. */
+bool image_at(size_t index, struct image *out);
+
+/* Image of module ("kernels" or "tools") that runs on compute capability major.minor: the exact sm_, else
+ * the highest sm_ of the same major not above minor. False when there is none. */
+bool image_for_chip(const char *module, uint32_t major, uint32_t minor, struct image *out);
+
+/* PTX of module that the driver can compile for major.minor. False when there is none. */
+bool image_ptx(const char *module, uint32_t major, uint32_t minor, struct image *out);
+
+/* Finds the kernel of a cell in a cubin (ELF image in memory) and reads its code. False when it is not
+ * there or the image is not an ELF file. */
+bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, struct kernel_sass *out);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ * Strict reading and exact writing of JSON over cJSON.
+ *
+ * cJSON by itself accepts trailing text and duplicate keys, compares keys without case and loses digits.
+ * These functions do none of that. Everything that reads or writes JSON in cbank goes through here. */
+#ifndef CBANK_JSON_H
+#define CBANK_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cjson/cJSON.h>
+
+#include "status.h"
+
+/* Deepest nesting and largest file that are read: far above any result of cbank. */
+#define JSON_DEPTH_MAX 64
+#define JSON_FILE_BYTES_MAX ((size_t)256 << 20)
+
+/* Reads and parses a whole file. Refuses (STATUS_USAGE, naming file, line and column or key): unreadable,
+ * over JSON_FILE_BYTES_MAX, empty, not UTF-8, malformed, truncated, trailing text, deeper than
+ * JSON_DEPTH_MAX, a key twice in one object. On success *out is the caller's, to cJSON_Delete. */
+enum status json_read_file(const char *path, cJSON **out);
+
+/* The same for text in memory; `name` is what messages call it. Text need not end in a NUL. */
+enum status json_parse(const char *name, const char *text, size_t bytes, cJSON **out);
+
+/* Writes value as indented text, with a newline at the end: to a temporary name beside `path`, synced,
+ * then renamed, so that a reader sees the old file or the new one and never a part. */
+enum status json_write_file(const char *path, const cJSON *value);
+
+/* Prints value as indented text to stdout. */
+enum status json_print(const cJSON *value);
+
+/* Adds a number with 17 significant digits; null when it is not finite. */
+void json_add_double(cJSON *object, const char *key, double value);
+
+/* A number item as above, for arrays. The caller's. */
+cJSON *json_double(double value);
+
+/* Adds an integer: a number up to 2^53, a decimal string above. */
+void json_add_integer(cJSON *object, const char *key, uint64_t value);
+
+/* Adds a string, or null for NULL. */
+void json_add_text(cJSON *object, const char *key, const char *value);
+
+/* Getters by exact key. Each returns false, and leaves *out alone, when the key is absent or null or its
+ * value is of another kind. json_get_text's string belongs to the object. json_get_integer takes both
+ * forms that json_add_integer writes and refuses fractions, signs and numbers beyond 2^64 - 1. */
+bool json_get_double(const cJSON *object, const char *key, double *out);
+bool json_get_integer(const cJSON *object, const char *key, uint64_t *out);
+bool json_get_bool(const cJSON *object, const char *key, bool *out);
+bool json_get_text(const cJSON *object, const char *key, const char **out);
+
+/* The member of that exact key; NULL when absent. */
+const cJSON *json_get(const cJSON *object, const char *key);
+
+#endif

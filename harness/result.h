@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ * The result of one run, in memory. result_json.c writes and reads it; show.c prints it. */
+#ifndef CBANK_RESULT_H
+#define CBANK_RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cell.h"
+#include "counter.h"
+#include "model.h"
+#include "stats.h"
+#include "status.h"
+
+enum cell_status {
+    CELL_PENDING, /* something is still missing: an interrupted run */
+    CELL_OK,
+    CELL_SKIPPED, /* this chip or build cannot; reason says why */
+    CELL_FAILED,  /* wrong output, out of memory, launch failure; reason says which */
+};
+
+/* Why sampling of a cell stopped. */
+enum stop_reason { STOP_NONE, STOP_CONVERGED, STOP_SAMPLES, STOP_TIME, STOP_INTERRUPTED, STOP_MODELLED };
+
+/* What makes a cell's time doubtful: a set of bits. */
+enum cell_flag {
+    FLAG_THROTTLED = 1 << 0,       /* the driver reported a throttle reason during the run */
+    FLAG_UNSTABLE = 1 << 1,        /* stopped before the interval was narrow enough */
+    FLAG_CLOCK_VARIED = 1 << 2,    /* the SM clock differed by more than 1 % between samples */
+    FLAG_COUNTER_DIFFERS = 1 << 3, /* an exact counter is not what was expected */
+};
+
+extern const char *const cell_status_names[]; /* by enum cell_status */
+extern const char *const stop_reason_names[]; /* by enum stop_reason; NULL for STOP_NONE */
+extern const char *const cell_flag_names[];   /* by bit number */
+extern const size_t cell_flag_count;
+
+/* Time of one launch: what one more launch adds to a chain of them. */
+struct cell_time {
+    struct summary summary;       /* ns */
+    uint32_t launches_per_sample;
+    enum stop_reason stop_reason; /* STOP_NONE: not timed */
+    double *samples_ns;           /* summary.count values in the order taken; owned */
+    double cycles;                /* median in SM cycles; NaN when the clock is not known */
+    double sm_clock_mhz;          /* median over the samples; NaN when not known */
+};
+
+/* The kernel that ran, read from the image that was loaded. */
+struct cell_kernel {
+    bool known;
+    char symbol[256];
+    char image[64];      /* member of the program's image archive */
+    char sha256[SASS_HASH_HEX_BYTES];
+    uint32_t registers;  /* a thread; 0 when not known (model engine) */
+};
+
+struct cell_result {
+    struct cell cell;
+    enum cell_status status;
+    char reason[256];   /* "" unless skipped or failed */
+    bool verified;
+    struct cell_time time;
+    uint32_t flags;
+    struct counter_value *counters; /* counter_count values; owned */
+    size_t counter_count;
+    struct cell_kernel kernel;
+    bool modelled;             /* model is valid */
+    struct model_cell model;
+};
+
+enum { DEVICE_TEXT_BYTES = 96 };
+
+/* The device of a cuda run, or the card of a model run (fields that a card lacks are empty or 0). */
+struct device_info {
+    char name[DEVICE_TEXT_BYTES];
+    char chip[DEVICE_TEXT_BYTES];   /* CUPTI's name; "" when not known */
+    char uuid[DEVICE_TEXT_BYTES];
+    char driver[DEVICE_TEXT_BYTES];
+    char vbios[DEVICE_TEXT_BYTES];
+    char ecc[DEVICE_TEXT_BYTES];    /* "on", "off", "" unknown */
+    char mig[DEVICE_TEXT_BYTES];    /* the same */
+    char pci_bus_id[DEVICE_TEXT_BYTES];
+    uint32_t cuda_driver_api;       /* 13000 is 13.0 */
+    uint32_t cc_major, cc_minor;
+    uint32_t sm_count;
+    uint64_t l2_bytes;
+    uint64_t memory_bytes;
+    double sm_clock_max_mhz, memory_clock_max_mhz; /* NaN when not known */
+    uint64_t throttle_before, throttle_after;      /* NVML's bits */
+    bool throttle_known;
+    double launch_ns;               /* measured: one more launch of an empty kernel; NaN when not known */
+};
+
+/* A timed stretch of the run. */
+struct phase_time {
+    const char *name;
+    double seconds;
+};
+
+enum { RESULT_PHASES_MAX = 12, RESULT_ARGV_BYTES = 1024 };
+
+struct result {
+    const char *engine;   /* name of the engine */
+    bool modelled_time;   /* times are predictions */
+    char started_utc[32], finished_utc[32]; /* ISO 8601; finished "" while incomplete */
+    bool complete;
+    uint64_t seed;
+    double max_noise;     /* relative half width at which a cell stops */
+    char argv[RESULT_ARGV_BYTES];
+    char counters_asked[RESULT_ARGV_BYTES]; /* the text of --counters */
+    char counters_reason[256]; /* why no counter could be read; "" else */
+    struct device_info device;
+    struct phase_time phases[RESULT_PHASES_MAX];
+    size_t phase_count;
+    struct cell_result *cells; /* owned */
+    size_t cell_count;
+    void *storage;             /* what strings of a result that was read live in; owned (a cJSON tree) */
+};
+
+/* A result with one pending cell for each of cells[0 .. count - 1]. STATUS_ENVIRONMENT out of memory. */
+enum status result_open(struct result *result, const struct cell *cells, size_t count);
+
+/* Releases everything; accepts a zeroed struct. */
+void result_close(struct result *result);
+
+/* Writes atomically to path; "-" is stdout. */
+enum status result_write(const struct result *result, const char *path);
+
+/* Reads a result of a known major version. STATUS_USAGE with file and place otherwise. Cells whose
+ * workload, path, pattern or regime this build does not know are an error too. *out is the caller's, to
+ * result_close. */
+enum status result_read(const char *path, struct result *out);
+
+/* How grave what the cells say is: STATUS_FINDING for a failed cell or an exact counter that differs;
+ * STATUS_INCONCLUSIVE for an unstable cell; STATUS_OK else. */
+enum status result_verdict(const struct result *result);
+
+#endif

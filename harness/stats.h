@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ * Order statistics of a set of samples. */
+#ifndef CBANK_STATS_H
+#define CBANK_STATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Coverage that every interval in cbank is asked for. */
+#define STATS_CONFIDENCE 0.95
+
+struct summary {
+    size_t count;
+    double median;
+    double ci_low, ci_high; /* distribution-free interval of the median; NaN where count is too small */
+    double min;
+    double mad; /* median absolute deviation from the median, not scaled */
+};
+
+/* Summary of samples[0 .. count - 1]; sorted is room for count doubles, overwritten. count >= 1.
+ *
+ * The interval is [x_(k), x_(n+1-k)], order statistics from 1, with the largest k for which
+ * P(Binomial(n, 1/2) <= k - 1) <= (1 - STATS_CONFIDENCE) / 2. It needs no distribution and n >= 6. */
+void stats_summarize(const double *samples, size_t count, double *sorted, struct summary *out);
+
+/* The k above; 0 when n is too small for the confidence. */
+size_t stats_median_rank(size_t count, double confidence);
+
+/* Half the width of the interval over the median; infinite where there is no interval. */
+double stats_relative_half_width(const struct summary *summary);
+
+#endif

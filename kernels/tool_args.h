@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ * What the kernels of tools.cu are launched with. Pointers are device pointers. */
+#ifndef CBANK_TOOL_ARGS_H
+#define CBANK_TOOL_ARGS_H
+
+#include <stdint.h>
+
+/* tool_flush: reads `words` words of `buffer` and the whole constant bank of the tools module. */
+struct tool_flush_args {
+    const uint32_t *buffer;
+    uint64_t words;
+    uint32_t *sink;      /* never written in practice: keeps the loads alive */
+    uint32_t never;      /* a sum that does not come up: buffer and bank hold zeros, this is 1 */
+    uint32_t divergence; /* always 0 */
+};
+
+/* What tool_clock measured. */
+struct clock_reading {
+    uint64_t cycles;
+    uint64_t ns;
+};
+
+/* tool_clock: spins for at least spin_ns. */
+struct tool_clock_args {
+    struct clock_reading *reading;
+    uint64_t spin_ns;
+};
+
+#endif

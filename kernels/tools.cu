@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Kernels that help to measure and are never measured themselves. They live in a module of their own, so
+ * that their constant bank is not the one under test.
+ */
+#include <stdint.h>
+
+#include "tool_args.h"
+#include "workload.h"
+
+__constant__ uint32_t cbank_other_values[CBANK_TABLE_LENGTH];
+
+/* Nothing: what one more launch of the smallest kernel costs. */
+extern "C" __global__ void tool_empty(void) {}
+
+/* Replaces the contents of L2 by reading words of `buffer`, and those of the constant caches by walking
+ * this module's constant bank with one warp-wide LDC for each 64 bytes, in every block. */
+extern "C" __global__ void tool_flush(const tool_flush_args args)
+{
+    const uint64_t stride = (uint64_t)gridDim.x * blockDim.x;
+    uint32_t sum = 0;
+
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < args.words; i += stride)
+        sum += __ldcg(&args.buffer[i]);
+    for (uint32_t i = threadIdx.x & args.divergence; i < CBANK_TABLE_LENGTH; i += 16)
+        sum += cbank_other_values[i];
+    if (sum == args.never)
+        *args.sink = sum;
+}
+
+static __device__ uint64_t global_timer_ns(void)
+{
+    uint64_t ns;
+
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+}
+
+/* The timer's next tick: it advances in steps of 32 ns to 1 us, by chip. */
+static __device__ uint64_t next_tick_ns(void)
+{
+    const uint64_t start = global_timer_ns();
+    uint64_t now;
+
+    do
+        now = global_timer_ns();
+    while (now == start);
+    return now;
+}
+
+/* SM cycles and nanoseconds between two ticks of the timer at least args.spin_ns apart: their quotient is
+ * the SM clock. One thread. */
+extern "C" __global__ void tool_clock(const tool_clock_args args)
+{
+    const uint64_t start_ns = next_tick_ns();
+    const uint64_t start_cycles = clock64();
+    uint64_t end_ns;
+
+    do
+        end_ns = next_tick_ns();
+    while (end_ns - start_ns < args.spin_ns);
+    args.reading->cycles = clock64() - start_cycles;
+    args.reading->ns = end_ns - start_ns;
+}

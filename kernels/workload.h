@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ * Workloads: the arithmetic around the payload loads, and its reference on the CPU. */
+#ifndef CBANK_WORKLOAD_H
+#define CBANK_WORKLOAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pattern.h"
+
+/* The table that is read: 64 KB of 32-bit integers, the whole user constant bank of a module. */
+#define CBANK_TABLE_BYTES 65536u
+#define CBANK_TABLE_LENGTH (CBANK_TABLE_BYTES / 4u)
+
+/* One row of workloads.def. */
+struct workload {
+    const char *name;
+    const char *summary;
+    const char *formula; /* the result expression, as written in the table */
+    uint32_t steps;      /* payload loads a thread makes */
+
+    /* Output of one thread from its input element and the sum of the values that it loaded. */
+    uint32_t (*result)(uint32_t input, uint32_t sum);
+};
+
+/* All workloads in the order of workloads.def. */
+extern const struct workload workloads[];
+extern const size_t workload_count;
+
+/* The first output element that differs from the reference. */
+struct mismatch {
+    uint64_t element;
+    uint32_t expected;
+    uint32_t actual;
+};
+
+/* Compares output[0 .. elements - 1], made by blocks of block_size threads, with the reference computed
+ * here from input[0 .. elements - 1] and values[0 .. CBANK_TABLE_LENGTH - 1].
+ * block_size: 1 .. 1024. Returns 1 when all are equal; else 0, with the first difference in *first. */
+int workload_check(const struct workload *workload, const struct pattern *pattern, uint64_t elements,
+                   uint32_t block_size, const uint32_t *input, const uint32_t *values, const uint32_t *output,
+                   struct mismatch *first);
+
+#endif
