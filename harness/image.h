@@ -38,7 +38,7 @@ struct sass_counts {
     struct sass_stretch prologue, body;
 };
 
-enum { SASS_HASH_HEX_BYTES = 65 };
+enum { SASS_HASH_HEX_BYTES = 65 }; /* 64 digits and NUL */
 
 struct kernel_sass {
     const char *symbol;           /* mangled name, in the image */
