@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: MIT
+#
+# cbank's one makefile. `make help` lists the targets.
+#
+# Variables: CC, BUILD (where to build), CUDA (toolkit directory; empty for none), NO_CUDA=1, ARCHS ("75 90"),
+# SANITIZE=1, WERROR= (no -Werror), ARGS (for `make run`), PREFIX, DESTDIR, V=1 (show the commands).
+
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+# All processors, unless the caller has said how many. A sub-make takes part in its parent's job server.
+ifeq ($(MAKELEVEL),0)
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+endif
+
+BUILD  ?= build
+IMAGES ?= build/images
+PREFIX ?= /usr/local
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2))
+
+PROGRAM := $(BUILD)/cbank
+OBJ     := $(BUILD)/obj
+
+# Goals that build nothing need no toolkit and no question to the driver.
+BUILDS := $(filter-out help clean uninstall setup check-headers,$(or $(MAKECMDGOALS),all))
+
+# ---- The CUDA toolkit: CUDA, CUDA_HOME, CUDA_PATH, nvcc on PATH, /usr/local/cuda; the first there is.
+
+ifdef NO_CUDA
+override CUDA :=
+else ifeq ($(origin CUDA),undefined)
+CUDA := $(patsubst %/bin/nvcc,%,$(firstword \
+          $(foreach dir,$(CUDA_HOME) $(CUDA_PATH),$(wildcard $(dir)/bin/nvcc)) \
+          $(realpath $(shell command -v nvcc 2>/dev/null)) $(wildcard /usr/local/cuda/bin/nvcc)))
+else ifneq ($(CUDA),)
+ifeq ($(wildcard $(CUDA)/bin/nvcc),)
+$(error CUDA=$(CUDA) has no bin/nvcc; name a CUDA toolkit, or build without one: make NO_CUDA=1)
+endif
+endif
+
+ifneq ($(CUDA),)
+NVCC  := $(CUDA)/bin/nvcc
+PTXAS := $(CUDA)/bin/ptxas
+CUDART := $(firstword $(wildcard $(addsuffix /libcudart_static.a,$(CUDA)/lib64 $(CUDA)/targets/*/lib \
+            $(CUDA)/lib $(CUDA)/lib/*-linux-gnu)))
+CUPTI_INCLUDE := $(wildcard $(CUDA)/extras/CUPTI/include)
+CUDA_CPPFLAGS := -isystem $(CUDA)/include $(addprefix -isystem ,$(CUPTI_INCLUDE)) -Iharness/compat
+CUDA_LIBS := $(CUDART) -ldl -lrt
+endif
+
+ifneq ($(and $(CUDA),$(BUILDS)),)
+ifeq ($(CUDART),)
+$(error the CUDA toolkit in $(CUDA) has no libcudart_static.a; install it, or build without: make NO_CUDA=1)
+endif
+ifeq ($(wildcard $(addsuffix /cupti_range_profiler.h,$(CUDA)/include $(CUPTI_INCLUDE))),)
+$(error the CUDA toolkit in $(CUDA) has no cupti_range_profiler.h; install CUPTI of CUDA 12.8 or later, or build without: make NO_CUDA=1)
+endif
+CUDA_VERSION := $(shell $(NVCC) --version | sed -n 's/.*, V//p')
+# Of the machine's GPUs those that this toolkit knows; where there are none, all that it knows.
+KNOWN_ARCHS := $(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code))
+ifeq ($(origin ARCHS),undefined)
+ARCHS := $(filter $(KNOWN_ARCHS),$(subst .,,$(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null)))
+ifeq ($(ARCHS),)
+ARCHS := $(KNOWN_ARCHS)
+endif
+endif
+SPACE := $(subst ,, )
+COMMA := ,
+override ARCHS := $(shell printf '%s\n' $(subst $(COMMA), ,$(ARCHS)) | sort -nu)
+ifneq ($(filter-out $(KNOWN_ARCHS),$(ARCHS)),)
+$(error ARCHS: $(NVCC) does not know $(filter-out $(KNOWN_ARCHS),$(ARCHS)); it knows $(KNOWN_ARCHS))
+endif
+endif
+
+# ---- What is compiled, and how
+
+CPPFLAGS_ALL := -D_GNU_SOURCE -Iharness -Ikernels -Ipatterns -I. $(CPPFLAGS)
+WERROR ?= -Werror
+OPTIMIZE := $(if $(SANITIZE),-O1 -fsanitize=address$(COMMA)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer,-O2)
+COMMA ?= ,
+CFLAGS_ALL := -std=c11 $(OPTIMIZE) -g -Wall -Wextra -Wpedantic $(WERROR) $(CFLAGS)
+LDFLAGS_ALL := $(filter -fsanitize=%,$(OPTIMIZE)) -Wl,-rpath,'$$ORIGIN' $(LDFLAGS)
+LIBS := $(CUDA_LIBS) -lcjson -lpthread -lm
+
+# The only files that see a vendor header. Without a toolkit a stand-in says that the engine is not built.
+CUDA_ABSENT  := harness/engine_cuda_absent.c
+CUDA_SOURCES := $(filter-out $(CUDA_ABSENT),$(wildcard harness/engine_cuda*.c harness/cuda_*.c harness/cupti_*.c))
+PLAIN_SOURCES := $(filter-out $(CUDA_SOURCES) $(CUDA_ABSENT),$(wildcard patterns/*.c kernels/*.c harness/*.c))
+SOURCES := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES),$(wildcard $(CUDA_ABSENT)))
+OBJECTS := $(SOURCES:%.c=$(OBJ)/%.o) $(patsubst %.S,$(OBJ)/%.o,$(wildcard harness/*.S))
+TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
+CARDS   := $(wildcard results/cards/*.json)
+
+.PHONY: all tests run setup test test-gpu check-sass check-ptx check-headers sanitize install uninstall clean \
+        help FORCE
+
+all: $(PROGRAM) ## build the program (the default)
+	@echo '$(PROGRAM): $(if $(CUDA),CUDA $(CUDA_VERSION)$(COMMA) architectures $(ARCHS),no CUDA toolkit: built without the CUDA engine (make CUDA=DIRECTORY names a toolkit))'
+
+tests: $(TESTS) ## build the unit tests
+
+# $(call stamp,FILE,TEXT): a file that is touched only when its text changes; what depends on TEXT depends
+# on it.
+define stamp
+$(1): FORCE
+	@mkdir -p $$(@D)
+	@printf '%s\n' '$(subst ','\'',$(2))' | cmp -s - $$@ || printf '%s\n' '$(subst ','\'',$(2))' > $$@
+endef
+
+ifneq ($(BUILDS),)
+VERSION_TEXT := $(shell cat VERSION)
+ifneq ($(wildcard .git),)
+GIT_COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
+GIT_DIRTY := $(if $(shell git status --porcelain -- Makefile VERSION patterns kernels harness results/cards 2>/dev/null),1,0)
+endif
+VERSION_DEFINES := -DCBANK_VERSION='"$(VERSION_TEXT)"' -DCBANK_GIT_COMMIT='"$(or $(GIT_COMMIT),unknown)"' \
+                   -DCBANK_GIT_DIRTY=$(or $(GIT_DIRTY),0) -DCBANK_CUDA_TOOLKIT='"$(CUDA_VERSION)"'
+endif
+IMAGE_ARCHIVE := $(if $(CUDA),$(IMAGES)/images.a,$(OBJ)/no_images.a)
+
+$(eval $(call stamp,$(OBJ)/flags.stamp,$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(CUDA_CPPFLAGS) $(IMAGE_ARCHIVE)))
+$(eval $(call stamp,$(OBJ)/link.stamp,$(LDFLAGS_ALL) $(OBJECTS) $(LIBS)))
+$(eval $(call stamp,$(OBJ)/version.stamp,$(VERSION_DEFINES)))
+
+$(CUDA_SOURCES:%.c=$(OBJ)/%.o): EXTRA = $(CUDA_CPPFLAGS)
+$(OBJ)/harness/version.o: EXTRA = $(VERSION_DEFINES)
+$(OBJ)/harness/version.o: $(OBJ)/version.stamp
+$(OBJ)/harness/images.o: EXTRA = -DCBANK_IMAGES='"$(IMAGE_ARCHIVE)"'
+$(OBJ)/harness/images.o: $(IMAGE_ARCHIVE)
+# The default card goes into the program by .incbin, which dependency files do not see.
+$(filter $(OBJ)/harness/card%,$(OBJECTS)): $(CARDS)
+
+$(OBJ)/%.o: %.c $(OBJ)/flags.stamp
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(EXTRA) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+$(OBJ)/%.o: %.S $(OBJ)/flags.stamp
+	$(call say,AS,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(EXTRA) -MMD -MP -c -o $@ $<
+
+$(PROGRAM): $(OBJECTS) $(OBJ)/link.stamp
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(OBJECTS) $(LIBS)
+
+$(TESTS): $(BUILD)/tests/%: $(OBJ)/tests/%.o $(filter-out $(OBJ)/harness/main.o,$(OBJECTS)) $(OBJ)/link.stamp
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(LIBS) -lcmocka
+
+-include $(OBJECTS:.o=.d) $(TESTS:$(BUILD)/%=$(OBJ)/%.d)
+
+# ---- Kernel images: one cubin for each module and architecture, and PTX of the newest architecture.
+# Two steps on purpose. -rdc=true keeps nvcc from removing or renaming what only the host refers to
+# (cbank_values); ptxas without -c then optimizes the whole program as usual. The PTX between them is what
+# check-ptx reads.
+
+MODULES := kernels tools
+CUBINS := $(foreach module,$(MODULES),$(ARCHS:%=$(IMAGES)/$(module).sm_%.cubin))
+PTX    := $(foreach module,$(MODULES),$(ARCHS:%=$(IMAGES)/$(module).compute_%.ptx))
+MEMBERS := $(CUBINS) $(MODULES:%=$(IMAGES)/%.compute_$(lastword $(ARCHS)).ptx)
+
+define module_rules
+$$(IMAGES)/$(1).compute_%.ptx: kernels/$(1).cu $$(IMAGES)/nvcc.stamp
+	$$(call say,PTX,$$@)
+	$$(Q)$$(NVCC) -rdc=true -std=c++17 -arch=compute_$$* -ptx -Ipatterns -Ikernels -MMD -MP -MF $$@.d -o $$@ $$<
+endef
+$(foreach module,$(MODULES),$(eval $(call module_rules,$(module))))
+
+$(IMAGES)/kernels.sm_%.cubin: $(IMAGES)/kernels.compute_%.ptx
+	$(call say,PTXAS,$@)
+	$(Q)$(PTXAS) -arch=sm_$* -o $@ $<
+
+$(IMAGES)/tools.sm_%.cubin: $(IMAGES)/tools.compute_%.ptx
+	$(call say,PTXAS,$@)
+	$(Q)$(PTXAS) -arch=sm_$* -o $@ $<
+
+$(eval $(call stamp,$(IMAGES)/nvcc.stamp,$(NVCC) $(CUDA_VERSION)))
+$(eval $(call stamp,$(IMAGES)/members.stamp,$(MEMBERS)))
+
+# D: no times and owners; S: no symbol table.
+$(IMAGES)/images.a: $(MEMBERS) $(IMAGES)/members.stamp
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)ar qcDS $@ $(MEMBERS)
+
+$(OBJ)/no_images.a:
+	@mkdir -p $(@D)
+	@printf '!<arch>\n' > $@
+
+ifneq ($(CUDA),)
+-include $(PTX:%=%.d)
+endif
+
+# ---- What people run
+
+# Python of the distribution where the first on PATH has no jsonschema.
+PYTHON ?= $(shell for p in python3 /usr/bin/python3; do $$p -c 'import importlib.util as u, sys; sys.exit(not u.find_spec("jsonschema"))' 2>/dev/null && echo $$p && exit; done; echo python3)
+
+run: ## set up, build, measure the default plan into results/local/ (more options: ARGS=)
+	@scripts/setup.sh build
+	@$(MAKE) all
+	@mkdir -p results/local
+	@$(PROGRAM) run --json results/local/ $(ARGS)
+
+setup: ## install the packages that building and testing need
+	@scripts/setup.sh test
+
+test: ## set up, build and run every test that needs no GPU
+	@scripts/setup.sh test
+	+@MAKE='$(MAKE)' $(PYTHON) tests/run.py
+
+test-gpu: ## run every test that needs a GPU
+	@scripts/setup.sh test
+	+@MAKE='$(MAKE)' $(PYTHON) tests/run.py gpu
+
+check-sass: $(PROGRAM) ## disassemble every kernel in the program and check its loads (CHECK= for options)
+	@PATH="$$PATH$(if $(CUDA),:$(CUDA)/bin)" $(PYTHON) scripts/check_sass.py $(CHECK) $(PROGRAM)
+
+check-ptx: $(PROGRAM) $(PTX) ## check the loads of every kernel in the PTX
+	@$(PYTHON) scripts/check_ptx.py --program $(PROGRAM) $(filter $(IMAGES)/kernels.%,$(PTX))
+
+# Headers of the CUDA engine need the vendor's, which only its own files may see.
+HEADERS := $(filter-out harness/engine_cuda% harness/cuda_% harness/cupti_%,$(wildcard patterns/*.h kernels/*.h harness/*.h))
+
+check-headers: ## compile each header alone, with gcc and clang
+	@for compiler in gcc clang; do for header in $(HEADERS); do \
+	    echo "#include \"$$header\"" | \
+	    $$compiler $(CPPFLAGS_ALL) -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -x c - || \
+	    { echo "$$header does not compile alone with $$compiler"; exit 1; }; \
+	done; done; echo "$(words $(HEADERS)) headers compile alone with gcc and clang"
+
+sanitize: ## build program and unit tests with ASan and UBSan under build/asan
+	@$(MAKE) BUILD=build/asan SANITIZE=1 all tests
+
+SHARE := $(DESTDIR)$(PREFIX)/share
+
+install: $(PROGRAM) ## install into $(DESTDIR)$(PREFIX)
+	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cbank
+	install -d $(SHARE)/cbank/cards
+	install -m 644 $(wildcard results/*schema.json) $(SHARE)/cbank/
+	install -m 644 $(CARDS) $(SHARE)/cbank/cards/
+ifneq ($(wildcard docs/cbank.1),)
+	install -D -m 644 docs/cbank.1 $(SHARE)/man/man1/cbank.1
+endif
+
+uninstall: ## remove what install put there
+	rm -f $(DESTDIR)$(PREFIX)/bin/cbank $(SHARE)/man/man1/cbank.1
+	rm -rf $(SHARE)/cbank
+
+clean: ## remove everything that was built
+	rm -rf build $(filter-out build,$(BUILD))
+
+help: ## this list
+	@echo 'Targets:'
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
+	    printf '  %-14s %s\n' "$$name" "$$text"; done
+	@echo 'Variables: CC BUILD CUDA NO_CUDA ARCHS SANITIZE WERROR ARGS PREFIX DESTDIR V (see the Makefile)'
