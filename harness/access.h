@@ -29,8 +29,19 @@ struct access_counts {
     uint64_t footprint_bytes; /* distinct bytes of the table that the grid reads */
 };
 
-/* Walks the grid. STATUS_OK, or STATUS_ENVIRONMENT when out of memory. The path and the regime of the cell
- * do not matter. The table and the input are taken to begin on a line. */
+/* Walks the grid, in time proportional to the threads (about 10 ms for 12,800,000). STATUS_OK, or
+ * STATUS_USAGE when the pattern reads beyond the table. The path and the regime of the cell do not matter.
+ * The table and the input are taken to begin on a line. */
 enum status access_count(const struct cell *cell, struct access_counts *out);
+
+/* A set of table elements, one bit each. */
+struct access_set {
+    uint64_t words[CBANK_TABLE_LENGTH / 64];
+};
+
+/* The distinct elements that one warp load reads, in the order of the first thread that reads each.
+ * index: the elements of the active threads; threads: 1 .. 32. distinct: room for as many. seen is scratch:
+ * empty before the call and after it. Returns how many are in distinct. */
+uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_set *seen, uint32_t *distinct);
 
 #endif

@@ -17,7 +17,8 @@ struct cache {
     struct cache_line *lines; /* sets x ways, owned */
 };
 
-/* capacity_bytes = sets x ways x line_bytes must divide without rest; STATUS_USAGE else. */
+/* Opens an empty cache: sets x ways x line_bytes = capacity_bytes. Set of a line: its number modulo sets.
+ * STATUS_USAGE when that leaves a rest, STATUS_ENVIRONMENT out of memory; *cache is then zeroed. */
 enum status cache_open(struct cache *cache, uint32_t capacity_bytes, uint32_t line_bytes, uint32_t ways);
 
 /* Looks up the line of byte `address`, fills it on a miss. Returns true on a hit. */
