@@ -9,7 +9,8 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-# All processors, unless the caller has said how many. A sub-make takes part in its parent's job server.
+# All processors, unless the caller says how many: -j on the command line wins. A sub-make takes part in
+# its parent's job server.
 ifeq ($(MAKELEVEL),0)
 ifeq ($(filter -j%,$(MAKEFLAGS)),)
 MAKEFLAGS += -j$(shell nproc)
@@ -22,6 +23,7 @@ PREFIX ?= /usr/local
 ifeq ($(origin CC),default)
 CC := gcc
 endif
+COMMA := ,
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2))
 
@@ -71,8 +73,6 @@ ifeq ($(ARCHS),)
 ARCHS := $(KNOWN_ARCHS)
 endif
 endif
-SPACE := $(subst ,, )
-COMMA := ,
 override ARCHS := $(shell printf '%s\n' $(subst $(COMMA), ,$(ARCHS)) | sort -nu)
 ifneq ($(filter-out $(KNOWN_ARCHS),$(ARCHS)),)
 $(error ARCHS: $(NVCC) does not know $(filter-out $(KNOWN_ARCHS),$(ARCHS)); it knows $(KNOWN_ARCHS))
@@ -84,7 +84,6 @@ endif
 CPPFLAGS_ALL := -D_GNU_SOURCE -Iharness -Ikernels -Ipatterns -I. $(CPPFLAGS)
 WERROR ?= -Werror
 OPTIMIZE := $(if $(SANITIZE),-O1 -fsanitize=address$(COMMA)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer,-O2)
-COMMA ?= ,
 CFLAGS_ALL := -std=c11 $(OPTIMIZE) -g -Wall -Wextra -Wpedantic $(WERROR) $(CFLAGS)
 LDFLAGS_ALL := $(filter -fsanitize=%,$(OPTIMIZE)) -Wl,-rpath,'$$ORIGIN' $(LDFLAGS)
 LIBS := $(CUDA_LIBS) -lcjson -lpthread -lm
@@ -202,8 +201,8 @@ endif
 
 # ---- What people run
 
-# Python of the distribution where the first on PATH has no jsonschema.
-PYTHON ?= $(shell for p in python3 /usr/bin/python3; do $$p -c 'import importlib.util as u, sys; sys.exit(not u.find_spec("jsonschema"))' 2>/dev/null && echo $$p && exit; done; echo python3)
+# The Python that the distribution's packages are for, else the first on PATH.
+PYTHON ?= $(shell for p in /usr/bin/python3 python3; do $$p -c 'import importlib.util as u, sys; sys.exit(not u.find_spec("jsonschema"))' 2>/dev/null && echo $$p && exit; done; echo python3)
 
 run: ## set up, build, measure the default plan into results/local/ (more options: ARGS=)
 	@scripts/setup.sh build
