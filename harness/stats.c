@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#include "stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int compare_doubles(const void *left, const void *right)
+{
+    const double a = *(const double *)left;
+    const double b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+static double median_of_sorted(const double *sorted, size_t count)
+{
+    const double upper = sorted[count / 2];
+
+    return count % 2 ? upper : sorted[count / 2 - 1] + (upper - sorted[count / 2 - 1]) / 2;
+}
+
+size_t stats_median_rank(size_t count, double confidence)
+{
+    /* The sum of the binomial coefficients C(count, 0 .. k), and the last of them, are kept scaled: their
+     * true values are sum x 2^scale and term x 2^scale, and P(Binomial <= k) is sum x 2^(scale - count).
+     * The terms are all positive: each step loses a few units of the last digit and nothing cancels. */
+    const int step = 512;
+    const double tail = (1 - confidence) / 2;
+    double term = 1, sum = 1;
+    long scale = -(long)count;
+    size_t k = 0;
+
+    while (k < count / 2 && ldexp(sum, (int)scale) <= tail) {
+        term = term * (double)(count - k) / (double)(k + 1);
+        sum += term;
+        k++;
+        if (sum > ldexp(1, step)) {
+            sum = ldexp(sum, -step);
+            term = ldexp(term, -step);
+            scale += step;
+        }
+    }
+    return k;
+}
+
+void stats_summarize(const double *samples, size_t count, double *sorted, struct summary *out)
+{
+    const size_t rank = stats_median_rank(count, STATS_CONFIDENCE);
+
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = samples[i];
+    qsort(sorted, count, sizeof(*sorted), compare_doubles);
+    out->count = count;
+    out->median = median_of_sorted(sorted, count);
+    out->ci_low = rank ? sorted[rank - 1] : NAN;
+    out->ci_high = rank ? sorted[count - rank] : NAN;
+    out->min = sorted[0];
+
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = fabs(samples[i] - out->median);
+    qsort(sorted, count, sizeof(*sorted), compare_doubles);
+    out->mad = median_of_sorted(sorted, count);
+}
+
+double stats_relative_half_width(const struct summary *summary)
+{
+    const double half = (summary->ci_high - summary->ci_low) / 2;
+
+    /* Written so that NaN, from a missing interval, is caught too. */
+    if (!(half >= 0) || !(summary->median > 0))
+        return INFINITY;
+    return half / summary->median;
+}

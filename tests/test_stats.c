@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "stats.h"
+
+/* P(Binomial(n, 1/2) <= k) in plain doubles, from Pascal's triangle: good up to n of about 1000. */
+static double brute_tail(size_t n, size_t k)
+{
+    double *row = calloc(n + 1, sizeof(*row));
+    double sum = 0;
+
+    assert_non_null(row);
+    row[0] = 1;
+    for (size_t i = 1; i <= n; i++) {
+        for (size_t j = i; j > 0; j--)
+            row[j] = (row[j] + row[j - 1]) / 2;
+        row[0] /= 2;
+    }
+    for (size_t j = 0; j <= k; j++)
+        sum += row[j];
+    free(row);
+    return sum;
+}
+
+/* The table of 95 % intervals of the median that textbooks print (Conover; Hollander and Wolfe). */
+static void test_published_ranks(void **state)
+{
+    static const struct {
+        size_t count, rank;
+    } rows[] = {
+        {1, 0},  {5, 0},  {6, 1},  {8, 1},   {9, 2},   {10, 2},  {12, 3},  {15, 4},
+        {17, 5}, {20, 6}, {25, 8}, {30, 10}, {40, 14}, {50, 18}, {70, 27}, {100, 40},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        assert_int_equal(stats_median_rank(rows[i].count, 0.95), rows[i].rank);
+}
+
+/* The definition itself: the tail below the rank is within the error allowed, the next one is not. */
+static void test_ranks_by_brute_force(void **state)
+{
+    const double confidences[] = {0.5, 0.9, 0.95, 0.99, 0.999};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof(confidences) / sizeof(confidences[0]); c++) {
+        const double tail = (1 - confidences[c]) / 2;
+
+        for (size_t n = 1; n <= 260; n += n < 60 ? 1 : 17) {
+            const size_t rank = stats_median_rank(n, confidences[c]);
+
+            if (rank)
+                assert_true(brute_tail(n, rank - 1) <= tail);
+            assert_true(brute_tail(n, rank) > tail);
+        }
+    }
+}
+
+/* Computed with exact integers (Python): sum of C(n, j) x 2^-n against 1/40. */
+static void test_large_ranks(void **state)
+{
+    (void)state;
+    assert_int_equal(stats_median_rank(1000, 0.95), 469);
+    assert_int_equal(stats_median_rank(10000, 0.95), 4902);
+    assert_int_equal(stats_median_rank(100000, 0.95), 49690);
+    assert_int_equal(stats_median_rank(1000000, 0.95), 499020);
+}
+
+static void test_summary_odd(void **state)
+{
+    const double samples[] = {9, 1, 5, 3, 7, 2, 100};
+    double sorted[7];
+    struct summary summary;
+
+    (void)state;
+    stats_summarize(samples, 7, sorted, &summary);
+    assert_int_equal(summary.count, 7);
+    assert_true(summary.median == 5);
+    assert_true(summary.min == 1);
+    assert_true(summary.ci_low == 1);    /* rank 1 of 7 */
+    assert_true(summary.ci_high == 100);
+    assert_true(summary.mad == 3);       /* deviations 0 2 2 3 4 4 95 */
+}
+
+static void test_summary_even(void **state)
+{
+    const double samples[] = {10, 9, 8, 7, 6, 5, 4, 3, 2, 1};
+    double sorted[10];
+    struct summary summary;
+
+    (void)state;
+    stats_summarize(samples, 10, sorted, &summary);
+    assert_true(summary.median == 5.5);
+    assert_true(summary.ci_low == 2); /* rank 2 of 10 */
+    assert_true(summary.ci_high == 9);
+    assert_true(summary.mad == 2.5);
+    assert_true(stats_relative_half_width(&summary) == 3.5 / 5.5);
+}
+
+static void test_too_few_for_an_interval(void **state)
+{
+    const double samples[] = {4, 4, 4, 4, 4};
+    double sorted[5];
+    struct summary summary;
+
+    (void)state;
+    stats_summarize(samples, 5, sorted, &summary);
+    assert_true(summary.median == 4 && summary.mad == 0);
+    assert_true(isnan(summary.ci_low) && isnan(summary.ci_high));
+    assert_true(isinf(stats_relative_half_width(&summary)));
+    stats_summarize(samples, 1, sorted, &summary);
+    assert_true(summary.median == 4 && summary.min == 4);
+}
+
+static void test_half_width_of_nonsense(void **state)
+{
+    const struct summary zero = {.count = 6, .median = 0, .ci_low = 0, .ci_high = 0};
+    const struct summary negative = {.count = 6, .median = -1, .ci_low = -2, .ci_high = 1};
+
+    (void)state;
+    assert_true(isinf(stats_relative_half_width(&zero)));
+    assert_true(isinf(stats_relative_half_width(&negative)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_published_ranks),
+        cmocka_unit_test(test_ranks_by_brute_force),
+        cmocka_unit_test(test_large_ranks),
+        cmocka_unit_test(test_summary_odd),
+        cmocka_unit_test(test_summary_even),
+        cmocka_unit_test(test_too_few_for_an_interval),
+        cmocka_unit_test(test_half_width_of_nonsense),
+    };
+
+    return cmocka_run_group_tests_name("stats", tests, NULL, NULL);
+}
