@@ -215,11 +215,11 @@ setup: ## install the packages that building and testing need
 
 test: ## set up, build and run every test that needs no GPU
 	@scripts/setup.sh test
-	+@MAKE='$(MAKE)' $(PYTHON) tests/run.py
+	+@MAKE='$(MAKE)' CBANK_CUDA='$(CUDA)' $(PYTHON) tests/run.py
 
 test-gpu: ## run every test that needs a GPU
 	@scripts/setup.sh test
-	+@MAKE='$(MAKE)' $(PYTHON) tests/run.py gpu
+	+@MAKE='$(MAKE)' CBANK_CUDA='$(CUDA)' $(PYTHON) tests/run.py gpu
 
 check-sass: $(PROGRAM) ## disassemble every kernel in the program and check its loads (CHECK= for options)
 	@PATH="$$PATH$(if $(CUDA),:$(CUDA)/bin)" $(PYTHON) scripts/check_sass.py $(CHECK) $(PROGRAM)

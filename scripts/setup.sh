@@ -10,11 +10,11 @@
 needs='
     build command gcc                   gcc                 gcc                 gcc
     build command make                  make                make                make
+    build command ar                    binutils            binutils            binutils
     build header  stdlib.h              libc6-dev           glibc-devel         glibc
     build header  cjson/cJSON.h         libcjson-dev        cjson-devel         cjson
     test  header  cmocka.h              libcmocka-dev       libcmocka-devel     cmocka
     test  command clang                 clang               clang               clang
-    test  command objcopy               binutils            binutils            binutils
     test  library libasan.so            -                   libasan             -
     test  library libubsan.so           -                   libubsan            -
     test  module  jsonschema            python3-jsonschema  python3-jsonschema  python-jsonschema

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Disassembles every kernel of every architecture in the program and checks its loads.
+
+A path names the instruction that its payload load must be. This check takes the kernel images out of the
+very program that measures, and fails where a kernel is missing, or where a payload load is another
+instruction, or there more or less often than the workload says. Exit status: 0 all kernels are right, 1 some
+are not, 2 usage, 3 no disassembler on this machine.
+"""
+
+import argparse
+import collections
+import os
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+
+import kernel_check
+
+IMAGE_SECTION = ".cbank_images"
+TABLE_SYMBOL = "cbank_values"
+
+INSTRUCTION = re.compile(r"^\s*/\*([0-9a-f]+)\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)\s*(.*?)\s*;")
+BANK = re.compile(r"\bc\[0x([0-9a-f]+)\]\s*\[([^\]]*)\]")
+
+# Control flow that this check cannot follow: a kernel with it has no fixed number of loads.
+UNCOUNTABLE = {"BRX", "BRXU", "JMX", "JMXU", "CALL", "RET"}
+MEMORY = ("LD", "ST", "ATOM", "RED", "TLD", "TEX", "SULD", "SUST", "UBLK")
+NOT_MEMORY = {"REDUX"}
+
+
+class Elf:
+    """Just enough of a 64-bit little-endian ELF file: sections by name, and where a symbol lives."""
+
+    def __init__(self, name, data):
+        if data[:6] != b"\x7fELF\x02\x01":
+            raise kernel_check.Failure(f"{name} is not a 64-bit little-endian ELF file")
+        self.data = data
+        offset, = struct.unpack_from("<Q", data, 0x28)
+        size, count, names = struct.unpack_from("<HHH", data, 0x3A)
+        self.headers = [struct.unpack_from("<IIQQQQIIQQ", data, offset + i * size) for i in range(count)]
+        self.names = [self.text(self.headers[names], header[0]) for header in self.headers]
+
+    def text(self, header, at):
+        start = header[4] + at
+        return self.data[start:self.data.index(b"\0", start)].decode()
+
+    def section(self, name):
+        if name not in self.names:
+            return None
+        header = self.headers[self.names.index(name)]
+        return self.data[header[4]:header[4] + header[5]]
+
+    def section_of_symbol(self, wanted):
+        symbols = self.headers[self.names.index(".symtab")]
+        for at in range(symbols[4], symbols[4] + symbols[5], symbols[9]):
+            name, _, _, section = struct.unpack_from("<IBBH", self.data, at)
+            if self.text(self.headers[symbols[6]], name) == wanted:
+                return self.names[section]
+        return None
+
+
+def archive_members(data):
+    """(name, bytes) of each member of a GNU ar archive."""
+    if data[:8] != b"!<arch>\n":
+        raise kernel_check.Failure(f"section {IMAGE_SECTION} holds no ar archive")
+    at, long_names = 8, b""
+    while at + 60 <= len(data):
+        name = data[at:at + 16].decode().rstrip()
+        size = int(data[at + 48:at + 58])
+        body = data[at + 60:at + 60 + size]
+        at += 60 + size + size % 2
+        if name == "//":
+            long_names = body
+        elif re.fullmatch(r"/\d+", name):
+            start = int(name[1:])
+            yield long_names[start:long_names.index(b"/\n", start)].decode(), body
+        elif name != "/":
+            yield name.rstrip("/"), body
+
+
+def classify(opcode, operands, user_bank):
+    """The class that an instruction is counted under; None when it touches no memory of interest."""
+    base, *modifiers = opcode.split(".")
+    banks = [(int(bank, 16), index) for bank, index in BANK.findall(operands)]
+    if any(bank == user_bank for bank, _ in banks):
+        index = next(index for bank, index in banks if bank == user_bank)
+        if base != "LDC":
+            return f"{base} of the user bank"
+        if "UR" in index or not re.search(r"\bR\d", index):
+            return "LDC of the user bank without a register index"
+        return "LDC"
+    if base in ("LDC", "ULDC", "LDCU"):
+        return None  # parameters and the stack pointer, in banks of the driver
+    if base == "LDG":
+        return "LDG.CONSTANT" if "CONSTANT" in modifiers else "LDG"
+    if base.startswith(MEMORY) and base not in NOT_MEMORY:
+        return base
+    return None
+
+
+def examine(code, user_bank):
+    """Counter of load classes, and other faults, of one kernel's (address, opcode, operands) list."""
+    counts = collections.Counter()
+    faults = []
+    exits = [address for address, opcode, _ in code if opcode.split(".")[0] == "EXIT"]
+    if not exits:
+        faults.append("no EXIT")
+    for address, opcode, operands in code:
+        kind = classify(opcode, operands, user_bank)
+        if kind:
+            counts[kind] += 1
+        base = opcode.split(".")[0]
+        if base in UNCOUNTABLE:
+            faults.append(f"{opcode} at {address:#x}: a call or an indirect branch")
+        elif base in ("BRA", "JMP"):
+            target = re.search(r"0x[0-9a-f]+", operands)
+            if not target:
+                faults.append(f"{opcode} {operands} at {address:#x}: a branch to an unknown place")
+                continue
+            target = int(target.group(), 16)
+            padding = target == address and exits and address > exits[-1]
+            if target <= address and not padding:
+                faults.append(f"{opcode} to {target:#x} at {address:#x}: a loop")
+    return counts, faults
+
+
+def disassemble(cuobjdump, cubin):
+    """({symbol: code} pairs, text) of one cubin file; the pairs are empty when it cannot be decoded."""
+    done = subprocess.run([cuobjdump, "-sass", cubin], capture_output=True, text=True, check=False)
+    functions = []
+    for line in done.stdout.splitlines():
+        if "Function :" in line:
+            functions.append((line.split(":", 1)[1].strip(), []))
+        elif functions:
+            match = INSTRUCTION.match(line)
+            if match:
+                functions[-1][1].append((int(match.group(1), 16), match.group(2), match.group(3)))
+    if done.returncode != 0 or any(not code for _, code in functions):
+        functions = []
+    return functions, done.stdout + done.stderr
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", nargs="?", default="build/cbank")
+    parser.add_argument("--dump", metavar="DIR", help="keep the images and their disassembly there")
+    parser.add_argument("--skip-undecodable", action="store_true",
+                        help="skip architectures that this machine's cuobjdump cannot decode, and say so")
+    options = parser.parse_args()
+
+    cuobjdump = shutil.which("cuobjdump")
+    if not cuobjdump or not shutil.which("nvdisasm"):
+        print("check_sass: no cuobjdump and nvdisasm on PATH; they are part of the CUDA toolkit "
+              "(packages cuda-cuobjdump and cuda-nvdisasm)")
+        return 3
+    try:
+        with open(options.program, "rb") as file:
+            section = Elf(options.program, file.read()).section(IMAGE_SECTION)
+    except OSError as error:
+        raise kernel_check.Failure(f"{options.program}: {error.strerror}; build it first: make") from error
+    images = [(name, data) for name, data in archive_members(section or b"!<arch>\n") if name.endswith(".cubin")]
+    if not images:
+        print("check_sass: this program was built without CUDA and holds no kernels")
+        return 3
+
+    expected = kernel_check.expected_loads(options.program, "sass", "LDG", "STG")
+    table, skipped = [], []
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = options.dump or scratch
+        os.makedirs(directory, exist_ok=True)
+        for name, data in images:
+            path = os.path.join(directory, name)
+            with open(path, "wb") as file:
+                file.write(data)
+            functions, text = disassemble(cuobjdump, path)
+            if options.dump:
+                with open(path[:-len("cubin")] + "sass", "w", encoding="utf-8") as file:
+                    file.write(text)
+            module, architecture, _ = name.split(".")
+            if module != "kernels":
+                continue
+            if not functions:
+                reason = text.strip().splitlines()[-1:] or ["no output"]
+                skipped.append(architecture)
+                print(f"{'SKIP' if options.skip_undecodable else 'FAIL'} {architecture}: "
+                      f"{cuobjdump} cannot decode it: {reason[0].strip()}")
+                continue
+            bank = re.fullmatch(r"\.nv\.constant(\d+)", Elf(name, data).section_of_symbol(TABLE_SYMBOL) or "")
+            if not bank:
+                print(f"FAIL {architecture}: {TABLE_SYMBOL} is not in a constant bank")
+                table.append((architecture, len(functions), 0))
+                continue
+            found = [(symbol, *examine(code, int(bank.group(1)))) for symbol, code in functions]
+            table.append((architecture, len(found), kernel_check.compare(architecture, expected, found)))
+    status = kernel_check.report(table, expected)
+    if skipped:
+        print(f"not checked, since this cuobjdump cannot decode them: {' '.join(skipped)}")
+        if not options.skip_undecodable:
+            status = 1
+    return status
+
+
+kernel_check.run(main)
