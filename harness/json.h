@@ -33,6 +33,13 @@ enum status json_write_file(const char *path, const cJSON *value);
 /* Prints value as indented text to stdout. */
 enum status json_print(const cJSON *value);
 
+/* Adds item, which the object or array then owns, and returns it. Out of memory (item may be NULL for that)
+ * the item is released, NULL is returned, and object cannot be printed any more: json_write_file and
+ * json_print say so, and a file never lacks a member silently. A NULL object is accepted. The same holds for
+ * the json_add_ functions below. */
+cJSON *json_add(cJSON *object, const char *key, cJSON *item);
+cJSON *json_append(cJSON *array, cJSON *item);
+
 /* Adds a number with 17 significant digits; null when it is not finite. */
 void json_add_double(cJSON *object, const char *key, double value);
 
@@ -42,7 +49,7 @@ cJSON *json_double(double value);
 /* Adds an integer: a number up to 2^53, a decimal string above. */
 void json_add_integer(cJSON *object, const char *key, uint64_t value);
 
-/* Adds a string, or null for NULL. */
+/* Adds a string, or null for NULL. Bytes that are not UTF-8 become '?'. */
 void json_add_text(cJSON *object, const char *key, const char *value);
 
 /* Getters by exact key. Each returns false, and leaves *out alone, when the key is absent or null or its
