@@ -24,8 +24,8 @@ struct walk {
 };
 
 /* Distinct values of index[] >> shift, into groups[]. Branches would be mispredicted: there are none. */
-static uint32_t distinct_groups(const uint32_t *index, uint32_t threads, uint32_t shift, struct access_set *seen,
-                                uint32_t *groups)
+static uint32_t distinct_groups(const uint32_t *index, uint32_t threads, uint32_t shift,
+                                struct access_set *seen, uint32_t *groups)
 {
     uint32_t count = 0;
 
@@ -58,7 +58,8 @@ uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_
     return distinct_groups(index, threads, ELEMENT_SHIFT, seen, distinct);
 }
 
-static void count_warp(struct walk *walk, const uint32_t *index, uint32_t threads, struct distinct_counts *counts)
+static void count_warp(struct walk *walk, const uint32_t *index, uint32_t threads,
+                       struct distinct_counts *counts)
 {
     uint32_t elements[CBANK_WARP_THREADS], groups[CBANK_WARP_THREADS];
     const uint32_t addresses = access_distinct(index, threads, &walk->seen, elements);
@@ -70,8 +71,8 @@ static void count_warp(struct walk *walk, const uint32_t *index, uint32_t thread
         walk->used.words[elements[i] / 64] |= UINT64_C(1) << elements[i] % 64;
 }
 
-static enum status count_block(const struct cell *cell, struct walk *walk, const uint32_t *index, uint32_t threads,
-                               struct distinct_counts *counts)
+static enum status count_block(const struct cell *cell, struct walk *walk, const uint32_t *index,
+                               uint32_t threads, struct distinct_counts *counts)
 {
     uint32_t highest = 0;
 
@@ -79,7 +80,8 @@ static enum status count_block(const struct cell *cell, struct walk *walk, const
         highest = index[thread] > highest ? index[thread] : highest;
     if (highest >= CBANK_TABLE_LENGTH)
         return log_error(STATUS_USAGE,
-                         "pattern %s reads element %" PRIu32 " of a table of %u; correct its formula in patterns.def",
+                         "pattern %s reads element %" PRIu32
+                         " of a table of %u; correct its formula in patterns.def",
                          cell->pattern->name, highest, CBANK_TABLE_LENGTH);
 
     *counts = (struct distinct_counts){0};
@@ -93,7 +95,8 @@ static enum status count_block(const struct cell *cell, struct walk *walk, const
 
 /* Walks all blocks at one step. In most patterns most blocks read what the block before them read: their
  * counts are those of that block. */
-static enum status count_step(const struct cell *cell, uint32_t step, struct walk *walk, struct access_counts *out)
+static enum status count_step(const struct cell *cell, uint32_t step, struct walk *walk,
+                              struct access_counts *out)
 {
     uint32_t buffers[2][CELL_BLOCK_SIZE_MAX];
     uint32_t threads_before = 0;

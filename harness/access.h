@@ -42,6 +42,7 @@ struct access_set {
 /* The distinct elements that one warp load reads, in the order of the first thread that reads each.
  * index: the elements of the active threads; threads: 1 .. 32. distinct: room for as many. seen is scratch:
  * empty before the call and after it. Returns how many are in distinct. */
-uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_set *seen, uint32_t *distinct);
+uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_set *seen,
+                         uint32_t *distinct);
 
 #endif
