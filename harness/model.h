@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * What the model says of a cell: predicted cache behaviour and time, from exact counts and a card. */
+ * What the model says of a cell: predicted cache behaviour and time, from exact counts and a card.
+ *
+ * The constant levels are simulated: the warp loads of the SMs that share an instance of the last level go
+ * through set-associative LRU caches of the card's geometry. The simulation assumes that
+ *   - block b runs on SM b modulo sm_count: the first wave of blocks fills the SMs in turn, and as all blocks
+ *     take alike, each frees its place for the next in the same order;
+ *   - the blocks that are resident together (warps_per_sm) step together, one after the other at each step,
+ *     and so do the SMs that share a level;
+ *   - the warps of a block load in their order, and a load asks for its distinct addresses in the order of
+ *     the threads;
+ *   - the SMs that share an instance are numbered in a row. Real GPCs interleave, and are not all of a size.
+ * In the regime hot, the same stream has run once before. Of a long stream some MODEL_LOOKUPS_MAX lookups are
+ * simulated, from its beginning, and the rate of their second half is taken for the rest. */
 #ifndef CBANK_MODEL_H
 #define CBANK_MODEL_H
 
@@ -9,19 +21,28 @@
 #include "card.h"
 #include "cell.h"
 
+/* Lookups of the first level that are simulated of one launch, give or take a wave of blocks. */
+enum { MODEL_LOOKUPS_MAX = 1 << 19 };
+
 /* Parts of the predicted time of one launch, ns. The parts of overlapping units do not add up: time is
- * launch + ramp + max(issue, first level (serialization + misses), stream). */
+ * launch + ramp + max(issue, first level (serialization + misses), stream). Each is that of the busiest SM
+ * or instance: the one with ceil(blocks / sm_count) blocks an SM. */
 struct model_parts {
-    double launch_ns;        /* one more launch */
-    double ramp_ns;          /* latency that nothing hides */
-    double issue_ns;         /* instruction issue */
-    double serialization_ns; /* the first level answering requests one after the other */
-    double misses_ns;        /* what misses of the constant levels add */
-    double stream_ns;        /* input and output through L2 and DRAM */
+    double launch_ns;        /* one more launch: the card's launch_ns */
+    double ramp_ns;          /* latency that nothing hides: the card's ramp_ns */
+    double issue_ns;         /* warp instructions (a guess: see model.c) / issue_per_cycle */
+    double serialization_ns; /* the first level answering requests one after the other.
+                                UNIT_IDC: distinct addresses x request_cycles.
+                                UNIT_L1: the longer of loads / l1_requests_per_cycle and
+                                sectors / l1_sectors_per_cycle, table and input together */
+    double misses_ns;        /* what misses of the constant levels add: a level is busy for requests x
+                                request_cycles + misses x miss_cycles, levels work at the same time, and
+                                this is the busiest level's time less serialization_ns */
+    double stream_ns;        /* 4 bytes an element in and out: through L2 what stays in it, else DRAM */
 };
 
-/* Predicted lookups of the constant levels in one launch (hot: after an earlier launch). Zero for paths
- * that do not use them. */
+/* Predicted lookups of the constant levels in one launch of the whole grid (hot: after an earlier launch).
+ * Payload loads alone. Zero for paths that do not use them. */
 struct model_levels {
     double requests[CARD_LEVELS_MAX];
     double misses[CARD_LEVELS_MAX];
@@ -37,7 +58,7 @@ struct model_cell {
 };
 
 /* Predicts one cell; access are its exact counts. STATUS_ENVIRONMENT when out of memory. */
-enum status model_predict(const struct cell *cell, const struct access_counts *access, const struct card *card,
-                          struct model_cell *out);
+enum status model_predict(const struct cell *cell, const struct access_counts *access,
+                          const struct card *card, struct model_cell *out);
 
 #endif
