@@ -43,6 +43,15 @@ struct progress {
     void *context;
 };
 
+/* Takes findings of the doctor. */
+enum finding { FINDING_OK, FINDING_WARNING, FINDING_PROBLEM };
+
+struct diagnosis {
+    /* subject: what was looked at; detail: what was seen; remedy: how to mend it, NULL when all is well. */
+    void (*report)(void *context, enum finding finding, const char *subject, const char *detail, const char *remedy);
+    void *context;
+};
+
 struct engine_session;
 
 struct engine {
@@ -70,11 +79,26 @@ struct engine {
     enum status (*count)(struct engine_session *session, struct result *result, const struct progress *progress);
 
     void (*close)(struct engine_session *session); /* accepts NULL */
+
+    /* Calls each for every chip whose counters the engine can name; returns false, with *reason (static
+     * text), when it cannot say. NULL: none. */
+    bool (*chips)(void (*each)(void *context, const char *chip), void *context, const char **reason);
+
+    /* Reports what this machine can and cannot do for the engine. NULL: nothing to say. */
+    void (*diagnose)(const struct diagnosis *diagnosis);
 };
 
 extern const struct engine engine_cuda;
 extern const struct engine engine_model;
-extern const struct engine *const engines[]; /* in the order of preference */
+
+/* A row of the engine table. */
+struct engine_row {
+    const char *name;
+    const struct engine *engine;
+};
+
+/* In the order of preference: the first with a device is what `auto` means. */
+extern const struct engine_row engine_rows[];
 extern const size_t engine_count;
 
 #endif

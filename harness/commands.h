@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ * The commands. Each is the `run` of one row of the command table in main.c: it returns the exit code. */
+#ifndef CBANK_COMMANDS_H
+#define CBANK_COMMANDS_H
+
+#include "options.h"
+#include "status.h"
+
+/* run: measures (or models) a plan, writes the result, prints its table. argv is recorded. */
+enum status command_run(const struct options *options, int argc, char **argv);
+
+/* show FILE...: prints the tables of results. */
+enum status command_show(const struct options *options, int argc, char **argv);
+
+/* list [TABLE]: prints the rows of a table, of all tables without an argument. */
+enum status command_list(const struct options *options, int argc, char **argv);
+
+/* doctor: says what this machine can do and how to mend what it cannot. STATUS_ENVIRONMENT when a problem
+ * keeps cbank from measuring on a GPU. */
+enum status command_doctor(const struct options *options, int argc, char **argv);
+
+#endif

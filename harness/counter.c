@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "counter.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "table.h"
+
+const char *const counter_kind_names[] = {[COUNTER_EXACT] = "exact", [COUNTER_MEASURED] = "measured"};
+
+const char *const counter_status_names[] = {
+    [COUNTER_NOT_COLLECTED] = "not_collected",
+    [COUNTER_OK] = "ok",
+    [COUNTER_UNSUPPORTED] = "unsupported",
+    [COUNTER_UNAVAILABLE] = "unavailable",
+    [COUNTER_NO_PERMISSION] = "no_permission",
+};
+
+/* -- expected values ---------------------------------------------------------------------------------- */
+
+/* Executions of instructions of which `prologue` stand before the guard and `body` behind it. */
+static double executions(const struct expectation *e, uint32_t prologue, uint32_t body)
+{
+    return (double)e->access->warps_launched * prologue + (double)e->access->warps_active * body;
+}
+
+/* Payload loads on the constant path, and LDC of parameters wherever the SASS has them. */
+static bool expect_ldc(const struct expectation *e, double *value)
+{
+    const struct sass_counts *sass = e->sass;
+
+    if (!sass)
+        return false;
+    *value = executions(e, sass->prologue.ldc_parameter + sass->prologue.ldc_user,
+                        sass->body.ldc_parameter + sass->body.ldc_user);
+    return true;
+}
+
+/* One request for each distinct address of a payload load, one for each LDC of a parameter: its address is
+ * the same in all threads. */
+static bool expect_idc_requests(const struct expectation *e, double *value)
+{
+    const struct sass_counts *sass = e->sass;
+
+    if (!sass)
+        return false;
+    *value = executions(e, sass->prologue.ldc_parameter, sass->body.ldc_parameter);
+    if (e->cell->path->unit == UNIT_IDC)
+        *value += (double)e->access->addresses;
+    return true;
+}
+
+/* Global loads of the L1 paths: the input's and, on those paths, the payload's. */
+static uint64_t global_loads(const struct expectation *e)
+{
+    return e->access->stream_loads + (e->cell->path->unit == UNIT_L1 ? e->access->payload_loads : 0);
+}
+
+static bool expect_global_loads(const struct expectation *e, double *value)
+{
+    *value = (double)global_loads(e);
+    return true;
+}
+
+static bool expect_l1_sectors(const struct expectation *e, double *value)
+{
+    *value = (double)(e->access->stream_sectors + (e->cell->path->unit == UNIT_L1 ? e->access->sectors : 0));
+    return true;
+}
+
+static bool expect_instructions(const struct expectation *e, double *value)
+{
+    if (!e->sass)
+        return false;
+    *value = executions(e, e->sass->prologue.instructions, e->sass->body.instructions);
+    return true;
+}
+
+/* -- the table ---------------------------------------------------------------------------------------- */
+
+const struct counter counters[] = {
+    {.name = "ldc_instructions", .summary = "LDC instructions executed, of payload and parameters",
+     .unit = "warp instructions", .metrics = {"smsp__inst_executed_op_ldc.sum"},
+     .kind = COUNTER_EXACT, .expect = expect_ldc},
+    {.name = "idc_requests", .summary = "requests to the indexed constant cache: one per distinct address of a load",
+     .unit = "requests", .metrics = {"idc__requests.sum"}, .kind = COUNTER_EXACT, .expect = expect_idc_requests},
+    {.name = "idc_hits", .summary = "requests that hit in the indexed constant cache", .unit = "requests",
+     .metrics = {"idc__requests_lookup_hit.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "idc_misses", .summary = "requests that missed in the indexed constant cache", .unit = "requests",
+     .metrics = {"idc__requests_lookup_miss.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "idc_active_cycles", .summary = "cycles the indexed constant caches worked on requests, all SMs",
+     .unit = "cycles", .metrics = {"idc__request_cycles_active.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "gcc_constant_requests", .summary = "constant requests to the caches of the GPCs", .unit = "requests",
+     .metrics = {"gcc__cache_requests_type_constant.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "gcc_constant_misses", .summary = "constant requests that missed in the caches of the GPCs",
+     .unit = "requests", .metrics = {"gcc__cache_requests_type_constant_lookup_miss.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "imc_requests", .summary = "requests to the immediate constant caches: c[bank][offset] operands",
+     .unit = "requests", .metrics = {"smsp__imc_requests.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "global_load_instructions", .summary = "LDG instructions executed, of input and payload",
+     .unit = "warp instructions", .metrics = {"smsp__inst_executed_op_global_ld.sum"}, .kind = COUNTER_EXACT,
+     .expect = expect_global_loads},
+    {.name = "l1_requests", .summary = "global load requests to the L1 data cache", .unit = "requests",
+     .metrics = {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"}, .kind = COUNTER_EXACT,
+     .expect = expect_global_loads},
+    {.name = "l1_sectors", .summary = "32-byte sectors that global loads asked of the L1 data cache",
+     .unit = "sectors", .metrics = {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"}, .kind = COUNTER_EXACT,
+     .expect = expect_l1_sectors},
+    {.name = "l2_sectors", .summary = "sectors that L2 handled, of everything on the device", .unit = "sectors",
+     .metrics = {"lts__t_sectors.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "dram_read_bytes", .summary = "bytes read from device memory", .unit = "bytes",
+     .metrics = {"dram__bytes_read.sum", "fbpa__dram_read_bytes.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "dram_write_bytes", .summary = "bytes written to device memory", .unit = "bytes",
+     .metrics = {"dram__bytes_write.sum", "fbpa__dram_write_bytes.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "instructions", .summary = "instructions executed", .unit = "warp instructions",
+     .metrics = {"smsp__inst_executed.sum"}, .kind = COUNTER_EXACT, .expect = expect_instructions},
+    {.name = "sm_cycles", .summary = "cycles from the first to the last of the launch, slowest SM",
+     .unit = "cycles", .metrics = {"sm__cycles_elapsed.max"}, .kind = COUNTER_MEASURED},
+};
+
+const size_t counter_count = sizeof(counters) / sizeof(counters[0]);
+
+static const struct table counter_table = TABLE("counter", counters, counter_count);
+
+/* -- sets --------------------------------------------------------------------------------------------- */
+
+/* One name of the user's list. */
+static enum status set_add(struct counter_set *set, char *name)
+{
+    const struct counter *row = table_find(&counter_table, name);
+
+    for (size_t i = 0; i < set->count; i++)
+        if (strcmp(set->counters[i].name, name) == 0)
+            return STATUS_OK;
+    if (row)
+        set->counters[set->count++] = *row;
+    else if (strstr(name, "__"))
+        set->counters[set->count++] = (struct counter){
+            .name = name, .summary = "CUPTI metric", .unit = "", .metrics = {name}, .kind = COUNTER_MEASURED};
+    else
+        return table_unknown(&counter_table, name);
+    return STATUS_OK;
+}
+
+static enum status set_add_all(struct counter_set *set)
+{
+    memcpy(set->counters, counters, sizeof(counters));
+    set->count = counter_count;
+    return STATUS_OK;
+}
+
+enum status counter_set_parse(const char *text, struct counter_set *out)
+{
+    /* A list of n bytes has at most n names; "default" may stand among them. */
+    struct counter_set set = {.counters = calloc(strlen(text) + 1 + counter_count, sizeof(*set.counters)),
+                              .names = strdup(text)};
+    enum status status = STATUS_OK;
+
+    if (!set.counters || !set.names)
+        status = log_error(STATUS_ENVIRONMENT, "out of memory");
+    else if (strcmp(text, "default") == 0)
+        status = set_add_all(&set);
+    else if (strcmp(text, "none") != 0)
+        for (char *rest = set.names, *name; status == STATUS_OK && (name = strsep(&rest, ","));)
+            status = set_add(&set, name);
+    if (status == STATUS_OK)
+        *out = set;
+    else
+        counter_set_close(&set);
+    return status;
+}
+
+void counter_set_close(struct counter_set *set)
+{
+    free(set->counters);
+    free(set->names);
+    *set = (struct counter_set){0};
+}
+
+bool counter_differs(const struct counter_value *value)
+{
+    return value->status == COUNTER_OK && value->kind == COUNTER_EXACT && !isnan(value->expected) &&
+           value->value != value->expected;
+}

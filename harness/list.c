@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT
+ * What `cbank list` can print: a table of lists, each of which gives its rows as JSON objects. People get the
+ * same objects as columns. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cell.h"
+#include "commands.h"
+#include "counter.h"
+#include "engine.h"
+#include "image.h"
+#include "json.h"
+#include "log.h"
+
+static const char *const home_names[] = {[TABLE_CONSTANT] = "constant", [TABLE_GLOBAL] = "global"};
+static const char *const unit_names[] = {[UNIT_IDC] = "idc", [UNIT_L1] = "l1"};
+
+static cJSON *add_row(cJSON *array, const char *name)
+{
+    cJSON *row = cJSON_CreateObject();
+
+    json_add_text(row, "name", name);
+    cJSON_AddItemToArray(array, row);
+    return row;
+}
+
+static void list_workloads(cJSON *array)
+{
+    for (size_t i = 0; i < workload_count; i++) {
+        cJSON *row = add_row(array, workloads[i].name);
+
+        json_add_integer(row, "steps", workloads[i].steps);
+        json_add_text(row, "formula", workloads[i].formula);
+        json_add_text(row, "summary", workloads[i].summary);
+    }
+}
+
+static void list_paths(cJSON *array)
+{
+    for (size_t i = 0; i < path_count; i++) {
+        cJSON *row = add_row(array, paths[i].name);
+
+        json_add_text(row, "home", home_names[paths[i].home]);
+        json_add_text(row, "unit", unit_names[paths[i].unit]);
+        json_add_text(row, "sass", paths[i].sass);
+        json_add_text(row, "ptx", paths[i].ptx);
+        json_add_text(row, "summary", paths[i].summary);
+    }
+}
+
+static void list_patterns(cJSON *array)
+{
+    for (size_t i = 0; i < pattern_count; i++) {
+        cJSON *row = add_row(array, patterns[i].name);
+
+        json_add_text(row, "formula", patterns[i].formula);
+        json_add_text(row, "summary", patterns[i].summary);
+    }
+}
+
+static void list_regimes(cJSON *array)
+{
+    for (size_t i = 0; i < regime_count; i++)
+        json_add_text(add_row(array, regimes[i].name), "summary", regimes[i].summary);
+}
+
+static void list_counters(cJSON *array)
+{
+    for (size_t i = 0; i < counter_count; i++) {
+        cJSON *row = add_row(array, counters[i].name);
+        cJSON *metrics = cJSON_AddArrayToObject(row, "metrics");
+
+        json_add_text(row, "kind", counter_kind_names[counters[i].kind]);
+        json_add_text(row, "unit", counters[i].unit);
+        for (size_t k = 0; k < COUNTER_METRICS_MAX && counters[i].metrics[k]; k++)
+            cJSON_AddItemToArray(metrics, cJSON_CreateString(counters[i].metrics[k]));
+        json_add_text(row, "summary", counters[i].summary);
+    }
+}
+
+static void list_engines(cJSON *array)
+{
+    for (size_t i = 0; i < engine_count; i++)
+        json_add_text(add_row(array, engine_rows[i].name), "summary", engine_rows[i].engine->summary);
+}
+
+static void list_devices(cJSON *array)
+{
+    for (size_t i = 0; i < engine_count; i++) {
+        const struct engine *engine = engine_rows[i].engine;
+        const char *reason = NULL;
+        const uint32_t count = engine->device_count(&reason);
+
+        if (count == 0)
+            log_warning("no device of engine %s: %s", engine->name, reason);
+        for (uint32_t device = 0; device < count; device++) {
+            struct device_info info = {0};
+            char capability[16];
+
+            if (engine->describe(device, &info) != STATUS_OK)
+                continue;
+            snprintf(capability, sizeof(capability), "%u.%u", (unsigned)info.cc_major, (unsigned)info.cc_minor);
+
+            cJSON *row = add_row(array, info.name);
+
+            json_add_text(row, "engine", engine->name);
+            json_add_integer(row, "device", device);
+            json_add_text(row, "compute_capability", capability);
+            json_add_integer(row, "sm_count", info.sm_count);
+            json_add_integer(row, "l2_bytes", info.l2_bytes);
+            json_add_integer(row, "memory_bytes", info.memory_bytes);
+            json_add_text(row, "uuid", info.uuid);
+        }
+    }
+}
+
+static void list_chip(void *context, const char *chip)
+{
+    add_row(context, chip);
+}
+
+static void list_chips(cJSON *array)
+{
+    for (size_t i = 0; i < engine_count; i++) {
+        const char *reason = NULL;
+
+        if (engine_rows[i].engine->chips && !engine_rows[i].engine->chips(list_chip, array, &reason))
+            log_warning("chips of engine %s: %s", engine_rows[i].name, reason);
+    }
+}
+
+static void list_images(cJSON *array)
+{
+    struct image image;
+
+    for (size_t i = 0; image_at(i, &image); i++) {
+        char name[64];
+
+        snprintf(name, sizeof(name), "%.*s", (int)image.name_bytes, image.name);
+        json_add_integer(add_row(array, name), "bytes", image.bytes);
+    }
+}
+
+struct list {
+    const char *name;
+    const char *title;
+    void (*fill)(cJSON *array);
+};
+
+static const struct list lists[] = {
+    {"workloads", "Workloads: the arithmetic around the loads", list_workloads},
+    {"paths", "Paths: the way a load takes", list_paths},
+    {"patterns", "Patterns: which element a thread reads", list_patterns},
+    {"regimes", "Regimes: what the caches hold when a launch begins", list_regimes},
+    {"counters", "Counters: what is read from the hardware", list_counters},
+    {"engines", "Engines: what executes a plan", list_engines},
+    {"devices", "Devices: what the engines can run on here", list_devices},
+    {"chips", "Chips: whose counters the installed CUPTI knows", list_chips},
+    {"images", "Images: the kernels in this program", list_images},
+};
+static const size_t list_count = sizeof(lists) / sizeof(lists[0]);
+
+static const struct table list_table = TABLE("list", lists, list_count);
+
+/* Text of a value for people; *owned is to free. */
+static const char *value_text(const cJSON *value, char **owned)
+{
+    *owned = NULL;
+    if (cJSON_IsString(value))
+        return value->valuestring;
+    if (cJSON_IsNull(value))
+        return "-";
+    *owned = cJSON_PrintUnformatted(value);
+    return *owned ? *owned : "";
+}
+
+static size_t value_width(const cJSON *value)
+{
+    char *owned;
+    const size_t width = strlen(value_text(value, &owned));
+
+    cJSON_free(owned);
+    return width;
+}
+
+/* Widest text of the column `key` over all rows. */
+static size_t column_width(const cJSON *array, const char *key)
+{
+    size_t width = 0;
+    const cJSON *row;
+
+    cJSON_ArrayForEach(row, array)
+    {
+        const size_t w = value_width(json_get(row, key));
+
+        width = w > width ? w : width;
+    }
+    return width;
+}
+
+static void print_rows(const struct list *list, const cJSON *array)
+{
+    const cJSON *row, *value;
+
+    printf("%s\n", list->title);
+    cJSON_ArrayForEach(row, array)
+    {
+        fputs(" ", stdout);
+        cJSON_ArrayForEach(value, row)
+        {
+            char *owned;
+
+            printf(" %-*s", value->next ? (int)column_width(array, value->string) : 0, value_text(value, &owned));
+            cJSON_free(owned);
+        }
+        putchar('\n');
+    }
+}
+
+static enum status print_list(const struct list *list, bool json)
+{
+    cJSON *array = cJSON_CreateArray();
+    enum status status = STATUS_OK;
+
+    list->fill(array);
+    if (json)
+        status = json_print(array);
+    else
+        print_rows(list, array);
+    cJSON_Delete(array);
+    return status;
+}
+
+/* All lists as one object by name. */
+static enum status print_all_json(void)
+{
+    cJSON *object = cJSON_CreateObject();
+    enum status status;
+
+    for (size_t i = 0; i < list_count; i++)
+        lists[i].fill(cJSON_AddArrayToObject(object, lists[i].name));
+    status = json_print(object);
+    cJSON_Delete(object);
+    return status;
+}
+
+enum status command_list(const struct options *options, int argc, char **argv)
+{
+    enum status status = STATUS_OK;
+
+    (void)argc;
+    (void)argv;
+    if (options->argument_count > 0) {
+        const struct list *list = table_find(&list_table, options->arguments[0]);
+
+        return list ? print_list(list, options->json) : table_unknown(&list_table, options->arguments[0]);
+    }
+    if (options->json)
+        return print_all_json();
+    for (size_t i = 0; status == STATUS_OK && i < list_count; i++) {
+        if (i > 0)
+            putchar('\n');
+        status = print_list(&lists[i], false);
+    }
+    return status;
+}

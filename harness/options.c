@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+#include "options.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+
+/* -- the table ---------------------------------------------------------------------------------------- */
+
+/* One option: what help says and what parsing does. */
+struct option_row {
+    const char *name;
+    const char *argument;   /* its name in help; NULL for a flag */
+    const char *help;
+    unsigned group;         /* enum option_group */
+    enum status (*parse)(const struct option_row *row, const char *text, struct options *options);
+    size_t offset;          /* of the member in struct options that parse sets */
+    struct table table;     /* for choices */
+    double min, max;        /* for numbers */
+    uint64_t multiple;      /* for integers: 0 or what they must be a multiple of */
+    const char *unit;       /* for the message about limits */
+    const char *otherwise;  /* a word taken in place of numbers: "all", "auto" */
+    const char *fallback;   /* parsed when the option was not given */
+    bool hidden;            /* developers only: not in help */
+};
+
+static enum status parse_selection(const struct option_row *row, const char *text, struct options *options);
+static enum status parse_choice(const struct option_row *row, const char *text, struct options *options);
+static enum status parse_integers(const struct option_row *row, const char *text, struct options *options);
+static enum status parse_integer(const struct option_row *row, const char *text, struct options *options);
+static enum status parse_number(const struct option_row *row, const char *text, struct options *options);
+static enum status parse_text(const struct option_row *row, const char *text, struct options *options);
+static enum status parse_flag(const struct option_row *row, const char *text, struct options *options);
+static enum status parse_seed(const struct option_row *row, const char *text, struct options *options);
+static enum status parse_counters(const struct option_row *row, const char *text, struct options *options);
+static enum status parse_color(const struct option_row *row, const char *text, struct options *options);
+
+/* A choice of --color; `mode` is what it stands for. */
+struct color_row {
+    const char *name;
+    enum color_mode mode;
+};
+
+static const struct color_row color_rows[] = {
+    {"auto", COLOR_AUTO},
+    {"always", COLOR_ALWAYS},
+    {"never", COLOR_NEVER},
+};
+static const size_t color_count = sizeof(color_rows) / sizeof(color_rows[0]);
+
+#define MEMBER(member) offsetof(struct options, member)
+
+static const struct option_row option_rows[] = {
+    {.name = "workload", .argument = "LIST", .help = "workloads, comma-separated, or all", .group = OPTIONS_PLAN,
+     .parse = parse_selection, .offset = MEMBER(workloads), .table = TABLE("workload", workloads, workload_count),
+     .fallback = "all"},
+    {.name = "path", .argument = "LIST", .help = "load paths, or all", .group = OPTIONS_PLAN,
+     .parse = parse_selection, .offset = MEMBER(paths), .table = TABLE("path", paths, path_count),
+     .fallback = "all"},
+    {.name = "pattern", .argument = "LIST", .help = "access patterns, or all", .group = OPTIONS_PLAN,
+     .parse = parse_selection, .offset = MEMBER(patterns), .table = TABLE("pattern", patterns, pattern_count),
+     .fallback = "all"},
+    {.name = "elements", .argument = "LIST", .help = "output elements, one a thread (default 12800000,128000)",
+     .group = OPTIONS_PLAN, .parse = parse_integers, .offset = MEMBER(elements), .min = 1,
+     .max = (double)CELL_ELEMENTS_MAX, .unit = "elements", .fallback = "12800000,128000"},
+    {.name = "block-size", .argument = "LIST", .help = "threads a block, multiples of 32 (default 1024)",
+     .group = OPTIONS_PLAN, .parse = parse_integers, .offset = MEMBER(block_sizes), .min = 32,
+     .max = CELL_BLOCK_SIZE_MAX, .multiple = CBANK_WARP_THREADS, .unit = "threads", .fallback = "1024"},
+    {.name = "regime", .argument = "LIST", .help = "hot, cold or both (default hot)", .group = OPTIONS_PLAN,
+     .parse = parse_selection, .offset = MEMBER(regimes), .table = TABLE("regime", regimes, regime_count),
+     .fallback = "hot"},
+    {.name = "engine", .argument = "NAME", .help = "cuda, model, or auto: cuda where there is a GPU (default)",
+     .group = OPTIONS_MEASURE, .parse = parse_choice, .offset = MEMBER(engine),
+     .table = TABLE("engine", engine_rows, engine_count), .otherwise = "auto", .fallback = "auto"},
+    {.name = "device", .argument = "LIST", .help = "GPU ordinals, or all; one result file each (default 0)",
+     .group = OPTIONS_MEASURE, .parse = parse_integers, .offset = MEMBER(devices), .min = 0, .max = 1023,
+     .unit = "as a device", .otherwise = "all", .fallback = "0"},
+    {.name = "counters", .argument = "LIST", .help = "default, none, or names of the table and of CUPTI metrics",
+     .group = OPTIONS_MEASURE, .parse = parse_counters, .fallback = "default"},
+    {.name = "max-noise", .argument = "PERCENT",
+     .help = "stop a cell when half its interval is below this share of the median (default 0.5)",
+     .group = OPTIONS_MEASURE, .parse = parse_number, .offset = MEMBER(max_noise_percent), .min = 0.001,
+     .max = 100, .unit = "percent", .fallback = "0.5"},
+    {.name = "max-samples", .argument = "N", .help = "samples of a cell at most (default 200)",
+     .group = OPTIONS_MEASURE, .parse = parse_integer, .offset = MEMBER(samples_max), .min = 6, .max = 1e6,
+     .unit = "samples", .fallback = "200"},
+    {.name = "max-seconds", .argument = "SECONDS", .help = "sampling time of a cell at most (default 2)",
+     .group = OPTIONS_MEASURE, .parse = parse_number, .offset = MEMBER(seconds_max), .min = 0.001, .max = 3600,
+     .unit = "seconds", .fallback = "2"},
+    {.name = "seed", .argument = "N", .help = "of inputs and order; recorded (default: from the clock)",
+     .group = OPTIONS_MEASURE, .parse = parse_seed, .offset = MEMBER(seed)},
+    {.name = "fault", .argument = "NAME", .help = "plant a fault", .group = OPTIONS_MEASURE, .parse = parse_choice,
+     .offset = MEMBER(fault), .table = TABLE("fault", faults, fault_count), .otherwise = "none",
+     .fallback = "none", .hidden = true},
+    {.name = "card", .argument = "FILE", .help = "chip card of the model engine (default: built in)",
+     .group = OPTIONS_CARD, .parse = parse_text, .offset = MEMBER(card_path)},
+    {.name = "json", .argument = "PATH",
+     .help = "write the result to a file, into a folder (made if it ends in /), or - for stdout",
+     .group = OPTIONS_OUTPUT, .parse = parse_text, .offset = MEMBER(json_path)},
+    {.name = "resume", .argument = "FILE", .help = "measure what an interrupted result is missing, in place",
+     .group = OPTIONS_OUTPUT, .parse = parse_text, .offset = MEMBER(resume_path)},
+    {.name = "strict", .help = "exit 4 when a cell did not settle", .group = OPTIONS_OUTPUT, .parse = parse_flag,
+     .offset = MEMBER(strict)},
+    {.name = "json", .help = "print JSON", .group = OPTIONS_LIST, .parse = parse_flag, .offset = MEMBER(json)},
+    {.name = "quiet", .help = "print errors and warnings alone", .group = OPTIONS_OUTPUT, .parse = parse_flag,
+     .offset = MEMBER(quiet)},
+    {.name = "color", .argument = "WHEN", .help = "auto, always or never; NO_COLOR is respected",
+     .group = OPTIONS_SHOW, .parse = parse_color, .fallback = "auto",
+     .table = TABLE("colour mode", color_rows, color_count)},
+};
+
+enum { OPTION_COUNT = sizeof(option_rows) / sizeof(option_rows[0]), KEY_BASE = 0x1000 };
+
+/* -- values ------------------------------------------------------------------------------------------- */
+
+static void *member(const struct option_row *row, struct options *options)
+{
+    return (char *)options + row->offset;
+}
+
+static enum status bad_value(const struct option_row *row, const char *text, const char *expected)
+{
+    return log_error(STATUS_USAGE, "--%s: '%s' is not %s", row->name, text, expected);
+}
+
+static enum status parse_selection(const struct option_row *row, const char *text, struct options *options)
+{
+    struct selection *selection = member(row, options);
+
+    selection_close(selection);
+    return table_select(&row->table, text, selection);
+}
+
+static enum status parse_choice(const struct option_row *row, const char *text, struct options *options)
+{
+    const void *found = table_find(&row->table, text);
+
+    if (!found && strcmp(text, row->otherwise) != 0)
+        return table_unknown(&row->table, text);
+    memcpy(member(row, options), &found, sizeof(found));
+    return STATUS_OK;
+}
+
+static enum status out_of_limits(const struct option_row *row, const char *text)
+{
+    if (row->multiple)
+        return log_error(STATUS_USAGE, "--%s: %s is not a multiple of %" PRIu64 " from %.0f to %.0f %s", row->name,
+                         text, row->multiple, row->min, row->max, row->unit);
+    return log_error(STATUS_USAGE, "--%s: %s is out of limits; %.15g to %.15g %s", row->name, text, row->min,
+                     row->max, row->unit);
+}
+
+static enum status integer_value(const struct option_row *row, const char *text, uint64_t *value)
+{
+    const size_t digits = strspn(text, "0123456789");
+    const bool negative = text[0] == '-' && text[1] && strspn(text + 1, "0123456789") == strlen(text + 1);
+
+    if (negative || (digits > 0 && digits == strlen(text) && digits > 18))
+        return out_of_limits(row, text);
+    if (digits == 0 || text[digits])
+        return bad_value(row, text, "a whole number");
+    *value = strtoull(text, NULL, 10);
+    if ((double)*value < row->min || (double)*value > row->max || (row->multiple && *value % row->multiple))
+        return out_of_limits(row, text);
+    return STATUS_OK;
+}
+
+static enum status parse_integer(const struct option_row *row, const char *text, struct options *options)
+{
+    return integer_value(row, text, member(row, options));
+}
+
+static void integers_add(struct integers *integers, uint64_t value)
+{
+    for (size_t i = 0; i < integers->count; i++)
+        if (integers->values[i] == value)
+            return;
+    integers->values[integers->count++] = value;
+}
+
+static enum status parse_integers(const struct option_row *row, const char *text, struct options *options)
+{
+    struct integers *integers = member(row, options);
+    enum status status = STATUS_OK;
+    char *names = strdup(text);
+    uint64_t value;
+
+    free(integers->values);
+    *integers = (struct integers){.values = calloc(strlen(text) + 1, sizeof(uint64_t))};
+    if (!names || !integers->values) {
+        status = log_error(STATUS_ENVIRONMENT, "out of memory");
+    } else if (row->otherwise && strcmp(text, row->otherwise) == 0) {
+        integers->all = true;
+    } else {
+        for (char *rest = names, *name; status == STATUS_OK && (name = strsep(&rest, ","));) {
+            status = integer_value(row, name, &value);
+            if (status == STATUS_OK)
+                integers_add(integers, value);
+        }
+    }
+    free(names);
+    return status;
+}
+
+static enum status parse_number(const struct option_row *row, const char *text, struct options *options)
+{
+    char *end;
+    const double value = strtod(text, &end);
+
+    if (end == text || *end || !isfinite(value))
+        return bad_value(row, text, "a number");
+    if (value < row->min || value > row->max)
+        return out_of_limits(row, text);
+    memcpy(member(row, options), &value, sizeof(value));
+    return STATUS_OK;
+}
+
+static enum status parse_text(const struct option_row *row, const char *text, struct options *options)
+{
+    if (!text[0])
+        return bad_value(row, text, "a path");
+    memcpy(member(row, options), &text, sizeof(text));
+    return STATUS_OK;
+}
+
+static enum status parse_flag(const struct option_row *row, const char *text, struct options *options)
+{
+    (void)text;
+    *(bool *)member(row, options) = true;
+    return STATUS_OK;
+}
+
+static enum status parse_seed(const struct option_row *row, const char *text, struct options *options)
+{
+    char *end;
+
+    errno = 0;
+    options->seed = strtoull(text, &end, 10);
+    if (errno || end == text || *end || text[0] == '-')
+        return bad_value(row, text, "a whole number below 2^64");
+    options->seed_given = true;
+    return STATUS_OK;
+}
+
+static enum status parse_counters(const struct option_row *row, const char *text, struct options *options)
+{
+    (void)row;
+    counter_set_close(&options->counters);
+    options->counters_text = text;
+    return counter_set_parse(text, &options->counters);
+}
+
+static enum status parse_color(const struct option_row *row, const char *text, struct options *options)
+{
+    const struct color_row *found = table_find(&row->table, text);
+
+    if (!found)
+        return table_unknown(&row->table, text);
+    options->color = found->mode;
+    return STATUS_OK;
+}
+
+/* -- argp --------------------------------------------------------------------------------------------- */
+
+/* What the callback of argp works on. */
+struct parsing {
+    const struct command *command;
+    struct options *options;
+    enum status status;
+    bool given[OPTION_COUNT];
+};
+
+static error_t parse_key(int key, char *argument, struct argp_state *state)
+{
+    struct parsing *parsing = state->input;
+
+    if (key >= KEY_BASE && key < KEY_BASE + OPTION_COUNT) {
+        const struct option_row *row = &option_rows[key - KEY_BASE];
+
+        parsing->given[key - KEY_BASE] = true;
+        parsing->status = row->parse(row, argument, parsing->options);
+        return parsing->status == STATUS_OK ? 0 : EINVAL;
+    }
+    if (key == ARGP_KEY_ARGS) {
+        parsing->options->arguments = state->argv + state->next;
+        parsing->options->argument_count = (size_t)(state->argc - state->next);
+        return 0;
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+/* The argp table of what a command takes. */
+static void command_options(const struct command *command, bool hidden, struct argp_option options[OPTION_COUNT + 1])
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const struct option_row *row = &option_rows[i];
+
+        if (row->group & command->options && (hidden || !row->hidden))
+            options[count++] = (struct argp_option){.name = row->name, .key = KEY_BASE + (int)i, .arg = row->argument,
+                                                    .doc = row->help, .flags = row->hidden ? OPTION_HIDDEN : 0};
+    }
+    options[count] = (struct argp_option){0};
+}
+
+/* argp names an unknown option and no other. This looks first, to suggest the closest. */
+static enum status check_names(const struct argp_option *options, int argc, char **argv)
+{
+    static const struct argp_option builtin[] = {{.name = "help"}, {.name = "usage"}, {.name = "version"}};
+    struct argp_option all[OPTION_COUNT + 4];
+    size_t count = 0;
+
+    for (; options[count].name; count++)
+        all[count] = options[count];
+    for (size_t i = 0; i < sizeof(builtin) / sizeof(builtin[0]); i++)
+        all[count++] = builtin[i];
+
+    const struct table table = {"option", all, sizeof(all[0]), &count};
+
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        char name[64];
+        bool known = false;
+
+        if (strncmp(argv[i], "--", 2) != 0)
+            continue;
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(argv[i] + 2, "="), argv[i] + 2);
+        for (size_t k = 0; k < count; k++)
+            known = known || strncmp(all[k].name, name, strlen(name)) == 0;
+        if (!known)
+            return table_unknown(&table, name);
+    }
+    return STATUS_OK;
+}
+
+static enum status parse_fallbacks(const struct parsing *parsing)
+{
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; status == STATUS_OK && i < OPTION_COUNT; i++) {
+        const struct option_row *row = &option_rows[i];
+
+        if (row->group & parsing->command->options && !parsing->given[i] && row->fallback)
+            status = row->parse(row, row->fallback, parsing->options);
+        else if (row->group & (OPTIONS_PLAN | OPTIONS_MEASURE) && parsing->given[i])
+            parsing->options->plan_given = true;
+    }
+    return status;
+}
+
+static enum status check_arguments(const struct command *command, const struct options *options)
+{
+    if (options->argument_count < command->arguments_min)
+        return log_error(STATUS_USAGE, "%s needs %s; try cbank %s --help", command->name, command->arguments,
+                         command->name);
+    if (options->argument_count > command->arguments_max)
+        return log_error(STATUS_USAGE, "%s does not take '%s'; try cbank %s --help", command->name,
+                         options->arguments[command->arguments_max], command->name);
+    return STATUS_OK;
+}
+
+static const char exit_codes[] =
+    "\vExit codes: 0 done; 1 a finding (wrong output, failed cell, an exact counter differs); 2 usage, I/O or "
+    "malformed input; 3 the environment cannot do what was asked; 4 inconclusive, under --strict. An interrupted "
+    "run saves what it has and ends by the signal.";
+
+enum status options_parse(const struct command *command, int argc, char **argv, struct options *out, bool *done)
+{
+    struct argp_option argp_options[OPTION_COUNT + 1];
+    struct options options = {0};
+    struct parsing parsing = {.command = command, .options = &options};
+    char documentation[1024], program[64];
+    enum status status;
+
+    snprintf(documentation, sizeof(documentation), "%s.%s", command->summary, exit_codes);
+    snprintf(program, sizeof(program), "cbank %s", command->name);
+    command_options(command, true, argp_options);
+    *done = false;
+    status = check_names(argp_options, argc, argv);
+    if (status != STATUS_OK)
+        return status;
+
+    const struct argp argp = {
+        .options = argp_options, .parser = parse_key, .args_doc = command->arguments, .doc = documentation};
+
+    for (int i = 1; i < argc; i++)
+        *done = *done || strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-?") == 0;
+    if (*done) {
+        argp_help(&argp, stdout, ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK, program);
+        return STATUS_OK;
+    }
+    argv[0] = program;
+    if (argp_parse(&argp, argc, argv, ARGP_NO_EXIT, NULL, &parsing) != 0)
+        status = parsing.status != STATUS_OK ? parsing.status : STATUS_USAGE;
+    if (status == STATUS_OK)
+        status = parse_fallbacks(&parsing);
+    if (status == STATUS_OK)
+        status = check_arguments(command, &options);
+    if (status == STATUS_OK)
+        *out = options;
+    else
+        options_close(&options);
+    return status;
+}
+
+void options_close(struct options *options)
+{
+    selection_close(&options->workloads);
+    selection_close(&options->paths);
+    selection_close(&options->patterns);
+    selection_close(&options->regimes);
+    free(options->elements.values);
+    free(options->block_sizes.values);
+    free(options->devices.values);
+    counter_set_close(&options->counters);
+    *options = (struct options){0};
+}
+
+bool options_color(const struct options *options, int descriptor)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    if (options->color != COLOR_AUTO)
+        return options->color == COLOR_ALWAYS;
+    return isatty(descriptor) && !(no_color && no_color[0]) && term && strcmp(term, "dumb") != 0;
+}
