@@ -40,7 +40,8 @@ static size_t utf8_length(const unsigned char *text, size_t left)
 
         if (text[0] < forms[i].first_low || text[0] > forms[i].first_high)
             continue;
-        if (length > left || (length > 1 && (text[1] < forms[i].second_low || text[1] > forms[i].second_high)))
+        if (length > left ||
+            (length > 1 && (text[1] < forms[i].second_low || text[1] > forms[i].second_high)))
             return 0;
         for (size_t k = 2; k < length; k++)
             if (text[k] < 0x80 || text[k] > 0xbf)
@@ -63,8 +64,8 @@ static enum status malformed(const struct text *text, size_t at, const char *wha
             column++;
         }
     }
-    return log_error(STATUS_USAGE, "%s:%zu:%zu: %s; the file is not JSON that cbank can read", text->name, line,
-                     column, what);
+    return log_error(STATUS_USAGE, "%s:%zu:%zu: %s; the file is not JSON that cbank can read", text->name,
+                     line, column, what);
 }
 
 static bool is_digit(unsigned char c)
@@ -297,8 +298,8 @@ static enum status check_keys(const char *name, const cJSON *object)
     qsort(keys, count, sizeof(*keys), compare_keys);
     for (i = 1; i < count && status == STATUS_OK; i++)
         if (strcmp(keys[i - 1], keys[i]) == 0)
-            status = log_error(STATUS_USAGE, "%s: key \"%s\" is twice in one object; remove one of the two", name,
-                               keys[i]);
+            status = log_error(STATUS_USAGE, "%s: key \"%s\" is twice in one object; remove one of the two",
+                               name, keys[i]);
     free(keys);
     return status;
 }
@@ -330,7 +331,8 @@ static enum status parse(const struct text *text, cJSON **out)
         return status;
     value = cJSON_ParseWithLengthOpts(begin, text->count + 1, &end, 1);
     if (!value)
-        return malformed(text, (size_t)(end - begin), "half of a surrogate pair, or a number of more than 63 characters");
+        return malformed(text, (size_t)(end - begin),
+                         "half of a surrogate pair, or a number of more than 63 characters");
     status = check_all_keys(text->name, value);
     if (status != STATUS_OK) {
         cJSON_Delete(value);
@@ -518,8 +520,8 @@ enum status json_write_file(const char *path, const cJSON *value)
     else
         result = replace(where, text, bytes);
     if (result != 0)
-        status = log_error(STATUS_USAGE, "cannot write %s: %s; give a path in a directory you can write to", path,
-                           strerror(errno));
+        status = log_error(STATUS_USAGE, "cannot write %s: %s; give a path in a directory you can write to",
+                           path, strerror(errno));
     free(text);
     free(target);
     return status;
@@ -571,6 +573,31 @@ cJSON *json_double(double value)
     return cJSON_CreateRaw(text);
 }
 
+cJSON *json_doubles(const double *values, size_t count)
+{
+    enum { NUMBER_BYTES = 26 }; /* "-2.2250738585072014e-308, " */
+    const size_t room = 3 + count * NUMBER_BYTES;
+    char *text = malloc(room);
+    cJSON *item;
+    size_t used = 1;
+
+    if (!text)
+        return NULL;
+    text[0] = '[';
+    for (size_t i = 0; i < count; i++) {
+        const char *separator = i ? ", " : "";
+
+        if (isfinite(values[i]))
+            used += (size_t)snprintf(text + used, room - used, "%s%.17g", separator, values[i]);
+        else
+            used += (size_t)snprintf(text + used, room - used, "%snull", separator);
+    }
+    snprintf(text + used, room - used, "]");
+    item = cJSON_CreateRaw(text);
+    free(text);
+    return item;
+}
+
 void json_add_double(cJSON *object, const char *key, double value)
 {
     json_add(object, key, json_double(value));
@@ -589,7 +616,8 @@ void json_add_text(cJSON *object, const char *key, const char *value)
     cJSON *item = value ? cJSON_CreateString(value) : cJSON_CreateNull();
     unsigned char *text = item ? (unsigned char *)item->valuestring : NULL;
 
-    /* Names from drivers and command lines are any bytes; JSON is UTF-8. One byte for one: no length grows. */
+    /* Names from drivers and command lines are any bytes; JSON is UTF-8. One byte for one: no length grows.
+     */
     while (text && *text) {
         const size_t length = utf8_length(text, strlen((char *)text));
 
@@ -638,8 +666,8 @@ bool json_get_integer(const cJSON *object, const char *key, uint64_t *out)
     if (cJSON_IsString(item))
         return parse_integer(item->valuestring, out);
     /* A number above 2^53 may have been rounded on its way here. */
-    if (!cJSON_IsNumber(item) || signbit(item->valuedouble) || item->valuedouble > (double)EXACT_INTEGER_MAX ||
-        item->valuedouble != floor(item->valuedouble))
+    if (!cJSON_IsNumber(item) || signbit(item->valuedouble) ||
+        item->valuedouble > (double)EXACT_INTEGER_MAX || item->valuedouble != floor(item->valuedouble))
         return false;
     *out = (uint64_t)item->valuedouble;
     return true;

@@ -46,6 +46,9 @@ void json_add_double(cJSON *object, const char *key, double value);
 /* A number item as above, for arrays. The caller's. */
 cJSON *json_double(double value);
 
+/* An array of such numbers, for printing alone: it goes on one line. The caller's; NULL out of memory. */
+cJSON *json_doubles(const double *values, size_t count);
+
 /* Adds an integer: a number up to 2^53, a decimal string above. */
 void json_add_integer(cJSON *object, const char *key, uint64_t value);
 

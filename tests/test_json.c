@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <dirent.h>
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +26,10 @@ static enum status parse(const char *text, size_t bytes, cJSON **out, struct cap
 /* Each of these is refused, with a message that says where (a part of it is given). */
 static void test_refused_texts(void **state)
 {
-#define ROW(text, message) {text, sizeof(text) - 1, message}
+#define ROW(text, message)                                                                                   \
+    {                                                                                                        \
+        text, sizeof(text) - 1, message                                                                      \
+    }
     static const struct {
         const char *text;
         size_t bytes;
@@ -71,8 +75,8 @@ static void test_refused_texts(void **state)
         ROW("[\"\xc3\xa4\xc3\"]", "t.json:1:4: not UTF-8"), /* columns count characters */
         ROW("[\"\xc0\x80\"]", "not UTF-8"),                 /* overlong */
         ROW("[\"\xe0\x80\x80\"]", "not UTF-8"),
-        ROW("[\"\xed\xa0\x80\"]", "not UTF-8"),             /* surrogate */
-        ROW("[\"\xf4\x90\x80\x80\"]", "not UTF-8"),         /* beyond U+10FFFF */
+        ROW("[\"\xed\xa0\x80\"]", "not UTF-8"),     /* surrogate */
+        ROW("[\"\xf4\x90\x80\x80\"]", "not UTF-8"), /* beyond U+10FFFF */
         ROW("[1] \x01", "text after the end"),
         ROW("\xef\xbb\xbf[]", "t.json:1:1: not a JSON value"), /* byte order mark */
     };
@@ -95,8 +99,18 @@ static void test_refused_texts(void **state)
 static void test_accepted_texts(void **state)
 {
     static const char *const texts[] = {
-        "0", "-0", "1.5e-300", "\"\"", "null", "[]", "{}", " [1 , 2]\r\n", "{\"a\":1,\"A\":2}", "{\"\":0}",
-        "[\"\\ud83d\\ude00 \\\" \\\\ \\/ \\b\\f\\n\\r\\t \xf0\x9f\x98\x80 \xed\x9f\xbf\"]", "[{\"a\":1},{\"a\":1}]",
+        "0",
+        "-0",
+        "1.5e-300",
+        "\"\"",
+        "null",
+        "[]",
+        "{}",
+        " [1 , 2]\r\n",
+        "{\"a\":1,\"A\":2}",
+        "{\"\":0}",
+        "[\"\\ud83d\\ude00 \\\" \\\\ \\/ \\b\\f\\n\\r\\t \xf0\x9f\x98\x80 \xed\x9f\xbf\"]",
+        "[{\"a\":1},{\"a\":1}]",
         "1e-999",
     };
     struct capture capture;
@@ -159,10 +173,11 @@ static void test_many_keys(void **state)
 
 static void test_getters(void **state)
 {
-    static const char text[] = "{\"d\": 1.5, \"i\": 7, \"big\": \"18446744073709551615\", \"over\": "
-                               "\"18446744073709551616\", \"inexact\": 9007199254740994, \"exact\": "
-                               "9007199254740992, \"minus\": -1, \"sign\": \"-1\", \"zero\": \"007\", \"none\": "
-                               "null, \"yes\": true, \"text\": \"x\", \"empty\": \"\"}";
+    static const char text[] =
+        "{\"d\": 1.5, \"i\": 7, \"big\": \"18446744073709551615\", \"over\": "
+        "\"18446744073709551616\", \"inexact\": 9007199254740994, \"exact\": "
+        "9007199254740992, \"minus\": -1, \"sign\": \"-1\", \"zero\": \"007\", \"none\": "
+        "null, \"yes\": true, \"text\": \"x\", \"empty\": \"\"}";
     const char *string = "kept";
     struct capture capture;
     uint64_t integer = 42;
@@ -215,11 +230,15 @@ static void test_printed_numbers(void **state)
     json_add_double(object, "inf", -INFINITY);
     json_add_integer(object, "exact", (uint64_t)1 << 53);
     json_add_integer(object, "large", ((uint64_t)1 << 53) + 1);
+    json_add(object, "samples", json_doubles((double[]){-DBL_MIN, 0.1, NAN, -DBL_MAX}, 4));
+    json_add(object, "no_samples", json_doubles(NULL, 0));
     json_add_text(object, "none", NULL);
     json_add_text(object, "bytes", "a\xff\xc3\xa4\xc3");
     text = cJSON_PrintUnformatted(object);
     assert_string_equal(text, "{\"third\":0.33333333333333331,\"tenth\":0.10000000000000001,\"nan\":null,"
                               "\"inf\":null,\"exact\":9007199254740992,\"large\":\"9007199254740993\","
+                              "\"samples\":[-2.2250738585072014e-308, 0.10000000000000001, null, "
+                              "-1.7976931348623157e+308],\"no_samples\":[],"
                               "\"none\":null,\"bytes\":\"a?\xc3\xa4?\"}");
     free(text);
     cJSON_Delete(object);

@@ -1,0 +1,900 @@
+/* SPDX-License-Identifier: MIT
+ * The result as JSON, schema results/schema.json. Where a struct and an object have the same fields, a table
+ * says which, and writing and reading both follow it. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+#include "image.h"
+#include "json.h"
+#include "log.h"
+#include "result.h"
+#include "table.h"
+#include "version.h"
+
+static const char schema_name[] = "cbank-result";
+enum { SCHEMA_MAJOR = 1, SCHEMA_MINOR = 0 };
+
+/* -- fields ------------------------------------------------------------------------------------------- */
+
+enum field_kind {
+    FIELD_TEXT,   /* char array; "" is null */
+    FIELD_INT32,  /* uint32_t; 0 is null */
+    FIELD_INT64,  /* uint64_t; 0 is null */
+    FIELD_NUMBER, /* double; NaN is null */
+    FIELD_BOOL,
+};
+
+struct field {
+    const char *key;
+    enum field_kind kind;
+    bool required; /* never null: "", 0 and the like stand for themselves */
+    size_t offset;
+    size_t bytes;
+};
+
+#define FIELD(kind, type, key, member, required) \
+    {key, kind, required, offsetof(type, member), sizeof(((type *)0)->member)}
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct field result_fields[] = {
+    FIELD(FIELD_TEXT, struct result, "started_utc", started_utc, true),
+    FIELD(FIELD_TEXT, struct result, "finished_utc", finished_utc, false),
+    FIELD(FIELD_BOOL, struct result, "complete", complete, true),
+    FIELD(FIELD_INT64, struct result, "seed", seed, true),
+    FIELD(FIELD_NUMBER, struct result, "max_noise", max_noise, true),
+    FIELD(FIELD_TEXT, struct result, "counters_asked", counters_asked, true),
+    FIELD(FIELD_TEXT, struct result, "counters_reason", counters_reason, false),
+};
+
+static const struct field tool_fields[] = {
+    FIELD(FIELD_TEXT, struct result, "argv", argv, true),
+};
+
+static const struct field device_fields[] = {
+    FIELD(FIELD_TEXT, struct device_info, "name", name, true),
+    FIELD(FIELD_TEXT, struct device_info, "chip", chip, false),
+    FIELD(FIELD_TEXT, struct device_info, "uuid", uuid, false),
+    FIELD(FIELD_INT32, struct device_info, "sm_count", sm_count, false),
+    FIELD(FIELD_INT64, struct device_info, "l2_bytes", l2_bytes, false),
+    FIELD(FIELD_INT64, struct device_info, "memory_bytes", memory_bytes, false),
+    FIELD(FIELD_TEXT, struct device_info, "driver", driver, false),
+    FIELD(FIELD_INT32, struct device_info, "cuda_driver_api", cuda_driver_api, false),
+    FIELD(FIELD_TEXT, struct device_info, "vbios", vbios, false),
+    FIELD(FIELD_TEXT, struct device_info, "ecc", ecc, false),
+    FIELD(FIELD_TEXT, struct device_info, "mig", mig, false),
+    FIELD(FIELD_TEXT, struct device_info, "pci_bus_id", pci_bus_id, false),
+    FIELD(FIELD_NUMBER, struct device_info, "launch_ns", launch_ns, false),
+};
+
+static const struct field clock_fields[] = {
+    FIELD(FIELD_NUMBER, struct device_info, "sm_max_mhz", sm_clock_max_mhz, false),
+    FIELD(FIELD_NUMBER, struct device_info, "memory_max_mhz", memory_clock_max_mhz, false),
+};
+
+static const struct field throttle_fields[] = {
+    FIELD(FIELD_INT64, struct device_info, "before", throttle_before, true),
+    FIELD(FIELD_INT64, struct device_info, "after", throttle_after, true),
+};
+
+static const struct field time_fields[] = {
+    FIELD(FIELD_NUMBER, struct cell_time, "median", summary.median, false),
+    FIELD(FIELD_NUMBER, struct cell_time, "ci_low", summary.ci_low, false),
+    FIELD(FIELD_NUMBER, struct cell_time, "ci_high", summary.ci_high, false),
+    FIELD(FIELD_NUMBER, struct cell_time, "min", summary.min, false),
+    FIELD(FIELD_NUMBER, struct cell_time, "mad", summary.mad, false),
+    FIELD(FIELD_INT32, struct cell_time, "launches_per_sample", launches_per_sample, true),
+};
+
+static const struct field clock_of_cell_fields[] = {
+    FIELD(FIELD_NUMBER, struct cell_time, "cycles", cycles, false),
+    FIELD(FIELD_NUMBER, struct cell_time, "sm_clock_mhz", sm_clock_mhz, false),
+};
+
+static const struct field kernel_fields[] = {
+    FIELD(FIELD_TEXT, struct cell_kernel, "symbol", symbol, false),
+    FIELD(FIELD_TEXT, struct cell_kernel, "image", image, false),
+    FIELD(FIELD_TEXT, struct cell_kernel, "sass_sha256", sha256, false),
+    FIELD(FIELD_INT32, struct cell_kernel, "registers", registers, false),
+};
+
+static const struct field model_fields[] = {
+    FIELD(FIELD_NUMBER, struct model_cell, "requests_per_load", requests_per_load, true),
+    FIELD(FIELD_INT64, struct model_cell, "footprint_bytes", footprint_bytes, true),
+    FIELD(FIELD_NUMBER, struct model_cell, "time_ns", time_ns, true),
+};
+
+static const struct field parts_fields[] = {
+    FIELD(FIELD_NUMBER, struct model_parts, "launch_ns", launch_ns, true),
+    FIELD(FIELD_NUMBER, struct model_parts, "ramp_ns", ramp_ns, true),
+    FIELD(FIELD_NUMBER, struct model_parts, "issue_ns", issue_ns, true),
+    FIELD(FIELD_NUMBER, struct model_parts, "serialization_ns", serialization_ns, true),
+    FIELD(FIELD_NUMBER, struct model_parts, "misses_ns", misses_ns, true),
+    FIELD(FIELD_NUMBER, struct model_parts, "stream_ns", stream_ns, true),
+};
+
+/* -- writing ------------------------------------------------------------------------------------------ */
+
+static void write_text(cJSON *object, const struct field *field, const char *text)
+{
+    json_add_text(object, field->key, *text || field->required ? text : NULL);
+}
+
+static void write_integer(cJSON *object, const struct field *field, uint64_t value)
+{
+    if (value || field->required)
+        json_add_integer(object, field->key, value);
+    else
+        json_add_text(object, field->key, NULL);
+}
+
+/* Adds the fields of the struct at base. */
+static void write_fields(cJSON *object, const void *base, const struct field *fields, size_t count)
+{
+    for (const struct field *field = fields; field < fields + count; field++) {
+        const void *member = (const char *)base + field->offset;
+
+        switch (field->kind) {
+        case FIELD_TEXT:
+            write_text(object, field, member);
+            break;
+        case FIELD_INT32:
+            write_integer(object, field, *(const uint32_t *)member);
+            break;
+        case FIELD_INT64:
+            write_integer(object, field, *(const uint64_t *)member);
+            break;
+        case FIELD_NUMBER:
+            json_add_double(object, field->key, *(const double *)member);
+            break;
+        case FIELD_BOOL:
+            json_add(object, field->key, cJSON_CreateBool(*(const bool *)member));
+            break;
+        }
+    }
+}
+
+/* Architectures of the measured kernels in this build: "sm_90" of the image "kernels.sm_90.cubin". */
+static cJSON *architectures_json(void)
+{
+    static const char module[] = "kernels.";
+    cJSON *array = cJSON_CreateArray();
+    struct image image;
+
+    for (size_t i = 0; image_at(i, &image); i++) {
+        char name[64];
+
+        snprintf(name, sizeof(name), "%.*s", (int)image.name_bytes, image.name);
+        if (strncmp(name, module, sizeof(module) - 1) != 0)
+            continue;
+        name[strcspn(name + sizeof(module) - 1, ".") + sizeof(module) - 1] = '\0';
+        json_append(array, cJSON_CreateString(name + sizeof(module) - 1));
+    }
+    return array;
+}
+
+static void write_tool(cJSON *root, const struct result *result)
+{
+    cJSON *object = json_add(root, "tool", cJSON_CreateObject());
+
+    json_add_text(object, "name", tool.name);
+    json_add_text(object, "version", tool.version);
+    json_add_text(object, "git_commit", tool.git_commit);
+    json_add(object, "git_dirty", cJSON_CreateBool(tool.git_dirty));
+    write_fields(object, result, tool_fields, COUNT(tool_fields));
+    json_add_text(object, "compiler", tool.compiler);
+    json_add_text(object, "cuda_toolkit", tool.cuda_toolkit);
+    json_add(object, "architectures", architectures_json());
+}
+
+static void write_throttle(cJSON *device, const struct device_info *info)
+{
+    cJSON *object = json_add(device, "throttle", cJSON_CreateObject());
+
+    json_add(object, "known", cJSON_CreateBool(info->throttle_known));
+    for (size_t i = 0; i < COUNT(throttle_fields); i++) {
+        if (info->throttle_known)
+            write_fields(object, info, &throttle_fields[i], 1);
+        else
+            json_add_text(object, throttle_fields[i].key, NULL);
+    }
+}
+
+static void write_device(cJSON *root, const struct device_info *info)
+{
+    cJSON *object = json_add(root, "device", cJSON_CreateObject());
+    char capability[32];
+
+    snprintf(capability, sizeof(capability), "%" PRIu32 ".%" PRIu32, info->cc_major, info->cc_minor);
+    write_fields(object, info, device_fields, COUNT(device_fields));
+    json_add_text(object, "compute_capability", capability);
+    write_fields(json_add(object, "clocks", cJSON_CreateObject()), info, clock_fields, COUNT(clock_fields));
+    write_throttle(object, info);
+}
+
+static void write_phases(cJSON *root, const struct result *result)
+{
+    cJSON *array = json_add(root, "phases", cJSON_CreateArray());
+
+    for (size_t i = 0; i < result->phase_count; i++) {
+        cJSON *object = json_append(array, cJSON_CreateObject());
+
+        json_add_text(object, "name", result->phases[i].name);
+        json_add_double(object, "seconds", result->phases[i].seconds);
+    }
+}
+
+static void write_identity(cJSON *object, const struct cell *cell)
+{
+    json_add_text(object, "workload", cell->workload->name);
+    json_add_text(object, "path", cell->path->name);
+    json_add_text(object, "pattern", cell->pattern->name);
+    json_add_integer(object, "elements", cell->elements);
+    json_add_integer(object, "block_size", cell->block_size);
+    json_add_text(object, "regime", cell->regime->name);
+    json_add_integer(object, "array_bytes", CBANK_TABLE_BYTES);
+}
+
+static void write_time(cJSON *cell, const struct cell_time *time)
+{
+    cJSON *object = json_add(cell, "time_ns", cJSON_CreateObject());
+
+    write_fields(object, time, time_fields, COUNT(time_fields));
+    json_add_text(object, "stop_reason", stop_reason_names[time->stop_reason]);
+    json_add(object, "samples", json_doubles(time->samples_ns, time->samples_ns ? time->summary.count : 0));
+    write_fields(cell, time, clock_of_cell_fields, COUNT(clock_of_cell_fields));
+}
+
+static void write_flags(cJSON *cell, uint32_t flags)
+{
+    cJSON *array = json_add(cell, "flags", cJSON_CreateArray());
+
+    for (size_t bit = 0; bit < cell_flag_count; bit++)
+        if (flags >> bit & 1)
+            json_append(array, cJSON_CreateString(cell_flag_names[bit]));
+}
+
+static void write_counters(cJSON *cell, const struct cell_result *result)
+{
+    cJSON *all = json_add(cell, "counters", cJSON_CreateObject());
+
+    for (size_t i = 0; i < result->counter_count; i++) {
+        const struct counter_value *value = &result->counters[i];
+        cJSON *object = json_add(all, value->name, cJSON_CreateObject());
+
+        json_add_double(object, "value", value->value);
+        json_add_double(object, "expected", value->expected);
+        json_add_text(object, "kind", counter_kind_names[value->kind]);
+        json_add_text(object, "status", counter_status_names[value->status]);
+        json_add_text(object, "metric", value->metric);
+        json_add_text(object, "unit", value->unit);
+        json_add_text(object, "reason", value->reason);
+    }
+}
+
+/* What the kernel is, or null in each place when that is not known. */
+static void write_kernel(cJSON *cell, const struct cell_result *result)
+{
+    static const struct cell_kernel unknown;
+    cJSON *object = json_add(cell, "kernel", cJSON_CreateObject());
+
+    write_fields(object, result->kernel.known ? &result->kernel : &unknown, kernel_fields,
+                 COUNT(kernel_fields));
+    json_add_text(object, "instruction", result->cell.path->sass);
+}
+
+/* The card's levels; of those at the end, which no request came to, nothing is known here. */
+static void write_levels(cJSON *model, const struct model_levels *levels)
+{
+    cJSON *array = json_add(model, "levels", cJSON_CreateArray());
+    size_t count = CARD_LEVELS_MAX;
+
+    while (count > 0 && levels->requests[count - 1] == 0 && levels->misses[count - 1] == 0)
+        count--;
+    for (size_t i = 0; i < count; i++) {
+        cJSON *object = json_append(array, cJSON_CreateObject());
+
+        json_add_double(object, "requests", levels->requests[i]);
+        json_add_double(object, "misses", levels->misses[i]);
+    }
+}
+
+static void write_model(cJSON *cell, const struct cell_result *result)
+{
+    const struct model_cell *model = &result->model;
+    cJSON *object;
+
+    if (!result->modelled) {
+        json_add_text(cell, "model", NULL);
+        return;
+    }
+    object = json_add(cell, "model", cJSON_CreateObject());
+    write_fields(object, model, model_fields, COUNT(model_fields));
+    write_fields(json_add(object, "parts", cJSON_CreateObject()), &model->parts, parts_fields,
+                 COUNT(parts_fields));
+    write_levels(object, &model->levels);
+}
+
+static void write_cell(cJSON *cells, const struct cell_result *cell)
+{
+    cJSON *object = json_append(cells, cJSON_CreateObject());
+
+    write_identity(object, &cell->cell);
+    json_add_text(object, "status", cell_status_names[cell->status]);
+    json_add_text(object, "reason", cell->reason[0] ? cell->reason : NULL);
+    json_add(object, "verified", cJSON_CreateBool(cell->verified));
+    write_time(object, &cell->time);
+    write_flags(object, cell->flags);
+    write_counters(object, cell);
+    write_kernel(object, cell);
+    write_model(object, cell);
+}
+
+/* The whole result; NULL or unprintable when out of memory. */
+static cJSON *result_to_json(const struct result *result)
+{
+    cJSON *root = cJSON_CreateObject();
+    cJSON *schema = json_add(root, "schema", cJSON_CreateObject());
+    cJSON *cells;
+    char version[32];
+
+    snprintf(version, sizeof(version), "%d.%d", SCHEMA_MAJOR, SCHEMA_MINOR);
+    json_add_text(schema, "name", schema_name);
+    json_add_text(schema, "version", version);
+    write_tool(root, result);
+    json_add_text(root, "engine", result->engine);
+    write_fields(root, result, result_fields, COUNT(result_fields));
+    json_add_double(root, "confidence", STATS_CONFIDENCE);
+    write_device(root, &result->device);
+    write_phases(root, result);
+    cells = json_add(root, "cells", cJSON_CreateArray());
+    for (size_t i = 0; i < result->cell_count; i++)
+        write_cell(cells, &result->cells[i]);
+    return root;
+}
+
+enum status result_write(const struct result *result, const char *path)
+{
+    cJSON *root = result_to_json(result);
+    enum status status;
+
+    status = strcmp(path, "-") == 0 ? json_print(root) : json_write_file(path, root);
+    cJSON_Delete(root);
+    return status;
+}
+
+/* -- reading ------------------------------------------------------------------------------------------ */
+
+/* A file that is being read. After the first error nothing more is said, and reading goes on to no effect:
+ * each function may find its node empty. */
+struct reader {
+    const char *file;
+    enum status status;
+};
+
+/* An object in the file, and how to get there: "cells[3].time_ns". */
+struct node {
+    struct reader *reader;
+    const cJSON *json; /* NULL after an error */
+    char place[160];
+};
+
+static const char *kind_text(const cJSON *item)
+{
+    if (!item)
+        return "missing";
+    if (cJSON_IsNull(item))
+        return "null";
+    if (cJSON_IsBool(item))
+        return "true or false";
+    if (cJSON_IsNumber(item))
+        return "this number";
+    if (cJSON_IsString(item))
+        return "this string";
+    return cJSON_IsArray(item) ? "an array" : "an object";
+}
+
+static bool failed(const struct node *node)
+{
+    return node->reader->status != STATUS_OK;
+}
+
+/* Says that the member `key` of node is not what was expected. */
+static void refuse(const struct node *node, const char *key, const char *expected)
+{
+    if (failed(node))
+        return;
+    node->reader->status =
+        log_error(STATUS_USAGE, "%s: %s%s%s: expected %s, it is %s", node->reader->file, node->place,
+                  *node->place ? "." : "", key, expected, kind_text(json_get(node->json, key)));
+}
+
+/* The member `key` as a node: an object, or with `array` an array. */
+static struct node member(const struct node *node, const char *key, bool array)
+{
+    struct node child = {.reader = node->reader, .json = json_get(node->json, key)};
+
+    if (array ? !cJSON_IsArray(child.json) : !cJSON_IsObject(child.json)) {
+        refuse(node, key, array ? "an array" : "an object");
+        child.json = NULL;
+    }
+    snprintf(child.place, sizeof(child.place), "%.60s%s%.97s", node->place, *node->place ? "." : "", key);
+    return child;
+}
+
+/* Element `index` of an array node, which is `item`: an object. */
+static struct node element(const struct node *array, const cJSON *item, size_t index)
+{
+    struct node child = {.reader = array->reader, .json = item};
+
+    snprintf(child.place, sizeof(child.place), "%.97s[%zu]", array->place, index);
+    if (!cJSON_IsObject(item) && !failed(array)) {
+        array->reader->status = log_error(STATUS_USAGE, "%s: %s: expected an object, it is %s",
+                                          array->reader->file, child.place, kind_text(item));
+        child.json = NULL;
+    }
+    return child;
+}
+
+/* A member that is null stands for the field's empty value, unless the field is required. */
+static bool is_null(const struct node *node, const struct field *field)
+{
+    return !field->required && cJSON_IsNull(json_get(node->json, field->key));
+}
+
+static void read_text(const struct node *node, const struct field *field, char *out)
+{
+    const char *text = "";
+    char expected[64];
+
+    snprintf(expected, sizeof(expected), "a string of at most %zu bytes%s", field->bytes - 1,
+             field->required ? "" : " or null");
+    if (!is_null(node, field) &&
+        (!json_get_text(node->json, field->key, &text) || strlen(text) >= field->bytes))
+        refuse(node, field->key, expected);
+    else
+        snprintf(out, field->bytes, "%s", text);
+}
+
+/* An integer of low .. high. */
+static uint64_t read_integer(const struct node *node, const char *key, uint64_t low, uint64_t high)
+{
+    uint64_t value = low;
+    char expected[80];
+
+    if (json_get_integer(node->json, key, &value) && value >= low && value <= high)
+        return value;
+    snprintf(expected, sizeof(expected), "an integer from %" PRIu64 " to %" PRIu64, low, high);
+    refuse(node, key, expected);
+    return low;
+}
+
+static double read_number(const struct node *node, const struct field *field)
+{
+    double value = NAN;
+
+    if (!is_null(node, field) && !json_get_double(node->json, field->key, &value))
+        refuse(node, field->key, field->required ? "a number" : "a number or null");
+    return value;
+}
+
+static bool read_bool(const struct node *node, const char *key)
+{
+    bool value = false;
+
+    if (!json_get_bool(node->json, key, &value))
+        refuse(node, key, "true or false");
+    return value;
+}
+
+/* Fills the fields of the struct at base. */
+static void read_fields(const struct node *node, void *base, const struct field *fields, size_t count)
+{
+    for (const struct field *field = fields; field < fields + count && !failed(node); field++) {
+        void *out = (char *)base + field->offset;
+
+        switch (field->kind) {
+        case FIELD_TEXT:
+            read_text(node, field, out);
+            break;
+        case FIELD_INT32:
+            *(uint32_t *)out =
+                is_null(node, field) ? 0 : (uint32_t)read_integer(node, field->key, 0, UINT32_MAX);
+            break;
+        case FIELD_INT64:
+            *(uint64_t *)out = is_null(node, field) ? 0 : read_integer(node, field->key, 0, UINT64_MAX);
+            break;
+        case FIELD_NUMBER:
+            *(double *)out = read_number(node, field);
+            break;
+        case FIELD_BOOL:
+            *(bool *)out = read_bool(node, field->key);
+            break;
+        }
+    }
+}
+
+/* A string of the file's, which lives as long as its tree. */
+static const char *read_reference(const struct node *node, const char *key, bool required)
+{
+    const char *text = NULL;
+
+    if (!json_get_text(node->json, key, &text) && (required || !cJSON_IsNull(json_get(node->json, key))))
+        refuse(node, key, required ? "a string" : "a string or null");
+    return text;
+}
+
+/* The row of a table that the member `key` names; NULL after an error. */
+static const void *read_row(const struct node *node, const char *key, const struct table *table)
+{
+    const char *name = read_reference(node, key, true);
+    const void *row = name ? table_find(table, name) : NULL;
+
+    if (name && !row && !failed(node))
+        node->reader->status = log_error(
+            STATUS_USAGE, "%s: %s%s%s: this build has no %s '%s'; cbank list shows those that it has",
+            node->reader->file, node->place, *node->place ? "." : "", key, table->what, name);
+    return row;
+}
+
+/* The index of the name that `text` is among count names, of which some may be NULL; count when none. */
+static size_t name_index(const char *text, const char *const *names, size_t count)
+{
+    size_t i = 0;
+
+    while (i < count && (!names[i] || strcmp(names[i], text) != 0))
+        i++;
+    return i;
+}
+
+/* The same of the member `key`, where `what` is expected. */
+static size_t read_name(const struct node *node, const char *key, const char *const *names, size_t count,
+                        const char *what)
+{
+    const char *text = "";
+    size_t index;
+
+    json_get_text(node->json, key, &text);
+    index = name_index(text, names, count);
+    if (index < count)
+        return index;
+    refuse(node, key, what);
+    return 0;
+}
+
+static void check_schema(const struct node *root)
+{
+    const struct node schema = member(root, "schema", false);
+    const char *name = read_reference(&schema, "name", true);
+    const char *version = read_reference(&schema, "version", true);
+    struct reader *reader = root->reader;
+    int used = 0;
+    unsigned major, minor;
+
+    if (failed(root))
+        return;
+    if (strcmp(name, schema_name) != 0) {
+        reader->status = log_error(STATUS_USAGE, "%s: schema.name is '%s': this is no result of cbank",
+                                   reader->file, name);
+    } else if (sscanf(version, "%5u.%5u%n", &major, &minor, &used) != 2 || version[used] != '\0') {
+        refuse(&schema, "version", "a version like \"1.0\"");
+    } else if (major != SCHEMA_MAJOR) {
+        reader->status =
+            log_error(STATUS_USAGE,
+                      "%s: schema.version is %s, this build reads %d.x; use the cbank that wrote the file",
+                      reader->file, version, SCHEMA_MAJOR);
+    }
+}
+
+/* What wrote the file matters to people alone, but for its command line. */
+static void read_tool(const struct node *root, struct result *result)
+{
+    const struct node object = member(root, "tool", false);
+
+    read_reference(&object, "name", true);
+    read_reference(&object, "version", true);
+    read_fields(&object, result, tool_fields, COUNT(tool_fields));
+}
+
+static void read_confidence(const struct node *root)
+{
+    double confidence = 0;
+
+    if (!json_get_double(root->json, "confidence", &confidence) || confidence != STATS_CONFIDENCE)
+        refuse(root, "confidence", "0.95");
+}
+
+static void read_device(const struct node *root, struct device_info *info)
+{
+    const struct node device = member(root, "device", false);
+    const struct node clocks = member(&device, "clocks", false);
+    const struct node throttle = member(&device, "throttle", false);
+    const char *capability = read_reference(&device, "compute_capability", true);
+    int used = 0;
+
+    read_fields(&device, info, device_fields, COUNT(device_fields));
+    read_fields(&clocks, info, clock_fields, COUNT(clock_fields));
+    info->throttle_known = read_bool(&throttle, "known");
+    if (info->throttle_known)
+        read_fields(&throttle, info, throttle_fields, COUNT(throttle_fields));
+    if (capability &&
+        (sscanf(capability, "%5" SCNu32 ".%5" SCNu32 "%n", &info->cc_major, &info->cc_minor, &used) != 2 ||
+         capability[used] != '\0'))
+        refuse(&device, "compute_capability", "a string like \"9.0\"");
+}
+
+static void read_phases(const struct node *root, struct result *result)
+{
+    static const struct field seconds = {.key = "seconds", .kind = FIELD_NUMBER, .required = true};
+    const struct node array = member(root, "phases", true);
+    const cJSON *item;
+
+    cJSON_ArrayForEach (item, array.json) {
+        const struct node phase = element(&array, item, result->phase_count);
+
+        if (result->phase_count == RESULT_PHASES_MAX)
+            refuse(root, "phases", "fewer phases");
+        if (failed(root))
+            return;
+        result->phases[result->phase_count++] = (struct phase_time){
+            .name = read_reference(&phase, "name", true),
+            .seconds = read_number(&phase, &seconds),
+        };
+    }
+}
+
+static void read_identity(const struct node *node, struct cell *cell)
+{
+    static const struct table workload_table = TABLE("workload", workloads, workload_count);
+    static const struct table path_table = TABLE("path", paths, path_count);
+    static const struct table pattern_table = TABLE("pattern", patterns, pattern_count);
+    static const struct table regime_table = TABLE("regime", regimes, regime_count);
+
+    *cell = (struct cell){
+        .workload = read_row(node, "workload", &workload_table),
+        .path = read_row(node, "path", &path_table),
+        .pattern = read_row(node, "pattern", &pattern_table),
+        .elements = read_integer(node, "elements", 1, CELL_ELEMENTS_MAX),
+        .block_size = (uint32_t)read_integer(node, "block_size", CBANK_WARP_THREADS, CELL_BLOCK_SIZE_MAX),
+        .regime = read_row(node, "regime", &regime_table),
+    };
+    if (cell->block_size % CBANK_WARP_THREADS != 0)
+        refuse(node, "block_size", "a multiple of 32");
+    read_integer(node, "array_bytes", CBANK_TABLE_BYTES, CBANK_TABLE_BYTES);
+}
+
+static void read_samples(const struct node *time_node, struct cell_time *time)
+{
+    const struct node array = member(time_node, "samples", true);
+    const size_t count = (size_t)cJSON_GetArraySize(array.json);
+    const cJSON *item;
+
+    if (failed(time_node) || count == 0)
+        return;
+    time->samples_ns = malloc(count * sizeof(*time->samples_ns));
+    if (!time->samples_ns) {
+        time_node->reader->status =
+            log_error(STATUS_ENVIRONMENT, "%s: out of memory; free some memory", time_node->reader->file);
+        return;
+    }
+    cJSON_ArrayForEach (item, array.json) {
+        if (!cJSON_IsNumber(item)) {
+            refuse(time_node, "samples", "an array of numbers");
+            return;
+        }
+        time->samples_ns[time->summary.count++] = item->valuedouble;
+    }
+}
+
+static void read_time(const struct node *cell, struct cell_time *time)
+{
+    const struct node node = member(cell, "time_ns", false);
+
+    read_fields(&node, time, time_fields, COUNT(time_fields));
+    if (!cJSON_IsNull(json_get(node.json, "stop_reason")))
+        time->stop_reason =
+            (enum stop_reason)read_name(&node, "stop_reason", stop_reason_names, STOP_MODELLED + 1,
+                                        "converged, samples, time, interrupted, modelled or null");
+    read_samples(&node, time);
+    read_fields(cell, time, clock_of_cell_fields, COUNT(clock_of_cell_fields));
+}
+
+static uint32_t read_flags(const struct node *cell)
+{
+    const struct node array = member(cell, "flags", true);
+    const cJSON *item;
+    uint32_t flags = 0;
+
+    cJSON_ArrayForEach (item, array.json) {
+        const size_t bit = cJSON_IsString(item)
+                               ? name_index(item->valuestring, cell_flag_names, cell_flag_count)
+                               : cell_flag_count;
+
+        if (bit == cell_flag_count)
+            refuse(cell, "flags", "an array of flags that this build knows");
+        else
+            flags |= 1u << bit;
+    }
+    return flags;
+}
+
+static void read_counter(const struct node *node, struct counter_value *value)
+{
+    static const struct field numbers[] = {
+        FIELD(FIELD_NUMBER, struct counter_value, "value", value, false),
+        FIELD(FIELD_NUMBER, struct counter_value, "expected", expected, false),
+    };
+
+    *value = (struct counter_value){
+        .name = node->json ? node->json->string : NULL,
+        .metric = read_reference(node, "metric", false),
+        .unit = read_reference(node, "unit", true),
+        .reason = read_reference(node, "reason", false),
+        .kind = (enum counter_kind)read_name(node, "kind", counter_kind_names, COUNTER_MEASURED + 1,
+                                             "exact or measured"),
+        .status =
+            (enum counter_status)read_name(node, "status", counter_status_names, COUNTER_NO_PERMISSION + 1,
+                                           "ok, unsupported, unavailable, no_permission or not_collected"),
+    };
+    read_fields(node, value, numbers, COUNT(numbers));
+    if (value->status == COUNTER_OK && isnan(value->value))
+        refuse(node, "value", "a number, since the status is ok");
+}
+
+static void read_counters(const struct node *cell, struct cell_result *result)
+{
+    const struct node all = member(cell, "counters", false);
+    const size_t count = (size_t)cJSON_GetArraySize(all.json);
+    const cJSON *item;
+
+    if (failed(cell) || count == 0)
+        return;
+    result->counters = calloc(count, sizeof(*result->counters));
+    if (!result->counters) {
+        cell->reader->status =
+            log_error(STATUS_ENVIRONMENT, "%s: out of memory; free some memory", cell->reader->file);
+        return;
+    }
+    cJSON_ArrayForEach (item, all.json) {
+        const struct node node = member(&all, item->string, false);
+
+        if (failed(cell))
+            return;
+        read_counter(&node, &result->counters[result->counter_count++]);
+    }
+}
+
+static void read_kernel(const struct node *cell, struct cell_kernel *kernel)
+{
+    const struct node node = member(cell, "kernel", false);
+
+    read_fields(&node, kernel, kernel_fields, COUNT(kernel_fields));
+    kernel->known = kernel->symbol[0] != '\0';
+}
+
+static void read_model(const struct node *cell, struct cell_result *result)
+{
+    static const struct field level_fields[] = {
+        {.key = "requests", .kind = FIELD_NUMBER, .required = true},
+        {.key = "misses", .kind = FIELD_NUMBER, .required = true},
+    };
+    struct model_cell *model = &result->model;
+    const cJSON *item;
+    size_t count = 0;
+
+    if (cJSON_IsNull(json_get(cell->json, "model")))
+        return;
+
+    const struct node node = member(cell, "model", false);
+    const struct node parts = member(&node, "parts", false);
+    const struct node levels = member(&node, "levels", true);
+
+    read_fields(&node, model, model_fields, COUNT(model_fields));
+    read_fields(&parts, &model->parts, parts_fields, COUNT(parts_fields));
+    cJSON_ArrayForEach (item, levels.json) {
+        const struct node level = element(&levels, item, count);
+
+        if (count == CARD_LEVELS_MAX)
+            refuse(&node, "levels", "at most 4 levels");
+        if (failed(cell))
+            return;
+        model->levels.requests[count] = read_number(&level, &level_fields[0]);
+        model->levels.misses[count++] = read_number(&level, &level_fields[1]);
+    }
+    result->modelled = true;
+}
+
+static void read_cell(const struct node *node, struct cell_result *cell)
+{
+    static const struct field reason = FIELD(FIELD_TEXT, struct cell_result, "reason", reason, false);
+
+    cell->status = (enum cell_status)read_name(node, "status", cell_status_names, CELL_FAILED + 1,
+                                               "pending, ok, skipped or failed");
+    read_fields(node, cell, &reason, 1);
+    cell->verified = read_bool(node, "verified");
+    read_time(node, &cell->time);
+    cell->flags = read_flags(node);
+    read_counters(node, cell);
+    read_kernel(node, &cell->kernel);
+    read_model(node, cell);
+}
+
+/* Opens *result with the cells that the array names. False after an error. */
+static bool open_cells(const struct node *array, struct result *result)
+{
+    const size_t count = (size_t)cJSON_GetArraySize(array->json);
+    struct cell *cells = calloc(count ? count : 1, sizeof(*cells));
+    const cJSON *item;
+    size_t i = 0;
+
+    if (!cells) {
+        array->reader->status =
+            log_error(STATUS_ENVIRONMENT, "%s: out of memory; free some memory", array->reader->file);
+        return false;
+    }
+    cJSON_ArrayForEach (item, array->json) {
+        const struct node node = element(array, item, i);
+
+        read_identity(&node, &cells[i++]);
+    }
+    if (!failed(array))
+        array->reader->status = result_open(result, cells, count);
+    free(cells);
+    return !failed(array);
+}
+
+static void read_result(const struct node *root, struct result *result)
+{
+    static const struct table engine_table = TABLE("engine", engine_rows, engine_count);
+    const struct node cells = member(root, "cells", true);
+    const struct engine_row *row;
+    const cJSON *item;
+    size_t i = 0;
+
+    if (failed(root) || !open_cells(&cells, result))
+        return;
+    row = read_row(root, "engine", &engine_table);
+    if (row) {
+        result->engine = row->name;
+        result->modelled_time = row->engine->modelled;
+    }
+    read_tool(root, result);
+    read_fields(root, result, result_fields, COUNT(result_fields));
+    read_confidence(root);
+    read_device(root, &result->device);
+    read_phases(root, result);
+    cJSON_ArrayForEach (item, cells.json) {
+        const struct node node = element(&cells, item, i);
+
+        if (failed(root))
+            return;
+        read_cell(&node, &result->cells[i++]);
+    }
+}
+
+enum status result_read(const char *path, struct result *out)
+{
+    struct reader reader = {.file = path};
+    struct node root = {.reader = &reader};
+    cJSON *json = NULL;
+
+    *out = (struct result){0};
+    reader.status = json_read_file(path, &json);
+    if (reader.status != STATUS_OK)
+        return reader.status;
+    root.json = json;
+    if (!cJSON_IsObject(json))
+        reader.status =
+            log_error(STATUS_USAGE, "%s: expected an object, it is %s: this is no result of cbank", path,
+                      kind_text(json));
+    check_schema(&root);
+    if (!failed(&root))
+        read_result(&root, out);
+    out->storage = json;
+    if (failed(&root))
+        result_close(out);
+    return reader.status;
+}
