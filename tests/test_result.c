@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "capture.h"
+#include "json.h"
+#include "result.h"
+
+static char directory[] = "/tmp/cbank-test-XXXXXX";
+static char path[64], other[64];
+
+static int make_directory(void **state)
+{
+    (void)state;
+    if (!mkdtemp(directory))
+        return -1;
+    snprintf(path, sizeof(path), "%s/a.json", directory);
+    snprintf(other, sizeof(other), "%s/b.json", directory);
+    return 0;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    unlink(path);
+    unlink(other);
+    return rmdir(directory);
+}
+
+static struct cell cell_of(size_t path_index, size_t pattern_index)
+{
+    return (struct cell){
+        .workload = &workloads[0],
+        .path = &paths[path_index],
+        .pattern = &patterns[pattern_index],
+        .elements = 128000,
+        .block_size = 256,
+        .regime = &regimes[0],
+    };
+}
+
+/* Cell 0 of the result: everything that a cell can have. */
+static void fill_measured_cell(struct cell_result *cell)
+{
+    static const double samples[] = {1.0 / 3, 0.1, 25.25, DBL_MIN, DBL_MAX, 1e-5};
+
+    cell->status = CELL_OK;
+    cell->verified = true;
+    cell->time = (struct cell_time){
+        .summary =
+            {.count = 6, .median = 0.1, .ci_low = DBL_MIN, .ci_high = 1e300, .min = DBL_MIN, .mad = 0.25},
+        .launches_per_sample = 64,
+        .stop_reason = STOP_CONVERGED,
+        .samples_ns = malloc(sizeof(samples)),
+        .cycles = 49.5,
+        .sm_clock_mhz = 1980,
+    };
+    assert_non_null(cell->time.samples_ns);
+    memcpy(cell->time.samples_ns, samples, sizeof(samples));
+    cell->flags = FLAG_THROTTLED | FLAG_COUNTER_DIFFERS;
+    cell->counters = calloc(2, sizeof(*cell->counters));
+    assert_non_null(cell->counters);
+    cell->counter_count = 2;
+    cell->counters[0] = (struct counter_value){.name = "idc_requests",
+                                               .metric = "idc__requests.sum",
+                                               .unit = "requests",
+                                               .kind = COUNTER_EXACT,
+                                               .status = COUNTER_OK,
+                                               .value = 4001,
+                                               .expected = 4000};
+    cell->counters[1] = (struct counter_value){.name = "l2_sectors",
+                                               .unit = "sectors",
+                                               .kind = COUNTER_MEASURED,
+                                               .status = COUNTER_NO_PERMISSION,
+                                               .value = NAN,
+                                               .expected = NAN,
+                                               .reason = "the driver \"says\" no\n"};
+    cell->kernel =
+        (struct cell_kernel){.known = true,
+                             .symbol = "_Z6kernel",
+                             .image = "kernels.sm_90.cubin",
+                             .sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+                             .registers = 10};
+    cell->modelled = true;
+    cell->model = (struct model_cell){
+        .requests_per_load = 32,
+        .footprint_bytes = 65536,
+        .time_ns = 1234.5,
+        .parts = {1, 2, 3, 4, 5, 6},
+        .levels = {.requests = {128000, 500}, .misses = {500, 0}},
+    };
+}
+
+/* A result of four cells, one of each status. The caller closes it. */
+static void fill(struct result *result)
+{
+    const struct cell cells[] = {cell_of(0, 0), cell_of(1, 0), cell_of(2, 0), cell_of(0, 1)};
+
+    assert_int_equal(result_open(result, cells, 4), STATUS_OK);
+    result->engine = "cuda";
+    strcpy(result->started_utc, "2026-01-02T03:04:05Z");
+    result->seed = UINT64_MAX;
+    result->max_noise = 0.005;
+    strcpy(result->argv, "cbank run");
+    strcpy(result->counters_asked, "default");
+    strcpy(result->device.name, "NVIDIA Test \xc3\xa4");
+    strcpy(result->device.driver, "570.86.15");
+    result->device.cc_major = 12;
+    result->device.cc_minor = 1;
+    result->device.sm_count = 132;
+    result->device.l2_bytes = 52428800;
+    result->device.throttle_known = true;
+    result->device.throttle_after = (uint64_t)1 << 60;
+    result->phases[0] = (struct phase_time){"prepare", 0.125};
+    result->phases[1] = (struct phase_time){"time", 12.1};
+    result->phase_count = 2;
+    fill_measured_cell(&result->cells[0]);
+    result->cells[2].status = CELL_SKIPPED;
+    strcpy(result->cells[2].reason, "no image for this chip");
+    result->cells[3].status = CELL_FAILED;
+    strcpy(result->cells[3].reason, "output[7] is 1, not 2");
+}
+
+/* Writing, reading and writing again gives the same bytes. */
+static void test_round_trip(void **state)
+{
+    struct result result, back;
+    char *first, *second;
+
+    (void)state;
+    fill(&result);
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    assert_int_equal(result_read(path, &back), STATUS_OK);
+    assert_int_equal(result_write(&back, other), STATUS_OK);
+    first = file_text(path);
+    second = file_text(other);
+    assert_string_equal(first, second);
+    free(first);
+    free(second);
+
+    assert_int_equal(back.cell_count, 4);
+    assert_true(cell_equal(&back.cells[3].cell, &result.cells[3].cell));
+    assert_true(back.seed == UINT64_MAX && back.device.throttle_after == (uint64_t)1 << 60);
+    assert_false(back.complete || back.modelled_time);
+    assert_string_equal(back.finished_utc, "");
+    assert_memory_equal(back.cells[0].time.samples_ns, result.cells[0].time.samples_ns, 6 * sizeof(double));
+    assert_int_equal(back.cells[0].time.summary.count, 6);
+    assert_int_equal(back.cells[0].flags, FLAG_THROTTLED | FLAG_COUNTER_DIFFERS);
+    assert_int_equal(back.cells[0].counters[1].status, COUNTER_NO_PERMISSION);
+    assert_true(isnan(back.cells[0].counters[1].value));
+    assert_true(back.cells[0].model.levels.requests[1] == 500);
+    assert_int_equal(back.cells[1].status, CELL_PENDING);
+    assert_true(isnan(back.cells[1].time.summary.median) && back.cells[1].time.stop_reason == STOP_NONE);
+    assert_false(back.cells[1].kernel.known || back.cells[1].modelled);
+    assert_string_equal(back.cells[2].reason, "no image for this chip");
+    result_close(&result);
+    result_close(&back);
+    result_close(&back); /* a zeroed struct */
+}
+
+/* What the keys that everything relies on look like in the file. */
+static void test_keys(void **state)
+{
+    struct result result;
+    const cJSON *cell, *time;
+    const char *text = NULL;
+    cJSON *root;
+
+    (void)state;
+    fill(&result);
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    assert_int_equal(json_read_file(path, &root), STATUS_OK);
+    assert_true(json_get_text(json_get(root, "schema"), "name", &text));
+    assert_string_equal(text, "cbank-result");
+    assert_true(json_get_text(json_get(root, "device"), "compute_capability", &text));
+    assert_string_equal(text, "12.1");
+    assert_true(json_get_text(root, "seed", &text));
+    assert_string_equal(text, "18446744073709551615");
+    assert_true(cJSON_IsNull(json_get(root, "finished_utc")));
+    cell = json_get(root, "cells")->child;
+    time = json_get(cell, "time_ns");
+    assert_true(json_get(time, "median")->valuedouble == 0.1);
+    assert_int_equal(cJSON_GetArraySize(json_get(time, "samples")), 6);
+    assert_true(json_get_text(json_get(cell, "kernel"), "instruction", &text));
+    assert_string_equal(text, "LDC");
+    assert_true(json_get(json_get(json_get(cell, "counters"), "idc_requests"), "value")->valuedouble == 4001);
+    assert_true(cJSON_IsNull(json_get(cell->next, "model")));
+    assert_true(cJSON_IsNull(json_get(json_get(cell->next, "time_ns"), "median")));
+    cJSON_Delete(root);
+    result_close(&result);
+}
+
+/* Replaces the first `from` in the file at path by `to`. */
+static void edit(const char *from, const char *to)
+{
+    char *text = file_text(path);
+    const char *at = strstr(text, from);
+    char *edited;
+
+    assert_non_null(at);
+    assert_true(asprintf(&edited, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from)) > 0);
+    file_put(path, edited, strlen(edited));
+    free(edited);
+    free(text);
+}
+
+/* Files that differ from a good one in one place, and what is said of them. */
+static void test_refused_files(void **state)
+{
+    static const struct {
+        const char *from, *to, *message;
+    } rows[] = {
+        {"\"cbank-result\"", "\"cbank-card\"", "schema.name is 'cbank-card': this is no result"},
+        {"\"version\":\t\"1.0\"", "\"version\":\t\"2.0\"", "schema.version is 2.0, this build reads 1.x"},
+        {"\"version\":\t\"1.0\"", "\"version\":\t\"0.9\"", "schema.version is 0.9"},
+        {"\"version\":\t\"1.0\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
+        {"\"version\":\t\"1.0\"", "\"version\":\t1.0",
+         "schema.version: expected a string, it is this number"},
+        {"\"schema\"", "\"Schema\"", "schema: expected an object, it is missing"},
+        {"\"cuda\"", "\"cude\"", "a.json: engine: this build has no engine 'cude'"},
+        {"\"per_warp\"", "\"per_wrap\"", "a.json: cells[3].pattern: this build has no pattern 'per_wrap'"},
+        {"\"path\":\t\"constant\"", "\"path\":\t7", "cells[0].path: expected a string, it is this number"},
+        {"\"elements\":\t128000", "\"elements\":\t0",
+         "cells[0].elements: expected an integer from 1 to 4294966272, it is this number"},
+        {"\"elements\":\t128000", "\"elements\":\t1.5", "cells[0].elements: expected an integer"},
+        {"\"elements\":\t128000", "\"elements\":\t\"4294966273\"", "cells[0].elements: expected an integer"},
+        {"\"elements\":\t128000,", "",
+         "cells[0].elements: expected an integer from 1 to 4294966272, it is missing"},
+        {"\"block_size\":\t256", "\"block_size\":\t48", "cells[0].block_size: expected a multiple of 32"},
+        {"\"block_size\":\t256", "\"block_size\":\t2048",
+         "cells[0].block_size: expected an integer from 32 to 1024"},
+        {"\"array_bytes\":\t65536", "\"array_bytes\":\t1024",
+         "cells[0].array_bytes: expected an integer from 65536"},
+        {"\"regime\":\t\"hot\"", "\"regime\":\tnull", "cells[0].regime: expected a string, it is null"},
+        {"\"status\":\t\"ok\"", "\"status\":\t\"good\"",
+         "cells[0].status: expected pending, ok, skipped or failed"},
+        {"\"verified\":\ttrue", "\"verified\":\t1", "cells[0].verified: expected true or false"},
+        {"\"median\":", "\"mean\":", "cells[0].time_ns.median: expected a number or null, it is missing"},
+        {"\"converged\"", "\"done\"", "cells[0].time_ns.stop_reason: expected converged"},
+        {", 25.25,", ", null,", "cells[0].time_ns.samples: expected an array of numbers"},
+        {"\"throttled\"", "\"hot\"", "cells[0].flags: expected an array of flags"},
+        {"\"flags\":", "\"flag\":", "cells[0].flags: expected an array, it is missing"},
+        {"\"kind\":\t\"exact\"", "\"kind\":\t\"sharp\"",
+         "cells[0].counters.idc_requests.kind: expected exact or measured"},
+        {"\"value\":\t4001", "\"value\":\tnull",
+         "cells[0].counters.idc_requests.value: expected a number, since"},
+        {"\"unit\":\t\"requests\"", "\"unit\":\tnull",
+         "counters.idc_requests.unit: expected a string, it is null"},
+        {"\"requests_per_load\":\t32", "\"requests_per_load\":\t\"32\"", "cells[0].model.requests_per_load"},
+        {"\"issue_ns\":\t3", "\"issue_ns\":\tnull",
+         "cells[0].model.parts.issue_ns: expected a number, it is null"},
+        {"\"misses\":\t500", "\"misses\":\ttrue", "cells[0].model.levels[0].misses: expected a number"},
+        {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"12\"", "device.compute_capability"},
+        {"\"sm_count\":\t132", "\"sm_count\":\t4294967296",
+         "device.sm_count: expected an integer from 0 to 4294967295"},
+        {"\"throttle\":", "\"throttles\":", "device.throttle: expected an object, it is missing"},
+        {"\"seconds\":\t0.125", "\"seconds\":\t\"x\"", "phases[0].seconds: expected a number"},
+        {"\"confidence\":\t0.94999999999999996", "\"confidence\":\t0.99", "confidence: expected 0.95"},
+        {"\"complete\":\tfalse", "\"complete\":\tnull", "complete: expected true or false, it is null"},
+        {"\"started_utc\":\t\"", "\"started_utc\":\t\"2026-01-02T03:04:05.0000000000000",
+         "a string of at most 31 bytes"},
+        {"\"cells\":", "\"cell\":", "cells: expected an array, it is missing"},
+        {"\"max_noise\":", "\"seed\":1, \"max_noise\":", "key \"seed\" is twice"},
+    };
+    struct capture capture;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct result result, back;
+        enum status status;
+
+        fill(&result);
+        assert_int_equal(result_write(&result, path), STATUS_OK);
+        result_close(&result);
+        edit(rows[i].from, rows[i].to);
+        capture_begin(&capture, stderr);
+        status = result_read(path, &back);
+        capture_end(&capture);
+        if (status != STATUS_USAGE || !strstr(capture.text, rows[i].message))
+            fail_msg("row %zu: \"%s\" lacks \"%s\"", i, capture.text, rows[i].message);
+        /* Said once. */
+        assert_ptr_equal(strchr(capture.text, '\n'), capture.text + strlen(capture.text) - 1);
+    }
+}
+
+/* A later minor version, with fields of its own, is read all the same. */
+static void test_newer_minor(void **state)
+{
+    struct result result, back;
+
+    (void)state;
+    fill(&result);
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    result_close(&result);
+    edit("\"version\":\t\"1.0\"", "\"version\":\t\"1.7\", \"more\": [{}]");
+    edit("\"elements\":", "\"humidity\": {\"percent\": 40}, \"elements\":");
+    assert_int_equal(result_read(path, &back), STATUS_OK);
+    assert_int_equal(back.cells[0].cell.elements, 128000);
+    result_close(&back);
+}
+
+/* Cut anywhere, the file is refused and nothing leaks or crashes. */
+static void test_truncated(void **state)
+{
+    struct result result, back;
+    struct capture capture;
+    size_t bytes;
+    char *text;
+
+    (void)state;
+    fill(&result);
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    result_close(&result);
+    text = file_text(path);
+    bytes = strlen(text);
+    for (size_t cut = 0; cut < bytes - 2; cut += 7) {
+        file_put(path, text, cut);
+        capture_begin(&capture, stderr);
+        assert_int_equal(result_read(path, &back), STATUS_USAGE);
+        capture_end(&capture);
+        assert_non_null(strstr(capture.text, path));
+    }
+    free(text);
+}
+
+static void test_not_an_object(void **state)
+{
+    struct capture capture;
+    struct result back;
+
+    (void)state;
+    file_put(path, "[1]", 3);
+    capture_begin(&capture, stderr);
+    assert_int_equal(result_read(path, &back), STATUS_USAGE);
+    capture_end(&capture);
+    assert_non_null(strstr(capture.text, "expected an object, it is an array"));
+}
+
+static void test_no_cells(void **state)
+{
+    struct result result, back;
+
+    (void)state;
+    assert_int_equal(result_open(&result, NULL, 0), STATUS_OK);
+    result.engine = "model";
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    assert_int_equal(result_read(path, &back), STATUS_OK);
+    assert_int_equal(back.cell_count, 0);
+    assert_true(back.modelled_time);
+    result_close(&result);
+    result_close(&back);
+}
+
+static void test_verdict(void **state)
+{
+    const struct cell cells[] = {cell_of(0, 0), cell_of(1, 0)};
+    struct result result;
+
+    (void)state;
+    assert_int_equal(result_open(&result, cells, 2), STATUS_OK);
+    assert_int_equal(result_verdict(&result), STATUS_OK);
+    result.cells[0].status = CELL_SKIPPED;
+    assert_int_equal(result_verdict(&result), STATUS_OK);
+    result.cells[1].flags = FLAG_THROTTLED | FLAG_CLOCK_VARIED;
+    assert_int_equal(result_verdict(&result), STATUS_OK);
+    result.cells[1].flags = FLAG_UNSTABLE;
+    assert_int_equal(result_verdict(&result), STATUS_INCONCLUSIVE);
+    result.cells[0].status = CELL_FAILED;
+    assert_int_equal(result_verdict(&result), STATUS_FINDING);
+    result.cells[0].status = CELL_OK;
+    result.cells[0].counters = calloc(1, sizeof(*result.cells[0].counters));
+    assert_non_null(result.cells[0].counters);
+    result.cells[0].counter_count = 1;
+    result.cells[0].counters[0] = (struct counter_value){
+        .name = "idc_requests", .kind = COUNTER_EXACT, .status = COUNTER_OK, .value = 2, .expected = 1};
+    assert_int_equal(result_verdict(&result), STATUS_FINDING);
+    result.cells[0].counters[0].value = 1;
+    assert_int_equal(result_verdict(&result), STATUS_INCONCLUSIVE);
+    result_close(&result);
+}
+
+static void test_standard_output(void **state)
+{
+    struct capture capture;
+    struct result result;
+
+    (void)state;
+    assert_int_equal(result_open(&result, NULL, 0), STATUS_OK);
+    result.engine = "model";
+    capture_begin(&capture, stdout);
+    assert_int_equal(result_write(&result, "-"), STATUS_OK);
+    capture_end(&capture);
+    assert_memory_equal(capture.text, "{\n\t\"schema\":", 12);
+    assert_true(capture.text[strlen(capture.text) - 1] == '\n');
+    result_close(&result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_refused_files),   cmocka_unit_test(test_newer_minor),
+        cmocka_unit_test(test_truncated),       cmocka_unit_test(test_not_an_object),
+        cmocka_unit_test(test_no_cells),        cmocka_unit_test(test_verdict),
+        cmocka_unit_test(test_standard_output),
+    };
+
+    return cmocka_run_group_tests_name("result", tests, make_directory, remove_directory);
+}
