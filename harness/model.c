@@ -153,29 +153,40 @@ static uint64_t waves_simulated(const struct simulation *simulation, const struc
     return simulation->waves < most ? simulation->waves : most;
 }
 
+/* Lookups of the first level that the simulated SMs make in the whole launch. */
+static double launch_lookups(const struct simulation *simulation, const struct access_counts *access)
+{
+    const uint32_t rounds = simulation->blocks / simulation->card->sm_count;
+    const uint32_t left = simulation->blocks % simulation->card->sm_count;
+    const double blocks =
+        (double)rounds * simulation->sms + (left < simulation->sms ? left : simulation->sms);
+
+    return (double)access->addresses * blocks / simulation->blocks;
+}
+
 /* Runs the launch, and gives its lookups on the whole grid. */
 static void simulate_launch(struct simulation *simulation, const struct access_counts *access,
                             struct model_levels *out)
 {
+    const struct tally *end = &simulation->tally;
     const uint64_t waves = waves_simulated(simulation, access);
-    const uint64_t half = waves / 2;
-    const double rest = (double)(simulation->waves - waves) / (double)(waves - half);
-    struct tally at_half;
-    double scale;
+    struct tally half;
+    double lookups, rest, scale;
 
     if (!simulation->cell->regime->flush)
         simulate_waves(simulation, 0, waves);
     simulation->tally = (struct tally){0};
-    simulate_waves(simulation, 0, half);
-    at_half = simulation->tally;
-    simulate_waves(simulation, half, waves);
+    simulate_waves(simulation, 0, waves / 2);
+    half = simulation->tally;
+    simulate_waves(simulation, waves / 2, waves);
 
-    const struct tally *end = &simulation->tally;
-
-    scale = (double)access->addresses / (end->requests[0] + (end->requests[0] - at_half.requests[0]) * rest);
+    /* What was not simulated is so many times the second half; the grid so many times these SMs. */
+    lookups = waves < simulation->waves ? launch_lookups(simulation, access) : end->requests[0];
+    rest = (lookups - end->requests[0]) / (end->requests[0] - half.requests[0]);
+    scale = (double)access->addresses / lookups;
     for (uint32_t l = 0; l < simulation->card->level_count; l++) {
-        out->requests[l] = (end->requests[l] + (end->requests[l] - at_half.requests[l]) * rest) * scale;
-        out->misses[l] = (end->misses[l] + (end->misses[l] - at_half.misses[l]) * rest) * scale;
+        out->requests[l] = (end->requests[l] + (end->requests[l] - half.requests[l]) * rest) * scale;
+        out->misses[l] = (end->misses[l] + (end->misses[l] - half.misses[l]) * rest) * scale;
     }
 }
 

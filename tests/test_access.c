@@ -109,7 +109,8 @@ static void brute_warp(struct brute *brute, const struct cell *cell, uint64_t bl
 
     for (uint32_t step = 0; step < cell->workload->steps; step++) {
         for (uint32_t lane = 0; lane < active; lane++) {
-            const uint32_t index = cell->pattern->index((uint32_t)block, first + lane, step, CBANK_TABLE_LENGTH);
+            const uint32_t index =
+                cell->pattern->index((uint32_t)block, first + lane, step, CBANK_TABLE_LENGTH);
 
             table[lane] = (uint64_t)index * 4;
             brute->used[index] = 1;
@@ -163,9 +164,9 @@ static void check(const struct workload *workload, const struct pattern *pattern
 
 static void check_sizes(const struct workload *workload, const struct pattern *pattern)
 {
-    static const uint64_t elements[] = {1,    2,    7,    8,    9,    31,   32,    33,   63,   64,    65,   95,
-                                        96,   97,   127,  512,  1000, 1023, 1024,  1025, 2047, 2049,  3001, 4096,
-                                        5000, 8191, 9999, 10240, 16384, 33000, 70001};
+    static const uint64_t elements[] = {
+        1,    2,    7,    8,    9,    31,   32,   33,   63,   64,   65,    95,    96,    97,   127,
+        512,  1000, 1023, 1024, 1025, 2047, 2049, 3001, 4096, 5000, 8191, 10240, 16384, 33000, 70001};
     static const uint32_t block_sizes[] = {32, 64, 96, 160, 256, 352, 992, 1024};
 
     for (size_t e = 0; e < sizeof(elements) / sizeof(elements[0]); e++)

@@ -171,7 +171,8 @@ static void other_cards_are_taken(void **state)
         {0, "ways", "32", NULL},
     };
     static const struct change too_many = {
-        -1, "levels", "[" ONE_LEVEL "," ONE_LEVEL "," ONE_LEVEL "," ONE_LEVEL "," ONE_LEVEL "]", "levels must be"};
+        -1, "levels", "[" ONE_LEVEL "," ONE_LEVEL "," ONE_LEVEL "," ONE_LEVEL "," ONE_LEVEL "]",
+        "levels must be"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
