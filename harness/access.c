@@ -153,3 +153,28 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
     *out = counts;
     return STATUS_OK;
 }
+
+/* Whether the counts of one cell are those of the other: path and regime do not matter. */
+static bool same_loads(const struct cell *a, const struct cell *b)
+{
+    return a->workload == b->workload && a->pattern == b->pattern && a->elements == b->elements &&
+           a->block_size == b->block_size;
+}
+
+enum status access_count_all(const struct cell *const *cells, size_t count, struct access_counts *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        enum status status = STATUS_OK;
+        size_t walked = 0;
+
+        while (!same_loads(cells[walked], cells[i]))
+            walked++;
+        if (walked < i)
+            out[i] = out[walked];
+        else
+            status = access_count(cells[i], &out[i]);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}

@@ -45,4 +45,8 @@ struct access_set {
 uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_set *seen,
                          uint32_t *distinct);
 
+/* The counts of cells[0 .. count - 1] into out[0 .. count - 1]; cells that make the same loads are walked
+ * once. */
+enum status access_count_all(const struct cell *const *cells, size_t count, struct access_counts *out);
+
 #endif

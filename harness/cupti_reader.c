@@ -296,18 +296,18 @@ void cupti_chip_close(struct cupti_chip *chip)
     free(chip);
 }
 
-bool cupti_chip_has(const struct cupti_chip *chip, const char *metric, char reason[CUPTI_REASON_BYTES])
+bool cupti_chip_has(const struct cupti_chip *chip, const char *metric, const char **reason)
 {
     char base[256];
     const char *key = base;
 
     snprintf(base, sizeof(base), "%.*s", (int)strcspn(metric, "."), metric);
     if (!bsearch(&key, chip->names, chip->name_count, sizeof(*chip->names), compare_names)) {
-        snprintf(reason, CUPTI_REASON_BYTES, "this chip has no metric %.150s", base);
+        *reason = "this chip has no such metric";
         return false;
     }
     if (!strchr(metric, '.')) {
-        snprintf(reason, CUPTI_REASON_BYTES, "%.150s needs a rollup, such as %.40s.sum", metric, metric);
+        *reason = "the metric needs a rollup, such as .sum";
         return false;
     }
     return true;
@@ -318,9 +318,9 @@ bool cupti_chip_has(const struct cupti_chip *chip, const char *metric, char reas
 /* What became of one counter of the set. */
 struct session_counter {
     enum counter_status status;
-    const char *metric; /* of the counter's row; NULL when none is known here */
+    const char *metric; /* of the counter's row: the one chosen, or the last that was tried */
     size_t slot;        /* index among the collected metrics */
-    char reason[CUPTI_REASON_BYTES];
+    const char *reason; /* static text; NULL when the status is ok */
 };
 
 struct cupti_session {
@@ -373,14 +373,14 @@ static void session_add_counter(struct cupti_session *session, const struct coun
             CUPTI_PARAMETERS(CUpti_Profiler_Host_ConfigAddMetrics, .pHostObject = session->chip->host,
                              .ppMetricNames = &metric, .numMetrics = 1);
 
-        if (!cupti_chip_has(session->chip, metric, out->reason))
-            continue;
-        if (session->cupti->f.cuptiProfilerHostConfigAddMetrics(&add) != CUPTI_SUCCESS) {
-            snprintf(out->reason, sizeof(out->reason), "CUPTI does not take %.150s on this device", metric);
-            continue;
-        }
-        out->status = COUNTER_OK;
         out->metric = metric;
+        if (!cupti_chip_has(session->chip, metric, &out->reason))
+            continue;
+        out->reason = "CUPTI does not take the metric on this device";
+        if (session->cupti->f.cuptiProfilerHostConfigAddMetrics(&add) != CUPTI_SUCCESS)
+            continue;
+        out->status = COUNTER_OK;
+        out->reason = NULL;
         out->slot = session->metric_count;
         session->metrics[session->metric_count++] = metric;
         return;
@@ -541,7 +541,7 @@ enum counter_status cupti_session_counter(const struct cupti_session *session, s
     const struct session_counter *counter = &session->counters[i];
 
     *metric = counter->metric;
-    *reason = counter->status == COUNTER_OK ? NULL : counter->reason;
+    *reason = counter->reason;
     return counter->status;
 }
 

@@ -42,8 +42,9 @@ struct cupti_chip *cupti_chip_open(const struct cupti *cupti, const char *chip, 
                                    char reason[CUPTI_REASON_BYTES]);
 void cupti_chip_close(struct cupti_chip *chip);
 
-/* Whether the chip has the metric: its base name is known and a rollup is given. reason says which is not. */
-bool cupti_chip_has(const struct cupti_chip *chip, const char *metric, char reason[CUPTI_REASON_BYTES]);
+/* Whether the chip has the metric: its base name is known and a rollup is given. *reason (static text) says
+ * which is not. */
+bool cupti_chip_has(const struct cupti_chip *chip, const char *metric, const char **reason);
 
 /* Counting on one device: a chip, and a configuration for one set of counters. */
 struct cupti_session;
@@ -78,8 +79,8 @@ size_t cupti_session_passes(const struct cupti_session *session);
 enum counter_status cupti_session_collect(struct cupti_session *session, const struct cupti_ranges *ranges,
                                           char reason[CUPTI_REASON_BYTES]);
 
-/* Status of counter i of the set (COUNTER_OK when it is collected), the metric chosen for it (NULL when
- * none) and why it is not ok (NULL when it is). The strings belong to the session. */
+/* Status of counter i of the set (COUNTER_OK when it is collected), the metric chosen or tried for it (a
+ * string of the set's row) and why it is not ok (static text, NULL when it is). */
 enum counter_status cupti_session_counter(const struct cupti_session *session, size_t i, const char **metric,
                                           const char **reason);
 

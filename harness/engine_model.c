@@ -253,36 +253,18 @@ static enum status model_one(const struct engine_session *session, const struct 
     return STATUS_OK;
 }
 
-/* Whether exact counts of one cell are those of the other. */
-static bool same_access(const struct cell *a, const struct cell *b)
-{
-    return a->workload == b->workload && a->pattern == b->pattern && a->elements == b->elements &&
-           a->block_size == b->block_size;
-}
-
-/* Models every pending cell. `access` has room for the counts of each; the walk of an earlier cell serves
- * all cells with the same loads. */
 static enum status model_cells(struct engine_session *session, struct result *result,
-                               const struct progress *progress, struct access_counts *access)
+                               const struct progress *progress, const struct access_counts *access)
 {
     for (size_t i = 0; i < result->cell_count; i++) {
         struct cell_result *cell = &result->cells[i];
-        enum status status = STATUS_OK;
-        size_t walked = 0;
+        enum status status;
 
         if (cell->status != CELL_PENDING)
             continue;
         if (progress->step(progress->context, "model", i, result->cell_count))
             return STATUS_OK;
-        while (walked < i &&
-               (access[walked].blocks == 0 || !same_access(&result->cells[walked].cell, &cell->cell)))
-            walked++;
-        if (walked < i)
-            access[i] = access[walked];
-        else
-            status = access_count(&cell->cell, &access[i]);
-        if (status == STATUS_OK)
-            status = model_one(session, &access[i], cell);
+        status = model_one(session, &access[i], cell);
         if (status != STATUS_OK)
             return status;
     }
@@ -293,13 +275,23 @@ static enum status model_cells(struct engine_session *session, struct result *re
 static enum status model_time(struct engine_session *session, struct result *result,
                               const struct progress *progress)
 {
-    struct access_counts *access = calloc(result->cell_count + 1, sizeof(*access));
+    const size_t count = result->cell_count;
+    struct access_counts *access = calloc(count, sizeof(*access));
+    const struct cell **cells = calloc(count, sizeof(*cells));
     enum status status;
 
-    if (access == NULL)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for the counts of %zu cells; ask for fewer cells",
-                         result->cell_count);
-    status = model_cells(session, result, progress, access);
+    if (access == NULL || cells == NULL) {
+        status = log_error(STATUS_ENVIRONMENT, "out of memory for the counts of %zu cells; ask for fewer cells",
+                           count);
+        goto out;
+    }
+    for (size_t i = 0; i < count; i++)
+        cells[i] = &result->cells[i].cell;
+    status = access_count_all(cells, count, access);
+    if (status == STATUS_OK)
+        status = model_cells(session, result, progress, access);
+out:
+    free(cells);
     free(access);
     return status;
 }

@@ -67,7 +67,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
         print_help();
     else if (strcmp(argv[1], "--version") == 0)
-        puts("cbank " CBANK_VERSION);
+        printf("%s %s\n", tool.name, tool.version);
     else
         status = run_command(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "model.h"
 
+#include <math.h>
+
 #include <stdlib.h>
 
 #include "cache.h"
@@ -305,5 +307,18 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
                     larger(larger(parts->issue_ns, parts->serialization_ns + parts->misses_ns),
                            parts->stream_ns);
     *out = model;
+    return status;
+}
+
+enum status model_explain(const struct cell *cell, const struct access_counts *access, uint32_t cc_major,
+                          uint32_t cc_minor, uint32_t sm_count, const struct card *card, struct model_cell *out)
+{
+    const enum status status = model_predict(cell, access, card, out);
+
+    if (card->cc_major != cc_major || card->cc_minor != cc_minor || card->sm_count != sm_count) {
+        out->time_ns = NAN;
+        out->parts = (struct model_parts){NAN, NAN, NAN, NAN, NAN, NAN};
+        out->levels = (struct model_levels){0};
+    }
     return status;
 }

@@ -61,4 +61,9 @@ struct model_cell {
 enum status model_predict(const struct cell *cell, const struct access_counts *access,
                           const struct card *card, struct model_cell *out);
 
+/* The same for a measured cell on `device`: what depends on the pattern alone always, the rest NaN unless the
+ * card is of that device (same compute capability and number of SMs). */
+enum status model_explain(const struct cell *cell, const struct access_counts *access, uint32_t cc_major,
+                           uint32_t cc_minor, uint32_t sm_count, const struct card *card, struct model_cell *out);
+
 #endif

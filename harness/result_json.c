@@ -209,8 +209,8 @@ static void write_device(cJSON *root, const struct device_info *info)
     char capability[32];
 
     snprintf(capability, sizeof(capability), "%" PRIu32 ".%" PRIu32, info->cc_major, info->cc_minor);
-    write_fields(object, info, device_fields, COUNT(device_fields));
     json_add_text(object, "compute_capability", capability);
+    write_fields(object, info, device_fields, COUNT(device_fields));
     write_fields(json_add(object, "clocks", cJSON_CreateObject()), info, clock_fields, COUNT(clock_fields));
     write_throttle(object, info);
 }

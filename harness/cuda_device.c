@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+#include "cuda_device.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel_args.h"
+#include "library.h"
+#include "log.h"
+#include "nvml_reader.h"
+#include "random.h"
+
+enum { FLUSH_THREADS = 256, FLUSH_BLOCKS_PER_SM = 8, CLOCK_SPIN_NS = 10000 };
+
+/* -- the driver --------------------------------------------------------------------------------------- */
+
+#define DRIVER_SYMBOL(name, member) {name, offsetof(struct driver_functions, member)}
+
+static const struct library_symbol driver_symbols[] = {
+    DRIVER_SYMBOL("cuModuleLoadData", module_load),
+    DRIVER_SYMBOL("cuModuleUnload", module_unload),
+    DRIVER_SYMBOL("cuModuleGetFunction", module_function),
+    DRIVER_SYMBOL("cuModuleGetGlobal_v2", module_global),
+    DRIVER_SYMBOL("cuFuncGetAttribute", function_attribute),
+    DRIVER_SYMBOL("cuLaunchKernel", launch),
+    DRIVER_SYMBOL("cuLinkCreate_v2", link_create),
+    DRIVER_SYMBOL("cuLinkAddData_v2", link_add),
+    DRIVER_SYMBOL("cuLinkComplete", link_complete),
+    DRIVER_SYMBOL("cuLinkDestroy", link_destroy),
+    DRIVER_SYMBOL("cuCtxGetCurrent", context_current),
+    DRIVER_SYMBOL("cuGetErrorString", error_text),
+};
+
+static enum status open_driver(struct driver_functions *driver)
+{
+    void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    const char *missing = "libcuda.so.1";
+
+    if (library && library_bind(library, driver_symbols, sizeof(driver_symbols) / sizeof(driver_symbols[0]), driver,
+                                &missing))
+        return STATUS_OK;
+    return log_error(STATUS_ENVIRONMENT, "the NVIDIA driver has no %s; update the driver", missing);
+}
+
+static const char *driver_error(const struct cuda_device *device, CUresult code)
+{
+    const char *text = NULL;
+
+    device->driver.error_text(code, &text);
+    return text ? text : "unknown error";
+}
+
+const char *cuda_device_error(void)
+{
+    return cudaGetErrorString(cudaGetLastError());
+}
+
+/* -- what there is ------------------------------------------------------------------------------------ */
+
+uint32_t cuda_device_count(const char **reason)
+{
+    int count = 0;
+    const cudaError_t code = cudaGetDeviceCount(&count);
+
+    if (code == cudaSuccess && count > 0)
+        return (uint32_t)count;
+    cudaGetLastError();
+    *reason = code == cudaErrorInsufficientDriver
+                  ? "no NVIDIA driver, or one older than the CUDA runtime in this program; install or update the driver"
+              : code == cudaSuccess || code == cudaErrorNoDevice
+                  ? "no NVIDIA GPU is visible; check nvidia-smi and CUDA_VISIBLE_DEVICES"
+                  : cudaGetErrorString(code);
+    return 0;
+}
+
+static void format_uuid(const cudaUUID_t *uuid, char text[DEVICE_TEXT_BYTES])
+{
+    static const bool dash_before[16] = {[4] = true, [6] = true, [8] = true, [10] = true};
+    size_t used = (size_t)snprintf(text, DEVICE_TEXT_BYTES, "GPU-");
+
+    for (size_t i = 0; i < sizeof(uuid->bytes); i++)
+        used += (size_t)snprintf(text + used, DEVICE_TEXT_BYTES - used, "%s%02x", dash_before[i] ? "-" : "",
+                                 (unsigned char)uuid->bytes[i]);
+}
+
+enum status cuda_device_describe(uint32_t ordinal, struct device_info *info)
+{
+    struct cudaDeviceProp properties;
+    int api = 0;
+
+    if (cudaGetDeviceProperties(&properties, (int)ordinal) != cudaSuccess)
+        return log_error(STATUS_ENVIRONMENT, "cannot describe device %u: %s", (unsigned)ordinal, cuda_device_error());
+    *info = (struct device_info){
+        .cc_major = (uint32_t)properties.major,
+        .cc_minor = (uint32_t)properties.minor,
+        .sm_count = (uint32_t)properties.multiProcessorCount,
+        .l2_bytes = (uint64_t)properties.l2CacheSize,
+        .memory_bytes = properties.totalGlobalMem,
+        .sm_clock_max_mhz = NAN,
+        .memory_clock_max_mhz = NAN,
+        .launch_ns = NAN,
+    };
+    snprintf(info->name, sizeof(info->name), "%.90s", properties.name);
+    format_uuid(&properties.uuid, info->uuid);
+    snprintf(info->pci_bus_id, sizeof(info->pci_bus_id), "%08x:%02x:%02x.0", (unsigned)properties.pciDomainID,
+             (unsigned)properties.pciBusID, (unsigned)properties.pciDeviceID);
+    if (cudaDriverGetVersion(&api) == cudaSuccess)
+        info->cuda_driver_api = (uint32_t)api;
+
+    struct nvml *nvml = nvml_open(info->pci_bus_id);
+
+    if (nvml)
+        nvml_describe(nvml, info);
+    nvml_close(nvml);
+    return STATUS_OK;
+}
+
+/* -- modules ------------------------------------------------------------------------------------------ */
+
+/* Compiles PTX with the driver; the cubin lives as long as module->link. */
+static CUresult link_ptx(struct cuda_device *device, struct cuda_module *module, const struct image *image)
+{
+    const struct driver_functions *driver = &device->driver;
+    void *cubin;
+    CUresult code = driver->link_create(0, NULL, NULL, &module->link);
+
+    if (code == CUDA_SUCCESS)
+        code = driver->link_add(module->link, CU_JIT_INPUT_PTX, (void *)(uintptr_t)image->data, image->bytes,
+                                module->image, 0, NULL, NULL);
+    if (code == CUDA_SUCCESS)
+        code = driver->link_complete(module->link, &cubin, &module->cubin_bytes);
+    if (code == CUDA_SUCCESS)
+        module->cubin = cubin;
+    return code;
+}
+
+static enum status open_module(struct cuda_device *device, const char *name, const struct device_info *info,
+                               struct cuda_module *module)
+{
+    struct image image;
+    CUresult code = CUDA_SUCCESS;
+    const bool machine_code = image_for_chip(name, info->cc_major, info->cc_minor, &image);
+
+    if (!machine_code && !image_ptx(name, info->cc_major, info->cc_minor, &image))
+        return log_error(STATUS_ENVIRONMENT, "this program has no kernels for %s (compute capability %u.%u); build it "
+                         "with make ARCHS=%u%u", info->name, (unsigned)info->cc_major, (unsigned)info->cc_minor,
+                         (unsigned)info->cc_major, (unsigned)info->cc_minor);
+    snprintf(module->image, sizeof(module->image), "%.*s", (int)image.name_bytes, image.name);
+    if (machine_code) {
+        module->cubin = image.data;
+        module->cubin_bytes = image.bytes;
+    } else {
+        code = link_ptx(device, module, &image);
+    }
+    if (code == CUDA_SUCCESS)
+        code = device->driver.module_load(&module->module, module->cubin);
+    if (code == CUDA_SUCCESS)
+        return STATUS_OK;
+    return log_error(STATUS_ENVIRONMENT, "cannot load %s on %s: %s", module->image, info->name,
+                     driver_error(device, code));
+}
+
+static void close_module(struct cuda_device *device, struct cuda_module *module)
+{
+    if (module->module)
+        device->driver.module_unload(module->module);
+    if (module->link)
+        device->driver.link_destroy(module->link);
+    *module = (struct cuda_module){0};
+}
+
+static enum status open_tools(struct cuda_device *device)
+{
+    const struct {
+        const char *name;
+        CUfunction *function;
+    } tools[] = {
+        {"tool_empty", &device->tool_empty},
+        {"tool_flush", &device->tool_flush},
+        {"tool_clock", &device->tool_clock},
+    };
+
+    for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
+        if (device->driver.module_function(tools[i].function, device->tools.module, tools[i].name) != CUDA_SUCCESS)
+            return log_error(STATUS_ENVIRONMENT, "%s has no kernel %s", device->tools.image, tools[i].name);
+    return STATUS_OK;
+}
+
+/* Random values into the table: the constant bank and its copy in global memory. */
+static enum status fill_table(struct cuda_device *device, uint64_t seed)
+{
+    CUdeviceptr bank = 0;
+    size_t bytes = 0;
+
+    device->host_values = malloc(CBANK_TABLE_BYTES);
+    if (!device->host_values)
+        return log_error(STATUS_ENVIRONMENT, "out of memory");
+    random_fill(seed, device->host_values, CBANK_TABLE_LENGTH);
+    if (device->driver.module_global(&bank, &bytes, device->kernels.module, "cbank_values") != CUDA_SUCCESS ||
+        bytes != CBANK_TABLE_BYTES)
+        return log_error(STATUS_ENVIRONMENT, "%s has no constant bank of %u bytes", device->kernels.image,
+                         CBANK_TABLE_BYTES);
+    if (cudaMalloc((void **)&device->table, CBANK_TABLE_BYTES) != cudaSuccess ||
+        cudaMemcpy(device->table, device->host_values, CBANK_TABLE_BYTES, cudaMemcpyHostToDevice) != cudaSuccess ||
+        cudaMemcpy((void *)(uintptr_t)bank, device->host_values, CBANK_TABLE_BYTES, cudaMemcpyHostToDevice) !=
+            cudaSuccess)
+        return log_error(STATUS_ENVIRONMENT, "cannot fill the table: %s", cuda_device_error());
+    return STATUS_OK;
+}
+
+enum status cuda_device_open(struct cuda_device *device, uint32_t ordinal, const struct device_info *info,
+                             uint64_t seed, size_t cells)
+{
+    enum status status;
+
+    *device = (struct cuda_device){.ordinal = ordinal};
+    status = open_driver(&device->driver);
+    if (status == STATUS_OK &&
+        (cudaSetDevice((int)ordinal) != cudaSuccess ||
+         cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking) != cudaSuccess ||
+         cudaHostAlloc((void **)&device->clock_readings, cells * sizeof(*device->clock_readings),
+                       cudaHostAllocMapped) != cudaSuccess ||
+         device->driver.context_current(&device->context) != CUDA_SUCCESS))
+        status = log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)ordinal, cuda_device_error());
+    if (status == STATUS_OK)
+        status = open_module(device, "kernels", info, &device->kernels);
+    if (status == STATUS_OK)
+        status = open_module(device, "tools", info, &device->tools);
+    if (status == STATUS_OK)
+        status = open_tools(device);
+    if (status == STATUS_OK)
+        status = fill_table(device, seed);
+    if (status != STATUS_OK)
+        cuda_device_close(device);
+    return status;
+}
+
+static void free_elements(struct cuda_device *device)
+{
+    cudaFree(device->input);
+    cudaFree(device->output);
+    cudaFreeHost(device->host_output);
+    free(device->host_input);
+    device->input = device->output = device->host_output = device->host_input = NULL;
+    device->capacity = 0;
+}
+
+void cuda_device_close(struct cuda_device *device)
+{
+    if (!device->context)
+        return;
+    free_elements(device);
+    cudaFree(device->table);
+    cudaFree(device->flush_buffer);
+    cudaFreeHost(device->clock_readings);
+    free(device->host_values);
+    close_module(device, &device->kernels);
+    close_module(device, &device->tools);
+    cudaStreamDestroy(device->stream);
+    *device = (struct cuda_device){0};
+}
+
+/* -- memory ------------------------------------------------------------------------------------------- */
+
+bool cuda_device_allocate(struct cuda_device *device, uint64_t elements, uint64_t seed)
+{
+    const size_t bytes = elements * sizeof(uint32_t);
+
+    if (cudaMalloc((void **)&device->input, bytes) == cudaSuccess &&
+        cudaMalloc((void **)&device->output, bytes) == cudaSuccess &&
+        cudaMallocHost((void **)&device->host_output, bytes) == cudaSuccess &&
+        (device->host_input = malloc(bytes)) != NULL) {
+        random_fill(seed + 1, device->host_input, elements);
+        if (cudaMemcpy(device->input, device->host_input, bytes, cudaMemcpyHostToDevice) == cudaSuccess) {
+            device->capacity = elements;
+            return true;
+        }
+    }
+    cudaGetLastError();
+    free_elements(device);
+    return false;
+}
+
+bool cuda_device_prepare_flush(struct cuda_device *device, uint64_t l2_bytes)
+{
+    const size_t bytes = 2 * l2_bytes;
+
+    if (device->flush_buffer)
+        return true;
+    if (cudaMalloc((void **)&device->flush_buffer, bytes) == cudaSuccess &&
+        cudaMemset(device->flush_buffer, 0, bytes) == cudaSuccess) {
+        device->flush_words = bytes / sizeof(uint32_t);
+        return true;
+    }
+    cudaGetLastError();
+    return false;
+}
+
+/* -- launches ----------------------------------------------------------------------------------------- */
+
+CUfunction cuda_device_kernel(struct cuda_device *device, const struct cell *cell)
+{
+    struct kernel_sass sass;
+    CUfunction function;
+
+    if (!image_kernel(device->kernels.cubin, device->kernels.cubin_bytes, cell, &sass) ||
+        device->driver.module_function(&function, device->kernels.module, sass.symbol) != CUDA_SUCCESS)
+        return NULL;
+    return function;
+}
+
+uint32_t cuda_device_registers(const struct cuda_device *device, CUfunction function)
+{
+    int registers = 0;
+
+    device->driver.function_attribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
+    return (uint32_t)registers;
+}
+
+static bool launch(struct cuda_device *device, CUfunction function, uint32_t blocks, uint32_t threads, void *arguments)
+{
+    void *parameters[] = {arguments};
+
+    return device->driver.launch(function, blocks, 1, 1, threads, 1, 1, 0, device->stream,
+                                 arguments ? parameters : NULL, NULL) == CUDA_SUCCESS;
+}
+
+bool cuda_launch_cell(struct cuda_device *device, CUfunction function, const struct cell *cell)
+{
+    struct kernel_args arguments = {.input = device->input, .output = device->output, .table = device->table,
+                                    .elements = (uint32_t)cell->elements, .divergence = 0};
+
+    return launch(device, function, cell_blocks(cell), cell->block_size, &arguments);
+}
+
+bool cuda_launch_flush(struct cuda_device *device)
+{
+    struct tool_flush_args arguments = {.buffer = device->flush_buffer, .words = device->flush_words,
+                                        .sink = device->flush_buffer, .never = 1, .divergence = 0};
+    int sms = 1;
+
+    cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, (int)device->ordinal);
+    return launch(device, device->tool_flush, FLUSH_BLOCKS_PER_SM * (uint32_t)sms, FLUSH_THREADS, &arguments);
+}
+
+bool cuda_launch_empty(struct cuda_device *device)
+{
+    return launch(device, device->tool_empty, 1, CBANK_WARP_THREADS, NULL);
+}
+
+bool cuda_launch_clock(struct cuda_device *device, size_t cell)
+{
+    struct tool_clock_args arguments = {.reading = &device->clock_readings[cell], .spin_ns = CLOCK_SPIN_NS};
+
+    return launch(device, device->tool_clock, 1, 1, &arguments);
+}
+
+bool cuda_device_wait(struct cuda_device *device)
+{
+    return cudaStreamSynchronize(device->stream) == cudaSuccess;
+}

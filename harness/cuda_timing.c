@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+#include "cuda_timing.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "random.h"
+#include "stats.h"
+
+/* A sample is about this long: long against the event resolution (about 0.5 us) and the fixed cost of a
+ * chain, short enough to take many. */
+static const double sample_ns = 500e3;
+
+enum {
+    SAMPLES_MIN = 20,       /* before an interval is believed: its coverage suffers from early stopping */
+    LAUNCHES_MAX = 1000,    /* of one sample: bounds the size of a graph */
+    LEAD_IN_LAUNCHES = 2,   /* at least */
+    LEAD_IN_SHARE = 16,     /* and this part of a sample's launches */
+    ESTIMATE_LAUNCHES = 16, /* chain that the first estimate of a launch comes from */
+    EVENTS = 3,
+};
+
+static const double clock_varied = 0.01; /* relative range of the SM clock above which a cell is flagged */
+
+/* What is launched: a cell, or the empty kernel. */
+struct chain {
+    struct cuda_device *device;
+    const struct cell *cell; /* NULL: the empty kernel */
+    CUfunction function;
+    bool flush;              /* before every launch */
+    uint32_t lead_in, launches;
+    size_t reading;          /* where the clock probe writes */
+};
+
+struct timer {
+    cudaEvent_t events[EVENTS];
+    cudaGraphExec_t graph;
+};
+
+static bool launch_once(const struct chain *chain)
+{
+    return (!chain->flush || cuda_launch_flush(chain->device)) &&
+           (chain->cell ? cuda_launch_cell(chain->device, chain->function, chain->cell)
+                        : cuda_launch_empty(chain->device));
+}
+
+static bool launch_many(const struct chain *chain, uint32_t launches)
+{
+    for (uint32_t i = 0; i < launches; i++)
+        if (!launch_once(chain))
+            return false;
+    return true;
+}
+
+static bool flush_many(const struct chain *chain, uint32_t launches)
+{
+    for (uint32_t i = 0; i < launches; i++)
+        if (!cuda_launch_flush(chain->device))
+            return false;
+    return true;
+}
+
+static bool record(const struct chain *chain, cudaEvent_t event)
+{
+    return cudaEventRecordWithFlags(event, chain->device->stream, cudaEventRecordExternal) == cudaSuccess;
+}
+
+/* Enqueues one sample. */
+static bool enqueue_sample(const struct chain *chain, const struct timer *timer)
+{
+    return launch_many(chain, chain->lead_in) && record(chain, timer->events[0]) &&
+           launch_many(chain, chain->launches) && record(chain, timer->events[1]) &&
+           (!chain->flush || (flush_many(chain, chain->launches) && record(chain, timer->events[2]))) &&
+           cuda_launch_clock(chain->device, chain->reading);
+}
+
+static void timer_close(struct timer *timer)
+{
+    if (timer->graph)
+        cudaGraphExecDestroy(timer->graph);
+    for (size_t i = 0; i < EVENTS; i++)
+        if (timer->events[i])
+            cudaEventDestroy(timer->events[i]);
+    *timer = (struct timer){0};
+}
+
+/* Captures a sample into a graph. */
+static bool timer_open(struct timer *timer, const struct chain *chain)
+{
+    cudaGraph_t graph = NULL;
+    bool captured = true;
+
+    *timer = (struct timer){0};
+    for (size_t i = 0; i < EVENTS; i++)
+        captured = captured && cudaEventCreate(&timer->events[i]) == cudaSuccess;
+    captured = captured &&
+               cudaStreamBeginCapture(chain->device->stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess;
+    if (captured) {
+        captured = enqueue_sample(chain, timer);
+        captured = cudaStreamEndCapture(chain->device->stream, &graph) == cudaSuccess && captured;
+    }
+    captured = captured && cudaGraphInstantiateWithFlags(&timer->graph, graph, 0) == cudaSuccess &&
+               cudaGraphUpload(timer->graph, chain->device->stream) == cudaSuccess;
+    if (graph)
+        cudaGraphDestroy(graph);
+    if (!captured)
+        timer_close(timer);
+    return captured;
+}
+
+/* ns of one launch, from the events of a sample that has ended; NaN on an error. */
+static double timer_read(const struct timer *timer, const struct chain *chain)
+{
+    float launches_ms = NAN, flushes_ms = 0;
+
+    if (cudaEventElapsedTime(&launches_ms, timer->events[0], timer->events[1]) != cudaSuccess ||
+        (chain->flush && cudaEventElapsedTime(&flushes_ms, timer->events[1], timer->events[2]) != cudaSuccess))
+        return NAN;
+    return ((double)launches_ms - (double)flushes_ms) * 1e6 / chain->launches;
+}
+
+/* ns of one sample of a chain, now. */
+static double sample_now(const struct chain *chain)
+{
+    struct timer timer;
+    double ns = NAN;
+
+    if (!timer_open(&timer, chain))
+        return NAN;
+    if (cudaGraphLaunch(timer.graph, chain->device->stream) == cudaSuccess && cuda_device_wait(chain->device))
+        ns = timer_read(&timer, chain);
+    timer_close(&timer);
+    return ns;
+}
+
+double cuda_time_empty_launch(struct cuda_device *device)
+{
+    enum { SAMPLES = 9 };
+    const struct chain chain = {.device = device, .lead_in = LEAD_IN_LAUNCHES, .launches = LAUNCHES_MAX / 4};
+    double samples[SAMPLES], sorted[SAMPLES];
+    struct summary summary;
+
+    for (size_t i = 0; i < SAMPLES; i++) {
+        samples[i] = sample_now(&chain);
+        if (isnan(samples[i]))
+            return NAN;
+    }
+    stats_summarize(samples, SAMPLES, sorted, &summary);
+    return summary.median;
+}
+
+/* -- sampling ----------------------------------------------------------------------------------------- */
+
+/* The state of sampling one item. */
+struct sampling {
+    struct cell_result *result;
+    struct chain chain;
+    struct timer timer;
+    double *samples_ns, *clocks_mhz, *sorted; /* samples_max each */
+    size_t count;
+    double seconds;                           /* of its samples so far */
+    bool done;
+};
+
+static void fail(struct sampling *sampling, const char *what)
+{
+    struct cell_result *result = sampling->result;
+
+    result->status = CELL_FAILED;
+    snprintf(result->reason, sizeof(result->reason), "%s: %s", what, cuda_device_error());
+    sampling->done = true;
+}
+
+/* Launches of a sample, from how long a short chain of them took. */
+static uint32_t sample_launches(double launch_ns)
+{
+    const double launches = ceil(sample_ns / launch_ns);
+
+    return launches < 1 ? 1 : launches > LAUNCHES_MAX ? LAUNCHES_MAX : (uint32_t)launches;
+}
+
+static void sampling_open(struct sampling *sampling, struct cuda_device *device, const struct timed_item *item,
+                          size_t index, const struct engine_options *options)
+{
+    const struct cell *cell = &item->result->cell;
+
+    *sampling = (struct sampling){
+        .result = item->result,
+        .chain = {.device = device, .cell = cell, .function = item->function, .flush = cell->regime->flush,
+                  .lead_in = 1, .launches = ESTIMATE_LAUNCHES, .reading = index},
+        .samples_ns = calloc(options->samples_max, sizeof(double)),
+        .clocks_mhz = calloc(options->samples_max, sizeof(double)),
+        .sorted = calloc(options->samples_max, sizeof(double)),
+        .done = item->function == NULL,
+    };
+    if (sampling->done)
+        return;
+    if (!sampling->samples_ns || !sampling->clocks_mhz || !sampling->sorted) {
+        fail(sampling, "out of memory for samples");
+        return;
+    }
+
+    const double estimate_ns = sample_now(&sampling->chain);
+
+    if (isnan(estimate_ns)) {
+        fail(sampling, "cannot launch");
+        return;
+    }
+    sampling->chain.launches = sample_launches(estimate_ns);
+    sampling->chain.lead_in = LEAD_IN_LAUNCHES + sampling->chain.launches / LEAD_IN_SHARE;
+    if (!timer_open(&sampling->timer, &sampling->chain))
+        fail(sampling, "cannot make a graph");
+}
+
+static void sampling_close(struct sampling *sampling)
+{
+    timer_close(&sampling->timer);
+    free(sampling->samples_ns);
+    free(sampling->clocks_mhz);
+    free(sampling->sorted);
+}
+
+/* Why sampling may stop now; STOP_NONE to go on. */
+static enum stop_reason sampling_stop(struct sampling *sampling, const struct engine_options *options)
+{
+    struct summary summary;
+
+    if (sampling->count >= options->samples_max)
+        return STOP_SAMPLES;
+    if (sampling->count < SAMPLES_MIN)
+        return STOP_NONE;
+    stats_summarize(sampling->samples_ns, sampling->count, sampling->sorted, &summary);
+    if (stats_relative_half_width(&summary) <= options->max_noise)
+        return STOP_CONVERGED;
+    return sampling->seconds >= options->seconds_max ? STOP_TIME : STOP_NONE;
+}
+
+/* Median and flag of the SM clock. */
+static void settle_clock(struct sampling *sampling)
+{
+    struct cell_time *time = &sampling->result->time;
+    struct summary summary;
+
+    stats_summarize(sampling->clocks_mhz, sampling->count, sampling->sorted, &summary);
+    time->sm_clock_mhz = summary.median;
+    time->cycles = time->summary.median * 1e-3 * summary.median;
+    if (sampling->sorted[sampling->count - 1] - summary.min > clock_varied * summary.median)
+        sampling->result->flags |= FLAG_CLOCK_VARIED;
+}
+
+/* Moves what was sampled into the result. */
+static void settle(struct sampling *sampling, enum stop_reason reason)
+{
+    struct cell_time *time = &sampling->result->time;
+
+    stats_summarize(sampling->samples_ns, sampling->count, sampling->sorted, &time->summary);
+    settle_clock(sampling);
+    time->launches_per_sample = sampling->chain.launches;
+    time->stop_reason = reason;
+    free(time->samples_ns);
+    time->samples_ns = sampling->samples_ns;
+    sampling->samples_ns = NULL;
+    if (reason != STOP_CONVERGED)
+        sampling->result->flags |= FLAG_UNSTABLE;
+    sampling->done = true;
+}
+
+/* Takes over the sample that has just ended. */
+static void take_sample(struct sampling *sampling, const struct engine_options *options)
+{
+    const struct clock_reading *clock = &sampling->chain.device->clock_readings[sampling->chain.reading];
+    const double ns = timer_read(&sampling->timer, &sampling->chain);
+    enum stop_reason reason;
+
+    if (isnan(ns)) {
+        fail(sampling, "cannot read the time");
+        return;
+    }
+    sampling->samples_ns[sampling->count] = ns;
+    sampling->clocks_mhz[sampling->count] = clock->ns ? 1e3 * (double)clock->cycles / (double)clock->ns : NAN;
+    sampling->count++;
+    sampling->seconds += 1e-9 * ns * sampling->chain.launches;
+    reason = sampling_stop(sampling, options);
+    if (reason != STOP_NONE)
+        settle(sampling, reason);
+}
+
+/* One sample of every item that is not done, in a new order. Returns how many are left. */
+static size_t sample_round(struct cuda_device *device, struct sampling *samplings, size_t *order, size_t count,
+                           uint64_t *random, const struct engine_options *options)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (!samplings[i].done)
+            order[left++] = i;
+    random_shuffle(random, order, left);
+    for (size_t i = 0; i < left; i++)
+        if (cudaGraphLaunch(samplings[order[i]].timer.graph, device->stream) != cudaSuccess)
+            fail(&samplings[order[i]], "cannot launch the graph");
+
+    const bool ended = cuda_device_wait(device);
+
+    for (size_t i = 0; i < left; i++) {
+        struct sampling *sampling = &samplings[order[i]];
+
+        if (!ended && !sampling->done)
+            fail(sampling, "a launch failed");
+        else if (!sampling->done)
+            take_sample(sampling, options);
+    }
+    left = 0;
+    for (size_t i = 0; i < count; i++)
+        left += !samplings[i].done;
+    return left;
+}
+
+enum status cuda_time_items(struct cuda_device *device, struct timed_item *items, size_t count,
+                            const struct engine_options *options, const struct progress *progress)
+{
+    struct sampling *samplings = calloc(count + 1, sizeof(*samplings));
+    size_t *order = calloc(count + 1, sizeof(*order));
+    uint64_t random = options->seed;
+    size_t left = count;
+    enum status status = STATUS_OK;
+
+    if (!samplings || !order) {
+        status = log_error(STATUS_ENVIRONMENT, "out of memory");
+        goto out;
+    }
+    for (size_t i = 0; i < count; i++)
+        sampling_open(&samplings[i], device, &items[i], i, options);
+    while (left > 0 && !progress->step(progress->context, "timing", count - left, count))
+        left = sample_round(device, samplings, order, count, &random, options);
+out:
+    for (size_t i = 0; samplings && i < count; i++)
+        sampling_close(&samplings[i]);
+    free(samplings);
+    free(order);
+    return status;
+}

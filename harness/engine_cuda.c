@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: MIT
+ * The CUDA engine: measures a plan on a real device. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "access.h"
+#include "card.h"
+#include "cuda_device.h"
+#include "cuda_timing.h"
+#include "cupti_reader.h"
+#include "engine.h"
+#include "log.h"
+#include "model.h"
+#include "nvml_reader.h"
+
+enum {
+    TIMING_CELLS = 64,   /* cells whose samples are interleaved; the result is saved after each such group */
+    COUNTING_RANGES = 64, /* cells counted in one collection */
+    COUNTING_WARM_UP = 2, /* launches before the one that is counted, in the regime hot */
+    POISON = 0xA5,
+};
+
+/* What the engine knows of a cell beside its result. */
+struct cuda_cell {
+    CUfunction function;         /* NULL: skipped or failed */
+    struct access_counts access;
+    struct sass_counts sass;
+    bool counted;                /* sass is valid */
+};
+
+struct engine_session {
+    const struct engine_options *options;
+    struct cuda_device device;
+    struct nvml *nvml;
+    struct cuda_cell *cells;     /* one for each cell of the result */
+};
+
+static void fail_cell(struct cell_result *cell, const char *what)
+{
+    cell->status = CELL_FAILED;
+    snprintf(cell->reason, sizeof(cell->reason), "%s", what);
+}
+
+/* -- open and close ----------------------------------------------------------------------------------- */
+
+static void cuda_close(struct engine_session *session)
+{
+    if (!session)
+        return;
+    cuda_device_close(&session->device);
+    nvml_close(session->nvml);
+    free(session->cells);
+    free(session);
+}
+
+static enum status cuda_open(const struct engine_options *options, struct result *result, struct engine_session **out)
+{
+    struct engine_session *session = calloc(1, sizeof(*session));
+    enum status status = STATUS_OK;
+
+    if (session)
+        session->cells = calloc(result->cell_count, sizeof(*session->cells));
+    if (!session || !session->cells)
+        status = log_error(STATUS_ENVIRONMENT, "out of memory");
+    if (status == STATUS_OK) {
+        session->options = options;
+        session->nvml = nvml_open(result->device.pci_bus_id);
+        status = cuda_device_open(&session->device, options->device, &result->device, result->seed,
+                                  result->cell_count);
+    }
+    if (status == STATUS_OK)
+        *out = session;
+    else
+        cuda_close(session);
+    return status;
+}
+
+/* -- prepare ------------------------------------------------------------------------------------------ */
+
+/* The kernel of a cell, and what its code says. */
+static void prepare_kernel(struct engine_session *session, struct cell_result *cell, struct cuda_cell *cuda)
+{
+    struct cuda_device *device = &session->device;
+    struct kernel_sass sass;
+
+    cuda->function = cuda_device_kernel(device, &cell->cell);
+    if (!cuda->function || !image_kernel(device->kernels.cubin, device->kernels.cubin_bytes, &cell->cell, &sass)) {
+        fail_cell(cell, "the program has no kernel for this cell");
+        return;
+    }
+    cuda->sass = sass.counts;
+    cuda->counted = sass.counted;
+    cell->kernel = (struct cell_kernel){.known = true, .registers = cuda_device_registers(device, cuda->function)};
+    snprintf(cell->kernel.symbol, sizeof(cell->kernel.symbol), "%s", sass.symbol);
+    snprintf(cell->kernel.image, sizeof(cell->kernel.image), "%s", device->kernels.image);
+    memcpy(cell->kernel.sha256, sass.sha256, sizeof(sass.sha256));
+}
+
+/* Elements of the largest pending cell that are fewer than `below`; 0 when there is none. */
+static uint64_t largest_size(const struct result *result, uint64_t below)
+{
+    uint64_t largest = 0;
+
+    for (size_t i = 0; i < result->cell_count; i++) {
+        const struct cell_result *cell = &result->cells[i];
+
+        if (cell->status == CELL_PENDING && cell->cell.elements < below && cell->cell.elements > largest)
+            largest = cell->cell.elements;
+    }
+    return largest;
+}
+
+/* Allocates for the largest size that fits; cells above it fail. */
+static void prepare_memory(struct engine_session *session, struct result *result)
+{
+    const struct fault *fault = session->options->fault;
+    uint64_t size = largest_size(result, UINT64_MAX);
+    bool planted = fault && fault->memory;
+
+    while (size > 0 && (planted || !cuda_device_allocate(&session->device, size, result->seed))) {
+        for (size_t i = 0; i < result->cell_count; i++)
+            if (result->cells[i].status == CELL_PENDING && result->cells[i].cell.elements == size)
+                fail_cell(&result->cells[i], "out of memory for input and output; ask for fewer --elements");
+        size = largest_size(result, size);
+        planted = false;
+    }
+}
+
+static void prepare_flush(struct engine_session *session, struct result *result)
+{
+    for (size_t i = 0; i < result->cell_count; i++) {
+        struct cell_result *cell = &result->cells[i];
+
+        if (cell->status == CELL_PENDING && cell->cell.regime->flush &&
+            !cuda_device_prepare_flush(&session->device, result->device.l2_bytes))
+            fail_cell(cell, "out of memory for flushing the caches");
+    }
+}
+
+/* Exact counts of every cell, and what the model says of it where the card is of this chip. */
+static enum status prepare_model(struct engine_session *session, struct result *result)
+{
+    const size_t count = result->cell_count;
+    const struct cell **cells = calloc(count, sizeof(*cells));
+    struct access_counts *access = calloc(count, sizeof(*access));
+    struct card card;
+    enum status status = cells && access ? STATUS_OK : log_error(STATUS_ENVIRONMENT, "out of memory");
+
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+        cells[i] = &result->cells[i].cell;
+    if (status == STATUS_OK)
+        status = access_count_all(cells, count, access);
+    if (status == STATUS_OK)
+        status = card_read(session->options->card, &card);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        struct cell_result *cell = &result->cells[i];
+
+        session->cells[i].access = access[i];
+        status = model_explain(&cell->cell, &access[i], result->device.cc_major, result->device.cc_minor,
+                                result->device.sm_count, &card, &cell->model);
+        cell->modelled = status == STATUS_OK;
+    }
+    free(access);
+    free(cells);
+    return status;
+}
+
+static enum status cuda_prepare(struct engine_session *session, struct result *result,
+                                const struct progress *progress)
+{
+    (void)progress;
+    for (size_t i = 0; i < result->cell_count; i++)
+        if (result->cells[i].status == CELL_PENDING)
+            prepare_kernel(session, &result->cells[i], &session->cells[i]);
+    prepare_memory(session, result);
+    prepare_flush(session, result);
+    return prepare_model(session, result);
+}
+
+/* -- verify ------------------------------------------------------------------------------------------- */
+
+/* Runs a cell once over poisoned output and fetches what it wrote. */
+static bool run_once(struct engine_session *session, const struct cell_result *cell, const struct cuda_cell *cuda)
+{
+    struct cuda_device *device = &session->device;
+    const size_t bytes = cell->cell.elements * sizeof(uint32_t);
+
+    return cudaMemsetAsync(device->output, POISON, bytes, device->stream) == cudaSuccess &&
+           cuda_launch_cell(device, cuda->function, &cell->cell) &&
+           cudaMemcpyAsync(device->host_output, device->output, bytes, cudaMemcpyDeviceToHost, device->stream) ==
+               cudaSuccess &&
+           cuda_device_wait(device);
+}
+
+static void verify_cell(struct engine_session *session, struct cell_result *cell, const struct cuda_cell *cuda)
+{
+    struct cuda_device *device = &session->device;
+    const struct fault *fault = session->options->fault;
+    const struct cell *c = &cell->cell;
+    struct mismatch first;
+
+    if (!run_once(session, cell, cuda)) {
+        cell->status = CELL_FAILED;
+        snprintf(cell->reason, sizeof(cell->reason), "launch failed: %s", cuda_device_error());
+        return;
+    }
+    if (fault && fault->output)
+        device->host_output[c->elements / 2] ^= 1;
+    cell->verified = workload_check(c->workload, c->pattern, c->elements, c->block_size, device->host_input,
+                                    device->host_values, device->host_output, &first);
+    if (cell->verified)
+        return;
+    cell->status = CELL_FAILED;
+    snprintf(cell->reason, sizeof(cell->reason), "wrong output: element %llu is 0x%08x, expected 0x%08x",
+             (unsigned long long)first.element, (unsigned)first.actual, (unsigned)first.expected);
+}
+
+static enum status cuda_verify(struct engine_session *session, struct result *result, const struct progress *progress)
+{
+    for (size_t i = 0; i < result->cell_count; i++) {
+        if (progress->step(progress->context, "verifying", i, result->cell_count))
+            return STATUS_OK;
+        if (result->cells[i].status == CELL_PENDING && !result->cells[i].verified)
+            verify_cell(session, &result->cells[i], &session->cells[i]);
+    }
+    return progress->checkpoint(progress->context);
+}
+
+/* -- time --------------------------------------------------------------------------------------------- */
+
+static bool wants_time(const struct cell_result *cell)
+{
+    return cell->status == CELL_PENDING && cell->verified && cell->time.stop_reason == STOP_NONE;
+}
+
+/* Marks what was timed while the driver held the clock down. */
+static void flag_throttled(struct result *result)
+{
+    if (!result->device.throttle_known ||
+        !((result->device.throttle_before | result->device.throttle_after) & nvml_throttle_mask()))
+        return;
+    for (size_t i = 0; i < result->cell_count; i++)
+        if (result->cells[i].time.stop_reason != STOP_NONE)
+            result->cells[i].flags |= FLAG_THROTTLED;
+}
+
+static enum status cuda_time(struct engine_session *session, struct result *result, const struct progress *progress)
+{
+    struct timed_item items[TIMING_CELLS];
+    struct device_info *info = &result->device;
+    enum status status = STATUS_OK;
+    size_t i = 0;
+
+    info->launch_ns = cuda_time_empty_launch(&session->device);
+    info->throttle_known = nvml_throttle_reasons(session->nvml, &info->throttle_before);
+    while (status == STATUS_OK && i < result->cell_count) {
+        size_t count = 0;
+
+        for (; i < result->cell_count && count < TIMING_CELLS; i++)
+            if (wants_time(&result->cells[i]))
+                items[count++] = (struct timed_item){&result->cells[i], session->cells[i].function};
+        status = cuda_time_items(&session->device, items, count, session->options, progress);
+        info->throttle_known =
+            info->throttle_known && nvml_throttle_reasons(session->nvml, &info->throttle_after);
+        flag_throttled(result);
+        if (status == STATUS_OK)
+            status = progress->checkpoint(progress->context);
+    }
+    return status;
+}
+
+/* -- count -------------------------------------------------------------------------------------------- */
+
+/* The cells of one collection. */
+struct counting {
+    struct engine_session *session;
+    struct result *result;
+    size_t cells[COUNTING_RANGES]; /* indices into the result */
+    size_t count;
+};
+
+static bool counting_launch(void *context, size_t i)
+{
+    const struct counting *counting = context;
+    const size_t cell = counting->cells[i];
+
+    return cuda_launch_cell(&counting->session->device, counting->session->cells[cell].function,
+                            &counting->result->cells[cell].cell) &&
+           cuda_device_wait(&counting->session->device);
+}
+
+/* The caches as in timing: flushed, or as earlier launches of the cell leave them. */
+static bool counting_prepare(void *context, size_t i)
+{
+    const struct counting *counting = context;
+    struct cuda_device *device = &counting->session->device;
+
+    if (counting->result->cells[counting->cells[i]].cell.regime->flush)
+        return cuda_launch_flush(device) && cuda_device_wait(device);
+    for (int k = 0; k < COUNTING_WARM_UP; k++)
+        if (!counting_launch(context, i))
+            return false;
+    return true;
+}
+
+static bool wants_counters(const struct cell_result *cell)
+{
+    return cell->status == CELL_PENDING && cell->time.stop_reason != STOP_NONE && cell->counter_count == 0;
+}
+
+static void fill_expected(const struct cuda_cell *cuda, const struct cell *cell, const struct counter *counter,
+                          const struct fault *fault, struct counter_value *value)
+{
+    const struct expectation expectation = {
+        .cell = cell, .access = &cuda->access, .sass = cuda->counted ? &cuda->sass : NULL};
+
+    if (counter->kind != COUNTER_EXACT)
+        return;
+    counter->expect(&expectation, &value->expected);
+    if (fault && fault->counter)
+        value->value += 1;
+}
+
+/* One counter of one cell; `read` is what the hardware gave. */
+static struct counter_value counter_value(const struct engine_session *session, struct cupti_session *cupti,
+                                          size_t cell, const struct cell *c, size_t index, double read)
+{
+    const struct counter *counter = &session->options->counters->counters[index];
+    struct counter_value value = {.name = counter->name, .unit = counter->unit, .kind = counter->kind,
+                                  .value = read, .expected = NAN};
+    const char *metric, *reason;
+
+    value.status = cupti_session_counter(cupti, index, &metric, &reason);
+    value.metric = metric;
+    value.reason = reason;
+    if (value.status == COUNTER_OK && isnan(read)) {
+        value.status = COUNTER_UNAVAILABLE;
+        value.reason = "the hardware gave no value (MIG or vGPU shares this unit)";
+    }
+    fill_expected(&session->cells[cell], c, counter, session->options->fault, &value);
+    return value;
+}
+
+/* Values of one range into its cell. */
+static enum status take_counters(struct counting *counting, struct cupti_session *cupti, size_t range)
+{
+    const size_t count = counting->session->options->counters->count, index = counting->cells[range];
+    struct cell_result *cell = &counting->result->cells[index];
+    double *read = calloc(count, sizeof(*read));
+
+    cell->counters = calloc(count, sizeof(*cell->counters));
+    if (!cell->counters || !read) {
+        free(read);
+        return log_error(STATUS_ENVIRONMENT, "out of memory");
+    }
+    cell->counter_count = count;
+    cupti_session_values(cupti, range, read);
+    for (size_t i = 0; i < count; i++) {
+        cell->counters[i] = counter_value(counting->session, cupti, index, &cell->cell, i, read[i]);
+        if (counter_differs(&cell->counters[i]))
+            cell->flags |= FLAG_COUNTER_DIFFERS;
+    }
+    free(read);
+    return STATUS_OK;
+}
+
+/* Every counter of every cell that lacks them gets one status and reason. */
+static enum status no_counters(struct engine_session *session, struct result *result, enum counter_status why,
+                               const char *reason)
+{
+    const struct counter_set *set = session->options->counters;
+
+    snprintf(result->counters_reason, sizeof(result->counters_reason), "%s", reason);
+    for (size_t i = 0; i < result->cell_count; i++) {
+        struct cell_result *cell = &result->cells[i];
+
+        if (!wants_counters(cell))
+            continue;
+        cell->counters = calloc(set->count, sizeof(*cell->counters));
+        if (!cell->counters)
+            return log_error(STATUS_ENVIRONMENT, "out of memory");
+        cell->counter_count = set->count;
+        for (size_t k = 0; k < set->count; k++) {
+            cell->counters[k] = (struct counter_value){
+                .name = set->counters[k].name, .unit = set->counters[k].unit, .kind = set->counters[k].kind,
+                .status = why, .value = NAN, .expected = NAN, .reason = result->counters_reason};
+            fill_expected(&session->cells[i], &cell->cell, &set->counters[k], NULL, &cell->counters[k]);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Counts all cells that lack counters, a group at a time. */
+static enum status count_groups(struct engine_session *session, struct result *result, struct cupti_session *cupti,
+                                const struct progress *progress)
+{
+    struct counting counting = {.session = session, .result = result};
+    const struct cupti_ranges ranges = {.prepare = counting_prepare, .launch = counting_launch, .context = &counting};
+    enum status status = STATUS_OK;
+    char reason[CUPTI_REASON_BYTES];
+    size_t i = 0;
+
+    while (status == STATUS_OK && i < result->cell_count) {
+        if (progress->step(progress->context, "counting", i, result->cell_count))
+            return STATUS_OK;
+        for (counting.count = 0; i < result->cell_count && counting.count < COUNTING_RANGES; i++)
+            if (wants_counters(&result->cells[i]))
+                counting.cells[counting.count++] = i;
+
+        struct cupti_ranges group = ranges;
+
+        group.count = counting.count;
+        if (counting.count == 0)
+            break;
+
+        const enum counter_status collected = cupti_session_collect(cupti, &group, reason);
+
+        if (collected != COUNTER_OK)
+            return no_counters(session, result, collected, reason);
+        for (size_t k = 0; status == STATUS_OK && k < counting.count; k++)
+            status = take_counters(&counting, cupti, k);
+        if (status == STATUS_OK && i < result->cell_count)
+            status = progress->checkpoint(progress->context);
+    }
+    return status;
+}
+
+static enum status cuda_count(struct engine_session *session, struct result *result, const struct progress *progress)
+{
+    struct cupti *cupti = NULL;
+    struct cupti_session *counting = NULL;
+    char reason[CUPTI_REASON_BYTES] = "";
+    enum counter_status opened;
+    enum status status;
+
+    if (session->options->counters->count == 0)
+        return STATUS_OK;
+    opened = cupti_open(&cupti, reason);
+    if (opened == COUNTER_OK)
+        opened = cupti_session_open(cupti, session->device.ordinal, session->device.context,
+                                    session->options->counters, COUNTING_RANGES, &counting, reason);
+    if (opened == COUNTER_OK) {
+        snprintf(result->device.chip, sizeof(result->device.chip), "%s", cupti_session_chip(counting));
+        status = count_groups(session, result, counting, progress);
+    } else {
+        status = no_counters(session, result, opened, reason);
+    }
+    cupti_session_close(counting);
+    cupti_close(cupti);
+    return status;
+}
+
+/* -- what this machine can do ------------------------------------------------------------------------- */
+
+static bool cuda_chips(void (*each)(void *context, const char *chip), void *context, const char **reason)
+{
+    struct cupti *cupti = NULL;
+    char text[CUPTI_REASON_BYTES];
+    bool named = false;
+
+    if (cupti_open(&cupti, text) == COUNTER_OK)
+        named = cupti_each_chip(cupti, each, context);
+    cupti_close(cupti);
+    *reason = "CUPTI cannot be opened; cbank doctor says why";
+    return named;
+}
+
+static void report(const struct diagnosis *diagnosis, enum finding finding, const char *subject, const char *detail,
+                   const char *remedy)
+{
+    diagnosis->report(diagnosis->context, finding, subject, detail, remedy);
+}
+
+static void diagnose_program(const struct diagnosis *diagnosis)
+{
+    char text[128];
+    int runtime = 0;
+    struct image image;
+    size_t images = 0;
+
+    while (image_at(images, &image))
+        images++;
+    cudaRuntimeGetVersion(&runtime);
+    snprintf(text, sizeof(text), "CUDA runtime %d.%d, %zu kernel images", runtime / 1000, runtime % 1000 / 10, images);
+    report(diagnosis, images ? FINDING_OK : FINDING_PROBLEM, "program", text,
+           images ? NULL : "build with a CUDA toolkit");
+}
+
+static void diagnose_cupti(const struct diagnosis *diagnosis)
+{
+    struct cupti *cupti = NULL;
+    char text[CUPTI_REASON_BYTES + 64], reason[CUPTI_REASON_BYTES];
+
+    if (cupti_open(&cupti, reason) == COUNTER_OK) {
+        snprintf(text, sizeof(text), "API version %u in %s", (unsigned)cupti_version(cupti),
+                 cupti_folder(cupti)[0] ? cupti_folder(cupti) : "the loader's path");
+        report(diagnosis, FINDING_OK, "CUPTI", text, NULL);
+    } else {
+        report(diagnosis, FINDING_WARNING, "CUPTI", reason,
+               "without it cells are timed and counters carry the reason");
+    }
+    cupti_close(cupti);
+}
+
+/* Whether this user may read counters on this device: by trying. */
+static void diagnose_permission(const struct diagnosis *diagnosis, uint32_t ordinal)
+{
+    struct cupti *cupti = NULL;
+    struct cupti_session *session = NULL;
+    struct counter_set set = {0};
+    char reason[CUPTI_REASON_BYTES];
+    enum counter_status status;
+
+    /* cudaFree makes a context current; NULL stands for it. */
+    if (cudaSetDevice((int)ordinal) == cudaSuccess && cudaFree(NULL) == cudaSuccess &&
+        counter_set_parse("instructions", &set) == STATUS_OK && cupti_open(&cupti, reason) == COUNTER_OK) {
+        status = cupti_session_open(cupti, ordinal, NULL, &set, 1, &session, reason);
+        if (status == COUNTER_OK)
+            report(diagnosis, FINDING_OK, "hardware counters", "can be read", NULL);
+        else
+            report(diagnosis, FINDING_WARNING, "hardware counters", counter_status_names[status], reason);
+    }
+    cupti_session_close(session);
+    cupti_close(cupti);
+    counter_set_close(&set);
+}
+
+static void diagnose_clocks(const struct diagnosis *diagnosis, const struct nvml *nvml)
+{
+    char text[256], words[192];
+    unsigned mhz = 0, processes = 0;
+    uint64_t reasons = 0;
+
+    if (nvml_sm_clock(nvml, &mhz) && nvml_throttle_reasons(nvml, &reasons)) {
+        nvml_throttle_text(reasons, words, sizeof(words));
+        snprintf(text, sizeof(text), "SM at %u MHz now; %s", mhz, words[0] ? words : "no throttling");
+        report(diagnosis, words[0] ? FINDING_WARNING : FINDING_OK, "clocks", text,
+               words[0] ? "let the GPU cool, or raise its power limit; cells are marked while it lasts" : NULL);
+    }
+    if (nvml_process_count(nvml, &processes)) {
+        snprintf(text, sizeof(text), "%u compute on this GPU now", processes);
+        report(diagnosis, processes ? FINDING_WARNING : FINDING_OK, "other processes", text,
+               processes ? "end them: they disturb times, and L2 and DRAM counters" : NULL);
+    }
+}
+
+static void diagnose_device(const struct diagnosis *diagnosis, uint32_t ordinal)
+{
+    struct device_info info;
+    struct image image;
+    struct nvml *nvml;
+    char text[512], remedy[64];
+
+    if (cuda_device_describe(ordinal, &info) != STATUS_OK)
+        return;
+    snprintf(text, sizeof(text), "%s, compute capability %u.%u, driver %s (CUDA %u.%u)", info.name,
+             (unsigned)info.cc_major, (unsigned)info.cc_minor, info.driver[0] ? info.driver : "unknown",
+             (unsigned)info.cuda_driver_api / 1000, (unsigned)info.cuda_driver_api % 1000 / 10);
+    report(diagnosis, FINDING_OK, "GPU", text, NULL);
+    snprintf(remedy, sizeof(remedy), "make ARCHS=%u%u", (unsigned)info.cc_major, (unsigned)info.cc_minor);
+    if (image_for_chip("kernels", info.cc_major, info.cc_minor, &image))
+        report(diagnosis, FINDING_OK, "kernels", "machine code for this GPU", NULL);
+    else if (image_ptx("kernels", info.cc_major, info.cc_minor, &image))
+        report(diagnosis, FINDING_WARNING, "kernels", "PTX alone: the driver compiles at start", remedy);
+    else
+        report(diagnosis, FINDING_PROBLEM, "kernels", "none for this GPU", remedy);
+    nvml = nvml_open(info.pci_bus_id);
+    if (!nvml)
+        report(diagnosis, FINDING_WARNING, "NVML", "not found: clocks and throttling cannot be recorded",
+               "install the driver's libnvidia-ml.so.1");
+    diagnose_clocks(diagnosis, nvml);
+    nvml_close(nvml);
+    diagnose_permission(diagnosis, ordinal);
+}
+
+static void cuda_diagnose(const struct diagnosis *diagnosis)
+{
+    const char *reason = NULL;
+    const uint32_t count = cuda_device_count(&reason);
+
+    diagnose_program(diagnosis);
+    diagnose_cupti(diagnosis);
+    if (count == 0)
+        report(diagnosis, FINDING_PROBLEM, "GPU", "none", reason);
+    for (uint32_t i = 0; i < count; i++)
+        diagnose_device(diagnosis, i);
+}
+
+const struct engine engine_cuda = {
+    .name = "cuda",
+    .summary = "measures on an NVIDIA GPU",
+    .device_count = cuda_device_count,
+    .describe = cuda_device_describe,
+    .open = cuda_open,
+    .prepare = cuda_prepare,
+    .verify = cuda_verify,
+    .time = cuda_time,
+    .count = cuda_count,
+    .close = cuda_close,
+    .chips = cuda_chips,
+    .diagnose = cuda_diagnose,
+};

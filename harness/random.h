@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ * Reproducible pseudo-random numbers: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). */
+#ifndef CBANK_RANDOM_H
+#define CBANK_RANDOM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The next number of the sequence that *state stands in. */
+uint64_t random_next(uint64_t *state);
+
+/* Fills values[0 .. count - 1] from the sequence of `seed`. */
+void random_fill(uint64_t seed, uint32_t *values, size_t count);
+
+/* Shuffles items[0 .. count - 1] (Fisher and Yates), drawing from *state. */
+void random_shuffle(uint64_t *state, size_t *items, size_t count);
+
+#endif
