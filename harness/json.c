@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -535,8 +536,12 @@ enum status json_print(const cJSON *value)
 
     if (!text)
         return log_error(STATUS_ENVIRONMENT, "cannot write standard output: out of memory");
-    if (fwrite(text, 1, bytes, stdout) != bytes || fflush(stdout) != 0)
+    if (fwrite(text, 1, bytes, stdout) != bytes || fflush(stdout) != 0) {
         status = log_error(STATUS_USAGE, "cannot write standard output: %s", strerror(errno));
+        /* Whoever looks at stdout at the end must not find the error again and say it twice. */
+        __fpurge(stdout);
+        clearerr(stdout);
+    }
     free(text);
     return status;
 }
