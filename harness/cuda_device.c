@@ -13,7 +13,7 @@
 #include "nvml_reader.h"
 #include "random.h"
 
-enum { FLUSH_THREADS = 256, FLUSH_BLOCKS_PER_SM = 8, CLOCK_SPIN_NS = 10000 };
+enum { FLUSH_THREADS = 1024, CLOCK_SPIN_NS = 10000 };
 
 /* -- the driver --------------------------------------------------------------------------------------- */
 
@@ -216,7 +216,7 @@ enum status cuda_device_open(struct cuda_device *device, uint32_t ordinal, const
 {
     enum status status;
 
-    *device = (struct cuda_device){.ordinal = ordinal};
+    *device = (struct cuda_device){.ordinal = ordinal, .sm_count = info->sm_count};
     status = open_driver(&device->driver);
     if (status == STATUS_OK &&
         (cudaSetDevice((int)ordinal) != cudaSuccess ||
@@ -339,11 +339,9 @@ bool cuda_launch_cell(struct cuda_device *device, CUfunction function, const str
 bool cuda_launch_flush(struct cuda_device *device)
 {
     struct tool_flush_args arguments = {.buffer = device->flush_buffer, .words = device->flush_words,
-                                        .sink = device->flush_buffer, .never = 1, .divergence = 0};
-    int sms = 1;
+                                        .sink = device->flush_buffer, .never = 1};
 
-    cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, (int)device->ordinal);
-    return launch(device, device->tool_flush, FLUSH_BLOCKS_PER_SM * (uint32_t)sms, FLUSH_THREADS, &arguments);
+    return launch(device, device->tool_flush, device->sm_count, FLUSH_THREADS, &arguments);
 }
 
 bool cuda_launch_empty(struct cuda_device *device)

@@ -42,6 +42,7 @@ struct cuda_module {
 
 struct cuda_device {
     uint32_t ordinal;
+    uint32_t sm_count;
     struct driver_functions driver;
     CUcontext context;
     cudaStream_t stream;

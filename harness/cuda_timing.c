@@ -20,7 +20,8 @@ enum {
     LEAD_IN_LAUNCHES = 2,   /* at least */
     LEAD_IN_SHARE = 16,     /* and this part of a sample's launches */
     ESTIMATE_LAUNCHES = 16, /* chain that the first estimate of a launch comes from */
-    EVENTS = 3,
+    COLD_LAUNCHES = 8,      /* of a cold sample */
+    EVENTS_MAX = 2 * COLD_LAUNCHES,
 };
 
 static const double clock_varied = 0.01; /* relative range of the SM clock above which a cell is flagged */
@@ -32,19 +33,19 @@ struct chain {
     CUfunction function;
     bool flush;              /* before every launch */
     uint32_t lead_in, launches;
+    double extra_ns;         /* of each launch's time that is not the launch's: subtracted */
     size_t reading;          /* where the clock probe writes */
 };
 
 struct timer {
-    cudaEvent_t events[EVENTS];
+    cudaEvent_t events[EVENTS_MAX];
     cudaGraphExec_t graph;
 };
 
 static bool launch_once(const struct chain *chain)
 {
-    return (!chain->flush || cuda_launch_flush(chain->device)) &&
-           (chain->cell ? cuda_launch_cell(chain->device, chain->function, chain->cell)
-                        : cuda_launch_empty(chain->device));
+    return chain->cell ? cuda_launch_cell(chain->device, chain->function, chain->cell)
+                       : cuda_launch_empty(chain->device);
 }
 
 static bool launch_many(const struct chain *chain, uint32_t launches)
@@ -55,25 +56,30 @@ static bool launch_many(const struct chain *chain, uint32_t launches)
     return true;
 }
 
-static bool flush_many(const struct chain *chain, uint32_t launches)
-{
-    for (uint32_t i = 0; i < launches; i++)
-        if (!cuda_launch_flush(chain->device))
-            return false;
-    return true;
-}
-
 static bool record(const struct chain *chain, cudaEvent_t event)
 {
     return cudaEventRecordWithFlags(event, chain->device->stream, cudaEventRecordExternal) == cudaSuccess;
 }
 
+static bool enqueue_hot(const struct chain *chain, const cudaEvent_t *events)
+{
+    return launch_many(chain, chain->lead_in) && record(chain, events[0]) && launch_many(chain, chain->launches) &&
+           record(chain, events[1]);
+}
+
+static bool enqueue_cold(const struct chain *chain, const cudaEvent_t *events)
+{
+    for (uint32_t i = 0; i < chain->launches; i++)
+        if (!cuda_launch_flush(chain->device) || !record(chain, events[2 * i]) || !launch_once(chain) ||
+            !record(chain, events[2 * i + 1]))
+            return false;
+    return true;
+}
+
 /* Enqueues one sample. */
 static bool enqueue_sample(const struct chain *chain, const struct timer *timer)
 {
-    return launch_many(chain, chain->lead_in) && record(chain, timer->events[0]) &&
-           launch_many(chain, chain->launches) && record(chain, timer->events[1]) &&
-           (!chain->flush || (flush_many(chain, chain->launches) && record(chain, timer->events[2]))) &&
+    return (chain->flush ? enqueue_cold(chain, timer->events) : enqueue_hot(chain, timer->events)) &&
            cuda_launch_clock(chain->device, chain->reading);
 }
 
@@ -81,7 +87,7 @@ static void timer_close(struct timer *timer)
 {
     if (timer->graph)
         cudaGraphExecDestroy(timer->graph);
-    for (size_t i = 0; i < EVENTS; i++)
+    for (size_t i = 0; i < EVENTS_MAX; i++)
         if (timer->events[i])
             cudaEventDestroy(timer->events[i]);
     *timer = (struct timer){0};
@@ -94,7 +100,7 @@ static bool timer_open(struct timer *timer, const struct chain *chain)
     bool captured = true;
 
     *timer = (struct timer){0};
-    for (size_t i = 0; i < EVENTS; i++)
+    for (size_t i = 0; i < EVENTS_MAX; i++)
         captured = captured && cudaEventCreate(&timer->events[i]) == cudaSuccess;
     captured = captured &&
                cudaStreamBeginCapture(chain->device->stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess;
@@ -114,12 +120,17 @@ static bool timer_open(struct timer *timer, const struct chain *chain)
 /* ns of one launch, from the events of a sample that has ended; NaN on an error. */
 static double timer_read(const struct timer *timer, const struct chain *chain)
 {
-    float launches_ms = NAN, flushes_ms = 0;
+    const uint32_t pairs = chain->flush ? chain->launches : 1;
+    double total_ms = 0;
 
-    if (cudaEventElapsedTime(&launches_ms, timer->events[0], timer->events[1]) != cudaSuccess ||
-        (chain->flush && cudaEventElapsedTime(&flushes_ms, timer->events[1], timer->events[2]) != cudaSuccess))
-        return NAN;
-    return ((double)launches_ms - (double)flushes_ms) * 1e6 / chain->launches;
+    for (uint32_t i = 0; i < pairs; i++) {
+        float ms;
+
+        if (cudaEventElapsedTime(&ms, timer->events[2 * i], timer->events[2 * i + 1]) != cudaSuccess)
+            return NAN;
+        total_ms += (double)ms;
+    }
+    return total_ms * 1e6 / chain->launches - chain->extra_ns;
 }
 
 /* ns of one sample of a chain, now. */
@@ -136,20 +147,31 @@ static double sample_now(const struct chain *chain)
     return ns;
 }
 
-double cuda_time_empty_launch(struct cuda_device *device)
+/* Median of a few samples of a chain; NaN when one fails. */
+static double median_now(const struct chain *chain)
 {
     enum { SAMPLES = 9 };
-    const struct chain chain = {.device = device, .lead_in = LEAD_IN_LAUNCHES, .launches = LAUNCHES_MAX / 4};
     double samples[SAMPLES], sorted[SAMPLES];
     struct summary summary;
 
     for (size_t i = 0; i < SAMPLES; i++) {
-        samples[i] = sample_now(&chain);
+        samples[i] = sample_now(chain);
         if (isnan(samples[i]))
             return NAN;
     }
     stats_summarize(samples, SAMPLES, sorted, &summary);
     return summary.median;
+}
+
+struct empty_launch cuda_time_empty_launch(struct cuda_device *device)
+{
+    const struct chain chain = {.device = device, .lead_in = LEAD_IN_LAUNCHES, .launches = LAUNCHES_MAX / 4};
+    const struct chain pairs = {.device = device, .launches = COLD_LAUNCHES, .flush = true};
+
+    return (struct empty_launch){
+        .chain_ns = median_now(&chain),
+        .pair_ns = device->flush_buffer ? median_now(&pairs) : NAN,
+    };
 }
 
 /* -- sampling ----------------------------------------------------------------------------------------- */
@@ -182,15 +204,35 @@ static uint32_t sample_launches(double launch_ns)
     return launches < 1 ? 1 : launches > LAUNCHES_MAX ? LAUNCHES_MAX : (uint32_t)launches;
 }
 
+/* Launches of a sample and of its lead-in. False when the cell cannot be launched. */
+static bool size_chain(struct chain *chain, const struct empty_launch *empty)
+{
+    double estimate_ns;
+
+    if (chain->flush) {
+        chain->launches = COLD_LAUNCHES;
+        chain->extra_ns = empty->pair_ns - empty->chain_ns;
+        return true;
+    }
+    chain->lead_in = 1;
+    chain->launches = ESTIMATE_LAUNCHES;
+    estimate_ns = sample_now(chain);
+    if (isnan(estimate_ns))
+        return false;
+    chain->launches = sample_launches(estimate_ns);
+    chain->lead_in = LEAD_IN_LAUNCHES + chain->launches / LEAD_IN_SHARE;
+    return true;
+}
+
 static void sampling_open(struct sampling *sampling, struct cuda_device *device, const struct timed_item *item,
-                          size_t index, const struct engine_options *options)
+                          size_t index, const struct empty_launch *empty, const struct engine_options *options)
 {
     const struct cell *cell = &item->result->cell;
 
     *sampling = (struct sampling){
         .result = item->result,
         .chain = {.device = device, .cell = cell, .function = item->function, .flush = cell->regime->flush,
-                  .lead_in = 1, .launches = ESTIMATE_LAUNCHES, .reading = index},
+                  .reading = index},
         .samples_ns = calloc(options->samples_max, sizeof(double)),
         .clocks_mhz = calloc(options->samples_max, sizeof(double)),
         .sorted = calloc(options->samples_max, sizeof(double)),
@@ -203,14 +245,10 @@ static void sampling_open(struct sampling *sampling, struct cuda_device *device,
         return;
     }
 
-    const double estimate_ns = sample_now(&sampling->chain);
-
-    if (isnan(estimate_ns)) {
+    if (!size_chain(&sampling->chain, empty)) {
         fail(sampling, "cannot launch");
         return;
     }
-    sampling->chain.launches = sample_launches(estimate_ns);
-    sampling->chain.lead_in = LEAD_IN_LAUNCHES + sampling->chain.launches / LEAD_IN_SHARE;
     if (!timer_open(&sampling->timer, &sampling->chain))
         fail(sampling, "cannot make a graph");
 }
@@ -282,7 +320,7 @@ static void take_sample(struct sampling *sampling, const struct engine_options *
     sampling->samples_ns[sampling->count] = ns;
     sampling->clocks_mhz[sampling->count] = clock->ns ? 1e3 * (double)clock->cycles / (double)clock->ns : NAN;
     sampling->count++;
-    sampling->seconds += 1e-9 * ns * sampling->chain.launches;
+    sampling->seconds += 1e-9 * (ns + sampling->chain.extra_ns) * sampling->chain.launches;
     reason = sampling_stop(sampling, options);
     if (reason != STOP_NONE)
         settle(sampling, reason);
@@ -319,7 +357,8 @@ static size_t sample_round(struct cuda_device *device, struct sampling *sampling
 }
 
 enum status cuda_time_items(struct cuda_device *device, struct timed_item *items, size_t count,
-                            const struct engine_options *options, const struct progress *progress)
+                            const struct empty_launch *empty, const struct engine_options *options,
+                            const struct progress *progress)
 {
     struct sampling *samplings = calloc(count + 1, sizeof(*samplings));
     size_t *order = calloc(count + 1, sizeof(*order));
@@ -332,7 +371,7 @@ enum status cuda_time_items(struct cuda_device *device, struct timed_item *items
         goto out;
     }
     for (size_t i = 0; i < count; i++)
-        sampling_open(&samplings[i], device, &items[i], i, options);
+        sampling_open(&samplings[i], device, &items[i], i, empty, options);
     while (left > 0 && !progress->step(progress->context, "timing", count - left, count))
         left = sample_round(device, samplings, order, count, &random, options);
 out:

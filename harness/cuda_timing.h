@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * Times launches with CUDA graphs, so that the host's launch overhead is not in the number.
  *
- * A sample is one graph: a few lead-in launches that bring the caches to the cell's state, an event, n
- * launches in a chain, an event, and a probe of the SM clock. A cold sample has a flush before each launch,
- * and after the second event as many flushes alone up to a third event: the difference is the launches'.
- * Samples of all cells are interleaved, each round in a new random order. */
+ * The time of a cell is what one more launch adds to a chain of launches in a stream.
+ *
+ * A hot sample is one graph: lead-in launches that bring the caches to the cell's state, an event, n launches
+ * in a chain, an event; the time between the events over n. A cold sample is one graph of n times flush,
+ * event, launch, event; the mean time between the events of a pair. A pair of events around one launch takes
+ * longer than a launch in a chain: by how much is measured with the empty kernel, once each way, and
+ * subtracted. Every sample ends with a probe of the SM clock. Samples of all cells are interleaved, each
+ * round in a new random order. */
 #ifndef CBANK_CUDA_TIMING_H
 #define CBANK_CUDA_TIMING_H
 
@@ -21,12 +25,18 @@ struct timed_item {
     CUfunction function;        /* NULL: cannot be timed, left alone */
 };
 
+/* The empty kernel: what one more launch adds to a chain, and to a cold sample before the subtraction. */
+struct empty_launch {
+    double chain_ns; /* NaN when it cannot be measured */
+    double pair_ns;  /* NaN when flushing is not prepared */
+};
+
+struct empty_launch cuda_time_empty_launch(struct cuda_device *device);
+
 /* Times all items until each has settled, by the options' limits. Items that fail become CELL_FAILED.
  * STATUS_OK also when interrupted: cells that had not settled are left pending and untimed. */
 enum status cuda_time_items(struct cuda_device *device, struct timed_item *items, size_t count,
-                            const struct engine_options *options, const struct progress *progress);
-
-/* What one more launch of an empty kernel adds to a chain of them, ns; NaN when it cannot be measured. */
-double cuda_time_empty_launch(struct cuda_device *device);
+                            const struct empty_launch *empty, const struct engine_options *options,
+                            const struct progress *progress);
 
 #endif

@@ -92,12 +92,14 @@ static const struct place places[] = {
 
 static const char *const library_names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
 
+/* RTLD_NODELETE: once it has profiled, CUPTI's hooks stay in the driver, and unloading it would crash the
+ * next CUDA call. */
 static void *open_in(const char *folder, const char *name, int flags)
 {
     char path[FOLDER_BYTES + 64];
 
     snprintf(path, sizeof(path), "%s%s%s", folder, folder[0] ? "/" : "", name);
-    return dlopen(path, RTLD_NOW | flags);
+    return dlopen(path, RTLD_NOW | RTLD_NODELETE | flags);
 }
 
 /* Opens the pair that lies in one folder. */

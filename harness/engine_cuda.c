@@ -253,7 +253,9 @@ static enum status cuda_time(struct engine_session *session, struct result *resu
     enum status status = STATUS_OK;
     size_t i = 0;
 
-    info->launch_ns = cuda_time_empty_launch(&session->device);
+    const struct empty_launch empty = cuda_time_empty_launch(&session->device);
+
+    info->launch_ns = empty.chain_ns;
     info->throttle_known = nvml_throttle_reasons(session->nvml, &info->throttle_before);
     while (status == STATUS_OK && i < result->cell_count) {
         size_t count = 0;
@@ -261,7 +263,7 @@ static enum status cuda_time(struct engine_session *session, struct result *resu
         for (; i < result->cell_count && count < TIMING_CELLS; i++)
             if (wants_time(&result->cells[i]))
                 items[count++] = (struct timed_item){&result->cells[i], session->cells[i].function};
-        status = cuda_time_items(&session->device, items, count, session->options, progress);
+        status = cuda_time_items(&session->device, items, count, &empty, session->options, progress);
         info->throttle_known =
             info->throttle_known && nvml_throttle_reasons(session->nvml, &info->throttle_after);
         flag_throttled(result);

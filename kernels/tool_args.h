@@ -8,10 +8,9 @@
 /* tool_flush: reads `words` words of `buffer` and the whole constant bank of the tools module. */
 struct tool_flush_args {
     const uint32_t *buffer;
-    uint64_t words;
+    uint64_t words;      /* a multiple of 4 */
     uint32_t *sink;      /* never written in practice: keeps the loads alive */
     uint32_t never;      /* a sum that does not come up: buffer and bank hold zeros, this is 1 */
-    uint32_t divergence; /* always 0 */
 };
 
 /* What tool_clock measured. */

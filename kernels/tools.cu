@@ -13,17 +13,24 @@ __constant__ uint32_t cbank_other_values[CBANK_TABLE_LENGTH];
 /* Nothing: what one more launch of the smallest kernel costs. */
 extern "C" __global__ void tool_empty(void) {}
 
-/* Replaces the contents of L2 by reading words of `buffer`, and those of the constant caches by walking
- * this module's constant bank with one warp-wide LDC for each 64 bytes, in every block. */
+/* Replaces the contents of L2 by reading all of `buffer`, and those of the constant caches by walking this
+ * module's constant bank: every block reads one word of each 64-byte line of it, its warps in parallel. To
+ * be launched with one block for each SM. */
 extern "C" __global__ void tool_flush(const tool_flush_args args)
 {
+    const uint4 *const buffer = (const uint4 *)args.buffer;
     const uint64_t stride = (uint64_t)gridDim.x * blockDim.x;
+    const uint32_t warps = blockDim.x / CBANK_WARP_THREADS;
     uint32_t sum = 0;
 
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < args.words; i += stride)
-        sum += __ldcg(&args.buffer[i]);
-    for (uint32_t i = threadIdx.x & args.divergence; i < CBANK_TABLE_LENGTH; i += 16)
-        sum += cbank_other_values[i];
+    for (uint32_t line = threadIdx.x / CBANK_WARP_THREADS; line < CBANK_TABLE_BYTES / 64; line += warps)
+        sum += cbank_other_values[16 * line];
+#pragma unroll 4
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < args.words / 4; i += stride) {
+        const uint4 four = __ldcg(&buffer[i]);
+
+        sum += four.x + four.y + four.z + four.w;
+    }
     if (sum == args.never)
         *args.sink = sum;
 }
