@@ -70,6 +70,16 @@ static bool expect_l1_sectors(const struct expectation *e, double *value)
     return true;
 }
 
+/* Hopper sends each uniform constant load to the immediate constant cache; counted on an H200, not known
+ * elsewhere. */
+static bool expect_imc_requests(const struct expectation *e, double *value)
+{
+    if (!e->sass || e->sass->architecture != 90)
+        return false;
+    *value = executions(e, e->sass->prologue.uniform_constant, e->sass->body.uniform_constant);
+    return true;
+}
+
 static bool expect_instructions(const struct expectation *e, double *value)
 {
     if (!e->sass)
@@ -86,18 +96,25 @@ const struct counter counters[] = {
      .kind = COUNTER_EXACT, .expect = expect_ldc},
     {.name = "idc_requests", .summary = "requests to the indexed constant cache: one per distinct address of a load",
      .unit = "requests", .metrics = {"idc__requests.sum"}, .kind = COUNTER_EXACT, .expect = expect_idc_requests},
-    {.name = "idc_hits", .summary = "requests that hit in the indexed constant cache", .unit = "requests",
+    {.name = "idc_hits", .summary = "requests less misses: below zero where requests miss more than once",
+     .unit = "requests",
      .metrics = {"idc__requests_lookup_hit.sum"}, .kind = COUNTER_MEASURED},
-    {.name = "idc_misses", .summary = "requests that missed in the indexed constant cache", .unit = "requests",
-     .metrics = {"idc__requests_lookup_miss.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "idc_misses", .summary = "lookups of the indexed constant cache that missed, retries of a request counted",
+     .unit = "lookups", .metrics = {"idc__requests_lookup_miss.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "idc_misses_new", .summary = "misses whose line nobody had asked for yet", .unit = "lookups",
+     .metrics = {"idc__requests_lookup_miss_tag_miss.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "idc_misses_pending", .summary = "misses whose line was on its way", .unit = "lookups",
+     .metrics = {"idc__requests_lookup_miss_tag_hit.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "idc_misses_retried", .summary = "misses that found no free tag and were tried again", .unit = "lookups",
+     .metrics = {"idc__requests_lookup_miss_tag_unavailable.sum"}, .kind = COUNTER_MEASURED},
     {.name = "idc_active_cycles", .summary = "cycles the indexed constant caches worked on requests, all SMs",
      .unit = "cycles", .metrics = {"idc__request_cycles_active.sum"}, .kind = COUNTER_MEASURED},
     {.name = "gcc_constant_requests", .summary = "constant requests to the caches of the GPCs", .unit = "requests",
      .metrics = {"gcc__cache_requests_type_constant.sum"}, .kind = COUNTER_MEASURED},
     {.name = "gcc_constant_misses", .summary = "constant requests that missed in the caches of the GPCs",
      .unit = "requests", .metrics = {"gcc__cache_requests_type_constant_lookup_miss.sum"}, .kind = COUNTER_MEASURED},
-    {.name = "imc_requests", .summary = "requests to the immediate constant caches: c[bank][offset] operands",
-     .unit = "requests", .metrics = {"smsp__imc_requests.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "imc_requests", .summary = "requests to the immediate constant caches: constant operands and uniform loads",
+     .unit = "requests", .metrics = {"smsp__imc_requests.sum"}, .kind = COUNTER_EXACT, .expect = expect_imc_requests},
     {.name = "global_load_instructions", .summary = "LDG instructions executed, of input and payload",
      .unit = "warp instructions", .metrics = {"smsp__inst_executed_op_global_ld.sum"}, .kind = COUNTER_EXACT,
      .expect = expect_global_loads},
@@ -115,8 +132,8 @@ const struct counter counters[] = {
      .metrics = {"dram__bytes_write.sum", "fbpa__dram_write_bytes.sum"}, .kind = COUNTER_MEASURED},
     {.name = "instructions", .summary = "instructions executed", .unit = "warp instructions",
      .metrics = {"smsp__inst_executed.sum"}, .kind = COUNTER_EXACT, .expect = expect_instructions},
-    {.name = "sm_cycles", .summary = "cycles from the first to the last of the launch, slowest SM",
-     .unit = "cycles", .metrics = {"sm__cycles_elapsed.max"}, .kind = COUNTER_MEASURED},
+    {.name = "sm_cycles", .summary = "cycles with a warp resident, busiest SM", .unit = "cycles",
+     .metrics = {"sm__cycles_active.max"}, .kind = COUNTER_MEASURED},
 };
 
 const size_t counter_count = sizeof(counters) / sizeof(counters[0]);
@@ -125,43 +142,45 @@ static const struct table counter_table = TABLE("counter", counters, counter_cou
 
 /* -- sets --------------------------------------------------------------------------------------------- */
 
-/* One name of the user's list. */
-static enum status set_add(struct counter_set *set, char *name)
+static bool set_has(const struct counter_set *set, const char *name)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (strcmp(set->counters[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* One word of the user's list: "default", "none", a name of the table, or a metric of CUPTI's. */
+static enum status set_add(struct counter_set *set, const char *name)
 {
     const struct counter *row = table_find(&counter_table, name);
 
-    for (size_t i = 0; i < set->count; i++)
-        if (strcmp(set->counters[i].name, name) == 0)
-            return STATUS_OK;
-    if (row)
-        set->counters[set->count++] = *row;
-    else if (strstr(name, "__"))
-        set->counters[set->count++] = (struct counter){
-            .name = name, .summary = "CUPTI metric", .unit = "", .metrics = {name}, .kind = COUNTER_MEASURED};
-    else
+    if (strcmp(name, "none") == 0 || set_has(set, name))
+        return STATUS_OK;
+    if (strcmp(name, "default") == 0) {
+        for (size_t i = 0; i < counter_count; i++)
+            set_add(set, counters[i].name);
+        return STATUS_OK;
+    }
+    if (!row && !strstr(name, "__"))
         return table_unknown(&counter_table, name);
-    return STATUS_OK;
-}
-
-static enum status set_add_all(struct counter_set *set)
-{
-    memcpy(set->counters, counters, sizeof(counters));
-    set->count = counter_count;
+    set->counters[set->count++] =
+        row ? *row
+            : (struct counter){
+                  .name = name, .summary = "CUPTI metric", .unit = "", .metrics = {name}, .kind = COUNTER_MEASURED};
     return STATUS_OK;
 }
 
 enum status counter_set_parse(const char *text, struct counter_set *out)
 {
-    /* A list of n bytes has at most n names; "default" may stand among them. */
+    /* A list of n bytes has at most n names, beside those that "default" stands for. */
     struct counter_set set = {.counters = calloc(strlen(text) + 1 + counter_count, sizeof(*set.counters)),
                               .names = strdup(text)};
     enum status status = STATUS_OK;
 
     if (!set.counters || !set.names)
         status = log_error(STATUS_ENVIRONMENT, "out of memory");
-    else if (strcmp(text, "default") == 0)
-        status = set_add_all(&set);
-    else if (strcmp(text, "none") != 0)
+    else
         for (char *rest = set.names, *name; status == STATUS_OK && (name = strsep(&rest, ","));)
             status = set_add(&set, name);
     if (status == STATUS_OK)

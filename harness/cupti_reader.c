@@ -634,6 +634,15 @@ enum counter_status cupti_session_collect(struct cupti_session *session, const s
     return COUNTER_OK;
 }
 
+/* CUPTI evaluates a metric in floating point from counts of several units: 1600000 may come as
+ * 1600000.0000000002. What is that near to a whole number is that number. */
+static double without_rounding_error(double value)
+{
+    const double whole = round(value);
+
+    return fabs(value - whole) <= 1e-12 * fabs(whole) ? whole : value;
+}
+
 bool cupti_session_values(struct cupti_session *session, size_t range, double *values)
 {
     CUpti_Profiler_Host_EvaluateToGpuValues_Params evaluate = CUPTI_PARAMETERS(
@@ -648,7 +657,9 @@ bool cupti_session_values(struct cupti_session *session, size_t range, double *v
     for (size_t i = 0; i < session->counter_count; i++) {
         const struct session_counter *counter = &session->counters[i];
 
-        values[i] = evaluated && counter->status == COUNTER_OK ? session->metric_values[counter->slot] : NAN;
+        values[i] = evaluated && counter->status == COUNTER_OK
+                        ? without_rounding_error(session->metric_values[counter->slot])
+                        : NAN;
     }
     return evaluated;
 }

@@ -76,6 +76,8 @@ struct engine {
     enum status (*prepare)(struct engine_session *session, struct result *result, const struct progress *progress);
     enum status (*verify)(struct engine_session *session, struct result *result, const struct progress *progress);
     enum status (*time)(struct engine_session *session, struct result *result, const struct progress *progress);
+    enum status (*set_up_counting)(struct engine_session *session, struct result *result,
+                                   const struct progress *progress);
     enum status (*count)(struct engine_session *session, struct result *result, const struct progress *progress);
 
     void (*close)(struct engine_session *session); /* accepts NULL */

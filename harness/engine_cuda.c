@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The CUDA engine: measures a plan on a real device. */
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "log.h"
 #include "model.h"
 #include "nvml_reader.h"
+#include "parallel.h"
 
 enum {
     TIMING_CELLS = 64,   /* cells whose samples are interleaved; the result is saved after each such group */
@@ -30,11 +32,23 @@ struct cuda_cell {
     bool counted;                /* sass is valid */
 };
 
+/* CUPTI's libraries are large: they are loaded on a thread of their own while cells are prepared and
+ * verified. The thread has ended before anything is timed, and touches no GPU. */
+struct loading {
+    pthread_t thread;
+    bool running;
+    struct cupti *cupti;
+    enum counter_status status;
+    char reason[CUPTI_REASON_BYTES];
+};
+
 struct engine_session {
     const struct engine_options *options;
     struct cuda_device device;
     struct nvml *nvml;
     struct cuda_cell *cells;     /* one for each cell of the result */
+    struct loading loading;
+    struct cupti_session *counting; /* NULL until counting is set up */
 };
 
 static void fail_cell(struct cell_result *cell, const char *what)
@@ -45,10 +59,35 @@ static void fail_cell(struct cell_result *cell, const char *what)
 
 /* -- open and close ----------------------------------------------------------------------------------- */
 
+static void *load_cupti(void *argument)
+{
+    struct loading *loading = argument;
+
+    loading->status = cupti_open(&loading->cupti, loading->reason);
+    return NULL;
+}
+
+static void loading_begin(struct loading *loading)
+{
+    loading->running = pthread_create(&loading->thread, NULL, load_cupti, loading) == 0;
+    if (!loading->running)
+        load_cupti(loading);
+}
+
+static void loading_end(struct loading *loading)
+{
+    if (loading->running)
+        pthread_join(loading->thread, NULL);
+    loading->running = false;
+}
+
 static void cuda_close(struct engine_session *session)
 {
     if (!session)
         return;
+    loading_end(&session->loading);
+    cupti_session_close(session->counting);
+    cupti_close(session->loading.cupti);
     cuda_device_close(&session->device);
     nvml_close(session->nvml);
     free(session->cells);
@@ -62,14 +101,15 @@ static enum status cuda_open(const struct engine_options *options, struct result
 
     if (session)
         session->cells = calloc(result->cell_count, sizeof(*session->cells));
-    if (!session || !session->cells)
-        status = log_error(STATUS_ENVIRONMENT, "out of memory");
-    if (status == STATUS_OK) {
-        session->options = options;
-        session->nvml = nvml_open(result->device.pci_bus_id);
-        status = cuda_device_open(&session->device, options->device, &result->device, result->seed,
-                                  result->cell_count);
+    if (!session || !session->cells) {
+        cuda_close(session);
+        return log_error(STATUS_ENVIRONMENT, "out of memory");
     }
+    session->options = options;
+    if (options->counters->count > 0)
+        loading_begin(&session->loading);
+    session->nvml = nvml_open(result->device.pci_bus_id);
+    status = cuda_device_open(&session->device, options->device, &result->device, result->seed, result->cell_count);
     if (status == STATUS_OK)
         *out = session;
     else
@@ -194,12 +234,37 @@ static bool run_once(struct engine_session *session, const struct cell_result *c
            cuda_device_wait(device);
 }
 
+/* A comparison with the CPU reference, made in parts. */
+struct checking {
+    const struct cell *cell;
+    const struct cuda_device *device;
+    pthread_mutex_t lock; /* of what follows */
+    bool equal;
+    struct mismatch first;
+};
+
+static void check_range(void *context, uint64_t first, uint64_t count)
+{
+    struct checking *checking = context;
+    const struct cell *cell = checking->cell;
+    const struct cuda_device *device = checking->device;
+    struct mismatch found;
+
+    if (workload_check(cell->workload, cell->pattern, first, count, cell->block_size, device->host_input,
+                       device->host_values, device->host_output, &found))
+        return;
+    pthread_mutex_lock(&checking->lock);
+    if (checking->equal || found.element < checking->first.element)
+        checking->first = found;
+    checking->equal = false;
+    pthread_mutex_unlock(&checking->lock);
+}
+
 static void verify_cell(struct engine_session *session, struct cell_result *cell, const struct cuda_cell *cuda)
 {
     struct cuda_device *device = &session->device;
     const struct fault *fault = session->options->fault;
-    const struct cell *c = &cell->cell;
-    struct mismatch first;
+    struct checking checking = {.cell = &cell->cell, .device = device, .equal = true};
 
     if (!run_once(session, cell, cuda)) {
         cell->status = CELL_FAILED;
@@ -207,14 +272,17 @@ static void verify_cell(struct engine_session *session, struct cell_result *cell
         return;
     }
     if (fault && fault->output)
-        device->host_output[c->elements / 2] ^= 1;
-    cell->verified = workload_check(c->workload, c->pattern, c->elements, c->block_size, device->host_input,
-                                    device->host_values, device->host_output, &first);
-    if (cell->verified)
+        device->host_output[cell->cell.elements / 2] ^= 1;
+    pthread_mutex_init(&checking.lock, NULL);
+    parallel_ranges(cell->cell.elements, cell->cell.block_size, check_range, &checking);
+    pthread_mutex_destroy(&checking.lock);
+    cell->verified = checking.equal;
+    if (checking.equal)
         return;
     cell->status = CELL_FAILED;
     snprintf(cell->reason, sizeof(cell->reason), "wrong output: element %llu is 0x%08x, expected 0x%08x",
-             (unsigned long long)first.element, (unsigned)first.actual, (unsigned)first.expected);
+             (unsigned long long)checking.first.element, (unsigned)checking.first.actual,
+             (unsigned)checking.first.expected);
 }
 
 static enum status cuda_verify(struct engine_session *session, struct result *result, const struct progress *progress)
@@ -252,6 +320,8 @@ static enum status cuda_time(struct engine_session *session, struct result *resu
     struct device_info *info = &result->device;
     enum status status = STATUS_OK;
     size_t i = 0;
+
+    loading_end(&session->loading);
 
     const struct empty_launch empty = cuda_time_empty_launch(&session->device);
 
@@ -429,29 +499,28 @@ static enum status count_groups(struct engine_session *session, struct result *r
     return status;
 }
 
-static enum status cuda_count(struct engine_session *session, struct result *result, const struct progress *progress)
+/* Opens counting on the device. Where that cannot be, all counters say why. */
+static enum status cuda_set_up_counting(struct engine_session *session, struct result *result,
+                                        const struct progress *progress)
 {
-    struct cupti *cupti = NULL;
-    struct cupti_session *counting = NULL;
-    char reason[CUPTI_REASON_BYTES] = "";
-    enum counter_status opened;
-    enum status status;
+    struct loading *loading = &session->loading;
 
+    (void)progress;
     if (session->options->counters->count == 0)
         return STATUS_OK;
-    opened = cupti_open(&cupti, reason);
-    if (opened == COUNTER_OK)
-        opened = cupti_session_open(cupti, session->device.ordinal, session->device.context,
-                                    session->options->counters, COUNTING_RANGES, &counting, reason);
-    if (opened == COUNTER_OK) {
-        snprintf(result->device.chip, sizeof(result->device.chip), "%s", cupti_session_chip(counting));
-        status = count_groups(session, result, counting, progress);
-    } else {
-        status = no_counters(session, result, opened, reason);
-    }
-    cupti_session_close(counting);
-    cupti_close(cupti);
-    return status;
+    if (loading->status == COUNTER_OK)
+        loading->status =
+            cupti_session_open(loading->cupti, session->device.ordinal, session->device.context,
+                               session->options->counters, COUNTING_RANGES, &session->counting, loading->reason);
+    if (loading->status != COUNTER_OK)
+        return no_counters(session, result, loading->status, loading->reason);
+    snprintf(result->device.chip, sizeof(result->device.chip), "%s", cupti_session_chip(session->counting));
+    return STATUS_OK;
+}
+
+static enum status cuda_count(struct engine_session *session, struct result *result, const struct progress *progress)
+{
+    return session->counting ? count_groups(session, result, session->counting, progress) : STATUS_OK;
 }
 
 /* -- what this machine can do ------------------------------------------------------------------------- */
@@ -599,6 +668,7 @@ const struct engine engine_cuda = {
     .prepare = cuda_prepare,
     .verify = cuda_verify,
     .time = cuda_time,
+    .set_up_counting = cuda_set_up_counting,
     .count = cuda_count,
     .close = cuda_close,
     .chips = cuda_chips,

@@ -182,6 +182,7 @@ static bool elf_function(const struct elf *elf, const char *prefix, const char *
 /* Since Volta an instruction is 128 bits, little-endian. The low 9 bits are the operation; the same values
  * on sm_75 to sm_121, read off the disassembly of kernels.cu for each (make check-sass compares). */
 enum {
+    ARCHITECTURE_128_BIT = 70,
     INSTRUCTION_BYTES = 16,
     OPERATION_MASK = 0x1ff,
     OPERATION_LDC = 0x182,
@@ -244,13 +245,13 @@ static bool sass_count(const unsigned char *code, size_t bytes, struct sass_coun
     return false;
 }
 
-/* Machine type of a cubin whose instructions are 128 bits: e_flags hold the SM number in bits 8-15 from
- * CUDA 13's ELF (ABI version 8) on, in bits 0-7 before. */
-static bool wide_instructions(const struct elf *elf)
+/* SM number of a cubin: e_flags hold it in bits 8-15 from CUDA 13's ELF (ABI version 8) on, in bits 0-7
+ * before. */
+static uint32_t elf_architecture(const struct elf *elf)
 {
     const unsigned shift = elf->header.e_ident[EI_ABIVERSION] >= 8 ? 8 : 0;
 
-    return (elf->header.e_flags >> shift & 0xff) >= 70;
+    return elf->header.e_flags >> shift & 0xff;
 }
 
 bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, struct kernel_sass *out)
@@ -268,6 +269,7 @@ bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, stru
     if (!elf_open(cubin, bytes, &elf) || !elf_function(&elf, prefix, &out->symbol, &code, &code_bytes))
         return false;
     sha256_hex(code, code_bytes, out->sha256);
-    out->counted = wide_instructions(&elf) && sass_count(code, code_bytes, &out->counts);
+    out->counted = elf_architecture(&elf) >= ARCHITECTURE_128_BIT && sass_count(code, code_bytes, &out->counts);
+    out->counts.architecture = elf_architecture(&elf);
     return true;
 }

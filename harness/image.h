@@ -35,6 +35,7 @@ struct sass_stretch {
 /* What the SASS of one kernel does, for code without loops: everything up to and including the first EXIT
  * is executed by every launched warp (prologue), what follows by warps with an element (body). */
 struct sass_counts {
+    uint32_t architecture; /* 90 for sm_90 */
     struct sass_stretch prologue, body;
 };
 

@@ -9,7 +9,7 @@
 /* The next number of the sequence that *state stands in. */
 uint64_t random_next(uint64_t *state);
 
-/* Fills values[0 .. count - 1] from the sequence of `seed`. */
+/* Fills values[0 .. count - 1] with the high halves of the first numbers of the sequence of `seed`. */
 void random_fill(uint64_t seed, uint32_t *values, size_t count);
 
 /* Shuffles items[0 .. count - 1] (Fisher and Yates), drawing from *state. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The way of the data: options -> plan -> engine (prepare, verify, time, count) -> result -> JSON -> table. */
+ * The way of the data: options -> plan -> engine (prepare, verify, time, set up counting, count) -> result -> JSON -> table. */
 #include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
@@ -119,11 +119,28 @@ static void result_path(const struct options *options, const struct result *resu
         snprintf(path, PATH_BYTES, "%s", given);
 }
 
+/* Whether a file can be made in a folder: by making one, since permissions do not say all. */
+static bool can_make_file(const char *folder)
+{
+    char probe[PATH_BYTES];
+    int descriptor;
+
+    if (snprintf(probe, sizeof(probe), "%s/.cbank-XXXXXX", folder) >= PATH_BYTES)
+        return false;
+    descriptor = mkstemp(probe);
+    if (descriptor < 0)
+        return false;
+    close(descriptor);
+    unlink(probe);
+    return true;
+}
+
 /* Finds out before measuring that the result could not be written. */
 static enum status check_writable(const struct options *options, const char *path)
 {
     char folder[PATH_BYTES], copy[PATH_BYTES];
     struct stat info;
+    bool exists;
 
     if (strcmp(path, "-") == 0)
         return STATUS_OK;
@@ -131,16 +148,13 @@ static enum status check_writable(const struct options *options, const char *pat
         make_folders(options->json_path);
     snprintf(copy, sizeof(copy), "%s", path);
     snprintf(folder, sizeof(folder), "%s", dirname(copy));
-
-    const bool exists = stat(path, &info) == 0;
-
+    exists = stat(path, &info) == 0;
     if (exists && S_ISDIR(info.st_mode))
         return log_error(STATUS_USAGE, "cannot write the result to %s: it is a folder; end it in /", path);
-    if (access(folder, F_OK) != 0)
-        return log_error(STATUS_USAGE, "cannot write the result to %s: %s; make the folder or choose another with "
-                                       "--json", path, strerror(errno));
-    if ((exists && access(path, W_OK) != 0) || (!(exists && !S_ISREG(info.st_mode)) && access(folder, W_OK) != 0))
-        return log_error(STATUS_USAGE, "cannot write the result to %s: %s; choose another with --json", path,
+    if (exists && !S_ISREG(info.st_mode))
+        return STATUS_OK; /* a device or a pipe is written in place */
+    if ((exists && access(path, W_OK) != 0) || !can_make_file(folder))
+        return log_error(STATUS_USAGE, "cannot write the result to %s: %s; choose another place with --json", path,
                          strerror(errno));
     return STATUS_OK;
 }
@@ -152,6 +166,7 @@ struct run {
     const struct options *options;
     const struct engine *engine;
     struct result result;
+    double start;        /* seconds: when the command began, or the device before was done */
     char path[PATH_BYTES];
     bool live;           /* stderr is a terminal and wants a progress line */
     const char *phase;   /* of the progress line */
@@ -218,6 +233,7 @@ static const struct phase phases[] = {
     {"prepare", offsetof(struct engine, prepare)},
     {"verify", offsetof(struct engine, verify)},
     {"time", offsetof(struct engine, time)},
+    {"set up counting", offsetof(struct engine, set_up_counting)},
     {"count", offsetof(struct engine, count)},
 };
 
@@ -293,6 +309,7 @@ static enum status run_device(struct run *run, uint32_t device, const struct cou
     if (status != STATUS_OK)
         return status;
     run->live = !run->options->quiet && isatty(STDERR_FILENO);
+    phase_add(&run->result, "start", run->start);
     run->result.modelled_time = run->engine->modelled;
     status = run_engine(run, device, counters);
     if (status != STATUS_OK)
@@ -366,9 +383,9 @@ static enum status check_memory(const struct options *options, const struct devi
 }
 
 static enum status new_run(const struct options *options, const struct engine *engine, const struct plan *plan,
-                           uint32_t device, bool several, int argc, char **argv)
+                           uint32_t device, bool several, double start, int argc, char **argv)
 {
-    struct run run = {.options = options, .engine = engine};
+    struct run run = {.options = options, .engine = engine, .start = start};
     struct result *result = &run.result;
     enum status status = result_open(result, plan->cells, plan->count);
 
@@ -393,6 +410,7 @@ static enum status new_run(const struct options *options, const struct engine *e
 
 static enum status run_new(const struct options *options, int argc, char **argv)
 {
+    double start = now_seconds();
     const struct engine *engine = NULL;
     struct plan plan = {0};
     uint32_t devices = 0;
@@ -413,7 +431,8 @@ static enum status run_new(const struct options *options, int argc, char **argv)
     for (size_t i = 0; status == STATUS_OK && !signal_received && i < count; i++) {
         const uint32_t device = (uint32_t)(options->devices.all ? i : options->devices.values[i]);
 
-        worst = status_worse(worst, new_run(options, engine, &plan, device, count > 1, argc, argv));
+        worst = status_worse(worst, new_run(options, engine, &plan, device, count > 1, start, argc, argv));
+        start = now_seconds();
     }
     plan_close(&plan);
     return worst;
@@ -451,7 +470,7 @@ static const struct engine *engine_named(const char *name)
 
 static enum status run_resumed(const struct options *options)
 {
-    struct run run = {.options = options};
+    struct run run = {.options = options, .start = now_seconds()};
     struct counter_set counters = {0};
     uint32_t device = 0;
     enum status status;

@@ -32,14 +32,14 @@ static void block_sums(const struct workload *workload, const struct pattern *pa
     }
 }
 
-int workload_check(const struct workload *workload, const struct pattern *pattern, uint64_t elements,
+int workload_check(const struct workload *workload, const struct pattern *pattern, uint64_t first, uint64_t count,
                    uint32_t block_size, const uint32_t *input, const uint32_t *values, const uint32_t *output,
-                   struct mismatch *first)
+                   struct mismatch *mismatch)
 {
     uint32_t sum[BLOCK_THREADS_MAX];
 
-    for (uint64_t start = 0; start < elements; start += block_size) {
-        const uint64_t left = elements - start;
+    for (uint64_t start = first; start < first + count; start += block_size) {
+        const uint64_t left = first + count - start;
         const uint32_t threads = left < block_size ? (uint32_t)left : block_size;
 
         block_sums(workload, pattern, (uint32_t)(start / block_size), threads, values, sum);
@@ -48,7 +48,7 @@ int workload_check(const struct workload *workload, const struct pattern *patter
             const uint32_t expected = workload->result(input[element], sum[thread]);
 
             if (output[element] != expected) {
-                *first = (struct mismatch){element, expected, output[element]};
+                *mismatch = (struct mismatch){element, expected, output[element]};
                 return 0;
             }
         }

@@ -34,11 +34,12 @@ struct mismatch {
     uint32_t actual;
 };
 
-/* Compares output[0 .. elements - 1], made by blocks of block_size threads, with the reference computed
- * here from input[0 .. elements - 1] and values[0 .. CBANK_TABLE_LENGTH - 1].
- * block_size: 1 .. 1024. Returns 1 when all are equal; else 0, with the first difference in *first. */
-int workload_check(const struct workload *workload, const struct pattern *pattern, uint64_t elements,
+/* Compares output[first .. first + count - 1], made by blocks of block_size threads, with the reference
+ * computed here from the same elements of input and from values[0 .. CBANK_TABLE_LENGTH - 1].
+ * first: a multiple of block_size; block_size: 1 .. 1024. Returns 1 when all are equal; else 0, with the
+ * first difference in *mismatch. */
+int workload_check(const struct workload *workload, const struct pattern *pattern, uint64_t first, uint64_t count,
                    uint32_t block_size, const uint32_t *input, const uint32_t *values, const uint32_t *output,
-                   struct mismatch *first);
+                   struct mismatch *mismatch);
 
 #endif
