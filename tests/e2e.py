@@ -17,6 +17,10 @@ import jsonschema
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 
+# CUPTI opens its own libraries with RTLD_DEEPBIND, which AddressSanitizer refuses, and leaks a little: what
+# loads it is left out where the sanitized program has a CUDA engine.
+SANITIZED = "asan" in CBANK
+
 PATTERNS = ["per_block", "per_warp", "per_thread", "pseudo_random"]
 PATHS = ["constant", "global", "readonly"]
 DEFAULT_ELEMENTS = [12800000, 128000]
@@ -42,6 +46,10 @@ def read_json(path):
 def write_text(path, text):
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def loads_vendor_libraries_under_a_sanitizer():
+    return SANITIZED and json.loads(cbank("list", "images", "--json").stdout)
 
 
 def validator():
@@ -108,7 +116,7 @@ class Smoke(Case):
         for name in PATTERNS + PATHS:
             self.assertIn(name, done.stdout)
         self.assertIn("model", done.stdout)
-        if "asan" not in CBANK:
+        if not SANITIZED:
             self.assertLess(seconds, 10, "the default plan on the model engine takes too long")
 
     def test_show_prints_what_run_printed(self):
@@ -117,9 +125,13 @@ class Smoke(Case):
         self.assertEqual(shown.stdout, "".join(line for line in ran.stdout.splitlines(True)
                                                if not line.startswith("result: ")))
 
-    def test_list_and_doctor(self):
+    def test_list(self):
         rows = json.loads(self.check(cbank("list", "patterns", "--json"), 0).stdout)
         self.assertEqual([row["name"] for row in rows], PATTERNS)
+
+    def test_doctor(self):
+        if loads_vendor_libraries_under_a_sanitizer():
+            self.skipTest("CUPTI cannot be loaded under a sanitizer")
         done = cbank("doctor")
         self.assertIn(done.returncode, (0, 3), done.stderr)
         self.assertTrue(done.stdout.strip())
@@ -457,8 +469,6 @@ class BadInput(Case):
                 write_text(bad, json.dumps(broken))
                 done = cbank("show", bad)
                 self.assertIn(done.returncode, (0, 2), f"{taken} = {replacement}: {done.stderr}")
-            if "asan" in CBANK and len(taken) > 4:
-                break
 
     def test_major_version(self):
         result = self.run_plan(*ONE_CELL)
@@ -519,14 +529,25 @@ def paths_of(value, prefix=()):
 
 class Lists(Case):
     def test_every_list(self):
-        everything = json.loads(self.check(cbank("list", "--json"), 0).stdout)
-        for name in ("workloads", "paths", "patterns", "counters", "devices", "chips"):
+        names = ["workloads", "paths", "patterns", "regimes", "counters", "engines", "devices", "images", "chips"]
+        if loads_vendor_libraries_under_a_sanitizer():
+            names.remove("chips")
+        for name in names:
             with self.subTest(name):
                 rows = json.loads(self.check(cbank("list", name, "--json"), 0).stdout)
-                self.assertEqual(rows, everything[name])
                 text = self.check(cbank("list", name), 0).stdout
                 for row in rows:
                     self.assertIn(row["name"], text)
+
+    def test_all_lists_at_once(self):
+        if loads_vendor_libraries_under_a_sanitizer():
+            self.skipTest("CUPTI cannot be loaded under a sanitizer")
+        everything = json.loads(self.check(cbank("list", "--json"), 0).stdout)
+        for name, rows in everything.items():
+            self.assertEqual(rows, json.loads(cbank("list", name, "--json").stdout))
+        text = self.check(cbank("list"), 0).stdout
+        for name in PATTERNS + PATHS:
+            self.assertIn(name, text)
 
     def test_rows(self):
         rows = json.loads(cbank("list", "paths", "--json").stdout)
