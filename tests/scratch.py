@@ -56,9 +56,9 @@ class Scratch:
         return subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False, timeout=500,
                               env={**clean, "PATH": PATH})
 
-    def make(self, architecture=ARCHITECTURE):
+    def make(self, architecture=ARCHITECTURE, target="all", variables=()):
         toolkit = [f"CUDA={TOOLKIT}", f"ARCHS={architecture}"] if TOOLKIT else ["NO_CUDA=1"]
-        done = self.run("make", *toolkit, "all")
+        done = self.run("make", *toolkit, *variables, target)
         if done.returncode != 0:
             raise AssertionError(f"make fails:\n{done.stdout}{done.stderr}")
         return done
@@ -148,6 +148,37 @@ class PtxCheck(Case):
     def test_missing_kernels(self):
         said = self.broken("kernels/kernels.cu", "template struct path_instances<workload_##name>;", "")
         self.assertEqual(len(re.findall("there 0 times, expected once", said)), 12)
+
+
+@unittest.skipUnless(TOOLKIT, "no CUDA toolkit")
+class HarnessCheck(Case):
+    """What the harness reads from the images, with no disassembler."""
+
+    def test_divergence_mask(self):
+        """Without it, a warp-uniform index goes through the uniform datapath on recent architectures."""
+        self.scratch.edit("kernels/kernels.cu", "index | divergence", "index")
+        self.scratch.make("100", "build/tests/test_kernels")
+        done = self.scratch.run("build/tests/test_kernels")
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(done.stdout + done.stderr, "kernels.sm_100.cubin .*path_constant.*per_block")
+
+
+class Install(Case):
+    def test_install_and_uninstall(self):
+        self.scratch.make()
+        place = os.path.join(self.scratch.root, "place")
+        self.scratch.make(target="install", variables=[f"DESTDIR={place}", "PREFIX=/usr"])
+        done = self.scratch.run(os.path.join(place, "usr/bin/cbank"), "list", "patterns")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in ("schema.json", "card.schema.json", "cards/h200.json"):
+            self.assertTrue(os.path.isfile(os.path.join(place, "usr/share/cbank", name)), name)
+        self.scratch.make(target="uninstall", variables=[f"DESTDIR={place}", "PREFIX=/usr"])
+        left = [file for _, _, files in os.walk(place) for file in files]
+        self.assertEqual(left, [])
+
+    def test_nothing_to_do_the_second_time(self):
+        self.scratch.make()
+        self.assertEqual(len(self.scratch.make().stdout.splitlines()), 1)
 
 
 @unittest.skipUnless(TOOLKIT, "no CUDA toolkit")
