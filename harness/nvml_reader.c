@@ -100,11 +100,14 @@ void nvml_describe(const struct nvml *nvml, struct device_info *info)
     const struct nvml_functions *f = &nvml->f;
     int ecc = 0, ecc_pending;
     unsigned mig = 0, mig_pending, mhz;
+    /* In statements of their own: the values are read after the calls. */
+    const int ecc_code = f->ecc_mode(nvml->device, &ecc, &ecc_pending);
+    const int mig_code = f->mig_mode(nvml->device, &mig, &mig_pending);
 
     f->driver_version(info->driver, sizeof(info->driver));
     f->vbios_version(nvml->device, info->vbios, sizeof(info->vbios));
-    describe_switch(f->ecc_mode(nvml->device, &ecc, &ecc_pending), ecc, info->ecc);
-    describe_switch(f->mig_mode(nvml->device, &mig, &mig_pending), mig != 0, info->mig);
+    describe_switch(ecc_code, ecc, info->ecc);
+    describe_switch(mig_code, mig != 0, info->mig);
     if (f->max_clock(nvml->device, NVML_CLOCK_SM, &mhz) == NVML_SUCCESS)
         info->sm_clock_max_mhz = mhz;
     if (f->max_clock(nvml->device, NVML_CLOCK_MEM, &mhz) == NVML_SUCCESS)
