@@ -127,13 +127,25 @@ static bool open_place(struct cupti *cupti, const struct place *place)
     return snprintf(folder, sizeof(folder), "%s%s", root, place->below) < FOLDER_BYTES && open_pair(cupti, folder);
 }
 
+/* Looks in the places in turn; in the first alone where the user names it. */
+static void open_libraries(struct cupti *cupti)
+{
+    const char *named = getenv(places[0].variable);
+
+    for (size_t i = 0; !cupti->library && i < sizeof(places) / sizeof(places[0]); i++) {
+        open_place(cupti, &places[i]);
+        if (named && named[0])
+            return;
+    }
+}
+
 enum counter_status cupti_open(struct cupti **out, char reason[CUPTI_REASON_BYTES])
 {
     struct cupti *cupti = calloc(1, sizeof(*cupti));
     const char *missing = "";
 
-    for (size_t i = 0; cupti && !cupti->library && i < sizeof(places) / sizeof(places[0]); i++)
-        open_place(cupti, &places[i]);
+    if (cupti)
+        open_libraries(cupti);
     if (!cupti || !cupti->library) {
         snprintf(reason, CUPTI_REASON_BYTES, "libcupti not found; install the CUDA toolkit's CUPTI, or name its folder "
                                              "in CBANK_CUPTI_DIR");

@@ -18,8 +18,8 @@ enum { CUPTI_REASON_BYTES = 256 };
 /* The two libraries, open. */
 struct cupti;
 
-/* Opens them: from $CBANK_CUPTI_DIR, CUDA_HOME, CUDA_PATH, the toolkit that the program was built with,
- * /usr/local/cuda, then the loader's own path. COUNTER_OK, or the status that every counter gets, with the
+/* Opens them: from CBANK_CUPTI_DIR and nowhere else where that is set, else from CUDA_HOME, CUDA_PATH, the
+ * toolkit that the program was built with, /usr/local/cuda, then the loader's own path. COUNTER_OK, or the status that every counter gets, with the
  * reason and the remedy in reason. On success *out is the caller's, to close. */
 enum counter_status cupti_open(struct cupti **out, char reason[CUPTI_REASON_BYTES]);
 

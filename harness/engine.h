@@ -52,6 +52,13 @@ struct diagnosis {
     void *context;
 };
 
+/* What a chip has of the counter table. */
+struct chip_counters {
+    const char *chip;   /* CUPTI's name */
+    const char *reason; /* why nothing is known of the chip; NULL when it is */
+    const bool *has;    /* counter_count values: whether one of the row's metrics is there */
+};
+
 struct engine_session;
 
 struct engine {
@@ -84,7 +91,8 @@ struct engine {
 
     /* Calls each for every chip whose counters the engine can name; returns false, with *reason (static
      * text), when it cannot say. NULL: none. */
-    bool (*chips)(void (*each)(void *context, const char *chip), void *context, const char **reason);
+    bool (*chips)(void (*each)(void *context, const struct chip_counters *chip), void *context,
+                  const char **reason);
 
     /* Reports what this machine can and cannot do for the engine. NULL: nothing to say. */
     void (*diagnose)(const struct diagnosis *diagnosis);

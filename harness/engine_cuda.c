@@ -525,23 +525,70 @@ static enum status cuda_count(struct engine_session *session, struct result *res
 
 /* -- what this machine can do ------------------------------------------------------------------------- */
 
-static bool cuda_chips(void (*each)(void *context, const char *chip), void *context, const char **reason)
+/* Whether one of the metrics of a counter is on the chip. */
+static bool chip_has_counter(const struct cupti_chip *chip, const struct counter *counter)
+{
+    const char *reason;
+
+    for (size_t i = 0; i < COUNTER_METRICS_MAX && counter->metrics[i]; i++)
+        if (cupti_chip_has(chip, counter->metrics[i], &reason))
+            return true;
+    return false;
+}
+
+/* Who wants to know of the chips. */
+struct chip_listing {
+    const struct cupti *cupti;
+    void (*each)(void *context, const struct chip_counters *chip);
+    void *context;
+    bool *has; /* counter_count values */
+};
+
+static void list_chip(void *context, const char *name)
+{
+    const struct chip_listing *listing = context;
+    char reason[CUPTI_REASON_BYTES];
+    struct cupti_chip *chip = cupti_chip_open(listing->cupti, name, NULL, reason);
+
+    for (size_t i = 0; i < counter_count; i++)
+        listing->has[i] = chip && chip_has_counter(chip, &counters[i]);
+    listing->each(listing->context, &(struct chip_counters){name, chip ? NULL : reason, listing->has});
+    cupti_chip_close(chip);
+}
+
+static bool cuda_chips(void (*each)(void *context, const struct chip_counters *chip), void *context,
+                       const char **reason)
 {
     struct cupti *cupti = NULL;
+    struct chip_listing listing = {.each = each, .context = context, .has = calloc(counter_count, sizeof(bool))};
     char text[CUPTI_REASON_BYTES];
-    bool named = false;
+    bool listed = false;
 
-    if (cupti_open(&cupti, text) == COUNTER_OK)
-        named = cupti_each_chip(cupti, each, context);
-    cupti_close(cupti);
     *reason = "CUPTI cannot be opened; cbank doctor says why";
-    return named;
+    if (listing.has && cupti_open(&cupti, text) == COUNTER_OK) {
+        listing.cupti = cupti;
+        listed = cupti_each_chip(cupti, list_chip, &listing);
+    }
+    cupti_close(cupti);
+    free(listing.has);
+    return listed;
 }
 
 static void report(const struct diagnosis *diagnosis, enum finding finding, const char *subject, const char *detail,
                    const char *remedy)
 {
     diagnosis->report(diagnosis->context, finding, subject, detail, remedy);
+}
+
+/* Reports a reason of the form "what is wrong; what to do". */
+static void report_reason(const struct diagnosis *diagnosis, enum finding finding, const char *subject,
+                          const char *reason)
+{
+    const char *remedy = strstr(reason, "; ");
+    char detail[CUPTI_REASON_BYTES];
+
+    snprintf(detail, sizeof(detail), "%.*s", (int)(remedy ? remedy - reason : (ptrdiff_t)strlen(reason)), reason);
+    report(diagnosis, finding, subject, detail, remedy ? remedy + 2 : NULL);
 }
 
 static void diagnose_program(const struct diagnosis *diagnosis)
@@ -569,8 +616,7 @@ static void diagnose_cupti(const struct diagnosis *diagnosis)
                  cupti_folder(cupti)[0] ? cupti_folder(cupti) : "the loader's path");
         report(diagnosis, FINDING_OK, "CUPTI", text, NULL);
     } else {
-        report(diagnosis, FINDING_WARNING, "CUPTI", reason,
-               "without it cells are timed and counters carry the reason");
+        report_reason(diagnosis, FINDING_WARNING, "CUPTI", reason);
     }
     cupti_close(cupti);
 }
@@ -591,7 +637,7 @@ static void diagnose_permission(const struct diagnosis *diagnosis, uint32_t ordi
         if (status == COUNTER_OK)
             report(diagnosis, FINDING_OK, "hardware counters", "can be read", NULL);
         else
-            report(diagnosis, FINDING_WARNING, "hardware counters", counter_status_names[status], reason);
+            report_reason(diagnosis, FINDING_WARNING, "hardware counters", reason);
     }
     cupti_session_close(session);
     cupti_close(cupti);
@@ -654,7 +700,7 @@ static void cuda_diagnose(const struct diagnosis *diagnosis)
     diagnose_program(diagnosis);
     diagnose_cupti(diagnosis);
     if (count == 0)
-        report(diagnosis, FINDING_PROBLEM, "GPU", "none", reason);
+        report_reason(diagnosis, FINDING_PROBLEM, "GPU", reason);
     for (uint32_t i = 0; i < count; i++)
         diagnose_device(diagnosis, i);
 }

@@ -11,7 +11,7 @@ static uint32_t absent_device_count(const char **reason)
     return 0;
 }
 
-static bool absent_chips(void (*each)(void *context, const char *chip), void *context, const char **reason)
+static bool absent_chips(void (*each)(void *context, const struct chip_counters *chip), void *context, const char **reason)
 {
     (void)each;
     (void)context;

@@ -114,9 +114,14 @@ static void list_devices(cJSON *array)
     }
 }
 
-static void list_chip(void *context, const char *chip)
+static void list_chip(void *context, const struct chip_counters *chip)
 {
-    add_row(context, chip);
+    cJSON *row = add_row(context, chip->chip), *lacks = cJSON_AddArrayToObject(row, "lacks");
+
+    for (size_t i = 0; !chip->reason && i < counter_count; i++)
+        if (!chip->has[i])
+            cJSON_AddItemToArray(lacks, cJSON_CreateString(counters[i].name));
+    json_add_text(row, "reason", chip->reason);
 }
 
 static void list_chips(cJSON *array)
@@ -155,7 +160,7 @@ static const struct list lists[] = {
     {"counters", "Counters: what is read from the hardware", list_counters},
     {"engines", "Engines: what executes a plan", list_engines},
     {"devices", "Devices: what the engines can run on here", list_devices},
-    {"chips", "Chips: whose counters the installed CUPTI knows", list_chips},
+    {"chips", "Chips: whose metrics the installed CUPTI knows, and which counters of the table they lack", list_chips},
     {"images", "Images: the kernels in this program", list_images},
 };
 static const size_t list_count = sizeof(lists) / sizeof(lists[0]);
