@@ -10,10 +10,6 @@
 #include "random.h"
 #include "stats.h"
 
-/* A sample is about this long: long against the event resolution (about 0.5 us) and the fixed cost of a
- * chain, short enough to take many. */
-static const double sample_ns = 500e3;
-
 enum {
     SAMPLES_MIN = 20,       /* before an interval is believed: its coverage suffers from early stopping */
     LAUNCHES_MAX = 1000,    /* of one sample: bounds the size of a graph */
@@ -196,8 +192,8 @@ static void fail(struct sampling *sampling, const char *what)
     sampling->done = true;
 }
 
-/* Launches of a sample, from how long a short chain of them took. */
-static uint32_t sample_launches(double launch_ns)
+/* Launches of a sample, from how long one took in a short chain. */
+static uint32_t sample_launches(double sample_ns, double launch_ns)
 {
     const double launches = ceil(sample_ns / launch_ns);
 
@@ -205,7 +201,7 @@ static uint32_t sample_launches(double launch_ns)
 }
 
 /* Launches of a sample and of its lead-in. False when the cell cannot be launched. */
-static bool size_chain(struct chain *chain, const struct empty_launch *empty)
+static bool size_chain(struct chain *chain, const struct empty_launch *empty, double sample_ns)
 {
     double estimate_ns;
 
@@ -219,7 +215,7 @@ static bool size_chain(struct chain *chain, const struct empty_launch *empty)
     estimate_ns = sample_now(chain);
     if (isnan(estimate_ns))
         return false;
-    chain->launches = sample_launches(estimate_ns);
+    chain->launches = sample_launches(sample_ns, estimate_ns);
     chain->lead_in = LEAD_IN_LAUNCHES + chain->launches / LEAD_IN_SHARE;
     return true;
 }
@@ -245,7 +241,7 @@ static void sampling_open(struct sampling *sampling, struct cuda_device *device,
         return;
     }
 
-    if (!size_chain(&sampling->chain, empty)) {
+    if (!size_chain(&sampling->chain, empty, options->sample_ns)) {
         fail(sampling, "cannot launch");
         return;
     }

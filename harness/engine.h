@@ -17,6 +17,7 @@ struct engine_options {
     const struct counter_set *counters; /* not owned */
     uint64_t seed;
     double max_noise;                   /* stop at this relative half width */
+    double sample_ns;                   /* a hot sample has launches for about this long */
     uint32_t samples_max;
     double seconds_max;                 /* for each cell */
     const struct fault *fault;          /* planted fault, NULL for none: developers only */

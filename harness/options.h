@@ -34,6 +34,7 @@ struct options {
     uint64_t seed;
     bool seed_given;
     double max_noise_percent;
+    double sample_us;        /* a hot sample is about this long */
     uint64_t samples_max;
     double seconds_max;      /* for each cell */
     bool quiet;

@@ -281,6 +281,7 @@ static enum status run_engine(struct run *run, uint32_t device, const struct cou
         .counters = counters,
         .seed = run->result.seed,
         .max_noise = run->result.max_noise,
+        .sample_ns = 1e3 * options->sample_us,
         .samples_max = (uint32_t)options->samples_max,
         .seconds_max = options->seconds_max,
         .fault = options->fault,
