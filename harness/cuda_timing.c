@@ -16,6 +16,7 @@ enum {
     LEAD_IN_LAUNCHES = 2,   /* at least */
     LEAD_IN_SHARE = 16,     /* and this part of a sample's launches */
     ESTIMATE_LAUNCHES = 16, /* chain that the first estimate of a launch comes from */
+    REFERENCE_LAUNCHES = 1, /* of the short chain of a hot sample */
     COLD_LAUNCHES = 8,      /* of a cold sample */
     EVENTS_MAX = 2 * COLD_LAUNCHES,
 };
@@ -29,7 +30,7 @@ struct chain {
     CUfunction function;
     bool flush;              /* before every launch */
     uint32_t lead_in, launches;
-    double extra_ns;         /* of each launch's time that is not the launch's: subtracted */
+    double extra_ns;         /* cold: what a pair of events adds to a launch */
     size_t reading;          /* where the clock probe writes */
 };
 
@@ -59,8 +60,9 @@ static bool record(const struct chain *chain, cudaEvent_t event)
 
 static bool enqueue_hot(const struct chain *chain, const cudaEvent_t *events)
 {
-    return launch_many(chain, chain->lead_in) && record(chain, events[0]) && launch_many(chain, chain->launches) &&
-           record(chain, events[1]);
+    return launch_many(chain, chain->lead_in) && record(chain, events[0]) &&
+           launch_many(chain, REFERENCE_LAUNCHES) && record(chain, events[1]) &&
+           launch_many(chain, REFERENCE_LAUNCHES + chain->launches) && record(chain, events[2]);
 }
 
 static bool enqueue_cold(const struct chain *chain, const cudaEvent_t *events)
@@ -113,20 +115,34 @@ static bool timer_open(struct timer *timer, const struct chain *chain)
     return captured;
 }
 
+/* ns from one event to another; NaN on an error. */
+static double elapsed_ns(cudaEvent_t from, cudaEvent_t to)
+{
+    float ms;
+
+    return cudaEventElapsedTime(&ms, from, to) == cudaSuccess ? 1e6 * (double)ms : NAN;
+}
+
+/* The slope between a short chain and a long one: what is fixed in both cancels. */
+static double read_hot(const struct chain *chain, const cudaEvent_t *events)
+{
+    return (elapsed_ns(events[1], events[2]) - elapsed_ns(events[0], events[1])) / chain->launches;
+}
+
+/* The mean of the pairs, less what a pair adds. */
+static double read_cold(const struct chain *chain, const cudaEvent_t *events)
+{
+    double total_ns = 0;
+
+    for (uint32_t i = 0; i < chain->launches; i++)
+        total_ns += elapsed_ns(events[2 * i], events[2 * i + 1]);
+    return total_ns / chain->launches - chain->extra_ns;
+}
+
 /* ns of one launch, from the events of a sample that has ended; NaN on an error. */
 static double timer_read(const struct timer *timer, const struct chain *chain)
 {
-    const uint32_t pairs = chain->flush ? chain->launches : 1;
-    double total_ms = 0;
-
-    for (uint32_t i = 0; i < pairs; i++) {
-        float ms;
-
-        if (cudaEventElapsedTime(&ms, timer->events[2 * i], timer->events[2 * i + 1]) != cudaSuccess)
-            return NAN;
-        total_ms += (double)ms;
-    }
-    return total_ms * 1e6 / chain->launches - chain->extra_ns;
+    return chain->flush ? read_cold(chain, timer->events) : read_hot(chain, timer->events);
 }
 
 /* ns of one sample of a chain, now. */

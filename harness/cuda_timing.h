@@ -3,12 +3,13 @@
  *
  * The time of a cell is what one more launch adds to a chain of launches in a stream.
  *
- * A hot sample is one graph: lead-in launches that bring the caches to the cell's state, an event, n launches
- * in a chain, an event; the time between the events over n. A cold sample is one graph of n times flush,
- * event, launch, event; the mean time between the events of a pair. A pair of events around one launch takes
- * longer than a launch in a chain: by how much is measured with the empty kernel, once each way, and
- * subtracted. Every sample ends with a probe of the SM clock. Samples of all cells are interleaved, each
- * round in a new random order. */
+ * A hot sample is one graph: lead-in launches that bring the caches to the cell's state, an event, one launch,
+ * an event, a chain of n + 1 launches, an event. The chain's time less the single launch's, over n, is the
+ * slope: what is fixed in a stretch between two events cancels. A cold sample is one graph of n times flush,
+ * event, launch, event: the mean time between the events of a pair, less what a pair of events adds to a
+ * launch. That is measured with the empty kernel: its time in a pair less its time in a chain. Every sample
+ * ends with a probe of the SM clock. Samples of all cells are interleaved, each round in a new random
+ * order. */
 #ifndef CBANK_CUDA_TIMING_H
 #define CBANK_CUDA_TIMING_H
 

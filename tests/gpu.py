@@ -18,8 +18,9 @@ CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank"
 SMALL = ["--elements", "128000", "--pattern", "per_warp", "--path", "constant"]
 
 
-def cbank(*arguments):
-    return subprocess.run([CBANK, *arguments], capture_output=True, text=True, timeout=300, check=False)
+def cbank(*arguments, environment=None):
+    return subprocess.run([CBANK, *arguments], capture_output=True, text=True, timeout=300, check=False,
+                          env={**os.environ, **(environment or {})})
 
 
 def read_json(path):
@@ -44,9 +45,9 @@ class Case(unittest.TestCase):
         self.folder = folder.name
         self.file = os.path.join(folder.name, "result.json")
 
-    def measure(self, *arguments, status=0):
+    def measure(self, *arguments, status=0, environment=None):
         """A run on the GPU: its result and what it said."""
-        done = cbank("run", "--engine", "cuda", *arguments, "--json", self.file)
+        done = cbank("run", "--engine", "cuda", *arguments, "--json", self.file, environment=environment)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         result = read_json(self.file)
         schema = read_json(os.path.join(ROOT, "results/schema.json"))
@@ -102,6 +103,24 @@ class Runs(Case):
         self.assertEqual(counters["sm__cycles_active.sum"]["status"], "ok")
         self.assertEqual(counters["no__such_metric.sum"]["status"], "unsupported")
         self.assertEqual(counters["idc_requests"]["status"], "ok")
+
+    def test_without_cupti_cells_are_timed_and_counters_say_why(self):
+        result, said = self.measure(*SMALL, environment={"CBANK_CUPTI_DIR": "/nonexistent"})
+        cell = result["cells"][0]
+        self.assertEqual((cell["status"], cell["verified"]), ("ok", True))
+        self.assertGreater(cell["time_ns"]["median"], 0)
+        self.assertEqual({counter["status"] for counter in cell["counters"].values()}, {"unavailable"})
+        for counter in cell["counters"].values():
+            self.assertIn("libcupti", counter["reason"])
+        self.assertIn("warning: counters were not read", said)
+
+    def test_the_length_of_a_sample_does_not_matter(self):
+        """What is fixed in a sample has cancelled: short and long samples agree."""
+        short, _ = self.measure("--counters", "none", "--sample-us", "100")
+        long, _ = self.measure("--counters", "none", "--sample-us", "2000")
+        for a, b in zip(short["cells"], long["cells"]):
+            x, y = a["time_ns"]["median"], b["time_ns"]["median"]
+            self.assertLess(abs(x - y) / y, 0.01, f"{a['path']} {a['pattern']} {a['elements']}: {x} and {y} ns")
 
     def test_elements_beyond_device_memory(self):
         devices = cuda_devices()
