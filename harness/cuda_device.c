@@ -216,13 +216,13 @@ enum status cuda_device_open(struct cuda_device *device, uint32_t ordinal, const
 {
     enum status status;
 
-    *device = (struct cuda_device){.ordinal = ordinal, .sm_count = info->sm_count};
+    *device = (struct cuda_device){.ordinal = ordinal, .sm_count = info->sm_count, .clock_reading_count = cells + 1};
     status = open_driver(&device->driver);
     if (status == STATUS_OK &&
         (cudaSetDevice((int)ordinal) != cudaSuccess ||
          cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking) != cudaSuccess ||
-         cudaHostAlloc((void **)&device->clock_readings, cells * sizeof(*device->clock_readings),
-                       cudaHostAllocMapped) != cudaSuccess ||
+         cudaHostAlloc((void **)&device->clock_readings,
+                       device->clock_reading_count * sizeof(*device->clock_readings), cudaHostAllocMapped) != cudaSuccess ||
          device->driver.context_current(&device->context) != CUDA_SUCCESS))
         status = log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)ordinal, cuda_device_error());
     if (status == STATUS_OK)
@@ -354,6 +354,11 @@ bool cuda_launch_clock(struct cuda_device *device, size_t cell)
     struct tool_clock_args arguments = {.reading = &device->clock_readings[cell], .spin_ns = CLOCK_SPIN_NS};
 
     return launch(device, device->tool_clock, 1, 1, &arguments);
+}
+
+bool cuda_launch_spin(struct cuda_device *device)
+{
+    return cuda_launch_clock(device, device->clock_reading_count - 1);
 }
 
 bool cuda_device_wait(struct cuda_device *device)

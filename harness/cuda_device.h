@@ -56,7 +56,8 @@ struct cuda_device {
     uint32_t *host_values;     /* CBANK_TABLE_LENGTH values */
     uint32_t *flush_buffer;    /* device: flush_words zeros */
     uint64_t flush_words;
-    struct clock_reading *clock_readings; /* pinned and mapped: one for each cell */
+    struct clock_reading *clock_readings; /* pinned and mapped: one for each cell, and one more for spins */
+    size_t clock_reading_count;
 };
 
 /* Number of devices, with the reason and the remedy when there is none. */
@@ -87,11 +88,12 @@ CUfunction cuda_device_kernel(struct cuda_device *device, const struct cell *cel
 uint32_t cuda_device_registers(const struct cuda_device *device, CUfunction function);
 
 /* Enqueues one launch of a cell, of the flush, of the empty kernel, of the clock probe (into reading
- * number `cell`). True on success. */
+ * number `cell`), of a kernel that just spins for as long as the probe. True on success. */
 bool cuda_launch_cell(struct cuda_device *device, CUfunction function, const struct cell *cell);
 bool cuda_launch_flush(struct cuda_device *device);
 bool cuda_launch_empty(struct cuda_device *device);
 bool cuda_launch_clock(struct cuda_device *device, size_t cell);
+bool cuda_launch_spin(struct cuda_device *device);
 
 /* Waits for everything enqueued. True when all went well. */
 bool cuda_device_wait(struct cuda_device *device);

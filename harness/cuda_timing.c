@@ -18,6 +18,7 @@ enum {
     ESTIMATE_LAUNCHES = 16, /* chain that the first estimate of a launch comes from */
     REFERENCE_LAUNCHES = 1, /* of the short chain of a hot sample */
     COLD_LAUNCHES = 8,      /* of a cold sample */
+    CALIBRATION_SAMPLES = 31, /* of the empty kernel */
     EVENTS_MAX = 2 * COLD_LAUNCHES,
 };
 
@@ -28,7 +29,9 @@ struct chain {
     struct cuda_device *device;
     const struct cell *cell; /* NULL: the empty kernel */
     CUfunction function;
-    bool flush;              /* before every launch */
+    /* Enqueued before every launch, which then stands between two events of its own; NULL: launches follow
+     * each other. */
+    bool (*between)(struct cuda_device *device);
     uint32_t lead_in, launches;
     double extra_ns;         /* cold: what a pair of events adds to a launch */
     size_t reading;          /* where the clock probe writes */
@@ -58,17 +61,17 @@ static bool record(const struct chain *chain, cudaEvent_t event)
     return cudaEventRecordWithFlags(event, chain->device->stream, cudaEventRecordExternal) == cudaSuccess;
 }
 
-static bool enqueue_hot(const struct chain *chain, const cudaEvent_t *events)
+static bool enqueue_chain(const struct chain *chain, const cudaEvent_t *events)
 {
     return launch_many(chain, chain->lead_in) && record(chain, events[0]) &&
            launch_many(chain, REFERENCE_LAUNCHES) && record(chain, events[1]) &&
            launch_many(chain, REFERENCE_LAUNCHES + chain->launches) && record(chain, events[2]);
 }
 
-static bool enqueue_cold(const struct chain *chain, const cudaEvent_t *events)
+static bool enqueue_pairs(const struct chain *chain, const cudaEvent_t *events)
 {
     for (uint32_t i = 0; i < chain->launches; i++)
-        if (!cuda_launch_flush(chain->device) || !record(chain, events[2 * i]) || !launch_once(chain) ||
+        if (!chain->between(chain->device) || !record(chain, events[2 * i]) || !launch_once(chain) ||
             !record(chain, events[2 * i + 1]))
             return false;
     return true;
@@ -77,7 +80,7 @@ static bool enqueue_cold(const struct chain *chain, const cudaEvent_t *events)
 /* Enqueues one sample. */
 static bool enqueue_sample(const struct chain *chain, const struct timer *timer)
 {
-    return (chain->flush ? enqueue_cold(chain, timer->events) : enqueue_hot(chain, timer->events)) &&
+    return (chain->between ? enqueue_pairs(chain, timer->events) : enqueue_chain(chain, timer->events)) &&
            cuda_launch_clock(chain->device, chain->reading);
 }
 
@@ -124,13 +127,13 @@ static double elapsed_ns(cudaEvent_t from, cudaEvent_t to)
 }
 
 /* The slope between a short chain and a long one: what is fixed in both cancels. */
-static double read_hot(const struct chain *chain, const cudaEvent_t *events)
+static double read_chain(const struct chain *chain, const cudaEvent_t *events)
 {
     return (elapsed_ns(events[1], events[2]) - elapsed_ns(events[0], events[1])) / chain->launches;
 }
 
 /* The mean of the pairs, less what a pair adds. */
-static double read_cold(const struct chain *chain, const cudaEvent_t *events)
+static double read_pairs(const struct chain *chain, const cudaEvent_t *events)
 {
     double total_ns = 0;
 
@@ -142,47 +145,39 @@ static double read_cold(const struct chain *chain, const cudaEvent_t *events)
 /* ns of one launch, from the events of a sample that has ended; NaN on an error. */
 static double timer_read(const struct timer *timer, const struct chain *chain)
 {
-    return chain->flush ? read_cold(chain, timer->events) : read_hot(chain, timer->events);
+    return chain->between ? read_pairs(chain, timer->events) : read_chain(chain, timer->events);
 }
 
-/* ns of one sample of a chain, now. */
-static double sample_now(const struct chain *chain)
+/* Median ns of a few samples of a chain, now; NaN when one fails. */
+static double median_now(const struct chain *chain, size_t samples)
 {
+    double ns[CALIBRATION_SAMPLES], sorted[CALIBRATION_SAMPLES];
+    struct summary summary = {.median = NAN};
     struct timer timer;
-    double ns = NAN;
 
     if (!timer_open(&timer, chain))
         return NAN;
-    if (cudaGraphLaunch(timer.graph, chain->device->stream) == cudaSuccess && cuda_device_wait(chain->device))
-        ns = timer_read(&timer, chain);
-    timer_close(&timer);
-    return ns;
-}
-
-/* Median of a few samples of a chain; NaN when one fails. */
-static double median_now(const struct chain *chain)
-{
-    enum { SAMPLES = 9 };
-    double samples[SAMPLES], sorted[SAMPLES];
-    struct summary summary;
-
-    for (size_t i = 0; i < SAMPLES; i++) {
-        samples[i] = sample_now(chain);
-        if (isnan(samples[i]))
-            return NAN;
+    for (size_t i = 0; i < samples; i++) {
+        ns[i] = NAN;
+        if (cudaGraphLaunch(timer.graph, chain->device->stream) == cudaSuccess && cuda_device_wait(chain->device))
+            ns[i] = timer_read(&timer, chain);
+        if (isnan(ns[i]))
+            goto out;
     }
-    stats_summarize(samples, SAMPLES, sorted, &summary);
+    stats_summarize(ns, samples, sorted, &summary);
+out:
+    timer_close(&timer);
     return summary.median;
 }
 
 struct empty_launch cuda_time_empty_launch(struct cuda_device *device)
 {
     const struct chain chain = {.device = device, .lead_in = LEAD_IN_LAUNCHES, .launches = LAUNCHES_MAX / 4};
-    const struct chain pairs = {.device = device, .launches = COLD_LAUNCHES, .flush = true};
+    const struct chain pairs = {.device = device, .launches = COLD_LAUNCHES, .between = cuda_launch_spin};
 
     return (struct empty_launch){
-        .chain_ns = median_now(&chain),
-        .pair_ns = device->flush_buffer ? median_now(&pairs) : NAN,
+        .chain_ns = median_now(&chain, CALIBRATION_SAMPLES),
+        .pair_ns = median_now(&pairs, CALIBRATION_SAMPLES),
     };
 }
 
@@ -221,14 +216,14 @@ static bool size_chain(struct chain *chain, const struct empty_launch *empty, do
 {
     double estimate_ns;
 
-    if (chain->flush) {
+    if (chain->between) {
         chain->launches = COLD_LAUNCHES;
         chain->extra_ns = empty->pair_ns - empty->chain_ns;
         return true;
     }
     chain->lead_in = 1;
     chain->launches = ESTIMATE_LAUNCHES;
-    estimate_ns = sample_now(chain);
+    estimate_ns = median_now(chain, 1);
     if (isnan(estimate_ns))
         return false;
     chain->launches = sample_launches(sample_ns, estimate_ns);
@@ -243,8 +238,8 @@ static void sampling_open(struct sampling *sampling, struct cuda_device *device,
 
     *sampling = (struct sampling){
         .result = item->result,
-        .chain = {.device = device, .cell = cell, .function = item->function, .flush = cell->regime->flush,
-                  .reading = index},
+        .chain = {.device = device, .cell = cell, .function = item->function, 
+                  .between = cell->regime->flush ? cuda_launch_flush : NULL, .reading = index},
         .samples_ns = calloc(options->samples_max, sizeof(double)),
         .clocks_mhz = calloc(options->samples_max, sizeof(double)),
         .sorted = calloc(options->samples_max, sizeof(double)),

@@ -26,10 +26,11 @@ struct timed_item {
     CUfunction function;        /* NULL: cannot be timed, left alone */
 };
 
-/* The empty kernel: what one more launch adds to a chain, and to a cold sample before the subtraction. */
+/* The empty kernel: what one more launch adds to a chain, and how long it takes between two events
+ * that follow another kernel. */
 struct empty_launch {
     double chain_ns; /* NaN when it cannot be measured */
-    double pair_ns;  /* NaN when flushing is not prepared */
+    double pair_ns;  /* the same */
 };
 
 struct empty_launch cuda_time_empty_launch(struct cuda_device *device);

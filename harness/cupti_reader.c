@@ -376,29 +376,75 @@ static CUptiResult session_availability(struct cupti_session *session, uint32_t 
     return f->cuptiProfilerGetCounterAvailability(&availability);
 }
 
-/* Chooses the metric of one counter, the first that the chip knows and the configuration takes. */
-static void session_add_counter(struct cupti_session *session, const struct counter *counter,
-                                struct session_counter *out)
+/* Chooses the metric of one counter: the first that the chip knows. */
+static void session_choose_metric(struct cupti_session *session, const struct counter *counter,
+                                  struct session_counter *out)
 {
     out->status = COUNTER_UNSUPPORTED;
     for (size_t i = 0; i < COUNTER_METRICS_MAX && counter->metrics[i]; i++) {
-        const char *metric = counter->metrics[i];
-        CUpti_Profiler_Host_ConfigAddMetrics_Params add =
-            CUPTI_PARAMETERS(CUpti_Profiler_Host_ConfigAddMetrics, .pHostObject = session->chip->host,
-                             .ppMetricNames = &metric, .numMetrics = 1);
-
-        out->metric = metric;
-        if (!cupti_chip_has(session->chip, metric, &out->reason))
-            continue;
-        out->reason = "CUPTI does not take the metric on this device";
-        if (session->cupti->f.cuptiProfilerHostConfigAddMetrics(&add) != CUPTI_SUCCESS)
-            continue;
-        out->status = COUNTER_OK;
-        out->reason = NULL;
-        out->slot = session->metric_count;
-        session->metrics[session->metric_count++] = metric;
-        return;
+        out->metric = counter->metrics[i];
+        if (cupti_chip_has(session->chip, out->metric, &out->reason)) {
+            out->status = COUNTER_OK;
+            out->reason = NULL;
+            return;
+        }
     }
+}
+
+static CUptiResult add_metrics(const struct cupti_chip *chip, const char **metrics, size_t count)
+{
+    CUpti_Profiler_Host_ConfigAddMetrics_Params add =
+        CUPTI_PARAMETERS(CUpti_Profiler_Host_ConfigAddMetrics, .pHostObject = chip->host, .ppMetricNames = metrics,
+                         .numMetrics = count);
+
+    return chip->cupti->f.cuptiProfilerHostConfigAddMetrics(&add);
+}
+
+/* Adds the metrics of all counters that are still ok in one call: CUPTI packs the metrics of one call into
+ * as few passes as it can, and gives each call passes of its own. */
+static CUptiResult session_add_metrics(struct cupti_session *session)
+{
+    session->metric_count = 0;
+    for (size_t i = 0; i < session->counter_count; i++) {
+        struct session_counter *counter = &session->counters[i];
+
+        if (counter->status != COUNTER_OK)
+            continue;
+        counter->slot = session->metric_count;
+        session->metrics[session->metric_count++] = counter->metric;
+    }
+    return session->metric_count > 0 ? add_metrics(session->chip, session->metrics, session->metric_count)
+                                     : CUPTI_SUCCESS;
+}
+
+/* CUPTI takes all metrics of a call or none. After a refusal this finds which it does not take, each tried
+ * with a host object of its own, and leaves the session with a fresh one. */
+static void session_drop_refused(struct cupti_session *session, char reason[CUPTI_REASON_BYTES])
+{
+    for (size_t i = 0; i < session->counter_count; i++) {
+        struct session_counter *counter = &session->counters[i];
+        struct cupti_chip *chip = cupti_chip_open(session->cupti, session->chip_name, session->availability, reason);
+
+        if (counter->status == COUNTER_OK && (!chip || add_metrics(chip, &counter->metric, 1) != CUPTI_SUCCESS)) {
+            counter->status = COUNTER_UNSUPPORTED;
+            counter->reason = "CUPTI does not take the metric on this device";
+        }
+        cupti_chip_close(chip);
+    }
+    cupti_chip_close(session->chip);
+    session->chip = cupti_chip_open(session->cupti, session->chip_name, session->availability, reason);
+}
+
+/* Chooses and configures the metrics of a set. */
+static CUptiResult session_choose(struct cupti_session *session, const struct counter_set *set,
+                                  char reason[CUPTI_REASON_BYTES])
+{
+    for (size_t i = 0; i < set->count; i++)
+        session_choose_metric(session, &set->counters[i], &session->counters[i]);
+    if (session_add_metrics(session) == CUPTI_SUCCESS)
+        return CUPTI_SUCCESS;
+    session_drop_refused(session, reason);
+    return session->chip ? session_add_metrics(session) : CUPTI_ERROR_INVALID_CHIP_NAME;
 }
 
 /* The configuration image of the chosen metrics, and how many passes it takes. */
@@ -473,10 +519,10 @@ static CUptiResult session_set_up(struct cupti_session *session, uint32_t device
     session->chip = cupti_chip_open(session->cupti, session->chip_name, session->availability, reason);
     if (!session->chip)
         return CUPTI_ERROR_INVALID_CHIP_NAME;
-    for (size_t i = 0; i < set->count; i++)
-        session_add_counter(session, &set->counters[i], &session->counters[i]);
-    if (session->metric_count == 0)
-        return CUPTI_SUCCESS;
+    *step = "cuptiProfilerHostConfigAddMetrics";
+    code = session_choose(session, set, reason);
+    if (code != CUPTI_SUCCESS || session->metric_count == 0)
+        return code;
     *step = "cuptiProfilerHostGetConfigImage";
     code = session_configure(session);
     if (code != CUPTI_SUCCESS)
