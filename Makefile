@@ -250,9 +250,10 @@ install: $(PROGRAM) ## install into $(DESTDIR)$(PREFIX)
 ifneq ($(wildcard docs/cbank.1),)
 	install -D -m 644 docs/cbank.1 $(SHARE)/man/man1/cbank.1
 endif
+	install -D -m 644 scripts/completion.bash $(SHARE)/bash-completion/completions/cbank
 
 uninstall: ## remove what install put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/cbank $(SHARE)/man/man1/cbank.1
+	rm -f $(DESTDIR)$(PREFIX)/bin/cbank $(SHARE)/man/man1/cbank.1 $(SHARE)/bash-completion/completions/cbank
 	rm -rf $(SHARE)/cbank
 
 clean: ## remove everything that was built
