@@ -161,20 +161,15 @@ static bool same_loads(const struct cell *a, const struct cell *b)
            a->block_size == b->block_size;
 }
 
-enum status access_count_all(const struct cell *const *cells, size_t count, struct access_counts *out)
+enum status access_count_next(const struct cell *(*cell_at)(const void *list, size_t i), const void *list,
+                              size_t index, struct access_counts *counts)
 {
-    for (size_t i = 0; i < count; i++) {
-        enum status status = STATUS_OK;
-        size_t walked = 0;
+    const struct cell *cell = cell_at(list, index);
 
-        while (!same_loads(cells[walked], cells[i]))
-            walked++;
-        if (walked < i)
-            out[i] = out[walked];
-        else
-            status = access_count(cells[i], &out[i]);
-        if (status != STATUS_OK)
-            return status;
-    }
-    return STATUS_OK;
+    for (size_t i = 0; i < index; i++)
+        if (same_loads(cell_at(list, i), cell)) {
+            counts[index] = counts[i];
+            return STATUS_OK;
+        }
+    return access_count(cell, &counts[index]);
 }

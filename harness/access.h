@@ -45,8 +45,9 @@ struct access_set {
 uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_set *seen,
                          uint32_t *distinct);
 
-/* The counts of cells[0 .. count - 1] into out[0 .. count - 1]; cells that make the same loads are walked
- * once. */
-enum status access_count_all(const struct cell *const *cells, size_t count, struct access_counts *out);
+/* The counts of cell `index` of a list into counts[index], when those of all before it are there: a cell that
+ * makes the same loads as an earlier one is not walked again. cell_at(list, i) gives cell i. */
+enum status access_count_next(const struct cell *(*cell_at)(const void *list, size_t i), const void *list,
+                              size_t index, struct access_counts *counts);
 
 #endif

@@ -71,10 +71,11 @@ struct engine {
      * what to do (static text). */
     uint32_t (*device_count)(const char **reason);
 
-    /* Fills *out for one device. */
-    enum status (*describe)(uint32_t device, struct device_info *out);
+    /* Fills *out for one device; card is the file of --card, NULL for the built-in one, for engines without
+     * devices. */
+    enum status (*describe)(uint32_t device, const char *card, struct device_info *out);
 
-    /* Opens a device; on success *out is the caller's, to close. Fills result->device. */
+    /* Opens the device that result->device describes; on success *out is the caller's, to close. */
     enum status (*open)(const struct engine_options *options, struct result *result,
                         struct engine_session **out);
 

@@ -182,28 +182,24 @@ static void prepare_flush(struct engine_session *session, struct result *result)
 /* Exact counts of every cell, and what the model says of it where the card is of this chip. */
 static enum status prepare_model(struct engine_session *session, struct result *result)
 {
-    const size_t count = result->cell_count;
-    const struct cell **cells = calloc(count, sizeof(*cells));
-    struct access_counts *access = calloc(count, sizeof(*access));
+    const struct device_info *device = &result->device;
+    struct access_counts *access = calloc(result->cell_count, sizeof(*access));
     struct card card;
-    enum status status = cells && access ? STATUS_OK : log_error(STATUS_ENVIRONMENT, "out of memory");
+    enum status status = access ? STATUS_OK : log_error(STATUS_ENVIRONMENT, "out of memory");
 
-    for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        cells[i] = &result->cells[i].cell;
-    if (status == STATUS_OK)
-        status = access_count_all(cells, count, access);
     if (status == STATUS_OK)
         status = card_read(session->options->card, &card);
-    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
         struct cell_result *cell = &result->cells[i];
 
+        status = access_count_next(result_cell, result, i, access);
         session->cells[i].access = access[i];
-        status = model_explain(&cell->cell, &access[i], result->device.cc_major, result->device.cc_minor,
-                                result->device.sm_count, &card, &cell->model);
+        if (status == STATUS_OK)
+            status = model_explain(&cell->cell, &access[i], device->cc_major, device->cc_minor, device->sm_count,
+                                   &card, &cell->model);
         cell->modelled = status == STATUS_OK;
     }
     free(access);
-    free(cells);
     return status;
 }
 
@@ -705,11 +701,17 @@ static void cuda_diagnose(const struct diagnosis *diagnosis)
         diagnose_device(diagnosis, i);
 }
 
+static enum status cuda_describe(uint32_t device, const char *card, struct device_info *out)
+{
+    (void)card;
+    return cuda_device_describe(device, out);
+}
+
 const struct engine engine_cuda = {
     .name = "cuda",
     .summary = "measures on an NVIDIA GPU",
     .device_count = cuda_device_count,
-    .describe = cuda_device_describe,
+    .describe = cuda_describe,
     .open = cuda_open,
     .prepare = cuda_prepare,
     .verify = cuda_verify,

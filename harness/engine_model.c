@@ -43,10 +43,10 @@ static void card_describe(const struct card *card, struct device_info *out)
     snprintf(out->chip, sizeof(out->chip), "%s", card->chip);
 }
 
-static enum status model_describe(uint32_t device, struct device_info *out)
+static enum status model_describe(uint32_t device, const char *path, struct device_info *out)
 {
     struct card card;
-    const enum status status = card_read(NULL, &card);
+    const enum status status = card_read(path, &card);
 
     (void)device;
     if (status == STATUS_OK)
@@ -75,7 +75,7 @@ static enum status model_open(const struct engine_options *options, struct resul
     }
     session->has_image = image_for_chip("kernels", session->card.cc_major, session->card.cc_minor,
                                         &session->image);
-    card_describe(&session->card, &result->device);
+    (void)result;
     *out = session;
     return STATUS_OK;
 }
@@ -253,18 +253,18 @@ static enum status model_one(const struct engine_session *session, const struct 
     return STATUS_OK;
 }
 
+/* Counts and models the pending cells one after the other; `access` has room for the counts of each. */
 static enum status model_cells(struct engine_session *session, struct result *result,
-                               const struct progress *progress, const struct access_counts *access)
+                               const struct progress *progress, struct access_counts *access)
 {
     for (size_t i = 0; i < result->cell_count; i++) {
-        struct cell_result *cell = &result->cells[i];
         enum status status;
 
-        if (cell->status != CELL_PENDING)
-            continue;
         if (progress->step(progress->context, "model", i, result->cell_count))
             return STATUS_OK;
-        status = model_one(session, &access[i], cell);
+        status = access_count_next(result_cell, result, i, access);
+        if (status == STATUS_OK && result->cells[i].status == CELL_PENDING)
+            status = model_one(session, &access[i], &result->cells[i]);
         if (status != STATUS_OK)
             return status;
     }
@@ -275,23 +275,13 @@ static enum status model_cells(struct engine_session *session, struct result *re
 static enum status model_time(struct engine_session *session, struct result *result,
                               const struct progress *progress)
 {
-    const size_t count = result->cell_count;
-    struct access_counts *access = calloc(count, sizeof(*access));
-    const struct cell **cells = calloc(count, sizeof(*cells));
+    struct access_counts *access = calloc(result->cell_count, sizeof(*access));
     enum status status;
 
-    if (access == NULL || cells == NULL) {
-        status = log_error(STATUS_ENVIRONMENT, "out of memory for the counts of %zu cells; ask for fewer cells",
-                           count);
-        goto out;
-    }
-    for (size_t i = 0; i < count; i++)
-        cells[i] = &result->cells[i].cell;
-    status = access_count_all(cells, count, access);
-    if (status == STATUS_OK)
-        status = model_cells(session, result, progress, access);
-out:
-    free(cells);
+    if (access == NULL)
+        return log_error(STATUS_ENVIRONMENT, "out of memory for the counts of %zu cells; ask for fewer cells",
+                         result->cell_count);
+    status = model_cells(session, result, progress, access);
     free(access);
     return status;
 }

@@ -97,7 +97,7 @@ static void list_devices(cJSON *array)
             struct device_info info = {0};
             char capability[16];
 
-            if (engine->describe(device, &info) != STATUS_OK)
+            if (engine->describe(device, NULL, &info) != STATUS_OK)
                 continue;
             snprintf(capability, sizeof(capability), "%u.%u", (unsigned)info.cc_major, (unsigned)info.cc_minor);
 

@@ -44,6 +44,11 @@ enum status result_open(struct result *result, const struct cell *cells, size_t 
     return STATUS_OK;
 }
 
+const struct cell *result_cell(const void *result, size_t i)
+{
+    return &((const struct result *)result)->cells[i].cell;
+}
+
 void result_close(struct result *result)
 {
     for (size_t i = 0; i < result->cell_count; i++) {

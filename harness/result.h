@@ -121,6 +121,9 @@ struct result {
 /* A result with one pending cell for each of cells[0 .. count - 1]. STATUS_ENVIRONMENT out of memory. */
 enum status result_open(struct result *result, const struct cell *cells, size_t count);
 
+/* Cell i of a result, for functions that walk a list of cells; `result` is a const struct result *. */
+const struct cell *result_cell(const void *result, size_t i);
+
 /* Releases everything; accepts a zeroed struct. */
 void result_close(struct result *result);
 

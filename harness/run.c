@@ -398,7 +398,7 @@ static enum status new_run(const struct options *options, const struct engine *e
     utc_text(result->started_utc, "%Y-%m-%dT%H:%M:%SZ");
     join_words(argc, argv, result->argv, sizeof(result->argv));
     snprintf(result->counters_asked, sizeof(result->counters_asked), "%s", options->counters_text);
-    status = engine->describe(device, &result->device);
+    status = engine->describe(device, options->card_path, &result->device);
     if (status == STATUS_OK)
         status = check_memory(options, &result->device);
     if (status == STATUS_OK) {
@@ -442,7 +442,8 @@ static enum status run_new(const struct options *options, int argc, char **argv)
 /* -- resumed runs ------------------------------------------------------------------------------------- */
 
 /* The device of the interrupted run, by UUID; for devices without one, by name. */
-static enum status find_device(const struct engine *engine, const struct device_info *wanted, uint32_t *out)
+static enum status find_device(const struct engine *engine, const char *card, const struct device_info *wanted,
+                               uint32_t *out)
 {
     const char *reason = NULL;
     const uint32_t count = engine->device_count(&reason);
@@ -452,7 +453,7 @@ static enum status find_device(const struct engine *engine, const struct device_
     for (*out = 0; *out < count; (*out)++) {
         struct device_info info = {0};
 
-        if (engine->describe(*out, &info) == STATUS_OK && strcmp(info.uuid, wanted->uuid) == 0 &&
+        if (engine->describe(*out, card, &info) == STATUS_OK && strcmp(info.uuid, wanted->uuid) == 0 &&
             strcmp(info.name, wanted->name) == 0 && strcmp(info.driver, wanted->driver) == 0)
             return STATUS_OK;
     }
@@ -488,7 +489,7 @@ static enum status run_resumed(const struct options *options)
     if (status == STATUS_OK && run.result.complete)
         log_note(options->quiet, "%s is complete: nothing is missing", options->resume_path);
     if (status == STATUS_OK)
-        status = find_device(run.engine, &run.result.device, &device);
+        status = find_device(run.engine, options->card_path, &run.result.device, &device);
     if (status == STATUS_OK)
         status = run_device(&run, device, &counters);
     counter_set_close(&counters);

@@ -546,7 +546,7 @@ static void engine_describes_itself(void **state)
     (void)state;
     assert_true(engine_model.modelled);
     assert_int_equal(engine_model.device_count(&reason), 1);
-    assert_int_equal(engine_model.describe(0, &device), STATUS_OK);
+    assert_int_equal(engine_model.describe(0, NULL, &device), STATUS_OK);
     assert_string_equal(device.chip, "GH100");
     assert_true(isnan(device.memory_clock_max_mhz));
     capture_begin(&capture, stderr);
