@@ -387,6 +387,7 @@ static void engine_run_open(struct engine_run *run, const char *counters, const 
                 make_cell(paths[path].name, patterns[pattern].name, 128000, 1024, "hot");
     run->result.cells = run->cells;
     assert_int_equal(counter_set_parse(counters, &run->set), STATUS_OK);
+    assert_int_equal(engine_model.describe(0, NULL, &run->result.device), STATUS_OK);
     assert_int_equal(engine_model.open(&options, &run->result, &session), STATUS_OK);
     assert_int_equal(engine_model.time(session, &run->result, &progress), STATUS_OK);
     assert_int_equal(steps, run->result.cell_count + 1);
