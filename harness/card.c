@@ -14,7 +14,7 @@ extern const char cbank_card_start[], cbank_card_end[];
 static const char schema_name[] = "cbank-card";
 static const char schema_major[] = "1.";
 
-enum field_kind { FIELD_TEXT, FIELD_U32, FIELD_U64, FIELD_DOUBLE };
+enum field_kind { FIELD_TEXT, FIELD_U32, FIELD_U64, FIELD_DOUBLE, FIELD_BOOL };
 
 /* A field of struct card or struct card_level: its key, and the values that are taken (bytes, NUL included,
  * for text). */
@@ -32,6 +32,8 @@ struct field {
 #define CARD(member) #member, .offset = offsetof(struct card, member)
 #define CARD_TEXT(member) {CARD(member), .kind = FIELD_TEXT, .highest = sizeof(((struct card *)0)->member)}
 #define CARD_RATE(member) {CARD(member), .kind = FIELD_DOUBLE, .lowest = RATE_LOWEST, .highest = HIGHEST}
+#define CARD_BYTES(member) {CARD(member), .kind = FIELD_U64, .lowest = 1, .highest = 1099511627776.0}
+#define CARD_LINES(member) {CARD(member), .kind = FIELD_U32, .highest = 1 << 20}
 #define CARD_COST(member) {CARD(member), .kind = FIELD_DOUBLE, .highest = HIGHEST}
 
 static const struct field card_fields[] = {
@@ -41,15 +43,26 @@ static const struct field card_fields[] = {
     {CARD(cc_minor), .kind = FIELD_U32, .highest = 9},
     {CARD(sm_count), .kind = FIELD_U32, .lowest = 1, .highest = 4096},
     {CARD(warps_per_sm), .kind = FIELD_U32, .lowest = 32, .highest = 1024},
+    {CARD(blocks_per_sm), .kind = FIELD_U32, .lowest = 1, .highest = 1024},
     CARD_RATE(sm_clock_mhz),
-    {CARD(l2_bytes), .kind = FIELD_U64, .lowest = 1, .highest = 1099511627776.0},
+    CARD_BYTES(l2_bytes),
+    CARD_BYTES(l2_kept_bytes),
+    CARD_BYTES(l2_dirty_bytes),
     CARD_RATE(dram_bytes_per_ns),
     CARD_RATE(l2_bytes_per_ns),
     CARD_COST(launch_ns),
-    CARD_COST(ramp_ns),
+    CARD_COST(wave_ns),
+    CARD_COST(cold_ns),
+    CARD_COST(block_launch_ns),
+    CARD_COST(block_l2_ns),
+    CARD_COST(block_dram_ns),
+    CARD_COST(block_write_back_ns),
     CARD_RATE(issue_per_cycle),
     CARD_RATE(l1_sectors_per_cycle),
     CARD_RATE(l1_requests_per_cycle),
+    CARD_COST(l1_miss_cycles),
+    CARD_LINES(parameter_lines),
+    CARD_LINES(immediate_lines),
     CARD_TEXT(source),
 };
 
@@ -61,8 +74,10 @@ static const struct field level_fields[] = {
     {LEVEL(line_bytes), .kind = FIELD_U32, .lowest = 4, .highest = 1 << 16},
     {LEVEL(ways), .kind = FIELD_U32, .lowest = 1, .highest = 1 << 22},
     {LEVEL(sms), .kind = FIELD_U32, .lowest = 1, .highest = 4096},
+    {LEVEL(kept_between_launches), .kind = FIELD_BOOL},
     {LEVEL(request_cycles), .kind = FIELD_DOUBLE, .highest = HIGHEST},
     {LEVEL(miss_cycles), .kind = FIELD_DOUBLE, .highest = HIGHEST},
+    {LEVEL(miss_latency_cycles), .kind = FIELD_DOUBLE, .highest = HIGHEST},
 };
 
 /* What is being read, for messages: the file, and "levels[1]." or "". */
@@ -127,6 +142,17 @@ static enum status read_double(const cJSON *object, const struct field *field, c
     return STATUS_OK;
 }
 
+static enum status read_bool(const cJSON *object, const struct field *field, const struct place *place,
+                             void *out)
+{
+    bool value;
+
+    if (!json_get_bool(object, field->key, &value))
+        return wrong(place, field->key, "true or false");
+    memcpy(out, &value, sizeof(value));
+    return STATUS_OK;
+}
+
 static enum status read_fields(const cJSON *object, const struct field *fields, size_t count,
                                const struct place *place, void *out)
 {
@@ -144,6 +170,9 @@ static enum status read_fields(const cJSON *object, const struct field *fields, 
             break;
         case FIELD_DOUBLE:
             status = read_double(object, field, place, member);
+            break;
+        case FIELD_BOOL:
+            status = read_bool(object, field, place, member);
             break;
         }
         if (status != STATUS_OK)

@@ -12,15 +12,18 @@
 enum { CARD_NAME_BYTES = 64, CARD_LEVELS_MAX = 4 };
 
 /* One level of the constant path. Everything in bytes and SM cycles. What model.c makes of the costs: a
- * level is busy for requests x request_cycles + misses x miss_cycles. */
+ * level is busy for requests x request_cycles + misses x miss_cycles, and a block whose load misses waits
+ * miss_latency_cycles. */
 struct card_level {
     char name[CARD_NAME_BYTES]; /* "idc", "gcc" */
     uint32_t capacity_bytes;    /* a whole number of sets of ways x line_bytes */
     uint32_t line_bytes;        /* a power of two */
     uint32_t ways;              /* ways x line_bytes == capacity_bytes means fully associative */
-    uint32_t sms;               /* SMs that share one instance: 1 for the first level */
+    uint32_t sms;               /* SMs that share one instance, at most: 1 for the first level */
+    bool kept_between_launches; /* false: every launch finds it without the lines of the table */
     double request_cycles;      /* occupancy per request: on the first level one per distinct address */
     double miss_cycles;         /* what a miss adds to that */
+    double miss_latency_cycles; /* what a block that misses waits longer */
 };
 
 struct card {
@@ -29,15 +32,27 @@ struct card {
     uint32_t cc_major, cc_minor;
     uint32_t sm_count;
     uint32_t warps_per_sm;       /* that can be resident at a time */
+    uint32_t blocks_per_sm;      /* the same of blocks */
     double sm_clock_mhz;
     uint64_t l2_bytes;
+    uint64_t l2_kept_bytes;      /* of a launch's input and output: what L2 holds for the next launch */
+    uint64_t l2_dirty_bytes;     /* output that L2 holds before it writes to DRAM */
     double dram_bytes_per_ns;    /* achieved streaming bandwidth, reads and writes together */
     double l2_bytes_per_ns;      /* the same of data that stays in L2 */
     double launch_ns;            /* what one more launch of an empty kernel in a graph costs */
-    double ramp_ns;              /* latency of one wave of a streaming kernel that is not hidden */
+    double wave_ns;              /* from the launch to the end of the first wave of blocks, input from L2 */
+    double cold_ns;              /* what the first wave takes longer after a flush */
+    double block_launch_ns;      /* from the start of a block to the next one's, on the whole chip */
+    double block_l2_ns;          /* life of a block of a later wave, payload aside: its input from L2 */
+    double block_dram_ns;        /* the same with the input from DRAM */
+    double block_write_back_ns;  /* what that takes longer while L2 writes output to DRAM */
     double issue_per_cycle;      /* warp instructions an SM issues per cycle */
     double l1_sectors_per_cycle; /* sectors an SM's L1 answers per cycle */
     double l1_requests_per_cycle;/* warp loads an SM's L1 takes per cycle */
+    double l1_miss_cycles;       /* per sector of the table that the first block of an SM fetches into L1 */
+    uint32_t parameter_lines;    /* lines of kernel parameters that each SM with a block fetches into the
+                                    first level */
+    uint32_t immediate_lines;    /* lines that its immediate constant caches ask the second level for */
     uint32_t level_count;
     struct card_level levels[CARD_LEVELS_MAX]; /* nearest the SM first */
     char source[1024];           /* where the numbers come from, for people */

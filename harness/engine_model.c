@@ -82,68 +82,57 @@ static enum status model_open(const struct engine_options *options, struct resul
 
 /* -- counters ----------------------------------------------------------------------------------------- */
 
-enum lookup { LOOKUP_REQUESTS, LOOKUP_HITS, LOOKUP_MISSES };
+static double level_requests(const struct model_levels *levels, uint32_t level)
+{
+    return levels->requests[level];
+}
 
-/* The measured counters that the model predicts: what they count at which level of the card. */
+static double level_misses(const struct model_levels *levels, uint32_t level)
+{
+    return levels->misses[level];
+}
+
+/* The measured counters that the model predicts: what they count at which level of the card. Misses that
+ * wait for a line on its way are counted by idc_misses, idc_hits and gcc_constant_misses, and not modelled. */
 static const struct prediction {
     const char *counter;
     const char *level;
-    enum lookup lookup;
+    double (*value)(const struct model_levels *levels, uint32_t level);
+    bool immediate_lines; /* the requests of the immediate constant caches come too */
 } predictions[] = {
-    {.counter = "idc_hits", .level = "idc", .lookup = LOOKUP_HITS},
-    {.counter = "idc_misses", .level = "idc", .lookup = LOOKUP_MISSES},
-    {.counter = "gcc_constant_requests", .level = "gcc", .lookup = LOOKUP_REQUESTS},
-    {.counter = "gcc_constant_misses", .level = "gcc", .lookup = LOOKUP_MISSES},
+    {.counter = "idc_misses_new", .level = "idc", .value = level_misses},
+    {.counter = "gcc_constant_requests", .level = "gcc", .value = level_requests, .immediate_lines = true},
 };
 
 static const char reason_no_model[] = "the model does not predict it";
 static const char reason_no_level[] = "the card has no such level of the constant path";
 static const char reason_no_code[] = "the model cannot say it without the kernel's code";
 
-/* LDC of kernel parameters: requests of the first level beside the payload's, and hits, since all warps of
- * an SM read the same few. */
-static double parameter_requests(const struct expectation *expectation)
+/* Lines that are not of the table: what every SM with a block fetches. */
+static double other_lines(const struct card *card, const struct access_counts *access, bool immediate)
 {
-    const struct sass_counts *sass = expectation->sass;
-    const struct access_counts *access = expectation->access;
+    const double sms = access->blocks < card->sm_count ? (double)access->blocks : card->sm_count;
 
-    if (sass == NULL)
-        return 0;
-    return (double)access->warps_launched * sass->prologue.ldc_parameter +
-           (double)access->warps_active * sass->body.ldc_parameter;
-}
-
-static double predicted_lookups(const struct model_levels *levels, uint32_t level, enum lookup lookup,
-                                const struct expectation *expectation)
-{
-    const double misses = levels->misses[level];
-    const double requests = levels->requests[level] + (level == 0 ? parameter_requests(expectation) : 0);
-
-    switch (lookup) {
-    case LOOKUP_REQUESTS:
-        return requests;
-    case LOOKUP_HITS:
-        return requests - misses;
-    case LOOKUP_MISSES:
-        return misses;
-    }
-    return NAN;
+    return sms * (card->parameter_lines + (immediate ? card->immediate_lines : 0));
 }
 
 static void predict_measured(const struct engine_session *session, const struct cell_result *cell,
                              const struct expectation *expectation, struct counter_value *value)
 {
+    const struct card *card = &session->card;
+
     value->reason = reason_no_model;
     for (size_t i = 0; i < sizeof(predictions) / sizeof(predictions[0]); i++) {
         const struct prediction *row = &predictions[i];
-        const uint32_t level = card_level_index(&session->card, row->level);
+        const uint32_t level = card_level_index(card, row->level);
 
         if (strcmp(row->counter, value->name) != 0)
             continue;
         value->reason = reason_no_level;
-        if (level == session->card.level_count)
+        if (level == card->level_count)
             continue;
-        value->value = predicted_lookups(&cell->model.levels, level, row->lookup, expectation);
+        value->value = row->value(&cell->model.levels, level) +
+                       other_lines(card, expectation->access, row->immediate_lines);
         value->status = COUNTER_OK;
         value->reason = NULL;
     }

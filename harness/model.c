@@ -12,6 +12,10 @@
  * load, add). A guess: the sm_90 code of add has 21 to 24. Issue is far from the longest part. */
 enum { INSTRUCTIONS_PER_WARP = 18, INSTRUCTIONS_PER_STEP = 4 };
 
+/* Loads of kernel parameters that the first level answers beside the payload. A guess too: the sm_90 code of
+ * add has 3 to 5. */
+enum { PARAMETERS_PER_WARP = 4 };
+
 /* Instances of one level that the simulated SMs share. */
 struct level {
     const struct card_level *card;
@@ -35,6 +39,16 @@ struct simulation {
     struct access_set seen;   /* scratch of access_distinct */
     struct tally tally;
 };
+
+/* Blocks that an SM has room for. */
+static uint32_t blocks_resident(const struct cell *cell, const struct card *card)
+{
+    const uint32_t blocks = card->warps_per_sm * CBANK_WARP_THREADS / cell->block_size;
+
+    if (blocks < 1)
+        return 1;
+    return blocks < card->blocks_per_sm ? blocks : card->blocks_per_sm;
+}
 
 /* -- the constant levels ------------------------------------------------------------------------------ */
 
@@ -72,8 +86,6 @@ static enum status level_open(struct level *level, const struct card_level *card
 static enum status simulation_open(struct simulation *simulation, const struct cell *cell,
                                    const struct card *card)
 {
-    const uint32_t warps = cell->block_size / CBANK_WARP_THREADS;
-    const uint32_t resident = card->warps_per_sm / warps;
     uint64_t wave_blocks;
     uint32_t sms = 1;
 
@@ -84,7 +96,7 @@ static enum status simulation_open(struct simulation *simulation, const struct c
         .card = card,
         .blocks = cell_blocks(cell),
         .sms = sms < card->sm_count ? sms : card->sm_count,
-        .blocks_resident = resident > 0 ? resident : 1,
+        .blocks_resident = blocks_resident(cell, card),
     };
     wave_blocks = (uint64_t)card->sm_count * simulation->blocks_resident;
     simulation->waves = (simulation->blocks + wave_blocks - 1) / wave_blocks;
@@ -166,6 +178,23 @@ static double launch_lookups(const struct simulation *simulation, const struct a
     return (double)access->addresses * blocks / simulation->blocks;
 }
 
+/* Leaves in the levels that are kept between launches what the launch before left. */
+static void simulate_launch_before(struct simulation *simulation, uint64_t waves)
+{
+    const struct card *card = simulation->card;
+    bool kept = false;
+
+    for (uint32_t l = 0; l < card->level_count; l++)
+        kept |= card->levels[l].kept_between_launches;
+    if (!kept || simulation->cell->regime->flush)
+        return;
+    simulate_waves(simulation, 0, waves);
+    simulation->tally = (struct tally){0};
+    for (uint32_t l = 0; l < card->level_count; l++)
+        for (uint32_t i = 0; i < simulation->levels[l].count && !card->levels[l].kept_between_launches; i++)
+            cache_clear(&simulation->levels[l].caches[i]);
+}
+
 /* Runs the launch, and gives its lookups on the whole grid. */
 static void simulate_launch(struct simulation *simulation, const struct access_counts *access,
                             struct model_levels *out)
@@ -175,9 +204,7 @@ static void simulate_launch(struct simulation *simulation, const struct access_c
     struct tally half;
     double lookups, rest, scale;
 
-    if (!simulation->cell->regime->flush)
-        simulate_waves(simulation, 0, waves);
-    simulation->tally = (struct tally){0};
+    simulate_launch_before(simulation, waves);
     simulate_waves(simulation, 0, waves / 2);
     half = simulation->tally;
     simulate_waves(simulation, waves / 2, waves);
@@ -211,18 +238,27 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 static double cycles_to_ns(const struct card *card, double cycles)
 {
     return cycles * 1000 / card->sm_clock_mhz;
 }
 
-/* Part of the grid's work that falls on the busiest of the units that `sms` SMs share. */
-static double busiest_share(const struct access_counts *access, const struct card *card, uint32_t sms)
+/* Part of the grid's work that falls on the busiest of the units that `sms` SMs share. Blocks go where others
+ * have ended, which evens out what the units have to do, but not within the first wave, when a unit of
+ * more SMs has more blocks. */
+static double busiest_share(const struct cell *cell, const struct card *card, uint32_t sms)
 {
-    const uint64_t blocks_per_sm = (access->blocks + card->sm_count - 1) / card->sm_count;
-    const double share = (double)(sms * blocks_per_sm) / (double)access->blocks;
+    const double blocks = cell_blocks(cell);
+    const double units = ceil((double)card->sm_count / sms);
+    const double even = ceil(blocks / units);
+    const double first_wave = sms * smaller(ceil(blocks / card->sm_count), blocks_resident(cell, card));
 
-    return share < 1 ? share : 1;
+    return smaller(larger(even, first_wave) / blocks, 1);
 }
 
 static double issue_ns(const struct cell *cell, const struct access_counts *access, const struct card *card)
@@ -230,19 +266,22 @@ static double issue_ns(const struct cell *cell, const struct access_counts *acce
     const double instructions = (double)access->warps_active *
                                 (INSTRUCTIONS_PER_WARP + INSTRUCTIONS_PER_STEP * cell->workload->steps);
 
-    return cycles_to_ns(card, instructions * busiest_share(access, card, 1) / card->issue_per_cycle);
+    return cycles_to_ns(card, instructions * busiest_share(cell, card, 1) / card->issue_per_cycle);
 }
 
 /* The constant levels: the first answers requests; what the busiest level takes beyond that is misses. */
-static void predict_constant(const struct access_counts *access, const struct card *card,
-                             const struct model_levels *levels, struct model_parts *parts)
+static void predict_constant(const struct cell *cell, const struct access_counts *access,
+                             const struct card *card, const struct model_levels *levels,
+                             struct model_parts *parts)
 {
     double busiest = 0;
 
     for (uint32_t l = 0; l < card->level_count; l++) {
         const struct card_level *level = &card->levels[l];
-        const double share = busiest_share(access, card, level->sms);
-        const double requests_ns = cycles_to_ns(card, levels->requests[l] * share * level->request_cycles);
+        const double share = busiest_share(cell, card, level->sms);
+        const double parameters = l == 0 ? (double)access->warps_active * PARAMETERS_PER_WARP : 0;
+        const double requests = levels->requests[l] + parameters;
+        const double requests_ns = cycles_to_ns(card, requests * share * level->request_cycles);
         const double misses_ns = cycles_to_ns(card, levels->misses[l] * share * level->miss_cycles);
 
         if (l == 0)
@@ -252,43 +291,113 @@ static void predict_constant(const struct access_counts *access, const struct ca
     parts->misses_ns = busiest - parts->serialization_ns;
 }
 
-/* L1 takes loads and answers sectors; the input goes through it too. Its misses are left out: the table
- * stays in it, and the input's are in the stream. */
-static double l1_ns(const struct access_counts *access, const struct card *card)
+/* L1 takes loads and answers sectors; the input goes through it too. All of the grid's on one SM. */
+static double l1_cycles(const struct access_counts *access, const struct card *card)
 {
-    const double share = busiest_share(access, card, 1);
-    const double loads = (double)(access->payload_loads + access->stream_loads) * share;
-    const double sectors = (double)(access->sectors + access->stream_sectors) * share;
+    const double loads = (double)(access->payload_loads + access->stream_loads);
+    const double sectors = (double)(access->sectors + access->stream_sectors);
 
-    return cycles_to_ns(card,
-                        larger(loads / card->l1_requests_per_cycle, sectors / card->l1_sectors_per_cycle));
+    return larger(loads / card->l1_requests_per_cycle, sectors / card->l1_sectors_per_cycle);
 }
 
-/* Input and output. Hot: what the launch before left in L2 stays there. Up to the size of L2 that is all;
- * a sweep over twice as much leaves nothing; between the two this interpolates. Cold: all from DRAM. */
-static double stream_ns(const struct cell *cell, const struct card *card)
+/* Distinct sectors of the table that the first block reads: L1 is empty when a launch begins. */
+static uint32_t first_block_sectors(const struct cell *cell)
 {
-    const double bytes = 2.0 * sizeof(uint32_t) * (double)cell->elements;
-    const double l2_bytes = (double)card->l2_bytes;
-    double stays = bytes <= l2_bytes ? bytes : larger(0, 2 * l2_bytes - bytes);
+    const uint32_t threads = cell->elements < cell->block_size ? (uint32_t)cell->elements : cell->block_size;
+    bool seen[CBANK_TABLE_LENGTH * sizeof(uint32_t) / ACCESS_SECTOR_BYTES] = {false};
+    uint32_t index[CELL_BLOCK_SIZE_MAX];
+    uint32_t sectors = 0;
+
+    for (uint32_t step = 0; step < cell->workload->steps; step++) {
+        cell->pattern->block_indices(0, threads, step, CBANK_TABLE_LENGTH, index);
+        for (uint32_t thread = 0; thread < threads; thread++) {
+            bool *sector = &seen[index[thread] * sizeof(uint32_t) / ACCESS_SECTOR_BYTES];
+
+            sectors += !*sector;
+            *sector = true;
+        }
+    }
+    return sectors;
+}
+
+/* Where input and output are, as parts of 1. */
+struct stream {
+    double kept;         /* of the input, and of the output that the launch before wrote: still in L2 */
+    double written_back; /* of the output's size: what L2 writes to DRAM during the launch */
+};
+
+/* Hot: what the launch before left in L2 stays there, all of it if it fits; of twice as much, nothing;
+ * between the two this interpolates. Output that does not stay is written back a launch later, at the
+ * latest. Cold: nothing stays, and L2 takes output until it has no more room for it. */
+static struct stream find_stream(const struct cell *cell, const struct card *card)
+{
+    const double output = sizeof(uint32_t) * (double)cell->elements;
+    const double bytes = 2 * output;
+    const double room = (double)card->l2_kept_bytes;
+    const double kept = bytes <= room ? 1 : larger(0, 2 * room - bytes) / bytes;
 
     if (cell->regime->flush)
-        stays = 0;
-    return stays / card->l2_bytes_per_ns + (bytes - stays) / card->dram_bytes_per_ns;
+        return (struct stream){.written_back = larger(0, 1 - (double)card->l2_dirty_bytes / output)};
+    return (struct stream){.kept = kept, .written_back = 1 - kept};
+}
+
+static double stream_ns(const struct cell *cell, const struct card *card, const struct stream *stream)
+{
+    const double output = sizeof(uint32_t) * (double)cell->elements;
+    const double dram = output * (1 - stream->kept + stream->written_back);
+
+    return (2 * output - dram) / card->l2_bytes_per_ns + dram / card->dram_bytes_per_ns;
+}
+
+/* The first wave: see model.h. */
+static double wave_ns(const struct cell *cell, const struct card *card)
+{
+    const double cold_ns = cell->regime->flush ? card->cold_ns : 0;
+    const double sectors = cell->path->unit == UNIT_L1 ? first_block_sectors(cell) : 0;
+
+    return card->wave_ns + cold_ns + cycles_to_ns(card, sectors * card->l1_miss_cycles);
+}
+
+/* What the payload of one block adds to its life: the first level answers it, and a line may have to come. */
+static double block_payload_ns(const struct cell *cell, const struct access_counts *access,
+                               const struct card *card, const struct model_levels *levels)
+{
+    const double blocks = (double)access->blocks;
+    double cycles = 0;
+
+    switch (cell->path->unit) {
+    case UNIT_IDC:
+        cycles = (double)access->addresses / blocks * card->levels[0].request_cycles;
+        for (uint32_t l = 0; l < card->level_count; l++)
+            cycles += smaller(levels->misses[l] / blocks, 1) * card->levels[l].miss_latency_cycles;
+        break;
+    case UNIT_L1:
+        cycles = l1_cycles(access, card) / blocks;
+        break;
+    }
+    return cycles_to_ns(card, cycles);
+}
+
+/* Waves after the first are whole or not: blocks end one by one. */
+static double residency_ns(const struct cell *cell, const struct card *card, const struct stream *stream,
+                           double payload_ns)
+{
+    const double blocks = cell_blocks(cell);
+    const double waves = blocks / ((double)card->sm_count * blocks_resident(cell, card));
+    const double block_ns = stream->kept * card->block_l2_ns + (1 - stream->kept) * card->block_dram_ns +
+                            stream->written_back * card->block_write_back_ns + payload_ns;
+
+    return larger(larger(waves - 1, 0) * block_ns, blocks * card->block_launch_ns);
 }
 
 enum status model_predict(const struct cell *cell, const struct access_counts *access,
                           const struct card *card, struct model_cell *out)
 {
+    const struct stream stream = find_stream(cell, card);
     struct model_cell model = {.footprint_bytes = access->footprint_bytes};
     struct model_parts *parts = &model.parts;
     const double loads = (double)access->payload_loads;
     enum status status = STATUS_OK;
-
-    parts->launch_ns = card->launch_ns;
-    parts->ramp_ns = card->ramp_ns;
-    parts->issue_ns = issue_ns(cell, access, card);
-    parts->stream_ns = stream_ns(cell, card);
 
     switch (cell->path->unit) {
     case UNIT_IDC:
@@ -296,16 +405,23 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
         status = predict_levels(cell, access, card, &model.levels);
         if (status != STATUS_OK)
             return status;
-        predict_constant(access, card, &model.levels, parts);
+        predict_constant(cell, access, card, &model.levels, parts);
         break;
     case UNIT_L1:
         model.requests_per_load = (double)access->sectors / loads;
-        parts->serialization_ns = l1_ns(access, card);
+        parts->serialization_ns = cycles_to_ns(card, l1_cycles(access, card) * busiest_share(cell, card, 1));
         break;
     }
-    model.time_ns = parts->launch_ns + parts->ramp_ns +
-                    larger(larger(parts->issue_ns, parts->serialization_ns + parts->misses_ns),
-                           parts->stream_ns);
+    parts->launch_ns = card->launch_ns;
+    parts->wave_ns = wave_ns(cell, card);
+    parts->residency_ns =
+        residency_ns(cell, card, &stream, block_payload_ns(cell, access, card, &model.levels));
+    parts->issue_ns = issue_ns(cell, access, card);
+    parts->stream_ns = stream_ns(cell, card, &stream);
+
+    model.time_ns = parts->launch_ns + parts->wave_ns +
+                    larger(larger(parts->residency_ns, parts->issue_ns),
+                           larger(parts->serialization_ns + parts->misses_ns, parts->stream_ns));
     *out = model;
     return status;
 }
@@ -317,7 +433,7 @@ enum status model_explain(const struct cell *cell, const struct access_counts *a
 
     if (card->cc_major != cc_major || card->cc_minor != cc_minor || card->sm_count != sm_count) {
         out->time_ns = NAN;
-        out->parts = (struct model_parts){NAN, NAN, NAN, NAN, NAN, NAN};
+        out->parts = (struct model_parts){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
         out->levels = (struct model_levels){0};
     }
     return status;

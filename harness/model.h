@@ -10,8 +10,12 @@
  *   - the warps of a block load in their order, and a load asks for its distinct addresses in the order of
  *     the threads;
  *   - the SMs that share an instance are numbered in a row. Real GPCs interleave, and are not all of a size.
- * In the regime hot, the same stream has run once before. Of a long stream some MODEL_LOOKUPS_MAX lookups are
- * simulated, from its beginning, and the rate of their second half is taken for the rest. */
+ * A launch finds a level empty; in the regime hot, one that the card says is kept between launches holds what
+ * the same stream left. Of a long stream some MODEL_LOOKUPS_MAX lookups are simulated, from its beginning,
+ * and the rate of their second half is taken for the rest.
+ *
+ * Time: blocks come in waves, as many at a time as have room on the SMs. The first wave is latency; later
+ * ones start as blocks end, and the work of the units overlaps with them. */
 #ifndef CBANK_MODEL_H
 #define CBANK_MODEL_H
 
@@ -25,24 +29,32 @@
 enum { MODEL_LOOKUPS_MAX = 1 << 19 };
 
 /* Parts of the predicted time of one launch, ns. The parts of overlapping units do not add up: time is
- * launch + ramp + max(issue, first level (serialization + misses), stream). Each is that of the busiest SM
- * or instance: the one with ceil(blocks / sm_count) blocks an SM. */
+ * launch + wave + max(residency, issue, unit (serialization + misses), stream). What a unit does is that of
+ * the busiest SM or instance. */
 struct model_parts {
     double launch_ns;        /* one more launch: the card's launch_ns */
-    double ramp_ns;          /* latency that nothing hides: the card's ramp_ns */
+    double wave_ns;          /* the first wave, which nothing hides: the card's wave_ns, cold_ns after a
+                                flush, and on UNIT_L1 the sectors of the table that its block fetches x
+                                l1_miss_cycles */
+    double residency_ns;     /* the later waves, a block's life each: its input and output, its payload in
+                                the first level, and the wait for a line of the table where it misses.
+                                Or starting all blocks, if that takes longer */
     double issue_ns;         /* warp instructions (a guess: see model.c) / issue_per_cycle */
     double serialization_ns; /* the first level answering requests one after the other.
-                                UNIT_IDC: distinct addresses x request_cycles.
+                                UNIT_IDC: distinct addresses, and loads of kernel parameters (a guess:
+                                see model.c), x request_cycles.
                                 UNIT_L1: the longer of loads / l1_requests_per_cycle and
                                 sectors / l1_sectors_per_cycle, table and input together */
     double misses_ns;        /* what misses of the constant levels add: a level is busy for requests x
                                 request_cycles + misses x miss_cycles, levels work at the same time, and
                                 this is the busiest level's time less serialization_ns */
-    double stream_ns;        /* 4 bytes an element in and out: through L2 what stays in it, else DRAM */
+    double stream_ns;        /* 4 bytes an element in and out: at the rate of L2 what stays in it, else of
+                                DRAM */
 };
 
 /* Predicted lookups of the constant levels in one launch of the whole grid (hot: after an earlier launch).
- * Payload loads alone. Zero for paths that do not use them. */
+ * Payload loads alone. Zero for paths that do not use them. A miss is the fill of a line: those who ask for
+ * it again before it has come are not counted. */
 struct model_levels {
     double requests[CARD_LEVELS_MAX];
     double misses[CARD_LEVELS_MAX];

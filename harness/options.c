@@ -315,30 +315,37 @@ static void command_options(const struct command *command, bool hidden, struct a
     options[count] = (struct argp_option){0};
 }
 
+/* Whether `name` begins the name of an option, hidden ones too: argp takes unique beginnings. */
+static bool is_option(const struct argp_option *options, const char *name)
+{
+    for (; options->name; options++)
+        if (strncmp(options->name, name, strlen(name)) == 0)
+            return true;
+    return false;
+}
+
 /* argp names an unknown option and no other. This looks first, to suggest the closest. */
 static enum status check_names(const struct argp_option *options, int argc, char **argv)
 {
-    static const struct argp_option builtin[] = {{.name = "help"}, {.name = "usage"}, {.name = "version"}};
-    struct argp_option all[OPTION_COUNT + 4];
+    static const struct argp_option builtin[] = {{.name = "help"}, {.name = "usage"}, {.name = "version"}, {0}};
+    struct argp_option shown[OPTION_COUNT + 3];
     size_t count = 0;
 
-    for (; options[count].name; count++)
-        all[count] = options[count];
-    for (size_t i = 0; i < sizeof(builtin) / sizeof(builtin[0]); i++)
-        all[count++] = builtin[i];
+    for (size_t i = 0; options[i].name; i++)
+        if (!(options[i].flags & OPTION_HIDDEN))
+            shown[count++] = options[i];
+    for (size_t i = 0; builtin[i].name; i++)
+        shown[count++] = builtin[i];
 
-    const struct table table = {"option", all, sizeof(all[0]), &count};
+    const struct table table = {"option", shown, sizeof(shown[0]), &count};
 
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         char name[64];
-        bool known = false;
 
         if (strncmp(argv[i], "--", 2) != 0)
             continue;
         snprintf(name, sizeof(name), "%.*s", (int)strcspn(argv[i] + 2, "="), argv[i] + 2);
-        for (size_t k = 0; k < count; k++)
-            known = known || strncmp(all[k].name, name, strlen(name)) == 0;
-        if (!known)
+        if (!is_option(options, name) && !is_option(builtin, name))
             return table_unknown(&table, name);
     }
     return STATUS_OK;

@@ -109,7 +109,8 @@ static const struct field model_fields[] = {
 
 static const struct field parts_fields[] = {
     FIELD(FIELD_NUMBER, struct model_parts, "launch_ns", launch_ns, true),
-    FIELD(FIELD_NUMBER, struct model_parts, "ramp_ns", ramp_ns, true),
+    FIELD(FIELD_NUMBER, struct model_parts, "wave_ns", wave_ns, true),
+    FIELD(FIELD_NUMBER, struct model_parts, "residency_ns", residency_ns, true),
     FIELD(FIELD_NUMBER, struct model_parts, "issue_ns", issue_ns, true),
     FIELD(FIELD_NUMBER, struct model_parts, "serialization_ns", serialization_ns, true),
     FIELD(FIELD_NUMBER, struct model_parts, "misses_ns", misses_ns, true),

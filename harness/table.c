@@ -62,7 +62,7 @@ static size_t edit_distance(const char *a, const char *b)
 const char *table_closest(const struct table *table, const char *name)
 {
     const char *closest = NULL;
-    size_t distance = strlen(name) / 2 + 1;
+    size_t distance = (strlen(name) + 1) / 2 + 1;
 
     for (size_t i = 0; i < *table->count; i++) {
         const size_t d = edit_distance(name, table_name(table, i));

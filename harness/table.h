@@ -32,7 +32,8 @@ const char *table_name(const struct table *table, size_t index);
 /* The row of that name (exact); NULL when there is none. */
 const void *table_find(const struct table *table, const char *name);
 
-/* The name nearest to `name` by edit distance; NULL when none is near (over half of its length away). */
+/* The name nearest to `name` by edit distance; NULL when all are further than half of its
+ * length. */
 const char *table_closest(const struct table *table, const char *name);
 
 /* Logs that `name` is not in the table, with the closest name and all valid ones. Returns STATUS_USAGE. */
