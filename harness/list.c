@@ -2,6 +2,7 @@
  * What `cbank list` can print: a table of lists, each of which gives its rows as JSON objects. People get the
  * same objects as columns. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cell.h"
@@ -170,12 +171,22 @@ static const struct table list_table = TABLE("list", lists, list_count);
 /* Text of a value for people; *owned is to free. */
 static const char *value_text(const cJSON *value, char **owned)
 {
+    const cJSON *item;
+    size_t bytes;
+    FILE *stream;
+
     *owned = NULL;
     if (cJSON_IsString(value))
         return value->valuestring;
-    if (cJSON_IsNull(value))
+    if (cJSON_IsNull(value) || (cJSON_IsArray(value) && !value->child))
         return "-";
-    *owned = cJSON_PrintUnformatted(value);
+    stream = open_memstream(owned, &bytes);
+    if (!stream)
+        return "";
+    if (cJSON_IsNumber(value))
+        fprintf(stream, "%.17g", value->valuedouble);
+    cJSON_ArrayForEach(item, value) fprintf(stream, "%s%s", item == value->child ? "" : ",", item->valuestring);
+    fclose(stream);
     return *owned ? *owned : "";
 }
 
@@ -184,7 +195,7 @@ static size_t value_width(const cJSON *value)
     char *owned;
     const size_t width = strlen(value_text(value, &owned));
 
-    cJSON_free(owned);
+    free(owned);
     return width;
 }
 
@@ -216,7 +227,7 @@ static void print_rows(const struct list *list, const cJSON *array)
             char *owned;
 
             printf(" %-*s", value->next ? (int)column_width(array, value->string) : 0, value_text(value, &owned));
-            cJSON_free(owned);
+            free(owned);
         }
         putchar('\n');
     }

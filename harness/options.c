@@ -73,7 +73,7 @@ static const struct option_row option_rows[] = {
     {.name = "block-size", .argument = "LIST", .help = "threads a block, multiples of 32 (default 1024)",
      .group = OPTIONS_PLAN, .parse = parse_integers, .offset = MEMBER(block_sizes), .min = 32,
      .max = CELL_BLOCK_SIZE_MAX, .multiple = CBANK_WARP_THREADS, .unit = "threads", .fallback = "1024"},
-    {.name = "regime", .argument = "LIST", .help = "hot, cold or both (default hot)", .group = OPTIONS_PLAN,
+    {.name = "regime", .argument = "LIST", .help = "hot, cold, or all (default hot)", .group = OPTIONS_PLAN,
      .parse = parse_selection, .offset = MEMBER(regimes), .table = TABLE("regime", regimes, regime_count),
      .fallback = "hot"},
     {.name = "engine", .argument = "NAME", .help = "cuda, model, or auto: cuda where there is a GPU (default)",
@@ -327,8 +327,8 @@ static bool is_option(const struct argp_option *options, const char *name)
 /* argp names an unknown option and no other. This looks first, to suggest the closest. */
 static enum status check_names(const struct argp_option *options, int argc, char **argv)
 {
-    static const struct argp_option builtin[] = {{.name = "help"}, {.name = "usage"}, {.name = "version"}, {0}};
-    struct argp_option shown[OPTION_COUNT + 3];
+    static const struct argp_option builtin[] = {{.name = "help"}, {.name = "usage"}, {0}};
+    struct argp_option shown[OPTION_COUNT + 2];
     size_t count = 0;
 
     for (size_t i = 0; options[i].name; i++)
@@ -382,6 +382,30 @@ static const char exit_codes[] =
     "malformed input; 3 the environment cannot do what was asked; 4 inconclusive, under --strict. An interrupted "
     "run saves what it has and ends by the signal.";
 
+/* Words that ask for help, and which. */
+struct help_word {
+    const char *word;
+    unsigned flags;
+};
+
+static const struct help_word help_words[] = {
+    {"--help", ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK},
+    {"-?", ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK},
+    {"--usage", ARGP_HELP_USAGE},
+};
+
+/* Prints help where a word asks for it; argp would exit after it. */
+static bool print_help(const struct argp *argp, int argc, char **argv, char *program)
+{
+    for (int i = 1; i < argc; i++)
+        for (size_t k = 0; k < sizeof(help_words) / sizeof(help_words[0]); k++)
+            if (strcmp(argv[i], help_words[k].word) == 0) {
+                argp_help(argp, stdout, help_words[k].flags, program);
+                return true;
+            }
+    return false;
+}
+
 enum status options_parse(const struct command *command, int argc, char **argv, struct options *out, bool *done)
 {
     struct argp_option argp_options[OPTION_COUNT + 1];
@@ -401,10 +425,8 @@ enum status options_parse(const struct command *command, int argc, char **argv, 
     const struct argp argp = {
         .options = argp_options, .parser = parse_key, .args_doc = command->arguments, .doc = documentation};
 
-    for (int i = 1; i < argc; i++)
-        *done = *done || strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-?") == 0;
-    if (*done) {
-        argp_help(&argp, stdout, ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK, program);
+    if (print_help(&argp, argc, argv, program)) {
+        *done = true;
         return STATUS_OK;
     }
     argv[0] = program;

@@ -63,7 +63,7 @@ static void utc_text(char text[32], const char *format)
 
 enum { PATH_BYTES = 4096 };
 
-/* "cbank-ENGINE-DEVICE-TIME.json", with nothing in it that a shell or a file system minds. */
+/* "cbank-ENGINE-NAME-DEVICE-TIME.json", with nothing in it that a shell or a file system minds. */
 static void made_up_name(const struct result *result, uint32_t device, char *name, size_t bytes)
 {
     char when[32];
@@ -98,6 +98,15 @@ static void make_folders(const char *path)
     mkdir(part, 0777);
 }
 
+/* Puts a number before ".json" while there is a file of that name: nothing made up overwrites a result. */
+static void make_new(char path[PATH_BYTES])
+{
+    const size_t stem = strlen(path) - strlen(".json");
+
+    for (unsigned i = 2; access(path, F_OK) == 0 && i < 1000; i++)
+        snprintf(path + stem, PATH_BYTES - stem, "-%u.json", i);
+}
+
 /* Where the result of one device goes, from --json, --resume or a made-up name. `several`: one of several
  * devices, whose number goes into a given file name. */
 static void result_path(const struct options *options, const struct result *result, uint32_t device, bool several,
@@ -108,11 +117,11 @@ static void result_path(const struct options *options, const struct result *resu
     char name[256];
 
     made_up_name(result, device, name, sizeof(name));
-    if (!given)
-        snprintf(path, PATH_BYTES, "%s", name);
-    else if (is_folder(given))
-        snprintf(path, PATH_BYTES, "%s%s%s", given, given[strlen(given) - 1] == '/' ? "" : "/", name);
-    else if (several && strcmp(given, "-") != 0)
+    if (!given || is_folder(given)) {
+        snprintf(path, PATH_BYTES, "%s%s%s", given ? given : "", given && given[strlen(given) - 1] != '/' ? "/" : "",
+                 name);
+        make_new(path);
+    } else if (several && strcmp(given, "-") != 0)
         snprintf(path, PATH_BYTES, "%.*s-device%u%s", (int)(dot ? dot - given : (ptrdiff_t)strlen(given)), given,
                  (unsigned)device, dot ? dot : "");
     else
@@ -257,18 +266,35 @@ static enum status run_phases(struct run *run, struct engine_session *session)
 }
 
 /* Cells that went through every phase are done. */
-static void settle_cells(struct result *result)
+static void settle_cells(struct result *result, bool counters_asked)
 {
-    bool complete = true;
-
+    result->complete = true;
     for (size_t i = 0; i < result->cell_count; i++) {
         struct cell_result *cell = &result->cells[i];
 
-        if (cell->status == CELL_PENDING && !signal_received)
+        if (cell->status == CELL_PENDING && cell->time.stop_reason != STOP_NONE &&
+            (cell->counter_count > 0 || !counters_asked))
             cell->status = CELL_OK;
-        complete = complete && cell->status != CELL_PENDING;
+        result->complete = result->complete && cell->status != CELL_PENDING;
     }
-    result->complete = complete;
+}
+
+/* Prints the table, or, where the user wants none, that something was found. An interrupted run just says how
+ * to go on. */
+static void report(const struct run *run, enum status verdict)
+{
+    const bool table = strcmp(run->path, "-") != 0 && !run->options->quiet;
+
+    if (run->result.counters_reason[0])
+        log_warning("counters were not read: %s", run->result.counters_reason);
+    if (!run->result.complete) {
+        log_note(run->options->quiet, "interrupted; cbank run --resume %s measures the rest", run->path);
+    } else if (table) {
+        show_result(stdout, &run->result, options_color(run->options, STDOUT_FILENO));
+        printf("result: %s\n", run->path);
+    } else if (verdict == STATUS_FINDING) {
+        log_warning("a cell failed or an exact counter differs; cbank show tells which");
+    }
 }
 
 /* Opens the engine, goes through its phases and closes it. */
@@ -304,7 +330,6 @@ static enum status run_engine(struct run *run, uint32_t device, const struct cou
 /* Measures, writes and prints; result and path are set. */
 static enum status run_device(struct run *run, uint32_t device, const struct counter_set *counters)
 {
-    const bool to_stdout = strcmp(run->path, "-") == 0;
     enum status status = check_writable(run->options, run->path);
 
     if (status != STATUS_OK)
@@ -315,19 +340,15 @@ static enum status run_device(struct run *run, uint32_t device, const struct cou
     status = run_engine(run, device, counters);
     if (status != STATUS_OK)
         return status;
-    settle_cells(&run->result);
+    settle_cells(&run->result, counters->count > 0);
     if (run->result.complete)
         utc_text(run->result.finished_utc, "%Y-%m-%dT%H:%M:%SZ");
     status = result_write(&run->result, run->path);
-    if (status == STATUS_OK && !to_stdout && !run->options->quiet) {
-        show_result(stdout, &run->result, options_color(run->options, STDOUT_FILENO));
-        printf("result: %s\n", run->path);
-    }
-    if (run->result.counters_reason[0])
-        log_warning("counters were not read: %s", run->result.counters_reason);
 
     const enum status verdict = result_verdict(&run->result);
 
+    if (status == STATUS_OK)
+        report(run, verdict);
     return status_worse(status, verdict == STATUS_INCONCLUSIVE && !run->options->strict ? STATUS_OK : verdict);
 }
 
@@ -498,9 +519,8 @@ static enum status run_resumed(const struct options *options)
 }
 
 /* An interrupted run ends as the signal would have ended it, after everything is saved. */
-static void end_by_signal(const struct options *options)
+static void end_by_signal(void)
 {
-    log_note(options->quiet, "interrupted: what was measured is saved; cbank run --resume FILE measures the rest");
     fflush(stdout);
     catch_signals(SIG_DFL);
     raise(signal_received);
@@ -513,6 +533,6 @@ enum status command_run(const struct options *options, int argc, char **argv)
     catch_signals(on_signal);
     status = options->resume_path ? run_resumed(options) : run_new(options, argc, argv);
     if (signal_received)
-        end_by_signal(options);
+        end_by_signal();
     return status;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <unistd.h>
 
 #include "commands.h"
@@ -18,6 +19,8 @@ enum status command_show(const struct options *options, int argc, char **argv)
         worst = status_worse(worst, status);
         if (status != STATUS_OK)
             continue;
+        if (options->argument_count > 1)
+            printf("%s%s:\n", i ? "\n" : "", options->arguments[i]);
         show_result(stdout, &result, options_color(options, STDOUT_FILENO));
         result_close(&result);
     }

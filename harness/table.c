@@ -86,8 +86,8 @@ enum status table_unknown(const struct table *table, const char *name)
         fprintf(stream, "%s%s", i ? ", " : "", table_name(table, i));
     if (stream)
         fclose(stream);
-    log_error(STATUS_USAGE, "unknown %s '%s'%s%s%s; valid: %s", table->what, name, closest ? "; did you mean '" : "",
-              closest ? closest : "", closest ? "'?" : "", valid ? valid : "");
+    log_error(STATUS_USAGE, "unknown %s '%s'; %s%s%svalid: %s", table->what, name, closest ? "did you mean '" : "",
+              closest ? closest : "", closest ? "'? " : "", valid ? valid : "");
     free(valid);
     return STATUS_USAGE;
 }

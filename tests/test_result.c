@@ -93,7 +93,7 @@ static void fill_measured_cell(struct cell_result *cell)
         .requests_per_load = 32,
         .footprint_bytes = 65536,
         .time_ns = 1234.5,
-        .parts = {1, 2, 3, 4, 5, 6},
+        .parts = {1, 2, 3, 4, 5, 6, 7},
         .levels = {.requests = {128000, 500}, .misses = {500, 0}},
     };
 }
