@@ -95,7 +95,7 @@ static const struct field clock_of_cell_fields[] = {
 };
 
 static const struct field kernel_fields[] = {
-    FIELD(FIELD_TEXT, struct cell_kernel, "symbol", symbol, false),
+    FIELD(FIELD_TEXT, struct cell_kernel, "name", symbol, false),
     FIELD(FIELD_TEXT, struct cell_kernel, "image", image, false),
     FIELD(FIELD_TEXT, struct cell_kernel, "sass_sha256", sha256, false),
     FIELD(FIELD_INT32, struct cell_kernel, "registers", registers, false),

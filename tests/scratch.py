@@ -108,7 +108,7 @@ class PatternRow(Case):
             done = self.scratch.check_ptx()
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertRegex(done.stdout, rf"compute_{ARCHITECTURE} +15 +15")
-            self.assertTrue(all(cell["kernel"]["symbol"] for cell in new))
+            self.assertTrue(all(cell["kernel"]["name"] for cell in new))
         if TOOLKIT and DISASSEMBLER:
             done = self.scratch.check_sass()
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
