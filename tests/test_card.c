@@ -39,7 +39,11 @@ static void built_in_card_is_an_h200(void **state)
     assert_int_equal(card.cc_minor, 0);
     assert_int_equal(card.sm_count, 132);
     assert_int_equal(card.warps_per_sm, 64);
+    assert_int_equal(card.blocks_per_sm, 32);
     assert_int_equal(card.l2_bytes, 62914560);
+    assert_true(card.l2_kept_bytes <= card.l2_bytes && card.l2_dirty_bytes <= card.l2_bytes);
+    assert_int_equal(card.parameter_lines, 2);
+    assert_false(card.levels[0].kept_between_launches);
     assert_int_equal(card.level_count, 2);
     assert_int_equal(card.levels[0].sms, 1);
     assert_int_equal(card.levels[0].line_bytes, 64);
@@ -112,7 +116,7 @@ static void check_change(const struct change *change)
 #define LONG_NAME "\"0123456789012345678901234567890123456789012345678901234567890123\""
 #define ONE_LEVEL                                                                                           \
     "{\"name\":\"idc\",\"capacity_bytes\":2048,\"line_bytes\":64,\"ways\":32,\"sms\":1,"                    \
-    "\"request_cycles\":1,\"miss_cycles\":2}"
+    "\"kept_between_launches\":true,\"request_cycles\":1,\"miss_cycles\":2,\"miss_latency_cycles\":3}"
 
 static void wrong_keys_are_named(void **state)
 {
@@ -132,6 +136,11 @@ static void wrong_keys_are_named(void **state)
         {-1, "sm_clock_mhz", "true", ": sm_clock_mhz must be"},
         {-1, "l2_bytes", "null", ": l2_bytes must be"},
         {-1, "dram_bytes_per_ns", "0", ": dram_bytes_per_ns must be"},
+        {-1, "blocks_per_sm", "0", ": blocks_per_sm must be a whole number from 1 to 1024"},
+        {-1, "l2_dirty_bytes", "0", ": l2_dirty_bytes must be"},
+        {-1, "wave_ns", NULL, ": wave_ns must be"},
+        {-1, "block_dram_ns", "-0.5", ": block_dram_ns must be"},
+        {-1, "parameter_lines", "1.5", ": parameter_lines must be a whole number from 0 to 1048576"},
         {-1, "launch_ns", "-1", ": launch_ns must be"},
         {-1, "l1_sectors_per_cycle", "1e10", ": l1_sectors_per_cycle must be"},
         {-1, "levels", NULL, ": levels must be an array of 1 to 4 levels"},
@@ -151,6 +160,9 @@ static void wrong_keys_are_named(void **state)
         {0, "ways", "3", ": levels[0].capacity_bytes must be a whole number of sets"},
         {0, "ways", "4194304", ": levels[0].capacity_bytes must be a whole number of sets"},
         {1, "sms", "0", ": levels[1].sms must be"},
+        {0, "kept_between_launches", NULL, ": levels[0].kept_between_launches must be true or false"},
+        {1, "kept_between_launches", "1", ": levels[1].kept_between_launches must be true or false"},
+        {1, "miss_latency_cycles", "\"long\"", ": levels[1].miss_latency_cycles must be"},
         {1, "miss_cycles", NULL, ": levels[1].miss_cycles must be"},
     };
 

@@ -73,29 +73,42 @@ static const struct card small_card = {
     .chip = "none",
     .sm_count = 2,
     .warps_per_sm = 64,
+    .blocks_per_sm = 32,
     .sm_clock_mhz = 1000,
-    .l2_bytes = 1 << 20,
+    .l2_bytes = 1 << 21,
+    .l2_kept_bytes = 1 << 20,
+    .l2_dirty_bytes = 1 << 18,
     .dram_bytes_per_ns = 100,
     .l2_bytes_per_ns = 400,
     .launch_ns = 1000,
-    .ramp_ns = 500,
+    .wave_ns = 500,
+    .cold_ns = 300,
+    .block_launch_ns = 1,
+    .block_l2_ns = 400,
+    .block_dram_ns = 800,
+    .block_write_back_ns = 200,
     .issue_per_cycle = 4,
     .l1_sectors_per_cycle = 4,
     .l1_requests_per_cycle = 1,
+    .l1_miss_cycles = 2,
+    .parameter_lines = 2,
+    .immediate_lines = 3,
     .level_count = 2,
     .levels =
         {
             {.name = "idc", .capacity_bytes = 2048, .line_bytes = 64, .ways = 32, .sms = 1,
-             .request_cycles = 2, .miss_cycles = 10},
+             .kept_between_launches = false, .request_cycles = 2, .miss_cycles = 10,
+             .miss_latency_cycles = 50},
             {.name = "gcc", .capacity_bytes = 8192, .line_bytes = 256, .ways = 32, .sms = 2,
-             .request_cycles = 3, .miss_cycles = 100},
+             .kept_between_launches = true, .request_cycles = 3, .miss_cycles = 100,
+             .miss_latency_cycles = 30},
         },
 };
 
 /* -- hand-made numbers -------------------------------------------------------------------------------- */
 
-/* 131,072 elements are 1 MiB in and out, which stays in L2 when hot. 1.5 times as much: half of L2's worth
- * stays. Twice as much: nothing. */
+/* 131,072 elements are 1 MiB in and out, which L2 keeps when hot. 1.5 times as much: it keeps 512 KiB.
+ * Twice as much: nothing. Cold: the input comes from DRAM, and of the output L2 takes 256 KiB. */
 static void stream_by_hand(void **state)
 {
     struct cell cell = make_cell("global", "per_warp", 131072, 1024, "hot");
@@ -107,7 +120,7 @@ static void stream_by_hand(void **state)
     cell.elements = 131072 * 2;
     assert_near(predict(&cell, &small_card).parts.stream_ns, 2097152 / 100.0, 1e-6);
     cell = make_cell("global", "per_warp", 131072, 1024, "cold");
-    assert_near(predict(&cell, &small_card).parts.stream_ns, 1048576 / 100.0, 1e-6);
+    assert_near(predict(&cell, &small_card).parts.stream_ns, 262144 / 400.0 + 786432 / 100.0, 1e-6);
 }
 
 /* 4 blocks of 1024 on 2 SMs: 64 warps an SM. per_thread reads 4 sectors a load, and the input 4 more;
@@ -123,17 +136,71 @@ static void l1_by_hand(void **state)
     assert_near(model.parts.misses_ns, 0, 0);
     assert_near(model.levels.requests[0], 0, 0);
     assert_int_equal(model.footprint_bytes, 4096);
+    assert_near(model.parts.wave_ns, 500 + 128 * 2, 1e-9); /* the first block reads 4 KB: 128 sectors */
 
     cell = make_cell("readonly", "per_warp", 4096, 1024, "hot");
     model = predict(&cell, &small_card);
     assert_near(model.parts.serialization_ns, 64 * 2, 1e-9); /* loads, not (1 + 4) / 4 of sectors */
     assert_near(model.requests_per_load, 1, 0);
+    assert_near(model.parts.wave_ns, 500 + 4 * 2, 1e-9);
+}
+
+/* 10 blocks of 1024, 4 at a time: 1.5 waves after the first. L1 takes a block's 64 loads in 64 cycles. */
+static void residency_by_hand(void **state)
+{
+    struct cell cell = make_cell("global", "per_warp", 10240, 1024, "hot");
+    struct card card = small_card;
+    struct model_cell model = predict(&cell, &card);
+
+    (void)state;
+    assert_near(model.parts.residency_ns, 1.5 * (400 + 64), 1e-9);
+    assert_near(model.parts.serialization_ns, 5 * 64, 1e-9);
+    assert_near(model.time_ns, 1000 + 508 + 5 * 32 * (18 + 4) / 4.0, 1e-9); /* issue takes longer */
+
+    cell = make_cell("global", "per_warp", 10240, 1024, "cold");
+    model = predict(&cell, &card);
+    assert_near(model.parts.residency_ns, 1.5 * (800 + 64), 1e-9);
+    assert_near(model.time_ns, 1000 + 500 + 300 + 8 + 1296, 1e-9);
+
+    /* 256 blocks: L2 keeps nothing, and writes all output of the launch before. Cold: 3 quarters of it. */
+    cell = make_cell("global", "per_warp", 262144, 1024, "hot");
+    assert_near(predict(&cell, &card).parts.residency_ns, 63 * (800 + 200 + 64), 1e-6);
+    cell = make_cell("global", "per_warp", 262144, 1024, "cold");
+    assert_near(predict(&cell, &card).parts.residency_ns, 63 * (800 + 150 + 64), 1e-6);
+
+    /* Blocks of 32: room for 32 on an SM, not 64. Their 2 loads, of 8 sectors, take 2 cycles. */
+    cell = make_cell("global", "per_thread", 32 * 128, 32, "hot");
+    assert_near(predict(&cell, &card).parts.residency_ns, 1 * (400 + 2), 1e-9);
+
+    /* One block an SM; a chip that is slow to start blocks. */
+    cell = make_cell("global", "per_warp", 10240, 1024, "hot");
+    card.blocks_per_sm = 1;
+    assert_near(predict(&cell, &card).parts.residency_ns, 4 * (400 + 64), 1e-9);
+    card.block_launch_ns = 1000;
+    assert_near(predict(&cell, &card).parts.residency_ns, 10000, 1e-9);
+}
+
+/* The same on the constant path: a block's 32 addresses take 64 cycles. All blocks read one line of each
+ * level: it misses once on each of the 2 SMs; in the second level once when cold, and not when hot. */
+static void residency_waits_for_lines(void **state)
+{
+    struct cell cell = make_cell("constant", "per_block", 10240, 1024, "hot");
+
+    (void)state;
+    assert_near(predict(&cell, &small_card).parts.residency_ns, 1.5 * (400 + 64 + 0.2 * 50), 1e-9);
+    cell = make_cell("constant", "per_block", 10240, 1024, "cold");
+    assert_near(predict(&cell, &small_card).parts.residency_ns, 1.5 * (800 + 64 + 0.2 * 50 + 0.1 * 30), 1e-9);
+
+    /* Many lines a block: they come together. */
+    cell = make_cell("constant", "per_thread", 10240, 1024, "hot");
+    assert_near(predict(&cell, &small_card).parts.residency_ns, 1.5 * (400 + 2048 + 50), 1e-9);
 }
 
 /* per_thread, 4 blocks of 1024 on 2 SMs. A block reads 64 lines of the first level in turn, twice what it
  * holds: each line misses once a block, and 16 addresses follow. 256 misses of the grid ask the second
  * level, which holds the 4 KB: none misses when hot, 16 lines do when cold.
- * Busy cycles, hot: first level of one SM 2048 x 2 + 128 x 10 = 5376; second 256 x 3 = 768. */
+ * Busy cycles, hot: first level of one SM (2048 + 4 parameters of 64 warps) x 2 + 128 x 10 = 5888; second
+ * 256 x 3 = 768. */
 static void constant_by_hand(void **state)
 {
     struct cell cell = make_cell("constant", "per_thread", 4096, 1024, "hot");
@@ -145,18 +212,42 @@ static void constant_by_hand(void **state)
     assert_near(model.levels.misses[0], 256, 0);
     assert_near(model.levels.requests[1], 256, 0);
     assert_near(model.levels.misses[1], 0, 0);
-    assert_near(model.parts.serialization_ns, 4096, 1e-9);
+    assert_near(model.parts.serialization_ns, 4608, 1e-9);
     assert_near(model.parts.misses_ns, 1280, 1e-9);
-    assert_near(model.time_ns, 1000 + 500 + 5376, 1e-9);
+    assert_near(model.parts.residency_ns, 4 * 1, 1e-9); /* one wave: starting its blocks */
+    assert_near(model.time_ns, 1000 + 500 + 5888, 1e-9);
 
     cell = make_cell("constant", "per_thread", 4096, 1024, "cold");
     model = predict(&cell, &small_card);
     assert_near(model.levels.misses[0], 256, 0);
     assert_near(model.levels.misses[1], 16, 0);
+    assert_near(model.parts.wave_ns, 500 + 300, 1e-9);
+}
+
+/* One block reads 32 elements: 2 lines of the first level, 1 of the second. */
+static void levels_are_kept_as_the_card_says(void **state)
+{
+    const struct cell hot = make_cell("constant", "per_warp", 1024, 1024, "hot");
+    const struct cell cold = make_cell("constant", "per_warp", 1024, 1024, "cold");
+
+    (void)state;
+    for (int kept = 0; kept < 4; kept++) {
+        struct card card = small_card;
+        struct model_levels levels;
+
+        card.levels[0].kept_between_launches = (kept & 1) != 0;
+        card.levels[1].kept_between_launches = (kept & 2) != 0;
+        levels = predict(&hot, &card).levels;
+        assert_near(levels.misses[0], kept & 1 ? 0 : 2, 0);
+        assert_near(levels.misses[1], kept ? 0 : 1, 0);
+        levels = predict(&cold, &card).levels;
+        assert_near(levels.misses[0], 2, 0);
+        assert_near(levels.misses[1], 1, 0);
+    }
 }
 
 /* The same with a second level so slow that it is the busiest: 256 x 50 cycles, of which the first level's
- * 4096 are serialization. */
+ * 4608 are serialization. */
 static void busiest_level_counts(void **state)
 {
     const struct cell cell = make_cell("constant", "per_thread", 4096, 1024, "hot");
@@ -166,8 +257,26 @@ static void busiest_level_counts(void **state)
     (void)state;
     card.levels[1].request_cycles = 50;
     model = predict(&cell, &card);
-    assert_near(model.parts.serialization_ns, 4096, 1e-9);
+    assert_near(model.parts.serialization_ns, 4608, 1e-9);
     assert_near(model.parts.serialization_ns + model.parts.misses_ns, 256 * 50, 1e-9);
+}
+
+/* 3 SMs in units of 2 and 1: of one wave of 3 blocks the larger unit has 2. Of 300 blocks each has 150. */
+static void later_waves_even_out(void **state)
+{
+    const struct cell one = make_cell("constant", "pseudo_random", 1024 * 3, 1024, "hot");
+    const struct cell many = make_cell("constant", "pseudo_random", 1024 * 300, 1024, "hot");
+    struct card card = small_card;
+    struct model_cell model;
+
+    (void)state;
+    card.sm_count = 3;
+    card.levels[1].request_cycles = 50;
+    card.levels[1].miss_cycles = 0;
+    model = predict(&one, &card);
+    assert_near(model.parts.serialization_ns + model.parts.misses_ns, model.levels.requests[1] * 50 * 2 / 3, 1e-6);
+    model = predict(&many, &card);
+    assert_near(model.parts.serialization_ns + model.parts.misses_ns, model.levels.requests[1] * 50 / 2, 1e-3);
 }
 
 /* A block on one of 132 SMs takes as long as 132 blocks on all. */
@@ -221,10 +330,11 @@ static bool read_before(const struct cell *cell, uint32_t block, uint32_t thread
     return false;
 }
 
-/* One launch on small_card, block after block, SM 0 and SM 1 in turn. */
+/* One launch on small_card, whose first level it finds empty, block after block, SM 0 and SM 1 in turn. */
 static void list_launch(const struct cell *cell, struct list idc[2], struct list *gcc, double misses[2])
 {
     misses[0] = misses[1] = 0;
+    idc[0].count = idc[1].count = 0;
     for (uint64_t element = 0; element < cell->elements; element++) {
         const uint32_t block = (uint32_t)(element / cell->block_size);
         const uint32_t thread = (uint32_t)(element % cell->block_size);
@@ -280,7 +390,7 @@ static void long_stream_by_rate(void **state)
     (void)state;
     assert_near(model.levels.requests[0], 1 << 23, 0.5);
     assert_near(model.levels.misses[0], 1 << 18, 0.01 * (1 << 18));
-    assert_near(model.levels.misses[1], 0, 0.5);
+    assert_near(model.levels.misses[1], 256 * 132 / 18.0, 0.2 * 256 * 132 / 18.0); /* each line once in each GPC */
 }
 
 /* Cold misses come once, however long the launch is: the rate of the beginning is not taken for the rest. */
@@ -308,9 +418,10 @@ static void check_invariants(const struct cell *cell, const struct card *card)
 
     const struct model_parts *parts = &model.parts;
     const double unit_ns = parts->serialization_ns + parts->misses_ns;
-    const double longest_ns = fmax(fmax(parts->issue_ns, unit_ns), parts->stream_ns);
+    const double longest_ns = fmax(fmax(parts->issue_ns, unit_ns), fmax(parts->stream_ns, parts->residency_ns));
 
-    assert_near(model.time_ns, parts->launch_ns + parts->ramp_ns + longest_ns, 1e-6);
+    assert_near(model.time_ns, parts->launch_ns + parts->wave_ns + longest_ns, 1e-6);
+    assert_true(parts->wave_ns >= card->wave_ns && parts->residency_ns > 0);
     assert_true(parts->issue_ns > 0 && parts->serialization_ns > 0 && parts->stream_ns > 0);
     assert_true(parts->misses_ns >= 0);
     assert_true(model.requests_per_load >= 1 && model.requests_per_load <= 32);
@@ -460,26 +571,27 @@ static void engine_says_what_counters_are(void **state)
     engine_run_close(&run);
 }
 
+/* 125 blocks, each on an SM of its own. */
 static void engine_predicts_constant_counters(void **state)
 {
+    static const char *const not_predicted[] = {"idc_hits", "idc_misses", "gcc_constant_misses",
+                                                "dram_read_bytes", "some__metric"};
     struct engine_run run;
 
     (void)state;
     engine_run_open(&run,
-                    "idc_misses,gcc_constant_requests,gcc_constant_misses,idc_hits,dram_read_bytes,"
-                    "some__metric",
+                    "idc_misses,idc_misses_new,gcc_constant_requests,gcc_constant_misses,idc_hits,"
+                    "dram_read_bytes,some__metric",
                     NULL);
     for (size_t i = 0; i < run.result.cell_count; i++) {
         const struct cell_result *cell = &run.cells[i];
         const struct model_levels *levels = &cell->model.levels;
 
-        assert_near(find_value(cell, "idc_misses")->value, levels->misses[0], 0);
-        assert_near(find_value(cell, "gcc_constant_requests")->value, levels->requests[1], 0);
-        assert_near(find_value(cell, "gcc_constant_misses")->value, levels->misses[1], 0);
-        assert_true(find_value(cell, "idc_hits")->value >= levels->requests[0] - levels->misses[0]);
-        assert_int_equal(find_value(cell, "dram_read_bytes")->status, COUNTER_UNAVAILABLE);
-        assert_int_equal(find_value(cell, "some__metric")->status, COUNTER_UNAVAILABLE);
-        assert_int_equal(cell->counter_count, 6);
+        assert_near(find_value(cell, "idc_misses_new")->value, levels->misses[0] + 125 * 2, 0);
+        assert_near(find_value(cell, "gcc_constant_requests")->value, levels->requests[1] + 125 * 10, 0);
+        for (size_t n = 0; n < sizeof(not_predicted) / sizeof(not_predicted[0]); n++)
+            assert_int_equal(find_value(cell, not_predicted[n])->status, COUNTER_UNAVAILABLE);
+        assert_int_equal(cell->counter_count, 7);
     }
     engine_run_close(&run);
 }
@@ -563,9 +675,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stream_by_hand),
         cmocka_unit_test(l1_by_hand),
+        cmocka_unit_test(residency_by_hand),
+        cmocka_unit_test(residency_waits_for_lines),
         cmocka_unit_test(constant_by_hand),
+        cmocka_unit_test(levels_are_kept_as_the_card_says),
         cmocka_unit_test(busiest_level_counts),
         cmocka_unit_test(busiest_sm_counts),
+        cmocka_unit_test(later_waves_even_out),
         cmocka_unit_test(levels_match_lists),
         cmocka_unit_test(long_stream_by_rate),
         cmocka_unit_test(cold_misses_are_not_scaled),

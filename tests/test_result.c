@@ -254,7 +254,7 @@ static void test_refused_files(void **state)
         {"\"unit\":\t\"requests\"", "\"unit\":\tnull",
          "counters.idc_requests.unit: expected a string, it is null"},
         {"\"requests_per_load\":\t32", "\"requests_per_load\":\t\"32\"", "cells[0].model.requests_per_load"},
-        {"\"issue_ns\":\t3", "\"issue_ns\":\tnull",
+        {"\"issue_ns\":\t4", "\"issue_ns\":\tnull",
          "cells[0].model.parts.issue_ns: expected a number, it is null"},
         {"\"misses\":\t500", "\"misses\":\ttrue", "cells[0].model.levels[0].misses: expected a number"},
         {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"12\"", "device.compute_capability"},
