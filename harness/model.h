@@ -5,14 +5,17 @@
  * through set-associative LRU caches of the card's geometry. The simulation assumes that
  *   - block b runs on SM b modulo sm_count: the first wave of blocks fills the SMs in turn, and as all blocks
  *     take alike, each frees its place for the next in the same order;
- *   - the blocks that are resident together (warps_per_sm) step together, one after the other at each step,
- *     and so do the SMs that share a level;
+ *   - the blocks that are resident together (warps_per_sm, blocks_per_sm) step together, one after the other
+ *     at each step, and so do the SMs that share a level;
  *   - the warps of a block load in their order, and a load asks for its distinct addresses in the order of
  *     the threads;
  *   - the SMs that share an instance are numbered in a row. Real GPCs interleave, and are not all of a size.
- * A launch finds a level empty; in the regime hot, one that the card says is kept between launches holds what
- * the same stream left. Of a long stream some MODEL_LOOKUPS_MAX lookups are simulated, from its beginning,
- * and the rate of their second half is taken for the rest.
+ * Real warps interleave. Where many small blocks read the same scattered addresses an H200 fills up to four
+ * times fewer lines than this predicts (pseudo_random, 256 threads a block); where the lines of one block do
+ * not fit, a tenth more.
+ * A launch finds a level empty, unless the regime is hot and the card says that the level is kept between
+ * launches: then it holds what the same stream left. Of a long stream some MODEL_LOOKUPS_MAX lookups are
+ * simulated, from its beginning, and the rate of their second half is taken for the rest.
  *
  * Time: blocks come in waves, as many at a time as have room on the SMs. The first wave is latency; later
  * ones start as blocks end, and the work of the units overlaps with them. */
