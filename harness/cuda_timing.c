@@ -238,7 +238,7 @@ static void sampling_open(struct sampling *sampling, struct cuda_device *device,
 
     *sampling = (struct sampling){
         .result = item->result,
-        .chain = {.device = device, .cell = cell, .function = item->function, 
+        .chain = {.device = device, .cell = cell, .function = item->function,
                   .between = cell->regime->flush ? cuda_launch_flush : NULL, .reading = index},
         .samples_ns = calloc(options->samples_max, sizeof(double)),
         .clocks_mhz = calloc(options->samples_max, sizeof(double)),
