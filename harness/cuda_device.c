@@ -124,12 +124,18 @@ enum status cuda_device_describe(uint32_t ordinal, struct device_info *info)
 static CUresult link_ptx(struct cuda_device *device, struct cuda_module *module, const struct image *image)
 {
     const struct driver_functions *driver = &device->driver;
+    char *text = malloc(image->bytes + 1); /* the driver wants a NUL at the end */
     void *cubin;
-    CUresult code = driver->link_create(0, NULL, NULL, &module->link);
+    CUresult code;
 
+    if (!text)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(text, image->data, image->bytes);
+    text[image->bytes] = '\0';
+    code = driver->link_create(0, NULL, NULL, &module->link);
     if (code == CUDA_SUCCESS)
-        code = driver->link_add(module->link, CU_JIT_INPUT_PTX, (void *)(uintptr_t)image->data, image->bytes,
-                                module->image, 0, NULL, NULL);
+        code = driver->link_add(module->link, CU_JIT_INPUT_PTX, text, image->bytes + 1, module->image, 0, NULL, NULL);
+    free(text);
     if (code == CUDA_SUCCESS)
         code = driver->link_complete(module->link, &cubin, &module->cubin_bytes);
     if (code == CUDA_SUCCESS)

@@ -8,10 +8,6 @@
 
 #include "pattern.h"
 
-/* The table that is read: 64 KB of 32-bit integers, the whole user constant bank of a module. */
-#define CBANK_TABLE_BYTES 65536u
-#define CBANK_TABLE_LENGTH (CBANK_TABLE_BYTES / 4u)
-
 /* One row of workloads.def. */
 struct workload {
     const char *name;

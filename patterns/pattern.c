@@ -10,11 +10,20 @@
         FORMULA_VARIABLES;                                                                                  \
         return (formula);                                                                                   \
     }                                                                                                       \
-    static void name##_block_indices(uint32_t block, uint32_t threads, uint32_t step, uint32_t length,      \
-                                     uint32_t *index)                                                       \
+    static inline void name##_indices(uint32_t block, uint32_t threads, uint32_t step, uint32_t length,      \
+                                      uint32_t *index)                                                      \
     {                                                                                                       \
         for (uint32_t thread = 0; thread < threads; thread++)                                               \
             index[thread] = name##_index(block, thread, step, length);                                      \
+    }                                                                                                       \
+    /* Where the compiler knows the length, it needs no division. */                                        \
+    static void name##_block_indices(uint32_t block, uint32_t threads, uint32_t step, uint32_t length,      \
+                                     uint32_t *index)                                                       \
+    {                                                                                                       \
+        if (length == CBANK_TABLE_LENGTH)                                                                   \
+            name##_indices(block, threads, step, CBANK_TABLE_LENGTH, index);                                \
+        else                                                                                                \
+            name##_indices(block, threads, step, length, index);                                            \
     }
 #include "patterns.def"
 
