@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ * Calibration: how much a cell's time differs between launches of the same thing on the same GPU. JSON,
+ * schema results/calibration.schema.json. */
+#ifndef CBANK_CALIBRATION_H
+#define CBANK_CALIBRATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cell.h"
+#include "image.h"
+#include "side.h"
+#include "status.h"
+
+struct calibrated_cell {
+    struct cell cell;
+    double noise;            /* relative: greatest |log ratio| of the medians of two launches */
+    double median_ns;        /* over the launches */
+    char sha256[SASS_HASH_HEX_BYTES];
+};
+
+struct calibration {
+    char uuid[DEVICE_TEXT_BYTES];
+    char device[DEVICE_TEXT_BYTES];
+    char driver[DEVICE_TEXT_BYTES];
+    size_t launches;
+    struct calibrated_cell *cells; /* owned */
+    size_t cell_count;
+    void *storage;                 /* owned: the tree of a calibration that was read, or NULL */
+};
+
+/* Makes a calibration of a side of at least two launches. STATUS_ENVIRONMENT when out of memory. */
+enum status calibration_of(const struct side *side, struct calibration *out);
+
+/* Reads and writes as results are: strictly, exactly, atomically. */
+enum status calibration_read(const char *path, struct calibration *out);
+enum status calibration_write(const struct calibration *calibration, const char *path);
+
+/* Noise of a cell, where the calibration is of that GPU (UUID), driver and SASS; false, with *why (static
+ * text) otherwise. */
+bool calibration_noise(const struct calibration *calibration, const struct cell *cell,
+                       const struct side_identity *identity, const char *sha256, double *noise, const char **why);
+
+/* Releases; accepts a zeroed struct. */
+void calibration_close(struct calibration *calibration);
+
+#endif
