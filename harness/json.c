@@ -16,11 +16,15 @@
 /* Largest integer up to which every integer is a double. */
 #define EXACT_INTEGER_MAX ((uint64_t)1 << 53)
 
+#define QUOTE(text) #text
+#define DIGITS_OF(number) QUOTE(number)
+
 /* Text that is being parsed. */
 struct text {
     const char *name;
-    const unsigned char *bytes;
+    const unsigned char *bytes; /* a NUL follows the last */
     size_t count;
+    size_t values;              /* so far */
 };
 
 /* Bytes of the UTF-8 character at text, of at most `left` bytes; 0 when there is none: a stray or missing
@@ -50,6 +54,54 @@ static size_t utf8_length(const unsigned char *text, size_t left)
         return length;
     }
     return 0;
+}
+
+/* The same, and 0 for a control character too: C0, DEL, and C1, which begin with c2. */
+static size_t shown_length(const unsigned char *text, size_t left)
+{
+    const size_t length = utf8_length(text, left);
+    const bool control = length == 1 ? *text < 0x20 || *text == 0x7f : *text == 0xc2 && text[1] < 0xa0;
+
+    return control ? 0 : length;
+}
+
+const char *json_shown(const char *text, char out[JSON_SHOWN_BYTES])
+{
+    static const char cut[] = "...";
+    const size_t room = JSON_SHOWN_BYTES - sizeof(cut);
+    size_t left = strlen(text);
+    size_t used = 0;
+
+    while (left > 0) {
+        const size_t length = shown_length((const unsigned char *)text, left);
+        const size_t bytes = length ? length : 1;
+
+        if (used + bytes > room)
+            break;
+        memcpy(out + used, length ? text : "?", bytes);
+        used += bytes;
+        text += bytes;
+        left -= bytes;
+    }
+    memcpy(out + used, left ? cut : "", left ? sizeof(cut) : 1);
+    return out;
+}
+
+void json_place_text(const struct json_place *place, char *out, size_t room)
+{
+    char shown[JSON_SHOWN_BYTES];
+    size_t used;
+
+    if (!place->parent) {
+        *out = '\0';
+        return;
+    }
+    json_place_text(place->parent, out, room);
+    used = strlen(out);
+    if (place->key)
+        snprintf(out + used, room - used, "%s%s", used ? "." : "", json_shown(place->key, shown));
+    else
+        snprintf(out + used, room - used, "[%zu]", place->index);
 }
 
 /* Logs what is wrong at byte `at`, by line and by column in characters, from 1. */
@@ -101,19 +153,30 @@ static const char *scan_escape(const struct text *text, size_t *at)
     return NULL;
 }
 
+/* A character of a string that stands for itself and is one byte, as most are. */
+static bool is_plain(unsigned char c)
+{
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
 /* Steps over the string that begins at *at. NULL, or what is wrong at *at. */
 static const char *scan_string(const struct text *text, size_t *at)
 {
     for (*at += 1; *at < text->count;) {
         const unsigned char c = text->bytes[*at];
-        const size_t length = utf8_length(text->bytes + *at, text->count - *at);
+        size_t length;
 
+        if (is_plain(c)) {
+            *at += 1;
+            continue;
+        }
         if (c == '"') {
             *at += 1;
             return NULL;
         }
         if (c < 0x20)
             return "control character in a string";
+        length = utf8_length(text->bytes + *at, text->count - *at);
         if (length == 0)
             return "not UTF-8";
         if (c == '\\') {
@@ -142,12 +205,15 @@ static size_t scan_digits(const unsigned char *from)
 static const char *scan_number(const struct text *text, size_t *at)
 {
     const unsigned char *p = text->bytes + *at;
+    bool may_be_large;
     size_t digits;
 
     p += *p == '-';
     digits = scan_digits(p);
     if (digits == 0 || (digits > 1 && *p == '0'))
         return "malformed number";
+    /* Without an exponent that takes more than 300 digits. */
+    may_be_large = digits > 300;
     p += digits;
     if (*p == '.') {
         digits = scan_digits(p + 1);
@@ -156,6 +222,7 @@ static const char *scan_number(const struct text *text, size_t *at)
         p += 1 + digits;
     }
     if (*p == 'e' || *p == 'E') {
+        may_be_large = true;
         p++;
         p += *p == '+' || *p == '-';
         digits = scan_digits(p);
@@ -163,7 +230,7 @@ static const char *scan_number(const struct text *text, size_t *at)
             return "malformed number";
         p += digits;
     }
-    if (!isfinite(strtod((const char *)text->bytes + *at, NULL)))
+    if (may_be_large && !isfinite(strtod((const char *)text->bytes + *at, NULL)))
         return "number too large for a double";
     *at = (size_t)(p - text->bytes);
     return NULL;
@@ -184,15 +251,20 @@ static const char *scan_literal(const struct text *text, size_t *at)
     return "not a JSON value";
 }
 
+static bool is_blank(unsigned char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
 /* Steps over blanks. Returns the byte that follows, NUL at the end of the text. */
 static unsigned char skip_blanks(const struct text *text, size_t *at)
 {
-    while (*at < text->count && strchr(" \t\r\n", text->bytes[*at]) && text->bytes[*at] != '\0')
+    while (is_blank(text->bytes[*at]))
         *at += 1;
     return text->bytes[*at];
 }
 
-static const char *scan_value(const struct text *text, size_t *at, int depth);
+static const char *scan_value(struct text *text, size_t *at, int depth);
 
 /* Steps over the key of a member and the colon after it. */
 static const char *scan_key(const struct text *text, size_t *at)
@@ -211,7 +283,7 @@ static const char *scan_key(const struct text *text, size_t *at)
 }
 
 /* Steps over the object or array that begins at *at, `depth` levels deep. */
-static const char *scan_list(const struct text *text, size_t *at, int depth)
+static const char *scan_list(struct text *text, size_t *at, int depth)
 {
     const bool object = text->bytes[*at] == '{';
     const unsigned char close = object ? '}' : ']';
@@ -242,10 +314,12 @@ static const char *scan_list(const struct text *text, size_t *at, int depth)
 }
 
 /* Steps over the value at *at, within `depth` objects and arrays. NULL, or what is wrong at *at. */
-static const char *scan_value(const struct text *text, size_t *at, int depth)
+static const char *scan_value(struct text *text, size_t *at, int depth)
 {
     const unsigned char c = skip_blanks(text, at);
 
+    if (++text->values > JSON_VALUES_MAX)
+        return "more than " DIGITS_OF(JSON_VALUES_MAX) " values";
     if (c == '{' || c == '[')
         return scan_list(text, at, depth + 1);
     if (c == '"')
@@ -256,7 +330,7 @@ static const char *scan_value(const struct text *text, size_t *at, int depth)
 }
 
 /* Checks the whole text by the grammar of RFC 8259, so that cJSON, which takes more, sees no other. */
-static enum status scan(const struct text *text)
+static enum status scan(struct text *text)
 {
     const char *wrong;
     size_t at = 0;
@@ -280,47 +354,88 @@ static int compare_keys(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* Refuses a key that comes twice in this object. */
-static enum status check_keys(const char *name, const cJSON *object)
+/* Of an object with few members: a key that comes twice, or NULL. */
+static const char *repeated_of_few(const cJSON *object)
 {
-    const size_t count = (size_t)cJSON_GetArraySize(object);
-    enum status status = STATUS_OK;
+    for (const cJSON *member = object->child; member; member = member->next)
+        for (const cJSON *later = member->next; later; later = later->next)
+            if (member->string[0] == later->string[0] && strcmp(member->string, later->string) == 0)
+                return later->string;
+    return NULL;
+}
+
+/* Of `count` keys, which it sorts: one that comes twice, or NULL. */
+static const char *repeated_of_many(const char **keys, size_t count)
+{
+    qsort(keys, count, sizeof(*keys), compare_keys);
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(keys[i - 1], keys[i]) == 0)
+            return keys[i];
+    return NULL;
+}
+
+/* A value in a file that is being checked. */
+struct checked {
+    const char *file;
+    const cJSON *value;
+    struct json_place place;
+};
+
+static enum status repeated(const struct checked *object, const char *key)
+{
+    char place[JSON_PLACE_BYTES], shown[JSON_SHOWN_BYTES];
+
+    json_place_text(&object->place, place, sizeof(place));
+    return log_error(STATUS_USAGE, "%s: key \"%s\" is twice in %s; remove one of the two", object->file,
+                     json_shown(key, shown), *place ? place : "the outermost object");
+}
+
+/* Refuses a key that comes twice in this object. */
+static enum status check_keys(const struct checked *object)
+{
+    enum { FEW = 24 };
+    const size_t count = (size_t)cJSON_GetArraySize(object->value);
+    const char *key, **keys;
     const cJSON *member;
-    const char **keys;
     size_t i = 0;
 
-    if (count < 2)
-        return STATUS_OK;
+    if (count <= FEW) {
+        key = repeated_of_few(object->value);
+        return key ? repeated(object, key) : STATUS_OK;
+    }
     keys = malloc(count * sizeof(*keys));
     if (!keys)
-        return log_error(STATUS_ENVIRONMENT, "%s: out of memory", name);
-    cJSON_ArrayForEach (member, object)
+        return log_error(STATUS_ENVIRONMENT, "%s: out of memory", object->file);
+    cJSON_ArrayForEach (member, object->value)
         keys[i++] = member->string;
-    qsort(keys, count, sizeof(*keys), compare_keys);
-    for (i = 1; i < count && status == STATUS_OK; i++)
-        if (strcmp(keys[i - 1], keys[i]) == 0)
-            status = log_error(STATUS_USAGE, "%s: key \"%s\" is twice in one object; remove one of the two",
-                               name, keys[i]);
+    key = repeated_of_many(keys, count);
     free(keys);
-    return status;
+    return key ? repeated(object, key) : STATUS_OK;
 }
 
 /* The same for every object within value; scan() has bounded the depth of the recursion. */
-static enum status check_all_keys(const char *name, const cJSON *value)
+static enum status check_all_keys(const struct checked *checked)
 {
-    enum status status = cJSON_IsObject(value) ? check_keys(name, value) : STATUS_OK;
-    const cJSON *member;
+    enum status status = cJSON_IsObject(checked->value) ? check_keys(checked) : STATUS_OK;
+    const cJSON *value;
+    size_t index = 0;
 
-    cJSON_ArrayForEach (member, value) {
+    cJSON_ArrayForEach (value, checked->value) {
         if (status != STATUS_OK)
             break;
-        status = check_all_keys(name, member);
+        if (value->child)
+            status = check_all_keys(&(struct checked){
+                .file = checked->file,
+                .value = value,
+                .place = {.parent = &checked->place, .key = value->string, .index = index},
+            });
+        index++;
     }
     return status;
 }
 
 /* Parses text->bytes[0 .. count - 1], which a NUL follows. */
-static enum status parse(const struct text *text, cJSON **out)
+static enum status parse(struct text *text, cJSON **out)
 {
     const char *begin = (const char *)text->bytes;
     const char *end = begin;
@@ -334,7 +449,7 @@ static enum status parse(const struct text *text, cJSON **out)
     if (!value)
         return malformed(text, (size_t)(end - begin),
                          "half of a surrogate pair, or a number of more than 63 characters");
-    status = check_all_keys(text->name, value);
+    status = check_all_keys(&(struct checked){.file = text->name, .value = value});
     if (status != STATUS_OK) {
         cJSON_Delete(value);
         return status;
@@ -357,13 +472,35 @@ enum status json_parse(const char *name, const char *text, size_t bytes, cJSON *
     return status;
 }
 
+static enum status too_large(const char *path)
+{
+    return log_error(STATUS_USAGE,
+                     "%s: larger than %zu MiB, the most that cbank reads; if it is a result, take fewer samples "
+                     "or measure fewer cells at a time",
+                     path, JSON_FILE_BYTES_MAX >> 20);
+}
+
+/* Room to read a file into at first: all of it, where its size is known. 0 when it is too large. */
+static size_t first_room(FILE *file)
+{
+    enum { UNKNOWN_BYTES = 1 << 16 };
+    struct stat about;
+
+    if (fstat(fileno(file), &about) != 0 || !S_ISREG(about.st_mode) || about.st_size <= 0)
+        return UNKNOWN_BYTES;
+    /* One more than there is, to see the end. */
+    return (uintmax_t)about.st_size > JSON_FILE_BYTES_MAX ? 0 : (size_t)about.st_size + 1;
+}
+
 /* Reads all of file, from wherever it comes (it may be a pipe), and adds a NUL. *text is the caller's, to
  * free, on failure too. */
 static enum status read_all(const char *path, FILE *file, char **text, size_t *bytes)
 {
-    size_t room = 1 << 16;
+    size_t room = first_room(file);
     size_t count = 0;
 
+    if (room == 0)
+        return too_large(path);
     for (;;) {
         char *larger = realloc(*text, room + 1);
 
@@ -374,11 +511,10 @@ static enum status read_all(const char *path, FILE *file, char **text, size_t *b
         if (ferror(file))
             return log_error(STATUS_USAGE, "cannot read %s: %s", path, strerror(errno));
         if (count > JSON_FILE_BYTES_MAX)
-            return log_error(STATUS_USAGE, "%s: larger than %zu MiB; this is not a file of cbank", path,
-                             JSON_FILE_BYTES_MAX >> 20);
+            return too_large(path);
         if (count < room)
             break;
-        room *= 2;
+        room = room < JSON_FILE_BYTES_MAX / 2 ? 2 * room : JSON_FILE_BYTES_MAX + 1;
     }
     (*text)[count] = '\0';
     *bytes = count;

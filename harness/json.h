@@ -14,17 +14,35 @@
 
 #include "status.h"
 
-/* Deepest nesting and largest file that are read: far above any result of cbank. */
+/* Deepest nesting, largest file and most values that are read: a tree of any text within them, and what is
+ * read from it, stays below 512 MiB. A value takes 80 bytes, and its key and its string 32 each or more. */
 #define JSON_DEPTH_MAX 64
-#define JSON_FILE_BYTES_MAX ((size_t)256 << 20)
+#define JSON_FILE_BYTES_MAX ((size_t)64 << 20)
+#define JSON_VALUES_MAX 2000000
 
 /* Reads and parses a whole file. Refuses (STATUS_USAGE, naming file, line and column or key): unreadable,
  * over JSON_FILE_BYTES_MAX, empty, not UTF-8, malformed, truncated, trailing text, deeper than
- * JSON_DEPTH_MAX, a key twice in one object. On success *out is the caller's, to cJSON_Delete. */
+ * JSON_DEPTH_MAX, more than JSON_VALUES_MAX values, a key twice in one object. On success *out is the
+ * caller's, to cJSON_Delete. */
 enum status json_read_file(const char *path, cJSON **out);
 
 /* The same for text in memory; `name` is what messages call it. Text need not end in a NUL. */
 enum status json_parse(const char *name, const char *text, size_t bytes, cJSON **out);
+
+/* Where a value is in a file: the way to it from the outermost value, whose parent is NULL. */
+struct json_place {
+    const struct json_place *parent;
+    const char *key; /* of a member; NULL for an element of an array, which has an index */
+    size_t index;
+};
+
+enum { JSON_PLACE_BYTES = 256, JSON_SHOWN_BYTES = 80 };
+
+/* Writes the place, "cells[3].time_ns", as far as there is room; "" for the outermost value. */
+void json_place_text(const struct json_place *place, char *out, size_t room);
+
+/* Text from a file as a message can show it: without control characters, cut when it is long. Returns out. */
+const char *json_shown(const char *text, char out[JSON_SHOWN_BYTES]);
 
 /* Writes value as indented text, with a newline at the end: to a temporary name beside `path`, synced,
  * then renamed, so that a reader sees the old file or the new one and never a part. */

@@ -135,6 +135,9 @@ enum status result_write(const struct result *result, const char *path);
  * result_close. */
 enum status result_read(const char *path, struct result *out);
 
+/* The same for text in memory; `name` is what messages call it. */
+enum status result_parse(const char *name, const char *text, size_t bytes, struct result *out);
+
 /* How grave what the cells say is: STATUS_FINDING for a failed cell or an exact counter that differs;
  * STATUS_INCONCLUSIVE for an unstable cell; STATUS_OK else. */
 enum status result_verdict(const struct result *result);

@@ -3,6 +3,7 @@
  * says which, and writing and reading both follow it. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,10 @@
 
 static const char schema_name[] = "cbank-result";
 enum { SCHEMA_MAJOR = 1, SCHEMA_MINOR = 0 };
+
+/* Most cells that are read. Memory for all is taken before the first is read in full; a file with this many
+ * has more than JSON_VALUES_MAX values if they are complete. */
+enum { CELLS_MAX = 65536 };
 
 /* -- fields ------------------------------------------------------------------------------------------- */
 
@@ -376,11 +381,11 @@ struct reader {
     enum status status;
 };
 
-/* An object in the file, and how to get there: "cells[3].time_ns". */
+/* An object or array in the file. It refers to the node it is in, which must outlive it. */
 struct node {
     struct reader *reader;
     const cJSON *json; /* NULL after an error */
-    char place[160];
+    struct json_place place;
 };
 
 static const char *kind_text(const cJSON *item)
@@ -403,14 +408,41 @@ static bool failed(const struct node *node)
     return node->reader->status != STATUS_OK;
 }
 
+/* Says that what is at this place is wrong, unless something was before. */
+static void wrong(struct reader *reader, const struct json_place *place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void wrong(struct reader *reader, const struct json_place *place, const char *format, ...)
+{
+    char where[JSON_PLACE_BYTES], what[256];
+    va_list arguments;
+
+    if (reader->status != STATUS_OK)
+        return;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof(what), format, arguments);
+    va_end(arguments);
+    json_place_text(place, where, sizeof(where));
+    reader->status = log_error(STATUS_USAGE, "%s: %s%s%s", reader->file, where, *where ? ": " : "", what);
+}
+
+static void out_of_memory(struct reader *reader)
+{
+    if (reader->status == STATUS_OK)
+        reader->status = log_error(STATUS_ENVIRONMENT, "%s: out of memory; free some memory", reader->file);
+}
+
+static struct json_place place_of(const struct node *node, const char *key)
+{
+    return (struct json_place){.parent = &node->place, .key = key};
+}
+
 /* Says that the member `key` of node is not what was expected. */
 static void refuse(const struct node *node, const char *key, const char *expected)
 {
-    if (failed(node))
-        return;
-    node->reader->status =
-        log_error(STATUS_USAGE, "%s: %s%s%s: expected %s, it is %s", node->reader->file, node->place,
-                  *node->place ? "." : "", key, expected, kind_text(json_get(node->json, key)));
+    const struct json_place place = place_of(node, key);
+
+    wrong(node->reader, &place, "expected %s, it is %s", expected, kind_text(json_get(node->json, key)));
 }
 
 /* The member `key` as a node: an object, or with `array` an array. */
@@ -418,23 +450,25 @@ static struct node member(const struct node *node, const char *key, bool array)
 {
     struct node child = {.reader = node->reader, .json = json_get(node->json, key)};
 
+    child.place = place_of(node, key);
     if (array ? !cJSON_IsArray(child.json) : !cJSON_IsObject(child.json)) {
         refuse(node, key, array ? "an array" : "an object");
         child.json = NULL;
     }
-    snprintf(child.place, sizeof(child.place), "%.60s%s%.97s", node->place, *node->place ? "." : "", key);
     return child;
 }
 
-/* Element `index` of an array node, which is `item`: an object. */
-static struct node element(const struct node *array, const cJSON *item, size_t index)
+/* `item`, which is number `index` within node: an object. */
+static struct node element(const struct node *node, const cJSON *item, size_t index)
 {
-    struct node child = {.reader = array->reader, .json = item};
+    struct node child = {
+        .reader = node->reader,
+        .json = item,
+        .place = {.parent = &node->place, .key = item->string, .index = index},
+    };
 
-    snprintf(child.place, sizeof(child.place), "%.97s[%zu]", array->place, index);
-    if (!cJSON_IsObject(item) && !failed(array)) {
-        array->reader->status = log_error(STATUS_USAGE, "%s: %s: expected an object, it is %s",
-                                          array->reader->file, child.place, kind_text(item));
+    if (!cJSON_IsObject(item)) {
+        wrong(node->reader, &child.place, "expected an object, it is %s", kind_text(item));
         child.json = NULL;
     }
     return child;
@@ -451,13 +485,14 @@ static void read_text(const struct node *node, const struct field *field, char *
     const char *text = "";
     char expected[64];
 
+    if (is_null(node, field) ||
+        (json_get_text(node->json, field->key, &text) && strlen(text) < field->bytes)) {
+        strcpy(out, text);
+        return;
+    }
     snprintf(expected, sizeof(expected), "a string of at most %zu bytes%s", field->bytes - 1,
              field->required ? "" : " or null");
-    if (!is_null(node, field) &&
-        (!json_get_text(node->json, field->key, &text) || strlen(text) >= field->bytes))
-        refuse(node, field->key, expected);
-    else
-        snprintf(out, field->bytes, "%s", text);
+    refuse(node, field->key, expected);
 }
 
 /* An integer of low .. high. */
@@ -534,10 +569,13 @@ static const void *read_row(const struct node *node, const char *key, const stru
     const char *name = read_reference(node, key, true);
     const void *row = name ? table_find(table, name) : NULL;
 
-    if (name && !row && !failed(node))
-        node->reader->status = log_error(
-            STATUS_USAGE, "%s: %s%s%s: this build has no %s '%s'; cbank list shows those that it has",
-            node->reader->file, node->place, *node->place ? "." : "", key, table->what, name);
+    if (name && !row) {
+        const struct json_place place = place_of(node, key);
+        char shown[JSON_SHOWN_BYTES];
+
+        wrong(node->reader, &place, "this build has no %s '%s'; cbank list shows those that it has",
+              table->what, json_shown(name, shown));
+    }
     return row;
 }
 
@@ -566,28 +604,40 @@ static size_t read_name(const struct node *node, const char *key, const char *co
     return 0;
 }
 
+/* Reads "MAJOR.MINOR", each of at most 5 digits and without a sign. */
+static bool parse_version(const char *text, uint32_t *major, uint32_t *minor)
+{
+    static const char digits[] = "0123456789";
+    const size_t first = strspn(text, digits);
+    const size_t second = text[first] == '.' ? strspn(text + first + 1, digits) : 0;
+
+    if (first < 1 || first > 5 || second < 1 || second > 5 || text[first + 1 + second] != '\0')
+        return false;
+    *major = (uint32_t)strtoul(text, NULL, 10);
+    *minor = (uint32_t)strtoul(text + first + 1, NULL, 10);
+    return true;
+}
+
 static void check_schema(const struct node *root)
 {
     const struct node schema = member(root, "schema", false);
     const char *name = read_reference(&schema, "name", true);
     const char *version = read_reference(&schema, "version", true);
-    struct reader *reader = root->reader;
-    int used = 0;
-    unsigned major, minor;
+    const struct json_place name_place = place_of(&schema, "name");
+    const struct json_place version_place = place_of(&schema, "version");
+    char shown[JSON_SHOWN_BYTES];
+    uint32_t major, minor;
 
     if (failed(root))
         return;
-    if (strcmp(name, schema_name) != 0) {
-        reader->status = log_error(STATUS_USAGE, "%s: schema.name is '%s': this is no result of cbank",
-                                   reader->file, name);
-    } else if (sscanf(version, "%5u.%5u%n", &major, &minor, &used) != 2 || version[used] != '\0') {
+    if (strcmp(name, schema_name) != 0)
+        wrong(root->reader, &name_place, "'%s' is no result of cbank; give a file that cbank run wrote",
+              json_shown(name, shown));
+    else if (!parse_version(version, &major, &minor))
         refuse(&schema, "version", "a version like \"1.0\"");
-    } else if (major != SCHEMA_MAJOR) {
-        reader->status =
-            log_error(STATUS_USAGE,
-                      "%s: schema.version is %s, this build reads %d.x; use the cbank that wrote the file",
-                      reader->file, version, SCHEMA_MAJOR);
-    }
+    else if (major != SCHEMA_MAJOR)
+        wrong(root->reader, &version_place, "%s, this build reads %d.x; use the cbank that wrote the file",
+              version, SCHEMA_MAJOR);
 }
 
 /* What wrote the file matters to people alone, but for its command line. */
@@ -614,16 +664,13 @@ static void read_device(const struct node *root, struct device_info *info)
     const struct node clocks = member(&device, "clocks", false);
     const struct node throttle = member(&device, "throttle", false);
     const char *capability = read_reference(&device, "compute_capability", true);
-    int used = 0;
 
     read_fields(&device, info, device_fields, COUNT(device_fields));
     read_fields(&clocks, info, clock_fields, COUNT(clock_fields));
     info->throttle_known = read_bool(&throttle, "known");
     if (info->throttle_known)
         read_fields(&throttle, info, throttle_fields, COUNT(throttle_fields));
-    if (capability &&
-        (sscanf(capability, "%5" SCNu32 ".%5" SCNu32 "%n", &info->cc_major, &info->cc_minor, &used) != 2 ||
-         capability[used] != '\0'))
+    if (capability && !parse_version(capability, &info->cc_major, &info->cc_minor))
         refuse(&device, "compute_capability", "a string like \"9.0\"");
 }
 
@@ -677,8 +724,7 @@ static void read_samples(const struct node *time_node, struct cell_time *time)
         return;
     time->samples_ns = malloc(count * sizeof(*time->samples_ns));
     if (!time->samples_ns) {
-        time_node->reader->status =
-            log_error(STATUS_ENVIRONMENT, "%s: out of memory; free some memory", time_node->reader->file);
+        out_of_memory(time_node->reader);
         return;
     }
     cJSON_ArrayForEach (item, array.json) {
@@ -755,12 +801,11 @@ static void read_counters(const struct node *cell, struct cell_result *result)
         return;
     result->counters = calloc(count, sizeof(*result->counters));
     if (!result->counters) {
-        cell->reader->status =
-            log_error(STATUS_ENVIRONMENT, "%s: out of memory; free some memory", cell->reader->file);
+        out_of_memory(cell->reader);
         return;
     }
     cJSON_ArrayForEach (item, all.json) {
-        const struct node node = member(&all, item->string, false);
+        const struct node node = element(&all, item, result->counter_count);
 
         if (failed(cell))
             return;
@@ -827,18 +872,24 @@ static void read_cell(const struct node *node, struct cell_result *cell)
 static bool open_cells(const struct node *array, struct result *result)
 {
     const size_t count = (size_t)cJSON_GetArraySize(array->json);
-    struct cell *cells = calloc(count ? count : 1, sizeof(*cells));
+    struct cell *cells;
     const cJSON *item;
     size_t i = 0;
 
+    if (count > CELLS_MAX) {
+        wrong(array->reader, &array->place, "more than %d cells; measure fewer at a time", CELLS_MAX);
+        return false;
+    }
+    cells = calloc(count ? count : 1, sizeof(*cells));
     if (!cells) {
-        array->reader->status =
-            log_error(STATUS_ENVIRONMENT, "%s: out of memory; free some memory", array->reader->file);
+        out_of_memory(array->reader);
         return false;
     }
     cJSON_ArrayForEach (item, array->json) {
         const struct node node = element(array, item, i);
 
+        if (failed(array))
+            break;
         read_identity(&node, &cells[i++]);
     }
     if (!failed(array))
@@ -876,21 +927,15 @@ static void read_result(const struct node *root, struct result *result)
     }
 }
 
-enum status result_read(const char *path, struct result *out)
+/* Takes json, which it keeps in *out or releases. */
+static enum status read_tree(const char *file, cJSON *json, struct result *out)
 {
-    struct reader reader = {.file = path};
-    struct node root = {.reader = &reader};
-    cJSON *json = NULL;
+    struct reader reader = {.file = file};
+    const struct node root = {.reader = &reader, .json = json};
 
-    *out = (struct result){0};
-    reader.status = json_read_file(path, &json);
-    if (reader.status != STATUS_OK)
-        return reader.status;
-    root.json = json;
     if (!cJSON_IsObject(json))
-        reader.status =
-            log_error(STATUS_USAGE, "%s: expected an object, it is %s: this is no result of cbank", path,
-                      kind_text(json));
+        wrong(&reader, &root.place, "expected an object, it is %s: this is no result of cbank",
+              kind_text(json));
     check_schema(&root);
     if (!failed(&root))
         read_result(&root, out);
@@ -898,4 +943,24 @@ enum status result_read(const char *path, struct result *out)
     if (failed(&root))
         result_close(out);
     return reader.status;
+}
+
+enum status result_read(const char *path, struct result *out)
+{
+    cJSON *json = NULL;
+    enum status status;
+
+    *out = (struct result){0};
+    status = json_read_file(path, &json);
+    return status == STATUS_OK ? read_tree(path, json, out) : status;
+}
+
+enum status result_parse(const char *name, const char *text, size_t bytes, struct result *out)
+{
+    cJSON *json = NULL;
+    enum status status;
+
+    *out = (struct result){0};
+    status = json_parse(name, text, bytes, &json);
+    return status == STATUS_OK ? read_tree(name, json, out) : status;
 }

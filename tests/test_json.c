@@ -6,7 +6,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -65,8 +67,11 @@ static void test_refused_texts(void **state)
         ROW("[truely]", "expected ','"),
         ROW("[0, 1e999]", "t.json:1:5: number too large"),
         ROW("[-1e999]", "number too large"),
-        ROW("{\"a\": 1, \"b\": 2, \"a\": 3}", "t.json: key \"a\" is twice"),
-        ROW("{\"x\": [{\"a\": 1, \"\\u0061\": 2}]}", "t.json: key \"a\" is twice"),
+        ROW("[1e99999999999999999999]", "number too large"),
+        ROW("{\"a\": 1, \"b\": 2, \"a\": 3}", "t.json: key \"a\" is twice in the outermost object"),
+        ROW("{\"x\": [0, {\"a\": 1, \"\\u0061\": 2}]}", "t.json: key \"a\" is twice in x[1];"),
+        ROW("{\"x\": {\"y\": [[{\"\": 1, \"\": 2}]]}}", "t.json: key \"\" is twice in x.y[0][0];"),
+        ROW("{\"\\n\\u001b\": 1, \"\\n\\u001b\": 2}", "t.json: key \"??\" is twice"),
         ROW("[\"a\tb\"]", "control character in a string"),
         ROW("[\"a\\u0000b\"]", "NUL character"),
         ROW("[\"\\x41\"]", "unknown escape"),
@@ -169,6 +174,132 @@ static void test_many_keys(void **state)
     assert_int_equal(parse(text, bytes, &value, &capture), STATUS_USAGE);
     assert_non_null(strstr(capture.text, "\"k77\" is twice"));
     free(text);
+}
+
+/* What a message shows of a text in a file: one line, no control of the terminal, not too long. */
+static void test_shown_text(void **state)
+{
+    static const struct {
+        const char *text, *shown;
+    } rows[] = {
+        {"", ""},
+        {"a \xc3\xa4 \xf0\x9f\x98\x80", "a \xc3\xa4 \xf0\x9f\x98\x80"},
+        {"\n\x1b[2J\x7f", "??[2J?"},
+        {"\xc2\x9b \xc2\xa0", "?? \xc2\xa0"}, /* C1's CSI */
+        {"\xff\xc3", "??"},
+    };
+    char text[200], out[JSON_SHOWN_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        assert_string_equal(json_shown(rows[i].text, out), rows[i].shown);
+    /* Cut between characters, each of two bytes here. */
+    for (size_t i = 0; i < sizeof(text) - 1; i++)
+        text[i] = i % 2 ? '\xa4' : '\xc3';
+    text[sizeof(text) - 2] = '\0';
+    assert_int_equal(strlen(json_shown(text, out)), JSON_SHOWN_BYTES - 1);
+    assert_string_equal(out + strlen(out) - 5, "\xc3\xa4...");
+}
+
+/* What came of reading a file. */
+struct trial {
+    enum status status;
+    long mib; /* the most memory that the process had */
+    char message[300];
+};
+
+/* Reads the file in a process of its own. */
+static void try_file(const char *path, struct trial *trial)
+{
+    struct capture capture;
+    struct rusage usage;
+    int how;
+    pid_t pid;
+
+    capture_begin(&capture, stderr);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        cJSON *value = NULL;
+        const enum status status = json_read_file(path, &value);
+
+        cJSON_Delete(value);
+        _exit((int)status);
+    }
+    assert_int_equal(wait4(pid, &how, 0, &usage), pid);
+    capture_end(&capture);
+    assert_true(WIFEXITED(how));
+    trial->status = (enum status)WEXITSTATUS(how);
+    trial->mib = usage.ru_maxrss >> 10;
+    snprintf(trial->message, sizeof(trial->message), "%.299s", capture.text);
+}
+
+/* Text of values that take the most memory, `count` of them: each with a key and a string of its own. */
+static void put_members(const char *path, size_t count, size_t padding)
+{
+    FILE *file = fopen(path, "wb");
+
+    assert_non_null(file);
+    fputc('{', file);
+    for (size_t i = 0; i < count; i++)
+        fprintf(file, "%s\"%zx\":\"%0*d\"", i ? "," : "", i, (int)padding, 0);
+    fputc('}', file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void put_zeros(const char *path, size_t count)
+{
+    FILE *file = fopen(path, "wb");
+
+    assert_non_null(file);
+    fputc('[', file);
+    for (size_t i = 0; i < count; i++)
+        fputs(i ? ",0" : "0", file);
+    fputc(']', file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Whatever the file, reading it takes less than 512 MiB. */
+static void test_bounded_memory(void **state)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    enum { MIB_MAX = 8192 }; /* its own memory counts; what is read and refused is the same */
+#else
+    enum { MIB_MAX = 400 };
+#endif
+    char path[] = "/tmp/cbank-test-XXXXXX";
+    const int fd = mkstemp(path);
+    struct trial trial;
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, 100 << 20), 0);
+    close(fd);
+    try_file(path, &trial);
+    assert_int_equal(trial.status, STATUS_USAGE);
+    assert_non_null(strstr(trial.message, path));
+    assert_non_null(strstr(trial.message, ": larger than 64 MiB"));
+    assert_true(trial.mib < 64);
+
+    try_file("/dev/zero", &trial); /* without an end, and without a size */
+    assert_int_equal(trial.status, STATUS_USAGE);
+    assert_non_null(strstr(trial.message, "/dev/zero: larger than 64 MiB"));
+    assert_true(trial.mib < MIB_MAX);
+
+    put_zeros(path, JSON_FILE_BYTES_MAX / 2 - 1);
+    try_file(path, &trial);
+    assert_int_equal(trial.status, STATUS_USAGE);
+    assert_non_null(strstr(trial.message, ":1:4000000: more than 2000000 values;"));
+    assert_true(trial.mib < MIB_MAX);
+
+    /* One value is the object; the rest as long as the file may be. */
+    put_members(path, JSON_VALUES_MAX - 1, 21);
+    try_file(path, &trial);
+    print_message("# the largest tree takes %ld MiB\n", trial.mib);
+    assert_string_equal(trial.message, "");
+    assert_int_equal(trial.status, STATUS_OK);
+    assert_true(trial.mib < MIB_MAX);
+    unlink(path);
 }
 
 static void test_getters(void **state)
@@ -346,6 +477,8 @@ int main(void)
         cmocka_unit_test(test_accepted_texts),
         cmocka_unit_test(test_depth),
         cmocka_unit_test(test_many_keys),
+        cmocka_unit_test(test_shown_text),
+        cmocka_unit_test(test_bounded_memory),
         cmocka_unit_test(test_getters),
         cmocka_unit_test(test_printed_numbers),
         cmocka_unit_test(test_incomplete_values_are_not_written),

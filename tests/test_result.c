@@ -217,12 +217,15 @@ static void test_refused_files(void **state)
     static const struct {
         const char *from, *to, *message;
     } rows[] = {
-        {"\"cbank-result\"", "\"cbank-card\"", "schema.name is 'cbank-card': this is no result"},
-        {"\"version\":\t\"1.0\"", "\"version\":\t\"2.0\"", "schema.version is 2.0, this build reads 1.x"},
-        {"\"version\":\t\"1.0\"", "\"version\":\t\"0.9\"", "schema.version is 0.9"},
+        {"\"cbank-result\"", "\"cbank-card\"", "a.json: schema.name: 'cbank-card' is no result"},
+        {"\"version\":\t\"1.0\"", "\"version\":\t\"2.0\"", "a.json: schema.version: 2.0, this build reads 1.x; use"},
+        {"\"version\":\t\"1.0\"", "\"version\":\t\"0.9\"", "schema.version: 0.9, this"},
         {"\"version\":\t\"1.0\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
         {"\"version\":\t\"1.0\"", "\"version\":\t1.0",
          "schema.version: expected a string, it is this number"},
+        {"\"version\":\t\"1.0\"", "\"version\":\t\"+1.0\"", "schema.version: expected a version"},
+        {"\"version\":\t\"1.0\"", "\"version\":\t\"1.\"", "schema.version: expected a version"},
+        {"\"cbank-result\"", "\"\\u001b]0;a\\n\"", "schema.name: '?]0;a?' is no result"},
         {"\"schema\"", "\"Schema\"", "schema: expected an object, it is missing"},
         {"\"cuda\"", "\"cude\"", "a.json: engine: this build has no engine 'cude'"},
         {"\"per_warp\"", "\"per_wrap\"", "a.json: cells[3].pattern: this build has no pattern 'per_wrap'"},
@@ -258,6 +261,8 @@ static void test_refused_files(void **state)
          "cells[0].model.parts.issue_ns: expected a number, it is null"},
         {"\"misses\":\t500", "\"misses\":\ttrue", "cells[0].model.levels[0].misses: expected a number"},
         {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"12\"", "device.compute_capability"},
+        {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"-1.0\"",
+         "device.compute_capability"},
         {"\"sm_count\":\t132", "\"sm_count\":\t4294967296",
          "device.sm_count: expected an integer from 0 to 4294967295"},
         {"\"throttle\":", "\"throttles\":", "device.throttle: expected an object, it is missing"},
@@ -267,7 +272,12 @@ static void test_refused_files(void **state)
         {"\"started_utc\":\t\"", "\"started_utc\":\t\"2026-01-02T03:04:05.0000000000000",
          "a string of at most 31 bytes"},
         {"\"cells\":", "\"cell\":", "cells: expected an array, it is missing"},
-        {"\"max_noise\":", "\"seed\":1, \"max_noise\":", "key \"seed\" is twice"},
+        {"\"max_noise\":", "\"seed\":1, \"max_noise\":", "key \"seed\" is twice in the outermost object;"},
+        {"\"median\":", "\"min\":1, \"median\":", "key \"min\" is twice in cells[0].time_ns;"},
+        {"\"max_noise\":\t", "\"max_noise\":\t1e400, \"x\":", ": number too large for a double;"},
+        {"\"max_noise\":\t", "\"max_noise\":\t00, \"x\":", ": malformed number;"},
+        {"\"idc_requests\"", "\"a\\nb\":0, \"idc_requests\"",
+         "cells[0].counters.a?b: expected an object, it is this number"},
     };
     struct capture capture;
 
@@ -330,17 +340,123 @@ static void test_truncated(void **state)
     free(text);
 }
 
-static void test_not_an_object(void **state)
+/* Files that are no result at all, and where the message says that this shows. */
+static void test_other_files(void **state)
 {
+#define ROW(text, message)                                                                                   \
+    {                                                                                                        \
+        text, sizeof(text) - 1, message                                                                      \
+    }
+    static const struct {
+        const char *text;
+        size_t bytes;
+        const char *message;
+    } rows[] = {
+        ROW("", "a.json: the file is empty"),
+        ROW("\n\n", "a.json: the file is empty"),
+        ROW("{\"schema\": {\"name\": \"cbank-re", "a.json:1:30: the text ends too early: truncated"),
+        ROW("{\"schema\":\n {name: 1}}", "a.json:2:3: expected a key in quotes"),
+        ROW("workload,path\nadd,shared\n", "a.json:1:1: not a JSON value"),
+        ROW("\x7f"
+            "ELF\x02\x01\x01\0\0\0",
+            "a.json:1:1: not a JSON value"),
+        ROW("\0\0\0\0", "a.json:1:1: not a JSON value"),
+        ROW("\xff\xfe{\0}\0", "a.json:1:1: not a JSON value"), /* UTF-16 */
+        ROW("{\"schema\": \"\xe4\"}", "a.json:1:13: not UTF-8"),
+        ROW("{\"schema\": 1e999}", "a.json:1:12: number too large"),
+        ROW("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
+            "a.json:1:65: nested too deeply"),
+        ROW("{\"schema\": {}, \"schema\": {}}", "a.json: key \"schema\" is twice in the outermost object"),
+        ROW("[1]", "a.json: expected an object, it is an array"),
+        ROW("{}", "a.json: schema: expected an object, it is missing"),
+        ROW("{\"schema\": {\"name\": \"cbank-card\", \"version\": \"1.0\"}}",
+            "a.json: schema.name: 'cbank-card' is no result of cbank"),
+        ROW("{\"schema\": {\"name\": \"cbank-result\", \"version\": \"2.0\"}}",
+            "a.json: schema.version: 2.0, this build reads 1.x"),
+        ROW("{\"schema\": {\"name\": \"cbank-result\", \"version\": \"99999.0\"}}",
+            "a.json: schema.version: 99999.0, this build reads 1.x"),
+        ROW("{\"schema\": {\"name\": \"cbank-result\", \"version\": \"4294967297.0\"}}",
+            "a.json: schema.version: expected a version"),
+        ROW("{\"schema\": {\"name\": \"cbank-result\", \"version\": \"1.0\"}}",
+            "a.json: cells: expected an array, it is missing"),
+    };
+#undef ROW
     struct capture capture;
     struct result back;
 
     (void)state;
-    file_put(path, "[1]", 3);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        enum status status;
+
+        file_put(path, rows[i].text, rows[i].bytes);
+        capture_begin(&capture, stderr);
+        status = result_read(path, &back);
+        capture_end(&capture);
+        if (status != STATUS_USAGE || !strstr(capture.text, rows[i].message))
+            fail_msg("row %zu: \"%s\" lacks \"%s\"", i, capture.text, rows[i].message);
+        assert_ptr_equal(strchr(capture.text, '\n'), capture.text + strlen(capture.text) - 1);
+        result_close(&back); /* it is empty */
+    }
+}
+
+/* Text of `head`, `count` members "c0", "c1" and so on that are `each`, `tail`. The caller's. */
+static char *repeat(const char *head, const char *each, size_t count, const char *tail)
+{
+    char *text = malloc(strlen(head) + count * (strlen(each) + 24) + strlen(tail) + 1);
+    size_t used;
+
+    assert_non_null(text);
+    used = (size_t)sprintf(text, "%s", head);
+    for (size_t i = 0; i < count; i++)
+        used += (size_t)sprintf(text + used, "%s\"c%zu\":%s", i ? "," : "", i, each);
+    strcpy(text + used, tail);
+    return text;
+}
+
+/* As many cells as there is no memory for, were they taken. */
+static void test_too_many_cells(void **state)
+{
+    const char head[] = "{\"schema\": {\"name\": \"cbank-result\", \"version\": \"1.0\"}, \"cells\": [";
+    enum { CELLS = 65537 };
+    const size_t room = sizeof(head) + 2 * CELLS + 8;
+    char *text = malloc(room);
+    struct capture capture;
+    struct result back;
+    size_t used;
+
+    (void)state;
+    assert_non_null(text);
+    used = (size_t)snprintf(text, room, "%s", head);
+    for (size_t i = 0; i < CELLS; i++)
+        used += (size_t)snprintf(text + used, room - used, i ? ",0" : "0");
+    used += (size_t)snprintf(text + used, room - used, "]}");
     capture_begin(&capture, stderr);
-    assert_int_equal(result_read(path, &back), STATUS_USAGE);
+    assert_int_equal(result_parse("t.json", text, used, &back), STATUS_USAGE);
     capture_end(&capture);
-    assert_non_null(strstr(capture.text, "expected an object, it is an array"));
+    assert_non_null(strstr(capture.text, "t.json: cells: more than 65536 cells; measure fewer"));
+    free(text);
+}
+
+/* 20,000 counters in one cell: reading them must not take the square of that. */
+static void test_many_counters(void **state)
+{
+    enum { COUNTERS = 20000 };
+    static const char counter[] = "{\"value\":1,\"expected\":null,\"kind\":\"measured\",\"status\":\"ok\","
+                                  "\"metric\":null,\"unit\":\"x\",\"reason\":null}";
+    struct result result, back;
+    char *counters;
+
+    (void)state;
+    fill(&result);
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    result_close(&result);
+    counters = repeat("\"counters\":\t{", counter, COUNTERS, ",");
+    edit("\"counters\":\t{", counters);
+    free(counters);
+    assert_int_equal(result_read(path, &back), STATUS_OK);
+    assert_int_equal(back.cells[0].counter_count, COUNTERS + 2);
+    assert_string_equal(back.cells[0].counters[COUNTERS - 1].name, "c19999");
+    result_close(&back);
 }
 
 static void test_no_cells(void **state)
@@ -407,9 +523,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_keys),
         cmocka_unit_test(test_refused_files),   cmocka_unit_test(test_newer_minor),
-        cmocka_unit_test(test_truncated),       cmocka_unit_test(test_not_an_object),
+        cmocka_unit_test(test_truncated),       cmocka_unit_test(test_other_files),
         cmocka_unit_test(test_no_cells),        cmocka_unit_test(test_verdict),
-        cmocka_unit_test(test_standard_output),
+        cmocka_unit_test(test_standard_output), cmocka_unit_test(test_too_many_cells),
+        cmocka_unit_test(test_many_counters),
     };
 
     return cmocka_run_group_tests_name("result", tests, make_directory, remove_directory);
