@@ -3,7 +3,8 @@
 # cbank's one makefile. `make help` lists the targets.
 #
 # Variables: CC, BUILD (where to build), CUDA (toolkit directory; empty for none), NO_CUDA=1, ARCHS ("75 90"),
-# SANITIZE=1, WERROR= (no -Werror), ARGS (for `make run`), PREFIX, DESTDIR, V=1 (show the commands).
+# SANITIZE=1, WERROR= (no -Werror), ARGS (for `make run`), FUZZ_SECONDS (for `make fuzz`), PREFIX, DESTDIR,
+# V=1 (show the commands).
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DELETE_ON_ERROR:
@@ -95,10 +96,11 @@ PLAIN_SOURCES := $(filter-out $(CUDA_SOURCES) $(CUDA_ABSENT),$(wildcard patterns
 SOURCES := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES),$(wildcard $(CUDA_ABSENT)))
 OBJECTS := $(SOURCES:%.c=$(OBJ)/%.o) $(patsubst %.S,$(OBJ)/%.o,$(wildcard harness/*.S))
 TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
+FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz_*.c))
 CARDS   := $(wildcard results/cards/*.json)
 
-.PHONY: all tests run setup test test-gpu check-sass check-ptx check-headers sanitize install uninstall clean \
-        help FORCE
+.PHONY: all tests run setup test test-gpu check-sass check-ptx check-headers sanitize fuzz fuzzers install \
+        uninstall clean help FORCE
 
 all: $(PROGRAM) ## build the program (the default)
 	@echo '$(PROGRAM): $(if $(CUDA),CUDA $(CUDA_VERSION)$(COMMA) architectures $(ARCHS),no CUDA toolkit: built without the CUDA engine (make CUDA=DIRECTORY names a toolkit))'
@@ -155,7 +157,13 @@ $(TESTS): $(BUILD)/tests/%: $(OBJ)/tests/%.o $(filter-out $(OBJ)/harness/main.o,
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(LIBS) -lcmocka
 
--include $(OBJECTS:.o=.d) $(TESTS:$(BUILD)/%=$(OBJ)/%.d)
+# libFuzzer brings its own main; build these as `make fuzz` does.
+$(FUZZERS): $(BUILD)/tests/%: $(OBJ)/tests/%.o $(filter-out $(OBJ)/harness/main.o,$(OBJECTS)) $(OBJ)/link.stamp
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(LIBS)
+
+-include $(OBJECTS:.o=.d) $(patsubst $(BUILD)/%,$(OBJ)/%.d,$(TESTS) $(FUZZERS))
 
 # ---- Kernel images: one cubin for each module and architecture, and PTX of the newest architecture.
 # Two steps on purpose. -rdc=true keeps nvcc from removing or renaming what only the host refers to
@@ -240,6 +248,18 @@ check-headers: ## compile each header alone, with gcc and clang
 sanitize: ## build program and unit tests with ASan and UBSan under build/asan
 	@$(MAKE) BUILD=build/asan SANITIZE=1 all tests
 
+FUZZ_SECONDS ?= 60
+
+fuzzers:
+	@$(MAKE) BUILD=build/fuzz CC=clang NO_CUDA=1 SANITIZE=1 CFLAGS=-fsanitize=fuzzer-no-link \
+	    $(FUZZERS:$(BUILD)/%=build/fuzz/%)
+
+# What reaches new code goes into build/fuzz/corpus; tests/corpus stays as it is.
+fuzz: fuzzers ## feed the reader of results with mutations of tests/corpus (FUZZ_SECONDS=60)
+	@mkdir -p build/fuzz/corpus
+	@build/fuzz/tests/fuzz_result -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 \
+	    -max_len=8192 -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/corpus
+
 SHARE := $(DESTDIR)$(PREFIX)/share
 
 install: $(PROGRAM) ## install into $(DESTDIR)$(PREFIX)
@@ -263,4 +283,4 @@ help: ## this list
 	@echo 'Targets:'
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
 	    printf '  %-14s %s\n' "$$name" "$$text"; done
-	@echo 'Variables: CC BUILD CUDA NO_CUDA ARCHS SANITIZE WERROR ARGS PREFIX DESTDIR V (see the Makefile)'
+	@echo 'Variables: CC BUILD CUDA NO_CUDA ARCHS SANITIZE WERROR ARGS FUZZ_SECONDS PREFIX DESTDIR V (see the Makefile)'

@@ -15,6 +15,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 
 PART_SECONDS_MAX = 600
@@ -125,6 +126,26 @@ def check_sass(tally, toolkit, *options):
         part(tally, "check-sass", make("check-sass", *options))
 
 
+def fuzzer_links():
+    """Whether clang has its fuzzer's runtime library, which some distributions package apart."""
+    source = b"int LLVMFuzzerTestOneInput(const char *d, unsigned long n); " \
+             b"int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return !d && n; }"
+    with tempfile.TemporaryDirectory() as folder:
+        return subprocess.run(["clang", "-fsanitize=fuzzer,address,undefined", "-x", "c", "-", "-o", f"{folder}/a"],
+                              input=source, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def fuzz(tally):
+    """The corpus, and a few seconds of mutations of it, the same each time; `make fuzz` goes on for longer."""
+    if not fuzzer_links():
+        skip(tally, "fuzz", "clang lacks the runtime library of -fsanitize=fuzzer")
+    elif part(tally, "build the fuzzer", make("fuzzers")):
+        with tempfile.TemporaryDirectory() as found:
+            part(tally, "fuzz", ["build/fuzz/tests/fuzz_result", "-runs=20000", "-seed=1", "-timeout=20",
+                                 "-max_len=8192", "-verbosity=0", "-artifact_prefix=build/fuzz/", found,
+                                 "tests/corpus"])
+
+
 def without_gpu(tally, toolkit):
     if part(tally, "build", make("all", "tests")):
         unit_tests(tally, "build", "gcc")
@@ -139,6 +160,7 @@ def without_gpu(tally, toolkit):
     if part(tally, "build with ASan and UBSan", make("sanitize")):
         unit_tests(tally, "build/asan", "ASan, UBSan", UBSAN_OPTIONS="print_stacktrace=1")
         python_tests(tally, scripts_named("e2e"), "build/asan/cbank", "ASan, UBSan")
+    fuzz(tally)
     part(tally, "build with clang", make("BUILD=build/clang", "CC=clang", "all", "tests"))
     part(tally, "check-headers", make("check-headers"))
     if part(tally, "build without a toolkit", make("BUILD=build/nocuda", "NO_CUDA=1", "all")):
