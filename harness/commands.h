@@ -12,6 +12,18 @@ enum status command_run(const struct options *options, int argc, char **argv);
 /* show FILE...: prints the tables of results. */
 enum status command_show(const struct options *options, int argc, char **argv);
 
+/* compare BASE NEW: is NEW worse? Each is a file, a folder, or several of them with commas between. */
+enum status command_compare(const struct options *options, int argc, char **argv);
+
+/* calibrate: runs a plan in several processes and writes the noise of each cell between them. */
+enum status command_calibrate(const struct options *options, int argc, char **argv);
+
+/* export FILE...: prints results in the format of another tool. */
+enum status command_export(const struct options *options, int argc, char **argv);
+
+/* history PATH...: one line a run, or the series of one cell. */
+enum status command_history(const struct options *options, int argc, char **argv);
+
 /* list [TABLE]: prints the rows of a table, of all tables without an argument. */
 enum status command_list(const struct options *options, int argc, char **argv);
 

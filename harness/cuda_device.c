@@ -355,16 +355,21 @@ bool cuda_launch_empty(struct cuda_device *device)
     return launch(device, device->tool_empty, 1, CBANK_WARP_THREADS, NULL);
 }
 
-bool cuda_launch_clock(struct cuda_device *device, size_t cell)
+static bool launch_probe(struct cuda_device *device, size_t reading, uint64_t spin_ns)
 {
-    struct tool_clock_args arguments = {.reading = &device->clock_readings[cell], .spin_ns = CLOCK_SPIN_NS};
+    struct tool_clock_args arguments = {.reading = &device->clock_readings[reading], .spin_ns = spin_ns};
 
     return launch(device, device->tool_clock, 1, 1, &arguments);
 }
 
-bool cuda_launch_spin(struct cuda_device *device)
+bool cuda_launch_clock(struct cuda_device *device, size_t cell)
 {
-    return cuda_launch_clock(device, device->clock_reading_count - 1);
+    return launch_probe(device, cell, CLOCK_SPIN_NS);
+}
+
+bool cuda_launch_spin(struct cuda_device *device, uint64_t spin_ns)
+{
+    return launch_probe(device, device->clock_reading_count - 1, spin_ns);
 }
 
 bool cuda_device_wait(struct cuda_device *device)

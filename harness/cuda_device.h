@@ -88,12 +88,12 @@ CUfunction cuda_device_kernel(struct cuda_device *device, const struct cell *cel
 uint32_t cuda_device_registers(const struct cuda_device *device, CUfunction function);
 
 /* Enqueues one launch of a cell, of the flush, of the empty kernel, of the clock probe (into reading
- * number `cell`), of a kernel that just spins for as long as the probe. True on success. */
+ * number `cell`), of a kernel that just spins for at least spin_ns. True on success. */
 bool cuda_launch_cell(struct cuda_device *device, CUfunction function, const struct cell *cell);
 bool cuda_launch_flush(struct cuda_device *device);
 bool cuda_launch_empty(struct cuda_device *device);
 bool cuda_launch_clock(struct cuda_device *device, size_t cell);
-bool cuda_launch_spin(struct cuda_device *device);
+bool cuda_launch_spin(struct cuda_device *device, uint64_t spin_ns);
 
 /* Waits for everything enqueued. True when all went well. */
 bool cuda_device_wait(struct cuda_device *device);

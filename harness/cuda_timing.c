@@ -19,6 +19,7 @@ enum {
     REFERENCE_LAUNCHES = 1, /* of the short chain of a hot sample */
     COLD_LAUNCHES = 8,      /* of a cold sample */
     CALIBRATION_SAMPLES = 31, /* of the empty kernel */
+    CALIBRATION_SPIN_NS = 10000, /* of the kernel before it */
     EVENTS_MAX = 2 * COLD_LAUNCHES,
 };
 
@@ -34,6 +35,7 @@ struct chain {
     bool (*between)(struct cuda_device *device);
     uint32_t lead_in, launches;
     double extra_ns;         /* cold: what a pair of events adds to a launch */
+    uint64_t slow_ns;        /* planted slowdown: work added to the long chain */
     size_t reading;          /* where the clock probe writes */
 };
 
@@ -65,7 +67,8 @@ static bool enqueue_chain(const struct chain *chain, const cudaEvent_t *events)
 {
     return launch_many(chain, chain->lead_in) && record(chain, events[0]) &&
            launch_many(chain, REFERENCE_LAUNCHES) && record(chain, events[1]) &&
-           launch_many(chain, REFERENCE_LAUNCHES + chain->launches) && record(chain, events[2]);
+           launch_many(chain, REFERENCE_LAUNCHES + chain->launches) &&
+           (chain->slow_ns == 0 || cuda_launch_spin(chain->device, chain->slow_ns)) && record(chain, events[2]);
 }
 
 static bool enqueue_pairs(const struct chain *chain, const cudaEvent_t *events)
@@ -170,10 +173,15 @@ out:
     return summary.median;
 }
 
+static bool spin_between(struct cuda_device *device)
+{
+    return cuda_launch_spin(device, CALIBRATION_SPIN_NS);
+}
+
 struct empty_launch cuda_time_empty_launch(struct cuda_device *device)
 {
     const struct chain chain = {.device = device, .lead_in = LEAD_IN_LAUNCHES, .launches = LAUNCHES_MAX / 4};
-    const struct chain pairs = {.device = device, .launches = COLD_LAUNCHES, .between = cuda_launch_spin};
+    const struct chain pairs = {.device = device, .launches = COLD_LAUNCHES, .between = spin_between};
 
     return (struct empty_launch){
         .chain_ns = median_now(&chain, CALIBRATION_SAMPLES),
@@ -211,8 +219,14 @@ static uint32_t sample_launches(double sample_ns, double launch_ns)
     return launches < 1 ? 1 : launches > LAUNCHES_MAX ? LAUNCHES_MAX : (uint32_t)launches;
 }
 
+/* ns that a kernel has to spin to add work_ns to a chain: its launch is part of the work. At least 1. */
+static uint64_t slow_work(double work_ns, const struct empty_launch *empty)
+{
+    return work_ns > empty->chain_ns + 1 ? (uint64_t)(work_ns - empty->chain_ns) : 1;
+}
+
 /* Launches of a sample and of its lead-in. False when the cell cannot be launched. */
-static bool size_chain(struct chain *chain, const struct empty_launch *empty, double sample_ns)
+static bool size_chain(struct chain *chain, const struct empty_launch *empty, const struct engine_options *options)
 {
     double estimate_ns;
 
@@ -226,8 +240,10 @@ static bool size_chain(struct chain *chain, const struct empty_launch *empty, do
     estimate_ns = median_now(chain, 1);
     if (isnan(estimate_ns))
         return false;
-    chain->launches = sample_launches(sample_ns, estimate_ns);
+    chain->launches = sample_launches(options->sample_ns, estimate_ns);
     chain->lead_in = LEAD_IN_LAUNCHES + chain->launches / LEAD_IN_SHARE;
+    if (options->slow_path == chain->cell->path)
+        chain->slow_ns = slow_work(options->slow_share * estimate_ns * chain->launches, empty);
     return true;
 }
 
@@ -252,7 +268,7 @@ static void sampling_open(struct sampling *sampling, struct cuda_device *device,
         return;
     }
 
-    if (!size_chain(&sampling->chain, empty, options->sample_ns)) {
+    if (!size_chain(&sampling->chain, empty, options)) {
         fail(sampling, "cannot launch");
         return;
     }
@@ -273,13 +289,13 @@ static enum stop_reason sampling_stop(struct sampling *sampling, const struct en
 {
     struct summary summary;
 
-    if (sampling->count >= options->samples_max)
-        return STOP_SAMPLES;
-    if (sampling->count < SAMPLES_MIN)
+    if (sampling->count < SAMPLES_MIN && sampling->count < options->samples_max)
         return STOP_NONE;
     stats_summarize(sampling->samples_ns, sampling->count, sampling->sorted, &summary);
     if (stats_relative_half_width(&summary) <= options->max_noise)
         return STOP_CONVERGED;
+    if (sampling->count >= options->samples_max)
+        return STOP_SAMPLES;
     return sampling->seconds >= options->seconds_max ? STOP_TIME : STOP_NONE;
 }
 
@@ -310,34 +326,33 @@ static void settle(struct sampling *sampling, enum stop_reason reason)
     sampling->samples_ns = NULL;
     if (reason != STOP_CONVERGED)
         sampling->result->flags |= FLAG_UNSTABLE;
-    sampling->done = true;
 }
 
 /* Takes over the sample that has just ended. */
-static void take_sample(struct sampling *sampling, const struct engine_options *options)
+static void take_sample(struct sampling *sampling, uint32_t samples_max)
 {
     const struct clock_reading *clock = &sampling->chain.device->clock_readings[sampling->chain.reading];
     const double ns = timer_read(&sampling->timer, &sampling->chain);
-    enum stop_reason reason;
 
     if (isnan(ns)) {
         fail(sampling, "cannot read the time");
         return;
     }
+    if (sampling->count >= samples_max)
+        return;
     sampling->samples_ns[sampling->count] = ns;
     sampling->clocks_mhz[sampling->count] = clock->ns ? 1e3 * (double)clock->cycles / (double)clock->ns : NAN;
     sampling->count++;
     sampling->seconds += 1e-9 * (ns + sampling->chain.extra_ns) * sampling->chain.launches;
-    reason = sampling_stop(sampling, options);
-    if (reason != STOP_NONE)
-        settle(sampling, reason);
 }
 
-/* One sample of every item that is not done, in a new order. Returns how many are left. */
-static size_t sample_round(struct cuda_device *device, struct sampling *samplings, size_t *order, size_t count,
-                           uint64_t *random, const struct engine_options *options)
+/* One sample of every item, in a new order. Items that have settled go on: they keep the order random for the
+ * others, since a small kernel's time depends a little on what ran before it. */
+static void sample_round(struct cuda_device *device, struct sampling *samplings, size_t *order, size_t count,
+                         uint64_t *random, uint32_t samples_max)
 {
     size_t left = 0;
+    bool ended;
 
     for (size_t i = 0; i < count; i++)
         if (!samplings[i].done)
@@ -346,21 +361,45 @@ static size_t sample_round(struct cuda_device *device, struct sampling *sampling
     for (size_t i = 0; i < left; i++)
         if (cudaGraphLaunch(samplings[order[i]].timer.graph, device->stream) != cudaSuccess)
             fail(&samplings[order[i]], "cannot launch the graph");
-
-    const bool ended = cuda_device_wait(device);
-
+    ended = cuda_device_wait(device);
     for (size_t i = 0; i < left; i++) {
         struct sampling *sampling = &samplings[order[i]];
 
         if (!ended && !sampling->done)
             fail(sampling, "a launch failed");
         else if (!sampling->done)
-            take_sample(sampling, options);
+            take_sample(sampling, samples_max);
     }
-    left = 0;
+}
+
+/* How many items may not stop yet. */
+static size_t count_unsettled(struct sampling *samplings, size_t count, const struct engine_options *options)
+{
+    size_t unsettled = 0;
+
     for (size_t i = 0; i < count; i++)
-        left += !samplings[i].done;
-    return left;
+        unsettled += !samplings[i].done && sampling_stop(&samplings[i], options) == STOP_NONE;
+    return unsettled;
+}
+
+/* Rounds until every item may stop, or the user wants to. The first round is warm-up and not counted. */
+static void sample_rounds(struct cuda_device *device, struct sampling *samplings, size_t *order, size_t count,
+                          const struct engine_options *options, const struct progress *progress)
+{
+    uint64_t random = options->seed;
+    size_t unsettled = count;
+
+    sample_round(device, samplings, order, count, &random, 0);
+    while (unsettled > 0 && !progress->step(progress->context, "timing", count - unsettled, count)) {
+        sample_round(device, samplings, order, count, &random, options->samples_max);
+        unsettled = count_unsettled(samplings, count, options);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const enum stop_reason reason = samplings[i].done ? STOP_NONE : sampling_stop(&samplings[i], options);
+
+        if (reason != STOP_NONE)
+            settle(&samplings[i], reason);
+    }
 }
 
 enum status cuda_time_items(struct cuda_device *device, struct timed_item *items, size_t count,
@@ -369,8 +408,6 @@ enum status cuda_time_items(struct cuda_device *device, struct timed_item *items
 {
     struct sampling *samplings = calloc(count + 1, sizeof(*samplings));
     size_t *order = calloc(count + 1, sizeof(*order));
-    uint64_t random = options->seed;
-    size_t left = count;
     enum status status = STATUS_OK;
 
     if (!samplings || !order) {
@@ -379,8 +416,7 @@ enum status cuda_time_items(struct cuda_device *device, struct timed_item *items
     }
     for (size_t i = 0; i < count; i++)
         sampling_open(&samplings[i], device, &items[i], i, empty, options);
-    while (left > 0 && !progress->step(progress->context, "timing", count - left, count))
-        left = sample_round(device, samplings, order, count, &random, options);
+    sample_rounds(device, samplings, order, count, options, progress);
 out:
     for (size_t i = 0; samplings && i < count; i++)
         sampling_close(&samplings[i]);

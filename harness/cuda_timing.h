@@ -9,7 +9,7 @@
  * event, launch, event: the mean time between the events of a pair, less what a pair of events adds to a
  * launch. That is measured with the empty kernel: its time in a pair less its time in a chain. Every sample
  * ends with a probe of the SM clock. Samples of all cells are interleaved, each round in a new random
- * order. */
+ * order; all go on until the last has settled, so that none is sampled out of company. */
 #ifndef CBANK_CUDA_TIMING_H
 #define CBANK_CUDA_TIMING_H
 

@@ -21,6 +21,8 @@ struct engine_options {
     uint32_t samples_max;
     double seconds_max;                 /* for each cell */
     const struct fault *fault;          /* planted fault, NULL for none: developers only */
+    const struct path *slow_path;       /* planted slowdown: hot cells of this path, NULL for none, ... */
+    double slow_share;                  /* ... have this share of work added to their time */
 };
 
 /* A fault that a developer plants to see that it is caught. */

@@ -10,9 +10,20 @@
 
 static const struct command commands[] = {
     {.name = "run", .summary = "Run the access-pattern matrix, verify it, count it, write a JSON result",
-     .options = OPTIONS_PLAN | OPTIONS_MEASURE | OPTIONS_CARD | OPTIONS_OUTPUT | OPTIONS_SHOW, .run = command_run},
+     .options = OPTIONS_PLAN | OPTIONS_MEASURE | OPTIONS_CARD | OPTIONS_OUTPUT | OPTIONS_GATE | OPTIONS_SHOW,
+     .run = command_run},
     {.name = "show", .summary = "Print the table of a result file", .arguments = "FILE...",
      .options = OPTIONS_SHOW, .arguments_min = 1, .arguments_max = 1000, .run = command_show},
+    {.name = "compare", .summary = "Compare results cell by cell: is NEW worse than BASE?", .arguments = "BASE NEW",
+     .options = OPTIONS_COMPARE | OPTIONS_GATE | OPTIONS_SHOW, .arguments_min = 2, .arguments_max = 2,
+     .run = command_compare},
+    {.name = "calibrate", .summary = "Measure how much each cell differs between processes, for compare",
+     .options = OPTIONS_PLAN | OPTIONS_MEASURE | OPTIONS_CARD | OPTIONS_CALIBRATE | OPTIONS_SHOW,
+     .run = command_calibrate},
+    {.name = "history", .summary = "Print one line a run, or the series of one cell", .arguments = "PATH...",
+     .options = OPTIONS_HISTORY | OPTIONS_SHOW, .arguments_min = 1, .arguments_max = 1000, .run = command_history},
+    {.name = "export", .summary = "Print results in the format of another tool", .arguments = "FILE...",
+     .options = OPTIONS_EXPORT, .arguments_min = 1, .arguments_max = 1000, .run = command_export},
     {.name = "list",
      .summary = "List workloads, paths, patterns, regimes, counters, engines, devices or chips; all without a name",
      .arguments = "[TABLE]", .options = OPTIONS_LIST, .arguments_max = 1, .run = command_list},
@@ -28,7 +39,7 @@ static void print_help(void)
     puts("Usage: cbank COMMAND [OPTION...]\n"
          "What reading a small table costs on an NVIDIA GPU: patterns by load paths, checked and counted.\n");
     for (size_t i = 0; i < command_count; i++)
-        printf("  %-8s %s\n", commands[i].name, commands[i].summary);
+        printf("  %-10s %s\n", commands[i].name, commands[i].summary);
     puts("\n  cbank COMMAND --help says more; cbank --version names the version.\n"
          "Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the environment cannot;\n"
          "4 inconclusive, under --strict.");

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compare.h"
 #include "log.h"
 
 /* -- the table ---------------------------------------------------------------------------------------- */
@@ -41,6 +42,7 @@ static enum status parse_flag(const struct option_row *row, const char *text, st
 static enum status parse_seed(const struct option_row *row, const char *text, struct options *options);
 static enum status parse_counters(const struct option_row *row, const char *text, struct options *options);
 static enum status parse_color(const struct option_row *row, const char *text, struct options *options);
+static enum status parse_slow(const struct option_row *row, const char *text, struct options *options);
 
 /* A choice of --color; `mode` is what it stands for. */
 struct color_row {
@@ -103,6 +105,43 @@ static const struct option_row option_rows[] = {
     {.name = "fault", .argument = "NAME", .help = "plant a fault", .group = OPTIONS_MEASURE, .parse = parse_choice,
      .offset = MEMBER(fault), .table = TABLE("fault", faults, fault_count), .otherwise = "none",
      .fallback = "none", .hidden = true},
+    {.name = "slow", .argument = "PATH:PERCENT", .help = "add work to the hot cells of a path",
+     .group = OPTIONS_MEASURE, .parse = parse_slow, .table = TABLE("path", paths, path_count), .min = 0, .max = 1000,
+     .unit = "percent", .hidden = true},
+    {.name = "launches", .argument = "N", .help = "processes that run the plan (default 5)",
+     .group = OPTIONS_CALIBRATE, .parse = parse_integer, .offset = MEMBER(launches), .min = 2, .max = 1000,
+     .unit = "launches", .fallback = "5"},
+    {.name = "keep", .argument = "FOLDER", .help = "keep the results of the launches there",
+     .group = OPTIONS_CALIBRATE, .parse = parse_text, .offset = MEMBER(keep_path)},
+    {.name = "json", .argument = "FILE", .help = "where the calibration goes (default calibration.json)",
+     .group = OPTIONS_CALIBRATE, .parse = parse_text, .offset = MEMBER(json_path), .fallback = "calibration.json"},
+    {.name = "threshold", .argument = "PERCENT", .help = "change of time that counts (default 1%)",
+     .group = OPTIONS_COMPARE, .parse = parse_number, .offset = MEMBER(threshold_percent), .min = 0.001, .max = 1000,
+     .unit = "percent", .fallback = "1"},
+    {.name = "counter-threshold", .argument = "PERCENT",
+     .help = "change of a measured counter that is shown (default 5%); exact ones are compared exactly",
+     .group = OPTIONS_COMPARE, .parse = parse_number, .offset = MEMBER(counter_threshold_percent), .min = 0,
+     .max = 1e6, .unit = "percent", .fallback = "5"},
+    {.name = "allow-diff", .argument = "LIST", .help = "what may differ: engine, device, uuid, clocks, ecc, mig, sass",
+     .group = OPTIONS_COMPARE, .parse = parse_selection, .offset = MEMBER(allowed),
+     .table = TABLE("facet", facets, facet_count)},
+    {.name = "calibration", .argument = "FILE", .help = "noise of the cells, from cbank calibrate",
+     .group = OPTIONS_COMPARE, .parse = parse_text, .offset = MEMBER(calibration_path)},
+    {.name = "all", .help = "show the cells that are the same, too", .group = OPTIONS_COMPARE, .parse = parse_flag,
+     .offset = MEMBER(all)},
+    {.name = "markdown", .argument = "FILE", .help = "write a report for a step summary", .group = OPTIONS_COMPARE,
+     .parse = parse_text, .offset = MEMBER(markdown_path)},
+    {.name = "junit", .argument = "FILE", .help = "write a JUnit report", .group = OPTIONS_COMPARE,
+     .parse = parse_text, .offset = MEMBER(junit_path)},
+    {.name = "json", .argument = "FILE", .help = "write the comparison as JSON", .group = OPTIONS_COMPARE,
+     .parse = parse_text, .offset = MEMBER(json_path)},
+    {.name = "csv", .argument = "FILE", .help = "write the comparison as CSV", .group = OPTIONS_COMPARE,
+     .parse = parse_text, .offset = MEMBER(csv_path)},
+    {.name = "format", .argument = "NAME", .help = "csv, gbench, bmf or otava", .group = OPTIONS_EXPORT,
+     .parse = parse_choice, .offset = MEMBER(format), .table = TABLE("format", export_formats, export_format_count),
+     .fallback = "csv"},
+    {.name = "cell", .argument = "CELL", .help = "the series of one cell, as WORKLOAD/PATH/PATTERN/..., or a part",
+     .group = OPTIONS_HISTORY, .parse = parse_text, .offset = MEMBER(cell)},
     {.name = "card", .argument = "FILE", .help = "chip card of the model engine (default: built in)",
      .group = OPTIONS_CARD, .parse = parse_text, .offset = MEMBER(card_path)},
     {.name = "json", .argument = "PATH",
@@ -110,10 +149,10 @@ static const struct option_row option_rows[] = {
      .group = OPTIONS_OUTPUT, .parse = parse_text, .offset = MEMBER(json_path)},
     {.name = "resume", .argument = "FILE", .help = "measure what an interrupted result is missing, in place",
      .group = OPTIONS_OUTPUT, .parse = parse_text, .offset = MEMBER(resume_path)},
-    {.name = "strict", .help = "exit 4 when a cell did not settle", .group = OPTIONS_OUTPUT, .parse = parse_flag,
+    {.name = "strict", .help = "exit 4 when a cell is inconclusive", .group = OPTIONS_GATE, .parse = parse_flag,
      .offset = MEMBER(strict)},
     {.name = "json", .help = "print JSON", .group = OPTIONS_LIST, .parse = parse_flag, .offset = MEMBER(json)},
-    {.name = "quiet", .help = "print errors and warnings alone", .group = OPTIONS_OUTPUT, .parse = parse_flag,
+    {.name = "quiet", .help = "print errors and warnings alone", .group = OPTIONS_GATE, .parse = parse_flag,
      .offset = MEMBER(quiet)},
     {.name = "color", .argument = "WHEN", .help = "auto, always or never; NO_COLOR is respected",
      .group = OPTIONS_SHOW, .parse = parse_color, .fallback = "auto",
@@ -146,7 +185,7 @@ static enum status parse_choice(const struct option_row *row, const char *text, 
 {
     const void *found = table_find(&row->table, text);
 
-    if (!found && strcmp(text, row->otherwise) != 0)
+    if (!found && (!row->otherwise || strcmp(text, row->otherwise) != 0))
         return table_unknown(&row->table, text);
     memcpy(member(row, options), &found, sizeof(found));
     return STATUS_OK;
@@ -218,6 +257,8 @@ static enum status parse_number(const struct option_row *row, const char *text, 
     char *end;
     const double value = strtod(text, &end);
 
+    if (*end == '%' && strcmp(row->unit, "percent") == 0)
+        end++;
     if (end == text || *end || !isfinite(value))
         return bad_value(row, text, "a number");
     if (value < row->min || value > row->max)
@@ -269,6 +310,21 @@ static enum status parse_color(const struct option_row *row, const char *text, s
         return table_unknown(&row->table, text);
     options->color = found->mode;
     return STATUS_OK;
+}
+
+/* "PATH:PERCENT". */
+static enum status parse_slow(const struct option_row *row, const char *text, struct options *options)
+{
+    char name[64];
+    const size_t colon = strcspn(text, ":");
+    struct option_row number = *row;
+
+    snprintf(name, sizeof(name), "%.*s", (int)colon, text);
+    options->slow_path = table_find(&row->table, name);
+    if (!options->slow_path)
+        return table_unknown(&row->table, name);
+    number.offset = MEMBER(slow_percent);
+    return parse_number(&number, text[colon] ? text + colon + 1 : "", options);
 }
 
 /* -- argp --------------------------------------------------------------------------------------------- */
@@ -449,6 +505,7 @@ void options_close(struct options *options)
     selection_close(&options->paths);
     selection_close(&options->patterns);
     selection_close(&options->regimes);
+    selection_close(&options->allowed);
     free(options->elements.values);
     free(options->block_sizes.values);
     free(options->devices.values);

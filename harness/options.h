@@ -9,6 +9,7 @@
 
 #include "counter.h"
 #include "engine.h"
+#include "export.h"
 #include "status.h"
 #include "table.h"
 
@@ -42,6 +43,17 @@ struct options {
     bool json;               /* list: print JSON */
     enum color_mode color;
     const struct fault *fault;
+    const struct path *slow_path; /* planted slowdown: NULL for none */
+    double slow_percent;
+    double threshold_percent, counter_threshold_percent;
+    struct selection allowed;     /* facets that may differ */
+    const char *calibration_path;
+    const char *markdown_path, *junit_path, *csv_path; /* reports of a comparison; its JSON is json_path */
+    bool all;                     /* show cells that are the same, too */
+    uint64_t launches;            /* of a calibration */
+    const char *keep_path;        /* folder that the launches' results are kept in; NULL: nowhere */
+    const struct export_format *format;
+    const char *cell;             /* identity, or part of one; NULL: none */
     bool plan_given;         /* an option that chooses cells or how to measure them was on the line */
     char **arguments;        /* what is not an option; points into argv */
     size_t argument_count;
@@ -65,6 +77,11 @@ enum option_group {
     OPTIONS_SHOW = 1 << 3,    /* how it is printed */
     OPTIONS_LIST = 1 << 4,
     OPTIONS_CARD = 1 << 5,
+    OPTIONS_COMPARE = 1 << 6,
+    OPTIONS_CALIBRATE = 1 << 7,
+    OPTIONS_EXPORT = 1 << 8,
+    OPTIONS_HISTORY = 1 << 9,
+    OPTIONS_GATE = 1 << 10,   /* --strict, --quiet */
 };
 
 /* Parses argv[0 .. argc - 1], argv[0] being the command's name. Prints help or version and sets *done when

@@ -311,6 +311,8 @@ static enum status run_engine(struct run *run, uint32_t device, const struct cou
         .samples_max = (uint32_t)options->samples_max,
         .seconds_max = options->seconds_max,
         .fault = options->fault,
+        .slow_path = options->slow_path,
+        .slow_share = options->slow_percent / 100,
     };
     struct engine_session *session = NULL;
     const double start = now_seconds();
