@@ -328,7 +328,7 @@ static void change_line(const struct counter_change *change, char line[LINE_BYTE
     else if (change->kind == COUNTER_EXACT || !isfinite(relative))
         snprintf(line, LINE_BYTES, "%s %.17g -> %.17g", change->name, change->base, change->new_value);
     else
-        snprintf(line, LINE_BYTES, "%s %s", change->name, percent);
+        snprintf(line, LINE_BYTES, "%s %s (%.6g -> %.6g)", change->name, percent, change->base, change->new_value);
 }
 
 /* Line `index` of what there is to say beneath a cell; false when there is none. */
@@ -343,7 +343,8 @@ static bool detail_line(const struct comparison_cell *cell, size_t index, char l
     }
     if (cell->sass_differs)
         texts[count++] = "SASS differs: the code changed";
-    if (cell->underpowered)
+    /* What was found all the same needs no more samples. */
+    if (cell->underpowered && cell->verdict == VERDICT_INCONCLUSIVE)
         texts[count++] = "too few samples to tell: take more launches or more samples";
     if (cell->note[0])
         texts[count++] = cell->note;

@@ -350,43 +350,64 @@ static cJSON *gbench_entry(const struct repetition *repetition)
     return entry;
 }
 
-/* Adds the cell's samples of all results to `benchmarks`. Returns how many there are. */
-static size_t gbench_cell(const struct catalogue *catalogue, size_t at, cJSON *benchmarks)
+/* Samples of the cell in all results. */
+static size_t gbench_count(const struct catalogue *catalogue, size_t at)
 {
     const struct cell_result *const *found = catalogue->found + at * catalogue->result_count;
-    struct repetition repetition = {.family = at};
+    const double *samples;
+    size_t count = 0;
+
+    for (size_t r = 0; r < catalogue->result_count; r++)
+        count += found[r] ? cell_samples(found[r], &samples) : 0;
+    return count;
+}
+
+/* Writes the cell's samples of all results, one at a time: all of them as a tree would take a gigabyte for some
+ * hundred results. *separator goes before the next entry. */
+static enum status gbench_cell(FILE *stream, const struct catalogue *catalogue, size_t at, const char **separator)
+{
+    const struct cell_result *const *found = catalogue->found + at * catalogue->result_count;
+    struct repetition repetition = {.family = at, .count = gbench_count(catalogue, at)};
+    enum status status = STATUS_OK;
     char name[CELL_IDENTITY_BYTES];
     const double *samples;
 
     cell_identity(catalogue->cells[at], name);
     repetition.name = name;
-    for (size_t r = 0; r < catalogue->result_count; r++)
-        repetition.count += found[r] ? cell_samples(found[r], &samples) : 0;
     for (size_t r = 0; r < catalogue->result_count; r++) {
         const size_t count = found[r] ? cell_samples(found[r], &samples) : 0;
 
         repetition.cell = found[r];
         repetition.modelled = catalogue->results[r]->modelled_time;
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count && status == STATUS_OK; i++) {
             repetition.time_ns = samples[i];
-            json_append(benchmarks, gbench_entry(&repetition));
+            fputs(*separator, stream);
+            status = text_put_json(stream, gbench_entry(&repetition));
+            *separator = ",";
             repetition.index++;
         }
     }
-    return repetition.count;
+    return status;
 }
 
-/* Names the cell, which no result has a time of, and why. */
-static void gbench_without_time(const struct catalogue *catalogue, size_t at, cJSON *without)
+/* The cells of which no result has a time, and why. */
+static cJSON *gbench_without_time(const struct catalogue *catalogue)
 {
-    const struct cell_result *const *found = catalogue->found + at * catalogue->result_count;
-    char name[CELL_IDENTITY_BYTES];
-    size_t r = 0;
+    cJSON *without = cJSON_CreateObject();
 
-    while (!found[r])
-        r++;
-    cell_identity(catalogue->cells[at], name);
-    json_add_text(without, name, cell_reason(found[r]));
+    for (size_t i = 0; i < catalogue->count; i++) {
+        const struct cell_result *const *found = catalogue->found + i * catalogue->result_count;
+        char name[CELL_IDENTITY_BYTES];
+        size_t r = 0;
+
+        if (gbench_count(catalogue, i) > 0)
+            continue;
+        while (!found[r])
+            r++;
+        cell_identity(catalogue->cells[i], name);
+        json_add_text(without, name, cell_reason(found[r]));
+    }
+    return without;
 }
 
 static cJSON *gbench_context(const struct catalogue *catalogue)
@@ -402,6 +423,7 @@ static cJSON *gbench_context(const struct catalogue *catalogue)
     json_add_text(context, "device", first ? first->device.name : NULL);
     json_add_text(context, "uuid", first ? first->device.uuid : NULL);
     json_add_text(context, "driver", first ? first->device.driver : NULL);
+    json_add(context, "cells_without_time", gbench_without_time(catalogue));
     return context;
 }
 
@@ -409,18 +431,17 @@ static enum status write_gbench(FILE *stream, const struct result *const *result
 {
     struct catalogue catalogue;
     enum status status = catalogue_open(results, count, &catalogue);
+    const char *separator = "";
 
     if (status == STATUS_OK) {
-        cJSON *root = cJSON_CreateObject();
-        cJSON *context = json_add(root, "context", gbench_context(&catalogue));
-        cJSON *without = json_add(context, "cells_without_time", cJSON_CreateObject());
-        cJSON *benchmarks = json_add(root, "benchmarks", cJSON_CreateArray());
-
-        for (size_t i = 0; i < catalogue.count; i++)
-            if (gbench_cell(&catalogue, i, benchmarks) == 0)
-                gbench_without_time(&catalogue, i, without);
-        status = text_put_json(stream, root);
+        fputs("{\n\"context\": ", stream);
+        status = text_put_json(stream, gbench_context(&catalogue));
+        fputs(",\n\"benchmarks\": [\n", stream);
     }
+    for (size_t i = 0; i < catalogue.count && status == STATUS_OK; i++)
+        status = gbench_cell(stream, &catalogue, i, &separator);
+    if (status == STATUS_OK)
+        fputs("]\n}\n", stream);
     catalogue_close(&catalogue);
     return status;
 }
