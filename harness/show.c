@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "text.h"
 
 enum {
     TEXT_BYTES = 64, /* of one cell of a table */
@@ -73,20 +74,6 @@ static void print_left(FILE *stream, const char *text, int width)
     const int blanks = width - text_width(text);
 
     fprintf(stream, "%s%*s", text, blanks > 0 ? blanks : 0, "");
-}
-
-/* A duration with four digits: "25.31 us". */
-static void format_time(double ns, char out[TEXT_BYTES])
-{
-    static const char *const units[] = {"ns", "us", "ms", "s"};
-    size_t unit = 0;
-
-    /* The limits are where four digits would round up to five. */
-    while (unit + 1 < sizeof(units) / sizeof(units[0]) && fabs(ns) >= 999.95) {
-        ns /= 1000;
-        unit++;
-    }
-    snprintf(out, TEXT_BYTES, "%.*f %s", fabs(ns) < 9.9995 ? 3 : fabs(ns) < 99.995 ? 2 : 1, ns, units[unit]);
 }
 
 static void format_interval(const struct summary *summary, char out[TEXT_BYTES])
@@ -196,7 +183,7 @@ static void format_measurement(const struct view *view, const struct cell_result
     const double ratio = cell->time.summary.median / best;
     char part[TEXT_BYTES];
 
-    format_time(cell->time.summary.median, part);
+    text_time(cell->time.summary.median, part);
     append_right(out, part, TIME_WIDTH);
     if (!view->result->modelled_time) {
         format_interval(&cell->time.summary, part);
@@ -532,11 +519,11 @@ static void print_phases(const struct view *view)
         return;
     fputs("time spent:", view->stream);
     for (size_t i = 0; i < result->phase_count; i++) {
-        format_time(result->phases[i].seconds * 1e9, text);
+        text_time(result->phases[i].seconds * 1e9, text);
         fprintf(view->stream, " %s %s,", result->phases[i].name, text);
         total += result->phases[i].seconds;
     }
-    format_time(total * 1e9, text);
+    text_time(total * 1e9, text);
     fprintf(view->stream, " in all %s\n", text);
 }
 
