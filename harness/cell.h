@@ -43,6 +43,10 @@ void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES]);
 /* Whether two cells are the same measurement. */
 bool cell_equal(const struct cell *a, const struct cell *b);
 
+/* Order of cells for sorting and searching, as qsort and bsearch take it: by the tables' order of workload, path,
+ * pattern, then by elements, block size and regime. 0 for cells that are equal. */
+int cell_order(const struct cell *a, const struct cell *b);
+
 /* Thread blocks in the cell's grid. */
 uint32_t cell_blocks(const struct cell *cell);
 

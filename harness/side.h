@@ -17,6 +17,7 @@ struct side_counter {
     size_t read;      /* launches that read it */
     double value;     /* median over those; NaN when read is 0 */
     double low, high; /* least and greatest value of a launch */
+    double *values;   /* owned: of the launches that read it, ascending */
 };
 
 struct side_cell {
@@ -28,6 +29,8 @@ struct side_cell {
     size_t launch_count;
     bool modelled;                   /* a prediction: one sample, the predicted time */
     double sm_clock_mhz;             /* median over the launches; NaN when not known */
+    double *clocks_mhz;              /* owned: of the launches that know it, ascending */
+    size_t clock_count;
     char sha256[SASS_HASH_HEX_BYTES]; /* of the kernel; "" not known, "mixed" when launches differ */
     struct side_counter *counters;   /* owned */
     size_t counter_count;
