@@ -95,7 +95,7 @@ static const struct option_row option_rows[] = {
      .group = OPTIONS_MEASURE, .parse = parse_number, .offset = MEMBER(sample_us), .min = 10, .max = 1e6,
      .unit = "microseconds", .fallback = "500"},
     {.name = "max-samples", .argument = "N", .help = "samples of a cell at most (default 200)",
-     .group = OPTIONS_MEASURE, .parse = parse_integer, .offset = MEMBER(samples_max), .min = 6, .max = 1e6,
+     .group = OPTIONS_MEASURE, .parse = parse_integer, .offset = MEMBER(samples_max), .min = 6, .max = 10000,
      .unit = "samples", .fallback = "200"},
     {.name = "max-seconds", .argument = "SECONDS", .help = "sampling time of a cell at most (default 2)",
      .group = OPTIONS_MEASURE, .parse = parse_number, .offset = MEMBER(seconds_max), .min = 0.001, .max = 3600,

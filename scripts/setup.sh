@@ -15,6 +15,7 @@ needs='
     build header  cjson/cJSON.h         libcjson-dev        cjson-devel         cjson
     test  header  cmocka.h              libcmocka-dev       libcmocka-devel     cmocka
     test  command clang                 clang               clang               clang
+    test  clang   fuzzer                libclang-rt-dev     compiler-rt         compiler-rt
     test  library libasan.so            -                   libasan             -
     test  library libubsan.so           -                   libubsan            -
     test  module  jsonschema            python3-jsonschema  python3-jsonschema  python-jsonschema
@@ -41,6 +42,10 @@ found() {
     header)
         { [ "$2" = stdlib.h ] || echo "$before"; echo "#include <$2>"; } |
             gcc -fsyntax-only -x c - 2>/dev/null
+        ;;
+    clang) # a runtime library of clang's: a package of its own on some distributions
+        set -- "$(clang -print-runtime-dir 2>/dev/null)"/libclang_rt."$2"*
+        [ -e "$1" ]
         ;;
     library) [ "$(gcc -print-file-name="$2" 2>/dev/null)" != "$2" ] ;;
     module)

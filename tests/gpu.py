@@ -147,7 +147,7 @@ class Runs(Case):
         self.assertIn("counter_differs", result["cells"][0]["flags"])
 
     def test_interrupted_and_resumed(self):
-        plan = ["--pattern", "per_warp", "--max-samples", "1000000", "--max-seconds", "60", "--max-noise", "0.001"]
+        plan = ["--pattern", "per_warp", "--max-samples", "10000", "--max-seconds", "60", "--max-noise", "0.001"]
         with subprocess.Popen([CBANK, "run", "--engine", "cuda", *plan, "--json", self.file],
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
             time.sleep(3)
