@@ -436,10 +436,7 @@ static double least_p(const struct match *match)
 /* Predictions do not vary: equal or not is certain. */
 static void predicted_ratio(struct ratio *ratio)
 {
-    if (ratio->value == 1)
-        ratio->p = 1;
-    else
-        ratio->p = 0;
+    ratio->p = ratio->value == 1 ? 1 : 0;
 }
 
 static enum status time_match(const struct compare_options *options, struct match *match)
@@ -525,9 +522,10 @@ static void apply_calibration(const struct work *work, struct match *match)
 
     if (!calibration)
         return;
-    base_known = calibration_noise(calibration, &out->cell, &work->base->identity, match->base->sha256, &base, &why_base);
-    new_known = calibration_noise(calibration, &out->cell, &work->new_side->identity, match->new_cell->sha256, &new_noise,
-                                  &why_new);
+    base_known = calibration_noise(calibration, &out->cell, &work->base->identity, match->base->sha256, &base,
+                                   &why_base);
+    new_known = calibration_noise(calibration, &out->cell, &work->new_side->identity, match->new_cell->sha256,
+                                  &new_noise, &why_new);
     out->noise_known = base_known || new_known;
     out->noise = fmax(base_known ? base : 0, new_known ? new_noise : 0);
     if (!out->noise_known)

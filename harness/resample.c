@@ -411,21 +411,49 @@ static double pool_draw(const struct pool *pool, uint64_t *state)
 
 /* -- the ratio ---------------------------------------------------------------------------------------- */
 
-/* Sorts the ratios and reads interval and p from them. */
+/* Element `rank` of the values in ascending order, by partitions: a full sort would take longer than all the draws. */
+static double select_rank(double *values, size_t count, size_t rank)
+{
+    size_t low = 0, high = count - 1;
+
+    while (low < high) {
+        const double pivot = values[low + (high - low) / 2];
+        size_t i = low, k = high;
+
+        /* Hoare's: ends with everything up to k not above the pivot, and everything after not below. */
+        for (;; i++, k--) {
+            while (values[i] < pivot)
+                i++;
+            while (values[k] > pivot)
+                k--;
+            if (i >= k)
+                break;
+            const double value = values[i];
+            values[i] = values[k];
+            values[k] = value;
+        }
+        if (rank <= k)
+            high = k;
+        else
+            low = k + 1;
+    }
+    return values[rank];
+}
+
+/* Reads interval and p from the ratios, whose order is lost. */
 static void ratio_summarize(double *ratios, struct ratio *out)
 {
     const size_t count = RATIO_RESAMPLES;
     const size_t outside = (size_t)((1 - STATS_CONFIDENCE) / 2 * RATIO_RESAMPLES + 0.5);
     size_t not_above = 0, not_below = 0, tail;
 
-    qsort(ratios, count, sizeof(*ratios), compare_doubles);
     for (size_t i = 0; i < count; i++) {
         not_above += ratios[i] <= 1;
         not_below += ratios[i] >= 1;
     }
     tail = not_above < not_below ? not_above : not_below;
-    out->ci_low = ratios[outside];
-    out->ci_high = ratios[count - 1 - outside];
+    out->ci_low = select_rank(ratios, count, outside);
+    out->ci_high = select_rank(ratios, count, count - 1 - outside);
     out->p = fmin(1, (2 * (double)tail + 1) / ((double)count + 1));
     out->resamples = count;
 }

@@ -353,7 +353,8 @@ static void test_cell_twice(void **state)
 
 static void test_bad_files(void **state)
 {
-    static const char *const texts[] = {"", "{", "[]", "null", "{\"schema\": {\"name\": \"cbank-calibration\"}}", "\xff"};
+    static const char *const texts[] = {
+        "", "{", "[]", "null", "{\"schema\": {\"name\": \"cbank-calibration\"}}", "\xff"};
     struct capture capture;
 
     (void)state;

@@ -86,7 +86,8 @@ def main():
              rng),
         case("uneven launches", launches(rng, 100, [3, 20, 7, 1], 0.005, 0.01),
              launches(rng, 101, [4, 9, 30, 12, 2, 6, 11], 0.005, 0.01), rng),
-        case("two launches and one", launches(rng, 100, [9, 10], 0.01, 0.002), launches(rng, 100.5, [12], 0, 0.01), rng),
+        case("two launches and one", launches(rng, 100, [9, 10], 0.01, 0.002), launches(rng, 100.5, [12], 0, 0.01),
+             rng),
     ]
     json.dump({"numpy": numpy.__version__, "scipy": scipy.__version__, "resamples": REFERENCE, "cases": cases},
               sys.stdout)
