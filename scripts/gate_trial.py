@@ -4,6 +4,7 @@
 a slowdown that was planted.
 
 usage: gate_trial.py [--program build/cbank] [--trials 20] [--path global] --json FILE [RUN OPTION...]
+       gate_trial.py --show FILE
 
 Every result is of a process of its own. False alarms: each result against the one before it. Power: results with
 work added to one path (cbank run --slow, a developer option), each against one without. Writes what each
@@ -52,13 +53,30 @@ class Trial:
                 "changed": [f"{cell['path']}/{cell['pattern']}/{cell['elements']} {cell['verdict']}" for cell in changed]}
 
 
+def show(report):
+    """Prints the figures of merit; returns whether they are met."""
+    trials, path = report["trials"], report["path"]
+    alarms, found = report["false_alarms"], report["found_at_1.5_percent"]
+    failed = report["gate_failed_at_0.3_percent"]
+    print(f"two processes, nothing changed:   {alarms} false alarms in {trials} comparisons")
+    print(f"{path} made 1.5 % slower:        found in {found} of {trials}")
+    print(f"{path} made 0.3 % slower:        gate failed in {failed} of {trials}")
+    return alarms == 0 and found >= 0.95 * trials and failed == 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default="build/cbank")
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--path", default="global")
-    parser.add_argument("--json", required=True)
+    parser.add_argument("--json")
+    parser.add_argument("--show", metavar="FILE", help="print the figures of an earlier trial")
     arguments, options = parser.parse_known_args()
+    if arguments.show:
+        with open(arguments.show, encoding="utf-8") as file:
+            sys.exit(0 if show(json.load(file)) else 1)
+    if not arguments.json:
+        parser.error("--json FILE is needed")
     options = options or ["--counters", "none"]
     with tempfile.TemporaryDirectory() as folder:
         trial = Trial(arguments.program, options, folder)
@@ -81,10 +99,7 @@ def main():
     with open(arguments.json, "w", encoding="utf-8") as file:
         json.dump(report, file, indent=1)
         file.write("\n")
-    print(f"false alarms: {alarms} of {arguments.trials} comparisons")
-    print(f"1.5 % slower {arguments.path}: found in {found} of {arguments.trials}")
-    print(f"0.3 % slower {arguments.path}: gate failed in {failed} of {arguments.trials}")
-    sys.exit(0 if alarms == 0 and found >= 0.95 * arguments.trials and failed == 0 else 1)
+    sys.exit(0 if show(report) else 1)
 
 
 if __name__ == "__main__":
