@@ -3,6 +3,7 @@
  * cell from what differs between them. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,9 +98,13 @@ static void print_calibration(const struct calibration *calibration)
     for (size_t i = 0; i < calibration->cell_count; i++) {
         char identity[CELL_IDENTITY_BYTES];
 
-        cell_identity(&calibration->cells[i].cell, identity);
-        printf("  %-60s %6.2f%% of %.4g us\n", identity, 100 * calibration->cells[i].noise,
-               calibration->cells[i].median_ns / 1000);
+        const struct calibrated_cell *cell = &calibration->cells[i];
+
+        cell_identity(&cell->cell, identity);
+        if (isnan(cell->noise))
+            printf("  %-60s not timed by two launches\n", identity);
+        else
+            printf("  %-60s %6.2f%% of %.4g us\n", identity, 100 * cell->noise, cell->median_ns / 1000);
     }
 }
 

@@ -14,7 +14,7 @@
 
 struct calibrated_cell {
     struct cell cell;
-    double noise;            /* relative: greatest |log ratio| of the medians of two launches */
+    double noise;            /* relative: the greatest ratio of the medians of two launches, less 1 */
     double median_ns;        /* over the launches */
     char sha256[SASS_HASH_HEX_BYTES];
 };
@@ -24,7 +24,7 @@ struct calibration {
     char device[DEVICE_TEXT_BYTES];
     char driver[DEVICE_TEXT_BYTES];
     size_t launches;
-    struct calibrated_cell *cells; /* owned */
+    struct calibrated_cell *cells; /* owned; sorted by cell_order */
     size_t cell_count;
     void *storage;                 /* owned: the tree of a calibration that was read, or NULL */
 };

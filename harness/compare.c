@@ -316,6 +316,11 @@ static void classify(const struct comparison *comparison, struct match *match)
 
     if (!match->base || !match->new_cell)
         return;
+    if (match->base->status == CELL_SKIPPED && match->new_cell->status == CELL_SKIPPED) {
+        out->verdict = VERDICT_SAME;
+        note(out, "skipped on both sides");
+        return;
+    }
     out->sass_differs = sass_differs(match->base, match->new_cell);
     base_valid = side_is_valid(out, "base", match->base);
     new_valid = side_is_valid(out, "new", match->new_cell);
@@ -465,6 +470,19 @@ static enum status time_match(const struct compare_options *options, struct matc
     return STATUS_OK;
 }
 
+/* Times of a cell that are not compared, for the eye: of a missing one above all. */
+static enum status lone_times(struct match *match)
+{
+    const struct side_cell *const cells[] = {match->base, match->new_cell};
+    double *const times[] = {&match->out.base_ns, &match->out.new_ns};
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; status == STATUS_OK && i < 2; i++)
+        if (cells[i] && cells[i]->launch_count > 0)
+            status = side_median(&(struct sample_side){cells[i]->launches, cells[i]->launch_count}, times[i]);
+    return status;
+}
+
 static void time_range(void *context, uint64_t first, uint64_t count)
 {
     const struct work *work = context;
@@ -476,6 +494,8 @@ static void time_range(void *context, uint64_t first, uint64_t count)
             match->status = compare_counters(work->options, match);
         if (match->timed && match->status == STATUS_OK)
             match->status = time_match(work->options, match);
+        if (!match->timed && match->status == STATUS_OK)
+            match->status = lone_times(match);
     }
 }
 

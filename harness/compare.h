@@ -12,7 +12,7 @@
 #include "table.h"
 
 enum verdict {
-    VERDICT_SAME,         /* the whole interval lies inside the threshold */
+    VERDICT_SAME,         /* the whole interval lies inside the threshold; or skipped on both sides */
     VERDICT_IMPROVED,     /* faster by more than the threshold and the cell's noise, significant after Holm */
     VERDICT_REGRESSED,    /* slower by as much, or an exact counter rose or fell */
     VERDICT_INCONCLUSIVE, /* neither: the samples do not say */
