@@ -250,6 +250,7 @@ static double read_number(struct reader *reader, const cJSON *object, const char
 static const void *read_row(struct reader *reader, const cJSON *object, const char *key, const struct table *table)
 {
     const char *name = NULL;
+    char shown[JSON_SHOWN_BYTES];
     const void *row;
 
     if (!json_get_text(object, key, &name)) {
@@ -259,7 +260,7 @@ static const void *read_row(struct reader *reader, const cJSON *object, const ch
     row = table_find(table, name);
     if (!row && reader->status == STATUS_OK)
         reader->status = log_error(STATUS_USAGE, "%s: %s%s: this build has no %s '%s'; cbank list shows those that "
-                                   "it has", reader->file, reader->place, key, table->what, name);
+                                   "it has", reader->file, reader->place, key, table->what, json_shown(name, shown));
     return row;
 }
 
@@ -330,6 +331,7 @@ static void check_schema(struct reader *reader, const cJSON *root)
 {
     const cJSON *schema = json_get(root, "schema");
     const char *name = "", *version = "";
+    char shown[JSON_SHOWN_BYTES];
     unsigned major, minor;
     int used = 0;
 
@@ -337,12 +339,12 @@ static void check_schema(struct reader *reader, const cJSON *root)
     json_get_text(schema, "version", &version);
     if (strcmp(name, schema_name) != 0)
         reader->status = log_error(STATUS_USAGE, "%s: schema.name is '%s': this is no calibration; take a file that "
-                                   "cbank calibrate wrote", reader->file, name);
-    else if (sscanf(version, "%5u.%5u%n", &major, &minor, &used) != 2 || version[used] != '\0')
+                                   "cbank calibrate wrote", reader->file, json_shown(name, shown));
+    else if (version[strspn(version, "0123456789.")] || sscanf(version, "%5u.%5u%n", &major, &minor, &used) != 2 || version[used] != '\0')
         refuse(reader, "schema.version", "a version like \"1.0\"");
     else if (major != SCHEMA_MAJOR)
         reader->status = log_error(STATUS_USAGE, "%s: schema.version is %s, this build reads %d.x; use the cbank that "
-                                   "wrote the file", reader->file, version, SCHEMA_MAJOR);
+                                   "wrote the file", reader->file, json_shown(version, shown), SCHEMA_MAJOR);
 }
 
 static void read_device(struct reader *reader, const cJSON *root, struct calibration *out)
@@ -360,15 +362,12 @@ static void read_device(struct reader *reader, const cJSON *root, struct calibra
     reader->place[0] = '\0';
 }
 
-enum status calibration_read(const char *path, struct calibration *out)
+/* Takes what a parsed file says; root is deleted. */
+static enum status calibration_take(const char *name, cJSON *root, struct calibration *out)
 {
-    struct reader reader = {.file = path};
-    cJSON *root = NULL;
+    struct reader reader = {.file = name, .status = STATUS_OK};
 
     *out = (struct calibration){0};
-    reader.status = json_read_file(path, &root);
-    if (reader.status != STATUS_OK)
-        return reader.status;
     check_schema(&reader, root);
     if (reader.status == STATUS_OK) {
         read_device(&reader, root, out);
@@ -380,4 +379,20 @@ enum status calibration_read(const char *path, struct calibration *out)
     if (reader.status != STATUS_OK)
         calibration_close(out);
     return reader.status;
+}
+
+enum status calibration_read(const char *path, struct calibration *out)
+{
+    cJSON *root = NULL;
+    const enum status status = json_read_file(path, &root);
+
+    return status == STATUS_OK ? calibration_take(path, root, out) : status;
+}
+
+enum status calibration_parse(const char *name, const char *text, size_t bytes, struct calibration *out)
+{
+    cJSON *root = NULL;
+    const enum status status = json_parse(name, text, bytes, &root);
+
+    return status == STATUS_OK ? calibration_take(name, root, out) : status;
 }

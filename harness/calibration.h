@@ -32,8 +32,10 @@ struct calibration {
 /* Makes a calibration of a side of at least two launches. STATUS_ENVIRONMENT when out of memory. */
 enum status calibration_of(const struct side *side, struct calibration *out);
 
-/* Reads and writes as results are: strictly, exactly, atomically. */
+/* Reads and writes as results are: strictly, exactly, atomically; parse reads text that messages call name. On
+ * an error *out is empty. */
 enum status calibration_read(const char *path, struct calibration *out);
+enum status calibration_parse(const char *name, const char *text, size_t bytes, struct calibration *out);
 enum status calibration_write(const struct calibration *calibration, const char *path);
 
 /* Noise of a cell, where the calibration is of that GPU (UUID), driver and SASS; false, with *why (static

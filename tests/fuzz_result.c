@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A fuzz target for libFuzzer: any bytes as a result file. `make fuzz` runs it.
+ * A fuzz target for libFuzzer: any bytes as a result file and as a calibration. `make fuzz` runs it.
  *
  * A file is refused with one line that names it, or it is read without a word; then what was read is
  * written, and reading and writing that gives the same text again. Messages and results go to memory: by
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibration.h"
 #include "result.h"
 #include "show.h"
 
@@ -98,13 +99,13 @@ static void show(const struct result *result)
     free(shown.text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+static void fuzz_result(const char *text, size_t bytes)
 {
     struct result result, again;
     struct memory first, second;
 
-    if (!read_checked((const char *)data, bytes, &result))
-        return 0;
+    if (!read_checked(text, bytes, &result))
+        return;
     result_verdict(&result);
     show(&result);
     write_checked(&result, &first);
@@ -115,5 +116,46 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     free(second.text);
     result_close(&result);
     result_close(&again);
+}
+
+/* The same for a calibration: what it is written as, or NULL when it is refused. To free. */
+static char *rewritten_calibration(const char *text, size_t bytes)
+{
+    struct calibration calibration;
+    struct memory messages, written;
+    enum status status;
+
+    memory_begin(&messages, &stderr);
+    status = calibration_parse(name, text, bytes, &calibration);
+    memory_end(&messages);
+    if (status != STATUS_OK)
+        check_refusal(status, messages.text);
+    free(messages.text);
+    if (status != STATUS_OK)
+        return NULL;
+    memory_begin(&written, &stdout);
+    if (calibration_write(&calibration, "-") != STATUS_OK)
+        abort();
+    memory_end(&written);
+    calibration_close(&calibration);
+    return written.text;
+}
+
+static void fuzz_calibration(const char *text, size_t bytes)
+{
+    char *first = rewritten_calibration(text, bytes), *second;
+
+    if (!first)
+        return;
+    second = rewritten_calibration(first, strlen(first));
+    require(second && strcmp(first, second) == 0, "a calibration is written otherwise the second time", first);
+    free(first);
+    free(second);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    fuzz_result((const char *)data, bytes);
+    fuzz_calibration((const char *)data, bytes);
     return 0;
 }
