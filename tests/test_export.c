@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "capture.h"
+#include "golden.h"
 #include "export.h"
 #include "table.h"
 
@@ -101,21 +101,6 @@ static char *written(const char *format, const struct result *const *results, si
     assert_int_equal(status, STATUS_OK);
     assert_int_equal(fclose(stream), 0);
     return text;
-}
-
-/* Compares with the golden file; frees text. */
-static void check_golden(const char *path, char *text)
-{
-    char *golden;
-
-    if (getenv("CBANK_UPDATE_GOLDEN"))
-        file_put(path, text, strlen(text));
-    golden = file_text(path);
-    if (!golden)
-        fail_msg("cannot read %s: run the test from the root of the repository", path);
-    assert_string_equal(text, golden);
-    free(golden);
-    free(text);
 }
 
 static const struct {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "capture.h"
+#include "golden.h"
 #include "show.h"
 
 /* What show_result prints; the caller's, to free. */
@@ -22,19 +22,6 @@ static char *shown(const struct result *result, bool color)
     show_result(stream, result, color);
     assert_int_equal(fclose(stream), 0);
     return text;
-}
-
-static void check_golden(const char *path, const char *text)
-{
-    char *golden;
-
-    if (getenv("CBANK_UPDATE_GOLDEN"))
-        file_put(path, text, strlen(text));
-    golden = file_text(path);
-    if (!golden)
-        fail_msg("cannot read %s: run the test from the root of the repository", path);
-    assert_string_equal(text, golden);
-    free(golden);
 }
 
 static size_t columns(const char *line)
@@ -123,7 +110,7 @@ static void test_measured(void **state)
     fill(&result);
     fill_counters(&result, values);
     text = shown(&result, false);
-    check_golden("tests/golden/show_measured.txt", text);
+    check_golden_text("tests/golden/show_measured.txt", text);
     for (const char *line = text; *line; line = strchr(line, '\n') + 1)
         assert_true(columns(line) <= 110);
     free(text);
@@ -163,7 +150,7 @@ static void test_troubled(void **state)
     result.cells[14].time.summary = (struct summary){.median = NAN, .ci_low = NAN, .ci_high = NAN};
     result.cells[15].modelled = false;
     text = shown(&result, false);
-    check_golden("tests/golden/show_troubled.txt", text);
+    check_golden_text("tests/golden/show_troubled.txt", text);
     free(text);
     close_result(&result);
 }
@@ -183,7 +170,7 @@ static void test_modelled(void **state)
     values[3].status = COUNTER_UNAVAILABLE;
     values[3].reason = "the model cannot say it";
     text = shown(&result, false);
-    check_golden("tests/golden/show_modelled.txt", text);
+    check_golden_text("tests/golden/show_modelled.txt", text);
     free(text);
     close_result(&result);
 }
