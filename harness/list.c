@@ -176,15 +176,13 @@ static const char *value_text(const cJSON *value, char **owned)
     FILE *stream;
 
     *owned = NULL;
-    if (cJSON_IsString(value))
+    if (cJSON_IsString(value) || cJSON_IsRaw(value)) /* json.h adds numbers as raw text */
         return value->valuestring;
     if (cJSON_IsNull(value) || (cJSON_IsArray(value) && !value->child))
         return "-";
     stream = open_memstream(owned, &bytes);
     if (!stream)
         return "";
-    if (cJSON_IsNumber(value))
-        fprintf(stream, "%.17g", value->valuedouble);
     cJSON_ArrayForEach(item, value) fprintf(stream, "%s%s", item == value->child ? "" : ",", item->valuestring);
     fclose(stream);
     return *owned ? *owned : "";
