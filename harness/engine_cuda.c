@@ -203,10 +203,34 @@ static enum status prepare_model(struct engine_session *session, struct result *
     return status;
 }
 
+/* A resumed result holds cells of another process: its kernels must be these. */
+static enum status check_same_kernels(const struct engine_session *session, const struct result *result)
+{
+    const struct cuda_module *kernels = &session->device.kernels;
+    char identity[CELL_IDENTITY_BYTES];
+    struct kernel_sass sass;
+
+    for (size_t i = 0; i < result->cell_count; i++) {
+        const struct cell_result *cell = &result->cells[i];
+
+        if (!cell->kernel.known || (image_kernel(kernels->cubin, kernels->cubin_bytes, &cell->cell, &sass) &&
+                                    strcmp(sass.sha256, cell->kernel.sha256) == 0))
+            continue;
+        cell_identity(&cell->cell, identity);
+        return log_error(STATUS_ENVIRONMENT, "%s was measured with another kernel than this program has; resume with "
+                         "the cbank that began the run", identity);
+    }
+    return STATUS_OK;
+}
+
 static enum status cuda_prepare(struct engine_session *session, struct result *result,
                                 const struct progress *progress)
 {
+    const enum status status = check_same_kernels(session, result);
+
     (void)progress;
+    if (status != STATUS_OK)
+        return status;
     for (size_t i = 0; i < result->cell_count; i++)
         if (result->cells[i].status == CELL_PENDING)
             prepare_kernel(session, &result->cells[i], &session->cells[i]);

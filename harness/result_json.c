@@ -480,6 +480,14 @@ static bool is_null(const struct node *node, const struct field *field)
     return !field->required && cJSON_IsNull(json_get(node->json, field->key));
 }
 
+/* Text of a file goes to terminals: control characters do not. */
+static void copy_printable(char *out, const char *text)
+{
+    for (; *text; text++)
+        *out++ = (unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text;
+    *out = '\0';
+}
+
 static void read_text(const struct node *node, const struct field *field, char *out)
 {
     const char *text = "";
@@ -487,7 +495,7 @@ static void read_text(const struct node *node, const struct field *field, char *
 
     if (is_null(node, field) ||
         (json_get_text(node->json, field->key, &text) && strlen(text) < field->bytes)) {
-        strcpy(out, text);
+        copy_printable(out, text);
         return;
     }
     snprintf(expected, sizeof(expected), "a string of at most %zu bytes%s", field->bytes - 1,

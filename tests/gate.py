@@ -226,6 +226,17 @@ class Reports(Case):
         self.assertEqual(len(self.cbank("export", FIRST).stdout.splitlines()),
                          1 + sum(len(cell["time_ns"]["samples"]) for cell in read_json(FIRST)["cells"]))
 
+    def test_no_control_character_of_a_file_reaches_the_terminal(self):
+        def hostile(result):
+            result["device"]["name"] = "H200\u001b[2J"
+            result["device"]["driver"] = "580\u0007\n"
+
+        new = self.plant(hostile)
+        for arguments in (("show", new), ("history", new), ("compare", new, new)):
+            text = self.cbank(*arguments).stdout
+            self.assertIn("H200?[2J", text)
+            self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f]")
+
     def test_history(self):
         lines = self.cbank("history", os.path.dirname(FIRST)).stdout.splitlines()
         starts = [line.split()[0] for line in lines[1:]]
