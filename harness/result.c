@@ -16,7 +16,7 @@ const char *const cell_status_names[] = {
 
 const char *const stop_reason_names[] = {
     [STOP_NONE] = NULL,   [STOP_CONVERGED] = "converged",     [STOP_SAMPLES] = "samples",
-    [STOP_TIME] = "time", [STOP_INTERRUPTED] = "interrupted", [STOP_MODELLED] = "modelled",
+    [STOP_TIME] = "time", [STOP_MODELLED] = "modelled",
 };
 
 const char *const cell_flag_names[] = {"throttled", "unstable", "clock_varied", "counter_differs"};

@@ -21,7 +21,7 @@ enum cell_status {
 };
 
 /* Why sampling of a cell stopped. */
-enum stop_reason { STOP_NONE, STOP_CONVERGED, STOP_SAMPLES, STOP_TIME, STOP_INTERRUPTED, STOP_MODELLED };
+enum stop_reason { STOP_NONE, STOP_CONVERGED, STOP_SAMPLES, STOP_TIME, STOP_MODELLED };
 
 /* What makes a cell's time doubtful: a set of bits. */
 enum cell_flag {
