@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "identity_json.h"
 #include "json.h"
 #include "log.h"
 #include "table.h"
-#include "version.h"
 
 static const char schema_name[] = "cbank-calibration";
 enum { SCHEMA_MAJOR = 1, SCHEMA_MINOR = 0 };
@@ -138,16 +138,6 @@ void calibration_close(struct calibration *calibration)
 
 /* -- writing ------------------------------------------------------------------------------------------ */
 
-static void write_tool(cJSON *root)
-{
-    cJSON *object = json_add(root, "tool", cJSON_CreateObject());
-
-    json_add_text(object, "name", tool.name);
-    json_add_text(object, "version", tool.version);
-    json_add_text(object, "git_commit", tool.git_commit);
-    json_add(object, "git_dirty", cJSON_CreateBool(tool.git_dirty));
-}
-
 static const char *text_or_null(const char *text)
 {
     return *text ? text : NULL;
@@ -157,12 +147,7 @@ static void write_cell(cJSON *cells, const struct calibrated_cell *cell)
 {
     cJSON *object = json_append(cells, cJSON_CreateObject());
 
-    json_add_text(object, "workload", cell->cell.workload->name);
-    json_add_text(object, "path", cell->cell.path->name);
-    json_add_text(object, "pattern", cell->cell.pattern->name);
-    json_add_integer(object, "elements", cell->cell.elements);
-    json_add_integer(object, "block_size", cell->cell.block_size);
-    json_add_text(object, "regime", cell->cell.regime->name);
+    json_add_identity(object, &cell->cell);
     json_add_integer(object, "array_bytes", CBANK_TABLE_BYTES);
     json_add_double(object, "noise", cell->noise);
     json_add_double(object, "median_ns", cell->median_ns);
@@ -180,7 +165,7 @@ enum status calibration_write(const struct calibration *calibration, const char 
     snprintf(version, sizeof(version), "%d.%d", SCHEMA_MAJOR, SCHEMA_MINOR);
     json_add_text(schema, "name", schema_name);
     json_add_text(schema, "version", version);
-    write_tool(root);
+    json_add_tool(root);
     device = json_add(root, "device", cJSON_CreateObject());
     json_add_text(device, "name", calibration->device);
     json_add_text(device, "uuid", text_or_null(calibration->uuid));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "identity_json.h"
 #include "json.h"
 #include "log.h"
 #include "text.h"
@@ -872,12 +873,7 @@ static cJSON *json_cell(const struct comparison_cell *cell)
 {
     cJSON *object = cJSON_CreateObject(), *changes;
 
-    json_add_text(object, "workload", cell->cell.workload->name);
-    json_add_text(object, "path", cell->cell.path->name);
-    json_add_text(object, "pattern", cell->cell.pattern->name);
-    json_add_integer(object, "elements", cell->cell.elements);
-    json_add_integer(object, "block_size", cell->cell.block_size);
-    json_add_text(object, "regime", cell->cell.regime->name);
+    json_add_identity(object, &cell->cell);
     json_add_text(object, "verdict", verdict_rows[cell->verdict].name);
     json_add_double(object, "base_ns", cell->base_ns);
     json_add_double(object, "new_ns", cell->new_ns);

@@ -10,6 +10,7 @@
 
 #include "engine.h"
 #include "image.h"
+#include "identity_json.h"
 #include "json.h"
 #include "log.h"
 #include "result.h"
@@ -184,12 +185,8 @@ static cJSON *architectures_json(void)
 
 static void write_tool(cJSON *root, const struct result *result)
 {
-    cJSON *object = json_add(root, "tool", cJSON_CreateObject());
+    cJSON *object = json_add_tool(root);
 
-    json_add_text(object, "name", tool.name);
-    json_add_text(object, "version", tool.version);
-    json_add_text(object, "git_commit", tool.git_commit);
-    json_add(object, "git_dirty", cJSON_CreateBool(tool.git_dirty));
     write_fields(object, result, tool_fields, COUNT(tool_fields));
     json_add_text(object, "compiler", tool.compiler);
     json_add_text(object, "cuda_toolkit", tool.cuda_toolkit);
@@ -235,12 +232,7 @@ static void write_phases(cJSON *root, const struct result *result)
 
 static void write_identity(cJSON *object, const struct cell *cell)
 {
-    json_add_text(object, "workload", cell->workload->name);
-    json_add_text(object, "path", cell->path->name);
-    json_add_text(object, "pattern", cell->pattern->name);
-    json_add_integer(object, "elements", cell->elements);
-    json_add_integer(object, "block_size", cell->block_size);
-    json_add_text(object, "regime", cell->regime->name);
+    json_add_identity(object, cell);
     json_add_integer(object, "array_bytes", CBANK_TABLE_BYTES);
 }
 
