@@ -307,13 +307,12 @@ bool cuda_device_prepare_flush(struct cuda_device *device, uint64_t l2_bytes)
 
 /* -- launches ----------------------------------------------------------------------------------------- */
 
-CUfunction cuda_device_kernel(struct cuda_device *device, const struct cell *cell)
+CUfunction cuda_device_kernel(struct cuda_device *device, const struct cell *cell, struct kernel_sass *sass)
 {
-    struct kernel_sass sass;
     CUfunction function;
 
-    if (!image_kernel(device->kernels.cubin, device->kernels.cubin_bytes, cell, &sass) ||
-        device->driver.module_function(&function, device->kernels.module, sass.symbol) != CUDA_SUCCESS)
+    if (!image_kernel(device->kernels.cubin, device->kernels.cubin_bytes, cell, sass) ||
+        device->driver.module_function(&function, device->kernels.module, sass->symbol) != CUDA_SUCCESS)
         return NULL;
     return function;
 }

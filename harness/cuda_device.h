@@ -81,8 +81,8 @@ bool cuda_device_allocate(struct cuda_device *device, uint64_t elements, uint64_
 /* Allocates what flushing needs, once. False when out of memory. */
 bool cuda_device_prepare_flush(struct cuda_device *device, uint64_t l2_bytes);
 
-/* The kernel of a cell. NULL when the module has none. */
-CUfunction cuda_device_kernel(struct cuda_device *device, const struct cell *cell);
+/* The kernel of a cell, and what its code says. NULL when the module has none. */
+CUfunction cuda_device_kernel(struct cuda_device *device, const struct cell *cell, struct kernel_sass *sass);
 
 /* Registers a thread of a function uses. */
 uint32_t cuda_device_registers(const struct cuda_device *device, CUfunction function);

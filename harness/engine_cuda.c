@@ -125,8 +125,8 @@ static void prepare_kernel(struct engine_session *session, struct cell_result *c
     struct cuda_device *device = &session->device;
     struct kernel_sass sass;
 
-    cuda->function = cuda_device_kernel(device, &cell->cell);
-    if (!cuda->function || !image_kernel(device->kernels.cubin, device->kernels.cubin_bytes, &cell->cell, &sass)) {
+    cuda->function = cuda_device_kernel(device, &cell->cell, &sass);
+    if (!cuda->function) {
         fail_cell(cell, "the program has no kernel for this cell");
         return;
     }

@@ -390,25 +390,33 @@ static double residency_ns(const struct cell *cell, const struct card *card, con
     return larger(larger(waves - 1, 0) * block_ns, blocks * card->block_launch_ns);
 }
 
+/* What depends on the pattern alone. */
+static struct model_cell describe_loads(const struct cell *cell, const struct access_counts *access)
+{
+    const uint64_t requests = cell->path->unit == UNIT_IDC ? access->addresses : access->sectors;
+
+    return (struct model_cell){
+        .footprint_bytes = access->footprint_bytes,
+        .requests_per_load = (double)requests / (double)access->payload_loads,
+    };
+}
+
 enum status model_predict(const struct cell *cell, const struct access_counts *access,
                           const struct card *card, struct model_cell *out)
 {
     const struct stream stream = find_stream(cell, card);
-    struct model_cell model = {.footprint_bytes = access->footprint_bytes};
+    struct model_cell model = describe_loads(cell, access);
     struct model_parts *parts = &model.parts;
-    const double loads = (double)access->payload_loads;
     enum status status = STATUS_OK;
 
     switch (cell->path->unit) {
     case UNIT_IDC:
-        model.requests_per_load = (double)access->addresses / loads;
         status = predict_levels(cell, access, card, &model.levels);
         if (status != STATUS_OK)
             return status;
         predict_constant(cell, access, card, &model.levels, parts);
         break;
     case UNIT_L1:
-        model.requests_per_load = (double)access->sectors / loads;
         parts->serialization_ns = cycles_to_ns(card, l1_cycles(access, card) * busiest_share(cell, card, 1));
         break;
     }
@@ -429,12 +437,10 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
 enum status model_explain(const struct cell *cell, const struct access_counts *access, uint32_t cc_major,
                           uint32_t cc_minor, uint32_t sm_count, const struct card *card, struct model_cell *out)
 {
-    const enum status status = model_predict(cell, access, card, out);
-
-    if (card->cc_major != cc_major || card->cc_minor != cc_minor || card->sm_count != sm_count) {
-        out->time_ns = NAN;
-        out->parts = (struct model_parts){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-        out->levels = (struct model_levels){0};
-    }
-    return status;
+    if (card->cc_major == cc_major && card->cc_minor == cc_minor && card->sm_count == sm_count)
+        return model_predict(cell, access, card, out);
+    *out = describe_loads(cell, access);
+    out->time_ns = NAN;
+    out->parts = (struct model_parts){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    return STATUS_OK;
 }
