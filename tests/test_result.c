@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "capture.h"
+#include "cells.h"
 #include "json.h"
 #include "result.h"
 
@@ -32,18 +33,6 @@ static int remove_directory(void **state)
     unlink(path);
     unlink(other);
     return rmdir(directory);
-}
-
-static struct cell cell_of(size_t path_index, size_t pattern_index)
-{
-    return (struct cell){
-        .workload = &workloads[0],
-        .path = &paths[path_index],
-        .pattern = &patterns[pattern_index],
-        .elements = 128000,
-        .block_size = 256,
-        .regime = &regimes[0],
-    };
 }
 
 /* Cell 0 of the result: everything that a cell can have. */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "capture.h"
+#include "cells.h"
 #include "result.h"
 #include "side.h"
 
@@ -39,18 +40,6 @@ static int remove_directory(void **state)
 {
     empty_directory(state);
     return rmdir(directory);
-}
-
-static struct cell cell_of(size_t path_index, size_t pattern_index)
-{
-    return (struct cell){
-        .workload = &workloads[0],
-        .path = &paths[path_index],
-        .pattern = &patterns[pattern_index],
-        .elements = 128000,
-        .block_size = 256,
-        .regime = &regimes[0],
-    };
 }
 
 /* A result of a launch: `count` cells, three samples each: base, base + 1, base + 2. The caller closes it. */
