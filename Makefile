@@ -3,8 +3,8 @@
 # cbank's one makefile. `make help` lists the targets.
 #
 # Variables: CC, BUILD (where to build), CUDA (toolkit directory; empty for none), NO_CUDA=1, ARCHS ("75 90"),
-# SANITIZE=1, WERROR= (no -Werror), ARGS (for `make run`), FUZZ_SECONDS (for `make fuzz`), PREFIX, DESTDIR,
-# V=1 (show the commands).
+# SANITIZE=1, WERROR= (no -Werror), ARGS (for `make run`, `bench-gpu`), FUZZ_SECONDS (for `make fuzz`), PREFIX,
+# DESTDIR, V=1 (show the commands).
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DELETE_ON_ERROR:
@@ -99,7 +99,7 @@ TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz_*.c))
 CARDS   := $(wildcard results/cards/*.json)
 
-.PHONY: all tests run setup test test-gpu check-sass check-ptx check-headers sanitize fuzz fuzzers install \
+.PHONY: all tests run setup test test-gpu bench-gpu check-sass check-ptx check-headers sanitize fuzz fuzzers install \
         uninstall clean help FORCE
 
 all: $(PROGRAM) ## build the program (the default)
@@ -228,6 +228,11 @@ test: ## set up, build and run every test that needs no GPU
 test-gpu: ## run every test that needs a GPU
 	@scripts/setup.sh test
 	+@MAKE='$(MAKE)' CBANK_CUDA='$(CUDA)' $(PYTHON) tests/run.py gpu
+
+bench-gpu: ## measure, on a GPU, how far times repeat, into results/local/repeatability/ (run options: ARGS=)
+	@scripts/setup.sh build
+	@$(MAKE) all
+	@$(PYTHON) scripts/repeatability.py --program $(PROGRAM) --run results/local/repeatability -- $(ARGS)
 
 check-sass: $(PROGRAM) ## disassemble every kernel in the program and check its loads (CHECK= for options)
 	@PATH="$$PATH$(if $(CUDA),:$(CUDA)/bin)" $(PYTHON) scripts/check_sass.py $(CHECK) $(PROGRAM)
