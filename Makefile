@@ -3,8 +3,8 @@
 # cbank's one makefile. `make help` lists the targets.
 #
 # Variables: CC, BUILD (where to build), CUDA (toolkit directory; empty for none), NO_CUDA=1, ARCHS ("75 90"),
-# SANITIZE=1, WERROR= (no -Werror), ARGS (for `make run`, `bench-gpu`), FUZZ_SECONDS (for `make fuzz`), PREFIX,
-# DESTDIR, V=1 (show the commands).
+# CCBIN (host compiler of nvcc), SANITIZE=1, WERROR= (no -Werror), ARGS (for `make run`, `bench-gpu`),
+# FUZZ_SECONDS (for `make fuzz`), PREFIX, DESTDIR, V=1 (show the commands).
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DELETE_ON_ERROR:
@@ -62,10 +62,13 @@ ifneq ($(and $(CUDA),$(BUILDS)),)
 ifeq ($(CUDART),)
 $(error the CUDA toolkit in $(CUDA) has no libcudart_static.a; install it, or build without: make NO_CUDA=1)
 endif
-ifeq ($(wildcard $(addsuffix /cupti_range_profiler.h,$(CUDA)/include $(CUPTI_INCLUDE))),)
-$(error the CUDA toolkit in $(CUDA) has no cupti_range_profiler.h; install CUPTI of CUDA 12.8 or later, or build without: make NO_CUDA=1)
-endif
 CUDA_VERSION := $(shell $(NVCC) --version | sed -n 's/.*, V//p')
+CUDA_MAJOR := $(firstword $(subst ., ,$(CUDA_VERSION)))
+# nvcc before 12 refuses gcc after 11.
+ifeq ($(origin CCBIN)$(filter-out 1 2 3 4 5 6 7 8 9 10 11,$(CUDA_MAJOR)),undefined)
+CCBIN := $(notdir $(firstword $(foreach version,11 10 9,$(shell command -v g++-$(version)))))
+endif
+NVCCFLAGS := $(if $(CCBIN),-ccbin $(CCBIN)) -rdc=true -std=c++17 -Wno-deprecated-gpu-targets
 # Of the machine's GPUs those that this toolkit knows; where there are none, all that it knows.
 KNOWN_ARCHS := $(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code))
 ifeq ($(origin ARCHS),undefined)
@@ -89,11 +92,15 @@ CFLAGS_ALL := -std=c11 $(OPTIMIZE) -g -Wall -Wextra -Wpedantic $(WERROR) $(CFLAG
 LDFLAGS_ALL := $(filter -fsanitize=%,$(OPTIMIZE)) -Wl,-rpath,'$$ORIGIN' $(LDFLAGS)
 LIBS := $(CUDA_LIBS) -lcjson -lpthread -lm
 
-# The only files that see a vendor header. Without a toolkit a stand-in says that the engine is not built.
-CUDA_ABSENT  := harness/engine_cuda_absent.c
-CUDA_SOURCES := $(filter-out $(CUDA_ABSENT),$(wildcard harness/engine_cuda*.c harness/cuda_*.c harness/cupti_*.c))
-PLAIN_SOURCES := $(filter-out $(CUDA_SOURCES) $(CUDA_ABSENT),$(wildcard patterns/*.c kernels/*.c harness/*.c))
-SOURCES := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES),$(wildcard $(CUDA_ABSENT)))
+# The only files that see a vendor header. Where there is no toolkit, or its CUPTI has no Range Profiler, a
+# stand-in says so, in the program.
+CUDA_ABSENT   := harness/engine_cuda_absent.c
+CUPTI_ABSENT  := harness/cupti_reader_absent.c
+CUPTI_SOURCES := $(if $(wildcard $(addsuffix /cupti_range_profiler.h,$(CUDA)/include $(CUPTI_INCLUDE))),harness/cupti_reader.c,$(CUPTI_ABSENT))
+VENDOR_SOURCES := $(wildcard harness/engine_cuda*.c harness/cuda_*.c harness/cupti_*.c)
+CUDA_SOURCES  := $(filter-out $(CUDA_ABSENT) harness/cupti_reader%,$(VENDOR_SOURCES)) $(CUPTI_SOURCES)
+PLAIN_SOURCES := $(filter-out $(VENDOR_SOURCES),$(wildcard patterns/*.c kernels/*.c harness/*.c))
+SOURCES := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES),$(CUDA_ABSENT))
 OBJECTS := $(SOURCES:%.c=$(OBJ)/%.o) $(patsubst %.S,$(OBJ)/%.o,$(wildcard harness/*.S))
 TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz_*.c))
@@ -103,7 +110,7 @@ CARDS   := $(wildcard results/cards/*.json)
         uninstall clean help FORCE
 
 all: $(PROGRAM) ## build the program (the default)
-	@echo '$(PROGRAM): $(if $(CUDA),CUDA $(CUDA_VERSION)$(COMMA) architectures $(ARCHS),no CUDA toolkit: built without the CUDA engine (make CUDA=DIRECTORY names a toolkit))'
+	@echo '$(PROGRAM): $(if $(CUDA),CUDA $(CUDA_VERSION)$(COMMA) architectures $(ARCHS)$(if $(filter $(CUPTI_ABSENT),$(SOURCES)),$(COMMA) no counters: no CUPTI with the Range Profiler),no CUDA toolkit: built without the CUDA engine (make CUDA=DIRECTORY names a toolkit))'
 
 tests: $(TESTS) ## build the unit tests
 
@@ -178,7 +185,7 @@ MEMBERS := $(CUBINS) $(MODULES:%=$(IMAGES)/%.compute_$(lastword $(ARCHS)).ptx)
 define module_rules
 $$(IMAGES)/$(1).compute_%.ptx: kernels/$(1).cu $$(IMAGES)/nvcc.stamp
 	$$(call say,PTX,$$@)
-	$$(Q)$$(NVCC) -rdc=true -std=c++17 -arch=compute_$$* -ptx -Ipatterns -Ikernels -MMD -MP -MF $$@.d -o $$@ $$<
+	$$(Q)$$(NVCC) $$(NVCCFLAGS) -arch=compute_$$* -ptx -Ipatterns -Ikernels -MMD -MP -MF $$@.d -o $$@ $$<
 endef
 $(foreach module,$(MODULES),$(eval $(call module_rules,$(module))))
 
@@ -190,7 +197,7 @@ $(IMAGES)/tools.sm_%.cubin: $(IMAGES)/tools.compute_%.ptx
 	$(call say,PTXAS,$@)
 	$(Q)$(PTXAS) -arch=sm_$* -o $@ $<
 
-$(eval $(call stamp,$(IMAGES)/nvcc.stamp,$(NVCC) $(CUDA_VERSION)))
+$(eval $(call stamp,$(IMAGES)/nvcc.stamp,$(NVCC) $(CUDA_VERSION) $(NVCCFLAGS)))
 $(eval $(call stamp,$(IMAGES)/members.stamp,$(MEMBERS)))
 
 # D: no times and owners; S: no symbol table.
@@ -288,4 +295,4 @@ help: ## this list
 	@echo 'Targets:'
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
 	    printf '  %-14s %s\n' "$$name" "$$text"; done
-	@echo 'Variables: CC BUILD CUDA NO_CUDA ARCHS SANITIZE WERROR ARGS FUZZ_SECONDS PREFIX DESTDIR V (see the Makefile)'
+	@echo 'Variables: CC BUILD CUDA CCBIN NO_CUDA ARCHS SANITIZE WERROR ARGS FUZZ_SECONDS PREFIX DESTDIR V (see the Makefile)'

@@ -581,10 +581,11 @@ static bool cuda_chips(void (*each)(void *context, const struct chip_counters *c
 {
     struct cupti *cupti = NULL;
     struct chip_listing listing = {.each = each, .context = context, .has = calloc(counter_count, sizeof(bool))};
-    char text[CUPTI_REASON_BYTES];
+    static char text[CUPTI_REASON_BYTES]; /* goes out as *reason */
     bool listed = false;
 
-    *reason = "CUPTI cannot be opened; cbank doctor says why";
+    snprintf(text, sizeof(text), "CUPTI does not name its chips");
+    *reason = text;
     if (listing.has && cupti_open(&cupti, text) == COUNTER_OK) {
         listing.cupti = cupti;
         listed = cupti_each_chip(cupti, list_chip, &listing);
@@ -613,14 +614,13 @@ static void report_reason(const struct diagnosis *diagnosis, enum finding findin
 
 static void diagnose_program(const struct diagnosis *diagnosis)
 {
+    const int runtime = CUDART_VERSION; /* linked in; asking it needs a driver */
     char text[128];
-    int runtime = 0;
     struct image image;
     size_t images = 0;
 
     while (image_at(images, &image))
         images++;
-    cudaRuntimeGetVersion(&runtime);
     snprintf(text, sizeof(text), "CUDA runtime %d.%d, %zu kernel images", runtime / 1000, runtime % 1000 / 10, images);
     report(diagnosis, images ? FINDING_OK : FINDING_PROBLEM, "program", text,
            images ? NULL : "build with a CUDA toolkit");
