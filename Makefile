@@ -172,30 +172,31 @@ $(FUZZERS): $(BUILD)/tests/%: $(OBJ)/tests/%.o $(filter-out $(OBJ)/harness/main.
 
 -include $(OBJECTS:.o=.d) $(patsubst $(BUILD)/%,$(OBJ)/%.d,$(TESTS) $(FUZZERS))
 
-# ---- Kernel images: one cubin for each module and architecture, and PTX of the newest architecture.
+# ---- Kernel images: one cubin for each module and architecture, and PTX of the newest architecture. Each
+# workload is a module, kernels.cu compiled for it alone; tools is one more.
 # Two steps on purpose. -rdc=true keeps nvcc from removing or renaming what only the host refers to
 # (cbank_values); ptxas without -c then optimizes the whole program as usual. The PTX between them is what
 # check-ptx reads.
 
-MODULES := kernels tools
+WORKLOADS := $(shell sed -n 's/^WORKLOAD.\([a-z0-9_]*\),.*/\1/p' kernels/workloads.def)
+MODULES := $(WORKLOADS) tools
 CUBINS := $(foreach module,$(MODULES),$(ARCHS:%=$(IMAGES)/$(module).sm_%.cubin))
-PTX    := $(foreach module,$(MODULES),$(ARCHS:%=$(IMAGES)/$(module).compute_%.ptx))
+WORKLOAD_PTX := $(foreach module,$(WORKLOADS),$(ARCHS:%=$(IMAGES)/$(module).compute_%.ptx))
+PTX    := $(WORKLOAD_PTX) $(ARCHS:%=$(IMAGES)/tools.compute_%.ptx)
 MEMBERS := $(CUBINS) $(MODULES:%=$(IMAGES)/%.compute_$(lastword $(ARCHS)).ptx)
 
+# $(call module_rules,MODULE,SOURCE,OPTIONS)
 define module_rules
-$$(IMAGES)/$(1).compute_%.ptx: kernels/$(1).cu $$(IMAGES)/nvcc.stamp
+$$(IMAGES)/$(1).compute_%.ptx: kernels/$(2).cu $$(IMAGES)/nvcc.stamp
 	$$(call say,PTX,$$@)
-	$$(Q)$$(NVCC) $$(NVCCFLAGS) -arch=compute_$$* -ptx -Ipatterns -Ikernels -MMD -MP -MF $$@.d -o $$@ $$<
+	$$(Q)$$(NVCC) $$(NVCCFLAGS) -arch=compute_$$* -ptx $(3) -Ipatterns -Ikernels -MMD -MP -MF $$@.d -o $$@ $$<
+
+$$(IMAGES)/$(1).sm_%.cubin: $$(IMAGES)/$(1).compute_%.ptx
+	$$(call say,PTXAS,$$@)
+	$$(Q)$$(PTXAS) -arch=sm_$$* -o $$@ $$<
 endef
-$(foreach module,$(MODULES),$(eval $(call module_rules,$(module))))
-
-$(IMAGES)/kernels.sm_%.cubin: $(IMAGES)/kernels.compute_%.ptx
-	$(call say,PTXAS,$@)
-	$(Q)$(PTXAS) -arch=sm_$* -o $@ $<
-
-$(IMAGES)/tools.sm_%.cubin: $(IMAGES)/tools.compute_%.ptx
-	$(call say,PTXAS,$@)
-	$(Q)$(PTXAS) -arch=sm_$* -o $@ $<
+$(foreach workload,$(WORKLOADS),$(eval $(call module_rules,$(workload),kernels,-DCBANK_WORKLOAD=$(workload))))
+$(eval $(call module_rules,tools,tools))
 
 $(eval $(call stamp,$(IMAGES)/nvcc.stamp,$(NVCC) $(CUDA_VERSION) $(NVCCFLAGS)))
 $(eval $(call stamp,$(IMAGES)/members.stamp,$(MEMBERS)))
@@ -245,7 +246,7 @@ check-sass: $(PROGRAM) ## disassemble every kernel in the program and check its 
 	@PATH="$$PATH$(if $(CUDA),:$(CUDA)/bin)" $(PYTHON) scripts/check_sass.py $(CHECK) $(PROGRAM)
 
 check-ptx: $(PROGRAM) $(PTX) ## check the loads of every kernel in the PTX
-	@$(PYTHON) scripts/check_ptx.py --program $(PROGRAM) $(filter $(IMAGES)/kernels.%,$(PTX))
+	@$(PYTHON) scripts/check_ptx.py --program $(PROGRAM) $(WORKLOAD_PTX)
 
 # Headers of the CUDA engine need the vendor's, which only its own files may see.
 HEADERS := $(filter-out harness/engine_cuda% harness/cuda_% harness/cupti_%,$(wildcard patterns/*.h kernels/*.h harness/*.h))

@@ -78,11 +78,11 @@ static enum status count_block(const struct cell *cell, struct walk *walk, const
 
     for (uint32_t thread = 0; thread < threads; thread++)
         highest = index[thread] > highest ? index[thread] : highest;
-    if (highest >= CBANK_TABLE_LENGTH)
+    if (highest >= path_length(cell->path))
         return log_error(STATUS_USAGE,
                          "pattern %s reads element %" PRIu32
                          " of a table of %u; correct its formula in patterns.def",
-                         cell->pattern->name, highest, CBANK_TABLE_LENGTH);
+                         cell->pattern->name, highest, path_length(cell->path));
 
     *counts = (struct distinct_counts){0};
     for (uint32_t thread = 0; thread < threads; thread += CBANK_WARP_THREADS) {
@@ -108,7 +108,7 @@ static enum status count_step(const struct cell *cell, uint32_t step, struct wal
         uint32_t *index = buffers[block % 2];
         const uint32_t *before = buffers[(block + 1) % 2];
 
-        cell->pattern->block_indices(block, threads, step, CBANK_TABLE_LENGTH, index);
+        cell->pattern->block_indices(block, threads, step, path_length(cell->path), pattern_numbers(cell->parameters), index);
         if (threads != threads_before || memcmp(index, before, threads * sizeof(*index)) != 0) {
             const enum status status = count_block(cell, walk, index, threads, &counts);
 
@@ -134,7 +134,7 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
     struct access_counts counts = {.blocks = cell_blocks(cell)};
     uint64_t footprint = 0;
 
-    for (uint32_t step = 0; step < cell->workload->steps; step++) {
+    for (uint32_t step = 0; step < workload_steps(cell->workload, cell->parameters); step++) {
         const enum status status = count_step(cell, step, &walk, &counts);
 
         if (status != STATUS_OK)
@@ -146,7 +146,7 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
     /* Blocks are whole warps, so that warp w of the grid has elements 32 w .. 32 w + 31. */
     counts.warps_launched = counts.blocks * (cell->block_size / CBANK_WARP_THREADS);
     counts.warps_active = divide_up(cell->elements, CBANK_WARP_THREADS);
-    counts.payload_loads = counts.warps_active * cell->workload->steps;
+    counts.payload_loads = counts.warps_active * workload_steps(cell->workload, cell->parameters);
     counts.stream_loads = counts.warps_active;
     counts.stream_sectors = divide_up(cell->elements * sizeof(uint32_t), ACCESS_SECTOR_BYTES);
     counts.footprint_bytes = footprint * sizeof(uint32_t);

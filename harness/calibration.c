@@ -104,7 +104,7 @@ static const char *side_obstacle(const struct calibration *calibration, const st
     return NULL;
 }
 
-static const char *cell_obstacle(const struct calibrated_cell *cell, const char *sha256)
+static const char *noise_obstacle(const struct calibrated_cell *cell, const char *sha256)
 {
     if (!cell)
         return "the calibration has no such cell";
@@ -122,7 +122,7 @@ bool calibration_noise(const struct calibration *calibration, const struct cell 
 
     *why = side_obstacle(calibration, identity);
     if (!*why)
-        *why = cell_obstacle(found, sha256);
+        *why = noise_obstacle(found, sha256);
     if (*why)
         return false;
     *noise = found->noise;

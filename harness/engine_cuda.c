@@ -266,12 +266,11 @@ struct checking {
 static void check_range(void *context, uint64_t first, uint64_t count)
 {
     struct checking *checking = context;
-    const struct cell *cell = checking->cell;
+    const struct problem problem = cell_problem(checking->cell);
     const struct cuda_device *device = checking->device;
     struct mismatch found;
 
-    if (workload_check(cell->workload, cell->pattern, first, count, cell->block_size, device->host_input,
-                       device->host_values, device->host_output, &found))
+    if (workload_check(&problem, first, count, device->host_input, device->host_values, device->host_output, &found))
         return;
     pthread_mutex_lock(&checking->lock);
     if (checking->equal || found.element < checking->first.element)
@@ -300,9 +299,7 @@ static void verify_cell(struct engine_session *session, struct cell_result *cell
     if (checking.equal)
         return;
     cell->status = CELL_FAILED;
-    snprintf(cell->reason, sizeof(cell->reason), "wrong output: element %llu is 0x%08x, expected 0x%08x",
-             (unsigned long long)checking.first.element, (unsigned)checking.first.actual,
-             (unsigned)checking.first.expected);
+    snprintf(cell->reason, sizeof(cell->reason), "wrong output: %s", checking.first.text);
 }
 
 static enum status cuda_verify(struct engine_session *session, struct result *result, const struct progress *progress)

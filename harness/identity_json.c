@@ -11,6 +11,12 @@ void json_add_identity(cJSON *object, const struct cell *cell)
     json_add_integer(object, "elements", cell->elements);
     json_add_integer(object, "block_size", cell->block_size);
     json_add_text(object, "regime", cell->regime->name);
+
+    cJSON *const values = json_add(object, "parameters", cJSON_CreateObject());
+
+    for (size_t i = 0; i < parameter_count; i++)
+        if (cell->parameters[i])
+            json_add_integer(values, parameters[i].name, cell->parameters[i]);
 }
 
 cJSON *json_add_tool(cJSON *root)

@@ -3,6 +3,7 @@
 
 #include <ar.h>
 #include <elf.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,10 +262,10 @@ bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, stru
     const unsigned char *code;
     size_t code_bytes;
 
-    /* Itanium C++ ABI name of kernel<workload_W, path_P, pattern_T>. */
-    snprintf(prefix, sizeof(prefix), "_Z6kernelI%zuworkload_%s%zupath_%s%zupattern_%sE",
+    /* Itanium C++ ABI name of kernel<workload_W<radius>, path_P, pattern_T>. */
+    snprintf(prefix, sizeof(prefix), "_Z6kernelI%zuworkload_%sILj%" PRIu32 "EE%zupath_%s%zupattern_%sE",
              strlen("workload_") + strlen(cell->workload->name), cell->workload->name,
-             strlen("path_") + strlen(cell->path->name), cell->path->name,
+             cell->parameters[PARAMETER_radius], strlen("path_") + strlen(cell->path->name), cell->path->name,
              strlen("pattern_") + strlen(cell->pattern->name), cell->pattern->name);
     if (!elf_open(cubin, bytes, &elf) || !elf_function(&elf, prefix, &out->symbol, &code, &code_bytes))
         return false;

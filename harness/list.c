@@ -13,8 +13,11 @@
 #include "json.h"
 #include "log.h"
 
-static const char *const home_names[] = {[TABLE_CONSTANT] = "constant", [TABLE_GLOBAL] = "global"};
-static const char *const unit_names[] = {[UNIT_IDC] = "idc", [UNIT_L1] = "l1"};
+static const char *const home_names[] = {
+    [TABLE_CONSTANT] = "constant", [TABLE_GLOBAL] = "global", [TABLE_PARAMETER] = "parameter"};
+static const char *const unit_names[] = {
+    [UNIT_IDC] = "idc", [UNIT_UNIFORM] = "uniform", [UNIT_IMC] = "imc", [UNIT_L1] = "l1", [UNIT_L2] = "l2",
+    [UNIT_TEXTURE] = "texture", [UNIT_SHARED] = "shared"};
 
 static cJSON *add_row(cJSON *array, const char *name)
 {

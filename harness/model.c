@@ -131,7 +131,7 @@ static void simulate_block(struct simulation *simulation, uint32_t sm, uint32_t 
     uint32_t index[CELL_BLOCK_SIZE_MAX];
     uint32_t distinct[CBANK_WARP_THREADS];
 
-    cell->pattern->block_indices(block, threads, step, CBANK_TABLE_LENGTH, index);
+    cell->pattern->block_indices(block, threads, step, path_length(cell->path), pattern_numbers(cell->parameters), index);
     for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS) {
         const uint32_t active = threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS;
         const uint32_t count = access_distinct(index + first, active, &simulation->seen, distinct);
@@ -147,7 +147,7 @@ static void simulate_waves(struct simulation *simulation, uint64_t first, uint64
     const uint32_t resident = simulation->blocks_resident;
 
     for (uint64_t wave = first; wave < last; wave++)
-        for (uint32_t step = 0; step < simulation->cell->workload->steps; step++)
+        for (uint32_t step = 0; step < workload_steps(simulation->cell->workload, simulation->cell->parameters); step++)
             for (uint64_t turn = wave * resident; turn < (wave + 1) * resident; turn++)
                 for (uint32_t sm = 0; sm < simulation->sms; sm++) {
                     const uint64_t block = turn * simulation->card->sm_count + sm;
@@ -264,7 +264,7 @@ static double busiest_share(const struct cell *cell, const struct card *card, ui
 static double issue_ns(const struct cell *cell, const struct access_counts *access, const struct card *card)
 {
     const double instructions = (double)access->warps_active *
-                                (INSTRUCTIONS_PER_WARP + INSTRUCTIONS_PER_STEP * cell->workload->steps);
+                                (INSTRUCTIONS_PER_WARP + INSTRUCTIONS_PER_STEP * workload_steps(cell->workload, cell->parameters));
 
     return cycles_to_ns(card, instructions * busiest_share(cell, card, 1) / card->issue_per_cycle);
 }
@@ -308,8 +308,8 @@ static uint32_t first_block_sectors(const struct cell *cell)
     uint32_t index[CELL_BLOCK_SIZE_MAX];
     uint32_t sectors = 0;
 
-    for (uint32_t step = 0; step < cell->workload->steps; step++) {
-        cell->pattern->block_indices(0, threads, step, CBANK_TABLE_LENGTH, index);
+    for (uint32_t step = 0; step < workload_steps(cell->workload, cell->parameters); step++) {
+        cell->pattern->block_indices(0, threads, step, path_length(cell->path), pattern_numbers(cell->parameters), index);
         for (uint32_t thread = 0; thread < threads; thread++) {
             bool *sector = &seen[index[thread] * sizeof(uint32_t) / ACCESS_SECTOR_BYTES];
 
@@ -374,6 +374,8 @@ static double block_payload_ns(const struct cell *cell, const struct access_coun
     case UNIT_L1:
         cycles = l1_cycles(access, card) / blocks;
         break;
+    default:
+        break;
     }
     return cycles_to_ns(card, cycles);
 }
@@ -418,6 +420,8 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
         break;
     case UNIT_L1:
         parts->serialization_ns = cycles_to_ns(card, l1_cycles(access, card) * busiest_share(cell, card, 1));
+        break;
+    default:
         break;
     }
     parts->launch_ns = card->launch_ns;

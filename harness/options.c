@@ -26,6 +26,7 @@ struct option_row {
     struct table table;     /* for choices */
     double min, max;        /* for numbers */
     uint64_t multiple;      /* for integers: 0 or what they must be a multiple of */
+    const struct parameter *parameter; /* for integers that are a parameter's: more limits */
     const char *unit;       /* for the message about limits */
     const char *otherwise;  /* a word taken in place of numbers: "all", "auto" */
     const char *fallback;   /* parsed when the option was not given */
@@ -60,21 +61,25 @@ static const size_t color_count = sizeof(color_rows) / sizeof(color_rows[0]);
 #define MEMBER(member) offsetof(struct options, member)
 
 static const struct option_row option_rows[] = {
-    {.name = "workload", .argument = "LIST", .help = "workloads, comma-separated, or all", .group = OPTIONS_PLAN,
+    {.name = "workload", .argument = "LIST", .help = "workloads, comma-separated, or all (default add)", .group = OPTIONS_PLAN,
      .parse = parse_selection, .offset = MEMBER(workloads), .table = TABLE("workload", workloads, workload_count),
-     .fallback = "all"},
-    {.name = "path", .argument = "LIST", .help = "load paths, or all", .group = OPTIONS_PLAN,
+     .fallback = "add"},
+    {.name = "path", .argument = "LIST", .help = "load paths, or all (default constant,global,readonly)", .group = OPTIONS_PLAN,
      .parse = parse_selection, .offset = MEMBER(paths), .table = TABLE("path", paths, path_count),
-     .fallback = "all"},
-    {.name = "pattern", .argument = "LIST", .help = "access patterns, or all", .group = OPTIONS_PLAN,
-     .parse = parse_selection, .offset = MEMBER(patterns), .table = TABLE("pattern", patterns, pattern_count),
-     .fallback = "all"},
-    {.name = "elements", .argument = "LIST", .help = "output elements, one a thread (default 12800000,128000)",
+     .fallback = "constant,global,readonly"},
+    {.name = "pattern", .argument = "LIST", .help = "access patterns, or all (default: the workload's own)", .group = OPTIONS_PLAN,
+     .parse = parse_selection, .offset = MEMBER(patterns), .table = TABLE("pattern", patterns, pattern_count)},
+    {.name = "elements", .argument = "LIST", .help = "output elements, one a thread (default: the workload's own)",
      .group = OPTIONS_PLAN, .parse = parse_integers, .offset = MEMBER(elements), .min = 1,
-     .max = (double)CELL_ELEMENTS_MAX, .unit = "elements", .fallback = "12800000,128000"},
-    {.name = "block-size", .argument = "LIST", .help = "threads a block, multiples of 32 (default 1024)",
+     .max = (double)CELL_ELEMENTS_MAX, .unit = "elements"},
+    {.name = "block-size", .argument = "LIST", .help = "threads a block, multiples of 32 (default: the workload's own)",
      .group = OPTIONS_PLAN, .parse = parse_integers, .offset = MEMBER(block_sizes), .min = 32,
-     .max = CELL_BLOCK_SIZE_MAX, .multiple = CBANK_WARP_THREADS, .unit = "threads", .fallback = "1024"},
+     .max = CELL_BLOCK_SIZE_MAX, .multiple = CBANK_WARP_THREADS, .unit = "threads"},
+#define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_)                        \
+    {.name = option_, .argument = "LIST", .help = summary_ " (default " fallback_ ")", .group = OPTIONS_PLAN, \
+     .parse = parse_integers, .offset = MEMBER(parameters[PARAMETER_##name_]), .min = min_, .max = max_,    \
+     .multiple = multiple_, .parameter = &parameters[PARAMETER_##name_], .unit = unit_, .fallback = fallback_},
+#include "parameters.def"
     {.name = "regime", .argument = "LIST", .help = "hot, cold, or all (default hot)", .group = OPTIONS_PLAN,
      .parse = parse_selection, .offset = MEMBER(regimes), .table = TABLE("regime", regimes, regime_count),
      .fallback = "hot"},
@@ -193,9 +198,12 @@ static enum status parse_choice(const struct option_row *row, const char *text, 
 
 static enum status out_of_limits(const struct option_row *row, const char *text)
 {
-    if (row->multiple)
+    if (row->multiple > 1)
         return log_error(STATUS_USAGE, "--%s: %s is not a multiple of %" PRIu64 " from %.0f to %.0f %s", row->name,
                          text, row->multiple, row->min, row->max, row->unit);
+    if (row->parameter && row->parameter->multiple == 0)
+        return log_error(STATUS_USAGE, "--%s: %s is not a power of two from %.0f to %.0f %s", row->name, text, row->min,
+                         row->max, row->unit);
     return log_error(STATUS_USAGE, "--%s: %s is out of limits; %.15g to %.15g %s", row->name, text, row->min,
                      row->max, row->unit);
 }
@@ -210,7 +218,8 @@ static enum status integer_value(const struct option_row *row, const char *text,
     if (digits == 0 || text[digits])
         return bad_value(row, text, "a whole number");
     *value = strtoull(text, NULL, 10);
-    if ((double)*value < row->min || (double)*value > row->max || (row->multiple && *value % row->multiple))
+    if ((double)*value < row->min || (double)*value > row->max || (row->multiple && *value % row->multiple) ||
+        (row->parameter && !parameter_allows(row->parameter, *value)))
         return out_of_limits(row, text);
     return STATUS_OK;
 }
@@ -509,6 +518,8 @@ void options_close(struct options *options)
     free(options->elements.values);
     free(options->block_sizes.values);
     free(options->devices.values);
+    for (size_t i = 0; i < parameter_count; i++)
+        free(options->parameters[i].values);
     counter_set_close(&options->counters);
     *options = (struct options){0};
 }

@@ -24,8 +24,10 @@ struct integers {
 
 /* Everything that any command takes. What was not given has its default. */
 struct options {
-    struct selection workloads, paths, patterns, regimes; /* rows of these tables */
-    struct integers elements, block_sizes, devices;
+    struct selection workloads, paths, patterns, regimes; /* rows of these tables; no patterns: each workload's own */
+    struct integers elements, block_sizes;                /* none: each workload's own */
+    struct integers parameters[PARAMETER_COUNT];          /* by enum parameter_index */
+    struct integers devices;
     const struct engine_row *engine; /* NULL: auto */
     struct counter_set counters;
     const char *counters_text;

@@ -14,7 +14,8 @@ struct plan {
     size_t count;
 };
 
-/* Every combination of the options' axes: workload, then elements, block size, regime, pattern, path.
+/* Every combination of the options' axes: workload, then elements, block size, regime, pattern, the parameters that the
+ * cell takes, path. Where the options name no patterns, elements or block sizes, each workload has those of its row.
  * STATUS_ENVIRONMENT when out of memory. On success the caller closes *out. */
 enum status plan_open(const struct options *options, struct plan *out);
 

@@ -329,6 +329,19 @@ static enum status run_engine(struct run *run, uint32_t device, const struct cou
     return status;
 }
 
+/* Cells that the tables do not have on this chip say why, and are not measured. */
+static void skip_impossible(struct result *result)
+{
+    const uint32_t architecture = 10 * result->device.cc_major + result->device.cc_minor;
+
+    for (size_t i = 0; i < result->cell_count; i++) {
+        struct cell_result *cell = &result->cells[i];
+
+        if (cell->status == CELL_PENDING && cell_obstacle(&cell->cell, architecture, cell->reason))
+            cell->status = CELL_SKIPPED;
+    }
+}
+
 /* Measures, writes and prints; result and path are set. */
 static enum status run_device(struct run *run, uint32_t device, const struct counter_set *counters)
 {
@@ -339,6 +352,7 @@ static enum status run_device(struct run *run, uint32_t device, const struct cou
     run->live = !run->options->quiet && isatty(STDERR_FILENO);
     phase_add(&run->result, "start", run->start);
     run->result.modelled_time = run->engine->modelled;
+    skip_impossible(&run->result);
     status = run_engine(run, device, counters);
     if (status != STATUS_OK)
         return status;

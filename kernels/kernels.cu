@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The measured kernels: kernel<workload, path, pattern> for every combination of the three tables, each
- * specialised at compile time. The index arithmetic is the same on every path; the load alone differs.
+ * The measured kernels: kernel<workload, path, pattern> for every combination of the three tables that can be, each
+ * specialised at compile time. Each workload is a module of its own, with a constant bank of its own. The index arithmetic is the same on every path; the load alone differs.
  *
- * A warp-uniform index would let ptxas move an LDC to the uniform datapath (ULDC, LDCU), on some
- * architectures and under some patterns only. `args.divergence`, always 0 and unknown to the compiler,
- * masks the thread index into the element index: one LOP3, the same on every path, and the index is a
- * per-thread value everywhere. scripts/check_sass.py checks that it worked.
+ * A warp-uniform index would let ptxas move an LDC to the uniform datapath (ULDC, LDCU), on some architectures and
+ * under some patterns only; a compile-time index would make an operand of it. `args.divergence`, always 0 and unknown
+ * to the compiler, hides what the path must not let it see: masked with the thread index it makes every index a
+ * per-thread value (one LOP3), as it is it makes it a value of the block. scripts/check_sass.py checks that it worked.
  */
 #include <stdint.h>
 
@@ -15,11 +15,33 @@
 
 __constant__ uint32_t cbank_values[CBANK_TABLE_LENGTH];
 
-#define FORMULA_VARIABLES (void)block, (void)thread, (void)step, (void)length
+/* The table, staged. As large as the launch says. */
+extern __shared__ uint32_t cbank_staged[];
 
-#define PATTERN(name, summary, formula)                                                                     \
+/* Before Volta parameters are read where they are without being told to. */
+#if __CUDA_ARCH__ >= 700
+#define CBANK_PARAMETER __grid_constant__
+#else
+#define CBANK_PARAMETER
+#endif
+
+/* The table by value. */
+template <uint32_t length> struct parameter_values {
+    uint32_t of[length];
+};
+
+/* -- the rows as types --------------------------------------------------------------------------------- */
+
+#define FORMULA_VARIABLES                                                                                   \
+    const uint32_t distinct = numbers.distinct, stride = numbers.stride;                                    \
+    (void)block, (void)thread, (void)step, (void)length, (void)distinct, (void)stride
+
+#define PATTERN(name, summary, scope_, walks_, core_, takes, formula)                                       \
     struct pattern_##name {                                                                                 \
-        static __device__ uint32_t index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length)   \
+        static constexpr enum index_scope scope = scope_;                                                   \
+        static constexpr bool walks = walks_, core = core_;                                                 \
+        static __device__ uint32_t index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length,   \
+                                         const struct pattern_numbers &numbers)                             \
         {                                                                                                   \
             FORMULA_VARIABLES;                                                                              \
             return (formula);                                                                               \
@@ -27,65 +49,282 @@ __constant__ uint32_t cbank_values[CBANK_TABLE_LENGTH];
     };
 #include "patterns.def"
 
-#define PATH(name, summary, home, unit, sass, ptx, access)                                                  \
+/* Everywhere that a path can find the table. */
+template <class Values> struct places {
+    const uint32_t *table, *restricted;
+    uint64_t texture;
+    const Values &values;
+};
+
+#define PATH(name, summary, home, unit, scope_, bytes, chosen, lowest, loads_, sass, ptx, access)           \
     struct path_##name {                                                                                    \
-        static __device__ uint32_t load(const uint32_t *table, uint32_t index)                              \
+        static constexpr uint32_t length = (bytes) / sizeof(uint32_t);                                      \
+        static constexpr uint32_t architecture = lowest;                                                    \
+        static constexpr enum index_scope scope = scope_;                                                   \
+        static constexpr bool staged = unit == UNIT_SHARED, loads = loads_;                                 \
+        typedef parameter_values<home == TABLE_PARAMETER ? length : 1> table_values;                        \
+        static __device__ uint32_t load(const places<table_values> &place, uint32_t index)                  \
         {                                                                                                   \
-            (void)table;                                                                                    \
+            const uint32_t *const table = place.table, *const restricted = place.restricted;                \
+            const uint32_t *const staged = cbank_staged;                                                    \
+            const uint64_t texture = place.texture;                                                         \
+            const table_values &values = place.values;                                                      \
+                                                                                                            \
+            (void)table, (void)restricted, (void)staged, (void)texture, (void)values, (void)index;          \
             return (access);                                                                                \
         }                                                                                                   \
     };
 #include "paths.def"
 
-#define WORKLOAD(name, summary, loads, formula)                                                             \
-    struct workload_##name {                                                                                \
-        static constexpr uint32_t steps = loads;                                                            \
+/* What the path lets the compiler see of an index: a 0 that is to be put into it. */
+template <class Path> static __device__ uint32_t hidden_zero(const kernel_args &args)
+{
+    return Path::scope == INDEX_THREAD ? threadIdx.x & args.divergence
+           : Path::scope == INDEX_BLOCK ? args.divergence : 0;
+}
+
+/* Copies the first `length` elements of the table into shared memory, all threads of the block together. Where
+ * nothing is loaded from there, a load that never happens keeps the copy. */
+template <class Path, uint32_t length> static __device__ uint32_t stage(const kernel_args &args)
+{
+    if constexpr (Path::staged) {
+        for (uint32_t i = threadIdx.x; i < length; i += blockDim.x)
+            cbank_staged[i] = args.table[i];
+        __syncthreads();
+        return !Path::loads && args.divergence ? cbank_staged[args.divergence % length] : 0;
+    } else {
+        return 0;
+    }
+}
+
+/* -- shapes -------------------------------------------------------------------------------------------- */
+
+/* The pattern that the host names, of those of the core matrix. */
+template <class Workload>
+static __device__ uint32_t switched_index(const kernel_args &args, uint32_t block, uint32_t thread, uint32_t step,
+                                          uint32_t length)
+{
+    switch (args.pattern) {
+#define PATTERN(name, summary, scope, walks, core, takes, formula)                                          \
+    case PATTERN_##name:                                                                                    \
+        return (core) ? pattern_##name::index(block, thread, step, length, args.numbers) : 0;
+#include "patterns.def"
+    default:
+        return 0;
+    }
+}
+
+template <class Workload, class Path, class Pattern>
+static __device__ uint32_t map_index(const kernel_args &args, uint32_t step)
+{
+    if (Workload::index == INDEX_SWITCHED)
+        return switched_index<Workload>(args, blockIdx.x, threadIdx.x, step, Path::length);
+    if (Workload::index == INDEX_SWITCHED_LENGTH)
+        return switched_index<Workload>(args, blockIdx.x, threadIdx.x, step, args.length);
+    return Pattern::index(blockIdx.x, threadIdx.x, step, Path::length, args.numbers) | hidden_zero<Path>(args);
+}
+
+/* One input element, `steps` loads. */
+struct shape_map {
+    template <class Workload, class Path, class Pattern>
+    static __device__ void run(const kernel_args &args, const places<typename Path::table_values> &place)
+    {
+        uint32_t sum = stage<Path, Path::length>(args);
+        const uint32_t element = blockIdx.x * blockDim.x + threadIdx.x;
+
+        if (element >= args.elements)
+            return;
+#pragma unroll
+        for (uint32_t step = 0; step < Workload::steps; step++)
+            sum += Path::load(place, map_index<Workload, Path, Pattern>(args, step));
+        args.output[element] = Workload::result(args.input[element], sum);
+    }
+};
+
+/* A coefficient: element `step` of the filter. */
+template <class Path, class Pattern>
+static __device__ float coefficient(const kernel_args &args, const places<typename Path::table_values> &place,
+                                    uint32_t zero, uint32_t step)
+{
+    const uint32_t index = Pattern::index(blockIdx.x, threadIdx.x, step, Path::length, args.numbers);
+
+    return __uint_as_float(Path::load(place, zero + index));
+}
+
+/* The block's input with `steps` elements on each side; 0 beyond the ends. */
+struct shape_stencil {
+    template <class Workload, class Path, class Pattern>
+    static __device__ void run(const kernel_args &args, const places<typename Path::table_values> &place)
+    {
+        constexpr uint32_t radius = Workload::steps;
+        __shared__ float tile[CBANK_BLOCK_THREADS_MAX + 2 * radius];
+        const float *const input = (const float *)args.input;
+        const uint32_t element = blockIdx.x * blockDim.x + threadIdx.x;
+        const uint32_t zero = hidden_zero<Path>(args);
+        float sum = __uint_as_float(stage<Path, Workload::steps>(args));
+
+        tile[radius + threadIdx.x] = element < args.elements ? input[element] : 0;
+        if (threadIdx.x < radius) {
+            const bool right = element < args.elements && args.elements - element > blockDim.x;
+
+            tile[threadIdx.x] = element >= radius ? input[element - radius] : 0;
+            tile[radius + threadIdx.x + blockDim.x] = right ? input[element + blockDim.x] : 0;
+        }
+        __syncthreads();
+        if (element >= args.elements)
+            return;
+#pragma unroll
+        for (uint32_t i = 1; i <= radius; i++)
+            sum += coefficient<Path, Pattern>(args, place, zero, i - 1) *
+                   (tile[radius + threadIdx.x + i] - tile[radius + threadIdx.x - i]);
+        args.output[element] = __float_as_uint(sum);
+    }
+};
+
+/* Position of a thread in the image, and the steps to its neighbours. */
+template <uint32_t dimensions> struct position {
+    uint32_t at[3], size[3], pitch[3];
+
+    __device__ position(const kernel_args &args, uint32_t element)
+    {
+        const uint32_t width = dimensions > 1 ? 1u << args.width_log2 : args.rows;
+
+        at[0] = dimensions > 1 ? element & (width - 1) : element;
+        at[1] = dimensions > 2 ? element >> args.width_log2 & (width - 1) : element >> args.width_log2;
+        at[2] = element >> 2 * args.width_log2;
+        size[0] = width;
+        size[1] = dimensions > 2 ? width : args.rows;
+        size[2] = args.rows;
+        pitch[0] = 1;
+        pitch[1] = width;
+        pitch[2] = width * width;
+    }
+};
+
+/* Neighbours outside the image add nothing. */
+struct shape_convolution {
+    template <class Workload, class Path, class Pattern>
+    static __device__ void run(const kernel_args &args, const places<typename Path::table_values> &place)
+    {
+        constexpr uint32_t side = 2 * Workload::radius + 1, dimensions = Workload::dimensions;
+        const float *const input = (const float *)args.input;
+        float sum = __uint_as_float(stage<Path, Workload::steps>(args));
+        const uint32_t element = blockIdx.x * blockDim.x + threadIdx.x;
+
+        if (element >= args.elements)
+            return;
+
+        const position<dimensions> place_of(args, element);
+        const uint32_t zero = hidden_zero<Path>(args);
+
+#pragma unroll
+        for (uint32_t step = 0; step < Workload::steps; step++) {
+            uint32_t rest = step, neighbour = element;
+            bool inside = true;
+
+#pragma unroll
+            for (uint32_t d = 0; d < dimensions; d++, rest /= side) {
+                const uint32_t offset = rest % side - Workload::radius;
+
+                inside = inside && place_of.at[d] + offset < place_of.size[d];
+                neighbour += offset * place_of.pitch[d];
+            }
+            sum += coefficient<Path, Pattern>(args, place, zero, step) * (inside ? input[neighbour] : 0);
+        }
+        args.output[element] = __float_as_uint(sum);
+    }
+};
+
+/* -- workloads ----------------------------------------------------------------------------------------- */
+
+/* base to the power of exponent. */
+static constexpr uint32_t power(uint32_t base, uint32_t exponent)
+{
+    return exponent == 0 ? 1 : base * power(base, exponent - 1);
+}
+
+#define WORKLOAD(name, summary, body, dimensions_, steps_, index_, before, takes, radius_max_, patterns, elements, \
+                 blocks, formula)                                                                           \
+    template <uint32_t radius_> struct workload_##name {                                                    \
+        typedef shape_##body shape;                                                                         \
+        static constexpr uint32_t radius = radius_, radius_max = radius_max_, dimensions = dimensions_;     \
+        static constexpr uint32_t steps = steps_ ? steps_ : power(2 * radius_ + 1, dimensions_);            \
+        static constexpr enum workload_index index = index_;                                                \
         static __device__ uint32_t result(uint32_t input, uint32_t sum)                                     \
         {                                                                                                   \
+            (void)input;                                                                                    \
             return (formula);                                                                               \
         }                                                                                                   \
     };
 #include "workloads.def"
 
-template <class Workload, class Path, class Pattern> __global__ void kernel(const kernel_args args)
+template <class Workload, class Path, class Pattern>
+__global__ void kernel(const CBANK_PARAMETER kernel_args args, const uint32_t *__restrict__ restricted,
+                       const CBANK_PARAMETER typename Path::table_values values)
 {
-    const uint32_t element = blockIdx.x * blockDim.x + threadIdx.x;
+    const places<typename Path::table_values> place = {args.table, restricted, args.texture, values};
 
-    if (element >= args.elements)
-        return;
-
-    const uint32_t divergence = threadIdx.x & args.divergence;
-    uint32_t sum = 0;
-
-#pragma unroll
-    for (uint32_t step = 0; step < Workload::steps; step++) {
-        const uint32_t index = Pattern::index(blockIdx.x, threadIdx.x, step, CBANK_TABLE_LENGTH);
-        sum += Path::load(args.table, index | divergence);
-    }
-    args.output[element] = Workload::result(args.input[element], sum);
+    Workload::shape::template run<Workload, Path, Pattern>(args, place);
 }
 
-/* Instantiates the kernels of all patterns for one workload and path. */
+/* -- instances ----------------------------------------------------------------------------------------- */
+
+#ifdef __CUDA_ARCH__
+static constexpr uint32_t architecture = __CUDA_ARCH__ / 10;
+#else
+static constexpr uint32_t architecture = 0;
+#endif
+
+/* The kernel of a combination; none where the rows say that it cannot be: see cell_obstacle. */
+template <class Workload, class Path, class Pattern,
+          bool can = Pattern::scope >= Path::scope && architecture >= Path::architecture &&
+                     (Workload::steps == 1 || Pattern::walks) &&
+                     (Workload::index == INDEX_COMPILED || (Pattern::core && Path::scope == INDEX_THREAD))>
+struct instance {
+    static constexpr const void *get() { return (const void *)kernel<Workload, Path, Pattern>; }
+};
+
+template <class Workload, class Path, class Pattern> struct instance<Workload, Path, Pattern, false> {
+    static constexpr const void *get() { return nullptr; }
+};
+
+/* The kernels of all patterns for one workload and path. */
 template <class Workload, class Path> struct instances {
     static const void *const kernels[];
 };
 
 template <class Workload, class Path>
 const void *const instances<Workload, Path>::kernels[] = {
-#define PATTERN(name, summary, formula) (const void *)kernel<Workload, Path, pattern_##name>,
+#define PATTERN(name, summary, scope, walks, core, takes, formula) instance<Workload, Path, pattern_##name>::get(),
 #include "patterns.def"
 };
 
-/* ... and for all paths of one workload. */
+/* ... for all paths of one workload. */
 template <class Workload> struct path_instances {
     static const void *const *const kernels[];
 };
 
 template <class Workload>
 const void *const *const path_instances<Workload>::kernels[] = {
-#define PATH(name, summary, home, unit, sass, ptx, access) instances<Workload, path_##name>::kernels,
+#define PATH(name, summary, home, unit, scope, bytes, chosen, lowest, loads, sass, ptx, access)             \
+    instances<Workload, path_##name>::kernels,
 #include "paths.def"
 };
 
-#define WORKLOAD(name, summary, loads, formula) template struct path_instances<workload_##name>;
-#include "workloads.def"
+/* ... for all radii of one workload, from `radius` down to 1 (or 0 alone). */
+template <template <uint32_t> class Workload, uint32_t radius> struct radius_instances {
+    static const void *const *const *const kernels[];
+};
+
+template <template <uint32_t> class Workload, uint32_t radius>
+const void *const *const *const radius_instances<Workload, radius>::kernels[] = {
+    path_instances<Workload<radius>>::kernels,
+    radius > 1 ? (const void *const *const *)radius_instances<Workload, (radius > 1 ? radius - 1 : radius)>::kernels
+               : nullptr,
+};
+
+/* This file is compiled once for each workload, which CBANK_WORKLOAD names: a module each. */
+#define CONCATENATE(a, b) a##b
+#define WORKLOAD_TYPE(name) CONCATENATE(workload_, name)
+
+template struct radius_instances<WORKLOAD_TYPE(CBANK_WORKLOAD), WORKLOAD_TYPE(CBANK_WORKLOAD)<0>::radius_max>;

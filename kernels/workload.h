@@ -6,16 +6,45 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "path.h"
 #include "pattern.h"
+
+/* Threads of a block at most. */
+#define CBANK_BLOCK_THREADS_MAX 1024
+
+/* Where the pattern of a kernel is chosen. */
+enum workload_index {
+    INDEX_COMPILED,        /* it is compiled in */
+    INDEX_SWITCHED,        /* at run time */
+    INDEX_SWITCHED_LENGTH, /* at run time, and so is the length of the table: % is a division */
+};
+
+/* What is done before every launch. */
+enum workload_before {
+    BEFORE_NOTHING,
+    BEFORE_REFILL, /* the host writes the first refill_bytes of the table */
+};
+
+struct problem;
+struct shape;
 
 /* One row of workloads.def. */
 struct workload {
     const char *name;
     const char *summary;
-    const char *formula; /* the result expression, as written in the table */
-    uint32_t steps;      /* payload loads a thread makes */
+    const char *formula;    /* the result expression, as written in the table */
+    const struct shape *shape;
+    uint32_t dimensions;    /* of the image */
+    uint32_t steps;         /* payload loads a thread makes; 0: as many as the filter has elements */
+    enum workload_index index;
+    enum workload_before before;
+    uint32_t takes;         /* parameters: a set of PARAMETER_BIT */
+    uint32_t radius_max;    /* 0 for workloads without a radius */
+    const char *patterns;   /* the plan where the command line names none, comma-separated */
+    const char *elements;
+    const char *block_sizes;
 
-    /* Output of one thread from its input element and the sum of the values that it loaded. */
+    /* shape_map: output of one thread from its input element and the sum of the values that it loaded. */
     uint32_t (*result)(uint32_t input, uint32_t sum);
 };
 
@@ -23,19 +52,53 @@ struct workload {
 extern const struct workload workloads[];
 extern const size_t workload_count;
 
-/* The first output element that differs from the reference. */
-struct mismatch {
-    uint64_t element;
-    uint32_t expected;
-    uint32_t actual;
+/* One launch, as far as its output depends on it. */
+struct problem {
+    const struct workload *workload;
+    const struct path *path;
+    const struct pattern *pattern;
+    uint64_t elements;
+    uint32_t block_size;                  /* 1 .. CBANK_BLOCK_THREADS_MAX */
+    uint32_t parameters[PARAMETER_COUNT]; /* 0 for those that neither pattern nor workload takes */
 };
 
-/* Compares output[first .. first + count - 1], made by blocks of block_size threads, with the reference
- * computed here from the same elements of input and from values[0 .. CBANK_TABLE_LENGTH - 1].
- * first: a multiple of block_size; block_size: 1 .. 1024. Returns 1 when all are equal; else 0, with the
+/* The image that a launch reads: width x height x depth elements, rows one after the other. width is a power of two in
+ * 2D and 3D, and height == width in 3D; what the elements do not fill of the last row or plane is input all the same.
+ * 1D and workloads without an image: width is the number of elements. */
+struct image_size {
+    uint64_t width, height, depth;
+};
+
+struct image_size workload_image(const struct workload *workload, uint64_t elements);
+
+/* Elements of the input that a launch may read: the whole image. */
+uint64_t workload_input_elements(const struct workload *workload, uint64_t elements);
+
+/* Payload loads of a thread. */
+uint32_t workload_steps(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
+
+/* Input loads of a thread's code: 1 in map, 3 in stencil, one for each filter element in convolution. */
+uint32_t workload_input_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
+
+/* Elements of the table that the threads of a launch may read, from its first on: what staging copies. */
+uint32_t workload_table_length(const struct problem *problem);
+
+/* Arithmetic operations on elements in the whole launch: 1 a thread for map, a multiplication and an addition for
+ * each neighbour inside the image for convolution, and a subtraction beside them for stencil. */
+uint64_t workload_operations(const struct problem *problem);
+
+/* The first output element that differs from the reference, and how. */
+struct mismatch {
+    uint64_t element;
+    char text[96];
+};
+
+/* Compares output[first .. first + count - 1] with the reference computed here from input and from the table
+ * values[0 .. CBANK_TABLE_LENGTH - 1]. first: a multiple of block_size. Integers are equal. Floats, all inputs and
+ * values being in +-[1, 2), differ from the sum in double precision by (steps + 2) x 2^-24 x 8 x steps at most: the
+ * bound of the rounding errors of so many additions of products below 8. Returns 1 when all are so; else 0, with the
  * first difference in *mismatch. */
-int workload_check(const struct workload *workload, const struct pattern *pattern, uint64_t first, uint64_t count,
-                   uint32_t block_size, const uint32_t *input, const uint32_t *values, const uint32_t *output,
-                   struct mismatch *mismatch);
+int workload_check(const struct problem *problem, uint64_t first, uint64_t count, const uint32_t *input,
+                   const uint32_t *values, const uint32_t *output, struct mismatch *mismatch);
 
 #endif

@@ -1,35 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 #include "pattern.h"
 
-/* A formula may leave out any of its four variables. */
-#define FORMULA_VARIABLES (void)block, (void)thread, (void)step, (void)length
+/* A formula may leave out any of its variables. */
+#define FORMULA_VARIABLES                                                                                   \
+    const uint32_t distinct = numbers.distinct, stride = numbers.stride;                                    \
+    (void)block, (void)thread, (void)step, (void)length, (void)distinct, (void)stride
 
-#define PATTERN(name, summary, formula)                                                                     \
-    static inline uint32_t name##_index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length)    \
+#define PATTERN(name, summary, scope, walks, core, takes, formula)                                          \
+    static inline uint32_t name##_index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length,    \
+                                        struct pattern_numbers numbers)                                     \
     {                                                                                                       \
         FORMULA_VARIABLES;                                                                                  \
         return (formula);                                                                                   \
     }                                                                                                       \
     static inline void name##_indices(uint32_t block, uint32_t threads, uint32_t step, uint32_t length,      \
-                                      uint32_t *index)                                                      \
+                                      struct pattern_numbers numbers, uint32_t *index)                      \
     {                                                                                                       \
         for (uint32_t thread = 0; thread < threads; thread++)                                               \
-            index[thread] = name##_index(block, thread, step, length);                                      \
+            index[thread] = name##_index(block, thread, step, length, numbers);                             \
     }                                                                                                       \
     /* Where the compiler knows the length, it needs no division. */                                        \
     static void name##_block_indices(uint32_t block, uint32_t threads, uint32_t step, uint32_t length,      \
-                                     uint32_t *index)                                                       \
+                                     struct pattern_numbers numbers, uint32_t *index)                       \
     {                                                                                                       \
         if (length == CBANK_TABLE_LENGTH)                                                                   \
-            name##_indices(block, threads, step, CBANK_TABLE_LENGTH, index);                                \
+            name##_indices(block, threads, step, CBANK_TABLE_LENGTH, numbers, index);                       \
         else                                                                                                \
-            name##_indices(block, threads, step, length, index);                                            \
+            name##_indices(block, threads, step, length, numbers, index);                                   \
     }
 #include "patterns.def"
 
 const struct pattern patterns[] = {
-#define PATTERN(name, summary, formula) {#name, summary, #formula, name##_index, name##_block_indices},
+#define PATTERN(name, summary, scope, walks, core, takes, formula)                                          \
+    {#name, summary, #formula, scope, walks, core, takes, name##_index, name##_block_indices},
 #include "patterns.def"
 };
 
 const size_t pattern_count = sizeof(patterns) / sizeof(patterns[0]);
+
+struct pattern_numbers pattern_numbers(const uint32_t values[PARAMETER_COUNT])
+{
+    return (struct pattern_numbers){
+        .distinct = values[PARAMETER_distinct],
+        .stride = values[PARAMETER_stride_bytes] / (uint32_t)sizeof(uint32_t),
+    };
+}

@@ -6,29 +6,60 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "parameter.h"
+
 /* Threads of a warp: 32 on every NVIDIA GPU to date. */
 #define CBANK_WARP_THREADS 32u
 
-/* The table that is read: 64 KB of 32-bit integers, the whole user constant bank of a module. */
+/* The table that is read: 64 KB of 32-bit values, the whole user constant bank of a module. Paths whose home
+ * is smaller read the first part of it. */
 #define CBANK_TABLE_BYTES 65536u
 #define CBANK_TABLE_LENGTH (CBANK_TABLE_BYTES / 4u)
+
+/* What a compiler can see of an index, from little to much. */
+enum index_scope {
+    INDEX_THREAD,    /* it differs between threads */
+    INDEX_BLOCK,     /* it is the same in all threads of a block */
+    INDEX_IMMEDIATE, /* it is a constant at every step */
+};
+
+/* Index of each row of patterns.def. */
+enum pattern_index {
+#define PATTERN(name, summary, scope, walks, core, takes, index) PATTERN_##name,
+#include "patterns.def"
+    PATTERN_COUNT
+};
+
+/* The parameters in formulas, as the kernels get them. */
+struct pattern_numbers {
+    uint32_t distinct;
+    uint32_t stride; /* elements */
+};
 
 /* One row of patterns.def. */
 struct pattern {
     const char *name;    /* the word of the command line and of the result */
     const char *summary; /* one line for people */
     const char *formula; /* the index expression, as written in the table */
+    enum index_scope scope;
+    int walks;           /* the index depends on step */
+    int core;            /* of the core matrix */
+    uint32_t takes;      /* parameters: a set of PARAMETER_BIT */
 
     /* Element that (block, thread) reads at `step` from a table of `length` elements; below `length`. */
-    uint32_t (*index)(uint32_t block, uint32_t thread, uint32_t step, uint32_t length);
+    uint32_t (*index)(uint32_t block, uint32_t thread, uint32_t step, uint32_t length, struct pattern_numbers numbers);
 
     /* The same for threads 0 .. threads - 1 of one block at once, into index[0 .. threads - 1]. Fast where
      * length is CBANK_TABLE_LENGTH. */
-    void (*block_indices)(uint32_t block, uint32_t threads, uint32_t step, uint32_t length, uint32_t *index);
+    void (*block_indices)(uint32_t block, uint32_t threads, uint32_t step, uint32_t length,
+                          struct pattern_numbers numbers, uint32_t *index);
 };
 
 /* All patterns in the order of patterns.def. */
 extern const struct pattern patterns[];
 extern const size_t pattern_count;
+
+/* The numbers of a list of parameter values, by enum parameter_index. */
+struct pattern_numbers pattern_numbers(const uint32_t values[PARAMETER_COUNT]);
 
 #endif
