@@ -243,7 +243,7 @@ bench-gpu: ## measure, on a GPU, how far times repeat, into results/local/repeat
 	@$(PYTHON) scripts/repeatability.py --program $(PROGRAM) --run results/local/repeatability -- $(ARGS)
 
 check-sass: $(PROGRAM) ## disassemble every kernel in the program and check its loads (CHECK= for options)
-	@PATH="$$PATH$(if $(CUDA),:$(CUDA)/bin)" $(PYTHON) scripts/check_sass.py $(CHECK) $(PROGRAM)
+	@PATH="$(if $(CUDA),$(CUDA)/bin:)$$PATH" $(PYTHON) scripts/check_sass.py $(CHECK) $(PROGRAM)
 
 check-ptx: $(PROGRAM) $(PTX) ## check the loads of every kernel in the PTX
 	@$(PYTHON) scripts/check_ptx.py --program $(PROGRAM) $(WORKLOAD_PTX)

@@ -22,13 +22,23 @@ import kernel_check
 IMAGE_SECTION = ".cbank_images"
 TABLE_SYMBOL = "cbank_values"
 
-INSTRUCTION = re.compile(r"^\s*/\*([0-9a-f]+)\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)\s*(.*?)\s*;")
+# Braces are around the pairs that Maxwell and Pascal issue together; the second of a pair has no semicolon.
+SECTION = re.compile(r"^\s*\.section\s+\.text\.(\w+)")
+LABEL = re.compile(r"^([.$\w]+):")
+LABEL_USE = re.compile(r"`\(([.$\w]+)\)")
+ADDRESS = re.compile(r"^\s*/\*([0-9a-f]+)\*/")
+INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(?:\{\s*)?(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)\s*(.*?)\s*[;}]")
 BANK = re.compile(r"\bc\[0x([0-9a-f]+)\]\s*\[([^\]]*)\]")
 
 # Control flow that this check cannot follow: a kernel with it has no fixed number of loads.
-UNCOUNTABLE = {"BRX", "BRXU", "JMX", "JMXU", "CALL", "RET"}
+UNCOUNTABLE = {"BRX", "BRXU", "JMX", "JMXU", "CALL", "RET", "CAL", "JCAL", "CONT"}
 MEMORY = ("LD", "ST", "ATOM", "RED", "TLD", "TEX", "SULD", "SUST", "UBLK")
-NOT_MEMORY = {"REDUX"}
+NOT_MEMORY = {"REDUX", "TEXDEPBAR"}
+
+# Before Volta (sm_70) instructions are of 64 bits, and some of these have another spelling. Kepler (sm_3x) has no
+# load of its own for global memory: LD is the plain one, and its LDG goes through the texture cache.
+KEPLER = {"LD": "LDG", "LDG": "LDG.CONSTANT", "ST": "STG"}
+BEFORE_VOLTA = {"CI": "CONSTANT", "CG": "STRONG.GPU", "CV": "STRONG.SYS"}
 
 
 class Elf:
@@ -81,6 +91,16 @@ def archive_members(data):
             yield name.rstrip("/"), body
 
 
+def spelling(opcode, architecture):
+    """The opcode as it is spelt since Volta."""
+    base, *modifiers = opcode.split(".")
+    if architecture < 50:
+        base = KEPLER.get(base, base)
+    if architecture < 70:
+        modifiers = [BEFORE_VOLTA.get(word, word) for word in modifiers]
+    return ".".join([base] + modifiers)
+
+
 def classify(opcode, operands, user_bank):
     """The class that an instruction is counted under; None when it touches no memory of interest."""
     base, *modifiers = opcode.split(".")
@@ -127,20 +147,39 @@ def examine(code, user_bank):
     return counts, faults
 
 
-def disassemble(cuobjdump, cubin):
-    """({symbol: code} pairs, text) of one cubin file; the pairs are empty when it cannot be decoded."""
-    done = subprocess.run([cuobjdump, "-sass", cubin], capture_output=True, text=True, check=False)
-    functions = []
-    for line in done.stdout.splitlines():
-        if "Function :" in line:
-            functions.append((line.split(":", 1)[1].strip(), []))
-        elif functions:
-            match = INSTRUCTION.match(line)
-            if match:
-                functions[-1][1].append((int(match.group(1), 16), match.group(2), match.group(3)))
-    if done.returncode != 0 or any(not code for _, code in functions):
-        functions = []
-    return functions, done.stdout + done.stderr
+def resolve(operands, labels):
+    """The operands with the addresses of labels in place of their names."""
+    return LABEL_USE.sub(lambda use: labels.get(use.group(1), use.group(0)), operands)
+
+
+def kernels(text, architecture):
+    """(symbol, code) of each kernel in nvdisasm's text; code is a list of (address, opcode, operands)."""
+    found, labels, waiting = [], {}, []
+    for line in text.splitlines():
+        section, label, address = SECTION.match(line), LABEL.match(line), ADDRESS.match(line)
+        if section:
+            found.append((section.group(1), []))
+        elif label:
+            waiting.append(label.group(1))
+        elif address and found:
+            instruction = INSTRUCTION.match(line)
+            if not instruction:
+                raise kernel_check.Failure(f"no way to read this line of nvdisasm: {line.strip()}")
+            labels.update((name, f"0x{address.group(1)}") for name in waiting)
+            waiting = []
+            opcode, operands = instruction.groups()
+            found[-1][1].append((int(address.group(1), 16), spelling(opcode, architecture), operands))
+    return [(symbol, [(address, opcode, resolve(operands, labels)) for address, opcode, operands in code])
+            for symbol, code in found]
+
+
+def disassemble(nvdisasm, cubin, architecture):
+    """(symbol, code) pairs, and the text, of one cubin file; no pairs when it cannot be decoded."""
+    done = subprocess.run([nvdisasm, "-c", cubin], capture_output=True, text=True, check=False)
+    found = kernels(done.stdout, architecture) if done.returncode == 0 else []
+    if any(not code for _, code in found):
+        found = []
+    return found, done.stdout + done.stderr
 
 
 def main():
@@ -148,13 +187,12 @@ def main():
     parser.add_argument("program", nargs="?", default="build/cbank")
     parser.add_argument("--dump", metavar="DIR", help="keep the images and their disassembly there")
     parser.add_argument("--skip-undecodable", action="store_true",
-                        help="skip architectures that this machine's cuobjdump cannot decode, and say so")
+                        help="skip architectures that this machine's nvdisasm cannot decode, and say so")
     options = parser.parse_args()
 
-    cuobjdump = shutil.which("cuobjdump")
-    if not cuobjdump or not shutil.which("nvdisasm"):
-        print("check_sass: no cuobjdump and nvdisasm on PATH; they are part of the CUDA toolkit "
-              "(packages cuda-cuobjdump and cuda-nvdisasm)")
+    nvdisasm = shutil.which("nvdisasm")
+    if not nvdisasm:
+        print("check_sass: no nvdisasm on PATH; it is part of the CUDA toolkit (package cuda-nvdisasm)")
         return 3
     try:
         with open(options.program, "rb") as file:
@@ -175,18 +213,18 @@ def main():
             path = os.path.join(directory, name)
             with open(path, "wb") as file:
                 file.write(data)
-            functions, text = disassemble(cuobjdump, path)
+            module, architecture, _ = name.split(".")
+            functions, text = disassemble(nvdisasm, path, int(architecture[len("sm_"):]))
             if options.dump:
                 with open(path[:-len("cubin")] + "sass", "w", encoding="utf-8") as file:
                     file.write(text)
-            module, architecture, _ = name.split(".")
             if module != "kernels":
                 continue
             if not functions:
                 reason = text.strip().splitlines()[-1:] or ["no output"]
                 skipped.append(architecture)
                 print(f"{'SKIP' if options.skip_undecodable else 'FAIL'} {architecture}: "
-                      f"{cuobjdump} cannot decode it: {reason[0].strip()}")
+                      f"{nvdisasm} cannot decode it: {reason[0].strip()}")
                 continue
             bank = re.fullmatch(r"\.nv\.constant(\d+)", Elf(name, data).section_of_symbol(TABLE_SYMBOL) or "")
             if not bank:
@@ -197,7 +235,7 @@ def main():
             table.append((architecture, len(found), kernel_check.compare(architecture, expected, found)))
     status = kernel_check.report(table, expected)
     if skipped:
-        print(f"not checked, since this cuobjdump cannot decode them: {' '.join(skipped)}")
+        print(f"not checked, since this nvdisasm cannot decode them: {' '.join(skipped)}")
         if not options.skip_undecodable:
             status = 1
     return status
