@@ -39,6 +39,20 @@ struct sass_counts {
     struct sass_stretch prologue, body;
 };
 
+/* The instructions by which paths.def names payload loads, each counted wherever it stands in a kernel's code. */
+enum sass_class {
+    SASS_LDC,           /* user bank, with a register index */
+    SASS_LDC_PARAMETER, /* parameter bank, with a register index */
+    SASS_ULDC,          /* user bank, into uniform registers: ULDC or LDCU */
+    SASS_OPERAND,       /* user bank, in an arithmetic instruction */
+    SASS_LDG,           /* plain */
+    SASS_LDG_CONSTANT,
+    SASS_LDG_STRONG,
+    SASS_TLD,           /* TLD or TEX */
+    SASS_LDS,
+    SASS_CLASS_COUNT
+};
+
 enum { SASS_HASH_HEX_BYTES = 65 }; /* 64 digits and NUL */
 
 struct kernel_sass {
@@ -46,6 +60,8 @@ struct kernel_sass {
     char sha256[SASS_HASH_HEX_BYTES]; /* of the code bytes, lower-case hex */
     bool counted;                 /* counts is valid: 128-bit encoding known here, and no loop */
     struct sass_counts counts;
+    bool known;                   /* classes is valid: 128-bit encoding known here; loops or not */
+    uint32_t classes[SASS_CLASS_COUNT];
 };
 
 /* Steps through the images: index 0, 1, ... until it returns false. A build without CUDA has none. */
@@ -61,5 +77,9 @@ bool image_ptx(const char *module, uint32_t major, uint32_t minor, struct image 
 /* Finds the kernel of a cell in a cubin (ELF image in memory) and reads its code. False when it is not
  * there or the image is not an ELF file. */
 bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, struct kernel_sass *out);
+
+/* Whether the code is known and does not hold the payload loads that the cell's path names, as many as the workload
+ * makes; then with what was found in text. A finding where the path has no `chosen`, and else the compiler's choice. */
+bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sass, char text[CELL_REASON_BYTES]);
 
 #endif
