@@ -18,6 +18,14 @@ static const char *const home_names[] = {
 static const char *const unit_names[] = {
     [UNIT_IDC] = "idc", [UNIT_UNIFORM] = "uniform", [UNIT_IMC] = "imc", [UNIT_L1] = "l1", [UNIT_L2] = "l2",
     [UNIT_TEXTURE] = "texture", [UNIT_SHARED] = "shared"};
+static const char *const scope_names[] = {
+    [INDEX_THREAD] = "thread", [INDEX_BLOCK] = "block", [INDEX_IMMEDIATE] = "immediate"};
+static const char *const index_names[] = {
+    [INDEX_COMPILED] = "compiled", [INDEX_SWITCHED] = "switched", [INDEX_SWITCHED_LENGTH] = "switched_length"};
+static const char *const before_names[] = {[BEFORE_NOTHING] = "nothing", [BEFORE_REFILL] = "refill"};
+
+/* A line of people's lists is not longer than this, but for the summary. */
+enum { LINE_COLUMNS = 100 };
 
 static cJSON *add_row(cJSON *array, const char *name)
 {
@@ -28,14 +36,51 @@ static cJSON *add_row(cJSON *array, const char *name)
     return row;
 }
 
+static void add_flag(cJSON *row, const char *key, int value)
+{
+    json_add(row, key, cJSON_CreateBool(value));
+}
+
+/* The items of a comma-separated list of a table; numbers as numbers. */
+static void add_items(cJSON *row, const char *key, const char *list, bool numbers)
+{
+    cJSON *array = json_add(row, key, cJSON_CreateArray());
+    char item[64];
+
+    for (size_t length; *list; list += length + (list[length] == ',')) {
+        length = strcspn(list, ",");
+        snprintf(item, sizeof(item), "%.*s", (int)length, list);
+        json_append(array, numbers ? cJSON_CreateRaw(item) : cJSON_CreateString(item));
+    }
+}
+
+/* The names of a set of PARAMETER_BIT. */
+static void add_parameters(cJSON *row, uint32_t takes)
+{
+    cJSON *array = json_add(row, "parameters", cJSON_CreateArray());
+
+    for (size_t i = 0; i < parameter_count; i++)
+        if (takes & 1u << i)
+            json_append(array, cJSON_CreateString(parameters[i].name));
+}
+
 static void list_workloads(cJSON *array)
 {
     for (size_t i = 0; i < workload_count; i++) {
-        cJSON *row = add_row(array, workloads[i].name);
+        const struct workload *workload = &workloads[i];
+        cJSON *row = add_row(array, workload->name);
 
-        json_add_integer(row, "steps", workloads[i].steps);
-        json_add_text(row, "formula", workloads[i].formula);
-        json_add_text(row, "summary", workloads[i].summary);
+        json_add_integer(row, "steps", workload->steps);
+        json_add_integer(row, "dimensions", workload->dimensions);
+        json_add_integer(row, "radius_max", workload->radius_max);
+        json_add_text(row, "index", index_names[workload->index]);
+        json_add_text(row, "before", before_names[workload->before]);
+        add_parameters(row, workload->takes);
+        add_items(row, "patterns", workload->patterns, false);
+        add_items(row, "elements", workload->elements, true);
+        add_items(row, "block_sizes", workload->block_sizes, true);
+        json_add_text(row, "formula", workload->formula);
+        json_add_text(row, "summary", workload->summary);
     }
 }
 
@@ -46,6 +91,11 @@ static void list_paths(cJSON *array)
 
         json_add_text(row, "home", home_names[paths[i].home]);
         json_add_text(row, "unit", unit_names[paths[i].unit]);
+        json_add_text(row, "scope", scope_names[paths[i].scope]);
+        json_add_integer(row, "bytes", paths[i].bytes);
+        add_flag(row, "chosen", paths[i].chosen);
+        json_add_integer(row, "architecture", paths[i].architecture);
+        add_flag(row, "loads", paths[i].loads);
         json_add_text(row, "sass", paths[i].sass);
         json_add_text(row, "ptx", paths[i].ptx);
         json_add_text(row, "summary", paths[i].summary);
@@ -57,8 +107,47 @@ static void list_patterns(cJSON *array)
     for (size_t i = 0; i < pattern_count; i++) {
         cJSON *row = add_row(array, patterns[i].name);
 
+        json_add_text(row, "scope", scope_names[patterns[i].scope]);
+        add_flag(row, "walks", patterns[i].walks);
+        add_flag(row, "core", patterns[i].core);
+        add_parameters(row, patterns[i].takes);
         json_add_text(row, "formula", patterns[i].formula);
         json_add_text(row, "summary", patterns[i].summary);
+    }
+}
+
+/* The patterns and workloads that take a parameter. */
+static void add_takers(cJSON *row, size_t parameter)
+{
+    cJSON *array = json_add(row, "taken_by", cJSON_CreateArray());
+
+    for (size_t i = 0; i < pattern_count; i++)
+        if (patterns[i].takes & 1u << parameter)
+            json_append(array, cJSON_CreateString(patterns[i].name));
+    for (size_t i = 0; i < workload_count; i++)
+        if (workloads[i].takes & 1u << parameter)
+            json_append(array, cJSON_CreateString(workloads[i].name));
+}
+
+static void list_parameters(cJSON *array)
+{
+    for (size_t i = 0; i < parameter_count; i++) {
+        cJSON *row = add_row(array, parameters[i].name);
+        char option[64], values[64] = "whole numbers";
+
+        snprintf(option, sizeof(option), "--%s", parameters[i].option);
+        if (parameters[i].multiple == 0)
+            snprintf(values, sizeof(values), "powers of two");
+        else if (parameters[i].multiple > 1)
+            snprintf(values, sizeof(values), "multiples of %u", (unsigned)parameters[i].multiple);
+        json_add_text(row, "option", option);
+        json_add_text(row, "unit", parameters[i].unit);
+        json_add_integer(row, "min", parameters[i].min);
+        json_add_integer(row, "max", parameters[i].max);
+        json_add_text(row, "values", values);
+        add_items(row, "fallback", parameters[i].fallback, true);
+        add_takers(row, i);
+        json_add_text(row, "summary", parameters[i].summary);
     }
 }
 
@@ -160,6 +249,7 @@ static const struct list lists[] = {
     {"workloads", "Workloads: the arithmetic around the loads", list_workloads},
     {"paths", "Paths: the way a load takes", list_paths},
     {"patterns", "Patterns: which element a thread reads", list_patterns},
+    {"parameters", "Parameters: numbers that a pattern or a workload takes", list_parameters},
     {"regimes", "Regimes: what the caches hold when a launch begins", list_regimes},
     {"counters", "Counters: what is read from the hardware", list_counters},
     {"engines", "Engines: what executes a plan", list_engines},
@@ -181,6 +271,8 @@ static const char *value_text(const cJSON *value, char **owned)
     *owned = NULL;
     if (cJSON_IsString(value) || cJSON_IsRaw(value)) /* json.h adds numbers as raw text */
         return value->valuestring;
+    if (cJSON_IsBool(value))
+        return cJSON_IsTrue(value) ? "yes" : "no";
     if (cJSON_IsNull(value) || (cJSON_IsArray(value) && !value->child))
         return "-";
     stream = open_memstream(owned, &bytes);
@@ -200,10 +292,10 @@ static size_t value_width(const cJSON *value)
     return width;
 }
 
-/* Widest text of the column `key` over all rows. */
+/* Widest text of the column `key` over all rows and its heading. */
 static size_t column_width(const cJSON *array, const char *key)
 {
-    size_t width = 0;
+    size_t width = strlen(key);
     const cJSON *row;
 
     cJSON_ArrayForEach(row, array)
@@ -215,23 +307,50 @@ static size_t column_width(const cJSON *array, const char *key)
     return width;
 }
 
+/* Columns of the longest line when everything is on one. */
+static size_t line_width(const cJSON *array)
+{
+    const cJSON *value;
+    size_t width = 1;
+
+    cJSON_ArrayForEach(value, array->child) width += 1 + column_width(array, value->string);
+    return width;
+}
+
+/* One line of values, or of their keys: a heading. The last column is not padded. A summary that has a line of its own
+ * follows. */
+static void print_row(const cJSON *array, const cJSON *row, bool heading, bool summary_below)
+{
+    const cJSON *value;
+
+    putchar(' ');
+    cJSON_ArrayForEach(value, row)
+    {
+        const bool summary = !value->next;
+        const bool last = summary || (summary_below && !value->next->next);
+        char *owned = NULL;
+        const char *text = heading ? value->string : value_text(value, &owned);
+
+        if (!summary || !summary_below)
+            printf(" %-*s", last ? 0 : (int)column_width(array, value->string), text);
+        else if (!heading)
+            printf("\n      %s", text);
+        free(owned);
+    }
+    putchar('\n');
+}
+
+/* Names and summaries need no heading. The summary is last in a row that has one. */
 static void print_rows(const struct list *list, const cJSON *array)
 {
-    const cJSON *row, *value;
+    const bool summary_below =
+        array->child && json_get(array->child, "summary") && line_width(array) > LINE_COLUMNS;
+    const cJSON *row;
 
     printf("%s\n", list->title);
-    cJSON_ArrayForEach(row, array)
-    {
-        fputs(" ", stdout);
-        cJSON_ArrayForEach(value, row)
-        {
-            char *owned;
-
-            printf(" %-*s", value->next ? (int)column_width(array, value->string) : 0, value_text(value, &owned));
-            free(owned);
-        }
-        putchar('\n');
-    }
+    if (array->child && array->child->child->next && array->child->child->next->next)
+        print_row(array, array->child, true, summary_below);
+    cJSON_ArrayForEach(row, array) print_row(array, row, false, summary_below);
 }
 
 static enum status print_list(const struct list *list, bool json)
