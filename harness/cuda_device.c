@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel_args.h"
 #include "library.h"
 #include "log.h"
 #include "nvml_reader.h"
@@ -25,6 +24,7 @@ static const struct library_symbol driver_symbols[] = {
     DRIVER_SYMBOL("cuModuleGetFunction", module_function),
     DRIVER_SYMBOL("cuModuleGetGlobal_v2", module_global),
     DRIVER_SYMBOL("cuFuncGetAttribute", function_attribute),
+    DRIVER_SYMBOL("cuFuncSetAttribute", set_function_attribute),
     DRIVER_SYMBOL("cuLaunchKernel", launch),
     DRIVER_SYMBOL("cuLinkCreate_v2", link_create),
     DRIVER_SYMBOL("cuLinkAddData_v2", link_add),
@@ -195,26 +195,61 @@ static enum status open_tools(struct cuda_device *device)
     return STATUS_OK;
 }
 
-/* Random values into the table: the constant bank and its copy in global memory. */
-static enum status fill_table(struct cuda_device *device, uint64_t seed)
+/* Writes a table into the constant bank of a module. */
+static enum status fill_bank(struct cuda_device *device, struct cuda_module *module, const uint32_t *values)
 {
-    CUdeviceptr bank = 0;
     size_t bytes = 0;
 
-    device->host_values = malloc(CBANK_TABLE_BYTES);
-    if (!device->host_values)
-        return log_error(STATUS_ENVIRONMENT, "out of memory");
-    random_fill(seed, device->host_values, CBANK_TABLE_LENGTH);
-    if (device->driver.module_global(&bank, &bytes, device->kernels.module, "cbank_values") != CUDA_SUCCESS ||
+    if (device->driver.module_global(&module->bank, &bytes, module->module, "cbank_values") != CUDA_SUCCESS ||
         bytes != CBANK_TABLE_BYTES)
-        return log_error(STATUS_ENVIRONMENT, "%s has no constant bank of %u bytes", device->kernels.image,
-                         CBANK_TABLE_BYTES);
-    if (cudaMalloc((void **)&device->table, CBANK_TABLE_BYTES) != cudaSuccess ||
-        cudaMemcpy(device->table, device->host_values, CBANK_TABLE_BYTES, cudaMemcpyHostToDevice) != cudaSuccess ||
-        cudaMemcpy((void *)(uintptr_t)bank, device->host_values, CBANK_TABLE_BYTES, cudaMemcpyHostToDevice) !=
-            cudaSuccess)
-        return log_error(STATUS_ENVIRONMENT, "cannot fill the table: %s", cuda_device_error());
+        return log_error(STATUS_ENVIRONMENT, "%s has no constant bank of %u bytes", module->image, CBANK_TABLE_BYTES);
+    if (cudaMemcpy((void *)(uintptr_t)module->bank, values, CBANK_TABLE_BYTES, cudaMemcpyHostToDevice) != cudaSuccess)
+        return log_error(STATUS_ENVIRONMENT, "cannot fill the constant bank of %s: %s", module->image, cuda_device_error());
     return STATUS_OK;
+}
+
+const struct cuda_module *cuda_device_module(struct cuda_device *device, const struct workload *workload, uint32_t k,
+                                             CUdeviceptr *bank)
+{
+    struct cuda_module *module = &device->modules[(size_t)(workload - workloads) * CUDA_MODULES_MAX + k];
+
+    if (!module->module && (open_module(device, workload->name, device->info, module) != STATUS_OK ||
+                            fill_bank(device, module, device->host_values + k * CBANK_TABLE_LENGTH) != STATUS_OK)) {
+        close_module(device, module);
+        return NULL;
+    }
+    *bank = module->bank;
+    return module;
+}
+
+/* A texture object over one table. */
+static bool open_texture(const uint32_t *table, cudaTextureObject_t *texture)
+{
+    const struct cudaResourceDesc resource = {
+        .resType = cudaResourceTypeLinear,
+        .res.linear = {.devPtr = (void *)(uintptr_t)table,
+                       .desc = {.x = 32, .f = cudaChannelFormatKindUnsigned},
+                       .sizeInBytes = CBANK_TABLE_BYTES},
+    };
+    const struct cudaTextureDesc description = {.readMode = cudaReadModeElementType};
+
+    return cudaCreateTextureObject(texture, &resource, &description, NULL) == cudaSuccess;
+}
+
+/* Random tables, on the host and in global memory. */
+static enum status fill_tables(struct cuda_device *device, uint64_t seed)
+{
+    const size_t bytes = (size_t)CUDA_MODULES_MAX * CBANK_TABLE_BYTES;
+    bool filled = cudaMallocHost((void **)&device->host_values, bytes) == cudaSuccess &&
+                  cudaMalloc((void **)&device->table, bytes) == cudaSuccess;
+
+    if (filled) {
+        random_fill_floats(seed, device->host_values, (size_t)CUDA_MODULES_MAX * CBANK_TABLE_LENGTH);
+        filled = cudaMemcpy(device->table, device->host_values, bytes, cudaMemcpyHostToDevice) == cudaSuccess;
+    }
+    for (uint32_t k = 0; filled && k < CUDA_MODULES_MAX; k++)
+        filled = open_texture(device->table + k * CBANK_TABLE_LENGTH, &device->textures[k]);
+    return filled ? STATUS_OK : log_error(STATUS_ENVIRONMENT, "cannot fill the tables: %s", cuda_device_error());
 }
 
 enum status cuda_device_open(struct cuda_device *device, uint32_t ordinal, const struct device_info *info,
@@ -222,8 +257,9 @@ enum status cuda_device_open(struct cuda_device *device, uint32_t ordinal, const
 {
     enum status status;
 
-    *device = (struct cuda_device){.ordinal = ordinal, .sm_count = info->sm_count, .clock_reading_count = cells + 1};
-    status = open_driver(&device->driver);
+    *device = (struct cuda_device){.ordinal = ordinal, .info = info, .clock_reading_count = cells + 1,
+                                   .modules = calloc(workload_count * CUDA_MODULES_MAX, sizeof(*device->modules))};
+    status = device->modules ? open_driver(&device->driver) : log_error(STATUS_ENVIRONMENT, "out of memory");
     if (status == STATUS_OK &&
         (cudaSetDevice((int)ordinal) != cudaSuccess ||
          cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking) != cudaSuccess ||
@@ -232,13 +268,11 @@ enum status cuda_device_open(struct cuda_device *device, uint32_t ordinal, const
          device->driver.context_current(&device->context) != CUDA_SUCCESS))
         status = log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)ordinal, cuda_device_error());
     if (status == STATUS_OK)
-        status = open_module(device, "kernels", info, &device->kernels);
-    if (status == STATUS_OK)
         status = open_module(device, "tools", info, &device->tools);
     if (status == STATUS_OK)
         status = open_tools(device);
     if (status == STATUS_OK)
-        status = fill_table(device, seed);
+        status = fill_tables(device, seed);
     if (status != STATUS_OK)
         cuda_device_close(device);
     return status;
@@ -256,16 +290,20 @@ static void free_elements(struct cuda_device *device)
 
 void cuda_device_close(struct cuda_device *device)
 {
-    if (!device->context)
-        return;
-    free_elements(device);
-    cudaFree(device->table);
-    cudaFree(device->flush_buffer);
-    cudaFreeHost(device->clock_readings);
-    free(device->host_values);
-    close_module(device, &device->kernels);
-    close_module(device, &device->tools);
-    cudaStreamDestroy(device->stream);
+    if (device->context) {
+        free_elements(device);
+        for (uint32_t k = 0; k < CUDA_MODULES_MAX; k++)
+            cudaDestroyTextureObject(device->textures[k]);
+        cudaFree(device->table);
+        cudaFree(device->flush_buffer);
+        cudaFreeHost(device->clock_readings);
+        cudaFreeHost(device->host_values);
+        for (size_t i = 0; i < workload_count * CUDA_MODULES_MAX; i++)
+            close_module(device, &device->modules[i]);
+        close_module(device, &device->tools);
+        cudaStreamDestroy(device->stream);
+    }
+    free(device->modules);
     *device = (struct cuda_device){0};
 }
 
@@ -279,7 +317,7 @@ bool cuda_device_allocate(struct cuda_device *device, uint64_t elements, uint64_
         cudaMalloc((void **)&device->output, bytes) == cudaSuccess &&
         cudaMallocHost((void **)&device->host_output, bytes) == cudaSuccess &&
         (device->host_input = malloc(bytes)) != NULL) {
-        random_fill(seed + 1, device->host_input, elements);
+        random_fill_floats(seed + 1, device->host_input, elements);
         if (cudaMemcpy(device->input, device->host_input, bytes, cudaMemcpyHostToDevice) == cudaSuccess) {
             device->capacity = elements;
             return true;
@@ -307,24 +345,6 @@ bool cuda_device_prepare_flush(struct cuda_device *device, uint64_t l2_bytes)
 
 /* -- launches ----------------------------------------------------------------------------------------- */
 
-CUfunction cuda_device_kernel(struct cuda_device *device, const struct cell *cell, struct kernel_sass *sass)
-{
-    CUfunction function;
-
-    if (!image_kernel(device->kernels.cubin, device->kernels.cubin_bytes, cell, sass) ||
-        device->driver.module_function(&function, device->kernels.module, sass->symbol) != CUDA_SUCCESS)
-        return NULL;
-    return function;
-}
-
-uint32_t cuda_device_registers(const struct cuda_device *device, CUfunction function)
-{
-    int registers = 0;
-
-    device->driver.function_attribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
-    return (uint32_t)registers;
-}
-
 static bool launch(struct cuda_device *device, CUfunction function, uint32_t blocks, uint32_t threads, void *arguments)
 {
     void *parameters[] = {arguments};
@@ -333,20 +353,12 @@ static bool launch(struct cuda_device *device, CUfunction function, uint32_t blo
                                  arguments ? parameters : NULL, NULL) == CUDA_SUCCESS;
 }
 
-bool cuda_launch_cell(struct cuda_device *device, CUfunction function, const struct cell *cell)
-{
-    struct kernel_args arguments = {.input = device->input, .output = device->output, .table = device->table,
-                                    .elements = (uint32_t)cell->elements, .divergence = 0};
-
-    return launch(device, function, cell_blocks(cell), cell->block_size, &arguments);
-}
-
 bool cuda_launch_flush(struct cuda_device *device)
 {
     struct tool_flush_args arguments = {.buffer = device->flush_buffer, .words = device->flush_words,
                                         .sink = device->flush_buffer, .never = 1};
 
-    return launch(device, device->tool_flush, device->sm_count, FLUSH_THREADS, &arguments);
+    return launch(device, device->tool_flush, device->info->sm_count, FLUSH_THREADS, &arguments);
 }
 
 bool cuda_launch_empty(struct cuda_device *device)

@@ -22,6 +22,7 @@ struct driver_functions {
     __typeof__(cuModuleGetFunction) *module_function;
     __typeof__(cuModuleGetGlobal) *module_global;
     __typeof__(cuFuncGetAttribute) *function_attribute;
+    __typeof__(cuFuncSetAttribute) *set_function_attribute;
     __typeof__(cuLaunchKernel) *launch;
     __typeof__(cuLinkCreate) *link_create;
     __typeof__(cuLinkAddData) *link_add;
@@ -31,6 +32,13 @@ struct driver_functions {
     __typeof__(cuGetErrorString) *error_text;
 };
 
+/* Modules of one workload at most: what the parameter `modules` goes up to. */
+enum {
+#define PARAMETER(name, option, summary, unit, min, max, multiple, fallback) CUDA_MAX_##name = max,
+#include "parameters.def"
+    CUDA_MODULES_MAX = CUDA_MAX_modules
+};
+
 /* A loaded module and the cubin that it was loaded from. */
 struct cuda_module {
     CUmodule module;
@@ -38,22 +46,27 @@ struct cuda_module {
     const void *cubin;
     size_t cubin_bytes;
     char image[64];      /* member of the program's archive */
+    CUdeviceptr bank;    /* its constant bank; 0 for the tools */
 };
 
 struct cuda_device {
     uint32_t ordinal;
-    uint32_t sm_count;
+    const struct device_info *info; /* not owned */
     struct driver_functions driver;
     CUcontext context;
     cudaStream_t stream;
-    struct cuda_module kernels, tools;
+    struct cuda_module tools;
+    struct cuda_module *modules; /* of the workloads: CUDA_MODULES_MAX each, loaded when they are first asked for */
     CUfunction tool_empty, tool_flush, tool_clock;
-    uint32_t *table;           /* device: CBANK_TABLE_LENGTH values, the same as in the constant bank */
+    /* CUDA_MODULES_MAX tables of CBANK_TABLE_LENGTH values. Table k is also in the constant bank of module k of each
+     * workload. */
+    uint32_t *table;           /* device */
+    uint32_t *host_values;     /* pinned */
+    cudaTextureObject_t textures[CUDA_MODULES_MAX];
     uint32_t *input, *output;  /* device: capacity elements each */
     uint64_t capacity;         /* elements; 0 when nothing could be allocated */
     uint32_t *host_input;      /* capacity elements */
     uint32_t *host_output;     /* pinned, capacity elements */
-    uint32_t *host_values;     /* CBANK_TABLE_LENGTH values */
     uint32_t *flush_buffer;    /* device: flush_words zeros */
     uint64_t flush_words;
     struct clock_reading *clock_readings; /* pinned and mapped: one for each cell, and one more for spins */
@@ -66,8 +79,9 @@ uint32_t cuda_device_count(const char **reason);
 /* Fills *info for one device from cudart and NVML. */
 enum status cuda_device_describe(uint32_t ordinal, struct device_info *info);
 
-/* Makes the device current, loads the modules (from machine code, else from PTX), fills the table from the
- * seed. STATUS_ENVIRONMENT, logged, when it cannot. On success the caller closes. */
+/* Makes the device that info describes current, loads the tools (from machine code, else from PTX) and fills the tables
+ * from the seed. info has to outlive the device. STATUS_ENVIRONMENT, logged, when it cannot. On success the caller
+ * closes. */
 enum status cuda_device_open(struct cuda_device *device, uint32_t ordinal, const struct device_info *info,
                              uint64_t seed, size_t cells);
 
@@ -81,15 +95,13 @@ bool cuda_device_allocate(struct cuda_device *device, uint64_t elements, uint64_
 /* Allocates what flushing needs, once. False when out of memory. */
 bool cuda_device_prepare_flush(struct cuda_device *device, uint64_t l2_bytes);
 
-/* The kernel of a cell, and what its code says. NULL when the module has none. */
-CUfunction cuda_device_kernel(struct cuda_device *device, const struct cell *cell, struct kernel_sass *sass);
+/* Module number k (below CUDA_MODULES_MAX) of a workload, with table k in its constant bank, whose address goes into
+ * *bank. NULL, logged, when it cannot be loaded. */
+const struct cuda_module *cuda_device_module(struct cuda_device *device, const struct workload *workload, uint32_t k,
+                                             CUdeviceptr *bank);
 
-/* Registers a thread of a function uses. */
-uint32_t cuda_device_registers(const struct cuda_device *device, CUfunction function);
-
-/* Enqueues one launch of a cell, of the flush, of the empty kernel, of the clock probe (into reading
- * number `cell`), of a kernel that just spins for at least spin_ns. True on success. */
-bool cuda_launch_cell(struct cuda_device *device, CUfunction function, const struct cell *cell);
+/* Enqueues one launch of the flush, of the empty kernel, of the clock probe (into reading number `cell`), of a kernel
+ * that just spins for at least spin_ns. True on success. */
 bool cuda_launch_flush(struct cuda_device *device);
 bool cuda_launch_empty(struct cuda_device *device);
 bool cuda_launch_clock(struct cuda_device *device, size_t cell);

@@ -28,8 +28,7 @@ static const double clock_varied = 0.01; /* relative range of the SM clock above
 /* What is launched: a cell, or the empty kernel. */
 struct chain {
     struct cuda_device *device;
-    const struct cell *cell; /* NULL: the empty kernel */
-    CUfunction function;
+    const struct cuda_launch *launch; /* NULL: the empty kernel */
     /* Enqueued before every launch, which then stands between two events of its own; NULL: launches follow
      * each other. */
     bool (*between)(struct cuda_device *device);
@@ -44,16 +43,15 @@ struct timer {
     cudaGraphExec_t graph;
 };
 
-static bool launch_once(const struct chain *chain)
+static bool launch_once(const struct chain *chain, uint32_t turn)
 {
-    return chain->cell ? cuda_launch_cell(chain->device, chain->function, chain->cell)
-                       : cuda_launch_empty(chain->device);
+    return chain->launch ? cuda_launch_cell(chain->device, chain->launch, turn) : cuda_launch_empty(chain->device);
 }
 
 static bool launch_many(const struct chain *chain, uint32_t launches)
 {
     for (uint32_t i = 0; i < launches; i++)
-        if (!launch_once(chain))
+        if (!launch_once(chain, i))
             return false;
     return true;
 }
@@ -74,7 +72,7 @@ static bool enqueue_chain(const struct chain *chain, const cudaEvent_t *events)
 static bool enqueue_pairs(const struct chain *chain, const cudaEvent_t *events)
 {
     for (uint32_t i = 0; i < chain->launches; i++)
-        if (!chain->between(chain->device) || !record(chain, events[2 * i]) || !launch_once(chain) ||
+        if (!chain->between(chain->device) || !record(chain, events[2 * i]) || !launch_once(chain, i) ||
             !record(chain, events[2 * i + 1]))
             return false;
     return true;
@@ -242,7 +240,7 @@ static bool size_chain(struct chain *chain, const struct empty_launch *empty, co
         return false;
     chain->launches = sample_launches(options->sample_ns, estimate_ns);
     chain->lead_in = LEAD_IN_LAUNCHES + chain->launches / LEAD_IN_SHARE;
-    if (options->slow_path == chain->cell->path)
+    if (options->slow_path == chain->launch->cell->path)
         chain->slow_ns = slow_work(options->slow_share * estimate_ns * chain->launches, empty);
     return true;
 }
@@ -254,12 +252,12 @@ static void sampling_open(struct sampling *sampling, struct cuda_device *device,
 
     *sampling = (struct sampling){
         .result = item->result,
-        .chain = {.device = device, .cell = cell, .function = item->function,
+        .chain = {.device = device, .launch = item->launch,
                   .between = cell->regime->flush ? cuda_launch_flush : NULL, .reading = index},
         .samples_ns = calloc(options->samples_max, sizeof(double)),
         .clocks_mhz = calloc(options->samples_max, sizeof(double)),
         .sorted = calloc(options->samples_max, sizeof(double)),
-        .done = item->function == NULL,
+        .done = item->launch->modules == 0,
     };
     if (sampling->done)
         return;

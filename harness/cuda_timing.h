@@ -17,13 +17,14 @@
 #include <stdint.h>
 
 #include "cuda_device.h"
+#include "cuda_launch.h"
 #include "engine.h"
 #include "result.h"
 
 /* One thing to time. */
 struct timed_item {
     struct cell_result *result; /* its cell is launched, its time, flags and status are filled */
-    CUfunction function;        /* NULL: cannot be timed, left alone */
+    const struct cuda_launch *launch; /* of no modules: cannot be timed, left alone */
 };
 
 /* The empty kernel: what one more launch adds to a chain, and how long it takes between two events

@@ -9,6 +9,7 @@
 #include "access.h"
 #include "card.h"
 #include "cuda_device.h"
+#include "cuda_launch.h"
 #include "cuda_timing.h"
 #include "cupti_reader.h"
 #include "engine.h"
@@ -22,11 +23,12 @@ enum {
     COUNTING_RANGES = 64, /* cells counted in one collection */
     COUNTING_WARM_UP = 2, /* launches before the one that is counted, in the regime hot */
     POISON = 0xA5,
+    FAULT_BIT = 22, /* of an output element: a bit that matters in floats, too */
 };
 
 /* What the engine knows of a cell beside its result. */
 struct cuda_cell {
-    CUfunction function;         /* NULL: skipped or failed */
+    struct cuda_launch launch;   /* of no modules: skipped or failed */
     struct access_counts access;
     struct sass_counts sass;
     bool counted;                /* sass is valid */
@@ -49,6 +51,7 @@ struct engine_session {
     struct cuda_cell *cells;     /* one for each cell of the result */
     struct loading loading;
     struct cupti_session *counting; /* NULL until counting is set up */
+    uint32_t refilled_values[CBANK_TABLE_LENGTH]; /* scratch of verifying */
 };
 
 static void fail_cell(struct cell_result *cell, const char *what)
@@ -119,35 +122,53 @@ static enum status cuda_open(const struct engine_options *options, struct result
 
 /* -- prepare ------------------------------------------------------------------------------------------ */
 
-/* The kernel of a cell, and what its code says. */
+static void skip_cell(struct cell_result *cell, const char *why)
+{
+    cell->status = CELL_SKIPPED;
+    snprintf(cell->reason, sizeof(cell->reason), "%s", why);
+}
+
+/* The kernel of a cell, and what its code says. It must be what the path names: where the compiler may choose, the cell
+ * is skipped if not, elsewhere it fails. */
 static void prepare_kernel(struct engine_session *session, struct cell_result *cell, struct cuda_cell *cuda)
 {
     struct cuda_device *device = &session->device;
     struct kernel_sass sass;
+    char reason[CELL_REASON_BYTES];
 
-    cuda->function = cuda_device_kernel(device, &cell->cell, &sass);
-    if (!cuda->function) {
-        fail_cell(cell, "the program has no kernel for this cell");
+    if (!cuda_launch_open(device, &cell->cell, &cuda->launch, &sass, reason)) {
+        fail_cell(cell, reason);
         return;
     }
     cuda->sass = sass.counts;
     cuda->counted = sass.counted;
-    cell->kernel = (struct cell_kernel){.known = true, .registers = cuda_device_registers(device, cuda->function)};
+    cell->kernel = (struct cell_kernel){.known = true, .registers = cuda_launch_registers(device, &cuda->launch)};
     snprintf(cell->kernel.symbol, sizeof(cell->kernel.symbol), "%s", sass.symbol);
-    snprintf(cell->kernel.image, sizeof(cell->kernel.image), "%s", device->kernels.image);
+    snprintf(cell->kernel.image, sizeof(cell->kernel.image), "%s",
+             cuda_device_module(device, cell->cell.workload, 0, &cuda->launch.banks[0])->image);
     memcpy(cell->kernel.sha256, sass.sha256, sizeof(sass.sha256));
+    if (image_kernel_differs(&cell->cell, &sass, reason))
+        (cell->cell.path->chosen ? skip_cell : fail_cell)(cell, reason);
+    else if (!cuda_launch_allow_shared(device, &cuda->launch, reason))
+        skip_cell(cell, reason);
 }
 
-/* Elements of the largest pending cell that are fewer than `below`; 0 when there is none. */
+/* Elements that a cell needs room for: its input may be larger than its output. */
+static uint64_t cell_size(const struct cell *cell)
+{
+    return workload_input_elements(cell->workload, cell->elements);
+}
+
+/* The largest size of a pending cell that is less than `below`; 0 when there is none. */
 static uint64_t largest_size(const struct result *result, uint64_t below)
 {
     uint64_t largest = 0;
 
     for (size_t i = 0; i < result->cell_count; i++) {
-        const struct cell_result *cell = &result->cells[i];
+        const uint64_t size = cell_size(&result->cells[i].cell);
 
-        if (cell->status == CELL_PENDING && cell->cell.elements < below && cell->cell.elements > largest)
-            largest = cell->cell.elements;
+        if (result->cells[i].status == CELL_PENDING && size < below && size > largest)
+            largest = size;
     }
     return largest;
 }
@@ -161,7 +182,7 @@ static void prepare_memory(struct engine_session *session, struct result *result
 
     while (size > 0 && (planted || !cuda_device_allocate(&session->device, size, result->seed))) {
         for (size_t i = 0; i < result->cell_count; i++)
-            if (result->cells[i].status == CELL_PENDING && result->cells[i].cell.elements == size)
+            if (result->cells[i].status == CELL_PENDING && cell_size(&result->cells[i].cell) == size)
                 fail_cell(&result->cells[i], "out of memory for input and output; ask for fewer --elements");
         size = largest_size(result, size);
         planted = false;
@@ -192,6 +213,8 @@ static enum status prepare_model(struct engine_session *session, struct result *
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
         struct cell_result *cell = &result->cells[i];
 
+        if (cell->status == CELL_SKIPPED)
+            continue;
         status = access_count_next(result_cell, result, i, access);
         session->cells[i].access = access[i];
         if (status == STATUS_OK)
@@ -204,16 +227,16 @@ static enum status prepare_model(struct engine_session *session, struct result *
 }
 
 /* A resumed result holds cells of another process: its kernels must be these. */
-static enum status check_same_kernels(const struct engine_session *session, const struct result *result)
+static enum status check_same_kernels(struct engine_session *session, const struct result *result)
 {
-    const struct cuda_module *kernels = &session->device.kernels;
-    char identity[CELL_IDENTITY_BYTES];
-    struct kernel_sass sass;
+    char identity[CELL_IDENTITY_BYTES], reason[CELL_REASON_BYTES];
 
     for (size_t i = 0; i < result->cell_count; i++) {
         const struct cell_result *cell = &result->cells[i];
+        struct cuda_launch launch;
+        struct kernel_sass sass;
 
-        if (!cell->kernel.known || (image_kernel(kernels->cubin, kernels->cubin_bytes, &cell->cell, &sass) &&
+        if (!cell->kernel.known || (cuda_launch_open(&session->device, &cell->cell, &launch, &sass, reason) &&
                                     strcmp(sass.sha256, cell->kernel.sha256) == 0))
             continue;
         cell_identity(&cell->cell, identity);
@@ -241,24 +264,34 @@ static enum status cuda_prepare(struct engine_session *session, struct result *r
 
 /* -- verify ------------------------------------------------------------------------------------------- */
 
-/* Runs a cell once over poisoned output and fetches what it wrote. */
-static bool run_once(struct engine_session *session, const struct cell_result *cell, const struct cuda_cell *cuda)
+/* Runs launch number `turn` of a cell over poisoned output and fetches what it wrote. */
+static bool run_once(struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn)
 {
-    struct cuda_device *device = &session->device;
-    const size_t bytes = cell->cell.elements * sizeof(uint32_t);
+    const size_t bytes = launch->cell->elements * sizeof(uint32_t);
 
     return cudaMemsetAsync(device->output, POISON, bytes, device->stream) == cudaSuccess &&
-           cuda_launch_cell(device, cuda->function, &cell->cell) &&
+           cuda_launch_cell(device, launch, turn) &&
            cudaMemcpyAsync(device->host_output, device->output, bytes, cudaMemcpyDeviceToHost, device->stream) ==
                cudaSuccess &&
            cuda_device_wait(device);
+}
+
+/* The same for a cell whose table is written before every launch, over a cleared table. `values` gets what is in the
+ * table then. */
+static bool run_refilled(struct cuda_device *device, const struct cuda_launch *launch, uint32_t *values)
+{
+    memset(values, 0, CBANK_TABLE_BYTES);
+    memcpy(values, cuda_launch_values(device, launch, 0), launch->cell->parameters[PARAMETER_refill_bytes]);
+    return cuda_launch_clear_table(device, launch) && run_once(device, launch, 0) &&
+           cuda_launch_restore_table(device, launch) && cuda_device_wait(device);
 }
 
 /* A comparison with the CPU reference, made in parts. */
 struct checking {
     const struct cell *cell;
     const struct cuda_device *device;
-    pthread_mutex_t lock; /* of what follows */
+    const uint32_t *values; /* the table */
+    pthread_mutex_t lock;   /* of what follows */
     bool equal;
     struct mismatch first;
 };
@@ -270,7 +303,7 @@ static void check_range(void *context, uint64_t first, uint64_t count)
     const struct cuda_device *device = checking->device;
     struct mismatch found;
 
-    if (workload_check(&problem, first, count, device->host_input, device->host_values, device->host_output, &found))
+    if (workload_check(&problem, first, count, device->host_input, checking->values, device->host_output, &found))
         return;
     pthread_mutex_lock(&checking->lock);
     if (checking->equal || found.element < checking->first.element)
@@ -279,19 +312,15 @@ static void check_range(void *context, uint64_t first, uint64_t count)
     pthread_mutex_unlock(&checking->lock);
 }
 
-static void verify_cell(struct engine_session *session, struct cell_result *cell, const struct cuda_cell *cuda)
+/* Compares what a launch wrote with the reference. */
+static void check_output(struct engine_session *session, struct cell_result *cell, const uint32_t *values)
 {
     struct cuda_device *device = &session->device;
     const struct fault *fault = session->options->fault;
-    struct checking checking = {.cell = &cell->cell, .device = device, .equal = true};
+    struct checking checking = {.cell = &cell->cell, .device = device, .values = values, .equal = true};
 
-    if (!run_once(session, cell, cuda)) {
-        cell->status = CELL_FAILED;
-        snprintf(cell->reason, sizeof(cell->reason), "launch failed: %s", cuda_device_error());
-        return;
-    }
     if (fault && fault->output)
-        device->host_output[cell->cell.elements / 2] ^= 1;
+        device->host_output[cell->cell.elements / 2] ^= 1u << FAULT_BIT;
     pthread_mutex_init(&checking.lock, NULL);
     parallel_ranges(cell->cell.elements, cell->cell.block_size, check_range, &checking);
     pthread_mutex_destroy(&checking.lock);
@@ -302,13 +331,29 @@ static void verify_cell(struct engine_session *session, struct cell_result *cell
     snprintf(cell->reason, sizeof(cell->reason), "wrong output: %s", checking.first.text);
 }
 
+/* One launch in each module of the cell. */
+static void verify_cell(struct engine_session *session, struct cell_result *cell, const struct cuda_launch *launch)
+{
+    struct cuda_device *device = &session->device;
+    const bool refilled = cuda_launch_refills(launch);
+    uint32_t *values = session->refilled_values;
+
+    for (uint32_t turn = 0; cell->status == CELL_PENDING && turn < launch->modules; turn++)
+        if (refilled ? run_refilled(device, launch, values) : run_once(device, launch, turn)) {
+            check_output(session, cell, refilled ? values : cuda_launch_values(device, launch, turn));
+        } else {
+            cell->status = CELL_FAILED;
+            snprintf(cell->reason, sizeof(cell->reason), "launch failed: %s", cuda_device_error());
+        }
+}
+
 static enum status cuda_verify(struct engine_session *session, struct result *result, const struct progress *progress)
 {
     for (size_t i = 0; i < result->cell_count; i++) {
         if (progress->step(progress->context, "verifying", i, result->cell_count))
             return STATUS_OK;
         if (result->cells[i].status == CELL_PENDING && !result->cells[i].verified)
-            verify_cell(session, &result->cells[i], &session->cells[i]);
+            verify_cell(session, &result->cells[i], &session->cells[i].launch);
     }
     return progress->checkpoint(progress->context);
 }
@@ -349,7 +394,7 @@ static enum status cuda_time(struct engine_session *session, struct result *resu
 
         for (; i < result->cell_count && count < TIMING_CELLS; i++)
             if (wants_time(&result->cells[i]))
-                items[count++] = (struct timed_item){&result->cells[i], session->cells[i].function};
+                items[count++] = (struct timed_item){&result->cells[i], &session->cells[i].launch};
         status = cuda_time_items(&session->device, items, count, &empty, session->options, progress);
         info->throttle_known =
             info->throttle_known && nvml_throttle_reasons(session->nvml, &info->throttle_after);
@@ -373,11 +418,9 @@ struct counting {
 static bool counting_launch(void *context, size_t i)
 {
     const struct counting *counting = context;
-    const size_t cell = counting->cells[i];
+    struct cuda_device *device = &counting->session->device;
 
-    return cuda_launch_cell(&counting->session->device, counting->session->cells[cell].function,
-                            &counting->result->cells[cell].cell) &&
-           cuda_device_wait(&counting->session->device);
+    return cuda_launch_kernel(device, &counting->session->cells[counting->cells[i]].launch, 0) && cuda_device_wait(device);
 }
 
 /* The caches as in timing: flushed, or as earlier launches of the cell leave them. */
@@ -385,13 +428,14 @@ static bool counting_prepare(void *context, size_t i)
 {
     const struct counting *counting = context;
     struct cuda_device *device = &counting->session->device;
+    const struct cuda_launch *launch = &counting->session->cells[counting->cells[i]].launch;
 
-    if (counting->result->cells[counting->cells[i]].cell.regime->flush)
-        return cuda_launch_flush(device) && cuda_device_wait(device);
-    for (int k = 0; k < COUNTING_WARM_UP; k++)
-        if (!counting_launch(context, i))
+    if (launch->cell->regime->flush && !cuda_launch_flush(device))
+        return false;
+    for (uint32_t turn = 0; !launch->cell->regime->flush && turn < COUNTING_WARM_UP * launch->modules; turn++)
+        if (!cuda_launch_cell(device, launch, turn))
             return false;
-    return true;
+    return cuda_launch_before(device, launch, 0) && cuda_device_wait(device);
 }
 
 static bool wants_counters(const struct cell_result *cell)
@@ -694,9 +738,9 @@ static void diagnose_device(const struct diagnosis *diagnosis, uint32_t ordinal)
              (unsigned)info.cuda_driver_api / 1000, (unsigned)info.cuda_driver_api % 1000 / 10);
     report(diagnosis, FINDING_OK, "GPU", text, NULL);
     snprintf(remedy, sizeof(remedy), "make ARCHS=%u%u", (unsigned)info.cc_major, (unsigned)info.cc_minor);
-    if (image_for_chip("kernels", info.cc_major, info.cc_minor, &image))
+    if (image_for_chip("tools", info.cc_major, info.cc_minor, &image))
         report(diagnosis, FINDING_OK, "kernels", "machine code for this GPU", NULL);
-    else if (image_ptx("kernels", info.cc_major, info.cc_minor, &image))
+    else if (image_ptx("tools", info.cc_major, info.cc_minor, &image))
         report(diagnosis, FINDING_WARNING, "kernels", "PTX alone: the driver compiles at start", remedy);
     else
         report(diagnosis, FINDING_PROBLEM, "kernels", "none for this GPU", remedy);
