@@ -61,24 +61,22 @@ uint32_t cell_takes(const struct workload *workload, const struct pattern *patte
     return workload->takes | pattern->takes;
 }
 
-/* What the path cannot do for any chip. */
+/* What the rows cannot do for any chip. The reason leaves out the pattern's name: cells that fail alike say the same. */
 static bool rows_clash(const struct cell *cell, char text[CELL_REASON_BYTES])
 {
-    static const char *const sees[] = {[INDEX_BLOCK] = "the same in all threads of a block",
-                                       [INDEX_IMMEDIATE] = "known when it is compiled"};
+    static const char *const sees[] = {[INDEX_BLOCK] = "that the compiler sees to be the same in all threads of a block",
+                                       [INDEX_IMMEDIATE] = "that is known when the kernel is compiled"};
     const struct workload *workload = cell->workload;
     const struct pattern *pattern = cell->pattern;
     const struct path *path = cell->path;
 
     if (workload_steps(workload, cell->parameters) > 1 && !pattern->walks)
-        snprintf(text, CELL_REASON_BYTES, "%s reads another element at every step, which %s does not", workload->name,
-                 pattern->name);
+        snprintf(text, CELL_REASON_BYTES, "%s reads another element at every step, which the pattern does not",
+                 workload->name);
     else if (workload->index != INDEX_COMPILED && !pattern->core)
-        snprintf(text, CELL_REASON_BYTES, "%s chooses between the patterns of the core matrix, without %s",
-                 workload->name, pattern->name);
+        snprintf(text, CELL_REASON_BYTES, "%s chooses between the patterns of the core matrix alone", workload->name);
     else if (path->scope > (workload->index == INDEX_COMPILED ? pattern->scope : INDEX_THREAD))
-        snprintf(text, CELL_REASON_BYTES, "%s needs an index that is %s, which that of %s in %s is not", path->name,
-                 sees[path->scope], pattern->name, workload->name);
+        snprintf(text, CELL_REASON_BYTES, "%s needs an index %s", path->name, sees[path->scope]);
     else
         return false;
     return true;
