@@ -38,6 +38,7 @@ NOT_MEMORY = {"REDUX", "TEXDEPBAR"}
 # Before Volta (sm_70) instructions are of 64 bits, and some of these have another spelling. Kepler (sm_3x) has no
 # load of its own for global memory: LD is the plain one, and its LDG goes through the texture cache.
 KEPLER = {"LD": "LDG", "LDG": "LDG.CONSTANT", "ST": "STG"}
+SHORT = {"TLDS": "TLD", "TEXS": "TEX"}  # Maxwell and Pascal
 BEFORE_VOLTA = {"CI": "CONSTANT", "CG": "STRONG.GPU", "CV": "STRONG.SYS"}
 
 
@@ -97,6 +98,7 @@ def spelling(opcode, architecture):
     if architecture < 50:
         base = KEPLER.get(base, base)
     if architecture < 70:
+        base = SHORT.get(base, base)
         modifiers = [BEFORE_VOLTA.get(word, word) for word in modifiers]
     return ".".join([base] + modifiers)
 
@@ -175,7 +177,8 @@ def kernels(text, architecture):
 
 def disassemble(nvdisasm, cubin, architecture):
     """(symbol, code) pairs, and the text, of one cubin file; no pairs when it cannot be decoded."""
-    done = subprocess.run([nvdisasm, "-c", cubin], capture_output=True, text=True, check=False)
+    # -ndf: no analysis of where the code goes, which takes long on Kepler and puts notes into the lines.
+    done = subprocess.run([nvdisasm, "-c", "-ndf", cubin], capture_output=True, text=True, check=False)
     found = kernels(done.stdout, architecture) if done.returncode == 0 else []
     if any(not code for _, code in found):
         found = []
