@@ -35,9 +35,9 @@ struct access_counts {
     uint64_t operations;      /* arithmetic operations on elements: see workload_operations */
 };
 
-/* Walks the grid, in time proportional to the threads (about 10 ms for 12,800,000). STATUS_OK, or
- * STATUS_USAGE when the pattern reads beyond the table. The path and the regime of the cell do not matter.
- * The table and the input are taken to begin on a line. */
+/* Walks the grid, in time proportional to the payload loads of all threads (about 10 ms for 12,800,000); at once where
+ * the pattern's scope is INDEX_IMMEDIATE. STATUS_OK, or STATUS_USAGE when the pattern reads beyond the table. The
+ * regime of the cell does not matter. The table and the input are taken to begin on a line. */
 enum status access_count(const struct cell *cell, struct access_counts *out);
 
 /* A set of table elements, one bit each. */
@@ -51,8 +51,9 @@ struct access_set {
 uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_set *seen,
                          uint32_t *distinct);
 
-/* The counts of cell `index` of a list into counts[index], when those of all before it are there: a cell that
- * makes the same loads as an earlier one is not walked again. cell_at(list, i) gives cell i. */
+/* The counts of cell `index` of a list into counts[index]: a cell that makes the same loads as an earlier one is not
+ * walked again. counts[0 .. index - 1] are those of the cells before it, or zeroed where nobody wanted them.
+ * cell_at(list, i) gives cell i. */
 enum status access_count_next(const struct cell *(*cell_at)(const void *list, size_t i), const void *list,
                               size_t index, struct access_counts *counts);
 

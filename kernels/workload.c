@@ -16,11 +16,42 @@ struct run {
 
 /* What a kernel of kernels.cu does, on the CPU. */
 struct shape {
-    /* Reference of the elements of a run: integers or floats by their bits. */
-    uint32_t (*input_loads)(uint32_t steps);
+    uint32_t (*input_loads)(uint32_t steps); /* of a thread's code */
+    uint32_t (*tile_loads)(uint32_t steps);  /* NULL where there is no tile */
+    uint32_t (*tile_length)(uint32_t steps);
+    struct workload_stream (*stream)(const struct problem *problem, uint32_t sector_elements);
     uint64_t (*operations)(const struct problem *problem);
+    /* Reference of the elements of a run: integers or floats by their bits. */
     int (*check)(const struct run *run, const uint32_t *output, struct mismatch *mismatch);
 };
+
+static uint64_t divide_up(uint64_t value, uint64_t by)
+{
+    return (value + by - 1) / by;
+}
+
+/* -- loads of the input -------------------------------------------------------------------------------- */
+
+/* `times` loads of `count` neighbouring elements from element `first` on; none where count is 0. */
+static void stream_add(struct workload_stream *stream, uint64_t first, uint64_t count, uint64_t times,
+                       uint32_t sector_elements)
+{
+    if (count == 0)
+        return;
+    stream->loads += times;
+    stream->sectors += times * ((first + count - 1) / sector_elements - first / sector_elements + 1);
+}
+
+/* Every thread loads its own element. */
+static struct workload_stream own_elements(const struct problem *problem, uint32_t sector_elements)
+{
+    const uint64_t whole = problem->elements / CBANK_WARP_THREADS;
+    struct workload_stream stream = {0};
+
+    stream_add(&stream, 0, CBANK_WARP_THREADS, whole, sector_elements);
+    stream_add(&stream, 0, problem->elements % CBANK_WARP_THREADS, 1, sector_elements);
+    return stream;
+}
 
 static uint32_t filter_radius(const struct problem *problem)
 {
@@ -118,7 +149,7 @@ static double filter_value(const struct run *run, uint32_t step)
 
 /* -- stencil ------------------------------------------------------------------------------------------- */
 
-static uint32_t tile_loads(uint32_t steps)
+static uint32_t three_loads(uint32_t steps)
 {
     (void)steps;
     return 3;
@@ -127,6 +158,34 @@ static uint32_t tile_loads(uint32_t steps)
 static uint64_t stencil_operations(const struct problem *problem)
 {
     return problem->elements * 3 * workload_steps(problem->workload, problem->parameters);
+}
+
+/* For each of so many steps an element on each side. */
+static uint32_t both_sides(uint32_t steps)
+{
+    return 2 * steps;
+}
+
+static uint32_t tile_length(uint32_t steps)
+{
+    return CBANK_BLOCK_THREADS_MAX + 2 * steps;
+}
+
+/* Beside each thread's own element: the first threads of a block, no more than a warp, load what is left and right
+ * of the block. */
+static struct workload_stream stencil_stream(const struct problem *problem, uint32_t sector_elements)
+{
+    const uint64_t radius = workload_steps(problem->workload, problem->parameters);
+    const uint64_t between = divide_up(problem->elements, problem->block_size) - 1;
+    const uint64_t in_last = problem->elements - between * problem->block_size;
+    struct workload_stream stream = own_elements(problem, sector_elements);
+
+    if (between == 0)
+        return stream;
+    stream_add(&stream, problem->block_size - radius, radius, between, sector_elements);
+    stream_add(&stream, problem->block_size, radius, between - 1, sector_elements);
+    stream_add(&stream, problem->block_size, in_last < radius ? in_last : radius, 1, sector_elements);
+    return stream;
 }
 
 static int check_stencil(const struct run *run, const uint32_t *output, struct mismatch *mismatch)
@@ -166,19 +225,22 @@ static uint64_t inside(uint64_t count, uint64_t size, int64_t offset)
     return end > low ? end - low : 0;
 }
 
-/* Pairs of an element and a neighbour inside the image: whole planes, whole rows of the last plane, its last row. */
-static uint64_t neighbour_pairs(const struct problem *problem)
+/* Sums over all steps of a convolution: what the first `count` elements of a row of the image make of each dx. */
+typedef uint64_t row_sum(uint64_t count, uint64_t width, int64_t dx, uint32_t sector_elements);
+
+/* Adds up row_sum over the elements of the launch: whole planes, whole rows of the last plane, its last row. */
+static uint64_t image_sum(const struct problem *problem, row_sum *sum, uint32_t sector_elements)
 {
     const struct image_size image = workload_image(problem->workload, problem->elements);
     const int64_t r = filter_radius(problem), ry = problem->workload->dimensions > 1 ? r : 0,
                   rz = problem->workload->dimensions > 2 ? r : 0;
     const uint64_t plane = image.width * image.height, planes = problem->elements / plane;
     const uint64_t rows = problem->elements % plane / image.width, last = problem->elements % image.width;
-    uint64_t in_row = 0, in_last = 0, pairs = 0;
+    uint64_t in_row = 0, in_last = 0, total = 0;
 
     for (int64_t dx = -r; dx <= r; dx++) {
-        in_row += inside(image.width, image.width, dx);
-        in_last += inside(last, image.width, dx);
+        in_row += sum(image.width, image.width, dx, sector_elements);
+        in_last += sum(last, image.width, dx, sector_elements);
     }
     for (int64_t dz = -rz; dz <= rz; dz++) {
         const uint64_t whole_planes = inside(planes, image.depth, dz);
@@ -188,16 +250,67 @@ static uint64_t neighbour_pairs(const struct problem *problem)
             const uint64_t whole_rows = inside(rows, image.height, dy);
             const uint64_t last_row = inside(rows + 1, image.height, dy) - whole_rows;
 
-            pairs += whole_planes * inside(image.height, image.height, dy) * in_row;
-            pairs += last_plane * (whole_rows * in_row + last_row * in_last);
+            total += whole_planes * inside(image.height, image.height, dy) * in_row;
+            total += last_plane * (whole_rows * in_row + last_row * in_last);
         }
     }
-    return pairs;
+    return total;
+}
+
+/* Pairs of an element and a neighbour inside the row. */
+static uint64_t row_pairs(uint64_t count, uint64_t width, int64_t dx, uint32_t sector_elements)
+{
+    (void)sector_elements;
+    return inside(count, width, dx);
 }
 
 static uint64_t convolution_operations(const struct problem *problem)
 {
-    return 2 * neighbour_pairs(problem);
+    return 2 * image_sum(problem, row_pairs, 1);
+}
+
+/* `times` loads like those that the warp of elements 32 warp .. of a row makes of its neighbours. */
+static void warp_add(struct workload_stream *stream, uint64_t count, uint64_t width, int64_t dx, uint64_t warp,
+                     uint64_t times, uint32_t sector_elements)
+{
+    const int64_t from = (int64_t)(warp * CBANK_WARP_THREADS), left = (int64_t)count - from;
+    const int64_t to = from + (left < (int64_t)CBANK_WARP_THREADS ? left : (int64_t)CBANK_WARP_THREADS);
+    const int64_t first = from + dx > 0 ? from + dx : 0;
+    const int64_t end = to + dx < (int64_t)width ? to + dx : (int64_t)width;
+
+    stream_add(stream, (uint64_t)first, end > first ? (uint64_t)(end - first) : 0, times, sector_elements);
+}
+
+/* The loads of a row's warps for one dx. A radius is less than a warp: all warps are alike but the first and the last
+ * two. */
+static struct workload_stream row_stream(uint64_t count, uint64_t width, int64_t dx, uint32_t sector_elements)
+{
+    const uint64_t warps = divide_up(count, CBANK_WARP_THREADS);
+    const uint64_t alike = warps > 3 ? warps - 3 : 1;
+    struct workload_stream stream = {0};
+
+    for (uint64_t warp = 0; warp < warps; warp += warp == 1 ? alike : 1)
+        warp_add(&stream, count, width, dx, warp, warp == 1 ? alike : 1, sector_elements);
+    return stream;
+}
+
+static uint64_t row_loads(uint64_t count, uint64_t width, int64_t dx, uint32_t sector_elements)
+{
+    return row_stream(count, width, dx, sector_elements).loads;
+}
+
+static uint64_t row_sectors(uint64_t count, uint64_t width, int64_t dx, uint32_t sector_elements)
+{
+    return row_stream(count, width, dx, sector_elements).sectors;
+}
+
+/* Rows of 2D and 3D images begin with a warp and with a sector, so that warps of other rows do the same. */
+static struct workload_stream convolution_stream(const struct problem *problem, uint32_t sector_elements)
+{
+    return (struct workload_stream){
+        .loads = image_sum(problem, row_loads, sector_elements),
+        .sectors = image_sum(problem, row_sectors, sector_elements),
+    };
 }
 
 /* Adds value * input[. + offset] to the sums of a run within one row, for neighbours inside the row. */
@@ -255,9 +368,16 @@ static int check_convolution(const struct run *run, const uint32_t *output, stru
 
 /* -- the table ----------------------------------------------------------------------------------------- */
 
-static const struct shape shape_map = {one_load, one_operation, check_map};
-static const struct shape shape_stencil = {tile_loads, stencil_operations, check_stencil};
-static const struct shape shape_convolution = {load_each_step, convolution_operations, check_convolution};
+static const struct shape shape_map = {
+    .input_loads = one_load, .stream = own_elements, .operations = one_operation, .check = check_map};
+
+static const struct shape shape_stencil = {
+    .input_loads = three_loads, .tile_loads = both_sides, .tile_length = tile_length, .stream = stencil_stream,
+    .operations = stencil_operations, .check = check_stencil};
+
+static const struct shape shape_convolution = {
+    .input_loads = load_each_step, .stream = convolution_stream, .operations = convolution_operations,
+    .check = check_convolution};
 
 #define WORKLOAD(name, summary, shape, dimensions, steps, index, before, takes, radius_max, patterns, elements, \
                  block_sizes, formula)                                                                      \
@@ -286,11 +406,6 @@ static uint64_t image_width(uint32_t dimensions, uint64_t elements)
     while ((dimensions == 2 ? width * width : width * width * width) < elements)
         width *= 2;
     return width;
-}
-
-static uint64_t divide_up(uint64_t value, uint64_t by)
-{
-    return (value + by - 1) / by;
 }
 
 struct image_size workload_image(const struct workload *workload, uint64_t elements)
@@ -327,6 +442,25 @@ uint32_t workload_steps(const struct workload *workload, const uint32_t paramete
 uint32_t workload_input_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
 {
     return workload->shape->input_loads(workload_steps(workload, parameters));
+}
+
+uint32_t workload_tile_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
+{
+    const struct shape *shape = workload->shape;
+
+    return shape->tile_loads ? shape->tile_loads(workload_steps(workload, parameters)) : 0;
+}
+
+uint32_t workload_tile_bytes(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
+{
+    const struct shape *shape = workload->shape;
+
+    return shape->tile_length ? shape->tile_length(workload_steps(workload, parameters)) * (uint32_t)sizeof(float) : 0;
+}
+
+struct workload_stream workload_stream(const struct problem *problem, uint32_t sector_elements)
+{
+    return problem->workload->shape->stream(problem, sector_elements);
 }
 
 uint32_t workload_table_length(const struct problem *problem)

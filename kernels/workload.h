@@ -80,6 +80,22 @@ uint32_t workload_steps(const struct workload *workload, const uint32_t paramete
 /* Input loads of a thread's code: 1 in map, 3 in stencil, one for each filter element in convolution. */
 uint32_t workload_input_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
 
+/* What all warps of a launch load of the input: instructions with at least one thread that loads, and the distinct
+ * sectors, of sector_elements elements, that each of them reads. */
+struct workload_stream {
+    uint64_t loads, sectors;
+};
+
+/* sector_elements: a power of two, 32 at most. The input begins on a sector. Takes no time to speak of. */
+struct workload_stream workload_stream(const struct problem *problem, uint32_t sector_elements);
+
+/* Loads of a thread from the tile of the block's input in shared memory, beside payload loads; 0 where there is no
+ * tile. Neighbouring threads read neighbouring elements. */
+uint32_t workload_tile_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
+
+/* Bytes of that tile, for the largest block: what a block has of shared memory whatever its size. */
+uint32_t workload_tile_bytes(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
+
 /* Elements of the table that the threads of a launch may read, from its first on: what staging copies. */
 uint32_t workload_table_length(const struct problem *problem);
 
