@@ -10,10 +10,9 @@
 #include "identity_json.h"
 #include "json.h"
 #include "log.h"
-#include "table.h"
 
 static const char schema_name[] = "cbank-calibration";
-enum { SCHEMA_MAJOR = 1, SCHEMA_MINOR = 0 };
+enum { SCHEMA_MAJOR = 1, SCHEMA_MINOR = 1 };
 
 static int compare_cells(const void *left, const void *right)
 {
@@ -148,7 +147,6 @@ static void write_cell(cJSON *cells, const struct calibrated_cell *cell)
     cJSON *object = json_append(cells, cJSON_CreateObject());
 
     json_add_identity(object, &cell->cell);
-    json_add_integer(object, "array_bytes", CBANK_TABLE_BYTES);
     json_add_double(object, "noise", cell->noise);
     json_add_double(object, "median_ns", cell->median_ns);
     json_add_text(object, "sass_sha256", text_or_null(cell->sha256));
@@ -231,41 +229,13 @@ static double read_number(struct reader *reader, const cJSON *object, const char
     return value;
 }
 
-/* The row of a table that the member `key` names; NULL after an error. */
-static const void *read_row(struct reader *reader, const cJSON *object, const char *key, const struct table *table)
-{
-    const char *name = NULL;
-    char shown[JSON_SHOWN_BYTES];
-    const void *row;
-
-    if (!json_get_text(object, key, &name)) {
-        refuse(reader, key, "a string");
-        return NULL;
-    }
-    row = table_find(table, name);
-    if (!row && reader->status == STATUS_OK)
-        reader->status = log_error(STATUS_USAGE, "%s: %s%s: this build has no %s '%s'; cbank list shows those that "
-                                   "it has", reader->file, reader->place, key, table->what, json_shown(name, shown));
-    return row;
-}
-
 static void read_identity(struct reader *reader, const cJSON *object, struct cell *cell)
 {
-    static const struct table workload_table = TABLE("workload", workloads, workload_count);
-    static const struct table path_table = TABLE("path", paths, path_count);
-    static const struct table pattern_table = TABLE("pattern", patterns, pattern_count);
-    static const struct table regime_table = TABLE("regime", regimes, regime_count);
+    struct identity_fault fault;
 
-    *cell = (struct cell){
-        .workload = read_row(reader, object, "workload", &workload_table),
-        .path = read_row(reader, object, "path", &path_table),
-        .pattern = read_row(reader, object, "pattern", &pattern_table),
-        .elements = read_integer(reader, object, "elements", 1, CELL_ELEMENTS_MAX),
-        .block_size =
-            (uint32_t)read_integer(reader, object, "block_size", CBANK_WARP_THREADS, CELL_BLOCK_SIZE_MAX),
-        .regime = read_row(reader, object, "regime", &regime_table),
-    };
-    read_integer(reader, object, "array_bytes", CBANK_TABLE_BYTES, CBANK_TABLE_BYTES);
+    if (!json_get_identity(object, cell, &fault) && reader->status == STATUS_OK)
+        reader->status =
+            log_error(STATUS_USAGE, "%s: %s%s: %s", reader->file, reader->place, fault.key, fault.text);
 }
 
 static void read_cell(struct reader *reader, const cJSON *object, struct calibrated_cell *cell)

@@ -21,7 +21,7 @@ enum {
 };
 
 static const char schema_name[] = "cbank-comparison";
-static const char schema_version[] = "1.0";
+static const char schema_version[] = "1.1";
 
 static const char bold[] = "\033[1m", red[] = "\033[31m", green[] = "\033[32m", yellow[] = "\033[33m",
                   plain[] = "\033[0m";

@@ -237,6 +237,7 @@ static enum status model_one(const struct engine_session *session, const struct 
     if (status != STATUS_OK)
         return status;
     cell->modelled = true;
+    cell->operations = access->operations;
     set_time(&cell->time, cell->model.time_ns, session->card.sm_clock_mhz);
     cell->status = CELL_OK;
     return STATUS_OK;

@@ -833,3 +833,18 @@ bool json_get_text(const cJSON *object, const char *key, const char **out)
     *out = item->valuestring;
     return true;
 }
+
+const char *json_kind(const cJSON *item)
+{
+    if (!item)
+        return "missing";
+    if (cJSON_IsNull(item))
+        return "null";
+    if (cJSON_IsBool(item))
+        return "true or false";
+    if (cJSON_IsNumber(item))
+        return "this number";
+    if (cJSON_IsString(item))
+        return "this string";
+    return cJSON_IsArray(item) ? "an array" : "an object";
+}

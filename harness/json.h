@@ -84,4 +84,7 @@ bool json_get_text(const cJSON *object, const char *key, const char **out);
 /* The member of that exact key; NULL when absent. */
 const cJSON *json_get(const cJSON *object, const char *key);
 
+/* What an item is, for a message: "null", "this number"; "missing" for NULL. */
+const char *json_kind(const cJSON *item);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "json.h"
 #include "log.h"
@@ -58,6 +59,35 @@ void result_close(struct result *result)
     free(result->cells);
     cJSON_Delete(result->storage);
     *result = (struct result){0};
+}
+
+/* The value of a counter that was read; NaN else. */
+static double counter_read(const struct cell_result *cell, const char *name)
+{
+    for (size_t i = 0; i < cell->counter_count; i++)
+        if (strcmp(cell->counters[i].name, name) == 0 && cell->counters[i].status == COUNTER_OK)
+            return cell->counters[i].value;
+    return NAN;
+}
+
+/* NaN where there are no bytes. */
+static double per_byte(double operations, double bytes)
+{
+    return bytes > 0 ? operations / bytes : NAN;
+}
+
+struct operations_per_byte cell_operations_per_byte(const struct cell_result *cell)
+{
+    enum { PRODUCT_OPERATIONS = 2, ELEMENT_BYTES = 4, L2_SECTOR_BYTES = 32 };
+    const double operations = cell->operations ? (double)cell->operations : NAN;
+    const double global_bytes = cell->cell.path->home == TABLE_GLOBAL ? 2 * ELEMENT_BYTES : ELEMENT_BYTES;
+    const bool products = cell->cell.path->loads && workload_steps(cell->cell.workload, cell->cell.parameters) > 1;
+
+    return (struct operations_per_byte){
+        .ideal = products ? PRODUCT_OPERATIONS / global_bytes : NAN,
+        .dram = per_byte(operations, counter_read(cell, "dram_read_bytes") + counter_read(cell, "dram_write_bytes")),
+        .l2 = per_byte(operations, L2_SECTOR_BYTES * counter_read(cell, "l2_sectors")),
+    };
 }
 
 static enum status cell_verdict(const struct cell_result *cell)

@@ -64,6 +64,7 @@ struct cell_result {
     uint32_t flags;
     struct counter_value *counters; /* counter_count values; owned */
     size_t counter_count;
+    uint64_t operations;            /* arithmetic, of one launch: access_counts.operations; 0: not known */
     struct cell_kernel kernel;
     bool modelled;             /* model is valid */
     struct model_cell model;
@@ -131,12 +132,25 @@ void result_close(struct result *result);
 enum status result_write(const struct result *result, const char *path);
 
 /* Reads a result of a known major version. STATUS_USAGE with file and place otherwise. Cells whose
- * workload, path, pattern or regime this build does not know are an error too. *out is the caller's, to
+ * workload, path, pattern, regime or parameters this build does not know are an error too. *out is the caller's, to
  * result_close. */
 enum status result_read(const char *path, struct result *out);
 
 /* The same for text in memory; `name` is what messages call it. */
 enum status result_parse(const char *name, const char *text, size_t bytes, struct result *out);
+
+/* Arithmetic operations for each byte of memory traffic; NaN where that is not known.
+ *   ideal   as textbooks count a sum of products of an input element and a filter element, 4 bytes each, with no cache:
+ *           2 operations for 8 bytes from global memory, or for the 4 of the input where the filter is in constant
+ *           memory. So 0.25 and 0.5: Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, 4th edition, 2022,
+ *           sections 7.2 and 7.3. NaN where nothing is multiplied: workloads of one load a thread, paths that load nothing
+ *   dram    for each byte that device memory read and wrote: from the counters dram_read_bytes and dram_write_bytes
+ *   l2      for each byte of the sectors that L2 handled: from the counter l2_sectors */
+struct operations_per_byte {
+    double ideal, dram, l2;
+};
+
+struct operations_per_byte cell_operations_per_byte(const struct cell_result *cell);
 
 /* How grave what the cells say is: STATUS_FINDING for a failed cell or an exact counter that differs;
  * STATUS_INCONCLUSIVE for an unstable cell; STATUS_OK else. */

@@ -18,7 +18,7 @@
 #include "version.h"
 
 static const char schema_name[] = "cbank-result";
-enum { SCHEMA_MAJOR = 1, SCHEMA_MINOR = 0 };
+enum { SCHEMA_MAJOR = 1, SCHEMA_MINOR = 1 };
 
 /* Most cells that are read. Memory for all is taken before the first is read in full; a file with this many
  * has more than JSON_VALUES_MAX values if they are complete. */
@@ -107,8 +107,17 @@ static const struct field kernel_fields[] = {
     FIELD(FIELD_INT32, struct cell_kernel, "registers", registers, false),
 };
 
+/* Since version 1.1. */
+static const struct field operations_field = FIELD(FIELD_INT64, struct cell_result, "operations", operations, false);
+
+static const struct field per_byte_fields[] = {
+    FIELD(FIELD_NUMBER, struct operations_per_byte, "ideal", ideal, false),
+    FIELD(FIELD_NUMBER, struct operations_per_byte, "dram", dram, false),
+    FIELD(FIELD_NUMBER, struct operations_per_byte, "l2", l2, false),
+};
+
 static const struct field model_fields[] = {
-    FIELD(FIELD_NUMBER, struct model_cell, "requests_per_load", requests_per_load, true),
+    FIELD(FIELD_NUMBER, struct model_cell, "requests_per_load", requests_per_load, false),
     FIELD(FIELD_INT64, struct model_cell, "footprint_bytes", footprint_bytes, true),
     FIELD(FIELD_NUMBER, struct model_cell, "time_ns", time_ns, true),
 };
@@ -230,12 +239,6 @@ static void write_phases(cJSON *root, const struct result *result)
     }
 }
 
-static void write_identity(cJSON *object, const struct cell *cell)
-{
-    json_add_identity(object, cell);
-    json_add_integer(object, "array_bytes", CBANK_TABLE_BYTES);
-}
-
 static void write_time(cJSON *cell, const struct cell_time *time)
 {
     cJSON *object = json_add(cell, "time_ns", cJSON_CreateObject());
@@ -271,6 +274,16 @@ static void write_counters(cJSON *cell, const struct cell_result *result)
         json_add_text(object, "unit", value->unit);
         json_add_text(object, "reason", value->reason);
     }
+}
+
+/* The quotients are for whoever reads the file: reading it here computes them anew. */
+static void write_operations(cJSON *cell, const struct cell_result *result)
+{
+    const struct operations_per_byte per_byte = cell_operations_per_byte(result);
+
+    write_fields(cell, result, &operations_field, 1);
+    write_fields(json_add(cell, "operations_per_byte", cJSON_CreateObject()), &per_byte, per_byte_fields,
+                 COUNT(per_byte_fields));
 }
 
 /* What the kernel is, or null in each place when that is not known. */
@@ -320,13 +333,14 @@ static void write_cell(cJSON *cells, const struct cell_result *cell)
 {
     cJSON *object = json_append(cells, cJSON_CreateObject());
 
-    write_identity(object, &cell->cell);
+    json_add_identity(object, &cell->cell);
     json_add_text(object, "status", cell_status_names[cell->status]);
     json_add_text(object, "reason", cell->reason[0] ? cell->reason : NULL);
     json_add(object, "verified", cJSON_CreateBool(cell->verified));
     write_time(object, &cell->time);
     write_flags(object, cell->flags);
     write_counters(object, cell);
+    write_operations(object, cell);
     write_kernel(object, cell);
     write_model(object, cell);
 }
@@ -380,21 +394,6 @@ struct node {
     struct json_place place;
 };
 
-static const char *kind_text(const cJSON *item)
-{
-    if (!item)
-        return "missing";
-    if (cJSON_IsNull(item))
-        return "null";
-    if (cJSON_IsBool(item))
-        return "true or false";
-    if (cJSON_IsNumber(item))
-        return "this number";
-    if (cJSON_IsString(item))
-        return "this string";
-    return cJSON_IsArray(item) ? "an array" : "an object";
-}
-
 static bool failed(const struct node *node)
 {
     return node->reader->status != STATUS_OK;
@@ -434,7 +433,7 @@ static void refuse(const struct node *node, const char *key, const char *expecte
 {
     const struct json_place place = place_of(node, key);
 
-    wrong(node->reader, &place, "expected %s, it is %s", expected, kind_text(json_get(node->json, key)));
+    wrong(node->reader, &place, "expected %s, it is %s", expected, json_kind(json_get(node->json, key)));
 }
 
 /* The member `key` as a node: an object, or with `array` an array. */
@@ -460,7 +459,7 @@ static struct node element(const struct node *node, const cJSON *item, size_t in
     };
 
     if (!cJSON_IsObject(item)) {
-        wrong(node->reader, &child.place, "expected an object, it is %s", kind_text(item));
+        wrong(node->reader, &child.place, "expected an object, it is %s", json_kind(item));
         child.json = NULL;
     }
     return child;
@@ -696,22 +695,14 @@ static void read_phases(const struct node *root, struct result *result)
 
 static void read_identity(const struct node *node, struct cell *cell)
 {
-    static const struct table workload_table = TABLE("workload", workloads, workload_count);
-    static const struct table path_table = TABLE("path", paths, path_count);
-    static const struct table pattern_table = TABLE("pattern", patterns, pattern_count);
-    static const struct table regime_table = TABLE("regime", regimes, regime_count);
+    struct identity_fault fault;
 
-    *cell = (struct cell){
-        .workload = read_row(node, "workload", &workload_table),
-        .path = read_row(node, "path", &path_table),
-        .pattern = read_row(node, "pattern", &pattern_table),
-        .elements = read_integer(node, "elements", 1, CELL_ELEMENTS_MAX),
-        .block_size = (uint32_t)read_integer(node, "block_size", CBANK_WARP_THREADS, CELL_BLOCK_SIZE_MAX),
-        .regime = read_row(node, "regime", &regime_table),
-    };
-    if (cell->block_size % CBANK_WARP_THREADS != 0)
-        refuse(node, "block_size", "a multiple of 32");
-    read_integer(node, "array_bytes", CBANK_TABLE_BYTES, CBANK_TABLE_BYTES);
+    if (!node->json || json_get_identity(node->json, cell, &fault))
+        return;
+
+    const struct json_place place = place_of(node, fault.key);
+
+    wrong(node->reader, &place, "%s", fault.text);
 }
 
 static void read_samples(const struct node *time_node, struct cell_time *time)
@@ -864,6 +855,8 @@ static void read_cell(const struct node *node, struct cell_result *cell)
     read_time(node, &cell->time);
     cell->flags = read_flags(node);
     read_counters(node, cell);
+    if (json_get(node->json, operations_field.key))
+        read_fields(node, cell, &operations_field, 1);
     read_kernel(node, &cell->kernel);
     read_model(node, cell);
 }
@@ -935,7 +928,7 @@ static enum status read_tree(const char *file, cJSON *json, struct result *out)
 
     if (!cJSON_IsObject(json))
         wrong(&reader, &root.place, "expected an object, it is %s: this is no result of cbank",
-              kind_text(json));
+              json_kind(json));
     check_schema(&root);
     if (!failed(&root))
         read_result(&root, out);

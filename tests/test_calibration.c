@@ -9,6 +9,7 @@
 
 #include "calibration.h"
 #include "capture.h"
+#include "cells.h"
 
 static char directory[] = "/tmp/cbank-test-XXXXXX";
 static char path[64];
@@ -29,16 +30,10 @@ static int remove_directory(void **state)
     return rmdir(directory);
 }
 
+/* Cells in the tables' order, the third with parameters. */
 static struct cell cell_at(size_t index)
 {
-    return (struct cell){
-        .workload = &workloads[0],
-        .path = &paths[0],
-        .pattern = &patterns[index],
-        .elements = 128000,
-        .block_size = 256,
-        .regime = &regimes[0],
-    };
+    return index == 2 ? cell_distinct(0, 4, 64) : cell_of(0, index);
 }
 
 /* A side of three launches: cell 0 has the medians 100, 102 and 101; cell 1 one launch; cell 2 failed. Not to be
@@ -122,7 +117,7 @@ static void test_round_trip(void **state)
 static void test_where_it_applies(void **state)
 {
     struct calibration calibration = make_calibration();
-    const struct cell cell = cell_at(2), failed = cell_at(1), absent = cell_at(3);
+    const struct cell cell = cell_at(2), failed = cell_at(1), absent = cell_at(3), other = cell_distinct(0, 4, 4);
     const char *hash = calibration.cells[2].sha256;
     const struct side_identity same = {.uuid = "GPU-1", .driver = "570"};
     const struct {
@@ -138,6 +133,7 @@ static void test_where_it_applies(void **state)
         {&cell, same, "mixed", "code"},
         {&failed, same, calibration.cells[1].sha256, "failed"},
         {&absent, same, hash, "no such cell"},
+        {&other, same, hash, "no such cell"},
     };
     const char *why = "";
     double noise = 0;
@@ -212,9 +208,9 @@ static void test_bad_files(void **state)
         const char *from, *to, *said;
     } rows[] = {
         {"cbank-calibration", "cbank-result", "no calibration"},
-        {"\"1.0\"", "\"2.0\"", "2.0"},
-        {"\"1.0\"", "\"1\"", "schema.version"},
-        {"\"1.0\"", "1", "schema.version"},
+        {"\"1.1\"", "\"2.0\"", "2.0"},
+        {"\"1.1\"", "\"1\"", "schema.version"},
+        {"\"1.1\"", "1", "schema.version"},
         {"\"schema\"", "\"other\"", "no calibration"},
         {"\"launches\":\t3", "\"launches\":\t1", "launches"},
         {"\"launches\":\t3", "\"launches\":\t-1", "launches"},
@@ -229,6 +225,11 @@ static void test_bad_files(void **state)
         {"\"workload\":\t\"", "\"workload\":\t\"x", "cells[0].workload"},
         {"\"elements\":\t128000", "\"elements\":\t0", "cells[0].elements"},
         {"\"array_bytes\":\t65536", "\"array_bytes\":\t1", "cells[0].array_bytes"},
+        {"\"parameters\":\t{\n", "\"parameters\":\t{\"radius\": 3\n",
+         "cells[0].parameters.radius: add with per_block does not take it"},
+        {"\"parameters\":\t{\n", "\"parameters\":\t7, \"x\":\t{\n", "cells[0].parameters: expected an object"},
+        {"\"distinct\":\t4", "\"distinct\":\t5", "cells[2].parameters.distinct: expected a power of two"},
+        {"\"distinct\":\t4,", "", "cells[2].parameters.distinct: expected a power of two from 1 to 32, it is missing"},
         {"\"noise\":\tnull", "\"noise\":\t-1", "cells[0].noise"},
         {"\"noise\":\tnull", "\"noise\":\t\"1\"", "cells[0].noise"},
         {"\"noise\":\tnull", "\"other\":\tnull", "cells[0].noise"},
@@ -264,7 +265,7 @@ static void test_later_minor_version(void **state)
     (void)state;
     assert_int_equal(calibration_write(&calibration, path), STATUS_OK);
     good = file_text(path);
-    at = strstr(good, "\"1.0\"");
+    at = strstr(good, "\"1.1\"");
     bytes = snprintf(text, sizeof(text), "%.*s\"1.7\", \"more\": []%s", (int)(at - good), good, at + 5);
     file_put(path, text, (size_t)bytes);
     assert_int_equal(calibration_read(path, &read), STATUS_OK);
@@ -272,6 +273,19 @@ static void test_later_minor_version(void **state)
     free(good);
     calibration_close(&read);
     calibration_close(&calibration);
+}
+
+/* A calibration of version 1.0, of a real GPU: cells without parameters. */
+static void test_version_1_0(void **state)
+{
+    struct calibration read;
+
+    (void)state;
+    assert_int_equal(calibration_read("results/h200/gate/calibration.json", &read), STATUS_OK);
+    assert_int_equal(read.cell_count, 24);
+    for (size_t i = 0; i < read.cell_count; i++)
+        assert_int_equal(cell_takes(read.cells[i].cell.workload, read.cells[i].cell.pattern), 0);
+    calibration_close(&read);
 }
 
 int main(void)
@@ -283,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_sides_that_are_refused),
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_later_minor_version),
+        cmocka_unit_test(test_version_1_0),
     };
 
     return cmocka_run_group_tests_name("calibration", tests, make_directory, remove_directory);

@@ -77,6 +77,7 @@ static void fill_measured_cell(struct cell_result *cell)
                              .image = "kernels.sm_90.cubin",
                              .sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
                              .registers = 10};
+    cell->operations = UINT64_MAX;
     cell->modelled = true;
     cell->model = (struct model_cell){
         .requests_per_load = 32,
@@ -90,7 +91,7 @@ static void fill_measured_cell(struct cell_result *cell)
 /* A result of four cells, one of each status. The caller closes it. */
 static void fill(struct result *result)
 {
-    const struct cell cells[] = {cell_of(0, 0), cell_of(1, 0), cell_of(2, 0), cell_of(0, 1)};
+    const struct cell cells[] = {cell_of(0, 0), cell_distinct(1, 8, 64), cell_of(2, 0), cell_of(0, 1)};
 
     assert_int_equal(result_open(result, cells, 4), STATUS_OK);
     result->engine = "cuda";
@@ -135,7 +136,9 @@ static void test_round_trip(void **state)
     free(second);
 
     assert_int_equal(back.cell_count, 4);
-    assert_true(cell_equal(&back.cells[3].cell, &result.cells[3].cell));
+    for (size_t i = 0; i < 4; i++)
+        assert_true(cell_equal(&back.cells[i].cell, &result.cells[i].cell));
+    assert_true(back.cells[0].operations == UINT64_MAX && back.cells[1].operations == 0);
     assert_true(back.seed == UINT64_MAX && back.device.throttle_after == (uint64_t)1 << 60);
     assert_false(back.complete || back.modelled_time);
     assert_string_equal(back.finished_utc, "");
@@ -174,6 +177,12 @@ static void test_keys(void **state)
     assert_string_equal(text, "18446744073709551615");
     assert_true(cJSON_IsNull(json_get(root, "finished_utc")));
     cell = json_get(root, "cells")->child;
+    assert_int_equal(cJSON_GetArraySize(json_get(cell, "parameters")), 0);
+    assert_true(json_get(json_get(cell->next, "parameters"), "stride_bytes")->valuedouble == 64);
+    assert_true(json_get_text(cell, "operations", &text));
+    assert_string_equal(text, "18446744073709551615");
+    assert_true(cJSON_IsNull(json_get(cell->next, "operations")));
+    assert_true(cJSON_IsNull(json_get(json_get(cell, "operations_per_byte"), "ideal")));
     time = json_get(cell, "time_ns");
     assert_true(json_get(time, "median")->valuedouble == 0.1);
     assert_int_equal(cJSON_GetArraySize(json_get(time, "samples")), 6);
@@ -207,13 +216,13 @@ static void test_refused_files(void **state)
         const char *from, *to, *message;
     } rows[] = {
         {"\"cbank-result\"", "\"cbank-card\"", "a.json: schema.name: 'cbank-card' is no result"},
-        {"\"version\":\t\"1.0\"", "\"version\":\t\"2.0\"", "a.json: schema.version: 2.0, this build reads 1.x; use"},
-        {"\"version\":\t\"1.0\"", "\"version\":\t\"0.9\"", "schema.version: 0.9, this"},
-        {"\"version\":\t\"1.0\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
-        {"\"version\":\t\"1.0\"", "\"version\":\t1.0",
+        {"\"version\":\t\"1.1\"", "\"version\":\t\"2.0\"", "a.json: schema.version: 2.0, this build reads 1.x; use"},
+        {"\"version\":\t\"1.1\"", "\"version\":\t\"0.9\"", "schema.version: 0.9, this"},
+        {"\"version\":\t\"1.1\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
+        {"\"version\":\t\"1.1\"", "\"version\":\t1.0",
          "schema.version: expected a string, it is this number"},
-        {"\"version\":\t\"1.0\"", "\"version\":\t\"+1.0\"", "schema.version: expected a version"},
-        {"\"version\":\t\"1.0\"", "\"version\":\t\"1.\"", "schema.version: expected a version"},
+        {"\"version\":\t\"1.1\"", "\"version\":\t\"+1.0\"", "schema.version: expected a version"},
+        {"\"version\":\t\"1.1\"", "\"version\":\t\"1.\"", "schema.version: expected a version"},
         {"\"cbank-result\"", "\"\\u001b]0;a\\n\"", "schema.name: '?]0;a?' is no result"},
         {"\"schema\"", "\"Schema\"", "schema: expected an object, it is missing"},
         {"\"cuda\"", "\"cude\"", "a.json: engine: this build has no engine 'cude'"},
@@ -230,6 +239,27 @@ static void test_refused_files(void **state)
          "cells[0].block_size: expected an integer from 32 to 1024"},
         {"\"array_bytes\":\t65536", "\"array_bytes\":\t1024",
          "cells[0].array_bytes: expected an integer from 65536"},
+        {"\"parameters\":\t{\n", "\"parameters\":\tnull, \"x\":{\n",
+         "cells[0].parameters: expected an object, it is null"},
+        {"\"parameters\":\t{\n", "\"parameters\":\t{\"stride\\n\": 4\n",
+         "cells[0].parameters.stride?: this build has no parameter 'stride?'; cbank list shows"},
+        {"\"parameters\":\t{\n", "\"parameters\":\t{\"radius\": 3\n",
+         "cells[0].parameters.radius: add with per_block does not take it"},
+        {"\"distinct\":\t8", "\"distinct\":\t9",
+         "cells[1].parameters.distinct: expected a power of two from 1 to 32, it is this number"},
+        {"\"distinct\":\t8", "\"distinct\":\t64", "cells[1].parameters.distinct: expected a power of two from 1 to 32"},
+        {"\"distinct\":\t8", "\"distinct\":\t0", "cells[1].parameters.distinct: expected a power"},
+        {"\"distinct\":\t8", "\"distinct\":\ttrue",
+         "cells[1].parameters.distinct: expected a power of two from 1 to 32, it is true or false"},
+        {"\"distinct\":\t8,", "", "cells[1].parameters.distinct: expected a power of two from 1 to 32, it is missing"},
+        {"\"stride_bytes\":\t64", "\"stride_bytes\":\t66",
+         "cells[1].parameters.stride_bytes: expected a multiple of 4 from 4 to 2048, it is this number"},
+        {"\"stride_bytes\":\t64", "\"stride_bytes\":\t64, \"modules\": 1",
+         "cells[1].parameters.modules: add with distinct does not take it"},
+        {"\"pattern\":\t\"distinct\"", "\"pattern\":\t\"per_warp\"",
+         "cells[1].parameters.distinct: add with per_warp does not take it"},
+        {"\"operations\":\t\"18446744073709551615\"", "\"operations\":\t-1",
+         "cells[0].operations: expected an integer from 0 to 18446744073709551615"},
         {"\"regime\":\t\"hot\"", "\"regime\":\tnull", "cells[0].regime: expected a string, it is null"},
         {"\"status\":\t\"ok\"", "\"status\":\t\"good\"",
          "cells[0].status: expected pending, ok, skipped or failed"},
@@ -298,11 +328,126 @@ static void test_newer_minor(void **state)
     fill(&result);
     assert_int_equal(result_write(&result, path), STATUS_OK);
     result_close(&result);
-    edit("\"version\":\t\"1.0\"", "\"version\":\t\"1.7\", \"more\": [{}]");
+    edit("\"version\":\t\"1.1\"", "\"version\":\t\"1.7\", \"more\": [{}]");
     edit("\"elements\":", "\"humidity\": {\"percent\": 40}, \"elements\":");
     assert_int_equal(result_read(path, &back), STATUS_OK);
     assert_int_equal(back.cells[0].cell.elements, 128000);
     result_close(&back);
+}
+
+/* Takes every member of that name from the objects of an array. */
+static void remove_members(const cJSON *array, const char *name)
+{
+    cJSON *object;
+
+    cJSON_ArrayForEach (object, array)
+        cJSON_DeleteItemFromObjectCaseSensitive(object, name);
+}
+
+/* A file of version 1.0 has no parameters and no operations: it is of cells that take none. */
+static void test_version_1_0(void **state)
+{
+    static const char *const later[] = {"parameters", "operations", "operations_per_byte"};
+    struct result result, back;
+    struct capture capture;
+    cJSON *root;
+
+    (void)state;
+    fill(&result);
+    result.cells[1].cell = cell_of(1, 0);
+    result.cells[0].time.samples_ns[4] = 1; /* cJSON by itself, which writes this file, cannot write DBL_MAX */
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    edit("\"version\":\t\"1.1\"", "\"version\":\t\"1.0\"");
+    assert_int_equal(json_read_file(path, &root), STATUS_OK);
+    for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
+        remove_members(json_get(root, "cells"), later[i]);
+    assert_int_equal(json_write_file(path, root), STATUS_OK);
+    cJSON_Delete(root);
+    assert_int_equal(result_read(path, &back), STATUS_OK);
+    for (size_t i = 0; i < 4; i++)
+        assert_true(cell_equal(&back.cells[i].cell, &result.cells[i].cell));
+    assert_true(back.cells[0].operations == 0);
+    result_close(&back);
+    result_close(&result);
+
+    /* A pattern that takes parameters says nothing without them. */
+    edit("\"pattern\":\t\"per_block\"", "\"pattern\":\t\"distinct\"");
+    capture_begin(&capture, stderr);
+    assert_int_equal(result_read(path, &back), STATUS_USAGE);
+    capture_end(&capture);
+    assert_non_null(strstr(capture.text, "cells[0].parameters.distinct: expected a power of two from 1 to 32, it is missing"));
+}
+
+/* The results of real GPUs that are in the repository. */
+static void test_committed(void **state)
+{
+    struct result back;
+
+    (void)state;
+    assert_int_equal(result_read("results/h200/core-matrix.json", &back), STATUS_OK);
+    assert_int_equal(back.cell_count, 24);
+    for (size_t i = 0; i < back.cell_count; i++) {
+        char identity[CELL_IDENTITY_BYTES];
+
+        cell_identity(&back.cells[i].cell, identity);
+        assert_null(strchr(identity, '='));
+        assert_int_equal(back.cells[i].cell.path->bytes, 65536);
+    }
+    result_close(&back);
+}
+
+static const struct workload *workload_named(const char *name)
+{
+    size_t i = 0;
+
+    while (strcmp(workloads[i].name, name) != 0)
+        i++;
+    return &workloads[i];
+}
+
+static const struct path *path_named(const char *name)
+{
+    size_t i = 0;
+
+    while (strcmp(paths[i].name, name) != 0)
+        i++;
+    return &paths[i];
+}
+
+/* A sum of products has 2 operations for its 4 bytes of input, or for 8 where the filter is in global memory too. */
+static void test_operations_per_byte(void **state)
+{
+    static const struct {
+        const char *workload, *path;
+        double ideal; /* 0: none */
+    } rows[] = {
+        {"add", "constant", 0},        {"stencil_1d", "constant", 0.5}, {"stencil_1d", "param", 0.5},
+        {"conv_1d", "global", 0.25},   {"conv_2d", "readonly", 0.25},   {"conv_3d", "constant_operand", 0.5},
+        {"conv_1d", "staging", 0},
+    };
+    struct counter_value counters[] = {
+        {.name = "l2_sectors", .status = COUNTER_OK, .value = 10},
+        {.name = "dram_read_bytes", .status = COUNTER_OK, .value = 300},
+        {.name = "dram_write_bytes", .status = COUNTER_OK, .value = 100},
+    };
+    struct cell_result cell = {.cell = cell_of(0, 0), .counters = counters, .counter_count = 3};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        cell.cell.workload = workload_named(rows[i].workload);
+        cell.cell.path = path_named(rows[i].path);
+        cell.cell.parameters[PARAMETER_radius] = cell.cell.workload->radius_max ? 1 : 0;
+        if (rows[i].ideal > 0)
+            assert_true(cell_operations_per_byte(&cell).ideal == rows[i].ideal);
+        else
+            assert_true(isnan(cell_operations_per_byte(&cell).ideal));
+    }
+    assert_true(isnan(cell_operations_per_byte(&cell).dram) && isnan(cell_operations_per_byte(&cell).l2));
+    cell.operations = 640;
+    assert_true(cell_operations_per_byte(&cell).dram == 1.6 && cell_operations_per_byte(&cell).l2 == 2);
+    counters[0].value = 0;
+    counters[2].status = COUNTER_UNSUPPORTED;
+    assert_true(isnan(cell_operations_per_byte(&cell).dram) && isnan(cell_operations_per_byte(&cell).l2));
 }
 
 /* Cut anywhere, the file is refused and nothing leaks or crashes. */
@@ -516,6 +661,8 @@ int main(void)
         cmocka_unit_test(test_no_cells),        cmocka_unit_test(test_verdict),
         cmocka_unit_test(test_standard_output), cmocka_unit_test(test_too_many_cells),
         cmocka_unit_test(test_many_counters),
+        cmocka_unit_test(test_version_1_0),     cmocka_unit_test(test_committed),
+        cmocka_unit_test(test_operations_per_byte),
     };
 
     return cmocka_run_group_tests_name("result", tests, make_directory, remove_directory);
