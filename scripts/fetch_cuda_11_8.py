@@ -129,10 +129,12 @@ def lay_out(root, mirror):
         file.write(PROFILE)
 
 
-def toolkit(root, mirror):
+def toolkit(root, mirror, offline):
     """Makes root a toolkit unless it is one. It appears complete or not at all."""
     if os.path.isfile(os.path.join(root, "bin/nvcc.profile")):
         return
+    if offline:
+        raise Failure(f"CUDA 11.8 is not in {root}; {sys.argv[0]} fetches it (92 MB)", 3)
     if sys.platform != "linux" or platform.machine() != "x86_64":
         raise Failure(f"these packages are for Linux on x86-64; this is {sys.platform} on {platform.machine()}", 3)
     parent = os.path.dirname(root)
@@ -153,10 +155,11 @@ def main():
     parser.add_argument("directory", metavar="DIRECTORY", nargs="?", default=os.path.join(cache, "cbank/cuda-11.8"),
                         help="where it is to be (default: %(default)s)")
     parser.add_argument("--mirror", metavar="URL", default=MIRROR, help="of Debian (default: %(default)s)")
+    parser.add_argument("--offline", action="store_true", help="fetch nothing; exit with 3 where it is not there")
     options = parser.parse_args()
     root = os.path.abspath(options.directory)
     try:
-        toolkit(root, options.mirror)
+        toolkit(root, options.mirror, options.offline)
     except Failure as failure:
         print(f"fetch_cuda_11_8: {failure.args[0]}", file=sys.stderr)
         return failure.args[1]
