@@ -12,7 +12,8 @@
 enum {
     TEXT_BYTES = 64, /* of one cell of a table */
     NOTE_BYTES = 512,
-    PATHS_A_TABLE = 3, /* more do not fit a terminal */
+    COLUMNS_A_TABLE = 3, /* more do not fit a terminal */
+    TEXT_COLUMNS = 110,  /* where text goes on the next line */
     DIFFERENCES_MAX = 20,
     /* Columns within a cell, each with the blanks before it. */
     TIME_WIDTH = 8,
@@ -23,16 +24,41 @@ enum {
 
 static const char bold[] = "\033[1m", red[] = "\033[31m", plain[] = "\033[0m";
 
-/* Cells with the same workload, size, block size and regime, sorted by pattern and path: one table. */
+/* A row or a column of tables: the cells of a path, or those of a pattern with its parameters. The other is NULL. */
+struct axis {
+    const struct path *path;
+    const struct cell *variant; /* any cell of that pattern and parameters */
+};
+
+/* Cells with the same workload, size, block size and regime, sorted by pattern, parameters and path: one table, or
+ * several beside each other. */
 struct group {
-    const struct cell_result *const *cells;
+    const struct cell_result **cells;
     size_t count;
+    uint32_t common;              /* parameters that are the same in all cells: a set of PARAMETER_BIT */
+    struct axis *paths, *variants; /* room for one a cell */
+    size_t path_count, variant_count;
+};
+
+/* A path or a pattern of which every cell is skipped. */
+struct absence {
+    struct axis axis;
+    char reason[NOTE_BYTES];
 };
 
 /* Footnotes of one group, each text once. */
 struct notes {
     char (*text)[NOTE_BYTES]; /* owned; room for one a cell */
     size_t count;
+};
+
+/* What one group is printed from, each with room for one a cell. */
+struct workspace {
+    const struct cell_result **sorted;
+    struct axis *paths, *variants;
+    struct notes notes;
+    struct absence *absent;
+    size_t absent_count;
 };
 
 /* One cell of a table, ready to print. */
@@ -95,6 +121,35 @@ static void format_mark(size_t index, char out[4])
         snprintf(out, 4, "%c%c", 'a' + (int)(index / 26 - 1) % 26, 'a' + (int)(index % 26));
 }
 
+/* Text that goes on the next line at a blank where it reaches TEXT_COLUMNS. */
+struct wrap {
+    FILE *stream;
+    int column;
+    int indent; /* of the lines after the first */
+    int blanks; /* not yet printed */
+};
+
+static void wrap_text(struct wrap *wrap, const char *text)
+{
+    while (*text) {
+        const int blanks = (int)strspn(text, " "), length = (int)strcspn(text + blanks, " ");
+
+        wrap->blanks += blanks;
+        text += blanks + length;
+        if (length == 0)
+            return;
+        /* A comma may follow. */
+        if (wrap->blanks > 0 && wrap->column + wrap->blanks + length >= TEXT_COLUMNS) {
+            fputc('\n', wrap->stream);
+            wrap->column = 0;
+            wrap->blanks = wrap->indent;
+        }
+        fprintf(wrap->stream, "%*s%.*s", wrap->blanks, "", length, text - length);
+        wrap->column += wrap->blanks + length;
+        wrap->blanks = 0;
+    }
+}
+
 /* -- footnotes ---------------------------------------------------------------------------------------- */
 
 /* What a flag means, by its bit. */
@@ -149,6 +204,154 @@ static void mark_cell(const struct view *view, const struct cell_result *cell, s
     format_mark(i, mark);
 }
 
+/* -- rows and columns --------------------------------------------------------------------------------- */
+
+static bool same_variant(const struct cell *a, const struct cell *b)
+{
+    return a->pattern == b->pattern && memcmp(a->parameters, b->parameters, sizeof(a->parameters)) == 0;
+}
+
+static bool on_axis(const struct axis *axis, const struct cell *cell)
+{
+    return axis->path ? cell->path == axis->path : same_variant(cell, axis->variant);
+}
+
+/* Appends " name=value" for each parameter of a set that the cell takes. */
+static void append_parameters(const struct cell *cell, uint32_t set, char *text, size_t bytes)
+{
+    for (size_t i = 0; i < parameter_count; i++) {
+        const size_t used = strlen(text);
+
+        if (set & 1u << i && cell->parameters[i])
+            snprintf(text + used, bytes - used, "%s%s=%" PRIu32, used ? " " : "", parameters[i].name,
+                     cell->parameters[i]);
+    }
+}
+
+/* "global", "per_warp", "per_warp modules=2", "distinct=4 stride_bytes=64": without the parameters that are the same in
+ * the whole group, and without a pattern's name that its parameter says again. */
+static void axis_name(const struct group *group, const struct axis *axis, char out[TEXT_BYTES])
+{
+    const struct cell *cell = axis->variant;
+    const char *name = axis->path ? axis->path->name : cell->pattern->name;
+
+    snprintf(out, TEXT_BYTES, "%s", name);
+    for (size_t i = 0; cell && i < parameter_count; i++)
+        if (~group->common & 1u << i && cell->parameters[i] && strcmp(parameters[i].name, name) == 0)
+            out[0] = '\0';
+    if (cell)
+        append_parameters(cell, ~group->common, out, TEXT_BYTES);
+}
+
+static void find_common(struct group *group)
+{
+    group->common = ~0u;
+    for (size_t i = 1; i < group->count; i++)
+        for (size_t k = 0; k < parameter_count; k++)
+            if (group->cells[i]->cell.parameters[k] != group->cells[0]->cell.parameters[k])
+                group->common &= ~(1u << k);
+}
+
+/* Keeps the axis if any of its cells, which are given, is not skipped, and else says why it is not there. */
+static bool keep_axis(struct workspace *space, const struct axis *axis, const struct cell_result *const *cells,
+                      size_t count)
+{
+    struct absence *absence = &space->absent[space->absent_count];
+
+    for (size_t i = 0; i < count; i++)
+        if (on_axis(axis, &cells[i]->cell) && cells[i]->status != CELL_SKIPPED)
+            return true;
+    *absence = (struct absence){.axis = *axis};
+    for (size_t i = 0; i < count; i++)
+        if (on_axis(axis, &cells[i]->cell) && !strstr(absence->reason, cells[i]->reason))
+            append_note(absence->reason, cells[i]->reason);
+    space->absent_count++;
+    return false;
+}
+
+/* Finds the patterns, with their parameters, that are printed, and leaves the cells of the others out of the group. */
+static void find_variants(struct workspace *space, struct group *group)
+{
+    size_t kept = 0;
+
+    for (size_t first = 0, end; first < group->count; first = end) {
+        const struct axis axis = {.variant = &group->cells[first]->cell};
+
+        for (end = first + 1; end < group->count && same_variant(axis.variant, &group->cells[end]->cell);)
+            end++;
+        if (!keep_axis(space, &axis, group->cells + first, end - first))
+            continue;
+        group->variants[group->variant_count++] = axis;
+        memmove(group->cells + kept, group->cells + first, (end - first) * sizeof(*group->cells));
+        kept += end - first;
+    }
+    group->count = kept;
+}
+
+static void find_paths(struct workspace *space, struct group *group)
+{
+    for (size_t i = 0; i < path_count; i++) {
+        const struct axis axis = {.path = &paths[i]};
+        bool there = false;
+
+        for (size_t k = 0; k < group->count; k++)
+            there = there || group->cells[k]->cell.path == axis.path;
+        if (there && keep_axis(space, &axis, group->cells, group->count))
+            group->paths[group->path_count++] = axis;
+    }
+}
+
+/* The name of what is not in the tables; of a pattern without its parameters, unless it is there with others. */
+static void absence_name(const struct group *group, const struct absence *absence, char out[TEXT_BYTES])
+{
+    const struct cell *cell = absence->axis.variant;
+
+    for (size_t i = 0; cell && i < group->variant_count; i++)
+        if (group->variants[i].variant->pattern == cell->pattern)
+            cell = NULL;
+    if (cell)
+        snprintf(out, TEXT_BYTES, "%s", cell->pattern->name);
+    else
+        axis_name(group, &absence->axis, out);
+}
+
+/* Prints the absences from the first on that have its reason. */
+static void print_absence(const struct view *view, const struct group *group, const struct absence *absent,
+                          size_t count)
+{
+    struct wrap wrap = {.stream = view->stream, .indent = 4};
+    char name[TEXT_BYTES], before[TEXT_BYTES] = "";
+
+    wrap_text(&wrap, "  skipped:");
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(absent[i].reason, absent[0].reason) != 0)
+            continue;
+        absence_name(group, &absent[i], name);
+        if (strcmp(name, before) != 0) {
+            wrap_text(&wrap, i == 0 ? " " : ", ");
+            wrap_text(&wrap, name);
+        }
+        memcpy(before, name, sizeof(before));
+    }
+    wrap_text(&wrap, " (");
+    wrap_text(&wrap, absent[0].reason[0] ? absent[0].reason : "no reason given");
+    wrap_text(&wrap, ")");
+    fputc('\n', view->stream);
+}
+
+/* Prints what is not in the tables, what has the same reason together. */
+static void print_absent(const struct view *view, const struct group *group, const struct workspace *space)
+{
+    for (size_t i = 0; i < space->absent_count; i++) {
+        size_t first = 0;
+
+        while (strcmp(space->absent[first].reason, space->absent[i].reason) != 0)
+            first++;
+        if (first == i)
+            print_absence(view, group, space->absent + i, space->absent_count - i);
+    }
+}
+
 /* -- tables ------------------------------------------------------------------------------------------- */
 
 static bool has_time(const struct cell_result *cell)
@@ -157,24 +360,29 @@ static bool has_time(const struct cell_result *cell)
            isfinite(cell->time.summary.median);
 }
 
-static const struct cell_result *find_cell(const struct group *group, const struct path *path,
-                                           const struct pattern *pattern)
+static const struct cell_result *find_cell(const struct group *group, const struct axis *row,
+                                           const struct axis *column)
 {
     for (size_t i = 0; i < group->count; i++)
-        if (group->cells[i]->cell.path == path && group->cells[i]->cell.pattern == pattern)
+        if (on_axis(row, &group->cells[i]->cell) && on_axis(column, &group->cells[i]->cell))
             return group->cells[i];
     return NULL;
 }
 
-/* The shortest time of the pattern's row, of all paths; infinite when there is none. */
-static double fastest(const struct group *group, const struct pattern *pattern)
+/* The shortest time of the pattern and its parameters, of all paths that load; infinite when there is none. */
+static double fastest(const struct group *group, const struct axis *variant)
 {
     double best = INFINITY;
 
     for (size_t i = 0; i < group->count; i++)
-        if (group->cells[i]->cell.pattern == pattern && has_time(group->cells[i]))
+        if (on_axis(variant, &group->cells[i]->cell) && has_time(group->cells[i]) && group->cells[i]->cell.path->loads)
             best = fmin(best, group->cells[i]->time.summary.median);
     return best;
+}
+
+static bool has_requests(const struct cell_result *cell)
+{
+    return cell->modelled && isfinite(cell->model.requests_per_load);
 }
 
 static void format_measurement(const struct view *view, const struct cell_result *cell, double best,
@@ -190,10 +398,10 @@ static void format_measurement(const struct view *view, const struct cell_result
         append_right(out, part, INTERVAL_WIDTH);
     }
     snprintf(part, sizeof(part), "%.*fx", ratio < 99.995 ? 2 : 0, ratio);
-    append_right(out, part, RATIO_WIDTH);
-    if (cell->modelled)
+    append_right(out, isfinite(best) ? part : "-", RATIO_WIDTH);
+    if (has_requests(cell))
         snprintf(part, sizeof(part), "%.1f", cell->model.requests_per_load);
-    append_right(out, cell->modelled ? part : "-", REQUESTS_WIDTH);
+    append_right(out, has_requests(cell) ? part : "-", REQUESTS_WIDTH);
 }
 
 /* Makes the text of a cell; cell may be NULL: not in the plan. */
@@ -208,7 +416,11 @@ static void format_cell(const struct view *view, const struct cell_result *cell,
     if (has_time(cell))
         format_measurement(view, cell, best, out->bytes);
     else
-        append_right(out->bytes, cell->status == CELL_OK ? "not timed" : cell_status_names[cell->status], 0);
+        append_right(out->bytes,
+                     cell->status == CELL_OK        ? "not timed"
+                     : cell->status == CELL_SKIPPED ? "-"
+                                                    : cell_status_names[cell->status],
+                     0);
     mark_cell(view, cell, notes, mark);
     if (mark[0]) {
         append_right(out->bytes, " ", 0);
@@ -216,7 +428,7 @@ static void format_cell(const struct view *view, const struct cell_result *cell,
     }
     if (cell->status == CELL_FAILED)
         out->style = red;
-    else if (has_time(cell) && cell->time.summary.median <= best)
+    else if (has_time(cell) && cell->cell.path->loads && cell->time.summary.median <= best)
         out->style = bold;
 }
 
@@ -245,90 +457,97 @@ static void print_line(const struct view *view, const char *name, int name_width
     fputc('\n', view->stream);
 }
 
-/* One line of a table: a pattern on the given paths. */
-static void format_row(const struct view *view, const struct group *group, const struct pattern *pattern,
-                       const struct path *const *columns, size_t count, struct notes *notes,
-                       struct text *texts)
+static void format_row(const struct view *view, const struct group *group, const struct axis *row,
+                       const struct axis *columns, size_t count, struct notes *notes, struct text *texts)
 {
-    const double best = fastest(group, pattern);
+    for (size_t i = 0; i < count; i++) {
+        const double best = fastest(group, row->variant ? row : &columns[i]);
 
-    for (size_t i = 0; i < count; i++)
-        format_cell(view, find_cell(group, columns[i], pattern), best, notes, &texts[i]);
+        format_cell(view, find_cell(group, row, &columns[i]), best, notes, &texts[i]);
+    }
 }
 
-static bool has_pattern(const struct group *group, const struct pattern *pattern)
+static void widen(int *width, const char *text)
 {
-    for (size_t i = 0; i < group->count; i++)
-        if (group->cells[i]->cell.pattern == pattern)
-            return true;
-    return false;
+    *width = text_width(text) > *width ? text_width(text) : *width;
 }
 
-static bool has_path(const struct group *group, const struct path *path)
+/* Prints a table of up to COLUMNS_A_TABLE columns. Its rows are made twice, for the widths and to print. */
+static void print_table(const struct view *view, const struct group *group, const struct axis *rows,
+                        size_t row_count, const struct axis *columns, size_t count, struct notes *notes)
 {
-    for (size_t i = 0; i < group->count; i++)
-        if (group->cells[i]->cell.path == path)
-            return true;
-    return false;
-}
-
-/* Prints the table of up to PATHS_A_TABLE paths. Its rows are made twice, for the widths and to print. */
-static void print_table(const struct view *view, const struct group *group, const struct path *const *columns,
-                        size_t count, struct notes *notes)
-{
-    struct text texts[PATHS_A_TABLE], names[PATHS_A_TABLE], headings[PATHS_A_TABLE];
-    int widths[PATHS_A_TABLE];
+    struct text texts[COLUMNS_A_TABLE], names[COLUMNS_A_TABLE], headings[COLUMNS_A_TABLE];
+    int widths[COLUMNS_A_TABLE] = {0};
+    char name[TEXT_BYTES];
     int name_width = 0;
 
     for (size_t i = 0; i < count; i++) {
-        names[i] = (struct text){.bytes = ""};
-        headings[i] = (struct text){.bytes = ""};
-        append_right(names[i].bytes, columns[i]->name, 0);
+        names[i] = headings[i] = (struct text){.bytes = ""};
+        axis_name(group, &columns[i], names[i].bytes);
         format_heading(view, headings[i].bytes);
-        widths[i] = text_width(headings[i].bytes);
+        widen(&widths[i], names[i].bytes);
+        widen(&widths[i], headings[i].bytes);
     }
-    for (size_t p = 0; p < pattern_count; p++) {
-        if (!has_pattern(group, &patterns[p]))
-            continue;
-        name_width = text_width(patterns[p].name) > name_width ? text_width(patterns[p].name) : name_width;
-        format_row(view, group, &patterns[p], columns, count, notes, texts);
+    for (size_t r = 0; r < row_count; r++) {
+        axis_name(group, &rows[r], name);
+        widen(&name_width, name);
+        format_row(view, group, &rows[r], columns, count, notes, texts);
         for (size_t i = 0; i < count; i++)
-            widths[i] = text_width(texts[i].bytes) > widths[i] ? text_width(texts[i].bytes) : widths[i];
+            widen(&widths[i], texts[i].bytes);
     }
     print_line(view, "", name_width, names, widths, count);
     print_line(view, "", name_width, headings, widths, count);
-    for (size_t p = 0; p < pattern_count; p++) {
-        if (!has_pattern(group, &patterns[p]))
-            continue;
-        format_row(view, group, &patterns[p], columns, count, notes, texts);
-        print_line(view, patterns[p].name, name_width, texts, widths, count);
+    for (size_t r = 0; r < row_count; r++) {
+        axis_name(group, &rows[r], name);
+        format_row(view, group, &rows[r], columns, count, notes, texts);
+        print_line(view, name, name_width, texts, widths, count);
     }
 }
 
-static void print_group(const struct view *view, const struct group *group, struct notes *notes)
+static size_t tables_of(size_t columns)
+{
+    return (columns + COLUMNS_A_TABLE - 1) / COLUMNS_A_TABLE;
+}
+
+/* Patterns are the rows. Where the paths do not fit beside each other, the paths are, unless that makes more tables. */
+static void print_tables(const struct view *view, const struct group *group, struct notes *notes)
+{
+    const bool paths_in_rows =
+        group->path_count > COLUMNS_A_TABLE && tables_of(group->variant_count) <= tables_of(group->path_count);
+    const struct axis *rows = paths_in_rows ? group->paths : group->variants;
+    const struct axis *columns = paths_in_rows ? group->variants : group->paths;
+    const size_t row_count = paths_in_rows ? group->path_count : group->variant_count;
+    const size_t column_count = paths_in_rows ? group->variant_count : group->path_count;
+
+    for (size_t i = 0; i < column_count; i += COLUMNS_A_TABLE) {
+        const size_t left = column_count - i;
+
+        print_table(view, group, rows, row_count, columns + i, left < COLUMNS_A_TABLE ? left : COLUMNS_A_TABLE, notes);
+    }
+}
+
+static void print_group(const struct view *view, struct workspace *space, struct group *group)
 {
     const struct cell *cell = &group->cells[0]->cell;
-    const struct path *columns[PATHS_A_TABLE];
-    size_t count = 0;
+    char common[TEXT_BYTES] = "";
 
-    fprintf(view->stream, "\n%s, %" PRIu64 " elements, blocks of %" PRIu32 ", %s%s\n", cell->workload->name,
-            cell->elements, cell->block_size, cell->regime->name,
+    find_common(group);
+    append_parameters(cell, group->common, common, sizeof(common));
+    fprintf(view->stream, "\n%s, %" PRIu64 " elements, blocks of %" PRIu32 ", %s%s%s%s\n", cell->workload->name,
+            cell->elements, cell->block_size, cell->regime->name, common[0] ? ", " : "", common,
             view->result->modelled_time ? ", modelled" : "");
-    notes->count = 0;
-    for (size_t i = 0; i < path_count; i++) {
-        if (has_path(group, &paths[i]))
-            columns[count++] = &paths[i];
-        if (count > 0 && (count == PATHS_A_TABLE || i + 1 == path_count)) {
-            print_table(view, group, columns, count, notes);
-            count = 0;
-        }
-    }
-    for (size_t i = 0; i < notes->count; i++) {
+    space->notes.count = 0;
+    space->absent_count = 0;
+    find_variants(space, group);
+    find_paths(space, group);
+    print_tables(view, group, &space->notes);
+    for (size_t i = 0; i < space->notes.count; i++) {
         char mark[4];
 
         format_mark(i, mark);
-        fprintf(view->stream, "  %s  %s\n", mark, notes->text[i]);
+        fprintf(view->stream, "  %s  %s\n", mark, space->notes.text[i]);
     }
+    print_absent(view, group, space);
 }
 
 /* -- groups ------------------------------------------------------------------------------------------- */
@@ -352,26 +571,30 @@ static int compare_cells(const void *left, const void *right)
 {
     const struct cell *a = &(*(const struct cell_result *const *)left)->cell;
     const struct cell *b = &(*(const struct cell_result *const *)right)->cell;
-    const int groups = compare_groups(a, b);
+    int order = compare_groups(a, b);
 
-    if (groups != 0)
-        return groups;
-    return a->pattern != b->pattern ? ORDER(a->pattern, b->pattern) : ORDER(a->path, b->path);
+    order = order ? order : ORDER(a->pattern, b->pattern);
+    for (size_t i = 0; order == 0 && i < parameter_count; i++)
+        order = ORDER(a->parameters[i], b->parameters[i]);
+    return order ? order : ORDER(a->path, b->path);
 }
 
-/* Prints a table for each group. sorted and notes have room for every cell. */
-static void print_groups(const struct view *view, const struct cell_result **sorted, struct notes *notes)
+/* Prints the tables of each group. */
+static void print_groups(const struct view *view, struct workspace *space)
 {
     const size_t count = view->result->cell_count;
 
     for (size_t i = 0; i < count; i++)
-        sorted[i] = &view->result->cells[i];
-    qsort(sorted, count, sizeof(*sorted), compare_cells);
+        space->sorted[i] = &view->result->cells[i];
+    qsort(space->sorted, count, sizeof(*space->sorted), compare_cells);
     for (size_t first = 0, end; first < count; first = end) {
+        struct group group = {.cells = space->sorted + first, .paths = space->paths, .variants = space->variants};
+
         for (end = first + 1; end < count; end++)
-            if (compare_groups(&sorted[first]->cell, &sorted[end]->cell) != 0)
+            if (compare_groups(&space->sorted[first]->cell, &space->sorted[end]->cell) != 0)
                 break;
-        print_group(view, &(struct group){.cells = sorted + first, .count = end - first}, notes);
+        group.count = end - first;
+        print_group(view, space, &group);
     }
 }
 
@@ -527,27 +750,97 @@ static void print_phases(const struct view *view)
     fprintf(view->stream, " in all %s\n", text);
 }
 
+/* What req counts, by the unit that answers. */
+static const struct {
+    const char *what;
+    uint32_t units; /* a set of bits */
+} request_kinds[] = {
+    {"addresses", 1u << UNIT_IDC | 1u << UNIT_UNIFORM | 1u << UNIT_IMC},
+    {"sectors", 1u << UNIT_L1 | 1u << UNIT_L2 | 1u << UNIT_TEXTURE},
+    {"turns (wavefronts)", 1u << UNIT_SHARED},
+};
+
+/* Whether a cell of the path has requests. */
+static bool path_has_requests(const struct result *result, const struct path *path)
+{
+    for (size_t i = 0; i < result->cell_count; i++)
+        if (result->cells[i].cell.path == path && has_requests(&result->cells[i]))
+            return true;
+    return false;
+}
+
+/* Names the paths that load nothing. */
+static void print_idle_paths(const struct result *result, struct wrap *wrap)
+{
+    for (size_t i = 0; i < path_count; i++) {
+        bool shown = false;
+
+        for (size_t k = 0; k < result->cell_count; k++)
+            shown = shown || (result->cells[k].cell.path == &paths[i] && has_time(&result->cells[k]));
+        if (!shown || paths[i].loads)
+            continue;
+        wrap_text(wrap, " (not ");
+        wrap_text(wrap, paths[i].name);
+        wrap_text(wrap, ", which loads nothing)");
+    }
+}
+
+static void print_legend(const struct view *view)
+{
+    struct wrap wrap = {.stream = view->stream};
+    size_t kinds = 0;
+
+    fputc('\n', view->stream);
+    wrap_text(&wrap, "ratio: to the fastest path of the same pattern");
+    print_idle_paths(view->result, &wrap);
+    wrap_text(&wrap, ". req: modelled requests of a warp's load");
+    for (size_t kind = 0; kind < sizeof(request_kinds) / sizeof(request_kinds[0]); kind++) {
+        size_t named = 0;
+
+        for (size_t i = 0; i < path_count; i++) {
+            if (!(request_kinds[kind].units & 1u << paths[i].unit) || !path_has_requests(view->result, &paths[i]))
+                continue;
+            if (named++ == 0) {
+                wrap_text(&wrap, kinds++ ? "; " : ": ");
+                wrap_text(&wrap, request_kinds[kind].what);
+                wrap_text(&wrap, " on ");
+            } else {
+                wrap_text(&wrap, ", ");
+            }
+            wrap_text(&wrap, paths[i].name);
+        }
+    }
+    wrap_text(&wrap, ".");
+    fputc('\n', view->stream);
+}
+
 void show_result(FILE *stream, const struct result *result, bool color)
 {
     const struct view view = {.stream = stream, .result = result, .color = color};
     /* One more than needed: of nothing, calloc may give NULL. */
-    const struct cell_result **sorted = calloc(result->cell_count + 1, sizeof(*sorted));
-    struct notes notes = {.text = calloc(result->cell_count + 1, sizeof(*notes.text))};
+    const size_t room = result->cell_count + 1;
+    struct workspace space = {
+        .sorted = calloc(room, sizeof(*space.sorted)),
+        .paths = calloc(room, sizeof(*space.paths)),
+        .variants = calloc(room, sizeof(*space.variants)),
+        .notes = {.text = calloc(room, sizeof(*space.notes.text))},
+        .absent = calloc(2 * room, sizeof(*space.absent)), /* patterns and paths */
+    };
 
-    if (!sorted || !notes.text) {
+    if (!space.sorted || !space.paths || !space.variants || !space.notes.text || !space.absent) {
         log_error(STATUS_ENVIRONMENT, "out of memory for the table of %zu cells", result->cell_count);
         goto out;
     }
     print_environment(&view);
-    print_groups(&view, sorted, &notes);
-    fputs("\nratio: to the fastest path of the row. req: modelled requests of a warp's load, which are "
-          "addresses on the\n"
-          "constant path and sectors on the others.\n",
-          stream);
+    print_groups(&view, &space);
+    print_legend(&view);
     print_cell_counts(&view);
     print_counters(&view);
     print_phases(&view);
 out:
-    free(notes.text);
-    free(sorted);
+    free(space.sorted);
+    free(space.paths);
+    free(space.variants);
+    free(space.notes.text);
+    free(space.absent);
 }

@@ -8,9 +8,11 @@
 
 #include "result.h"
 
-/* One table for each workload, size, block size and regime: rows are patterns, columns paths; a cell holds
- * time with its interval, ratio to the fastest path of the row, and requests per load. Then flags, failed
- * cells, counters that differ, and where the time went. color: use ANSI attributes. */
+/* One table for each workload, size, block size and regime: rows are patterns with their parameters, columns paths,
+ * or the other way round where the paths do not fit beside each other; a cell holds time with its interval, ratio to
+ * the fastest path of the pattern, and requests per load. Then flags, failed and skipped cells, counters that differ,
+ * and where the time went. A path or a pattern of which every cell is skipped is named below the table, with the
+ * reason. color: use ANSI attributes. */
 void show_result(FILE *stream, const struct result *result, bool color);
 
 #endif

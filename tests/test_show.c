@@ -10,6 +10,7 @@
 
 #include "golden.h"
 #include "show.h"
+#include "table.h"
 
 /* What show_result prints; the caller's, to free. */
 static char *shown(const struct result *result, bool color)
@@ -155,6 +156,96 @@ static void test_troubled(void **state)
     close_result(&result);
 }
 
+static size_t row_named(const char *what, const void *rows, size_t row_bytes, size_t count, const char *name)
+{
+    const struct table table = {what, rows, row_bytes, &count};
+    const char *row = table_find(&table, name);
+
+    assert_non_null(row);
+    return (size_t)(row - (const char *)rows) / row_bytes;
+}
+
+static const struct pattern *pattern_named(const char *name)
+{
+    return &patterns[row_named("pattern", patterns, sizeof(patterns[0]), pattern_count, name)];
+}
+
+static const struct workload *workload_named(const char *name)
+{
+    return &workloads[row_named("workload", workloads, sizeof(workloads[0]), workload_count, name)];
+}
+
+/* Adds a cell for each path. */
+static size_t add_paths(struct cell *cells, size_t count, const char *workload, const char *pattern, uint32_t distinct,
+                        uint32_t stride_bytes, uint32_t radius)
+{
+    for (size_t i = 0; i < path_count; i++) {
+        cells[count] = (struct cell){.workload = workload_named(workload),
+                                     .path = &paths[i],
+                                     .pattern = pattern_named(pattern),
+                                     .elements = 4096,
+                                     .block_size = 256,
+                                     .regime = &regimes[0]};
+        cells[count].parameters[PARAMETER_distinct] = distinct;
+        cells[count].parameters[PARAMETER_stride_bytes] = stride_bytes;
+        cells[count++].parameters[PARAMETER_radius] = radius;
+    }
+    return count;
+}
+
+/* Every path: as columns where patterns are many, as rows where they are few; cells that cannot be. */
+static void test_paths(void **state)
+{
+    struct cell cells[512];
+    struct result result;
+    size_t count = 0;
+    char *text;
+
+    (void)state;
+    for (uint32_t distinct = 1; distinct <= 32; distinct *= 2) {
+        count = add_paths(cells, count, "add", "distinct", distinct, 64, 0);
+        count = add_paths(cells, count, "add", "distinct", distinct, 2048, 0);
+    }
+    count = add_paths(cells, count, "add", "per_block", 0, 0, 0);
+    count = add_paths(cells, count, "conv_3d", "lockstep", 0, 0, 1);
+    count = add_paths(cells, count, "conv_3d", "lockstep", 0, 0, 3);
+    count = add_paths(cells, count, "conv_3d", "lockstep", 0, 0, 7);
+    count = add_paths(cells, count, "conv_3d", "per_warp", 0, 0, 3);
+    count = add_paths(cells, count, "conv_2d", "lockstep", 0, 0, 3);
+    count = add_paths(cells, count, "add_switch", "distinct", 1, 4, 0);
+    count = add_paths(cells, count, "add_switch", "distinct", 2, 4, 0);
+    count = add_paths(cells, count, "add_switch", "broadcast", 0, 0, 0);
+    assert_true(count <= sizeof(cells) / sizeof(cells[0]));
+    assert_int_equal(result_open(&result, cells, count), STATUS_OK);
+    result.engine = "cuda";
+    result.complete = true;
+    for (size_t i = 0; i < count; i++) {
+        struct cell_result *cell = &result.cells[i];
+
+        /* Not in the order of the plan. */
+        cell->cell = cells[i * 5 % count];
+        if (cell_obstacle(&cell->cell, 90, cell->reason)) {
+            cell->status = CELL_SKIPPED;
+            cell->modelled = true;
+            cell->model.requests_per_load = NAN;
+            continue;
+        }
+        time_cell(cell, 1000 + 100 * (double)(cell->cell.path - paths) + cell->cell.parameters[PARAMETER_distinct] +
+                            10.0 * cell->cell.parameters[PARAMETER_radius], 0.001);
+        if (!cell->cell.path->loads) {
+            cell->time.summary.median = 500;
+            cell->model.requests_per_load = NAN;
+        }
+    }
+    text = shown(&result, false);
+    check_golden_text("tests/golden/show_paths.txt", text);
+    for (const char *line = text; *line; line = strchr(line, '\n') + 1)
+        if (columns(line) > 122)
+            fail_msg("%zu columns: %.130s", columns(line), line);
+    free(text);
+    result_close(&result);
+}
+
 static void test_modelled(void **state)
 {
     struct counter_value values[24];
@@ -267,7 +358,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_measured), cmocka_unit_test(test_troubled), cmocka_unit_test(test_modelled),
         cmocka_unit_test(test_color),    cmocka_unit_test(test_order),    cmocka_unit_test(test_units),
-        cmocka_unit_test(test_no_cells),
+        cmocka_unit_test(test_no_cells), cmocka_unit_test(test_paths),
     };
 
     return cmocka_run_group_tests_name("show", tests, NULL, NULL);
