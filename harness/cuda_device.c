@@ -53,9 +53,14 @@ static const char *driver_error(const struct cuda_device *device, CUresult code)
     return text ? text : "unknown error";
 }
 
-const char *cuda_device_error(void)
+const char *cuda_device_error(struct cuda_device *device)
 {
-    return cudaGetErrorString(cudaGetLastError());
+    const cudaError_t code = cudaGetLastError();
+    const CUresult launch_code = device->launch_code;
+
+    device->launch_code = CUDA_SUCCESS;
+    return code == cudaSuccess && launch_code != CUDA_SUCCESS ? driver_error(device, launch_code)
+                                                             : cudaGetErrorString(code);
 }
 
 /* -- what there is ------------------------------------------------------------------------------------ */
@@ -92,7 +97,8 @@ enum status cuda_device_describe(uint32_t ordinal, struct device_info *info)
     int api = 0;
 
     if (cudaGetDeviceProperties(&properties, (int)ordinal) != cudaSuccess)
-        return log_error(STATUS_ENVIRONMENT, "cannot describe device %u: %s", (unsigned)ordinal, cuda_device_error());
+        return log_error(STATUS_ENVIRONMENT, "cannot describe device %u: %s", (unsigned)ordinal,
+                         cudaGetErrorString(cudaGetLastError()));
     *info = (struct device_info){
         .cc_major = (uint32_t)properties.major,
         .cc_minor = (uint32_t)properties.minor,
@@ -204,7 +210,7 @@ static enum status fill_bank(struct cuda_device *device, struct cuda_module *mod
         bytes != CBANK_TABLE_BYTES)
         return log_error(STATUS_ENVIRONMENT, "%s has no constant bank of %u bytes", module->image, CBANK_TABLE_BYTES);
     if (cudaMemcpy((void *)(uintptr_t)module->bank, values, CBANK_TABLE_BYTES, cudaMemcpyHostToDevice) != cudaSuccess)
-        return log_error(STATUS_ENVIRONMENT, "cannot fill the constant bank of %s: %s", module->image, cuda_device_error());
+        return log_error(STATUS_ENVIRONMENT, "cannot fill the constant bank of %s: %s", module->image, cuda_device_error(device));
     return STATUS_OK;
 }
 
@@ -249,7 +255,7 @@ static enum status fill_tables(struct cuda_device *device, uint64_t seed)
     }
     for (uint32_t k = 0; filled && k < CUDA_MODULES_MAX; k++)
         filled = open_texture(device->table + k * CBANK_TABLE_LENGTH, &device->textures[k]);
-    return filled ? STATUS_OK : log_error(STATUS_ENVIRONMENT, "cannot fill the tables: %s", cuda_device_error());
+    return filled ? STATUS_OK : log_error(STATUS_ENVIRONMENT, "cannot fill the tables: %s", cuda_device_error(device));
 }
 
 enum status cuda_device_open(struct cuda_device *device, uint32_t ordinal, const struct device_info *info,
@@ -266,7 +272,7 @@ enum status cuda_device_open(struct cuda_device *device, uint32_t ordinal, const
          cudaHostAlloc((void **)&device->clock_readings,
                        device->clock_reading_count * sizeof(*device->clock_readings), cudaHostAllocMapped) != cudaSuccess ||
          device->driver.context_current(&device->context) != CUDA_SUCCESS))
-        status = log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)ordinal, cuda_device_error());
+        status = log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)ordinal, cuda_device_error(device));
     if (status == STATUS_OK)
         status = open_module(device, "tools", info, &device->tools);
     if (status == STATUS_OK)
@@ -345,12 +351,23 @@ bool cuda_device_prepare_flush(struct cuda_device *device, uint64_t l2_bytes)
 
 /* -- launches ----------------------------------------------------------------------------------------- */
 
+bool cuda_device_launch(struct cuda_device *device, CUfunction function, uint32_t blocks, uint32_t threads,
+                        uint32_t shared_bytes, void **parameters)
+{
+    const CUresult code = device->driver.launch(function, blocks, 1, 1, threads, 1, 1, shared_bytes, device->stream,
+                                                parameters, NULL);
+
+    if (code != CUDA_SUCCESS)
+        device->launch_code = code;
+    return code == CUDA_SUCCESS;
+}
+
+/* A launch of a tool, whose only parameter is a struct. */
 static bool launch(struct cuda_device *device, CUfunction function, uint32_t blocks, uint32_t threads, void *arguments)
 {
     void *parameters[] = {arguments};
 
-    return device->driver.launch(function, blocks, 1, 1, threads, 1, 1, 0, device->stream,
-                                 arguments ? parameters : NULL, NULL) == CUDA_SUCCESS;
+    return cuda_device_launch(device, function, blocks, threads, 0, arguments ? parameters : NULL);
 }
 
 bool cuda_launch_flush(struct cuda_device *device)

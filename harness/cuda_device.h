@@ -53,6 +53,7 @@ struct cuda_device {
     uint32_t ordinal;
     const struct device_info *info; /* not owned */
     struct driver_functions driver;
+    CUresult launch_code; /* of the last launch that the driver refused; the runtime does not know of it */
     CUcontext context;
     cudaStream_t stream;
     struct cuda_module tools;
@@ -107,10 +108,14 @@ bool cuda_launch_empty(struct cuda_device *device);
 bool cuda_launch_clock(struct cuda_device *device, size_t cell);
 bool cuda_launch_spin(struct cuda_device *device, uint64_t spin_ns);
 
+/* Enqueues a launch with an array of pointers to its parameters. True on success. */
+bool cuda_device_launch(struct cuda_device *device, CUfunction function, uint32_t blocks, uint32_t threads,
+                        uint32_t shared_bytes, void **parameters);
+
 /* Waits for everything enqueued. True when all went well. */
 bool cuda_device_wait(struct cuda_device *device);
 
 /* Text of the last CUDA error, which it forgets. */
-const char *cuda_device_error(void);
+const char *cuda_device_error(struct cuda_device *device);
 
 #endif

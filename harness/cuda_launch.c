@@ -165,8 +165,8 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
     const uint32_t *restricted = arguments.table;
     void *parameters[] = {&arguments, &restricted, device->host_values + module * CBANK_TABLE_LENGTH};
 
-    return device->driver.launch(launch->functions[module], cell_blocks(cell), 1, 1, cell->block_size, 1, 1,
-                                 cell_staged_bytes(cell), device->stream, parameters, NULL) == CUDA_SUCCESS;
+    return cuda_device_launch(device, launch->functions[module], cell_blocks(cell), cell->block_size,
+                              cell_staged_bytes(cell), parameters);
 }
 
 bool cuda_launch_cell(struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn)

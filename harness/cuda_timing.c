@@ -205,7 +205,7 @@ static void fail(struct sampling *sampling, const char *what)
     struct cell_result *result = sampling->result;
 
     result->status = CELL_FAILED;
-    snprintf(result->reason, sizeof(result->reason), "%s: %s", what, cuda_device_error());
+    snprintf(result->reason, sizeof(result->reason), "%s: %s", what, cuda_device_error(sampling->chain.device));
     sampling->done = true;
 }
 

@@ -343,7 +343,7 @@ static void verify_cell(struct engine_session *session, struct cell_result *cell
             check_output(session, cell, refilled ? values : cuda_launch_values(device, launch, turn));
         } else {
             cell->status = CELL_FAILED;
-            snprintf(cell->reason, sizeof(cell->reason), "launch failed: %s", cuda_device_error());
+            snprintf(cell->reason, sizeof(cell->reason), "launch failed: %s", cuda_device_error(device));
         }
 }
 

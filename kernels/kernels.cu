@@ -181,56 +181,42 @@ struct shape_stencil {
     }
 };
 
-/* Position of a thread in the image, and the steps to its neighbours. */
-template <uint32_t dimensions> struct position {
-    uint32_t at[3], size[3], pitch[3];
-
-    __device__ position(const kernel_args &args, uint32_t element)
-    {
-        const uint32_t width = dimensions > 1 ? 1u << args.width_log2 : args.rows;
-
-        at[0] = dimensions > 1 ? element & (width - 1) : element;
-        at[1] = dimensions > 2 ? element >> args.width_log2 & (width - 1) : element >> args.width_log2;
-        at[2] = element >> 2 * args.width_log2;
-        size[0] = width;
-        size[1] = dimensions > 2 ? width : args.rows;
-        size[2] = args.rows;
-        pitch[0] = 1;
-        pitch[1] = width;
-        pitch[2] = width * width;
-    }
-};
-
-/* Neighbours outside the image add nothing. */
+/* Neighbours outside the image add nothing. The rows are pointed to from the thread's own element: an address made
+ * from the parameter `input` would be read from the parameter bank again for every neighbour. */
 struct shape_convolution {
     template <class Workload, class Path, class Pattern>
     static __device__ void run(const kernel_args &args, const places<typename Path::table_values> &place)
     {
-        constexpr uint32_t side = 2 * Workload::radius + 1, dimensions = Workload::dimensions;
-        const float *const input = (const float *)args.input;
+        constexpr int rx = Workload::radius, ry = Workload::dimensions > 1 ? rx : 0, rz = Workload::dimensions > 2 ? rx : 0;
         float sum = __uint_as_float(stage<Path, Workload::steps>(args));
         const uint32_t element = blockIdx.x * blockDim.x + threadIdx.x;
 
         if (element >= args.elements)
             return;
 
-        const position<dimensions> place_of(args, element);
+        const float *const centre = (const float *)args.input + element;
         const uint32_t zero = hidden_zero<Path>(args);
+        const uint32_t width = ry ? 1u << args.width_log2 : args.rows, height = rz ? width : args.rows, depth = args.rows;
+        const uint32_t x = ry ? element & (width - 1) : element;
+        const uint32_t y = rz ? element >> args.width_log2 & (width - 1) : element >> args.width_log2;
+        const uint32_t z = element >> 2 * args.width_log2;
+        const int64_t plane_pitch = (int64_t)width * height;
+        uint32_t step = 0;
 
 #pragma unroll
-        for (uint32_t step = 0; step < Workload::steps; step++) {
-            uint32_t rest = step, neighbour = element;
-            bool inside = true;
+        for (int dz = -rz; dz <= rz; dz++)
+#pragma unroll
+            for (int dy = -ry; dy <= ry; dy++) {
+                const float *const row = centre + (rz ? dz * plane_pitch : 0) + (ry ? dy * (int64_t)width : 0);
+                const bool row_inside = (!rz || z + dz < depth) && (!ry || y + dy < height);
 
 #pragma unroll
-            for (uint32_t d = 0; d < dimensions; d++, rest /= side) {
-                const uint32_t offset = rest % side - Workload::radius;
+                for (int dx = -rx; dx <= rx; dx++, step++) {
+                    const float neighbour = row_inside && x + dx < width ? row[dx] : 0;
 
-                inside = inside && place_of.at[d] + offset < place_of.size[d];
-                neighbour += offset * place_of.pitch[d];
+                    sum += coefficient<Path, Pattern>(args, place, zero, step) * neighbour;
+                }
             }
-            sum += coefficient<Path, Pattern>(args, place, zero, step) * (inside ? input[neighbour] : 0);
-        }
         args.output[element] = __float_as_uint(sum);
     }
 };
@@ -258,9 +244,11 @@ static constexpr uint32_t power(uint32_t base, uint32_t exponent)
     };
 #include "workloads.def"
 
+/* Any block size can be launched: 64 registers a thread at most. */
 template <class Workload, class Path, class Pattern>
-__global__ void kernel(const CBANK_PARAMETER kernel_args args, const uint32_t *__restrict__ restricted,
-                       const CBANK_PARAMETER typename Path::table_values values)
+__global__ void __launch_bounds__(CBANK_BLOCK_THREADS_MAX, 1)
+    kernel(const CBANK_PARAMETER kernel_args args, const uint32_t *__restrict__ restricted,
+           const CBANK_PARAMETER typename Path::table_values values)
 {
     const places<typename Path::table_values> place = {args.table, restricted, args.texture, values};
 
