@@ -38,8 +38,8 @@ static bool expect_ldc(const struct expectation *e, double *value)
     return true;
 }
 
-/* One request for each distinct address of a payload load, one for each LDC of a parameter: its address is
- * the same in all threads. */
+/* One request for each distinct address of a payload load, one for each other LDC: its address is the same in all
+ * threads. */
 static bool expect_idc_requests(const struct expectation *e, double *value)
 {
     const struct sass_counts *sass = e->sass;
@@ -52,29 +52,69 @@ static bool expect_idc_requests(const struct expectation *e, double *value)
     return true;
 }
 
-/* Global loads of the L1 paths: the input's and, on those paths, the payload's. */
-static uint64_t global_loads(const struct expectation *e)
+/* Whether payload loads are global loads: those past L1 go through its front too. */
+static bool payload_is_global(const struct cell *cell)
 {
-    return e->access->stream_loads + (e->cell->path->unit == UNIT_L1 ? e->access->payload_loads : 0);
+    return cell->path->unit == UNIT_L1 || cell->path->unit == UNIT_L2;
 }
 
+/* Global loads: the input's, those that copy the table into shared memory, and on some paths the payload's. */
 static bool expect_global_loads(const struct expectation *e, double *value)
 {
-    *value = (double)global_loads(e);
+    const struct access_counts *access = e->access;
+
+    *value = (double)(access->stream_loads + access->staging_loads);
+    if (payload_is_global(e->cell))
+        *value += (double)access->payload_loads;
     return true;
 }
 
 static bool expect_l1_sectors(const struct expectation *e, double *value)
 {
-    *value = (double)(e->access->stream_sectors + (e->cell->path->unit == UNIT_L1 ? e->access->sectors : 0));
+    const struct access_counts *access = e->access;
+
+    *value = (double)(access->stream_sectors + access->staging_sectors);
+    if (payload_is_global(e->cell))
+        *value += (double)access->sectors;
+    return true;
+}
+
+/* Loads from the tile of the input. */
+static double tile_loads(const struct expectation *e)
+{
+    const struct cell *cell = e->cell;
+
+    return (double)e->access->warps_active * workload_tile_loads(cell->workload, cell->parameters);
+}
+
+static bool expect_shared_loads(const struct expectation *e, double *value)
+{
+    *value = tile_loads(e);
+    if (e->cell->path->unit == UNIT_SHARED)
+        *value += (double)e->access->payload_loads;
+    return true;
+}
+
+/* Neighbouring elements of the tile are in banks of their own: one wavefront a load. */
+static bool expect_shared_wavefronts(const struct expectation *e, double *value)
+{
+    *value = tile_loads(e);
+    if (e->cell->path->unit == UNIT_SHARED)
+        *value += (double)e->access->wavefronts;
+    return true;
+}
+
+static bool expect_texture_loads(const struct expectation *e, double *value)
+{
+    *value = e->cell->path->unit == UNIT_TEXTURE ? (double)e->access->payload_loads : 0;
     return true;
 }
 
 /* Hopper sends each uniform constant load to the immediate constant cache; counted on an H200, not known
- * elsewhere. */
+ * elsewhere. What a constant operand asks for is not known. */
 static bool expect_imc_requests(const struct expectation *e, double *value)
 {
-    if (!e->sass || e->sass->architecture != 90)
+    if (!e->sass || e->sass->architecture != 90 || e->cell->path->unit == UNIT_IMC)
         return false;
     *value = executions(e, e->sass->prologue.uniform_constant, e->sass->body.uniform_constant);
     return true;
@@ -115,15 +155,25 @@ const struct counter counters[] = {
      .unit = "requests", .metrics = {"gcc__cache_requests_type_constant_lookup_miss.sum"}, .kind = COUNTER_MEASURED},
     {.name = "imc_requests", .summary = "requests to the immediate constant caches: constant operands and uniform loads",
      .unit = "requests", .metrics = {"smsp__imc_requests.sum"}, .kind = COUNTER_EXACT, .expect = expect_imc_requests},
-    {.name = "global_load_instructions", .summary = "LDG instructions executed, of input and payload",
-     .unit = "warp instructions", .metrics = {"smsp__inst_executed_op_global_ld.sum"}, .kind = COUNTER_EXACT,
-     .expect = expect_global_loads},
+    {.name = "global_load_instructions",
+     .summary = "LDG instructions executed, of input, payload and copies of the table, by one thread at least",
+     .unit = "warp instructions", .metrics = {"smsp__inst_executed_op_global_ld_pred_on_any.sum"},
+     .kind = COUNTER_EXACT, .expect = expect_global_loads},
     {.name = "l1_requests", .summary = "global load requests to the L1 data cache", .unit = "requests",
      .metrics = {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"}, .kind = COUNTER_EXACT,
      .expect = expect_global_loads},
     {.name = "l1_sectors", .summary = "32-byte sectors that global loads asked of the L1 data cache",
      .unit = "sectors", .metrics = {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"}, .kind = COUNTER_EXACT,
      .expect = expect_l1_sectors},
+    {.name = "texture_instructions", .summary = "texture instructions executed", .unit = "warp instructions",
+     .metrics = {"smsp__inst_executed_op_texture.sum"}, .kind = COUNTER_EXACT, .expect = expect_texture_loads},
+    {.name = "shared_load_instructions",
+     .summary = "LDS instructions executed, of payload and of a workload's tile, by one thread at least",
+     .unit = "warp instructions", .metrics = {"smsp__inst_executed_op_shared_ld_pred_on_any.sum"},
+     .kind = COUNTER_EXACT, .expect = expect_shared_loads},
+    {.name = "shared_wavefronts", .summary = "turns that shared memory takes to answer them", .unit = "wavefronts",
+     .metrics = {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"}, .kind = COUNTER_EXACT,
+     .expect = expect_shared_wavefronts},
     {.name = "l2_sectors", .summary = "sectors that L2 handled, of everything on the device", .unit = "sectors",
      .metrics = {"lts__t_sectors.sum"}, .kind = COUNTER_MEASURED},
     {.name = "dram_read_bytes", .summary = "bytes read from device memory", .unit = "bytes",
