@@ -180,10 +180,12 @@ static bool elf_function(const struct elf *elf, const char *prefix, const char *
 
 /* -- SASS --------------------------------------------------------------------------------------------- */
 
-/* Since Volta an instruction is 128 bits, little-endian. The low 9 bits are the operation; the same values
- * on sm_75 to sm_121, read off the disassembly of kernels.cu for each (make check-sass compares). */
+/* Since Volta an instruction is 128 bits, little-endian. The low 9 bits are the operation and the next 3 the kind of
+ * its operands. Read off the disassembly of kernels.cu for sm_70 to sm_90; for sm_88 and from sm_100 on the same bits
+ * change between kernels that differ by the path alone, and by nothing else where one load replaces another. */
 enum {
-    ARCHITECTURE_128_BIT = 70,
+    ENCODING_FIRST = 70, /* architectures */
+    ENCODING_LAST = 121,
     INSTRUCTION_BYTES = 16,
     OPERATION_MASK = 0x1ff,
     OPERATION_LDC = 0x182,
@@ -191,54 +193,184 @@ enum {
     OPERATION_ULDC_INDEXED = 0x0bb,
     OPERATION_LDCU = 0x1ac,
     OPERATION_LDG = 0x181,
+    OPERATION_LDS = 0x184,
+    OPERATION_TEX = 0x160,
+    OPERATION_TEX_BINDLESS = 0x161,
+    OPERATION_TLD = 0x166,
+    OPERATION_TLD_BINDLESS = 0x167,
     OPERATION_EXIT = 0x14d,
-    OPERATION_BRANCH = 0x147,
+    CONTROL_FIRST = 0x140, /* BRA, BRX, CALL, RET, BSSY, BSYNC, WARPSYNC, EXIT ... */
+    CONTROL_LAST = 0x15f,
+    ARITHMETIC_LAST = 0x07f, /* of ordinary registers; behind it those of uniform registers, conversions, memory */
+    OPERANDS_SHIFT = 9,
+    OPERANDS_MASK = 0x7,
+    OPERANDS_THIRD_CONSTANT = 3, /* FFMA R, R, R, c[][] */
+    OPERANDS_SECOND_CONSTANT = 5,
     PREDICATE_SHIFT = 12,
     PREDICATE_MASK = 0xf,
     PREDICATE_ALWAYS = 0x7,
+    INDEX_SHIFT = 24,
+    INDEX_MASK = 0xff,
+    INDEX_NONE = 0xff, /* RZ */
     CONSTANT_BANK_SHIFT = 54,
     CONSTANT_BANK_MASK = 0x1f,
+    PARAMETER_BANK = 0,
     USER_BANK = 3,
 };
 
-static void stretch_add(struct sass_stretch *stretch, uint64_t low)
+/* Of LDG, in the high 64 bits: which other threads must see what it sees. From sm_80 on one field of 4 bits, where any
+ * other value is STRONG of some scope. Before, the same 4 bits are a scope and 2 bits of order. */
+enum {
+    ORDER_SHIFT = 13,
+    ORDER_MASK = 0xf,
+    ORDER_PLAIN = 0x0,
+    ORDER_CONSTANT = 0x4,
+    ORDER_ONE_FIELD_FIRST = 80, /* architecture */
+    OLD_ORDER_SHIFT = 15,
+    OLD_ORDER_MASK = 0x3,
+    OLD_ORDER_CONSTANT = 0x0,
+    OLD_ORDER_PLAIN = 0x1,
+};
+
+struct instruction {
+    uint64_t low, high;
+};
+
+static struct instruction instruction_at(const unsigned char *code, size_t at)
 {
-    stretch->instructions++;
-    switch (low & OPERATION_MASK) {
+    struct instruction instruction;
+
+    memcpy(&instruction.low, code + at, sizeof(instruction.low));
+    memcpy(&instruction.high, code + at + sizeof(instruction.low), sizeof(instruction.high));
+    return instruction;
+}
+
+static unsigned operation(struct instruction instruction)
+{
+    return instruction.low & OPERATION_MASK;
+}
+
+static bool always(struct instruction instruction)
+{
+    return (instruction.low >> PREDICATE_SHIFT & PREDICATE_MASK) == PREDICATE_ALWAYS;
+}
+
+static unsigned constant_bank(struct instruction instruction)
+{
+    return instruction.low >> CONSTANT_BANK_SHIFT & CONSTANT_BANK_MASK;
+}
+
+static bool takes_constant(struct instruction instruction)
+{
+    const unsigned operands = instruction.low >> OPERANDS_SHIFT & OPERANDS_MASK;
+
+    return operands == OPERANDS_THIRD_CONSTANT || operands == OPERANDS_SECOND_CONSTANT;
+}
+
+static bool constant_to_uniform(struct instruction instruction)
+{
+    return operation(instruction) == OPERATION_ULDC || operation(instruction) == OPERATION_ULDC_INDEXED ||
+           operation(instruction) == OPERATION_LDCU;
+}
+
+static enum sass_class ldg_class(struct instruction instruction, uint32_t architecture)
+{
+    const unsigned order = instruction.high >> ORDER_SHIFT & ORDER_MASK;
+    const unsigned old_order = instruction.high >> OLD_ORDER_SHIFT & OLD_ORDER_MASK;
+
+    if (architecture >= ORDER_ONE_FIELD_FIRST)
+        return order == ORDER_PLAIN ? SASS_LDG : order == ORDER_CONSTANT ? SASS_LDG_CONSTANT : SASS_LDG_STRONG;
+    return old_order == OLD_ORDER_PLAIN      ? SASS_LDG
+           : old_order == OLD_ORDER_CONSTANT ? SASS_LDG_CONSTANT
+                                             : SASS_LDG_STRONG;
+}
+
+static enum sass_class ldc_class(struct instruction instruction)
+{
+    if (constant_bank(instruction) == USER_BANK)
+        return SASS_LDC;
+    return constant_bank(instruction) == PARAMETER_BANK &&
+                   (instruction.low >> INDEX_SHIFT & INDEX_MASK) != INDEX_NONE
+               ? SASS_LDC_PARAMETER
+               : SASS_CLASS_COUNT;
+}
+
+/* SASS_CLASS_COUNT for an instruction that is of none. */
+static enum sass_class instruction_class(struct instruction instruction, uint32_t architecture)
+{
+    switch (operation(instruction)) {
     case OPERATION_LDC:
-        if ((low >> CONSTANT_BANK_SHIFT & CONSTANT_BANK_MASK) == USER_BANK)
-            stretch->ldc_user++;
-        else
-            stretch->ldc_parameter++;
-        break;
+        return ldc_class(instruction);
     case OPERATION_ULDC:
     case OPERATION_ULDC_INDEXED:
     case OPERATION_LDCU:
-        stretch->uniform_constant++;
-        break;
+        return constant_bank(instruction) == USER_BANK ? SASS_ULDC : SASS_CLASS_COUNT;
     case OPERATION_LDG:
-        stretch->ldg++;
-        break;
+        return ldg_class(instruction, architecture);
+    case OPERATION_LDS:
+        return SASS_LDS;
+    case OPERATION_TEX:
+    case OPERATION_TEX_BINDLESS:
+    case OPERATION_TLD:
+    case OPERATION_TLD_BINDLESS:
+        return SASS_TLD;
     default:
-        break;
+        return operation(instruction) <= ARITHMETIC_LAST && takes_constant(instruction) &&
+                       constant_bank(instruction) == USER_BANK
+                   ? SASS_OPERAND
+                   : SASS_CLASS_COUNT;
     }
 }
 
-/* Counts up to the unconditional EXIT. A branch before it would make a loop possible: not counted then. */
+static void classes_count(const unsigned char *code, size_t bytes, uint32_t architecture,
+                          uint32_t classes[SASS_CLASS_COUNT])
+{
+    memset(classes, 0, SASS_CLASS_COUNT * sizeof(classes[0]));
+    for (size_t at = 0; at + INSTRUCTION_BYTES <= bytes; at += INSTRUCTION_BYTES) {
+        const enum sass_class class = instruction_class(instruction_at(code, at), architecture);
+
+        if (class != SASS_CLASS_COUNT)
+            classes[class]++;
+    }
+}
+
+static void stretch_add(struct sass_stretch *stretch, struct instruction instruction)
+{
+    stretch->instructions++;
+    if (operation(instruction) == OPERATION_LDC && ldc_class(instruction) == SASS_CLASS_COUNT)
+        stretch->ldc_parameter++;
+    else if (operation(instruction) == OPERATION_LDC)
+        stretch->ldc_user++;
+    else if (constant_to_uniform(instruction))
+        stretch->uniform_constant++;
+    else if (operation(instruction) == OPERATION_LDG)
+        stretch->ldg++;
+}
+
+/* Whether not every warp executes the instruction, or not once: control flow makes a loop possible, and a constant
+ * load under a predicate makes no request in a warp that has it false throughout. */
+static bool uncountable(struct instruction instruction)
+{
+    if (operation(instruction) == OPERATION_EXIT)
+        return false;
+    if (operation(instruction) >= CONTROL_FIRST && operation(instruction) <= CONTROL_LAST)
+        return true;
+    return !always(instruction) && (operation(instruction) == OPERATION_LDC || constant_to_uniform(instruction));
+}
+
+/* Counts up to the unconditional EXIT. Behind it is padding that branches to itself. */
 static bool sass_count(const unsigned char *code, size_t bytes, struct sass_counts *counts)
 {
     struct sass_stretch *stretch = &counts->prologue;
 
-    *counts = (struct sass_counts){0};
     for (size_t at = 0; at + INSTRUCTION_BYTES <= bytes; at += INSTRUCTION_BYTES) {
-        uint64_t low;
+        const struct instruction instruction = instruction_at(code, at);
 
-        memcpy(&low, code + at, sizeof(low));
-        stretch_add(stretch, low);
-        if ((low & OPERATION_MASK) == OPERATION_BRANCH)
+        stretch_add(stretch, instruction);
+        if (uncountable(instruction))
             return false;
-        if ((low & OPERATION_MASK) == OPERATION_EXIT) {
-            if ((low >> PREDICATE_SHIFT & PREDICATE_MASK) == PREDICATE_ALWAYS)
+        if (operation(instruction) == OPERATION_EXIT) {
+            if (always(instruction))
                 return true;
             stretch = &counts->body;
         }
@@ -270,16 +402,76 @@ bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, stru
     if (!elf_open(cubin, bytes, &elf) || !elf_function(&elf, prefix, &out->symbol, &code, &code_bytes))
         return false;
     sha256_hex(code, code_bytes, out->sha256);
-    out->counted = elf_architecture(&elf) >= ARCHITECTURE_128_BIT && sass_count(code, code_bytes, &out->counts);
-    out->counts.architecture = elf_architecture(&elf);
-    out->known = false;
+
+    const uint32_t architecture = elf_architecture(&elf);
+
+    out->known = architecture >= ENCODING_FIRST && architecture <= ENCODING_LAST;
+    if (out->known)
+        classes_count(code, code_bytes, architecture, out->classes);
+    out->counts = (struct sass_counts){.architecture = architecture};
+    out->counted = out->known && sass_count(code, code_bytes, &out->counts);
     return true;
+}
+
+/* -- what there should be ------------------------------------------------------------------------------ */
+
+const char *const sass_class_names[SASS_CLASS_COUNT] = {
+    [SASS_LDC] = "LDC", [SASS_LDC_PARAMETER] = "LDC.PARAMETER", [SASS_ULDC] = "ULDC", [SASS_OPERAND] = "OPERAND",
+    [SASS_LDG] = "LDG", [SASS_LDG_CONSTANT] = "LDG.CONSTANT", [SASS_LDG_STRONG] = "LDG.STRONG", [SASS_TLD] = "TLD",
+    [SASS_LDS] = "LDS",
+};
+
+/* The loads of a cell's kernel, without the copies that staging makes. A path that stages and loads nothing has one
+ * load that never happens. */
+static void classes_wanted(const struct cell *cell, uint32_t classes[SASS_CLASS_COUNT])
+{
+    const uint32_t payload = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 1;
+
+    memset(classes, 0, SASS_CLASS_COUNT * sizeof(classes[0]));
+    for (size_t i = 0; i < SASS_CLASS_COUNT; i++)
+        if (strcmp(sass_class_names[i], cell->path->sass) == 0)
+            classes[i] += payload;
+    classes[SASS_LDG] += workload_input_loads(cell->workload, cell->parameters);
+    classes[SASS_LDS] += workload_tile_loads(cell->workload, cell->parameters);
+}
+
+static void append(const char *what, char text[CELL_REASON_BYTES])
+{
+    const size_t used = strlen(text);
+
+    snprintf(text + used, CELL_REASON_BYTES - used, "%s", what);
+}
+
+/* "2 LDC, 1 LDG" */
+static void classes_append(const uint32_t classes[SASS_CLASS_COUNT], char text[CELL_REASON_BYTES])
+{
+    const char *separator = "";
+    char one[40];
+
+    for (size_t i = 0; i < SASS_CLASS_COUNT; i++)
+        if (classes[i]) {
+            snprintf(one, sizeof(one), "%s%" PRIu32 " %s", separator, classes[i], sass_class_names[i]);
+            append(one, text);
+            separator = ", ";
+        }
 }
 
 bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sass, char text[CELL_REASON_BYTES])
 {
-    (void)cell;
-    (void)sass;
-    (void)text;
-    return false;
+    const bool staged = cell->path->unit == UNIT_SHARED;
+    uint32_t wanted[SASS_CLASS_COUNT];
+    bool differs = false;
+
+    if (!sass->known)
+        return false;
+    classes_wanted(cell, wanted);
+    for (size_t i = 0; i < SASS_CLASS_COUNT; i++)
+        differs |= staged && i == SASS_LDG ? sass->classes[i] <= wanted[i] : sass->classes[i] != wanted[i];
+    if (!differs)
+        return false;
+    snprintf(text, CELL_REASON_BYTES, "%s is ", cell->path->name);
+    classes_append(wanted, text);
+    append(staged ? " and copies; the kernel has " : "; the kernel has ", text);
+    classes_append(sass->classes, text);
+    return true;
 }

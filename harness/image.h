@@ -26,22 +26,22 @@ struct image {
 /* Instruction counts of a stretch of code that a warp executes once from end to end. */
 struct sass_stretch {
     uint32_t instructions;
-    uint32_t ldc_parameter; /* LDC from a bank that is not the user's: parameters, block size, stack */
-    uint32_t ldc_user;      /* LDC from the user bank with a register index */
+    uint32_t ldc_parameter; /* LDC from elsewhere: parameters, block size, stack */
+    uint32_t ldc_user;      /* LDC from the table: the user bank, or the parameter bank with a register index */
     uint32_t uniform_constant; /* ULDC, LDCU */
     uint32_t ldg;           /* LDG of every kind */
 };
 
-/* What the SASS of one kernel does, for code without loops: everything up to and including the first EXIT
- * is executed by every launched warp (prologue), what follows by warps with an element (body). */
+/* What the SASS of one kernel does, for straight-line code: everything up to and including the first EXIT is executed
+ * by every launched warp (prologue), what follows by warps with an element (body). */
 struct sass_counts {
     uint32_t architecture; /* 90 for sm_90 */
     struct sass_stretch prologue, body;
 };
 
-/* The instructions by which paths.def names payload loads, each counted wherever it stands in a kernel's code. */
+/* The classes of instructions by which paths.def names payload loads. */
 enum sass_class {
-    SASS_LDC,           /* user bank, with a register index */
+    SASS_LDC,           /* user bank */
     SASS_LDC_PARAMETER, /* parameter bank, with a register index */
     SASS_ULDC,          /* user bank, into uniform registers: ULDC or LDCU */
     SASS_OPERAND,       /* user bank, in an arithmetic instruction */
@@ -53,15 +53,18 @@ enum sass_class {
     SASS_CLASS_COUNT
 };
 
+/* Their names in paths.def. */
+extern const char *const sass_class_names[SASS_CLASS_COUNT];
+
 enum { SASS_HASH_HEX_BYTES = 65 }; /* 64 digits and NUL */
 
 struct kernel_sass {
     const char *symbol;           /* mangled name, in the image */
     char sha256[SASS_HASH_HEX_BYTES]; /* of the code bytes, lower-case hex */
-    bool counted;                 /* counts is valid: 128-bit encoding known here, and no loop */
+    bool known;                   /* the encoding is known here: of 128 bits */
+    uint32_t classes[SASS_CLASS_COUNT]; /* if known: instructions anywhere in the code */
+    bool counted;                 /* counts is valid: known, and a warp executes the code once from end to end */
     struct sass_counts counts;
-    bool known;                   /* classes is valid: 128-bit encoding known here; loops or not */
-    uint32_t classes[SASS_CLASS_COUNT];
 };
 
 /* Steps through the images: index 0, 1, ... until it returns false. A build without CUDA has none. */
@@ -78,8 +81,8 @@ bool image_ptx(const char *module, uint32_t major, uint32_t minor, struct image 
  * there or the image is not an ELF file. */
 bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, struct kernel_sass *out);
 
-/* Whether the code is known and does not hold the payload loads that the cell's path names, as many as the workload
- * makes; then with what was found in text. A finding where the path has no `chosen`, and else the compiler's choice. */
+/* Whether the code is known and its loads are not those that the cell's path names, as many as its workload makes, and
+ * no others; then with what was found in text. A fault where the path's `chosen` is 0, else the compiler's choice. */
 bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sass, char text[CELL_REASON_BYTES]);
 
 #endif
