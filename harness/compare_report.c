@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "compare_report.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "identity_csv.h"
 #include "identity_json.h"
 #include "json.h"
 #include "log.h"
@@ -928,36 +928,6 @@ struct csv_row {
     const struct counter_change *change;
 };
 
-static void csv_workload(FILE *stream, const struct csv_row *row)
-{
-    text_csv(stream, row->cell->cell.workload->name);
-}
-
-static void csv_path(FILE *stream, const struct csv_row *row)
-{
-    text_csv(stream, row->cell->cell.path->name);
-}
-
-static void csv_pattern(FILE *stream, const struct csv_row *row)
-{
-    text_csv(stream, row->cell->cell.pattern->name);
-}
-
-static void csv_elements(FILE *stream, const struct csv_row *row)
-{
-    fprintf(stream, "%" PRIu64, row->cell->cell.elements);
-}
-
-static void csv_block_size(FILE *stream, const struct csv_row *row)
-{
-    fprintf(stream, "%" PRIu32, row->cell->cell.block_size);
-}
-
-static void csv_regime(FILE *stream, const struct csv_row *row)
-{
-    text_csv(stream, row->cell->cell.regime->name);
-}
-
 static void csv_verdict(FILE *stream, const struct csv_row *row)
 {
     text_csv(stream, verdict_rows[row->cell->verdict].name);
@@ -1028,16 +998,11 @@ static void csv_note(FILE *stream, const struct csv_row *row)
     text_csv(stream, row->cell->note);
 }
 
+/* After those of the cell's identity. */
 static const struct {
     const char *name;
     void (*put)(FILE *stream, const struct csv_row *row);
 } csv_columns[] = {
-    {"workload", csv_workload},
-    {"path", csv_path},
-    {"pattern", csv_pattern},
-    {"elements", csv_elements},
-    {"block_size", csv_block_size},
-    {"regime", csv_regime},
     {"verdict", csv_verdict},
     {"quantity", csv_quantity},
     {"kind", csv_kind},
@@ -1056,6 +1021,7 @@ static const struct {
 
 static void csv_put(FILE *stream, const struct csv_row *row)
 {
+    identity_csv_fields(stream, &row->cell->cell);
     for (size_t i = 0; i < COUNT(csv_columns); i++) {
         fputs(i ? "," : "", stream);
         csv_columns[i].put(stream, row);
@@ -1065,6 +1031,7 @@ static void csv_put(FILE *stream, const struct csv_row *row)
 
 static enum status write_csv(FILE *stream, const struct comparison *comparison)
 {
+    identity_csv_names(stream);
     for (size_t i = 0; i < COUNT(csv_columns); i++)
         fprintf(stream, "%s%s", i ? "," : "", csv_columns[i].name);
     text_csv_end(stream);

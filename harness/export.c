@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What was followed:
- *   csv     RFC 4180, one header line. A cell without samples has one row, with sample and time_ns empty.
+ *   csv     RFC 4180, one header line. A cell without samples has one row, with sample and time_ns empty. A parameter
+ *           is a column of its own, so that what it varies can be grouped by; empty where the cell does not take it.
  *   gbench  The JSON of Google Benchmark (its json_reporter.cc, json_schema_version 1), as tools/gbench/report.py
  *           reads it: entries of one name are repetitions of one benchmark, real_time and cpu_time numbers in
  *           time_unit. There is no CPU time of a launch, and compare.py takes none for zero, of which its U test
@@ -9,7 +10,7 @@
  *           entry without a time stops compare.py: cells without time are named in the context instead.
  *   bmf     Bencher Metric Format v0, which Bencher's `json` adapter reads. One result: lower_value and
  *           upper_value are the interval of the median. Several: value is the median over the results, the bounds
- *           the least and greatest of them. Names of measures have at most 64 characters; longer ones are left
+ *           the least and greatest of them. Cells that every result skipped are left out, here and in otava. Names of measures have at most 64 characters; longer ones are left
  *           out, with a warning.
  *   otava   What CsvImporter of Apache Otava (formerly Hunter) reads: delimiter ',', quote_char '"',
  *           time_column `time` (ISO 8601, UTC), `attributes` engine, device, uuid, driver, vbios and complete,
@@ -22,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "identity_csv.h"
 #include "json.h"
 #include "log.h"
 #include "text.h"
@@ -116,6 +118,17 @@ static double cell_median(const struct cell_result *cell)
     return cell ? cell->time.summary.median : NAN;
 }
 
+/* Whether every result that has the cell skipped it: no such cell can be on these chips, and nothing is missing. */
+static bool is_skipped(const struct catalogue *catalogue, size_t at)
+{
+    const struct cell_result *const *found = catalogue->found + at * catalogue->result_count;
+
+    for (size_t r = 0; r < catalogue->result_count; r++)
+        if (found[r] && found[r]->status != CELL_SKIPPED)
+            return false;
+    return true;
+}
+
 static const char *cell_reason(const struct cell_result *cell)
 {
     return cell->reason[0] ? cell->reason : cell_status_names[cell->status];
@@ -161,36 +174,6 @@ static void put_uuid(FILE *stream, const struct sample_row *row)
 static void put_driver(FILE *stream, const struct sample_row *row)
 {
     text_csv(stream, row->result->device.driver);
-}
-
-static void put_workload(FILE *stream, const struct sample_row *row)
-{
-    text_csv(stream, row->cell->cell.workload->name);
-}
-
-static void put_path(FILE *stream, const struct sample_row *row)
-{
-    text_csv(stream, row->cell->cell.path->name);
-}
-
-static void put_pattern(FILE *stream, const struct sample_row *row)
-{
-    text_csv(stream, row->cell->cell.pattern->name);
-}
-
-static void put_elements(FILE *stream, const struct sample_row *row)
-{
-    fprintf(stream, "%" PRIu64, row->cell->cell.elements);
-}
-
-static void put_block_size(FILE *stream, const struct sample_row *row)
-{
-    fprintf(stream, "%" PRIu32, row->cell->cell.block_size);
-}
-
-static void put_regime(FILE *stream, const struct sample_row *row)
-{
-    text_csv(stream, row->cell->cell.regime->name);
 }
 
 static void put_status(FILE *stream, const struct sample_row *row)
@@ -253,22 +236,18 @@ static void put_time(FILE *stream, const struct sample_row *row)
     text_csv_number(stream, row->time_ns);
 }
 
+/* Before the columns of the cell's identity, and after them. */
 static const struct {
     const char *name;
     void (*put)(FILE *stream, const struct sample_row *row);
-} sample_columns[] = {
+} result_columns[] = {
     {"result", put_result},
     {"started_utc", put_started},
     {"engine", put_engine},
     {"device", put_device},
     {"uuid", put_uuid},
     {"driver", put_driver},
-    {"workload", put_workload},
-    {"path", put_path},
-    {"pattern", put_pattern},
-    {"elements", put_elements},
-    {"block_size", put_block_size},
-    {"regime", put_regime},
+}, cell_columns[] = {
     {"status", put_status},
     {"reason", put_reason},
     {"verified", put_verified},
@@ -283,10 +262,25 @@ static const struct {
 
 static void put_sample_row(FILE *stream, const struct sample_row *row)
 {
-    for (size_t i = 0; i < COUNT(sample_columns); i++) {
-        fputs(i ? "," : "", stream);
-        sample_columns[i].put(stream, row);
+    for (size_t i = 0; i < COUNT(result_columns); i++) {
+        result_columns[i].put(stream, row);
+        putc(',', stream);
     }
+    identity_csv_fields(stream, &row->cell->cell);
+    for (size_t i = 0; i < COUNT(cell_columns); i++) {
+        fputs(i ? "," : "", stream);
+        cell_columns[i].put(stream, row);
+    }
+    text_csv_end(stream);
+}
+
+static void put_sample_names(FILE *stream)
+{
+    for (size_t i = 0; i < COUNT(result_columns); i++)
+        fprintf(stream, "%s,", result_columns[i].name);
+    identity_csv_names(stream);
+    for (size_t i = 0; i < COUNT(cell_columns); i++)
+        fprintf(stream, "%s%s", i ? "," : "", cell_columns[i].name);
     text_csv_end(stream);
 }
 
@@ -307,9 +301,7 @@ static void put_cell_samples(FILE *stream, struct sample_row *row)
 
 static enum status write_csv(FILE *stream, const struct result *const *results, size_t count)
 {
-    for (size_t i = 0; i < COUNT(sample_columns); i++)
-        fprintf(stream, "%s%s", i ? "," : "", sample_columns[i].name);
-    text_csv_end(stream);
+    put_sample_names(stream);
     for (size_t r = 0; r < count; r++)
         for (size_t i = 0; i < results[r]->cell_count; i++)
             put_cell_samples(stream, &(struct sample_row){
@@ -552,6 +544,8 @@ static enum status write_bmf(FILE *stream, const struct result *const *results, 
         for (size_t i = 0; i < catalogue.count; i++) {
             char name[CELL_IDENTITY_BYTES];
 
+            if (is_skipped(&catalogue, i))
+                continue;
             cell_identity(catalogue.cells[i], name);
             json_add(root, name, bmf_cell(&catalogue, i, values));
         }
@@ -584,6 +578,8 @@ static void otava_header(FILE *stream, const struct catalogue *catalogue)
     for (size_t i = 0; i < catalogue->count; i++) {
         char name[CELL_IDENTITY_BYTES];
 
+        if (is_skipped(catalogue, i))
+            continue;
         cell_identity(catalogue->cells[i], name);
         putc(',', stream);
         text_csv(stream, name);
@@ -605,6 +601,8 @@ static void otava_row(FILE *stream, const struct catalogue *catalogue, size_t r)
     for (size_t i = 0; i < catalogue->count; i++) {
         const double ns = cell_median(catalogue->found[i * catalogue->result_count + r]);
 
+        if (is_skipped(catalogue, i))
+            continue;
         if (isfinite(ns))
             fprintf(stream, ",%.17g", ns);
         else
@@ -622,7 +620,7 @@ static void otava_warn(const struct catalogue *catalogue)
 
         for (size_t r = 0; r < catalogue->result_count; r++)
             gaps += !isfinite(cell_median(catalogue->found[i * catalogue->result_count + r]));
-        if (gaps == 0)
+        if (gaps == 0 || is_skipped(catalogue, i))
             continue;
         cell_identity(catalogue->cells[i], name);
         log_warning("%s has no time in %zu of %zu results, and nan there; leave it out of Otava's metrics", name,

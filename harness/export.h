@@ -10,7 +10,7 @@
 #include "status.h"
 
 /* A format: writes one or more results to a stream.
- *   csv     tidy: one row a sample (cell columns, sample index, time_ns), for pandas
+ *   csv     tidy: one row a sample (cell columns, one of them for each parameter, sample index, time_ns), for pandas
  *   gbench  Google Benchmark's JSON, one repetition a sample, that its compare.py reads
  *   bmf     Bencher Metric Format: {"CELL": {"time_ns": {"value", "lower_value", "upper_value"}, counters}}
  *   otava   the CSV that Apache Otava reads: one row a result: time, then one column a cell */

@@ -53,8 +53,16 @@ def rows(path):
 
 
 def identity(cell):
+    """Of a cell in JSON or, by with_parameters, of a row of CSV."""
     keys = ("workload", "path", "pattern", "elements", "block_size", "regime")
-    return "/".join(str(cell[key]) for key in keys)
+    return "/".join([str(cell[key]) for key in keys] + [f"{name}={value}" for name, value in cell["parameters"].items()])
+
+
+def with_parameters(header, found):
+    """Rows of CSV whose columns of parameters, those after regime, are one member."""
+    end = "verdict" if "verdict" in header else "status"
+    names = header[header.index("regime") + 1:header.index(end)]
+    return [{**row, "parameters": {name: row[name] for name in names if row[name]}} for row in found]
 
 
 class Reports(unittest.TestCase):
@@ -116,7 +124,7 @@ class Reports(unittest.TestCase):
         for name in COMPARISONS:
             with self.subTest(name):
                 comparison = load(golden(f"compare_{name}.json"))
-                _, found = rows(golden(f"compare_{name}.csv"))
+                found = with_parameters(*rows(golden(f"compare_{name}.csv")))
                 times = [row for row in found if row["quantity"] == "time_ns"]
                 moved = [row for row in found if row["quantity"] != "time_ns"]
                 self.assertEqual([identity(row) for row in times], [identity(cell) for cell in comparison["cells"]])
@@ -216,7 +224,8 @@ class Csv(unittest.TestCase):
                 self.assertEqual(row["device"], 'NVIDIA "H200", 141 GB')
 
     def test_medians_are_those_of_the_other_formats(self):
-        _, found = rows(golden("export_csv_one.csv"))
+        found = with_parameters(*rows(golden("export_csv_one.csv")))
+        self.assertIn({"distinct": "8", "stride_bytes": "64"}, [row["parameters"] for row in found])
         bmf = load(golden("export_bmf_one.json"))
         groups = {}
         for row in found:

@@ -607,6 +607,45 @@ static void test_calibrated_noise(void **state)
     close_all(&comparison, &base, &new_side);
 }
 
+/* Cells that differ in one parameter alone are different cells, in sides and in a calibration. */
+static void test_parameters(void **state)
+{
+    struct side base = simulate(2, 1.03, &quiet, 1), new_side = simulate(2, 1, &quiet, 2);
+    struct calibrated_cell calibrated = {.noise = 0.04, .median_ns = 1000, .sha256 = "0"};
+    struct calibration calibration = {
+        .uuid = "GPU-1", .driver = "570", .launches = 5, .cells = &calibrated, .cell_count = 1};
+    struct compare_options options = defaults;
+    struct comparison comparison;
+    char identity[CELL_IDENTITY_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        base.cells[i].cell = cell_at(0);
+        base.cells[i].cell.parameters[PARAMETER_radius] = 1 + (uint32_t)i;
+        /* In the other order. */
+        new_side.cells[1 - i].cell = base.cells[i].cell;
+        strcpy(base.cells[i].sha256, "0");
+        strcpy(new_side.cells[i].sha256, "0");
+    }
+    calibrated.cell = base.cells[0].cell;
+    options.calibration = &calibration;
+    comparison = compare(&base, &new_side, &options);
+    assert_int_equal(comparison.cell_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct comparison_cell *cell = &comparison.cells[i];
+
+        cell_identity(&cell->cell, identity);
+        assert_int_equal(cell->noise_known, strstr(identity, "/radius=1") != NULL);
+        assert_int_equal(cell->verdict, cell->noise_known ? VERDICT_INCONCLUSIVE : VERDICT_SAME);
+    }
+    comparison_close(&comparison);
+    new_side.cells[0].cell.parameters[PARAMETER_radius] = 3;
+    comparison = compare(&base, &new_side, &options);
+    assert_int_equal(comparison.counts[VERDICT_MISSING], 1);
+    assert_int_equal(comparison.counts[VERDICT_NEW], 1);
+    close_all(&comparison, &base, &new_side);
+}
+
 /* -- order and exit codes ----------------------------------------------------------------------------- */
 
 static void test_worst_first(void **state)
@@ -754,7 +793,7 @@ int main(void)
         cmocka_unit_test(test_clocks),
         cmocka_unit_test(test_sass),
         cmocka_unit_test(test_flags_are_noted),
-        cmocka_unit_test(test_calibrated_noise),
+        cmocka_unit_test(test_calibrated_noise), cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_worst_first),
         cmocka_unit_test(test_every_exit_code),
         cmocka_unit_test(test_each_cell_by_itself),

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "cells.h"
 #include "golden.h"
 #include "export.h"
 #include "table.h"
@@ -20,8 +21,11 @@ enum { CELLS = 4, SAMPLES = 3 };
 static const char long_name[] =
     "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum.per_cycle_elapsed.and.more";
 
+/* The third takes parameters. */
 static struct cell plan_cell(size_t i)
 {
+    if (i == 2)
+        return cell_distinct(i, 8, 64);
     return (struct cell){.workload = &workloads[0],
                          .path = &paths[i % 3],
                          .pattern = &patterns[i / 3],
@@ -190,10 +194,41 @@ static void test_warnings(void **state)
         capture_begin(&capture, stderr);
         ((const struct export_format *)table_find(&format_table, i ? "otava" : "bmf"))->write(stream, &pointer, 1);
         said = capture_end(&capture);
-        assert_non_null(strstr(said, i ? "add/readonly/per_block/128000/256/hot has no time in 1 of 1" : long_name));
+        assert_non_null(strstr(said, i ? "/hot/distinct=8/stride_bytes=64 has no time in 1 of 1" : long_name));
         fclose(stream);
     }
     result_close(&result);
+}
+
+/* A cell that every result skipped is no gap in a series. */
+static void test_skipped(void **state)
+{
+    const struct result *pointers[2];
+    struct result results[2];
+    char *text;
+
+    (void)state;
+    for (size_t r = 0; r < 2; r++) {
+        fill(&results[r], 0, 3, "2026-01-02T03:04:05Z");
+        pointers[r] = &results[r];
+        results[r].cells[2].status = CELL_SKIPPED;
+        strcpy(results[r].cells[2].reason, "no room");
+    }
+    for (size_t i = 0; i < 2; i++) {
+        text = written(i ? "otava" : "bmf", pointers, 2);
+        assert_null(strstr(text, "distinct=8"));
+        free(text);
+    }
+    text = written("gbench", pointers, 2);
+    assert_non_null(strstr(text, "/distinct=8/stride_bytes=64\":\t\"no room\""));
+    free(text);
+    results[1].cells[2].status = CELL_FAILED;
+    text = written("otava", pointers, 2);
+    assert_non_null(strstr(text, "/distinct=8/stride_bytes=64\r\n"));
+    assert_non_null(strstr(text, ",nan\r\n"));
+    free(text);
+    result_close(&results[0]);
+    result_close(&results[1]);
 }
 
 /* More cells than the first room, in results that agree in none. */
@@ -233,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden),   cmocka_unit_test(test_modelled), cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_warnings), cmocka_unit_test(test_many),
+        cmocka_unit_test(test_skipped),
     };
 
     return cmocka_run_group_tests_name("export", tests, NULL, NULL);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "cells.h"
 #include "golden.h"
 #include "compare_report.h"
 #include "text.h"
@@ -97,6 +98,8 @@ static void fill_cells(struct fixture *fixture)
         set_no_time(cell);
         fixture->side_cells[i] = (struct side_cell){.cell = cell->cell, .sha256 = "abcd"};
     }
+    for (size_t i = 7; i < 9; i++)
+        fixture->cells[i].cell = cell_distinct(i % 3, 8u << (i - 7), 64);
     fill_changes(fixture);
     set_time(&fixture->cells[0], 25310, 1.1004, 0.003, 0.0024);
     fixture->cells[0].sass_differs = true;

@@ -264,6 +264,28 @@ static void test_what_differs_is_mixed(void **state)
     side_close(&side);
 }
 
+/* Cells of one file that differ in a parameter are not the same cell; those of two files that do not are. */
+static void test_parameters(void **state)
+{
+    struct result result;
+    struct side side;
+
+    (void)state;
+    for (int file = 0; file < 2; file++) {
+        fill(&result, 2, 100);
+        for (size_t i = 0; i < 2; i++)
+            result.cells[i].cell = cell_distinct(0, 4u << i, 64);
+        put(&result, file);
+    }
+    assert_int_equal(side_read(directory, &side), STATUS_OK);
+    assert_int_equal(side.cell_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(side.cells[i].cell.parameters[PARAMETER_distinct], 4u << i);
+        assert_int_equal(side.cells[i].launch_count, 2);
+    }
+    side_close(&side);
+}
+
 static void test_gravest_status(void **state)
 {
     static const enum cell_status statuses[] = {CELL_OK, CELL_FAILED, CELL_SKIPPED, CELL_PENDING, CELL_FAILED};
@@ -408,6 +430,7 @@ int main(void)
         cmocka_unit_test_teardown(test_added_files, empty_directory),
         cmocka_unit_test_teardown(test_model, empty_directory),
         cmocka_unit_test_teardown(test_what_differs_is_mixed, empty_directory),
+        cmocka_unit_test_teardown(test_parameters, empty_directory),
         cmocka_unit_test_teardown(test_gravest_status, empty_directory),
         cmocka_unit_test_teardown(test_counters, empty_directory),
         cmocka_unit_test_teardown(test_cell_twice, empty_directory),
