@@ -93,6 +93,29 @@ static void print_runs(const struct entry *entries, size_t count)
     }
 }
 
+enum { FIELD_BYTES = 32 };
+
+/* A number, or "-" when it is not known. */
+__attribute__((format(printf, 2, 0))) static const char *shown(char out[FIELD_BYTES], const char *format, double value)
+{
+    if (!isfinite(value))
+        return "-";
+    snprintf(out, FIELD_BYTES, format, value);
+    return out;
+}
+
+static void print_point(const struct entry *entries, size_t index, const struct cell_result *cell, const char *identity)
+{
+    const struct result *result = &entries[index].result;
+    const struct summary *time = &cell->time.summary;
+    char median[FIELD_BYTES], width[FIELD_BYTES], change[FIELD_BYTES];
+
+    printf("%-20s  %-12s  %12s  %8s  %8s  %s\n", result->started_utc,
+           result->device.driver[0] ? result->device.driver : "-", shown(median, "%.1f", time->median),
+           shown(width, "%.2f%%", 100 * stats_relative_half_width(time)),
+           shown(change, "%+.2f%%", 100 * change_of(entries, index, cell)), identity);
+}
+
 /* The series of every cell whose identity has `part` in it. */
 static void print_series(const struct entry *entries, size_t count, const char *part)
 {
@@ -102,17 +125,11 @@ static void print_series(const struct entry *entries, size_t count, const char *
 
         for (size_t k = 0; k < result->cell_count; k++) {
             const struct cell_result *cell = &result->cells[k];
-            const double change = change_of(entries, i, cell);
-            char identity[CELL_IDENTITY_BYTES], text[16] = "-";
+            char identity[CELL_IDENTITY_BYTES];
 
             cell_identity(&cell->cell, identity);
-            if (!strstr(identity, part))
-                continue;
-            if (!isnan(change))
-                snprintf(text, sizeof(text), "%+.2f%%", 100 * change);
-            printf("%-20s  %-12s  %12.1f  %7.2f%%  %8s  %s\n", result->started_utc,
-                   result->device.driver[0] ? result->device.driver : "-", cell->time.summary.median,
-                   100 * stats_relative_half_width(&cell->time.summary), text, identity);
+            if (strstr(identity, part))
+                print_point(entries, i, cell, identity);
         }
     }
 }
