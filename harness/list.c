@@ -70,6 +70,7 @@ static void list_workloads(cJSON *array)
         const struct workload *workload = &workloads[i];
         cJSON *row = add_row(array, workload->name);
 
+        json_add_text(row, "shape", workload->shape_name);
         json_add_integer(row, "steps", workload->steps);
         json_add_integer(row, "dimensions", workload->dimensions);
         json_add_integer(row, "radius_max", workload->radius_max);

@@ -391,8 +391,8 @@ static const struct shape shape_convolution = {
 const struct workload workloads[] = {
 #define WORKLOAD(name, summary, shape, dimensions, steps, index, before, takes, radius_max, patterns, elements, \
                  block_sizes, formula)                                                                      \
-    {#name, summary, #formula, &shape_##shape, dimensions, steps, index, before, takes, radius_max, patterns, \
-     elements, block_sizes, name##_result},
+    {#name, summary, #formula, #shape, &shape_##shape, dimensions, steps, index, before, takes, radius_max, \
+     patterns, elements, block_sizes, name##_result},
 #include "workloads.def"
 };
 

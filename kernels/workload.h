@@ -33,6 +33,7 @@ struct workload {
     const char *name;
     const char *summary;
     const char *formula;    /* the result expression, as written in the table */
+    const char *shape_name; /* map, stencil or convolution */
     const struct shape *shape;
     uint32_t dimensions;    /* of the image */
     uint32_t steps;         /* payload loads a thread makes; 0: as many as the filter has elements */
