@@ -38,8 +38,8 @@ static bool expect_ldc(const struct expectation *e, double *value)
     return true;
 }
 
-/* One request for each distinct address of a payload load, one for each other LDC: its address is the same in all
- * threads. */
+/* One request for each distinct address of a payload load, which may be one of parameters, and one for each other LDC:
+ * its address is the same in all threads. */
 static bool expect_idc_requests(const struct expectation *e, double *value)
 {
     const struct sass_counts *sass = e->sass;
@@ -47,6 +47,8 @@ static bool expect_idc_requests(const struct expectation *e, double *value)
     if (!sass)
         return false;
     *value = executions(e, sass->prologue.ldc_parameter, sass->body.ldc_parameter);
+    if (e->cell->path->home == TABLE_PARAMETER)
+        *value -= (double)e->access->payload_loads;
     if (e->cell->path->unit == UNIT_IDC)
         *value += (double)e->access->addresses;
     return true;
@@ -58,14 +60,22 @@ static bool payload_is_global(const struct cell *cell)
     return cell->path->unit == UNIT_L1 || cell->path->unit == UNIT_L2;
 }
 
-/* Global loads: the input's, those that copy the table into shared memory, and on some paths the payload's. */
+/* Global loads beside the input's: those that copy the table into shared memory, and on some paths the payload's. */
+static double table_loads(const struct expectation *e)
+{
+    return (double)(e->access->staging_loads + (payload_is_global(e->cell) ? e->access->payload_loads : 0));
+}
+
 static bool expect_global_loads(const struct expectation *e, double *value)
 {
-    const struct access_counts *access = e->access;
+    *value = (double)e->access->stream_instructions + table_loads(e);
+    return true;
+}
 
-    *value = (double)(access->stream_loads + access->staging_loads);
-    if (payload_is_global(e->cell))
-        *value += (double)access->payload_loads;
+/* An instruction in which no thread loads asks for nothing. */
+static bool expect_l1_requests(const struct expectation *e, double *value)
+{
+    *value = (double)e->access->stream_loads + table_loads(e);
     return true;
 }
 
@@ -161,7 +171,7 @@ const struct counter counters[] = {
      .kind = COUNTER_EXACT, .expect = expect_global_loads},
     {.name = "l1_requests", .summary = "global load requests to the L1 data cache", .unit = "requests",
      .metrics = {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"}, .kind = COUNTER_EXACT,
-     .expect = expect_global_loads},
+     .expect = expect_l1_requests},
     {.name = "l1_sectors", .summary = "32-byte sectors that global loads asked of the L1 data cache",
      .unit = "sectors", .metrics = {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"}, .kind = COUNTER_EXACT,
      .expect = expect_l1_sectors},

@@ -217,6 +217,7 @@ static enum status prepare_model(struct engine_session *session, struct result *
             continue;
         status = access_count_next(result_cell, result, i, access);
         session->cells[i].access = access[i];
+        cell->operations = access[i].operations;
         if (status == STATUS_OK)
             status = model_explain(&cell->cell, &access[i], device->cc_major, device->cc_minor, device->sm_count,
                                    &card, &cell->model);
