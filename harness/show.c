@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ enum {
     INTERVAL_WIDTH = 8,
     RATIO_WIDTH = 7,
     REQUESTS_WIDTH = 5,
+    BYTE_WIDTH = 7, /* of an operations-per-byte column */
 };
 
 static const char bold[] = "\033[1m", red[] = "\033[31m", plain[] = "\033[0m";
@@ -404,15 +406,19 @@ static void format_measurement(const struct view *view, const struct cell_result
     append_right(out, has_requests(cell) ? part : "-", REQUESTS_WIDTH);
 }
 
-/* Makes the text of a cell; cell may be NULL: not in the plan. */
-static void format_cell(const struct view *view, const struct cell_result *cell, double best,
-                        struct notes *notes, struct text *out)
+/* What stands in the cells of a table. */
+struct content {
+    void (*heading)(const struct view *view, char out[TEXT_BYTES]); /* the names of the columns within a cell */
+    /* The text of a cell. best: the shortest time of its pattern. */
+    void (*cell)(const struct view *view, const struct cell_result *cell, double best, struct notes *notes,
+                 struct text *out);
+};
+
+static void format_times(const struct view *view, const struct cell_result *cell, double best, struct notes *notes,
+                         struct text *out)
 {
     char mark[4];
 
-    *out = (struct text){.bytes = ""};
-    if (!cell)
-        return;
     if (has_time(cell))
         format_measurement(view, cell, best, out->bytes);
     else
@@ -432,8 +438,7 @@ static void format_cell(const struct view *view, const struct cell_result *cell,
         out->style = bold;
 }
 
-/* The names of the columns within a cell. */
-static void format_heading(const struct view *view, char out[TEXT_BYTES])
+static void format_times_heading(const struct view *view, char out[TEXT_BYTES])
 {
     out[0] = '\0';
     append_right(out, view->result->modelled_time ? "modelled" : "time", TIME_WIDTH);
@@ -442,6 +447,53 @@ static void format_heading(const struct view *view, char out[TEXT_BYTES])
     append_right(out, "ratio", RATIO_WIDTH);
     append_right(out, "req", REQUESTS_WIDTH);
 }
+
+static const struct content times = {format_times_heading, format_times};
+
+/* Columns of the table of operations per byte: places in struct operations_per_byte. */
+static const struct {
+    const char *name;
+    size_t offset;
+} byte_columns[] = {
+    {"ideal", offsetof(struct operations_per_byte, ideal)},
+    {"DRAM", offsetof(struct operations_per_byte, dram)},
+    {"L2", offsetof(struct operations_per_byte, l2)},
+};
+
+enum { BYTE_COLUMNS = sizeof(byte_columns) / sizeof(byte_columns[0]) };
+
+/* Cells that multiply and add. The one operation of the others says nothing. */
+static bool has_operations(const struct cell_result *cell)
+{
+    return has_time(cell) && cell->operations > 0 && workload_steps(cell->cell.workload, cell->cell.parameters) > 1;
+}
+
+static void format_operations(const struct view *view, const struct cell_result *cell, double best,
+                              struct notes *notes, struct text *out)
+{
+    const struct operations_per_byte operations = cell_operations_per_byte(cell);
+
+    (void)view, (void)best, (void)notes;
+    for (size_t i = 0; i < BYTE_COLUMNS; i++) {
+        char part[TEXT_BYTES] = "-";
+        double value;
+
+        memcpy(&value, (const char *)&operations + byte_columns[i].offset, sizeof(value));
+        if (has_operations(cell) && isfinite(value))
+            snprintf(part, sizeof(part), "%.2f", value);
+        append_right(out->bytes, part, BYTE_WIDTH);
+    }
+}
+
+static void format_operations_heading(const struct view *view, char out[TEXT_BYTES])
+{
+    (void)view;
+    out[0] = '\0';
+    for (size_t i = 0; i < BYTE_COLUMNS; i++)
+        append_right(out, byte_columns[i].name, BYTE_WIDTH);
+}
+
+static const struct content operations_per_byte = {format_operations_heading, format_operations};
 
 static void print_line(const struct view *view, const char *name, int name_width, const struct text *texts,
                        const int *widths, size_t count)
@@ -457,13 +509,17 @@ static void print_line(const struct view *view, const char *name, int name_width
     fputc('\n', view->stream);
 }
 
-static void format_row(const struct view *view, const struct group *group, const struct axis *row,
-                       const struct axis *columns, size_t count, struct notes *notes, struct text *texts)
+/* A cell that is not in the plan stays empty. */
+static void format_row(const struct view *view, const struct content *content, const struct group *group,
+                       const struct axis *row, const struct axis *columns, size_t count, struct notes *notes,
+                       struct text *texts)
 {
     for (size_t i = 0; i < count; i++) {
-        const double best = fastest(group, row->variant ? row : &columns[i]);
+        const struct cell_result *cell = find_cell(group, row, &columns[i]);
 
-        format_cell(view, find_cell(group, row, &columns[i]), best, notes, &texts[i]);
+        texts[i] = (struct text){.bytes = ""};
+        if (cell)
+            content->cell(view, cell, fastest(group, row->variant ? row : &columns[i]), notes, &texts[i]);
     }
 }
 
@@ -473,8 +529,9 @@ static void widen(int *width, const char *text)
 }
 
 /* Prints a table of up to COLUMNS_A_TABLE columns. Its rows are made twice, for the widths and to print. */
-static void print_table(const struct view *view, const struct group *group, const struct axis *rows,
-                        size_t row_count, const struct axis *columns, size_t count, struct notes *notes)
+static void print_table(const struct view *view, const struct content *content, const struct group *group,
+                        const struct axis *rows, size_t row_count, const struct axis *columns, size_t count,
+                        struct notes *notes)
 {
     struct text texts[COLUMNS_A_TABLE], names[COLUMNS_A_TABLE], headings[COLUMNS_A_TABLE];
     int widths[COLUMNS_A_TABLE] = {0};
@@ -484,14 +541,14 @@ static void print_table(const struct view *view, const struct group *group, cons
     for (size_t i = 0; i < count; i++) {
         names[i] = headings[i] = (struct text){.bytes = ""};
         axis_name(group, &columns[i], names[i].bytes);
-        format_heading(view, headings[i].bytes);
+        content->heading(view, headings[i].bytes);
         widen(&widths[i], names[i].bytes);
         widen(&widths[i], headings[i].bytes);
     }
     for (size_t r = 0; r < row_count; r++) {
         axis_name(group, &rows[r], name);
         widen(&name_width, name);
-        format_row(view, group, &rows[r], columns, count, notes, texts);
+        format_row(view, content, group, &rows[r], columns, count, notes, texts);
         for (size_t i = 0; i < count; i++)
             widen(&widths[i], texts[i].bytes);
     }
@@ -499,7 +556,7 @@ static void print_table(const struct view *view, const struct group *group, cons
     print_line(view, "", name_width, headings, widths, count);
     for (size_t r = 0; r < row_count; r++) {
         axis_name(group, &rows[r], name);
-        format_row(view, group, &rows[r], columns, count, notes, texts);
+        format_row(view, content, group, &rows[r], columns, count, notes, texts);
         print_line(view, name, name_width, texts, widths, count);
     }
 }
@@ -510,7 +567,8 @@ static size_t tables_of(size_t columns)
 }
 
 /* Patterns are the rows. Where the paths do not fit beside each other, the paths are, unless that makes more tables. */
-static void print_tables(const struct view *view, const struct group *group, struct notes *notes)
+static void print_tables(const struct view *view, const struct content *content, const struct group *group,
+                         struct notes *notes)
 {
     const bool paths_in_rows =
         group->path_count > COLUMNS_A_TABLE && tables_of(group->variant_count) <= tables_of(group->path_count);
@@ -522,7 +580,8 @@ static void print_tables(const struct view *view, const struct group *group, str
     for (size_t i = 0; i < column_count; i += COLUMNS_A_TABLE) {
         const size_t left = column_count - i;
 
-        print_table(view, group, rows, row_count, columns + i, left < COLUMNS_A_TABLE ? left : COLUMNS_A_TABLE, notes);
+        print_table(view, content, group, rows, row_count, columns + i,
+                    left < COLUMNS_A_TABLE ? left : COLUMNS_A_TABLE, notes);
     }
 }
 
@@ -540,7 +599,7 @@ static void print_group(const struct view *view, struct workspace *space, struct
     space->absent_count = 0;
     find_variants(space, group);
     find_paths(space, group);
-    print_tables(view, group, &space->notes);
+    print_tables(view, &times, group, &space->notes);
     for (size_t i = 0; i < space->notes.count; i++) {
         char mark[4];
 
@@ -548,6 +607,12 @@ static void print_group(const struct view *view, struct workspace *space, struct
         fprintf(view->stream, "  %s  %s\n", mark, space->notes.text[i]);
     }
     print_absent(view, group, space);
+    for (size_t i = 0; i < group->count; i++)
+        if (has_operations(group->cells[i])) {
+            fputs("operations per byte\n", view->stream);
+            print_tables(view, &operations_per_byte, group, &space->notes);
+            return;
+        }
 }
 
 /* -- groups ------------------------------------------------------------------------------------------- */
@@ -785,6 +850,20 @@ static void print_idle_paths(const struct result *result, struct wrap *wrap)
     }
 }
 
+static void print_operations_legend(const struct view *view)
+{
+    struct wrap wrap = {.stream = view->stream};
+
+    for (size_t i = 0; i < view->result->cell_count; i++)
+        if (has_operations(&view->result->cells[i])) {
+            wrap_text(&wrap, "operations per byte: ideal, as textbooks count, with no cache: 4 bytes of the input for a "
+                             "multiplication and an addition, and 4 of the filter where that is not in constant "
+                             "memory; DRAM and L2, for each byte that the counters saw there.");
+            fputc('\n', view->stream);
+            return;
+        }
+}
+
 static void print_legend(const struct view *view)
 {
     struct wrap wrap = {.stream = view->stream};
@@ -812,6 +891,7 @@ static void print_legend(const struct view *view)
     }
     wrap_text(&wrap, ".");
     fputc('\n', view->stream);
+    print_operations_legend(view);
 }
 
 void show_result(FILE *stream, const struct result *result, bool color)
