@@ -20,7 +20,7 @@ import statistics
 import subprocess
 import sys
 
-KEYS = ("workload", "path", "pattern", "elements", "block_size", "regime")
+KEYS = ("workload", "path", "pattern", "elements", "block_size", "regime", "parameters")
 LONG_NS = 10000
 HEADER = ["file", "cells", "compared", "median", "largest", "in", "overlap"]
 RUNS = (("first-process", []), ("second-process", []),
@@ -49,6 +49,16 @@ def read_cell(cell):
             "code": (cell["kernel"] or {}).get("sass_sha256")}
 
 
+def identity_of(cell):
+    """Values by KEYS. Of the parameters, which files of schema 1.0 lack, pairs of name and value."""
+    return tuple(cell[key] for key in KEYS[:-1]) + (tuple(sorted(cell.get("parameters", {}).items())),)
+
+
+def keyed(identity):
+    """An identity as JSON has it."""
+    return {**dict(zip(KEYS, identity)), "parameters": dict(identity[-1])}
+
+
 def read(path):
     """What is needed of a result, checked; its cells by their identity, in the order of the file."""
     try:
@@ -58,7 +68,7 @@ def read(path):
             raise ValueError("its schema is not that of a result of version 1")
         cells = {}
         for cell in result["cells"]:
-            identity = tuple(cell[key] for key in KEYS)
+            identity = identity_of(cell)
             if identity in cells:
                 raise ValueError(f"cell {name(identity, KEYS)} is there twice")
             cells[identity] = read_cell(cell)
@@ -72,7 +82,8 @@ def read(path):
 
 
 def name(identity, keys):
-    return "/".join(str(identity[KEYS.index(key)]) for key in keys)
+    words = [str(identity[KEYS.index(key)]) for key in keys if key != "parameters"]
+    return "/".join(words + [f"{parameter}={value}" for parameter, value in identity[-1] if "parameters" in keys])
 
 
 def same_plan(reference, other):
@@ -97,7 +108,7 @@ def compare_cell(identity, a, b):
     overlap = None
     if a["interval"] and b["interval"]:
         overlap = a["interval"][0] <= b["interval"][1] and b["interval"][0] <= a["interval"][1]
-    return {**dict(zip(KEYS, identity)), "reference_ns": a["median"], "time_ns": b["median"],
+    return {**keyed(identity), "reference_ns": a["median"], "time_ns": b["median"],
             "difference": b["median"] / a["median"] - 1, "intervals_overlap": overlap}
 
 
@@ -125,7 +136,7 @@ def compare(reference, other):
 def row(label, part, keys):
     if not part["cells"]:
         return label + ["0", "-", "-", "-", "-"]
-    where = "/".join(str(part["largest"][key]) for key in keys) or "the only cell"
+    where = name(identity_of(part["largest"]), keys) or "the only cell"
     return label + [str(part["cells"]), f"{part['difference_median']:.2%}", f"{part['difference_largest']:+.2%}", where,
                     f"{part['intervals_overlap']} of {part['intervals']}" if part["intervals"] else "-"]
 
@@ -133,7 +144,8 @@ def row(label, part, keys):
 def show(reference, others):
     # What all cells share is said once.
     keys = [key for key in KEYS if len({name(identity, [key]) for identity in reference["cells"]}) > 1]
-    shared = [f"{key} {name(next(iter(reference['cells'])), [key])}" for key in KEYS if key not in keys]
+    shared = [f"{key} {text}" for key in KEYS if key not in keys
+              for text in [name(next(iter(reference["cells"])), [key])] if text]
     said = [f"reference {reference['file']}"] + [", ".join(shared)] * bool(shared)
     print("; ".join(said + ["modelled: nothing was measured"] * (reference["engine"] == "model")))
     rows = [HEADER]

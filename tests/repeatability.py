@@ -140,6 +140,46 @@ class Table(Case):
                          ["other.json: differs in GPU, driver, code of 2 cells"])
 
 
+class Parameters(Case):
+    def write_both(self, *values):
+        """Two results of one cell for each of these parameters; the second is of half the time."""
+        for file, ns in (("reference.json", 20000), ("other.json", 10000)):
+            made = result([("constant", "distinct", ns, None)] * len(values))
+            for one, parameters in zip(made["cells"], values):
+                one["parameters"] = parameters
+            self.write(file, made)
+
+    def test_they_tell_cells_apart(self):
+        self.write_both({"distinct": 8, "stride_bytes": 64}, {"distinct": 4, "stride_bytes": 64})
+        lines = self.script("--json", "report.json", "reference.json", "other.json").stdout.splitlines()
+        self.assertIn("distinct=8/stride_bytes=64", lines[2])
+        other, = self.report()["others"]
+        self.assertEqual([one["parameters"] for one in other["cells"]],
+                         [{"distinct": 8, "stride_bytes": 64}, {"distinct": 4, "stride_bytes": 64}])
+        self.assertEqual(other["long"]["largest"]["parameters"], {"distinct": 8, "stride_bytes": 64})
+
+    def test_the_same_in_all_cells_are_said_once(self):
+        self.write_both({"radius": 3})
+        lines = self.script("reference.json", "other.json").stdout.splitlines()
+        self.assertTrue(lines[0].endswith("regime hot, parameters radius=3"), lines[0])
+
+    def test_another_plan(self):
+        self.write_both({"radius": 3})
+        made = result([("constant", "distinct", 20000, None)])
+        said = self.script("reference.json", self.write("other.json", made), status=2).stderr
+        self.assertIn("other.json is not of the plan of reference.json: add/constant/distinct/128000/1024/hot is in one",
+                      said)
+
+    def test_version_1_0_and_no_parameters_are_the_same(self):
+        self.write_both({})
+        self.script("reference.json", self.write("other.json", result([("constant", "distinct", 20000, None)])))
+
+    def test_bad_input(self):
+        for bad in (7, "radius", [3], {"radius": [3]}):
+            self.write_both(bad)
+            self.assertIn("reference.json is not a result: ", self.script("reference.json", "other.json", status=2).stderr)
+
+
 class BadInput(Case):
     def test_what_is_no_result_is_named(self):
         good = result(REFERENCE)
