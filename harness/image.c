@@ -285,14 +285,14 @@ static enum sass_class ldg_class(struct instruction instruction, uint32_t archit
                                              : SASS_LDG_STRONG;
 }
 
+/* Without a register index it is one parameter, or a place of the table that the compiler knows. */
 static enum sass_class ldc_class(struct instruction instruction)
 {
-    if (constant_bank(instruction) == USER_BANK)
-        return SASS_LDC;
-    return constant_bank(instruction) == PARAMETER_BANK &&
-                   (instruction.low >> INDEX_SHIFT & INDEX_MASK) != INDEX_NONE
-               ? SASS_LDC_PARAMETER
-               : SASS_CLASS_COUNT;
+    if ((instruction.low >> INDEX_SHIFT & INDEX_MASK) == INDEX_NONE)
+        return SASS_CLASS_COUNT;
+    return constant_bank(instruction) == USER_BANK        ? SASS_LDC
+           : constant_bank(instruction) == PARAMETER_BANK ? SASS_LDC_PARAMETER
+                                                          : SASS_CLASS_COUNT;
 }
 
 /* SASS_CLASS_COUNT for an instruction that is of none. */

@@ -26,8 +26,8 @@ struct image {
 /* Instruction counts of a stretch of code that a warp executes once from end to end. */
 struct sass_stretch {
     uint32_t instructions;
-    uint32_t ldc_parameter; /* LDC from elsewhere: parameters, block size, stack */
-    uint32_t ldc_user;      /* LDC from the table: the user bank, or the parameter bank with a register index */
+    uint32_t ldc_parameter; /* LDC without a register index: parameters, block size, stack */
+    uint32_t ldc_user;      /* LDC with one: from the table, in the user bank or among the parameters */
     uint32_t uniform_constant; /* ULDC, LDCU */
     uint32_t ldg;           /* LDG of every kind */
 };
@@ -41,7 +41,7 @@ struct sass_counts {
 
 /* The classes of instructions by which paths.def names payload loads. */
 enum sass_class {
-    SASS_LDC,           /* user bank */
+    SASS_LDC,           /* user bank, with a register index */
     SASS_LDC_PARAMETER, /* parameter bank, with a register index */
     SASS_ULDC,          /* user bank, into uniform registers: ULDC or LDCU */
     SASS_OPERAND,       /* user bank, in an arithmetic instruction */
