@@ -337,10 +337,10 @@ static void classes_count(const unsigned char *code, size_t bytes, uint32_t arch
 static void stretch_add(struct sass_stretch *stretch, struct instruction instruction)
 {
     stretch->instructions++;
-    if (operation(instruction) == OPERATION_LDC && ldc_class(instruction) == SASS_CLASS_COUNT)
-        stretch->ldc_parameter++;
-    else if (operation(instruction) == OPERATION_LDC)
+    if (operation(instruction) == OPERATION_LDC && ldc_class(instruction) == SASS_LDC)
         stretch->ldc_user++;
+    else if (operation(instruction) == OPERATION_LDC)
+        stretch->ldc_parameter++;
     else if (constant_to_uniform(instruction))
         stretch->uniform_constant++;
     else if (operation(instruction) == OPERATION_LDG)

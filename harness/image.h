@@ -26,8 +26,8 @@ struct image {
 /* Instruction counts of a stretch of code that a warp executes once from end to end. */
 struct sass_stretch {
     uint32_t instructions;
-    uint32_t ldc_parameter; /* LDC without a register index: parameters, block size, stack */
-    uint32_t ldc_user;      /* LDC with one: from the table, in the user bank or among the parameters */
+    uint32_t ldc_user;      /* LDC from the user bank with a register index */
+    uint32_t ldc_parameter; /* every other: parameters, a table among them too, block size, stack */
     uint32_t uniform_constant; /* ULDC, LDCU */
     uint32_t ldg;           /* LDG of every kind */
 };
