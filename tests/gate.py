@@ -275,6 +275,74 @@ class Calibration(Case):
         self.assertNotIn("regressed", verdicts(self.compare(FIRST, new, "--calibration", path)).values())
 
 
+class Parameters(Case):
+    """Cells that a parameter alone tells apart, from the run to every report."""
+
+    PLAN = ("--engine", "model", "--workload", "add,refill,conv_1d", "--pattern", "per_warp,distinct,lockstep", "--path",
+            "constant,param", "--elements", "4096")
+
+    def setUp(self):
+        super().setUp()
+        self.cbank("run", *self.PLAN, "--quiet", "--json", "a.json")
+        self.path = os.path.join(self.folder, "a.json")
+        self.cells = read_json(self.path)["cells"]
+
+    def test_the_result_follows_its_schema_and_is_written_again_alike(self):
+        schema = read_json(os.path.join(ROOT, "results/schema.json"))
+        jsonschema.Draft202012Validator(schema).validate(read_json(self.path))
+        self.assertEqual({cell["status"] for cell in self.cells}, {"ok", "skipped"})
+        for cell in self.cells:
+            self.assertEqual(set(cell["parameters"]),
+                             {name for row, names in (("refill", {"refill_bytes"}), ("conv_1d", {"radius"}),
+                                                      ("distinct", {"distinct", "stride_bytes"}))
+                              if row in (cell["workload"], cell["pattern"]) for name in names})
+            self.assertEqual(cell["array_bytes"], {"constant": 65536, "param": 2048}[cell["path"]])
+            self.assertEqual(cell["operations"] is None, cell["status"] == "skipped")
+            self.assertEqual(cell["operations_per_byte"]["ideal"], 0.5 if cell["workload"] == "conv_1d" else None)
+        self.cbank("run", "--resume", "a.json", "--quiet")
+        self.assertEqual(read_json(self.path)["cells"], self.cells)
+
+    def test_compare(self):
+        def slower(result):
+            cell, = (cell for cell in result["cells"] if cell["path"] == "param" and cell["workload"] == "add" and
+                     cell["parameters"] == {"distinct": 8, "stride_bytes": 64})
+            scale(cell, 1.5)
+
+        new = self.plant(lambda result: (slower(result), result["cells"].reverse()), self.path)
+        comparison = self.compare("a.json", new, "--markdown", "r.md", "--junit", "r.xml", "--csv", "r.csv", status=1)
+        found = comparison["cells"][0]
+        self.assertEqual((found["verdict"], found["parameters"]), ("regressed", {"distinct": 8, "stride_bytes": 64}))
+        self.assertEqual(comparison["counts"]["regressed"], 1)
+        self.assertEqual(comparison["counts"]["same"], len(self.cells) - 1)
+        self.assertIn("distinct=8/stride\\_bytes=64", read(os.path.join(self.folder, "r.md")))
+        names = [case.get("name") for case in xml.parse(os.path.join(self.folder, "r.xml")).getroot().iter("testcase")]
+        self.assertEqual(len(set(names)), len(self.cells))
+        self.assertIn("add/param/distinct/4096/1024/hot/distinct=8/stride_bytes=64", names)
+        worst = next(csv.DictReader(io.StringIO(read(os.path.join(self.folder, "r.csv")))))
+        self.assertEqual([worst[name] for name in ("distinct", "stride_bytes", "radius", "refill_bytes")],
+                         ["8", "64", "", ""])
+
+    def test_calibrate(self):
+        self.cbank("calibrate", *self.PLAN, "--launches", "2", "--json", "noise.json")
+        calibration = read_json(os.path.join(self.folder, "noise.json"))
+        schema = read_json(os.path.join(ROOT, "results/calibration.schema.json"))
+        jsonschema.Draft202012Validator(schema).validate(calibration)
+        keys = ("workload", "path", "pattern", "parameters")
+        self.assertEqual(*({json.dumps([cell[key] for key in keys]) for cell in cells}
+                           for cells in (calibration["cells"], self.cells)))
+        self.cbank("compare", "a.json", "a.json", "--calibration", "noise.json")
+
+    def test_history_and_exports(self):
+        lines = self.cbank("history", "a.json", "--cell", "/radius=3").stdout.splitlines()[1:]
+        self.assertEqual(len(lines), sum("radius" in cell["parameters"] for cell in self.cells))
+        self.assertEqual(sum(line.split()[2] == "-" for line in lines),
+                         sum("radius" in cell["parameters"] and cell["status"] == "skipped" for cell in self.cells))
+        for name in ("csv", "gbench", "bmf", "otava"):
+            with self.subTest(name):
+                text = self.cbank("export", "a.json", "--format", name).stdout
+                self.assertTrue("radius=3" in text or ",radius," in text)
+
+
 class Workflow(Case):
     """The workflow of the README, line by line, on planted data."""
 

@@ -77,7 +77,7 @@ class DefaultPlan(Case):
     def test_a_second_process_measures_the_same(self):
         """The same cells with the same code. How near the times are is reported: scripts/repeatability.py."""
         first, second = (self.measure("--counters", "none")[0] for _ in range(2))
-        keys = ("workload", "path", "pattern", "elements", "block_size", "regime", "kernel")
+        keys = ("workload", "path", "pattern", "elements", "block_size", "regime", "parameters", "kernel")
         self.assertEqual(*([[cell[key] for key in keys] for cell in result["cells"]] for result in (first, second)))
         for cell in first["cells"]:
             self.assertRegex(cell["kernel"]["sass_sha256"], "^[0-9a-f]{64}$")
