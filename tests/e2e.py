@@ -21,8 +21,12 @@ CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank"
 # loads it is left out where the sanitized program has a CUDA engine.
 SANITIZED = "asan" in CBANK
 
+# The default plan, and what else there is.
 PATTERNS = ["per_block", "per_warp", "per_thread", "pseudo_random"]
 PATHS = ["constant", "global", "readonly"]
+MORE_PATTERNS = ["half_warp", "distinct", "broadcast", "lockstep"]
+MORE_PATHS = ["restrict", "global_l2", "texture", "shared", "staging", "param", "constant_uniform", "constant_operand"]
+WORKLOADS = ["add", "add_switch", "add_runtime", "refill", "modules", "stencil_1d", "conv_1d", "conv_2d", "conv_3d"]
 DEFAULT_ELEMENTS = [12800000, 128000]
 
 # A plan of one small cell, for tests that only need some result.
@@ -127,7 +131,8 @@ class Smoke(Case):
 
     def test_list(self):
         rows = json.loads(self.check(cbank("list", "patterns", "--json"), 0).stdout)
-        self.assertEqual([row["name"] for row in rows], PATTERNS)
+        self.assertEqual([row["name"] for row in rows], PATTERNS + MORE_PATTERNS)
+        self.assertEqual([row["name"] for row in rows if row["core"]], PATTERNS)
 
     def test_doctor(self):
         if loads_vendor_libraries_under_a_sanitizer():
@@ -159,6 +164,79 @@ class Run(Case):
         result = self.run_plan("--engine", "model", "--pattern", "per_warp,per_warp", "--path", "global",
                                "--elements", "64,64")
         self.assertEqual(len(result["cells"]), 1)
+
+    def test_parameters_are_axes(self):
+        result = self.run_plan("--engine", "model", "--pattern", "per_warp,distinct", "--path", "constant,global",
+                               "--elements", "4096", "--distinct", "8,2", "--stride-bytes", "64,4")
+        self.assertEqual([cell["parameters"] for cell in result["cells"] if cell["path"] == "global"],
+                         [{}] + [{"distinct": distinct, "stride_bytes": stride}
+                                 for distinct in (8, 2) for stride in (64, 4)])
+        for cell in result["cells"]:
+            if cell["pattern"] == "distinct":
+                distinct, stride = cell["parameters"]["distinct"], cell["parameters"]["stride_bytes"]
+                sectors = distinct if stride == 64 else 1  # 8 neighbours are 32 bytes: one sector
+                self.assertEqual(cell["model"]["requests_per_load"],
+                                 distinct if cell["path"] == "constant" else sectors)
+
+    def test_each_workload_has_its_own_plan(self):
+        """What the command line does not name is the workload's own; what it does is every workload's."""
+        result = self.run_plan("--engine", "model", "--workload", "all", "--path", "constant", "--elements", "4096")
+        plans = {}
+        for cell in result["cells"]:
+            self.assertEqual(cell["status"], "ok", cell)
+            plan = plans.setdefault(cell["workload"], {"patterns": [], "block_sizes": [], "parameters": []})
+            for key, value in (("patterns", cell["pattern"]), ("block_sizes", cell["block_size"]),
+                               ("parameters", cell["parameters"])):
+                if value not in plan[key]:
+                    plan[key].append(value)
+        self.assertEqual(list(plans), WORKLOADS)
+        fallbacks = {row["name"]: row["fallback"]
+                     for row in json.loads(cbank("list", "parameters", "--json").stdout)}
+        for row in json.loads(cbank("list", "workloads", "--json").stdout):
+            plan = plans[row["name"]]
+            self.assertEqual((plan["patterns"], plan["block_sizes"]), (row["patterns"], row["block_sizes"]))
+            self.assertEqual(plan["parameters"], [dict(zip(row["parameters"], (value,)))
+                                                  for name in row["parameters"] for value in fallbacks[name]] or [{}])
+
+    def test_cells_that_cannot_be_are_skipped_with_a_reason(self):
+        done = self.check(cbank("run", "--engine", "model", "--path", "all", "--workload", "add,conv_3d", "--pattern",
+                                "per_block,lockstep", "--radius", "3,4", "--elements", "4096", "--json", self.file), 0)
+        result = read_json(self.file)
+        validator().validate(result)
+        reasons = {}
+        for cell in result["cells"]:
+            self.assertIn(cell["status"], ("ok", "skipped"))
+            self.assertEqual(cell["status"] == "skipped", bool(cell["reason"]), cell)
+            if cell["reason"]:
+                reasons.setdefault(cell["reason"], []).append(cell)
+                self.assertIsNone(cell["time_ns"]["median"])
+        self.assertEqual(sorted((reason, len(cells)) for reason, cells in reasons.items()), [
+            ("constant_operand needs an index that is known when the kernel is compiled", 1),
+            ("conv_3d has a radius of 3 at most", len(PATHS + MORE_PATHS)),
+            ("conv_3d reads another element at every step, which the pattern does not", 2 * len(PATHS + MORE_PATHS)),
+        ])
+        printed = " ".join(done.stdout.split())
+        for reason in reasons:
+            self.assertIn(reason, printed)
+        skipped = sum(len(cells) for cells in reasons.values())
+        self.assertIn(f"{skipped} skipped", done.stdout)
+        self.assertEqual(done.stdout, cbank("show", self.file).stdout + f"result: {self.file}\n")
+
+    def test_a_plan_of_skipped_cells_alone(self):
+        done = self.check(cbank("run", "--engine", "model", "--path", "constant_operand", "--json", self.file), 0)
+        self.assertIn("0 of 8 ok, 8 skipped", done.stdout)
+        self.assertIs(read_json(self.file)["complete"], True)
+
+    def test_tables_of_everything_fit(self):
+        done = self.check(cbank("run", "--engine", "model", "--workload", "all", "--path", "all", "--pattern", "all",
+                                "--elements", "2048", "--json", self.file), 0)
+        for name in PATHS + MORE_PATHS + PATTERNS + MORE_PATTERNS + WORKLOADS:
+            self.assertIn(name, done.stdout)
+        tables = [line for line in done.stdout.splitlines() if " | " in line]
+        self.assertGreater(len(tables), 100)
+        self.assertLessEqual(max(map(len, tables)), 120)
+        for line in tables:
+            self.assertNotIn("nan", line)
 
     def test_exact_counts(self):
         """Requests per load against what can be said by hand for whole warps."""
@@ -360,6 +438,7 @@ class BadInput(Case):
                 (["run", "--engine", "modle"], "'model'", "cuda"),
                 (["run", "--counters", "idc_request"], "'idc_requests'", "instructions"),
                 (["run", "--color", "alway"], "'always'", "never"),
+                (["run", "--stride-byte5", "4"], "'stride-bytes'", "distinct"),
                 (["list", "paterns"], "'patterns'", "counters"),
         ]:
             with self.subTest(arguments):
@@ -384,6 +463,17 @@ class BadInput(Case):
                 ("--block-size", "-32", "1024"),
                 ("--block-size", "33", "32"),
                 ("--block-size", "1056", "1024"),
+                ("--distinct", "3", "power of two from 1 to 32 addresses"),
+                ("--distinct", "64", "power of two from 1 to 32 addresses"),
+                ("--distinct", "0", "power of two"),
+                ("--stride-bytes", "6", "multiple of 4 from 4 to 2048 bytes"),
+                ("--stride-bytes", "0", "multiple of 4"),
+                ("--stride-bytes", "64,2052", "multiple of 4 from 4 to 2048 bytes"),
+                ("--radius", "0", "1 to 7 elements"),
+                ("--radius", "8", "1 to 7 elements"),
+                ("--radius", "x", "'x'"),
+                ("--refill-bytes", "65540", "multiple of 4 from 4 to 65536 bytes"),
+                ("--modules", "5", "1 to 4 modules"),
                 ("--max-noise", "0", "percent"),
                 ("--max-noise", "nan", "nan"),
                 ("--max-noise", "-1", "percent"),
@@ -529,19 +619,23 @@ def paths_of(value, prefix=()):
 
 class Lists(Case):
     def test_every_list(self):
-        names = ["workloads", "paths", "patterns", "regimes", "counters", "engines", "devices", "images", "chips"]
+        names = ["workloads", "paths", "patterns", "parameters", "regimes", "counters", "engines", "devices", "images", "chips"]
         if loads_vendor_libraries_under_a_sanitizer():
             names.remove("chips")
         for name in names:
             with self.subTest(name):
                 rows = json.loads(self.check(cbank("list", name, "--json"), 0).stdout)
                 text = self.check(cbank("list", name), 0).stdout
+                lines = text.splitlines()
                 for row in rows:
-                    line = next(line for line in text.splitlines() if line.startswith(f"  {row['name']} "))
-                    for value in row.values():  # every value of the JSON is in the line that people read
+                    number = next(i for i, line in enumerate(lines) if line.startswith(f"  {row['name']} "))
+                    # A summary that would make the line too long is on the next one.
+                    below = lines[number + 1] if lines[number + 1:] and lines[number + 1].startswith("      ") else ""
+                    for value in row.values():  # every value of the JSON is in what people read
                         for word in value if isinstance(value, list) else [value]:
+                            word = {True: "yes", False: "no"}[word] if isinstance(word, bool) else word
                             if word not in (None, ""):
-                                self.assertIn(str(word), line)
+                                self.assertIn(str(word), lines[number] + below)
 
     def test_all_lists_at_once(self):
         if loads_vendor_libraries_under_a_sanitizer():
@@ -557,9 +651,33 @@ class Lists(Case):
         rows = json.loads(cbank("list", "paths", "--json").stdout)
         self.assertEqual([(row["name"], row["sass"], row["ptx"]) for row in rows],
                          [("constant", "LDC", "ld.const"), ("global", "LDG", "ld.global"),
-                          ("readonly", "LDG.CONSTANT", "ld.global.nc")])
+                          ("readonly", "LDG.CONSTANT", "ld.global.nc"), ("restrict", "LDG.CONSTANT", "ld.global.nc"),
+                          ("global_l2", "LDG.STRONG", "ld.global.cg"), ("texture", "TLD", "tex.1d"),
+                          ("shared", "LDS", "ld.shared"), ("staging", "LDS", "ld.shared"),
+                          ("param", "LDC.PARAMETER", "ld.param"), ("constant_uniform", "ULDC", "ld.const"),
+                          ("constant_operand", "OPERAND", "ld.const")])
+        self.assertEqual([row["name"] for row in rows if row["chosen"]], ["constant_uniform", "constant_operand"])
+        self.assertEqual([row["name"] for row in rows if not row["loads"]], ["staging"])
+        self.assertEqual([row["name"] for row in rows if row["bytes"] < 65536], ["param"])
+        self.assertEqual({row["name"]: row["scope"] for row in rows if row["scope"] != "thread"},
+                         {"constant_uniform": "block", "constant_operand": "immediate"})
         rows = json.loads(cbank("list", "workloads", "--json").stdout)
-        self.assertEqual([(row["name"], row["steps"]) for row in rows], [("add", 1)])
+        self.assertEqual([(row["name"], row["steps"], row["dimensions"], row["radius_max"]) for row in rows],
+                         [(name, 1, 1, 0) for name in WORKLOADS[:5]] +
+                         [("stencil_1d", 4, 1, 0), ("conv_1d", 0, 1, 7), ("conv_2d", 0, 2, 7), ("conv_3d", 0, 3, 3)])
+        self.assertEqual([row["index"] for row in rows],
+                         ["compiled", "switched", "switched_length"] + ["compiled"] * 6)
+        self.assertEqual([row["name"] for row in rows if row["before"] != "nothing"], ["refill"])
+
+    def test_parameters_say_who_takes_them(self):
+        rows = json.loads(cbank("list", "parameters", "--json").stdout)
+        taken = {(taker, row["name"]) for row in rows for taker in row["taken_by"]}
+        takers = [row for table in ("patterns", "workloads")
+                  for row in json.loads(cbank("list", table, "--json").stdout)]
+        self.assertEqual(taken, {(row["name"], name) for row in takers for name in row["parameters"]})
+        help_text = cbank("run", "--help").stdout
+        for row in rows:
+            self.assertIn(f"{row['option']}=LIST", help_text)
 
     def test_schema_is_a_schema(self):
         for name in ("schema.json", "card.schema.json"):
