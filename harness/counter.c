@@ -51,6 +51,8 @@ static bool expect_idc_requests(const struct expectation *e, double *value)
         *value -= (double)e->access->payload_loads;
     if (e->cell->path->unit == UNIT_IDC)
         *value += (double)e->access->addresses;
+    if (e->cell->path->home == TABLE_PARAMETER)
+        *value -= (double)e->access->payload_loads;
     return true;
 }
 

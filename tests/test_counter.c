@@ -130,9 +130,11 @@ static void loads_of_a_convolution(void **state)
     check_cases(cell, cases, COUNT(cases));
 }
 
-/* 2 warps of 32 distinct addresses each. */
+/* 2 warps of 32 distinct addresses each. Where the table is among the parameters, its load is the fourth of them. */
 static void requests_of_the_constant_caches(void **state)
 {
+    const struct sass_counts table_in_parameters = {.architecture = 90, .prologue = {.ldc_parameter = 1},
+                                                    .body = {.ldc_parameter = 3}};
     struct cell cell = make_cell("add", "constant", "per_thread", 64, 64);
 
     (void)state;
@@ -140,7 +142,8 @@ static void requests_of_the_constant_caches(void **state)
     assert_true(expected("ldc_instructions", &cell, &sm_90) == 2 * 4);
     assert_true(expected("imc_requests", &cell, &sm_90) == 2 * 2);
     cell.path = table_find(&path_table, "param");
-    assert_true(expected("idc_requests", &cell, &sm_90) == 2 * (3 + 32));
+    assert_true(expected("idc_requests", &cell, &table_in_parameters) == 2 * (3 + 32));
+    assert_true(expected("ldc_instructions", &cell, &table_in_parameters) == 2 * 4);
     cell.path = table_find(&path_table, "texture");
     assert_true(expected("idc_requests", &cell, &sm_90) == 2 * 3);
 
