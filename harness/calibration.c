@@ -295,7 +295,8 @@ static void check_schema(struct reader *reader, const cJSON *root)
     if (strcmp(name, schema_name) != 0)
         reader->status = log_error(STATUS_USAGE, "%s: schema.name is '%s': this is no calibration; take a file that "
                                    "cbank calibrate wrote", reader->file, json_shown(name, shown));
-    else if (version[strspn(version, "0123456789.")] || sscanf(version, "%5u.%5u%n", &major, &minor, &used) != 2 || version[used] != '\0')
+    else if (version[strspn(version, "0123456789.")] || sscanf(version, "%5u.%5u%n", &major, &minor, &used) != 2 ||
+             version[used] != '\0')
         refuse(reader, "schema.version", "a version like \"1.0\"");
     else if (major != SCHEMA_MAJOR)
         reader->status = log_error(STATUS_USAGE, "%s: schema.version is %s, this build reads %d.x; use the cbank that "

@@ -10,8 +10,8 @@
  *           entry without a time stops compare.py: cells without time are named in the context instead.
  *   bmf     Bencher Metric Format v0, which Bencher's `json` adapter reads. One result: lower_value and
  *           upper_value are the interval of the median. Several: value is the median over the results, the bounds
- *           the least and greatest of them. Cells that every result skipped are left out, here and in otava. Names of measures have at most 64 characters; longer ones are left
- *           out, with a warning.
+ *           the least and greatest of them. Cells that every result skipped are left out, here and in otava. Names of
+ *           measures have at most 64 characters; longer ones are left out, with a warning.
  *   otava   What CsvImporter of Apache Otava (formerly Hunter) reads: delimiter ',', quote_char '"',
  *           time_column `time` (ISO 8601, UTC), `attributes` engine, device, uuid, driver, vbios and complete,
  *           `metrics` by column. Rows are in the order of time: Otava does not sort. It takes no empty number:

@@ -55,7 +55,8 @@ def rows(path):
 def identity(cell):
     """Of a cell in JSON or, by with_parameters, of a row of CSV."""
     keys = ("workload", "path", "pattern", "elements", "block_size", "regime")
-    return "/".join([str(cell[key]) for key in keys] + [f"{name}={value}" for name, value in cell["parameters"].items()])
+    parameters = [f"{name}={value}" for name, value in cell["parameters"].items()]
+    return "/".join([str(cell[key]) for key in keys] + parameters)
 
 
 def with_parameters(header, found):

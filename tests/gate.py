@@ -278,8 +278,8 @@ class Calibration(Case):
 class Parameters(Case):
     """Cells that a parameter alone tells apart, from the run to every report."""
 
-    PLAN = ("--engine", "model", "--workload", "add,refill,conv_1d", "--pattern", "per_warp,distinct,lockstep", "--path",
-            "constant,param", "--elements", "4096")
+    PLAN = ("--engine", "model", "--workload", "add,refill,conv_1d", "--pattern", "per_warp,distinct,lockstep",
+            "--path", "constant,param", "--elements", "4096")
 
     def setUp(self):
         super().setUp()

@@ -375,7 +375,8 @@ static void test_version_1_0(void **state)
     capture_begin(&capture, stderr);
     assert_int_equal(result_read(path, &back), STATUS_USAGE);
     capture_end(&capture);
-    assert_non_null(strstr(capture.text, "cells[0].parameters.distinct: expected a power of two from 1 to 32, it is missing"));
+    assert_non_null(strstr(capture.text, "cells[0].parameters.distinct: expected a power of two from 1 to 32, it is "
+                                         "missing"));
 }
 
 /* The results of real GPUs that are in the repository. */
