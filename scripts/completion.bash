@@ -44,7 +44,8 @@ _cbank()
         [[ $word == *,* ]] && list=${word%,*},
         COMPREPLY=($(compgen -P "$list" -W "$(_cbank_values "$program" "$option")" -- "${word##*,}"))
     elif [[ ${COMP_WORDS[1]} == list ]]; then
-        COMPREPLY=($(compgen -W "workloads paths patterns regimes counters engines devices chips images" -- "$word"))
+        COMPREPLY=($(compgen -W "workloads paths patterns parameters regimes counters engines devices
+            chips images" -- "$word"))
     else
         compopt -o filenames 2>/dev/null
         COMPREPLY=($(compgen -f -- "$word"))
