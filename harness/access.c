@@ -220,8 +220,6 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
     };
     const enum status status = count_payload(cell, &counts);
 
-    counts.stream_instructions = (workload_loads_before_guard(cell->workload) ? counts.warps_launched : counts.warps_active) *
-                                 workload_input_loads(cell->workload, cell->parameters);
     count_staging(cell, &counts);
     if (status == STATUS_OK)
         *out = counts;

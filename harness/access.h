@@ -27,9 +27,7 @@ struct access_counts {
     uint64_t sectors;         /* the same of distinct ACCESS_SECTOR_BYTES sectors of the table */
     uint64_t wavefronts;      /* the same of the most distinct addresses in one of ACCESS_BANKS banks: what a load
                                  from shared memory takes turns for */
-    uint64_t stream_instructions; /* input load instructions that warps go through, also where no thread loads: code
-                                     around the edges is predicated, not branched around */
-    uint64_t stream_loads;    /* those in which at least one thread loads */
+    uint64_t stream_loads;    /* input load instructions in which at least one thread loads */
     uint64_t stream_sectors;  /* sectors of the input that they read */
     uint64_t staging_loads;   /* load instructions that copy the table into shared memory */
     uint64_t staging_sectors; /* sectors of the table that they read */

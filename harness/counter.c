@@ -51,8 +51,6 @@ static bool expect_idc_requests(const struct expectation *e, double *value)
         *value -= (double)e->access->payload_loads;
     if (e->cell->path->unit == UNIT_IDC)
         *value += (double)e->access->addresses;
-    if (e->cell->path->home == TABLE_PARAMETER)
-        *value -= (double)e->access->payload_loads;
     return true;
 }
 
@@ -62,22 +60,15 @@ static bool payload_is_global(const struct cell *cell)
     return cell->path->unit == UNIT_L1 || cell->path->unit == UNIT_L2;
 }
 
-/* Global loads beside the input's: those that copy the table into shared memory, and on some paths the payload's. */
-static double table_loads(const struct expectation *e)
-{
-    return (double)(e->access->staging_loads + (payload_is_global(e->cell) ? e->access->payload_loads : 0));
-}
-
+/* Global loads of a thread at least: the input's, those that copy the table into shared memory, and on some paths the
+ * payload's. Those in which no thread loads are executed, and ask for nothing. */
 static bool expect_global_loads(const struct expectation *e, double *value)
 {
-    *value = (double)e->access->stream_instructions + table_loads(e);
-    return true;
-}
+    const struct access_counts *access = e->access;
 
-/* An instruction in which no thread loads asks for nothing. */
-static bool expect_l1_requests(const struct expectation *e, double *value)
-{
-    *value = (double)e->access->stream_loads + table_loads(e);
+    *value = (double)(access->stream_loads + access->staging_loads);
+    if (payload_is_global(e->cell))
+        *value += (double)access->payload_loads;
     return true;
 }
 
@@ -173,7 +164,7 @@ const struct counter counters[] = {
      .kind = COUNTER_EXACT, .expect = expect_global_loads},
     {.name = "l1_requests", .summary = "global load requests to the L1 data cache", .unit = "requests",
      .metrics = {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"}, .kind = COUNTER_EXACT,
-     .expect = expect_l1_requests},
+     .expect = expect_global_loads},
     {.name = "l1_sectors", .summary = "32-byte sectors that global loads asked of the L1 data cache",
      .unit = "sectors", .metrics = {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"}, .kind = COUNTER_EXACT,
      .expect = expect_l1_sectors},

@@ -17,7 +17,6 @@ struct run {
 /* What a kernel of kernels.cu does, on the CPU. */
 struct shape {
     uint32_t (*input_loads)(uint32_t steps); /* of a thread's code */
-    int loads_before_guard;                  /* threads beyond the last element get to the input loads */
     uint32_t (*tile_loads)(uint32_t steps);  /* NULL where there is no tile */
     uint32_t (*tile_length)(uint32_t steps);
     struct workload_stream (*stream)(const struct problem *problem, uint32_t sector_elements);
@@ -373,8 +372,8 @@ static const struct shape shape_map = {
     .input_loads = one_load, .stream = own_elements, .operations = one_operation, .check = check_map};
 
 static const struct shape shape_stencil = {
-    .input_loads = three_loads, .loads_before_guard = 1, .tile_loads = both_sides, .tile_length = tile_length,
-    .stream = stencil_stream, .operations = stencil_operations, .check = check_stencil};
+    .input_loads = three_loads, .tile_loads = both_sides, .tile_length = tile_length, .stream = stencil_stream,
+    .operations = stencil_operations, .check = check_stencil};
 
 static const struct shape shape_convolution = {
     .input_loads = load_each_step, .stream = convolution_stream, .operations = convolution_operations,
@@ -457,11 +456,6 @@ uint32_t workload_tile_bytes(const struct workload *workload, const uint32_t par
     const struct shape *shape = workload->shape;
 
     return shape->tile_length ? shape->tile_length(workload_steps(workload, parameters)) * (uint32_t)sizeof(float) : 0;
-}
-
-int workload_loads_before_guard(const struct workload *workload)
-{
-    return workload->shape->loads_before_guard;
 }
 
 struct workload_stream workload_stream(const struct problem *problem, uint32_t sector_elements)
