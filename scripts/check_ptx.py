@@ -14,65 +14,84 @@ import re
 import kernel_check
 
 ENTRY = re.compile(r"\.entry\s+(\w+)")
+TABLE_PARAMETER = 2  # the one that has the table by value
 LABEL = re.compile(r"^(\$\w+):")
+REGISTER = re.compile(r"%\w+")
 INSTRUCTION = re.compile(r"^\s*(?:@!?%p\d+\s+)?([a-z][\w.:]*)\s*(.*?);")
 
 
 def classify(opcode):
     """The class that an instruction is counted under; None when it touches no memory of interest."""
     base, *modifiers = opcode.split(".")
-    if base not in ("ld", "ldu", "st", "atom", "red", "tex", "suld", "sust") or modifiers[:1] == ["param"]:
+    if base == "tex":
+        return ".".join([base] + modifiers[:1])
+    if base not in ("ld", "ldu", "st", "atom", "red", "suld", "sust") or modifiers[:1] == ["param"]:
         return None
-    spaces = [word for word in modifiers if word in ("const", "global", "local", "shared")]
-    return ".".join([base] + spaces + (["nc"] if "nc" in modifiers else []))
+    wanted = ("const", "global", "local", "shared", "nc", "cg", "cv", "volatile", "relaxed", "v2", "v4")
+    return ".".join([base] + [word for word in modifiers if word in wanted])
 
 
-def kernels(text):
-    """(symbol, Counter of load classes, faults) of each kernel."""
-    found, labels = [], set()
-    for line in text.splitlines():
-        entry = ENTRY.search(line)
-        if entry:
-            found.append((entry.group(1), collections.Counter(), []))
-            labels = set()
-            continue
-        label = LABEL.match(line)
-        if label:
-            labels.add(label.group(1))
-        instruction = INSTRUCTION.match(line)
-        if not found or not instruction:
-            continue
-        opcode, operands = instruction.groups()
+class Function:
+    """What is found in one kernel, line by line."""
+
+    def __init__(self, symbol, kernel):
+        self.symbol, self.kernel = symbol, kernel
+        self.counts, self.faults = collections.Counter(), []
+        self.labels = set()
+        self.table = set()  # registers that point into the table among the parameters
+
+    def instruction(self, opcode, operands):
         kind = classify(opcode)
+        into, *sources = REGISTER.findall(operands) or [""]
+        if f"{self.symbol}_param_{TABLE_PARAMETER}" in operands or self.table & set(sources):
+            if opcode.startswith("ld.param"):
+                kind = "ld.param"
+            else:
+                self.table.add(into)
         if kind:
-            found[-1][1][kind] += 1
-        if opcode.startswith("bra") and operands in labels:
-            found[-1][2].append(f"{opcode} {operands}: a loop")
-        if opcode.startswith(("call", "brx")):
-            found[-1][2].append(f"{opcode}: a call or an indirect branch")
+            self.counts[kind] += 1
+        if opcode.startswith("bra") and operands in self.labels and not self.kernel.staged:
+            self.faults.append(f"{opcode} {operands}: a loop")
+        if opcode.startswith("call") or (opcode.startswith("brx") and not self.kernel.switched):
+            self.faults.append(f"{opcode}: a call or an indirect branch")
+
+
+def functions(text, expected):
+    """The Function of each kernel."""
+    found = []
+    unknown = next(iter(expected.values()))  # compare says what they are
+    for line in text.splitlines():
+        entry, label, instruction = ENTRY.search(line), LABEL.match(line), INSTRUCTION.match(line)
+        if entry:
+            found.append(Function(entry.group(1), expected.get(entry.group(1), unknown)))
+        elif found and label:
+            found[-1].labels.add(label.group(1))
+        elif found and instruction:
+            found[-1].instruction(*instruction.groups())
     return found
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default="build/cbank")
-    parser.add_argument("ptx", nargs="*", help="PTX of the module kernels, a file for each architecture")
+    parser.add_argument("ptx", nargs="*", help="PTX of all modules of kernels, NAME.compute_NN.ptx")
     options = parser.parse_args()
 
     if not options.ptx:
         print("check_ptx: no PTX given; this build has no CUDA toolkit")
         return 3
-    expected = kernel_check.expected_loads(options.program, "ptx", "ld.global", "st.global")
-    table = []
+    found = {}
     for path in options.ptx:
+        place = os.path.basename(path).split(".")[1]
+        expected = kernel_check.expected_kernels(options.program, kernel_check.PTX, int(place[len("compute_"):]))
+        rows = found.setdefault(place, (expected, []))[1]
         try:
             with open(path, encoding="utf-8") as file:
-                found = kernels(file.read())
+                rows += [(one.symbol, one.counts, one.faults) for one in functions(file.read(), expected)]
         except OSError as error:
             raise kernel_check.Failure(f"{path}: {error.strerror}") from error
-        place = os.path.basename(path).split(".")[1]
-        table.append((place, len(found), kernel_check.compare(place, expected, found)))
-    return kernel_check.report(table, expected)
+    return kernel_check.report([(place, len(expected), len(rows), kernel_check.compare(place, expected, rows)[0])
+                                for place, (expected, rows) in found.items()])
 
 
 kernel_check.run(main)

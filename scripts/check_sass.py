@@ -23,6 +23,8 @@ import kernel_check
 IMAGE_SECTION = ".cbank_images"
 TABLE_SYMBOL = "cbank_values"
 NOT_MEASURED = {"tools"}  # modules
+PARAMETER_BANK = 0
+RELEASE = re.compile(rb"Cuda compilation tools, release ([\d.]+)")  # in PTX
 
 # Braces are around the pairs that Maxwell and Pascal issue together; the second of a pair has no semicolon.
 SECTION = re.compile(r"^\s*\.section\s+\.text\.(\w+)")
@@ -32,8 +34,9 @@ ADDRESS = re.compile(r"^\s*/\*([0-9a-f]+)\*/")
 INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(?:\{\s*)?(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)\s*(.*?)\s*[;}]")
 BANK = re.compile(r"\bc\[0x([0-9a-f]+)\]\s*\[([^\]]*)\]")
 
-# Control flow that this check cannot follow: a kernel with it has no fixed number of loads.
-UNCOUNTABLE = {"BRX", "BRXU", "JMX", "JMXU", "CALL", "RET", "CAL", "JCAL", "CONT"}
+# Control flow that this check cannot follow: a kernel with it has no fixed number of loads. A switch makes the first.
+INDIRECT = {"BRX", "BRXU", "JMX", "JMXU"}
+UNCOUNTABLE = {"CALL", "RET", "CAL", "JCAL", "CONT"}
 MEMORY = ("LD", "ST", "ATOM", "RED", "TLD", "TEX", "SULD", "SUST", "UBLK")
 NOT_MEMORY = {"REDUX", "TEXDEPBAR"}
 
@@ -113,45 +116,63 @@ def classify(opcode, operands, user_bank):
     """The class that an instruction is counted under; None when it touches no memory of interest."""
     base, *modifiers = opcode.split(".")
     banks = [(int(bank, 16), index) for bank, index in BANK.findall(operands)]
-    if any(bank == user_bank for bank, _ in banks):
-        index = next(index for bank, index in banks if bank == user_bank)
+    index = next((index for bank, index in banks if bank == user_bank), None)
+    if index is not None:
+        if base in ("ULDC", "LDCU"):
+            return "ULDC"
         if base != "LDC":
-            return f"{base} of the user bank"
-        if "UR" in index or not re.search(r"\bR\d", index):
-            return "LDC of the user bank without a register index"
-        return "LDC"
-    if base in ("LDC", "ULDC", "LDCU"):
-        return None  # parameters and the stack pointer, in banks of the driver
+            return "OPERAND"
+        return "LDC" if indexed(index) else "LDC of the user bank without a register index"
+    if base == "LDC":
+        return "LDC.PARAMETER" if any(bank == PARAMETER_BANK and indexed(index) for bank, index in banks) else None
+    if base in ("ULDC", "LDCU"):
+        return None  # parameters
     if base == "LDG":
-        return "LDG.CONSTANT" if "CONSTANT" in modifiers else "LDG"
+        return next((f"LDG.{word}" for word in ("CONSTANT", "STRONG") if word in modifiers), "LDG")
+    if base in ("TLD", "TEX"):
+        return "TLD"
     if base.startswith(MEMORY) and base not in NOT_MEMORY:
         return base
     return None
 
 
-def examine(code, user_bank):
-    """Counter of load classes, and other faults, of one kernel's (address, opcode, operands) list."""
-    counts = collections.Counter()
-    faults = []
+def indexed(index):
+    """Whether an index into a bank has an ordinary register, and no uniform one."""
+    return "UR" not in index and re.search(r"\bR\d", index)
+
+
+def branches(code):
+    """(address, target, text) of each branch but the padding behind the last EXIT; target None where it is not said."""
     exits = [address for address, opcode, _ in code if opcode.split(".")[0] == "EXIT"]
-    if not exits:
-        faults.append("no EXIT")
     for address, opcode, operands in code:
-        kind = classify(opcode, operands, user_bank)
-        if kind:
-            counts[kind] += 1
-        base = opcode.split(".")[0]
-        if base in UNCOUNTABLE:
-            faults.append(f"{opcode} at {address:#x}: a call or an indirect branch")
-        elif base in ("BRA", "JMP"):
+        if opcode.split(".")[0] in ("BRA", "JMP"):
             target = re.search(r"0x[0-9a-f]+", operands)
-            if not target:
-                faults.append(f"{opcode} {operands} at {address:#x}: a branch to an unknown place")
-                continue
-            target = int(target.group(), 16)
-            padding = target == address and exits and address > exits[-1]
-            if target <= address and not padding:
-                faults.append(f"{opcode} to {target:#x} at {address:#x}: a loop")
+            target = int(target.group(), 16) if target else None
+            if target != address or not exits or address < exits[-1]:
+                yield address, target, f"{opcode} {operands} at {address:#x}"
+
+
+def examine(code, user_bank, kernel):
+    """Counter of load classes, and other faults, of one kernel's (address, opcode, operands) list."""
+    classes = [(address, classify(opcode, operands, user_bank)) for address, opcode, operands in code]
+    counts = collections.Counter(kind for _, kind in classes if kind)
+    payload = [address for address, kind in classes if kind == kernel.payload]
+    guard = next((address for address, opcode, _ in code if opcode.split(".")[0] == "EXIT"), None)
+    faults = []
+    if guard is None:
+        faults.append("no EXIT")
+    elif sum(address > guard for address in payload) < min(len(payload), kernel.payload_loads):
+        faults.append(f"{kernel.payload} before the EXIT of threads without an element, at {guard:#x}")
+    for address, opcode, _ in code:
+        if opcode.split(".")[0] in UNCOUNTABLE | (set() if kernel.switched else INDIRECT):
+            faults.append(f"{opcode} at {address:#x}: a call or an indirect branch")
+    for address, target, text in branches(code):
+        if target is None:
+            faults.append(f"{text}: a branch to an unknown place")
+        elif target <= address and not kernel.staged:
+            faults.append(f"{text}: a loop")
+        elif any(target <= load <= address for load in payload):
+            faults.append(f"{text}: a loop around {kernel.payload}")
     return counts, faults
 
 
@@ -191,7 +212,7 @@ def disassemble(nvdisasm, cubin, architecture):
     return found, done.stdout + done.stderr
 
 
-def examine_image(nvdisasm, directory, name, data):
+def examine_image(nvdisasm, directory, name, data, expected):
     """What is in one image, kept in directory: (symbol, Counter, faults) of each kernel; Undecodable else."""
     path = os.path.join(directory, name)
     with open(path, "wb") as file:
@@ -204,16 +225,17 @@ def examine_image(nvdisasm, directory, name, data):
     bank = re.fullmatch(r"\.nv\.constant(\d+)", Elf(name, data).section_of_symbol(TABLE_SYMBOL) or "")
     if not bank:
         return [(symbol, collections.Counter(), [f"{TABLE_SYMBOL} is not in a constant bank"]) for symbol, _ in functions]
-    return [(symbol, *examine(code, int(bank.group(1)))) for symbol, code in functions]
+    unknown = next(iter(expected.values()))  # compare says what they are
+    return [(symbol, *examine(code, int(bank.group(1)), expected.get(symbol, unknown))) for symbol, code in functions]
 
 
-def examine_images(nvdisasm, directory, images):
+def examine_images(nvdisasm, directory, images, expected):
     """({architecture: what examine_image gives of all its images}, {architecture: why it cannot be decoded})."""
     found, undecodable = {}, {}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        waiting = [(name, pool.submit(examine_image, nvdisasm, directory, name, data)) for name, data in images]
-        for name, outcome in waiting:
-            architecture = name.split(".")[1]
+        waiting = [(name.split(".")[1], pool.submit(examine_image, nvdisasm, directory, name, data,
+                                                    expected[name.split(".")[1]])) for name, data in images]
+        for architecture, outcome in waiting:
             try:
                 found.setdefault(architecture, []).extend(outcome.result())
             except Undecodable as reason:
@@ -238,19 +260,26 @@ def main():
             section = Elf(options.program, file.read()).section(IMAGE_SECTION)
     except OSError as error:
         raise kernel_check.Failure(f"{options.program}: {error.strerror}; build it first: make") from error
-    images = [(name, data) for name, data in archive_members(section or b"!<arch>\n")
+    members = list(archive_members(section or b"!<arch>\n"))
+    images = [(name, data) for name, data in members
               if name.endswith(".cubin") and name.split(".")[0] not in NOT_MEASURED]
+    toolkit = next((RELEASE.search(data).group(1).decode() for _, data in members if RELEASE.search(data)), "unknown")
     if not images:
         print("check_sass: this program was built without CUDA and holds no kernels")
         return 3
 
-    expected = kernel_check.expected_loads(options.program, "sass", "LDG", "STG")
+    expected = {name: kernel_check.expected_kernels(options.program, kernel_check.SASS, int(name[len("sm_"):]))
+                for name in {name.split(".")[1] for name, _ in images}}
     with tempfile.TemporaryDirectory() as scratch:
         directory = options.dump or scratch
         os.makedirs(directory, exist_ok=True)
-        found, undecodable = examine_images(nvdisasm, directory, images)
-    table = [(name, len(rows), kernel_check.compare(name, expected, rows)) for name, rows in found.items()]
-    status = kernel_check.report(table, expected)
+        found, undecodable = examine_images(nvdisasm, directory, images, expected)
+    table, choices = [], {}
+    for name, rows in found.items():
+        good, choices[name] = kernel_check.compare(name, expected[name], rows)
+        table.append((name, len(expected[name]), len(rows), good))
+    status = kernel_check.report(table)
+    status |= kernel_check.report_choices(toolkit, choices)
     for name, reason in undecodable.items():
         print(f"{'SKIP' if options.skip_undecodable else 'FAIL'} {name}: {nvdisasm} cannot decode it: {reason}")
     return status if options.skip_undecodable else status or int(bool(undecodable))

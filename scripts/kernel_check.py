@@ -2,7 +2,10 @@
 """What check_sass.py and check_ptx.py share: which kernels there must be, and what each must load."""
 
 import collections
+import functools
 import json
+import os
+import re
 import subprocess
 import sys
 
@@ -11,6 +14,7 @@ class Failure(Exception):
     """The check cannot be made; the text says why and what to do."""
 
 
+@functools.lru_cache
 def rows(program, table):
     """The rows of one of the program's tables, as `cbank list TABLE --json` prints them."""
     command = [program, "list", table, "--json"]
@@ -23,25 +27,96 @@ def rows(program, table):
     return json.loads(done.stdout)
 
 
-def symbol(workload, path, pattern):
-    """The mangled name of kernel<workload, path, pattern>."""
-    names = (f"workload_{workload}", f"path_{path}", f"pattern_{pattern}")
-    return "_Z6kernelI" + "".join(f"{len(name)}{name}" for name in names) + "Ev11kernel_args"
+def steps(workload, radius):
+    """Payload loads of a thread."""
+    return workload["steps"] or (2 * radius + 1) ** workload["dimensions"]
 
 
-def expected_loads(program, language, input_load, output_store):
-    """{symbol: {instruction class: count}} for every combination of the three tables.
+# By the shape of a workload and its payload loads: a thread's loads of the input, its loads from the tile of the
+# input in shared memory, and the stores that make the tile.
+SHAPES = {
+    "map": lambda payload: (1, 0, 0),
+    "stencil": lambda payload: (3, 2 * payload, 3),
+    "convolution": lambda payload: (payload, 0, 0),
+}
 
-    language is the column of the paths that names the payload load's class, "sass" or "ptx". Besides its
-    payload every kernel reads one element of the input and stores one of the output.
-    """
+# What a kernel with too few registers does beside its loads; the compiler's matter.
+SPILLS = ("LDL", "STL")
+
+SCOPES = ["thread", "block", "immediate"]
+
+
+def can_be(workload, radius, path, pattern, architecture):
+    """Whether there is such a kernel: what `instance` in kernels.cu and cell_obstacle in cell.c say."""
+    compiled = workload["index"] == "compiled"
+    return (SCOPES.index(path["scope"]) <= SCOPES.index(pattern["scope"]) and
+            architecture >= path["architecture"] and
+            (steps(workload, radius) == 1 or pattern["walks"]) and
+            (compiled or (pattern["core"] and path["scope"] == "thread")))
+
+
+class Language:
+    """What SASS and PTX call things: the column of the paths, and the classes of loads and stores beside the payload."""
+
+    def __init__(self, column, load, store, shared_load, shared_store, constant_loads):
+        self.column, self.load, self.store = column, load, store
+        self.shared_load, self.shared_store = shared_load, shared_store
+        self.constant_loads = constant_loads  # the classes that a compiler chooses between for the constant bank
+
+
+SASS = Language("sass", "LDG", "STG", "LDS", "STS", {"LDC", "ULDC", "OPERAND"})
+PTX = Language("ptx", "ld.global", "st.global", "ld.shared", "st.shared", {"ld.const"})
+
+
+class Kernel:
+    """One kernel that there must be, and what it must hold."""
+
+    def __init__(self, language, workload, radius, path, pattern):
+        self.workload, self.path, self.pattern = workload, path, pattern
+        names = (f"path_{path['name']}", f"pattern_{pattern['name']}")
+        module = f"workload_{workload['name']}"
+        self.symbol = (f"_Z6kernelI{len(module)}{module}ILj{radius}EE" + "".join(f"{len(name)}{name}" for name in names) +
+                       "Ev11kernel_argsPKjNT0_12table_valuesE")
+        self.payload = path[language.column]
+        self.payload_loads = steps(workload, radius) if path["loads"] else 0
+        self.constant_loads = language.constant_loads
+        self.staged = path["unit"] == "shared"
+        self.switched = workload["index"] != "compiled"
+        self.loads, tile_loads, tile_stores = SHAPES[workload["shape"]](steps(workload, radius))
+
+        # A path that stages and loads nothing has a load that never happens. Copies are any number, from 1 on.
+        self.counts = collections.Counter({self.payload: self.payload_loads or 1})
+        self.counts += collections.Counter({language.load: self.loads, language.store: 1,
+                                            language.shared_load: tile_loads, language.shared_store: tile_stores})
+        self.copies = {language.load, language.shared_store} if self.staged else set()
+
+    def holds(self, counts):
+        """Whether counts are what the path names."""
+        names = (set(counts) | set(self.counts)) - self.copies
+        return (all(counts[name] == self.counts[name] for name in names) and
+                all(counts[name] > self.counts[name] for name in self.copies))
+
+    def left_to_the_compiler(self, counts):
+        """Whether the path leaves its instruction to the compiler, which took others for some loads of the table."""
+        rest = {name: count for name, count in counts.items() if name not in self.constant_loads}
+        other = {name: count for name, count in self.counts.items() if name not in self.constant_loads}
+        return self.path["chosen"] and rest == other and any(name in self.constant_loads for name in counts)
+
+    def describe(self):
+        return describe(self.counts) + (" and copies" if self.staged else "")
+
+
+def expected_kernels(program, language, architecture):
+    """{symbol: Kernel} for every combination of the program's tables that can be."""
+    workloads, paths, patterns = (rows(program, table) for table in ("workloads", "paths", "patterns"))
     expected = {}
-    for workload in rows(program, "workloads"):
-        for path in rows(program, "paths"):
-            for pattern in rows(program, "patterns"):
-                counts = collections.Counter({input_load: 1, output_store: 1})
-                counts[path[language]] += workload["steps"]
-                expected[symbol(workload["name"], path["name"], pattern["name"])] = counts
+    for workload in workloads:
+        for radius in range(1, workload["radius_max"] + 1) if workload["radius_max"] else [0]:
+            for path in paths:
+                for pattern in patterns:
+                    if can_be(workload, radius, path, pattern, architecture):
+                        kernel = Kernel(language, workload, radius, path, pattern)
+                        expected[kernel.symbol] = kernel
     if not expected:
         raise Failure(f"{program} lists no kernels")
     return expected
@@ -54,35 +129,93 @@ def describe(counts):
 def compare(place, expected, found):
     """Compares found, a list of (symbol, Counter, [other faults]), with expected; prints every difference.
 
-    Returns the number of kernels that are as they should be.
+    Returns the number of kernels that are as they should be, and {path: (how many have the instruction that it names,
+    how many kernels it has)} for the paths that leave it to the compiler.
     """
-    good = 0
+    good, spills, chosen = 0, 0, {}
     seen = collections.Counter(name for name, _, _ in found)
     for name in expected:
         if seen[name] != 1:
             print(f"FAIL {place} {name}: there {seen[name]} times, expected once")
     for name, counts, faults in found:
-        if name not in expected:
+        kernel = expected.get(name)
+        if not kernel:
             print(f"FAIL {place} {name}: no such kernel in the tables")
             continue
-        if counts != expected[name]:
-            faults = [f"expected {describe(expected[name])}; found {describe(counts)}"] + faults
+        spills += any([counts.pop(name, 0) for name in SPILLS])
+        holds = kernel.holds(counts)
+        if kernel.path["chosen"]:
+            taken, of = chosen.get(kernel.path["name"], (0, 0))
+            chosen[kernel.path["name"]] = (taken + holds, of + 1)
+        if not holds and not kernel.left_to_the_compiler(counts):
+            faults = [f"expected {kernel.describe()}; found {describe(counts)}"] + faults
         for fault in faults:
             print(f"FAIL {place} {name}: {fault}")
         good += not faults and seen[name] == 1
-    return good
+    if spills:
+        print(f"NOTE {place}: {spills} kernels keep some registers in local memory")
+    return good, chosen
 
 
-def report(table, expected):
-    """Prints (place, kernels found, kernels good) rows; returns the exit status."""
-    width = max([len("architecture")] + [len(place) for place, _, _ in table])
+def report(table):
+    """Prints (place, kernels expected, kernels found, kernels good) rows; returns the exit status."""
+    width = max([len("architecture")] + [len(place) for place, _, _, _ in table])
     print(f"{'architecture':{width}}  kernels     ok")
-    for place, found, good in table:
+    for place, _, found, good in table:
         print(f"{place:{width}}  {found:7}  {good:5}")
     if not table:
         print("FAIL: nothing to check")
         return 1
-    return 0 if all(found == good == len(expected) for _, found, good in table) else 1
+    return 0 if all(expected == found == good for _, expected, found, good in table) else 1
+
+
+# What compilers chose, by (toolkit, architecture, path): how many of so many kernels have the path's instruction.
+CHOSEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "chosen.txt")
+
+
+def known_choices():
+    """{(toolkit, architecture, path): (taken, of)} of the file."""
+    with open(CHOSEN, encoding="utf-8") as file:
+        fields = [line.split() for line in file if line.strip() and not line.startswith("#")]
+    return {tuple(row[:3]): (int(row[3]), int(row[4])) for row in fields}
+
+
+def version(toolkit):
+    return [int(word) for word in re.findall(r"\d+", toolkit)]
+
+
+def reference(toolkit, architecture, path, known):
+    """The newest toolkit that is not newer than this one and for which the file has such a row; None."""
+    names = [name for name, *row in known if row == [architecture, path] and version(name) <= version(toolkit)]
+    return max(names, key=version, default=None)
+
+
+def words(taken, of):
+    return "all" if taken == of else "none" if taken == 0 else f"{taken} of {of}"
+
+
+def report_choices(toolkit, choices):
+    """Prints what the compiler chose, choices[architecture][path]; returns 1 where it is not what the file says."""
+    known = known_choices()
+    paths = sorted({path for found in choices.values() for path in found})
+    status = 0
+    if paths:
+        print(f"\nkernels with the instruction that their path leaves to the compiler, CUDA {toolkit}")
+        print(f"{'architecture':12}  " + "  ".join(f"{path:16}" for path in paths).rstrip())
+    for architecture, found in choices.items():
+        row = [words(*found[path]) if path in found else "-" for path in paths]
+        if row:
+            print(f"{architecture:12}  " + "  ".join(f"{word:16}" for word in row).rstrip())
+    for architecture, found in choices.items():
+        for path, (taken, of) in found.items():
+            base = reference(toolkit, architecture, path, known)
+            was = known.get((base, architecture, path))
+            if was and was != (taken, of):
+                print(f"FAIL {architecture} {path}: {taken} of {of} kernels have its instruction; with CUDA {base} it was "
+                      f"{was[0]} of {was[1]}. If the compiler, or a row, changed that, scripts/chosen.txt needs the row: "
+                      f"{toolkit} {architecture} {path} {taken} {of}")
+                status = 1
+    return status
 
 
 def run(main):

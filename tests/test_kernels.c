@@ -119,6 +119,54 @@ static bool kernels_of(const struct image *image, char workload[32], uint32_t *a
            strcmp(workload, "tools") != 0;
 }
 
+/* A row of scripts/chosen.txt, which check_sass.py describes. */
+struct known {
+    unsigned major, minor; /* toolkit */
+    struct choice choice;
+    char path[32];
+};
+
+static bool older(const struct known *a, const struct known *b)
+{
+    return a->major < b->major || (a->major == b->major && a->minor < b->minor);
+}
+
+/* The row of the newest toolkit that is not newer than this program's and has one for the choice. */
+static bool known_choice(const struct choice *choice, struct known *out)
+{
+    FILE *file = fopen("scripts/chosen.txt", "r");
+    struct known mine = {0}, row;
+    char line[200];
+    bool found = false;
+
+    assert_non_null(file);
+    assert_int_equal(sscanf(tool.cuda_toolkit, "%u.%u", &mine.major, &mine.minor), 2);
+    while (fgets(line, sizeof(line), file))
+        if (sscanf(line, "%u.%u sm_%" SCNu32 " %31s %zu %zu", &row.major, &row.minor, &row.choice.architecture, row.path,
+                   &row.choice.taken, &row.choice.kernels) == 6 &&
+            row.choice.architecture == choice->architecture && strcmp(row.path, choice->path) == 0 &&
+            !older(&mine, &row) && !(found && older(&row, out))) {
+            *out = row;
+            found = true;
+        }
+    fclose(file);
+    return found;
+}
+
+static void check_choice(const struct choice *choice)
+{
+    struct known known;
+
+    print_message("sm_%" PRIu32 " %s: %zu of %zu kernels have its instruction\n", choice->architecture, choice->path,
+                  choice->taken, choice->kernels);
+    if (known_choice(choice, &known) &&
+        (known.choice.taken != choice->taken || known.choice.kernels != choice->kernels))
+        fail_msg("with CUDA %u.%u it was %zu of %zu. If the compiler, or a row, changed that, scripts/chosen.txt needs "
+                 "the row: %s sm_%" PRIu32 " %s %zu %zu", known.major, known.minor, known.choice.taken,
+                 known.choice.kernels, tool.cuda_toolkit, choice->architecture, choice->path, choice->taken,
+                 choice->kernels);
+}
+
 static void every_kernel_loads_what_its_path_names(void **state)
 {
     struct image image;
@@ -135,6 +183,8 @@ static void every_kernel_loads_what_its_path_names(void **state)
         }
     if (!any)
         skip(); /* a build without CUDA */
+    for (size_t i = 0; i < choice_count; i++)
+        check_choice(&choices[i]);
 }
 
 /* -- loads that are not as they should be -------------------------------------------------------------- */
