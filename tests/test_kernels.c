@@ -139,13 +139,14 @@ static bool known_choice(const struct choice *choice, struct known *out)
     char line[200];
     bool found = false;
 
+    *out = (struct known){0};
     assert_non_null(file);
     assert_int_equal(sscanf(tool.cuda_toolkit, "%u.%u", &mine.major, &mine.minor), 2);
     while (fgets(line, sizeof(line), file))
         if (sscanf(line, "%u.%u sm_%" SCNu32 " %31s %zu %zu", &row.major, &row.minor, &row.choice.architecture, row.path,
                    &row.choice.taken, &row.choice.kernels) == 6 &&
             row.choice.architecture == choice->architecture && strcmp(row.path, choice->path) == 0 &&
-            !older(&mine, &row) && !(found && older(&row, out))) {
+            !older(&mine, &row) && !older(&row, out)) {
             *out = row;
             found = true;
         }
