@@ -98,15 +98,6 @@ static bool expect_shared_loads(const struct expectation *e, double *value)
     return true;
 }
 
-/* Neighbouring elements of the tile are in banks of their own: one wavefront a load. */
-static bool expect_shared_wavefronts(const struct expectation *e, double *value)
-{
-    *value = tile_loads(e);
-    if (e->cell->path->unit == UNIT_SHARED)
-        *value += (double)e->access->wavefronts;
-    return true;
-}
-
 static bool expect_texture_loads(const struct expectation *e, double *value)
 {
     *value = e->cell->path->unit == UNIT_TEXTURE ? (double)e->access->payload_loads : 0;
@@ -174,9 +165,9 @@ const struct counter counters[] = {
      .summary = "LDS instructions executed, of payload and of a workload's tile, by one thread at least",
      .unit = "warp instructions", .metrics = {"smsp__inst_executed_op_shared_ld_pred_on_any.sum"},
      .kind = COUNTER_EXACT, .expect = expect_shared_loads},
-    {.name = "shared_wavefronts", .summary = "turns that shared memory takes to answer them", .unit = "wavefronts",
-     .metrics = {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"}, .kind = COUNTER_EXACT,
-     .expect = expect_shared_wavefronts},
+    {.name = "shared_wavefronts", .summary = "turns that shared memory takes to answer them, waits for the copies included",
+     .unit = "wavefronts", .metrics = {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"},
+     .kind = COUNTER_MEASURED},
     {.name = "l2_sectors", .summary = "sectors that L2 handled, of everything on the device", .unit = "sectors",
      .metrics = {"lts__t_sectors.sum"}, .kind = COUNTER_MEASURED},
     {.name = "dram_read_bytes", .summary = "bytes read from device memory", .unit = "bytes",
