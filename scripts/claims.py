@@ -167,12 +167,13 @@ def distinct(path, count, stride):
     return ("add", path, "distinct", 12800000), {"distinct": count, "stride_bytes": stride}
 
 
-def misses_per_request(stride):
-    """Line fills of the first level for each request, 32 addresses `stride` bytes apart."""
+def fills_per_line(stride):
+    """How often the first level of an SM fills each line of 32 addresses, `stride` bytes (a line or more) apart."""
     def figure(results):
         words, parameters = distinct("constant", 32, stride)
-        return (results.counter("idc_misses_new", *words, **parameters) /
-                results.counter("idc_requests", *words, **parameters))
+        lines = 32 * results.device["sm_count"]
+        without = results.counter("idc_misses_new", "add", "global", "per_warp", 12800000)
+        return Figure((results.counter("idc_misses_new", *words, **parameters) - without).value / lines)
     return figure
 
 
@@ -271,9 +272,8 @@ ROWS = [
     Row(2, "... than const __restrict__", "1.188", time_ratio(stencil("constant"), stencil("restrict")), ".4f", 0, 0.99),
     Row(2, "read-only better than constant, as its times say", "1.188",
         time_ratio(stencil("constant"), stencil("readonly")), ".4f", 1.01, math.inf),
-    Row(2, "constant cache of 64 KB per SM: fills for each request, 2 KB", "0", misses_per_request(64), ".4f", 0, 0.1),
-    Row(2, "... 4 KB", "0", misses_per_request(128), ".4f", 0, 0.1),
-    Row(2, "... 8 KB", "0", misses_per_request(256), ".4f", 0, 0.1),
+    Row(2, "64 KB constant cache per SM: fills of each line by an SM, table of 2 KB", "1", fills_per_line(64), ".1f", 1, 1.1),
+    Row(2, "... table of 8 KB", "1", fills_per_line(256), ".1f", 1, 1.1),
     Row(2, "read-only cache of 48 KB per SM: part of 64 KB that misses", "over 0.25", table_in_l1, ".4f", 0.2, 1),
     Row(3, "filter in global memory, ideal operations per byte", "0.25", operations_per_byte("ideal", "global"), ".2f", 0.25, 0.25),
     Row(3, "... from DRAM (conv_2d, radius 3)", "0.25", operations_per_byte("dram", "global"), ".2f", 0.2, 0.3),
@@ -286,7 +286,7 @@ ROWS = [
     Row(3, "L2 of hundreds of KB to a few MB (MB)", "0.1 to 8", device_value("l2_bytes", 1 / 2**20), ".0f", 0.1, 8),
     Row(3, "the constant cache broadcasts: requests for each load of one address by a warp", "1",
         counter_ratio("idc_requests", "ldc_instructions", "per_warp"), ".3f", 1, 1),
-    Row(4, "8 KB constant cache per SM: fills for each request, 8 KB", "0", misses_per_request(256), ".4f", 0, 0.1),
+    Row(4, "8 KB constant cache per SM: fills of each line by an SM, table of 2 KB", "1", fills_per_line(64), ".1f", 1, 1.1),
     Row(4, "as fast as a register if 16 threads read one address: cycles, half_warp to per_warp", "1",
         busy_ratio, ".3f", 0.95, 1.05),
     Row(4, "... if all threads do: time of conv_2d to that without the loads", "1",
