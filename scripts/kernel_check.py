@@ -64,7 +64,8 @@ class Language:
         self.constant_loads = constant_loads  # the classes that a compiler chooses between for the constant bank
 
 
-SASS = Language("sass", "LDG", "STG", "LDS", "STS", {"LDC", "ULDC", "OPERAND"})
+SASS = Language("sass", "LDG", "STG", "LDS", "STS",
+                {"LDC", "LDC of the user bank without a register index", "ULDC", "OPERAND"})
 PTX = Language("ptx", "ld.global", "st.global", "ld.shared", "st.shared", {"ld.const"})
 
 
