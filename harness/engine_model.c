@@ -105,6 +105,7 @@ static const struct prediction {
 };
 
 static const char reason_no_model[] = "the model does not predict it";
+static const char reason_not_simulated[] = "the model does not simulate the constant cache of this path";
 static const char reason_no_level[] = "the card has no such level of the constant path";
 static const char reason_no_code[] = "the model cannot say it without the kernel's code";
 
@@ -114,6 +115,12 @@ static double other_lines(const struct card *card, const struct access_counts *a
     const double sms = access->blocks < card->sm_count ? (double)access->blocks : card->sm_count;
 
     return sms * (card->parameter_lines + (immediate ? card->immediate_lines : 0));
+}
+
+/* Whether payload comes through caches whose misses the model does not count. */
+static bool from_immediate_caches(const struct cell *cell)
+{
+    return cell->path->unit == UNIT_UNIFORM || cell->path->unit == UNIT_IMC;
 }
 
 static void predict_measured(const struct engine_session *session, const struct cell_result *cell,
@@ -127,6 +134,9 @@ static void predict_measured(const struct engine_session *session, const struct 
         const uint32_t level = card_level_index(card, row->level);
 
         if (strcmp(row->counter, value->name) != 0)
+            continue;
+        value->reason = reason_not_simulated;
+        if (row->immediate_lines && from_immediate_caches(&cell->cell))
             continue;
         value->reason = reason_no_level;
         if (level == card->level_count)
@@ -252,8 +262,10 @@ static enum status model_cells(struct engine_session *session, struct result *re
 
         if (progress->step(progress->context, "model", i, result->cell_count))
             return STATUS_OK;
+        if (result->cells[i].status != CELL_PENDING)
+            continue;
         status = access_count_next(result_cell, result, i, access);
-        if (status == STATUS_OK && result->cells[i].status == CELL_PENDING)
+        if (status == STATUS_OK)
             status = model_one(session, &access[i], &result->cells[i]);
         if (status != STATUS_OK)
             return status;

@@ -2,19 +2,31 @@
 #include "model.h"
 
 #include <math.h>
-
 #include <stdlib.h>
 
 #include "cache.h"
 #include "log.h"
 
-/* Warp instructions around the payload loads (bounds, parameters, input, output) and for each of them (index,
- * load, add). A guess: the sm_90 code of add has 21 to 24. Issue is far from the longest part. */
-enum { INSTRUCTIONS_PER_WARP = 18, INSTRUCTIONS_PER_STEP = 4 };
+/* Warp instructions, guesses: the sm_90 code of add has 21 to 24, that of other workloads is within a tenth. Issue is
+ * far from the longest part of add. */
+enum {
+    INSTRUCTIONS_PER_WARP = 18,         /* bounds, parameters, the first input load, output */
+    INSTRUCTIONS_PER_STEP = 1,          /* the arithmetic on what was loaded; see struct unit for the load */
+    INSTRUCTIONS_PER_INPUT_LOAD = 3,    /* after the first: bounds, load */
+    INSTRUCTIONS_PER_TILE_LOAD = 4,     /* load, arithmetic, and what fills the tile */
+    INSTRUCTIONS_PER_STAGING_LOAD = 7,  /* a round of the loop that copies */
+};
+
+/* ... for choosing the pattern, and dividing by the length. */
+static const uint32_t index_instructions[] = {
+    [INDEX_COMPILED] = 0, [INDEX_SWITCHED] = 16, [INDEX_SWITCHED_LENGTH] = 26};
 
 /* Loads of kernel parameters that the first level answers beside the payload. A guess too: the sm_90 code of
  * add has 3 to 5. */
 enum { PARAMETERS_PER_WARP = 4 };
+
+/* What L2 keeps in one slice. */
+enum { L2_LINE_BYTES = 128 };
 
 /* Instances of one level that the simulated SMs share. */
 struct level {
@@ -40,11 +52,14 @@ struct simulation {
     struct tally tally;
 };
 
-/* Blocks that an SM has room for. */
+/* Blocks that an SM has room for: of threads, of blocks, and in shared memory. */
 static uint32_t blocks_resident(const struct cell *cell, const struct card *card)
 {
-    const uint32_t blocks = card->warps_per_sm * CBANK_WARP_THREADS / cell->block_size;
+    const uint32_t shared = cell_staged_bytes(cell) + workload_tile_bytes(cell->workload, cell->parameters);
+    uint32_t blocks = card->warps_per_sm * CBANK_WARP_THREADS / cell->block_size;
 
+    if (shared && blocks > card->shared_bytes_per_sm / (shared + card->shared_bytes_reserved))
+        blocks = card->shared_bytes_per_sm / (shared + card->shared_bytes_reserved);
     if (blocks < 1)
         return 1;
     return blocks < card->blocks_per_sm ? blocks : card->blocks_per_sm;
@@ -123,15 +138,28 @@ static void simulate_lookup(struct simulation *simulation, uint32_t sm, uint64_t
     }
 }
 
+/* So many warps ask for one element, one after the other: what the first has brought, the others find. */
+static void simulate_uniform(struct simulation *simulation, uint32_t sm, uint32_t element, uint32_t warps)
+{
+    simulate_lookup(simulation, sm, (uint64_t)element * sizeof(uint32_t));
+    simulation->tally.requests[0] += warps - 1;
+}
+
 static void simulate_block(struct simulation *simulation, uint32_t sm, uint32_t block, uint32_t step)
 {
     const struct cell *cell = simulation->cell;
     const uint64_t left = cell->elements - (uint64_t)block * cell->block_size;
     const uint32_t threads = left < cell->block_size ? (uint32_t)left : cell->block_size;
+    const struct pattern_numbers numbers = pattern_numbers(cell->parameters);
     uint32_t index[CELL_BLOCK_SIZE_MAX];
     uint32_t distinct[CBANK_WARP_THREADS];
 
-    cell->pattern->block_indices(block, threads, step, path_length(cell->path), pattern_numbers(cell->parameters), index);
+    if (cell->pattern->scope == INDEX_IMMEDIATE) {
+        simulate_uniform(simulation, sm, cell->pattern->index(block, 0, step, path_length(cell->path), numbers),
+                         (threads + CBANK_WARP_THREADS - 1) / CBANK_WARP_THREADS);
+        return;
+    }
+    cell->pattern->block_indices(block, threads, step, path_length(cell->path), numbers, index);
     for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS) {
         const uint32_t active = threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS;
         const uint32_t count = access_distinct(index + first, active, &simulation->seen, distinct);
@@ -261,55 +289,81 @@ static double busiest_share(const struct cell *cell, const struct card *card, ui
     return smaller(larger(even, first_wave) / blocks, 1);
 }
 
-static double issue_ns(const struct cell *cell, const struct access_counts *access, const struct card *card)
-{
-    const double instructions = (double)access->warps_active *
-                                (INSTRUCTIONS_PER_WARP + INSTRUCTIONS_PER_STEP * workload_steps(cell->workload, cell->parameters));
+/* What is modelled, for the units. */
+struct work {
+    const struct cell *cell;
+    const struct access_counts *access;
+    const struct card *card;
+    struct model_levels levels;
+};
 
-    return cycles_to_ns(card, instructions * busiest_share(cell, card, 1) / card->issue_per_cycle);
+/* What the payload loads of a path keep busy. NULL: nothing. Cycles are those of the whole grid on one SM. */
+struct unit {
+    uint64_t (*requests)(const struct access_counts *access); /* of all payload loads */
+    uint32_t instructions; /* index and load */
+    bool through_levels;   /* the table comes through the constant levels */
+    bool through_l1;       /* its sectors come through L1 */
+    bool global;           /* loads are global loads */
+    bool shared;           /* loads are answered by shared memory */
+    double (*cycles)(const struct work *work);       /* of the first level, for all payload requests */
+    double (*other_cycles)(const struct work *work); /* the same for what is no payload */
+    double (*beyond_ns)(const struct work *work);    /* of what stands behind it, in the whole launch */
+    double (*wait_cycles)(const struct work *work);  /* of a block, for what stands behind it */
+};
+
+static const struct unit *unit_of(const struct cell *cell);
+
+static double warp_instructions(const struct work *work)
+{
+    const struct cell *cell = work->cell;
+    const uint32_t payload = INSTRUCTIONS_PER_STEP + (cell->path->loads ? unit_of(cell)->instructions : 0);
+
+    return INSTRUCTIONS_PER_WARP + index_instructions[cell->workload->index] +
+           (double)payload * workload_steps(cell->workload, cell->parameters) +
+           (double)INSTRUCTIONS_PER_INPUT_LOAD * (workload_input_loads(cell->workload, cell->parameters) - 1) +
+           (double)INSTRUCTIONS_PER_TILE_LOAD * workload_tile_loads(cell->workload, cell->parameters);
 }
 
-/* The constant levels: the first answers requests; what the busiest level takes beyond that is misses. */
-static void predict_constant(const struct cell *cell, const struct access_counts *access,
-                             const struct card *card, const struct model_levels *levels,
-                             struct model_parts *parts)
+static double issue_ns(const struct work *work)
 {
-    double busiest = 0;
+    const double instructions = (double)work->access->warps_active * warp_instructions(work) +
+                                (double)work->access->staging_loads * INSTRUCTIONS_PER_STAGING_LOAD;
 
-    for (uint32_t l = 0; l < card->level_count; l++) {
-        const struct card_level *level = &card->levels[l];
-        const double share = busiest_share(cell, card, level->sms);
-        const double parameters = l == 0 ? (double)access->warps_active * PARAMETERS_PER_WARP : 0;
-        const double requests = levels->requests[l] + parameters;
-        const double requests_ns = cycles_to_ns(card, requests * share * level->request_cycles);
-        const double misses_ns = cycles_to_ns(card, levels->misses[l] * share * level->miss_cycles);
-
-        if (l == 0)
-            parts->serialization_ns = requests_ns;
-        busiest = larger(busiest, requests_ns + misses_ns);
-    }
-    parts->misses_ns = busiest - parts->serialization_ns;
+    return cycles_to_ns(work->card, instructions * busiest_share(work->cell, work->card, 1)) /
+           work->card->issue_per_cycle;
 }
 
-/* L1 takes loads and answers sectors; the input goes through it too. All of the grid's on one SM. */
-static double l1_cycles(const struct access_counts *access, const struct card *card)
+/* L1 takes loads and answers sectors of input and, where it comes that way, of the table; shared memory, which is the
+ * same memory, its wavefronts. */
+static double l1_cycles(const struct work *work)
 {
-    const double loads = (double)(access->payload_loads + access->stream_loads);
-    const double sectors = (double)(access->sectors + access->stream_sectors);
+    const struct access_counts *access = work->access;
+    const struct card *card = work->card;
+    const struct unit *unit = unit_of(work->cell);
+    const double loads =
+        (double)(access->stream_loads + access->staging_loads + (unit->global ? access->payload_loads : 0));
+    const double sectors = (double)(access->stream_sectors + access->staging_sectors +
+                                    (unit->global || unit->through_l1 ? access->sectors : 0));
+    const double wavefronts =
+        (double)access->warps_active * workload_tile_loads(work->cell->workload, work->cell->parameters) +
+        (double)(access->staging_loads + (unit->shared ? access->wavefronts : 0));
 
-    return larger(loads / card->l1_requests_per_cycle, sectors / card->l1_sectors_per_cycle);
+    return larger(loads / card->l1_requests_per_cycle, sectors / card->l1_sectors_per_cycle) +
+           wavefronts / card->shared_wavefronts_per_cycle;
 }
 
-/* Distinct sectors of the table that the first block reads: L1 is empty when a launch begins. */
-static uint32_t first_block_sectors(const struct cell *cell)
+/* Distinct sectors of the table that the first block reads in its first steps. */
+static uint32_t first_block_sectors(const struct cell *cell, uint32_t steps)
 {
-    const uint32_t threads = cell->elements < cell->block_size ? (uint32_t)cell->elements : cell->block_size;
+    const uint32_t in_block = cell->elements < cell->block_size ? (uint32_t)cell->elements : cell->block_size;
+    const uint32_t threads = cell->pattern->scope == INDEX_IMMEDIATE ? 1 : in_block;
     bool seen[CBANK_TABLE_LENGTH * sizeof(uint32_t) / ACCESS_SECTOR_BYTES] = {false};
     uint32_t index[CELL_BLOCK_SIZE_MAX];
     uint32_t sectors = 0;
 
-    for (uint32_t step = 0; step < workload_steps(cell->workload, cell->parameters); step++) {
-        cell->pattern->block_indices(0, threads, step, path_length(cell->path), pattern_numbers(cell->parameters), index);
+    for (uint32_t step = 0; step < steps; step++) {
+        cell->pattern->block_indices(0, threads, step, path_length(cell->path), pattern_numbers(cell->parameters),
+                                     index);
         for (uint32_t thread = 0; thread < threads; thread++) {
             bool *sector = &seen[index[thread] * sizeof(uint32_t) / ACCESS_SECTOR_BYTES];
 
@@ -318,6 +372,160 @@ static uint32_t first_block_sectors(const struct cell *cell)
         }
     }
     return sectors;
+}
+
+/* -- units: the indexed constant cache ---------------------------------------------------------------- */
+
+static uint64_t address_requests(const struct access_counts *access)
+{
+    return access->addresses;
+}
+
+static double idc_cycles(const struct work *work)
+{
+    return work->levels.requests[0] * work->card->levels[0].request_cycles;
+}
+
+static double parameter_cycles(const struct work *work)
+{
+    return (double)work->access->warps_active * PARAMETERS_PER_WARP * work->card->levels[0].request_cycles;
+}
+
+/* The busiest level. */
+static double levels_ns(const struct work *work)
+{
+    const struct card *card = work->card;
+    double busiest = 0;
+
+    for (uint32_t l = 0; l < card->level_count; l++) {
+        const struct card_level *level = &card->levels[l];
+        const double share = busiest_share(work->cell, card, level->sms);
+        const double cycles = work->levels.requests[l] * level->request_cycles + (l == 0 ? parameter_cycles(work) : 0) +
+                              work->levels.misses[l] * level->miss_cycles;
+
+        busiest = larger(busiest, cycles_to_ns(card, cycles * share));
+    }
+    return busiest;
+}
+
+/* A line of each level may have to come. */
+static double levels_wait_cycles(const struct work *work)
+{
+    double cycles = 0;
+
+    for (uint32_t l = 0; l < work->card->level_count; l++)
+        cycles += smaller(work->levels.misses[l] / (double)work->access->blocks, 1) *
+                  work->card->levels[l].miss_latency_cycles;
+    return cycles;
+}
+
+/* -- units: the constant caches that a warp's load asks once ------------------------------------------ */
+
+static uint64_t load_requests(const struct access_counts *access)
+{
+    return access->payload_loads;
+}
+
+static double uniform_cycles(const struct work *work)
+{
+    return (double)work->access->payload_loads * work->card->uniform_request_cycles;
+}
+
+static double immediate_cycles(const struct work *work)
+{
+    return (double)work->access->payload_loads * work->card->immediate_request_cycles;
+}
+
+/* Not simulated: each SM waits once for every line that the grid reads, as long as at the first level. */
+static double line_wait_cycles(const struct work *work)
+{
+    const double lines = ceil((double)work->access->footprint_bytes / ACCESS_LINE_BYTES);
+    const double blocks = (double)work->access->blocks;
+
+    return smaller(lines * smaller(blocks, work->card->sm_count) / blocks, 1) *
+           work->card->levels[0].miss_latency_cycles;
+}
+
+/* -- units: global and shared memory ------------------------------------------------------------------ */
+
+static uint64_t sector_requests(const struct access_counts *access)
+{
+    return access->sectors;
+}
+
+static uint64_t wavefront_requests(const struct access_counts *access)
+{
+    return access->wavefronts;
+}
+
+static double texture_cycles(const struct work *work)
+{
+    return (double)work->access->payload_loads / work->card->texture_requests_per_cycle;
+}
+
+/* A line is in one slice of L2, which answers one request after the other. Warps are about as far as each other: what
+ * they ask for at a time is what the grid reads in one step. */
+static double l2_ns(const struct work *work)
+{
+    const double steps = workload_steps(work->cell->workload, work->cell->parameters);
+    const double bytes = larger(first_block_sectors(work->cell, 1) * (double)ACCESS_SECTOR_BYTES,
+                                (double)work->access->footprint_bytes / steps);
+
+    return (double)work->access->lines * work->card->l2_request_ns /
+           smaller(ceil(bytes / L2_LINE_BYTES), work->card->l2_slices);
+}
+
+static const struct unit units[] = {
+    [UNIT_IDC] = {.requests = address_requests, .instructions = 3, .through_levels = true, .cycles = idc_cycles,
+                  .other_cycles = parameter_cycles, .beyond_ns = levels_ns, .wait_cycles = levels_wait_cycles},
+    [UNIT_UNIFORM] = {.requests = load_requests, .instructions = 3, .cycles = uniform_cycles,
+                      .wait_cycles = line_wait_cycles},
+    [UNIT_IMC] = {.requests = load_requests, .instructions = 1, .cycles = immediate_cycles,
+                  .wait_cycles = line_wait_cycles},
+    [UNIT_L1] = {.requests = sector_requests, .instructions = 3, .through_l1 = true, .global = true},
+    [UNIT_L2] = {.requests = sector_requests, .instructions = 3, .global = true, .beyond_ns = l2_ns},
+    [UNIT_TEXTURE] = {.requests = sector_requests, .instructions = 3, .through_l1 = true, .cycles = texture_cycles},
+    [UNIT_SHARED] = {.requests = wavefront_requests, .instructions = 1, .shared = true},
+};
+
+static const struct unit *unit_of(const struct cell *cell)
+{
+    return &units[cell->path->unit];
+}
+
+static double optional(double (*part)(const struct work *work), const struct work *work)
+{
+    return part ? part(work) : 0;
+}
+
+static void predict_unit(const struct work *work, struct model_parts *parts)
+{
+    const struct unit *unit = unit_of(work->cell);
+    const double unit_cycles = optional(unit->cycles, work) + optional(unit->other_cycles, work);
+    const double cycles = larger(unit_cycles, l1_cycles(work));
+    const double beyond_ns = optional(unit->beyond_ns, work);
+
+    parts->serialization_ns = cycles_to_ns(work->card, cycles * busiest_share(work->cell, work->card, 1));
+    parts->misses_ns = larger(beyond_ns - parts->serialization_ns, 0);
+}
+
+/* -- units: what a block waits for -------------------------------------------------------------------- */
+
+/* Copying the table, round after round. */
+static double staging_wait_cycles(const struct cell *cell, const struct card *card)
+{
+    const double rounds = ceil(cell_staged_bytes(cell) / (sizeof(uint32_t) * (double)cell->block_size));
+
+    return rounds > 0 ? card->staging_wait_cycles + rounds * card->staging_round_cycles : 0;
+}
+
+/* Instructions that add does not have, while all blocks of the SM want theirs. */
+static double extra_issue_cycles(const struct work *work)
+{
+    const double add = INSTRUCTIONS_PER_WARP + INSTRUCTIONS_PER_STEP + units[UNIT_L1].instructions;
+    const double warps = (double)blocks_resident(work->cell, work->card) * work->cell->block_size / CBANK_WARP_THREADS;
+
+    return larger(warp_instructions(work) - add, 0) * warps / work->card->issue_per_cycle;
 }
 
 /* Where input and output are, as parts of 1. */
@@ -341,43 +549,46 @@ static struct stream find_stream(const struct cell *cell, const struct card *car
     return (struct stream){.kept = kept, .written_back = 1 - kept};
 }
 
+/* Blocks that read neighbouring rows read them from L2 again. */
 static double stream_ns(const struct cell *cell, const struct card *card, const struct stream *stream)
 {
     const double output = sizeof(uint32_t) * (double)cell->elements;
     const double dram = output * (1 - stream->kept + stream->written_back);
+    const double again = output * (workload_input_rows(cell->workload, cell->parameters) - 1);
 
-    return (2 * output - dram) / card->l2_bytes_per_ns + dram / card->dram_bytes_per_ns;
+    return (2 * output - dram + again) / card->l2_bytes_per_ns + dram / card->dram_bytes_per_ns;
 }
 
-/* The first wave: see model.h. */
+/* One more launch, and what is done before it. */
+static double launch_ns(const struct cell *cell, const struct card *card)
+{
+    const bool copies = cell->workload->before == BEFORE_REFILL && cell->path->home != TABLE_PARAMETER;
+    const bool alternates = cell->parameters[PARAMETER_modules] > 1;
+
+    return card->launch_ns + (alternates ? card->alternate_ns : 0) +
+           (copies ? card->copy_ns + cell->parameters[PARAMETER_refill_bytes] / card->copy_bytes_per_ns : 0);
+}
+
+/* The first wave: see model.h. L1 is empty when a launch begins. */
 static double wave_ns(const struct cell *cell, const struct card *card)
 {
     const double cold_ns = cell->regime->flush ? card->cold_ns : 0;
-    const double sectors = cell->path->unit == UNIT_L1 ? first_block_sectors(cell) : 0;
+    const uint32_t steps = workload_steps(cell->workload, cell->parameters);
+    const double sectors = unit_of(cell)->through_l1 ? first_block_sectors(cell, steps) : 0;
+    const double staged = ceil(cell_staged_bytes(cell) / (double)ACCESS_SECTOR_BYTES);
 
-    return card->wave_ns + cold_ns + cycles_to_ns(card, sectors * card->l1_miss_cycles);
+    return card->wave_ns + cold_ns +
+           cycles_to_ns(card, (sectors + staged) * card->l1_miss_cycles + staging_wait_cycles(cell, card));
 }
 
-/* What the payload of one block adds to its life: the first level answers it, and a line may have to come. */
-static double block_payload_ns(const struct cell *cell, const struct access_counts *access,
-                               const struct card *card, const struct model_levels *levels)
+/* What the payload of one block adds to its life: what is slowest of its loads and instructions, and waiting. */
+static double block_payload_ns(const struct work *work)
 {
-    const double blocks = (double)access->blocks;
-    double cycles = 0;
+    const struct unit *unit = unit_of(work->cell);
+    const double loads = larger(optional(unit->cycles, work), l1_cycles(work)) / (double)work->access->blocks;
+    const double waits = optional(unit->wait_cycles, work) + staging_wait_cycles(work->cell, work->card);
 
-    switch (cell->path->unit) {
-    case UNIT_IDC:
-        cycles = (double)access->addresses / blocks * card->levels[0].request_cycles;
-        for (uint32_t l = 0; l < card->level_count; l++)
-            cycles += smaller(levels->misses[l] / blocks, 1) * card->levels[l].miss_latency_cycles;
-        break;
-    case UNIT_L1:
-        cycles = l1_cycles(access, card) / blocks;
-        break;
-    default:
-        break;
-    }
-    return cycles_to_ns(card, cycles);
+    return cycles_to_ns(work->card, larger(loads, extra_issue_cycles(work)) + waits);
 }
 
 /* Waves after the first are whole or not: blocks end one by one. */
@@ -395,11 +606,11 @@ static double residency_ns(const struct cell *cell, const struct card *card, con
 /* What depends on the pattern alone. */
 static struct model_cell describe_loads(const struct cell *cell, const struct access_counts *access)
 {
-    const uint64_t requests = cell->path->unit == UNIT_IDC ? access->addresses : access->sectors;
-
     return (struct model_cell){
         .footprint_bytes = access->footprint_bytes,
-        .requests_per_load = (double)requests / (double)access->payload_loads,
+        .requests_per_load = access->payload_loads
+                                 ? (double)unit_of(cell)->requests(access) / (double)access->payload_loads
+                                 : NAN,
     };
 }
 
@@ -408,27 +619,20 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
 {
     const struct stream stream = find_stream(cell, card);
     struct model_cell model = describe_loads(cell, access);
+    struct work work = {.cell = cell, .access = access, .card = card};
     struct model_parts *parts = &model.parts;
     enum status status = STATUS_OK;
 
-    switch (cell->path->unit) {
-    case UNIT_IDC:
-        status = predict_levels(cell, access, card, &model.levels);
-        if (status != STATUS_OK)
-            return status;
-        predict_constant(cell, access, card, &model.levels, parts);
-        break;
-    case UNIT_L1:
-        parts->serialization_ns = cycles_to_ns(card, l1_cycles(access, card) * busiest_share(cell, card, 1));
-        break;
-    default:
-        break;
-    }
-    parts->launch_ns = card->launch_ns;
+    if (unit_of(cell)->through_levels)
+        status = predict_levels(cell, access, card, &work.levels);
+    if (status != STATUS_OK)
+        return status;
+    model.levels = work.levels;
+    predict_unit(&work, parts);
+    parts->launch_ns = launch_ns(cell, card);
     parts->wave_ns = wave_ns(cell, card);
-    parts->residency_ns =
-        residency_ns(cell, card, &stream, block_payload_ns(cell, access, card, &model.levels));
-    parts->issue_ns = issue_ns(cell, access, card);
+    parts->residency_ns = residency_ns(cell, card, &stream, block_payload_ns(&work));
+    parts->issue_ns = issue_ns(&work);
     parts->stream_ns = stream_ns(cell, card, &stream);
 
     model.time_ns = parts->launch_ns + parts->wave_ns +

@@ -16,9 +16,11 @@
  * A launch finds a level empty, unless the regime is hot and the card says that the level is kept between
  * launches: then it holds what the same stream left. Of a long stream some MODEL_LOOKUPS_MAX lookups are
  * simulated, from its beginning, and the rate of their second half is taken for the rest.
+ * Payload of UNIT_UNIFORM and UNIT_IMC is not simulated: a load is one request, and each SM waits once for every line.
  *
- * Time: blocks come in waves, as many at a time as have room on the SMs. The first wave is latency; later
- * ones start as blocks end, and the work of the units overlaps with them. */
+ * Time: blocks come in waves, as many at a time as have room on the SMs: room for threads, for blocks and in shared
+ * memory; registers are not looked at. The first wave is latency; later ones start as blocks end, and the work of the
+ * units overlaps with them. */
 #ifndef CBANK_MODEL_H
 #define CBANK_MODEL_H
 
@@ -35,24 +37,34 @@ enum { MODEL_LOOKUPS_MAX = 1 << 19 };
  * launch + wave + max(residency, issue, unit (serialization + misses), stream). What a unit does is that of
  * the busiest SM or instance. */
 struct model_parts {
-    double launch_ns;        /* one more launch: the card's launch_ns */
+    double launch_ns;        /* one more launch: the card's launch_ns; where the table is written before it
+                                copy_ns + bytes / copy_bytes_per_ns more (nothing where the parameters hold it),
+                                where modules alternate alternate_ns more */
     double wave_ns;          /* the first wave, which nothing hides: the card's wave_ns, cold_ns after a
-                                flush, and on UNIT_L1 the sectors of the table that its block fetches x
-                                l1_miss_cycles */
-    double residency_ns;     /* the later waves, a block's life each: its input and output, its payload in
-                                the first level, and the wait for a line of the table where it misses.
-                                Or starting all blocks, if that takes longer */
+                                flush, l1_miss_cycles for each sector of the table that its block brings into L1
+                                (UNIT_L1, UNIT_TEXTURE, UNIT_SHARED), and copying the table on UNIT_SHARED:
+                                staging_wait_cycles, and staging_round_cycles for each element of a thread */
+    double residency_ns;     /* the later waves, a block's life each: its input and output; the longer of its loads
+                                in the first level and of the instructions that add does not have, at the pace of
+                                all blocks of the SM; the wait for a line of the table where it misses; and copying
+                                the table. Or starting all blocks, if that takes longer */
     double issue_ns;         /* warp instructions (a guess: see model.c) / issue_per_cycle */
-    double serialization_ns; /* the first level answering requests one after the other.
+    double serialization_ns; /* the first level answering requests one after the other: the longer of the path's unit
+                                and of L1.
                                 UNIT_IDC: distinct addresses, and loads of kernel parameters (a guess:
-                                see model.c), x request_cycles.
-                                UNIT_L1: the longer of loads / l1_requests_per_cycle and
-                                sectors / l1_sectors_per_cycle, table and input together */
-    double misses_ns;        /* what misses of the constant levels add: a level is busy for requests x
-                                request_cycles + misses x miss_cycles, levels work at the same time, and
-                                this is the busiest level's time less serialization_ns */
+                                see model.c), x request_cycles. UNIT_UNIFORM, UNIT_IMC: loads x
+                                uniform_request_cycles, immediate_request_cycles. UNIT_TEXTURE: loads /
+                                texture_requests_per_cycle.
+                                L1: the longer of loads / l1_requests_per_cycle and sectors / l1_sectors_per_cycle,
+                                of input, copies of the table, and payload of UNIT_L1 and UNIT_L2 (of UNIT_TEXTURE
+                                the sectors); and the wavefronts of shared memory / shared_wavefronts_per_cycle */
+    double misses_ns;        /* what stands behind the first level adds to that.
+                                UNIT_IDC: a level is busy for requests x request_cycles + misses x miss_cycles,
+                                levels work at the same time, and this is the busiest level's time less
+                                serialization_ns. UNIT_L2: the same of the busiest slice of L2: lines that loads ask
+                                for x l2_request_ns, spread over l2_slices or over the lines of one step */
     double stream_ns;        /* 4 bytes an element in and out: at the rate of L2 what stays in it, else of
-                                DRAM */
+                                DRAM; input rows that are read for their neighbours' sake once more each, from L2 */
 };
 
 /* Predicted lookups of the constant levels in one launch of the whole grid (hot: after an earlier launch).
@@ -65,7 +77,8 @@ struct model_levels {
 
 struct model_cell {
     double requests_per_load; /* transactions of the path's unit per payload load: distinct addresses for
-                                 UNIT_IDC, sectors for UNIT_L1 */
+                                 UNIT_IDC, sectors for UNIT_L1, UNIT_L2 and UNIT_TEXTURE, wavefronts for
+                                 UNIT_SHARED, 1 for UNIT_UNIFORM and UNIT_IMC; NaN where nothing is loaded */
     uint64_t footprint_bytes; /* distinct table bytes that the grid reads */
     double time_ns;
     struct model_parts parts;

@@ -427,16 +427,24 @@ uint64_t workload_input_elements(const struct workload *workload, uint64_t eleme
     return image.width * image.height * image.depth;
 }
 
+/* Elements of a filter of so many dimensions. */
+static uint32_t filter_elements(uint32_t dimensions, const uint32_t parameters[PARAMETER_COUNT])
+{
+    uint32_t elements = 1;
+
+    for (uint32_t d = 0; d < dimensions; d++)
+        elements *= 2 * parameters[PARAMETER_radius] + 1;
+    return elements;
+}
+
 uint32_t workload_steps(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
 {
-    const uint32_t side = 2 * parameters[PARAMETER_radius] + 1;
-    uint32_t steps = 1;
+    return workload->steps ? workload->steps : filter_elements(workload->dimensions, parameters);
+}
 
-    if (workload->steps)
-        return workload->steps;
-    for (uint32_t d = 0; d < workload->dimensions; d++)
-        steps *= side;
-    return steps;
+uint32_t workload_input_rows(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
+{
+    return filter_elements(workload->dimensions - 1, parameters);
 }
 
 uint32_t workload_input_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])

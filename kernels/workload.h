@@ -90,6 +90,9 @@ struct workload_stream {
 /* sector_elements: a power of two, 32 at most. The input begins on a sector. Takes no time to speak of. */
 struct workload_stream workload_stream(const struct problem *problem, uint32_t sector_elements);
 
+/* How many rows of the image the neighbours of one element are in: 1 without an image. */
+uint32_t workload_input_rows(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
+
 /* Loads of a thread from the tile of the block's input in shared memory, beside payload loads; 0 where there is no
  * tile. Neighbouring threads read neighbouring elements. */
 uint32_t workload_tile_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);

@@ -40,6 +40,7 @@ static void built_in_card_is_an_h200(void **state)
     assert_int_equal(card.sm_count, 132);
     assert_int_equal(card.warps_per_sm, 64);
     assert_int_equal(card.blocks_per_sm, 32);
+    assert_int_equal(card.shared_bytes_per_sm, 228 * 1024);
     assert_int_equal(card.l2_bytes, 62914560);
     assert_true(card.l2_kept_bytes <= card.l2_bytes && card.l2_dirty_bytes <= card.l2_bytes);
     assert_int_equal(card.parameter_lines, 2);
@@ -143,11 +144,19 @@ static void wrong_keys_are_named(void **state)
         {-1, "parameter_lines", "1.5", ": parameter_lines must be a whole number from 0 to 1048576"},
         {-1, "launch_ns", "-1", ": launch_ns must be"},
         {-1, "l1_sectors_per_cycle", "1e10", ": l1_sectors_per_cycle must be"},
+        {-1, "shared_bytes_per_sm", "1000", ": shared_bytes_per_sm must be a whole number from 1024 to 16777216"},
+        {-1, "shared_bytes_reserved", "-1", ": shared_bytes_reserved must be"},
+        {-1, "l2_slices", "0", ": l2_slices must be a whole number from 1 to 4096"},
+        {-1, "l2_request_ns", NULL, ": l2_request_ns must be"},
+        {-1, "texture_requests_per_cycle", "0", ": texture_requests_per_cycle must be a number from 1e-09"},
+        {-1, "shared_wavefronts_per_cycle", "0", ": shared_wavefronts_per_cycle must be"},
+        {-1, "copy_bytes_per_ns", "0", ": copy_bytes_per_ns must be"},
+        {-1, "alternate_ns", "-1", ": alternate_ns must be"},
         {-1, "levels", NULL, ": levels must be an array of 1 to 4 levels"},
         {-1, "levels", "[]", ": levels must be"},
         {-1, "levels", "{}", ": levels must be"},
         {-1, "levels", "[1]", ": levels[0].name must be"},
-        {-1, "source", NULL, ": source must be a text of 1 to 1023 bytes"},
+        {-1, "source", NULL, ": source must be a text of 1 to 2047 bytes"},
         {-1, "schema", NULL, "is not a card"},
         {-1, "schema", "7", "is not a card"},
         {-1, "schema", "{\"name\":\"cbank-result\",\"version\":\"1.0\"}", "is not a card"},
