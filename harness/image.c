@@ -181,8 +181,8 @@ static bool elf_function(const struct elf *elf, const char *prefix, const char *
 /* -- SASS --------------------------------------------------------------------------------------------- */
 
 /* Since Volta an instruction is 128 bits, little-endian. The low 9 bits are the operation and the next 3 the kind of
- * its operands. Read off the disassembly of kernels.cu for sm_70 to sm_90; for sm_88 and from sm_100 on the same bits
- * change between kernels that differ by the path alone, and by nothing else where one load replaces another. */
+ * its operands. Read off the disassembly of kernels.cu for sm_70 to sm_90 (make check-sass compares); for sm_88 and
+ * from sm_100 to sm_121 off kernels of a few instructions that differ by one load, where the same bits change. */
 enum {
     ENCODING_FIRST = 70, /* architectures */
     ENCODING_LAST = 121,
@@ -219,7 +219,8 @@ enum {
 };
 
 /* Of LDG, in the high 64 bits: which other threads must see what it sees. From sm_80 on one field of 4 bits, where any
- * other value is STRONG of some scope. Before, the same 4 bits are a scope and 2 bits of order. */
+ * value but these is STRONG of some scope (5 CTA, 7 GPU, 10 SYS). Before, the same 4 bits are a scope and, above it, 2
+ * bits of order. */
 enum {
     ORDER_SHIFT = 13,
     ORDER_MASK = 0xf,
