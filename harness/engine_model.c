@@ -16,8 +16,6 @@
 struct engine_session {
     const struct engine_options *options;
     struct card card;
-    bool has_image; /* image is valid: kernels for the card's chip are built in */
-    struct image image;
 };
 
 /* -- devices ------------------------------------------------------------------------------------------ */
@@ -73,8 +71,6 @@ static enum status model_open(const struct engine_options *options, struct resul
         model_close(session);
         return status;
     }
-    session->has_image = image_for_chip("kernels", session->card.cc_major, session->card.cc_minor,
-                                        &session->image);
     (void)result;
     *out = session;
     return STATUS_OK;
@@ -204,15 +200,17 @@ static enum status predict_counters(const struct engine_session *session, struct
 static bool read_kernel(const struct engine_session *session, struct cell_result *cell,
                         struct sass_counts *sass)
 {
+    const struct card *card = &session->card;
     struct kernel_sass kernel;
+    struct image image;
 
     cell->kernel = (struct cell_kernel){0};
-    if (!session->has_image || !image_kernel(session->image.data, session->image.bytes, &cell->cell, &kernel))
+    if (!image_for_chip(cell->cell.workload->name, card->cc_major, card->cc_minor, &image) ||
+        !image_kernel(image.data, image.bytes, &cell->cell, &kernel))
         return false;
     cell->kernel.known = true;
     snprintf(cell->kernel.symbol, sizeof(cell->kernel.symbol), "%s", kernel.symbol);
-    snprintf(cell->kernel.image, sizeof(cell->kernel.image), "%.*s", (int)session->image.name_bytes,
-             session->image.name);
+    snprintf(cell->kernel.image, sizeof(cell->kernel.image), "%.*s", (int)image.name_bytes, image.name);
     memcpy(cell->kernel.sha256, kernel.sha256, sizeof(cell->kernel.sha256));
     *sass = kernel.counts;
     return kernel.counted;
