@@ -17,6 +17,7 @@ struct run {
 /* What a kernel of kernels.cu does, on the CPU. */
 struct shape {
     uint32_t (*input_loads)(uint32_t steps); /* of a thread's code */
+    int halo;                                /* some are those of the first threads of a block */
     uint32_t (*tile_loads)(uint32_t steps);  /* NULL where there is no tile */
     uint32_t (*tile_length)(uint32_t steps);
     struct workload_stream (*stream)(const struct problem *problem, uint32_t sector_elements);
@@ -372,8 +373,8 @@ static const struct shape shape_map = {
     .input_loads = one_load, .stream = own_elements, .operations = one_operation, .check = check_map};
 
 static const struct shape shape_stencil = {
-    .input_loads = three_loads, .tile_loads = both_sides, .tile_length = tile_length, .stream = stencil_stream,
-    .operations = stencil_operations, .check = check_stencil};
+    .input_loads = three_loads, .halo = 1, .tile_loads = both_sides, .tile_length = tile_length,
+    .stream = stencil_stream, .operations = stencil_operations, .check = check_stencil};
 
 static const struct shape shape_convolution = {
     .input_loads = load_each_step, .stream = convolution_stream, .operations = convolution_operations,
@@ -450,6 +451,11 @@ uint32_t workload_input_rows(const struct workload *workload, const uint32_t par
 uint32_t workload_input_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
 {
     return workload->shape->input_loads(workload_steps(workload, parameters));
+}
+
+int workload_has_halo(const struct workload *workload)
+{
+    return workload->shape->halo;
 }
 
 uint32_t workload_tile_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])

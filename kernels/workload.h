@@ -81,6 +81,10 @@ uint32_t workload_steps(const struct workload *workload, const uint32_t paramete
 /* Input loads of a thread's code: 1 in map, 3 in stencil, one for each filter element in convolution. */
 uint32_t workload_input_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
 
+/* Whether some of them are made by the first threads of a block alone: the other warps may branch around them. All warps
+ * get to the others, those without an element too. Without a halo, warps without an element get to none. */
+int workload_has_halo(const struct workload *workload);
+
 /* What all warps of a launch load of the input: instructions with at least one thread that loads, and the distinct
  * sectors, of sector_elements elements, that each of them reads. */
 struct workload_stream {

@@ -57,7 +57,7 @@ static double expected(const char *name, const struct cell *cell, const struct s
 
 struct expected_case {
     const char *path;
-    double global_loads, sectors, texture, shared_loads;
+    double global_loads, requests, sectors, texture, shared_loads;
 };
 
 static void check_cases(struct cell cell, const struct expected_case *cases, size_t count)
@@ -66,7 +66,7 @@ static void check_cases(struct cell cell, const struct expected_case *cases, siz
         cell.path = table_find(&path_table, cases[i].path);
         assert_non_null(cell.path);
         assert_true(expected("global_load_instructions", &cell, NULL) == cases[i].global_loads);
-        assert_true(expected("l1_requests", &cell, NULL) == cases[i].global_loads);
+        assert_true(expected("l1_requests", &cell, NULL) == cases[i].requests);
         assert_true(expected("l1_sectors", &cell, NULL) == cases[i].sectors);
         assert_true(expected("texture_instructions", &cell, NULL) == cases[i].texture);
         assert_true(expected("shared_load_instructions", &cell, NULL) == cases[i].shared_loads);
@@ -80,14 +80,14 @@ static void check_cases(struct cell cell, const struct expected_case *cases, siz
 static void loads_of_add(void **state)
 {
     static const struct expected_case cases[] = {
-        {"constant", 65, 257, 0, 0},
-        {"param", 65, 257, 0, 0},
-        {"global", 130, 257 + 513, 0, 0},
-        {"restrict", 130, 257 + 513, 0, 0},
-        {"global_l2", 130, 257 + 513, 0, 0},
-        {"texture", 65, 257, 65, 0},
-        {"shared", 65 + 1536, 257 + 6144, 0, 65},
-        {"staging", 65 + 1536, 257 + 6144, 0, 0},
+        {"constant", 65, 65, 257, 0, 0},
+        {"param", 65, 65, 257, 0, 0},
+        {"global", 130, 130, 257 + 513, 0, 0},
+        {"restrict", 130, 130, 257 + 513, 0, 0},
+        {"global_l2", 130, 130, 257 + 513, 0, 0},
+        {"texture", 65, 65, 257, 65, 0},
+        {"shared", 65 + 1536, 65 + 1536, 257 + 6144, 0, 65},
+        {"staging", 65 + 1536, 65 + 1536, 257 + 6144, 0, 0},
     };
     struct cell cell = make_cell("add", "constant", "distinct", 2049, 1024);
 
@@ -97,20 +97,25 @@ static void loads_of_add(void **state)
     check_cases(cell, cases, COUNT(cases));
 }
 
-/* 4 blocks of 64: 8 warps, 32 sectors, and 3 left and 3 right halos of a sector. A thread reads 8 elements of the tile
- * and 4 coefficients; 4 blocks copy those in one load of one sector. */
+/* 8 blocks of 32: 8 warps, 32 sectors, and 7 left and 7 right halos of a sector; the blocks at the ends execute the
+ * eighth of each. A thread reads 8 elements of the tile and 4 coefficients; 8 blocks copy those in one load of one
+ * sector. */
 static void loads_of_the_stencil(void **state)
 {
     static const struct expected_case cases[] = {
-        {"constant", 14, 38, 0, 64},
-        {"global", 14 + 32, 38 + 32, 0, 64},
-        {"texture", 14, 38, 32, 64},
-        {"shared", 14 + 4, 38 + 4, 0, 64 + 32},
-        {"staging", 14 + 4, 38 + 4, 0, 64},
+        {"constant", 24, 22, 46, 0, 64},
+        {"global", 24 + 32, 22 + 32, 46 + 32, 0, 64},
+        {"texture", 24, 22, 46, 32, 64},
+        {"shared", 24 + 8, 22 + 8, 46 + 8, 0, 64 + 32},
+        {"staging", 24 + 8, 22 + 8, 46 + 8, 0, 64},
     };
+    struct cell cell = make_cell("stencil_1d", "constant", "lockstep", 256, 32);
 
     (void)state;
-    check_cases(make_cell("stencil_1d", "constant", "lockstep", 256, 64), cases, COUNT(cases));
+    check_cases(cell, cases, COUNT(cases));
+    cell.block_size = 64;
+    assert_true(isnan(expected("global_load_instructions", &cell, NULL)));
+    assert_true(expected("l1_requests", &cell, NULL) == 8 + 6);
 }
 
 /* A row of 64 elements, radius 1. To the left the first warp reads elements 0 .. 30, the second 31 .. 62: 4 and 5
@@ -118,11 +123,22 @@ static void loads_of_the_stencil(void **state)
 static void loads_of_a_convolution(void **state)
 {
     static const struct expected_case cases[] = {
-        {"constant", 6, 9 + 8 + 9, 0, 0},
-        {"global_l2", 6 + 6, 26 + 6, 0, 0},
-        {"shared", 6 + 2, 26 + 2, 0, 6},
+        {"constant", 6, 6, 9 + 8 + 9, 0, 0},
+        {"global_l2", 6 + 6, 6 + 6, 26 + 6, 0, 0},
+        {"shared", 6 + 2, 6 + 2, 26 + 2, 0, 6},
     };
     struct cell cell = make_cell("conv_1d", "constant", "lockstep", 64, 32);
+
+    (void)state;
+    cell.parameters[PARAMETER_radius] = 1;
+    check_cases(cell, cases, COUNT(cases));
+}
+
+/* One row of 32 elements: above and below it there is nothing, and the loads of that are executed. */
+static void loads_beyond_the_edges(void **state)
+{
+    static const struct expected_case cases[] = {{"constant", 9, 3, 3 * 4, 0, 0}};
+    struct cell cell = make_cell("conv_2d", "constant", "lockstep", 32, 32);
 
     (void)state;
     cell.parameters[PARAMETER_radius] = 1;
@@ -170,6 +186,7 @@ int main(void)
         cmocka_unit_test(loads_of_add),
         cmocka_unit_test(loads_of_the_stencil),
         cmocka_unit_test(loads_of_a_convolution),
+        cmocka_unit_test(loads_beyond_the_edges),
         cmocka_unit_test(requests_of_the_constant_caches),
         cmocka_unit_test(without_the_code),
     };

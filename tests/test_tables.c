@@ -485,7 +485,8 @@ static double expected(const char *name, const struct cell *cell, const struct a
 static void exact_counters_add_what_parameters_cost(void **state)
 {
     const struct path idc = {.name = "x", .unit = UNIT_IDC}, l1 = {.name = "y", .unit = UNIT_L1};
-    const struct cell constant = {.path = &idc}, global = {.path = &l1};
+    const struct cell constant = {.workload = &workloads[0], .path = &idc};
+    const struct cell global = {.workload = &workloads[0], .path = &l1};
     const struct sass_counts sass = {
         .architecture = 90,
         .prologue = {.instructions = 8, .ldc_parameter = 1, .uniform_constant = 2},
