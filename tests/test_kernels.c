@@ -156,7 +156,7 @@ static bool known_choice(const struct choice *choice, struct known *out)
 
 static void check_choice(const struct choice *choice)
 {
-    struct known known;
+    struct known known = {0};
 
     print_message("sm_%" PRIu32 " %s: %zu of %zu kernels have its instruction\n", choice->architecture, choice->path,
                   choice->taken, choice->kernels);
