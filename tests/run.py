@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 
-PART_SECONDS_MAX = 600
+PART_SECONDS_MAX = 900
 TAP = re.compile(r"^(not )?ok \d+( - .*?)?( # SKIP.*)?$", re.IGNORECASE)
 UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in")
 UNITTEST_END = re.compile(r"^(?:OK|FAILED)(?: \((.*)\))?$")
