@@ -470,7 +470,7 @@ bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sas
         differs |= staged && i == SASS_LDG ? sass->classes[i] <= wanted[i] : sass->classes[i] != wanted[i];
     if (!differs)
         return false;
-    snprintf(text, CELL_REASON_BYTES, "%s is ", cell->path->name);
+    snprintf(text, CELL_REASON_BYTES, "%s wants ", cell->path->name);
     classes_append(wanted, text);
     append(staged ? " and copies; the kernel has " : "; the kernel has ", text);
     classes_append(sass->classes, text);

@@ -242,25 +242,25 @@ static void differences_are_found(void **state)
     (void)state;
     differs(constant, (struct kernel_sass){.classes = {[SASS_LDC] = 1, [SASS_LDG] = 1}}, NULL);
     differs(constant, (struct kernel_sass){.classes = {[SASS_LDG] = 2}},
-            "constant is 1 LDC, 1 LDG; the kernel has 2 LDG");
+            "constant wants 1 LDC, 1 LDG; the kernel has 2 LDG");
     differs(constant, (struct kernel_sass){.classes = {[SASS_ULDC] = 1, [SASS_LDG] = 1}},
-            "constant is 1 LDC, 1 LDG; the kernel has 1 ULDC, 1 LDG");
+            "constant wants 1 LDC, 1 LDG; the kernel has 1 ULDC, 1 LDG");
     differs(constant, (struct kernel_sass){.classes = {[SASS_LDC] = 1, [SASS_LDG] = 1, [SASS_LDS] = 1}},
-            "constant is 1 LDC, 1 LDG; the kernel has 1 LDC, 1 LDG, 1 LDS");
+            "constant wants 1 LDC, 1 LDG; the kernel has 1 LDC, 1 LDG, 1 LDS");
     differs(readonly, (struct kernel_sass){.classes = {[SASS_LDG] = 2}},
-            "readonly is 1 LDG, 1 LDG.CONSTANT; the kernel has 2 LDG");
+            "readonly wants 1 LDG, 1 LDG.CONSTANT; the kernel has 2 LDG");
     differs(convolution, (struct kernel_sass){.classes = {[SASS_OPERAND] = 9, [SASS_LDG] = 9}}, NULL);
     differs(convolution, (struct kernel_sass){.classes = {[SASS_OPERAND] = 8, [SASS_LDG] = 9}},
-            "constant_operand is 9 OPERAND, 9 LDG; the kernel has 8 OPERAND, 9 LDG");
+            "constant_operand wants 9 OPERAND, 9 LDG; the kernel has 8 OPERAND, 9 LDG");
     differs(stencil, (struct kernel_sass){.classes = {[SASS_LDC] = 4, [SASS_LDG] = 3, [SASS_LDS] = 8}}, NULL);
     differs(stencil, (struct kernel_sass){.classes = {[SASS_LDC] = 2, [SASS_LDG] = 3, [SASS_LDS] = 8}},
-            "constant is 4 LDC, 3 LDG, 8 LDS; the kernel has 2 LDC, 3 LDG, 8 LDS");
+            "constant wants 4 LDC, 3 LDG, 8 LDS; the kernel has 2 LDC, 3 LDG, 8 LDS");
     differs(shared, (struct kernel_sass){.classes = {[SASS_LDG] = 4, [SASS_LDS] = 12}}, NULL);
     differs(shared, (struct kernel_sass){.classes = {[SASS_LDG] = 3, [SASS_LDS] = 12}},
-            "shared is 3 LDG, 12 LDS and copies; the kernel has 3 LDG, 12 LDS");
+            "shared wants 3 LDG, 12 LDS and copies; the kernel has 3 LDG, 12 LDS");
     differs(staging, (struct kernel_sass){.classes = {[SASS_LDG] = 6, [SASS_LDS] = 1}}, NULL);
     differs(staging, (struct kernel_sass){.classes = {[SASS_LDG] = 6, [SASS_LDS] = 2}},
-            "staging is 1 LDG, 1 LDS and copies; the kernel has 6 LDG, 2 LDS");
+            "staging wants 1 LDG, 1 LDS and copies; the kernel has 6 LDG, 2 LDS");
 }
 
 static void nothing_is_said_of_unknown_code(void **state)
