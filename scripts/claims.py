@@ -251,6 +251,8 @@ class Row:
 
     def cells(self, results):
         """The columns of the line."""
+        if self.figure is None:
+            return [self.claim, self.published, "-", "", "not measured: no cell has a latency"]
         try:
             figure = self.figure(results)
         except Missing as missing:
@@ -267,41 +269,43 @@ def add_rows():
 
 ROWS = [
     *add_rows(),
-    Row(2, "constant better than __ldg for uniform reads (time ratio)", "1.188",
+    Row(2, "constant beats __ldg for uniform reads (time ratio)", "1.188",
         time_ratio(stencil("constant"), stencil("readonly")), ".4f", 0, 0.99),
-    Row(2, "... than const __restrict__", "1.188", time_ratio(stencil("constant"), stencil("restrict")), ".4f", 0, 0.99),
-    Row(2, "read-only better than constant, as its times say", "1.188",
+    Row(2, "... and const __restrict__", "1.188", time_ratio(stencil("constant"), stencil("restrict")), ".4f", 0, 0.99),
+    Row(2, "read-only beats constant, as its times say", "1.188",
         time_ratio(stencil("constant"), stencil("readonly")), ".4f", 1.01, math.inf),
-    Row(2, "64 KB constant cache per SM: fills of each line by an SM, table of 2 KB", "1", fills_per_line(64), ".1f", 1, 1.1),
-    Row(2, "... table of 8 KB", "1", fills_per_line(256), ".1f", 1, 1.1),
-    Row(2, "read-only cache of 48 KB per SM: part of 64 KB that misses", "over 0.25", table_in_l1, ".4f", 0.2, 1),
-    Row(3, "filter in global memory, ideal operations per byte", "0.25", operations_per_byte("ideal", "global"), ".2f", 0.25, 0.25),
-    Row(3, "... from DRAM (conv_2d, radius 3)", "0.25", operations_per_byte("dram", "global"), ".2f", 0.2, 0.3),
-    Row(3, "... from L2", "0.25", operations_per_byte("l2", "global"), ".2f", 0.2, 0.3),
-    Row(3, "filter in constant memory, ideal operations per byte", "0.5", operations_per_byte("ideal", "constant"), ".2f", 0.5, 0.5),
-    Row(3, "... from DRAM", "0.5", operations_per_byte("dram", "constant"), ".2f", 0.4, 0.6),
-    Row(3, "... from L2", "0.5", operations_per_byte("l2", "constant"), ".2f", 0.4, 0.6),
-    Row(3, "the filter costs no DRAM bandwidth: bytes read, constant to global", "0.5", dram_ratio, ".4f", 0, 0.9),
-    Row(3, "constant faster than global (time ratio)", "-", time_ratio(conv_2d("constant"), conv_2d("global")), ".3f", 0, 0.99),
-    Row(3, "L2 of hundreds of KB to a few MB (MB)", "0.1 to 8", device_value("l2_bytes", 1 / 2**20), ".0f", 0.1, 8),
-    Row(3, "the constant cache broadcasts: requests for each load of one address by a warp", "1",
+    Row(2, "64 KB constant cache per SM: fills of a line, 2 KB read", "1", fills_per_line(64), ".1f", 1, 1.1),
+    Row(2, "... 8 KB read", "1", fills_per_line(256), ".1f", 1, 1.1),
+    Row(2, "48 KB read-only cache per SM: misses of a 64 KB table", "over 0.25", table_in_l1, ".4f", 0.2, 1),
+    Row(3, "filter in global memory: ideal operations per byte", "0.25", operations_per_byte("ideal", "global"), ".2f", 0.25, 0.25),
+    Row(3, "... of DRAM traffic (conv_2d, radius 3)", "0.25", operations_per_byte("dram", "global"), ".2f", 0.2, 0.3),
+    Row(3, "... of L2 traffic", "0.25", operations_per_byte("l2", "global"), ".2f", 0.2, 0.3),
+    Row(3, "filter in constant memory: ideal operations per byte", "0.5", operations_per_byte("ideal", "constant"), ".2f", 0.5, 0.5),
+    Row(3, "... of DRAM traffic", "0.5", operations_per_byte("dram", "constant"), ".2f", 0.4, 0.6),
+    Row(3, "... of L2 traffic", "0.5", operations_per_byte("l2", "constant"), ".2f", 0.4, 0.6),
+    Row(3, "... which saves DRAM reads (constant to global)", "0.5", dram_ratio, ".4f", 0, 0.9),
+    Row(3, "... and time (constant to global)", "-", time_ratio(conv_2d("constant"), conv_2d("global")), ".3f", 0, 0.99),
+    Row(3, "L2 of hundreds of KB to a few MB: MB", "0.1 to 8", device_value("l2_bytes", 1 / 2**20), ".0f", 0.1, 8),
+    Row(3, "L2 answers in tens of cycles", "10 to 99", None, "", None, None),
+    Row(3, "L1 of 16 to 64 KB per SM: misses of a 64 KB table", "-", table_in_l1, ".4f", 0, 1),
+    Row(3, "broadcast: requests for a load of one address", "1",
         counter_ratio("idc_requests", "ldc_instructions", "per_warp"), ".3f", 1, 1),
-    Row(4, "8 KB constant cache per SM: fills of each line by an SM, table of 2 KB", "1", fills_per_line(64), ".1f", 1, 1.1),
-    Row(4, "as fast as a register if 16 threads read one address: cycles, half_warp to per_warp", "1",
+    Row(4, "8 KB constant cache per SM: fills of a line, 2 KB read", "1", fills_per_line(64), ".1f", 1, 1.1),
+    Row(4, "16 threads, one address: free (busy cycles to per_warp)", "1",
         busy_ratio, ".3f", 0.95, 1.05),
-    Row(4, "... if all threads do: time of conv_2d to that without the loads", "1",
+    Row(4, "as fast as a register (conv_2d, time to no loads)", "1",
         time_ratio(conv_2d("constant"), conv_2d("staging")), ".3f", 0.95, 1.05),
-    Row(4, "cost linear in distinct addresses: R squared of the line", "1", lambda results: Figure(cost_fit(results)[1]), ".5f",
+    Row(4, "cost linear in distinct addresses: R squared", "1", lambda results: Figure(cost_fit(results)[1]), ".5f",
         0.999, 1),
-    Row(4, "... cycles for each further address", "-", lambda results: Figure(cost_fit(results)[0]), ".3f", None, None),
-    *(Row(4, f"bank written before every launch, {size} bytes: ns more a launch", "-", refill_cost("constant", size), ".0f",
+    Row(4, "... cycles for one more", "-", lambda results: Figure(cost_fit(results)[0]), ".3f", None, None),
+    *(Row(4, f"past 64 KB, refill of {size} bytes: ns a launch", "-", refill_cost("constant", size), ".0f",
           None, None) for size in (1024, 4096, 16384, 65536)),
-    *(Row(4, f"... the same in global memory, {size} bytes", "-", refill_cost("global", size), ".0f", None, None)
+    *(Row(4, f"... {size} bytes in global memory: ns a launch", "-", refill_cost("global", size), ".0f", None, None)
       for size in (1024, 4096, 16384, 65536)),
-    Row(4, "... 2048 bytes passed as a parameter of the kernel", "-", time_ratio(
+    Row(4, "... 2048 bytes as a kernel parameter (time to constant)", "-", time_ratio(
         (("add", "param", "per_warp", 128000), {}), (("add", "constant", "per_warp", 128000), {})), ".3f", None, None),
-    Row(4, "two modules, 128 KB, alternating: ns more a launch", "-", alternation_cost("constant"), ".0f", None, None),
-    Row(4, "... the same kernels with the tables in global memory", "-", alternation_cost("global"), ".0f", None, None),
+    Row(4, "past 64 KB, two modules alternating: ns a launch", "-", alternation_cost("constant"), ".0f", None, None),
+    Row(4, "... with their tables in global memory: ns a launch", "-", alternation_cost("global"), ".0f", None, None),
 ]
 
 # -- printing -----------------------------------------------------------------------------------------------------
