@@ -83,13 +83,30 @@ template <class Path> static __device__ uint32_t hidden_zero(const kernel_args &
            : Path::scope == INDEX_BLOCK ? args.divergence : 0;
 }
 
-/* Copies the first `length` elements of the table into shared memory, all threads of the block together. Where
+/* Copies the first `length` elements of the table into shared memory, all threads of the block together, four loads of a
+ * thread at a time: an unrolling of the compiler's divides to find how often, on some architectures by a call. Where
  * nothing is loaded from there, a load that never happens keeps the copy. */
 template <class Path, uint32_t length> static __device__ uint32_t stage(const kernel_args &args)
 {
     if constexpr (Path::staged) {
-        for (uint32_t i = threadIdx.x; i < length; i += blockDim.x)
-            cbank_staged[i] = args.table[i];
+        const uint32_t stride = blockDim.x;
+        uint32_t first = 0;
+
+#pragma unroll 1
+        for (; first + 4 * stride <= length; first += 4 * stride) {
+            uint32_t four[4];
+
+#pragma unroll
+            for (uint32_t k = 0; k < 4; k++)
+                four[k] = args.table[first + k * stride + threadIdx.x];
+#pragma unroll
+            for (uint32_t k = 0; k < 4; k++)
+                cbank_staged[first + k * stride + threadIdx.x] = four[k];
+        }
+#pragma unroll 1
+        for (; first < length; first += stride)
+            if (first + threadIdx.x < length)
+                cbank_staged[first + threadIdx.x] = args.table[first + threadIdx.x];
         __syncthreads();
         return !Path::loads && args.divergence ? cbank_staged[args.divergence % length] : 0;
     } else {
