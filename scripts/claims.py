@@ -8,16 +8,19 @@ FILEs are results of one GPU; a cell that is in several of them is taken from th
 published figure, the same figure from the cells of the results with its interval, and the verdict: the claim holds
 where the whole interval lies in the limits that the line names, does not hold where none of it does, and is undecided
 between. Intervals of times are those of the medians (95 %), of a quotient the quotients of their ends; counters have
-none. A figure whose cells are in no file is said to be missing.
+none. A figure is missing where no file has its cells, or these lack a counter or the interval of a time.
 
 --parts takes the published add apart instead: its ratio of constant to global memory is that of the loads alone, times
 what the jump table adds (the kernels choose the pattern at run time), times what the division adds (of the two
 kernels that of global memory alone takes % by a length known at run time).
+
+Exit status 0; 2 for what is not a measured result of that GPU and, with --parts, where a figure is missing.
 """
 
 import argparse
 import json
 import math
+import statistics
 import sys
 
 SOURCES = {
@@ -39,7 +42,8 @@ CONCLUDED_ADD = {
     "per_block": ("about 10 % faster", 0.85, 0.95), "per_warp": ("about 10 % faster", 0.85, 0.95),
     "per_thread": ("70 % slower", 1.55, 1.85), "pseudo_random": ("800 % slower", 7, 10),
 }
-PUBLISHED_STENCIL_MS = (3.0644, 2.5796)  # constant, read-only
+PUBLISHED_STENCIL_MS = (3.0644, 2.5796)  # source 2: constant, read-only
+REFILLS = (1024, 4096, 16384, 65536)  # bytes
 
 
 def fail(message):
@@ -48,7 +52,16 @@ def fail(message):
 
 
 class Missing(Exception):
-    """A figure needs a cell or a counter that no file has."""
+    """A figure needs what no file has: a cell, a counter, the interval of a time."""
+
+
+def number(value):
+    """A number that is not negative, or None where there is none."""
+    if value is None:
+        return None
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf:
+        return float(value)
+    raise ValueError(f"{value!r} is not a number")
 
 
 class Figure:
@@ -60,6 +73,8 @@ class Figure:
         self.high = value if high is None else high
 
     def __truediv__(self, other):
+        if other.low <= 0:
+            raise Missing("quotient by 0")
         return Figure(self.value / other.value, self.low / other.high, self.high / other.low)
 
     def __sub__(self, other):
@@ -72,160 +87,197 @@ class Figure:
         return f"{text} [{format(self.low, form)}, {format(self.high, form)}]"
 
 
+# -- results ------------------------------------------------------------------------------------------------------
+
+
+def cell(workload, path, pattern, elements, block_size=1024, regime="hot", **parameters):
+    """What identifies a cell. Files of schema 1.0 have no parameters."""
+    return workload, path, pattern, elements, block_size, regime, tuple(sorted(parameters.items()))
+
+
+def cell_name(identity):
+    """The regime is not said: figures are of hot cells."""
+    return "/".join(str(part) for part in identity[:5]) + "".join(f" {name}={value}" for name, value in identity[6])
+
+
+def identity_of(entry):
+    return cell(*(entry[key] for key in ("workload", "path", "pattern", "elements", "block_size", "regime")),
+                **entry.get("parameters", {}))
+
+
+def measured(entry):
+    """What figures are made of, checked."""
+    return {"time": [number(entry["time_ns"][key]) for key in ("median", "ci_low", "ci_high")],
+            "counters": {name: number(counter["value"]) for name, counter in entry["counters"].items()
+                         if counter["status"] == "ok"},
+            "operations_per_byte": {kind: number(value)
+                                    for kind, value in entry.get("operations_per_byte", {}).items()}}
+
+
 class Results:
-    """The cells of all files."""
+    """The GPU, and the cells of all files by their identity."""
 
     def __init__(self, files):
         self.device = None
         self.cells = {}
         for name in files:
-            self.read(name)
+            try:
+                self.read(name)
+            except KeyError as error:
+                fail(f"{name} is not a result: no {error}")
+            except (OSError, ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+                fail(f"{name} is not a result: {error}")
 
     def read(self, name):
-        try:
-            with open(name, encoding="utf-8") as file:
-                result = json.load(file)
-            device, cells = result["device"], result["cells"]
-            identity = (result["engine"], device["uuid"])
-            if identity[0] != "cuda":
-                fail(f"{name} is modelled; claims are checked with measured results")
-            if self.device and identity != self.identity:
-                fail(f"{name} is of another GPU than the files before it")
-            self.device, self.identity = device, identity
-            for cell in cells:
-                if cell["status"] == "ok":
-                    self.cells.setdefault(self.key(cell), cell)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            fail(f"{name} is not a result: {error}")
+        with open(name, encoding="utf-8") as file:
+            result = json.load(file)
+        if result["schema"]["name"] != "cbank-result" or result["schema"]["version"].split(".")[0] != "1":
+            raise ValueError("its schema is not that of a result of version 1")
+        if result["engine"] != "cuda":
+            fail(f"{name} is modelled; claims are checked with measured results")
+        device = {key: result["device"][key] for key in ("uuid", "name", "driver")}
+        device.update((key, number(result["device"][key])) for key in ("sm_count", "l2_bytes"))
+        self.device = self.device or device
+        if device["uuid"] != self.device["uuid"]:
+            fail(f"{name} is of another GPU than the files before it")
+        for entry in result["cells"]:
+            if entry["status"] == "ok":
+                self.cells.setdefault(identity_of(entry), measured(entry))
 
-    @staticmethod
-    def key(cell):
-        return (cell["workload"], cell["path"], cell["pattern"], cell["elements"], cell["block_size"], cell["regime"],
-                tuple(sorted(cell.get("parameters", {}).items())))
+    def header(self):
+        return f"{self.device['name']}, driver {self.device['driver']}"
 
-    def cell(self, workload, path, pattern, elements, block_size=1024, **parameters):
-        key = (workload, path, pattern, elements, block_size, "hot", tuple(sorted(parameters.items())))
-        if key not in self.cells:
-            raise Missing("/".join(str(part) for part in key[:5]) + "".join(f" {k}={v}" for k, v in key[6]))
-        return self.cells[key]
+    def gpu(self, key):
+        if self.device[key] is None:
+            raise Missing(key)
+        return Figure(self.device[key])
 
-    def time_ns(self, *words, **parameters):
-        time = self.cell(*words, **parameters)["time_ns"]
-        return Figure(time["median"], time["ci_low"], time["ci_high"])
+    def cell(self, identity):
+        if identity not in self.cells:
+            raise Missing(cell_name(identity))
+        return self.cells[identity]
 
-    def counter(self, name, *words, **parameters):
-        counter = self.cell(*words, **parameters)["counters"].get(name)
-        if counter is None or counter["status"] != "ok":
+    def time_ns(self, identity):
+        time = self.cell(identity)["time"]
+        if None in time:
+            raise Missing(f"interval of {cell_name(identity)}")
+        return Figure(*time)
+
+    def counter(self, name, identity):
+        value = self.cell(identity)["counters"].get(name)
+        if value is None:
             raise Missing(name)
-        return Figure(counter["value"])
+        return Figure(value)
 
-
-# -- figures ------------------------------------------------------------------------------------------------------
-
-
-def as_published(results, pattern, elements):
-    """Ratio of constant to global as the source wrote the two kernels."""
-    return (results.time_ns("add_switch", "constant", pattern, elements) /
-            results.time_ns("add_runtime", "global", pattern, elements))
-
-
-def add_ratio(pattern, elements):
-    return lambda results: as_published(results, pattern, elements)
-
-
-def time_ratio(one, other):
-    """Ratio of the times of two cells, each (words, parameters)."""
-    return lambda results: results.time_ns(*one[0], **one[1]) / results.time_ns(*other[0], **other[1])
-
-
-def stencil(path):
-    return ("stencil_1d", path, "lockstep", 16777216, 32), {}
-
-
-def conv_2d(path, radius=3):
-    return ("conv_2d", path, "lockstep", 16777216), {"radius": radius}
-
-
-def operations_per_byte(kind, path):
-    def figure(results):
-        words, parameters = conv_2d(path)
-        value = (results.cell(*words, **parameters).get("operations_per_byte") or {}).get(kind)
+    def operations_per_byte(self, kind, identity):
+        value = self.cell(identity)["operations_per_byte"].get(kind)
         if value is None:
             raise Missing(f"operations per byte ({kind})")
         return Figure(value)
-    return figure
 
 
-def dram_ratio(results):
-    words, parameters = conv_2d("constant")
-    other, _ = conv_2d("global")
-    return (results.counter("dram_read_bytes", *words, **parameters) /
-            results.counter("dram_read_bytes", *other, **parameters))
+# -- cells --------------------------------------------------------------------------------------------------------
 
 
-def distinct(path, count, stride):
-    return ("add", path, "distinct", 12800000), {"distinct": count, "stride_bytes": stride}
+def add(path, pattern="per_warp", elements=12800000):
+    return cell("add", path, pattern, elements)
+
+
+def distinct(count, stride):
+    return cell("add", "constant", "distinct", 12800000, distinct=count, stride_bytes=stride)
+
+
+def stencil(path):
+    return cell("stencil_1d", path, "lockstep", 16777216, 32)
+
+
+def conv_2d(path):
+    return cell("conv_2d", path, "lockstep", 16777216, radius=3)
+
+
+def modules(path, count):
+    return cell("modules", path, "per_warp", 128000, modules=count)
+
+
+# -- figures: functions of the results ----------------------------------------------------------------------------
+
+
+def time_ratio(one, other):
+    return lambda results: results.time_ns(one) / results.time_ns(other)
+
+
+def time_difference(one, other):
+    return lambda results: results.time_ns(one) - results.time_ns(other)
+
+
+def as_published(pattern, elements):
+    """Ratio of constant to global as the source wrote the two kernels."""
+    return time_ratio(cell("add_switch", "constant", pattern, elements),
+                      cell("add_runtime", "global", pattern, elements))
+
+
+def refill_cost(path, size):
+    return time_difference(cell("refill", path, "per_warp", 128000, refill_bytes=size), add(path, elements=128000))
+
+
+def alternation_cost(path):
+    return time_difference(modules(path, 2), modules(path, 1))
+
+
+def operations_per_byte(kind, path):
+    return lambda results: results.operations_per_byte(kind, conv_2d(path))
+
+
+def counter_ratio(one, other):
+    """Quotient of two counters, each (name, cell)."""
+    return lambda results: results.counter(*one) / results.counter(*other)
 
 
 def fills_per_line(stride):
     """How often the first level of an SM fills each line of 32 addresses, `stride` bytes (a line or more) apart."""
     def figure(results):
-        words, parameters = distinct("constant", 32, stride)
-        lines = 32 * results.device["sm_count"]
-        without = results.counter("idc_misses_new", "add", "global", "per_warp", 12800000)
-        return Figure((results.counter("idc_misses_new", *words, **parameters) - without).value / lines)
+        # Every kernel fills the lines of its parameters, too.
+        parameters = results.counter("idc_misses_new", add("global"))
+        fills = results.counter("idc_misses_new", distinct(32, stride)) - parameters
+        return fills / Figure(32 * results.gpu("sm_count").value)
     return figure
 
 
-def counter_ratio(one, other, pattern):
-    """Quotient of two counters of one cell of the constant path."""
-    words = ("add", "constant", pattern, 12800000)
-    return lambda results: results.counter(one, *words) / results.counter(other, *words)
-
-
-def busy_ratio(results):
-    """Cycles that the first level works for a pattern of two addresses a warp, over those for one."""
-    return (results.counter("idc_active_cycles", "add", "constant", "half_warp", 12800000) /
-            results.counter("idc_active_cycles", "add", "constant", "per_warp", 12800000))
-
-
-def cost_fit(results):
-    """(cycles for each further address, R squared) of the least-squares line through K = 1 .. 32."""
+def cost_line(results):
+    """Least-squares line of cycles a load over K = 1 .. 32 distinct addresses: the sums sxx, sxy and syy of products
+    of deviations from the means."""
     counts = (1, 2, 4, 8, 16, 32)
     loads = 12800000 // 32
-    cycles = [results.counter("idc_active_cycles", *distinct("constant", count, 4)[0],
-                              **distinct("constant", count, 4)[1]).value / loads for count in counts]
-    mean_x, mean_y = sum(counts) / len(counts), sum(cycles) / len(cycles)
-    sxx = sum((x - mean_x) ** 2 for x in counts)
-    sxy = sum((x - mean_x) * (y - mean_y) for x, y in zip(counts, cycles))
-    syy = sum((y - mean_y) ** 2 for y in cycles)
-    return sxy / sxx, sxy * sxy / (sxx * syy)
+    cycles = [results.counter("idc_active_cycles", distinct(count, 4)).value / loads for count in counts]
+    mean_x, mean_y = statistics.fmean(counts), statistics.fmean(cycles)
+    return (sum((x - mean_x) ** 2 for x in counts),
+            sum((x - mean_x) * (y - mean_y) for x, y in zip(counts, cycles)),
+            sum((y - mean_y) ** 2 for y in cycles))
 
 
-def refill_cost(path, size):
-    def figure(results):
-        return (results.time_ns("refill", path, "per_warp", 128000, refill_bytes=size) -
-                results.time_ns("add", path, "per_warp", 128000))
-    return figure
+def cost_of_address(results):
+    sxx, sxy, _ = cost_line(results)
+    return Figure(sxy / sxx)
 
 
-def alternation_cost(path):
-    def figure(results):
-        return (results.time_ns("modules", path, "per_warp", 128000, modules=2) -
-                results.time_ns("modules", path, "per_warp", 128000, modules=1))
-    return figure
+def cost_r_squared(results):
+    sxx, sxy, syy = cost_line(results)
+    return Figure(sxy * sxy) / Figure(sxx * syy)
 
 
-def table_in_l1(results):
+def l1_misses(results):
     """Part of the sectors that scattered read-only loads of the 64 KB table ask of L1 and that reach L2."""
-    words = ("add", "readonly", "pseudo_random", 12800000)
-    stream = results.counter("l2_sectors", "add", "readonly", "per_warp", 12800000)
-    return Figure(max(0, results.counter("l2_sectors", *words).value - stream.value) /
-                  results.counter("l1_sectors", *words).value)
+    scattered = add("readonly", "pseudo_random")
+    stream = results.counter("l2_sectors", add("readonly"))
+    reached = results.counter("l2_sectors", scattered) - stream
+    return Figure(max(0, reached.value)) / results.counter("l1_sectors", scattered)
 
 
-def device_value(key, scale):
-    return lambda results: Figure(results.device[key] * scale)
+def l2_mb(results):
+    return results.gpu("l2_bytes") / Figure(2**20)
+
+
+# -- claims -------------------------------------------------------------------------------------------------------
 
 
 class Row:
@@ -249,8 +301,7 @@ class Row:
             return "holds"
         return "does not hold" if figure.high < self.low or figure.low > self.high else "undecided"
 
-    def cells(self, results):
-        """The columns of the line."""
+    def columns(self, results):
         if self.figure is None:
             return [self.claim, self.published, "-", "", "not measured: no cell has a latency"]
         try:
@@ -263,47 +314,58 @@ class Row:
 def add_rows():
     for (pattern, elements), (constant, plain) in PUBLISHED_ADD_MS.items():
         words, low, high = CONCLUDED_ADD[pattern]
-        yield Row(1, f"{pattern}, {elements}: constant {words}", f"{constant / plain:.3f}", add_ratio(pattern, elements), ".3f",
-                  low, high)
+        yield Row(1, f"{pattern}, {elements}: constant {words}", f"{constant / plain:.3f}",
+                  as_published(pattern, elements), ".3f", low, high)
+
+
+def published_stencil():
+    constant, read_only = PUBLISHED_STENCIL_MS
+    return f"{constant / read_only:.3f}"
 
 
 ROWS = [
     *add_rows(),
-    Row(2, "constant beats __ldg for uniform reads (time ratio)", "1.188",
+    Row(2, "constant beats __ldg for uniform reads (time ratio)", published_stencil(),
         time_ratio(stencil("constant"), stencil("readonly")), ".4f", 0, 0.99),
-    Row(2, "... and const __restrict__", "1.188", time_ratio(stencil("constant"), stencil("restrict")), ".4f", 0, 0.99),
-    Row(2, "read-only beats constant, as its times say", "1.188",
+    Row(2, "... and const __restrict__", published_stencil(),
+        time_ratio(stencil("constant"), stencil("restrict")), ".4f", 0, 0.99),
+    Row(2, "read-only beats constant, as its times say", published_stencil(),
         time_ratio(stencil("constant"), stencil("readonly")), ".4f", 1.01, math.inf),
     Row(2, "64 KB constant cache per SM: fills of a line, 2 KB read", "1", fills_per_line(64), ".1f", 1, 1.1),
     Row(2, "... 8 KB read", "1", fills_per_line(256), ".1f", 1, 1.1),
-    Row(2, "48 KB read-only cache per SM: misses of a 64 KB table", "over 0.25", table_in_l1, ".4f", 0.2, 1),
-    Row(3, "filter in global memory: ideal operations per byte", "0.25", operations_per_byte("ideal", "global"), ".2f", 0.25, 0.25),
+    Row(2, "48 KB read-only cache per SM: misses of a 64 KB table", "over 0.25", l1_misses, ".4f", 0.2, 1),
+    Row(3, "filter in global memory: ideal operations per byte", "0.25",
+        operations_per_byte("ideal", "global"), ".2f", 0.25, 0.25),
     Row(3, "... of DRAM traffic (conv_2d, radius 3)", "0.25", operations_per_byte("dram", "global"), ".2f", 0.2, 0.3),
     Row(3, "... of L2 traffic", "0.25", operations_per_byte("l2", "global"), ".2f", 0.2, 0.3),
-    Row(3, "filter in constant memory: ideal operations per byte", "0.5", operations_per_byte("ideal", "constant"), ".2f", 0.5, 0.5),
+    Row(3, "filter in constant memory: ideal operations per byte", "0.5",
+        operations_per_byte("ideal", "constant"), ".2f", 0.5, 0.5),
     Row(3, "... of DRAM traffic", "0.5", operations_per_byte("dram", "constant"), ".2f", 0.4, 0.6),
     Row(3, "... of L2 traffic", "0.5", operations_per_byte("l2", "constant"), ".2f", 0.4, 0.6),
-    Row(3, "... which saves DRAM reads (constant to global)", "0.5", dram_ratio, ".4f", 0, 0.9),
-    Row(3, "... and time (constant to global)", "-", time_ratio(conv_2d("constant"), conv_2d("global")), ".3f", 0, 0.99),
-    Row(3, "L2 of hundreds of KB to a few MB: MB", "0.1 to 8", device_value("l2_bytes", 1 / 2**20), ".0f", 0.1, 8),
+    Row(3, "... which saves DRAM reads (constant to global)", "0.5",
+        counter_ratio(("dram_read_bytes", conv_2d("constant")), ("dram_read_bytes", conv_2d("global"))), ".4f", 0, 0.9),
+    Row(3, "... and time (constant to global)", "-",
+        time_ratio(conv_2d("constant"), conv_2d("global")), ".3f", 0, 0.99),
+    Row(3, "L2 of hundreds of KB to a few MB: MB", "0.1 to 8", l2_mb, ".0f", 0.1, 8),
     Row(3, "L2 answers in tens of cycles", "10 to 99", None, "", None, None),
-    Row(3, "L1 of 16 to 64 KB per SM: misses of a 64 KB table", "-", table_in_l1, ".4f", 0, 1),
+    Row(3, "L1 of 16 to 64 KB per SM: misses of a 64 KB table", "-", l1_misses, ".4f", 0, 1),
     Row(3, "broadcast: requests for a load of one address", "1",
-        counter_ratio("idc_requests", "ldc_instructions", "per_warp"), ".3f", 1, 1),
+        counter_ratio(("idc_requests", add("constant")), ("ldc_instructions", add("constant"))), ".3f", 1, 1),
     Row(4, "8 KB constant cache per SM: fills of a line, 2 KB read", "1", fills_per_line(64), ".1f", 1, 1.1),
+    # Two addresses a warp, over one.
     Row(4, "16 threads, one address: free (busy cycles to per_warp)", "1",
-        busy_ratio, ".3f", 0.95, 1.05),
+        counter_ratio(("idc_active_cycles", add("constant", "half_warp")), ("idc_active_cycles", add("constant"))),
+        ".3f", 0.95, 1.05),
     Row(4, "as fast as a register (conv_2d, time to no loads)", "1",
         time_ratio(conv_2d("constant"), conv_2d("staging")), ".3f", 0.95, 1.05),
-    Row(4, "cost linear in distinct addresses: R squared", "1", lambda results: Figure(cost_fit(results)[1]), ".5f",
-        0.999, 1),
-    Row(4, "... cycles for one more", "-", lambda results: Figure(cost_fit(results)[0]), ".3f", None, None),
+    Row(4, "cost linear in distinct addresses: R squared", "1", cost_r_squared, ".5f", 0.999, 1),
+    Row(4, "... cycles for one more", "-", cost_of_address, ".3f", None, None),
     *(Row(4, f"past 64 KB, refill of {size} bytes: ns a launch", "-", refill_cost("constant", size), ".0f",
-          None, None) for size in (1024, 4096, 16384, 65536)),
+          None, None) for size in REFILLS),
     *(Row(4, f"... {size} bytes in global memory: ns a launch", "-", refill_cost("global", size), ".0f", None, None)
-      for size in (1024, 4096, 16384, 65536)),
-    Row(4, "... 2048 bytes as a kernel parameter (time to constant)", "-", time_ratio(
-        (("add", "param", "per_warp", 128000), {}), (("add", "constant", "per_warp", 128000), {})), ".3f", None, None),
+      for size in REFILLS),
+    Row(4, "... 2048 bytes as a kernel parameter (time to constant)", "-",
+        time_ratio(add("param", elements=128000), add("constant", elements=128000)), ".3f", None, None),
     Row(4, "past 64 KB, two modules alternating: ns a launch", "-", alternation_cost("constant"), ".0f", None, None),
     Row(4, "... with their tables in global memory: ns a launch", "-", alternation_cost("global"), ".0f", None, None),
 ]
@@ -311,45 +373,49 @@ ROWS = [
 # -- printing -----------------------------------------------------------------------------------------------------
 
 
-def print_columns(rows, indent=""):
+def aligned(rows):
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        print((indent + "  ".join(text.ljust(width) for text, width in zip(row, widths))).rstrip())
+    return ["  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip() for row in rows]
 
 
 def print_claims(results):
-    lines = [["claim", "published", "here [95 %]", "holds if", "verdict"]]
-    lines += [row.cells(results) for row in ROWS]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    print(f"{results.device['name']}, driver {results.device['driver']}")
-    print("  ".join(text.ljust(width) for text, width in zip(lines[0], widths)).rstrip())
+    title, *lines = aligned([["claim", "published", "here [95 %]", "holds if", "verdict"],
+                             *(row.columns(results) for row in ROWS)])
+    print(results.header())
+    print(title)
     source = None
-    for row, line in zip(ROWS, lines[1:]):
+    for row, line in zip(ROWS, lines):
         if row.source != source:
             source = row.source
             print(f"-- {source}. {SOURCES[source]}")
-        print("  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip())
+        print(line)
+
+
+def parts(results, pattern, elements):
+    """The ratio as published, and the three whose product it is."""
+    def ratio(one, other):
+        return time_ratio(*(cell(workload, path, pattern, elements) for workload, path in (one, other)))(results)
+
+    return [as_published(pattern, elements)(results), ratio(("add", "constant"), ("add", "global")),
+            ratio(("add_switch", "constant"), ("add", "constant")) / ratio(("add_switch", "global"), ("add", "global")),
+            ratio(("add_switch", "global"), ("add_runtime", "global"))]
 
 
 def print_parts(results):
-    lines = [["pattern", "elements", "published", "as written", "= loads", "x jump table", "x division"]]
-    for (pattern, elements), (constant, plain) in PUBLISHED_ADD_MS.items():
-        def time(workload, path):
-            return results.time_ns(workload, path, pattern, elements)
-        try:
-            switch = (time("add_switch", "constant") / time("add", "constant"),
-                      time("add_switch", "global") / time("add", "global"))
-            figures = [as_published(results, pattern, elements), time("add", "constant") / time("add", "global"),
-                       switch[0] / switch[1], time("add_switch", "global") / time("add_runtime", "global")]
-            lines.append([pattern, str(elements), f"{constant / plain:.3f}"] + [figure.text(".3f") for figure in figures])
-        except Missing as missing:
-            fail(f"no file has {missing}; measure with cbank run --workload add,add_switch,add_runtime")
-    print(f"{results.device['name']}, driver {results.device['driver']}: time through constant / time through global")
-    print_columns(lines)
+    rows = [["pattern", "elements", "published", "as written", "= loads", "x jump table", "x division"]]
+    try:
+        for (pattern, elements), (constant, plain) in PUBLISHED_ADD_MS.items():
+            rows.append([pattern, str(elements), f"{constant / plain:.3f}"] +
+                        [figure.text(".3f") for figure in parts(results, pattern, elements)])
+    except Missing as missing:
+        fail(f"no file has {missing}; measure with cbank run --workload add,add_switch,add_runtime")
+    print(f"{results.header()}: time through constant / time through global")
+    print("\n".join(aligned(rows)))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     usage=argparse.SUPPRESS)
     parser.add_argument("--parts", action="store_true", help="take the published add apart")
     parser.add_argument("files", metavar="FILE", nargs="+")
     options = parser.parse_args()
