@@ -55,11 +55,11 @@ class Missing(Exception):
     """A figure needs what no file has: a cell, a counter, the interval of a time."""
 
 
-def number(value):
-    """A number that is not negative, or None where there is none."""
+def number(value, above=-math.inf):
+    """A number, or None where there is none. Counters that are a difference of others can be negative."""
     if value is None:
         return None
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and above < value < math.inf:
         return float(value)
     raise ValueError(f"{value!r} is not a number")
 
@@ -107,7 +107,7 @@ def identity_of(entry):
 
 def measured(entry):
     """What figures are made of, checked."""
-    return {"time": [number(entry["time_ns"][key]) for key in ("median", "ci_low", "ci_high")],
+    return {"time": [number(entry["time_ns"][key], above=0) for key in ("median", "ci_low", "ci_high")],
             "counters": {name: number(counter["value"]) for name, counter in entry["counters"].items()
                          if counter["status"] == "ok"},
             "operations_per_byte": {kind: number(value)

@@ -320,6 +320,11 @@ class Cells(Case):
                               ((3, "... of L2 traffic"), "no operations per byte (l2)")):
             self.assertEqual(found[claim][1:], ["missing", reason])
 
+    def test_negative_counters(self):
+        """An H200 says so of idc_hits where many loads wait for one line."""
+        made = cell("add_switch", "constant", time=90, counters={"idc_hits": -3895046})
+        self.assertEqual(self.of(made, written(90, 100)[1])[self.CLAIM][1], "0.900")
+
     def test_without_an_interval(self):
         """Of a few samples, or of none."""
         for time in ((90, None, None), (None, None, None)):
@@ -396,8 +401,9 @@ class BadInput(Case):
                     "version_2": {**good, "schema": {"name": "cbank-result", "version": "2.0"}},
                     "parameters": {**good, "cells": [{**good["cells"][0], "parameters": [3]}]},
                     "pattern": {**good, "cells": [{**good["cells"][0], "pattern": []}]}}
-        for value in ("20", True, -1, [], float("inf"), float("nan"), 10 ** 400):
+        for value in ("20", True, -1, 0, [], float("inf"), float("nan"), 10 ** 400):
             contents[f"time {str(value)[:5]}"] = result(cell("add", "global", time=value))
+        for value in ("20", True, [], float("-inf"), float("nan"), 10 ** 400):
             contents[f"counter {str(value)[:5]}"] = result(cell("add", "global", counters={"l1_sectors": value}))
         for name, content in contents.items():
             self.write(name + ".json", content)
