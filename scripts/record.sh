@@ -7,7 +7,8 @@
 # usage: scripts/record.sh [FOLDER [NAME...]]
 #
 # FOLDER is made where it is not there (default results/local/record); NAMEs choose files, all without. CBANK names
-# the program. Exit status: the worst of the runs that is not 0 or 4 (inconclusive cells are marked in the file).
+# the program. Exit status: the worst of the runs that is not 0 or 4 (inconclusive cells are marked in the file); 2 for a
+# NAME that does not exist.
 
 set -u
 program=${CBANK:-build/cbank}
@@ -15,12 +16,14 @@ folder=${1:-results/local/record}
 [ $# -gt 0 ] && shift
 wanted=" $* "
 worst=0
+known=" "
 mkdir -p "$folder" || exit 2
 
 # record NAME RUN-OPTION...
 record() {
     name=$1
     shift
+    known="$known$name "
     case "$wanted" in "  " | *" $name "*) ;; *) return ;; esac
     "$program" run --engine cuda --quiet "$@" --json "$folder/$name.json"
     status=$?
@@ -49,4 +52,10 @@ record sizes --regime hot,cold --path constant,global \
 
 [ -f "$folder/all-paths.json" ] && [ -f "$folder/serialization.json" ] &&
     "${PYTHON:-python3}" "$(dirname "$0")/claims.py" "$folder/all-paths.json" "$folder/serialization.json"
+for name in $wanted; do
+    case "$known" in *" $name "*) ;; *)
+        echo "record.sh: error: there is no file '$name'; there are:$known" >&2
+        worst=2 ;;
+    esac
+done
 exit $worst
