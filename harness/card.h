@@ -67,7 +67,8 @@ struct card {
     double alternate_ns;         /* what one more launch costs when it is another module's than the one before */
     uint32_t parameter_lines;    /* lines of kernel parameters that each SM with a block fetches into the
                                     first level */
-    uint32_t immediate_lines;    /* lines that its immediate constant caches ask the second level for */
+    uint32_t immediate_lines;    /* lines that its immediate constant caches ask the second level for, where each of
+                                    its four partitions has a warp */
     uint32_t level_count;
     struct card_level levels[CARD_LEVELS_MAX]; /* nearest the SM first */
     char source[2048];           /* where the numbers come from, for people */

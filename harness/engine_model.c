@@ -78,70 +78,23 @@ static enum status model_open(const struct engine_options *options, struct resul
 
 /* -- counters ----------------------------------------------------------------------------------------- */
 
-static double level_requests(const struct model_levels *levels, uint32_t level)
-{
-    return levels->requests[level];
-}
-
-static double level_misses(const struct model_levels *levels, uint32_t level)
-{
-    return levels->misses[level];
-}
-
-/* The measured counters that the model predicts: what they count at which level of the card. Misses that
- * wait for a line on its way are counted by idc_misses, idc_hits and gcc_constant_misses, and not modelled. */
-static const struct prediction {
-    const char *counter;
-    const char *level;
-    double (*value)(const struct model_levels *levels, uint32_t level);
-    bool immediate_lines; /* the requests of the immediate constant caches come too */
-} predictions[] = {
-    {.counter = "idc_misses_new", .level = "idc", .value = level_misses},
-    {.counter = "gcc_constant_requests", .level = "gcc", .value = level_requests, .immediate_lines = true},
-};
-
-static const char reason_no_model[] = "the model does not predict it";
-static const char reason_not_simulated[] = "the model does not simulate the constant cache of this path";
-static const char reason_no_level[] = "the card has no such level of the constant path";
 static const char reason_no_code[] = "the model cannot say it without the kernel's code";
-
-/* Lines that are not of the table: what every SM with a block fetches. */
-static double other_lines(const struct card *card, const struct access_counts *access, bool immediate)
-{
-    const double sms = access->blocks < card->sm_count ? (double)access->blocks : card->sm_count;
-
-    return sms * (card->parameter_lines + (immediate ? card->immediate_lines : 0));
-}
-
-/* Whether payload comes through caches whose misses the model does not count. */
-static bool from_immediate_caches(const struct cell *cell)
-{
-    return cell->path->unit == UNIT_UNIFORM || cell->path->unit == UNIT_IMC;
-}
+static const char reason_range[] = "the model gives limits, and no number";
 
 static void predict_measured(const struct engine_session *session, const struct cell_result *cell,
                              const struct expectation *expectation, struct counter_value *value)
 {
-    const struct card *card = &session->card;
+    struct model_count count;
 
-    value->reason = reason_no_model;
-    for (size_t i = 0; i < sizeof(predictions) / sizeof(predictions[0]); i++) {
-        const struct prediction *row = &predictions[i];
-        const uint32_t level = card_level_index(card, row->level);
-
-        if (strcmp(row->counter, value->name) != 0)
-            continue;
-        value->reason = reason_not_simulated;
-        if (row->immediate_lines && from_immediate_caches(&cell->cell))
-            continue;
-        value->reason = reason_no_level;
-        if (level == card->level_count)
-            continue;
-        value->value = row->value(&cell->model.levels, level) +
-                       other_lines(card, expectation->access, row->immediate_lines);
-        value->status = COUNTER_OK;
-        value->reason = NULL;
-    }
+    if (!model_counter(value->name, &cell->cell, expectation->access, &session->card, &cell->model.levels, &count,
+                       &value->reason))
+        return;
+    value->reason = reason_range;
+    if (count.low != count.high)
+        return;
+    value->value = count.low;
+    value->status = COUNTER_OK;
+    value->reason = NULL;
 }
 
 static void predict_exact(const struct engine_session *session, const struct counter *counter,

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cache.h"
 #include "log.h"
@@ -52,8 +53,7 @@ struct simulation {
     struct tally tally;
 };
 
-/* Blocks that an SM has room for: of threads, of blocks, and in shared memory. */
-static uint32_t blocks_resident(const struct cell *cell, const struct card *card)
+uint32_t model_blocks_resident(const struct cell *cell, const struct card *card)
 {
     const uint32_t shared = cell_staged_bytes(cell) + workload_tile_bytes(cell->workload, cell->parameters);
     uint32_t blocks = card->warps_per_sm * CBANK_WARP_THREADS / cell->block_size;
@@ -111,7 +111,7 @@ static enum status simulation_open(struct simulation *simulation, const struct c
         .card = card,
         .blocks = cell_blocks(cell),
         .sms = sms < card->sm_count ? sms : card->sm_count,
-        .blocks_resident = blocks_resident(cell, card),
+        .blocks_resident = model_blocks_resident(cell, card),
     };
     wave_blocks = (uint64_t)card->sm_count * simulation->blocks_resident;
     simulation->waves = (simulation->blocks + wave_blocks - 1) / wave_blocks;
@@ -284,7 +284,7 @@ static double busiest_share(const struct cell *cell, const struct card *card, ui
     const double blocks = cell_blocks(cell);
     const double units = ceil((double)card->sm_count / sms);
     const double even = ceil(blocks / units);
-    const double first_wave = sms * smaller(ceil(blocks / card->sm_count), blocks_resident(cell, card));
+    const double first_wave = sms * smaller(ceil(blocks / card->sm_count), model_blocks_resident(cell, card));
 
     return smaller(larger(even, first_wave) / blocks, 1);
 }
@@ -523,7 +523,8 @@ static double staging_wait_cycles(const struct cell *cell, const struct card *ca
 static double extra_issue_cycles(const struct work *work)
 {
     const double add = INSTRUCTIONS_PER_WARP + INSTRUCTIONS_PER_STEP + units[UNIT_L1].instructions;
-    const double warps = (double)blocks_resident(work->cell, work->card) * work->cell->block_size / CBANK_WARP_THREADS;
+    const double blocks = model_blocks_resident(work->cell, work->card);
+    const double warps = blocks * work->cell->block_size / CBANK_WARP_THREADS;
 
     return larger(warp_instructions(work) - add, 0) * warps / work->card->issue_per_cycle;
 }
@@ -596,7 +597,7 @@ static double residency_ns(const struct cell *cell, const struct card *card, con
                            double payload_ns)
 {
     const double blocks = cell_blocks(cell);
-    const double waves = blocks / ((double)card->sm_count * blocks_resident(cell, card));
+    const double waves = blocks / ((double)card->sm_count * model_blocks_resident(cell, card));
     const double block_ns = stream->kept * card->block_l2_ns + (1 - stream->kept) * card->block_dram_ns +
                             stream->written_back * card->block_write_back_ns + payload_ns;
 
@@ -651,4 +652,93 @@ enum status model_explain(const struct cell *cell, const struct access_counts *a
     out->time_ns = NAN;
     out->parts = (struct model_parts){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     return STATUS_OK;
+}
+
+/* -- counters ----------------------------------------------------------------------------------------- */
+
+/* Partitions of an SM: each has a scheduler and an immediate constant cache. One warp alone makes an H200 fetch a
+ * quarter of the lines that four do. */
+enum { SM_PARTITIONS = 4 };
+
+static double level_requests(const struct model_levels *levels, uint32_t level)
+{
+    return levels->requests[level];
+}
+
+static double level_misses(const struct model_levels *levels, uint32_t level)
+{
+    return levels->misses[level];
+}
+
+/* The measured counters that the model predicts: what they count at which level of the card. Lookups that wait for a
+ * line on its way are counted by idc_misses, idc_hits and, of several SMs, gcc_constant_misses, and not modelled. */
+static const struct counted {
+    const char *counter;
+    const char *level;
+    double (*value)(const struct model_levels *levels, uint32_t level);
+    bool immediate_lines; /* the requests of the immediate constant caches come too */
+    bool others_may_hit;  /* lines that are not of the table count where the level does not hold them */
+} counted_rows[] = {
+    {.counter = "idc_misses_new", .level = "idc", .value = level_misses},
+    {.counter = "gcc_constant_requests", .level = "gcc", .value = level_requests, .immediate_lines = true},
+    {.counter = "gcc_constant_misses", .level = "gcc", .value = level_misses, .immediate_lines = true,
+     .others_may_hit = true},
+};
+
+static const char reason_no_model[] = "the model does not predict it";
+static const char reason_not_simulated[] = "the model does not simulate the constant cache of this path";
+static const char reason_no_level[] = "the card has no such level of the constant path";
+
+/* Partitions with a warp, of all SMs: blocks go round the SMs, and the warps of each round its partitions. */
+static double partitions_used(const struct cell *cell, const struct access_counts *access, const struct card *card)
+{
+    const double rounds = floor((double)access->blocks / card->sm_count);
+    const double left = (double)access->blocks - rounds * card->sm_count;
+    const double warps = ceil(cell->block_size / (double)CBANK_WARP_THREADS);
+
+    return left * smaller((rounds + 1) * warps, SM_PARTITIONS) +
+           (card->sm_count - left) * smaller(rounds * warps, SM_PARTITIONS);
+}
+
+/* Lines that are not of the table. */
+static double other_lines(const struct cell *cell, const struct access_counts *access, const struct card *card,
+                          bool immediate)
+{
+    const double sms = smaller((double)access->blocks, card->sm_count);
+    const double immediate_lines = card->immediate_lines / (double)SM_PARTITIONS;
+
+    return sms * card->parameter_lines + (immediate ? partitions_used(cell, access, card) * immediate_lines : 0);
+}
+
+/* Whether payload comes through caches whose misses the model does not count. */
+static bool from_immediate_caches(const struct cell *cell)
+{
+    return cell->path->unit == UNIT_UNIFORM || cell->path->unit == UNIT_IMC;
+}
+
+bool model_counter(const char *name, const struct cell *cell, const struct access_counts *access,
+                   const struct card *card, const struct model_levels *levels, struct model_count *out,
+                   const char **reason)
+{
+    *reason = reason_no_model;
+    for (size_t i = 0; i < sizeof(counted_rows) / sizeof(counted_rows[0]); i++) {
+        const struct counted *row = &counted_rows[i];
+        const uint32_t level = card_level_index(card, row->level);
+
+        if (strcmp(row->counter, name) != 0)
+            continue;
+        *reason = reason_not_simulated;
+        if (row->immediate_lines && from_immediate_caches(cell))
+            return false;
+        *reason = reason_no_level;
+        if (level == card->level_count)
+            return false;
+        out->low = row->value(levels, level);
+        out->high = out->low + other_lines(cell, access, card, row->immediate_lines);
+        if (!row->others_may_hit)
+            out->low = out->high;
+        *reason = NULL;
+        return true;
+    }
+    return false;
 }

@@ -24,6 +24,7 @@
 #ifndef CBANK_MODEL_H
 #define CBANK_MODEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "access.h"
@@ -85,6 +86,9 @@ struct model_cell {
     struct model_levels levels;
 };
 
+/* Blocks that an SM has room for: of threads, of blocks, and in shared memory. */
+uint32_t model_blocks_resident(const struct cell *cell, const struct card *card);
+
 /* Predicts one cell; access are its exact counts. STATUS_ENVIRONMENT when out of memory. */
 enum status model_predict(const struct cell *cell, const struct access_counts *access,
                           const struct card *card, struct model_cell *out);
@@ -93,5 +97,19 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
  * card is of that device (same compute capability and number of SMs). */
 enum status model_explain(const struct cell *cell, const struct access_counts *access, uint32_t cc_major,
                            uint32_t cc_minor, uint32_t sm_count, const struct card *card, struct model_cell *out);
+
+/* What a counter counts in a launch: at least low, at most high. */
+struct model_count {
+    double low, high;
+};
+
+/* What the counter of that name counts, by the levels that model_predict gave: lookups of the table, and the lines that
+ * every SM with a block fetches beside it: parameter_lines into the first level, and from the second for its
+ * immediate constant caches, one a partition, the share of immediate_lines of the partitions that have a warp. Whether
+ * the second level holds those lines when they are asked for is not known: hence low and high. False, with the reason,
+ * where the model does not say it. */
+bool model_counter(const char *name, const struct cell *cell, const struct access_counts *access,
+                   const struct card *card, const struct model_levels *levels, struct model_count *out,
+                   const char **reason);
 
 #endif

@@ -412,6 +412,72 @@ static void levels_match_lists(void **state)
             }
 }
 
+/* -- single warps ------------------------------------------------------------------------------------- */
+
+/* One warp on the H200's card: 64-byte lines in the first level, 256-byte lines in the second. per_block and per_warp:
+ * one address. per_thread: 128 bytes. pseudo_random: 5428 bytes from one to the next, modulo 64 KB; 12 of those are 400
+ * bytes short of 64 KB, so no two addresses are closer than that. half_warp: two neighbours. distinct: 8
+ * lines of 64 bytes. Beside the table: two lines of parameters, and two for the immediate constant cache of the one
+ * partition. An H200 counts the same: tests/data/single-warp.json. */
+static void single_warps_by_hand(void **state)
+{
+    static const struct {
+        const char *pattern;
+        double requests, misses, lines;
+    } rows[] = {
+        {"per_block", 1, 1, 1},  {"per_warp", 1, 1, 1},  {"per_thread", 32, 2, 1}, {"pseudo_random", 32, 32, 32},
+        {"half_warp", 2, 1, 1},  {"distinct", 8, 8, 2},  {"broadcast", 1, 1, 1},   {"lockstep", 1, 1, 1},
+    };
+    const struct card card = default_card();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (size_t regime = 0; regime < regime_count; regime++) {
+            const struct cell cell = make_cell("constant", rows[i].pattern, 32, 32, regimes[regime].name);
+            const struct model_levels levels = predict(&cell, &card).levels;
+            struct access_counts access;
+            struct model_count count;
+            const char *reason;
+
+            assert_near(levels.requests[0], rows[i].requests, 0);
+            assert_near(levels.misses[0], rows[i].misses, 0);
+            assert_near(levels.requests[1], rows[i].misses, 0);
+            assert_near(levels.misses[1], rows[i].lines, 0);
+            assert_int_equal(access_count(&cell, &access), STATUS_OK);
+            assert_true(model_counter("idc_misses_new", &cell, &access, &card, &levels, &count, &reason));
+            assert_near(count.low, rows[i].misses + 2, 0);
+            assert_near(count.high, rows[i].misses + 2, 0);
+            assert_true(model_counter("gcc_constant_requests", &cell, &access, &card, &levels, &count, &reason));
+            assert_near(count.low, rows[i].misses + 4, 0);
+            assert_near(count.high, rows[i].misses + 4, 0);
+            assert_true(model_counter("gcc_constant_misses", &cell, &access, &card, &levels, &count, &reason));
+            assert_near(count.low, rows[i].lines, 0);
+            assert_near(count.high, rows[i].lines + 4, 0);
+            assert_false(model_counter("idc_hits", &cell, &access, &card, &levels, &count, &reason));
+            assert_non_null(reason);
+        }
+}
+
+/* 135 blocks of 32 on 132 SMs: three have two warps, on two partitions. Of 64: three have four. Of 96: three have six,
+ * on four partitions, and 129 three. Two lines a partition, and two of parameters an SM. */
+static void partitions_fetch_their_lines(void **state)
+{
+    const struct card card = default_card();
+    const struct model_levels none = {0};
+
+    (void)state;
+    for (uint32_t warps = 1; warps <= 3; warps++) {
+        const struct cell cell = make_cell("global", "per_warp", 135 * 32 * warps, 32 * warps, "hot");
+        struct access_counts access;
+        struct model_count count;
+        const char *reason;
+
+        assert_int_equal(access_count(&cell, &access), STATUS_OK);
+        assert_true(model_counter("gcc_constant_requests", &cell, &access, &card, &none, &count, &reason));
+        assert_near(count.low, 132 * 2 + 2 * (129 * warps + 3 * (warps == 1 ? 2 : 4)), 0);
+    }
+}
+
 /* -- long streams, of which a part is simulated -------------------------------------------------------- */
 
 /* per_block: the blocks of an SM are 132 elements apart, each in a line of its own, and the lines come
@@ -882,6 +948,8 @@ int main(void)
         cmocka_unit_test(busiest_sm_counts),
         cmocka_unit_test(later_waves_even_out),
         cmocka_unit_test(levels_match_lists),
+        cmocka_unit_test(single_warps_by_hand),
+        cmocka_unit_test(partitions_fetch_their_lines),
         cmocka_unit_test(long_stream_by_rate),
         cmocka_unit_test(cold_misses_are_not_scaled),
         cmocka_unit_test(invariants_hold),
