@@ -60,7 +60,7 @@ class Parameters(unittest.TestCase):
         self.assertIn("NAME=LIST", self.script(self.file, "--parameter", "distinct", status=2))
 
     def test_a_result_of_version_1_0(self):
-        path = os.path.join(ROOT, "results/h200/core-matrix.json")
+        path = os.path.join(ROOT, "tests/data/result-1.0.json")
         with open(path, encoding="utf-8") as file:
             self.assertNotIn("parameters", json.load(file)["cells"][0])
         lines = self.script(path, "--elements", "128000", "--pattern", "per_warp", "operations").splitlines()
