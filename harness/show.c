@@ -14,7 +14,6 @@ enum {
     TEXT_BYTES = 64, /* of one cell of a table */
     NOTE_BYTES = 512,
     COLUMNS_A_TABLE = 3, /* more do not fit a terminal */
-    TEXT_COLUMNS = 110,  /* where text goes on the next line */
     DIFFERENCES_MAX = 20,
     /* Columns within a cell, each with the blanks before it. */
     TIME_WIDTH = 8,
@@ -104,16 +103,6 @@ static void print_left(FILE *stream, const char *text, int width)
     fprintf(stream, "%s%*s", text, blanks > 0 ? blanks : 0, "");
 }
 
-static void format_interval(const struct summary *summary, char out[TEXT_BYTES])
-{
-    const double percent = 100 * stats_relative_half_width(summary);
-
-    if (isfinite(percent))
-        snprintf(out, TEXT_BYTES, "±%.*f%%", percent < 9.995 ? 2 : percent < 99.95 ? 1 : 0, percent);
-    else
-        snprintf(out, TEXT_BYTES, "±?");
-}
-
 /* "a", "b" ... "z", "aa" ...: the mark of footnote `index`, from 0. */
 static void format_mark(size_t index, char out[4])
 {
@@ -121,35 +110,6 @@ static void format_mark(size_t index, char out[4])
         snprintf(out, 4, "%c", 'a' + (int)index);
     else
         snprintf(out, 4, "%c%c", 'a' + (int)(index / 26 - 1) % 26, 'a' + (int)(index % 26));
-}
-
-/* Text that goes on the next line at a blank where it reaches TEXT_COLUMNS. */
-struct wrap {
-    FILE *stream;
-    int column;
-    int indent; /* of the lines after the first */
-    int blanks; /* not yet printed */
-};
-
-static void wrap_text(struct wrap *wrap, const char *text)
-{
-    while (*text) {
-        const int blanks = (int)strspn(text, " "), length = (int)strcspn(text + blanks, " ");
-
-        wrap->blanks += blanks;
-        text += blanks + length;
-        if (length == 0)
-            return;
-        /* A comma may follow. */
-        if (wrap->blanks > 0 && wrap->column + wrap->blanks + length >= TEXT_COLUMNS) {
-            fputc('\n', wrap->stream);
-            wrap->column = 0;
-            wrap->blanks = wrap->indent;
-        }
-        fprintf(wrap->stream, "%*s%.*s", wrap->blanks, "", length, text - length);
-        wrap->column += wrap->blanks + length;
-        wrap->blanks = 0;
-    }
 }
 
 /* -- footnotes ---------------------------------------------------------------------------------------- */
@@ -321,23 +281,23 @@ static void absence_name(const struct group *group, const struct absence *absenc
 static void print_absence(const struct view *view, const struct group *group, const struct absence *absent,
                           size_t count)
 {
-    struct wrap wrap = {.stream = view->stream, .indent = 4};
+    struct text_wrap wrap = {.stream = view->stream, .indent = 4};
     char name[TEXT_BYTES], before[TEXT_BYTES] = "";
 
-    wrap_text(&wrap, "  skipped:");
+    text_wrap(&wrap, "  skipped:");
     for (size_t i = 0; i < count; i++) {
         if (strcmp(absent[i].reason, absent[0].reason) != 0)
             continue;
         absence_name(group, &absent[i], name);
         if (strcmp(name, before) != 0) {
-            wrap_text(&wrap, i == 0 ? " " : ", ");
-            wrap_text(&wrap, name);
+            text_wrap(&wrap, i == 0 ? " " : ", ");
+            text_wrap(&wrap, name);
         }
         memcpy(before, name, sizeof(before));
     }
-    wrap_text(&wrap, " (");
-    wrap_text(&wrap, absent[0].reason[0] ? absent[0].reason : "no reason given");
-    wrap_text(&wrap, ")");
+    text_wrap(&wrap, " (");
+    text_wrap(&wrap, absent[0].reason[0] ? absent[0].reason : "no reason given");
+    text_wrap(&wrap, ")");
     fputc('\n', view->stream);
 }
 
@@ -396,7 +356,7 @@ static void format_measurement(const struct view *view, const struct cell_result
     text_time(cell->time.summary.median, part);
     append_right(out, part, TIME_WIDTH);
     if (!view->result->modelled_time) {
-        format_interval(&cell->time.summary, part);
+        text_half_width(stats_relative_half_width(&cell->time.summary), part);
         append_right(out, part, INTERVAL_WIDTH);
     }
     snprintf(part, sizeof(part), "%.*fx", ratio < 99.995 ? 2 : 0, ratio);
@@ -835,7 +795,7 @@ static bool path_has_requests(const struct result *result, const struct path *pa
 }
 
 /* Names the paths that load nothing. */
-static void print_idle_paths(const struct result *result, struct wrap *wrap)
+static void print_idle_paths(const struct result *result, struct text_wrap *wrap)
 {
     for (size_t i = 0; i < path_count; i++) {
         bool shown = false;
@@ -844,19 +804,19 @@ static void print_idle_paths(const struct result *result, struct wrap *wrap)
             shown = shown || (result->cells[k].cell.path == &paths[i] && has_time(&result->cells[k]));
         if (!shown || paths[i].loads)
             continue;
-        wrap_text(wrap, " (not ");
-        wrap_text(wrap, paths[i].name);
-        wrap_text(wrap, ", which loads nothing)");
+        text_wrap(wrap, " (not ");
+        text_wrap(wrap, paths[i].name);
+        text_wrap(wrap, ", which loads nothing)");
     }
 }
 
 static void print_operations_legend(const struct view *view)
 {
-    struct wrap wrap = {.stream = view->stream};
+    struct text_wrap wrap = {.stream = view->stream};
 
     for (size_t i = 0; i < view->result->cell_count; i++)
         if (has_operations(&view->result->cells[i])) {
-            wrap_text(&wrap, "operations per byte: ideal, as textbooks count, with no cache: 4 bytes of the input for a "
+            text_wrap(&wrap, "operations per byte: ideal, as textbooks count, with no cache: 4 bytes of the input for a "
                              "multiplication and an addition, and 4 of the filter where that is not in constant "
                              "memory; DRAM and L2, for each byte that the counters saw there.");
             fputc('\n', view->stream);
@@ -866,13 +826,13 @@ static void print_operations_legend(const struct view *view)
 
 static void print_legend(const struct view *view)
 {
-    struct wrap wrap = {.stream = view->stream};
+    struct text_wrap wrap = {.stream = view->stream};
     size_t kinds = 0;
 
     fputc('\n', view->stream);
-    wrap_text(&wrap, "ratio: to the fastest path of the same pattern");
+    text_wrap(&wrap, "ratio: to the fastest path of the same pattern");
     print_idle_paths(view->result, &wrap);
-    wrap_text(&wrap, ". req: modelled requests of a warp's load");
+    text_wrap(&wrap, ". req: modelled requests of a warp's load");
     for (size_t kind = 0; kind < sizeof(request_kinds) / sizeof(request_kinds[0]); kind++) {
         size_t named = 0;
 
@@ -880,16 +840,16 @@ static void print_legend(const struct view *view)
             if (!(request_kinds[kind].units & 1u << paths[i].unit) || !path_has_requests(view->result, &paths[i]))
                 continue;
             if (named++ == 0) {
-                wrap_text(&wrap, kinds++ ? "; " : ": ");
-                wrap_text(&wrap, request_kinds[kind].what);
-                wrap_text(&wrap, " on ");
+                text_wrap(&wrap, kinds++ ? "; " : ": ");
+                text_wrap(&wrap, request_kinds[kind].what);
+                text_wrap(&wrap, " on ");
             } else {
-                wrap_text(&wrap, ", ");
+                text_wrap(&wrap, ", ");
             }
-            wrap_text(&wrap, paths[i].name);
+            text_wrap(&wrap, paths[i].name);
         }
     }
-    wrap_text(&wrap, ".");
+    text_wrap(&wrap, ".");
     fputc('\n', view->stream);
     print_operations_legend(view);
 }

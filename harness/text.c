@@ -139,3 +139,36 @@ void text_change(double relative, char out[TEXT_NUMBER_BYTES])
     else
         snprintf(out, TEXT_NUMBER_BYTES, "%+.3g%%", percent);
 }
+
+void text_half_width(double relative, char out[TEXT_NUMBER_BYTES])
+{
+    const double percent = 100 * relative;
+
+    if (isfinite(percent))
+        snprintf(out, TEXT_NUMBER_BYTES, "±%.*f%%", percent < 9.995 ? 2 : percent < 99.95 ? 1 : 0, percent);
+    else
+        snprintf(out, TEXT_NUMBER_BYTES, "±?");
+}
+
+/* -- lines -------------------------------------------------------------------------------------------- */
+
+void text_wrap(struct text_wrap *wrap, const char *text)
+{
+    while (*text) {
+        const int blanks = (int)strspn(text, " "), length = (int)strcspn(text + blanks, " ");
+
+        wrap->blanks += blanks;
+        text += blanks + length;
+        if (length == 0)
+            return;
+        /* A comma may follow. */
+        if (wrap->blanks > 0 && wrap->column + wrap->blanks + length >= TEXT_COLUMNS) {
+            fputc('\n', wrap->stream);
+            wrap->column = 0;
+            wrap->blanks = wrap->indent;
+        }
+        fprintf(wrap->stream, "%*s%.*s", wrap->blanks, "", length, text - length);
+        wrap->column += wrap->blanks + length;
+        wrap->blanks = 0;
+    }
+}

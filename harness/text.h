@@ -42,4 +42,19 @@ void text_time(double ns, char out[TEXT_NUMBER_BYTES]);
 /* A relative change with three digits and its sign, "+10.0%"; "-" when not finite. */
 void text_change(double relative, char out[TEXT_NUMBER_BYTES]);
 
+/* Half an interval's width as a share of its middle, "±0.12%"; "±?" when not finite. */
+void text_half_width(double relative, char out[TEXT_NUMBER_BYTES]);
+
+/* Text that goes on the next line at a blank where it reaches TEXT_COLUMNS. */
+enum { TEXT_COLUMNS = 110 };
+
+struct text_wrap {
+    FILE *stream;
+    int column;
+    int indent; /* of the lines after the first */
+    int blanks; /* not yet printed */
+};
+
+void text_wrap(struct text_wrap *wrap, const char *text);
+
 #endif
