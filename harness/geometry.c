@@ -15,8 +15,8 @@ enum {
     CYCLES_MAX = 8192,    /* slower accesses are outliers */
     LATENCIES_MIN = 32,
     SPACINGS_MIN = 8,     /* misses that a spacing is read from */
+    NOISE_MAX = 32,       /* cycles; levels are not told apart where noise is larger */
     NOBODY = 255,         /* an access that no level answers in this time */
-    NO_GROUP = UINT32_MAX,
     CONVERGE_ACCESSES = 40000, /* of a warm-up for replacement that takes long to keep what fits */
     LISTS_DRAWN = 6,           /* at random, to check what was found */
     SWEEP_STEP = 16,           /* bytes; the sweep's sizes are a quarter of an octave apart */
@@ -24,10 +24,13 @@ enum {
     SWEEP_PASSES = 3,
 };
 
+/* The group of an access that is in none. */
+static const uint32_t NO_GROUP = UINT32_MAX;
+
 static const char fetch_method[] = "spacing of the misses of a walk over all words, cold and warm";
 static const char line_method[] = "length of the runs of misses of the smallest region that does not fit";
 static const char fits_method[] = "bisection: regions walked again and again, who answers each access";
-static const char sets_method[] = "spacing of the misses of the smallest region that does not fit; lists drawn at random";
+static const char sets_method[] = "spacing of the misses of the smallest region that does not fit; lists at random";
 static const char ways_method[] = "most lines of one set that all hit, each set by itself; lists drawn at random";
 static const char capacity_method[] = "ways x sets x line";
 static const char taken_method[] = "ways less the lines that fit, over all sets";
@@ -51,13 +54,13 @@ struct search {
     struct geometry *out;
     uint64_t random;
     uint32_t words; /* that a walk over all words takes; fewer than there are where samples_max is small */
-    uint32_t step;  /* bytes from one access to the next of a region: what the first level brings */
+    uint32_t step;  /* bytes from one access of a region to the next: what the first level brings */
     struct band bands[GEOMETRY_LEVELS_MAX];
     uint32_t band_count;
     struct model models[GEOMETRY_LEVELS_MAX];
 
-    /* Owned. [words]: the list of the next walk, the group of each access, passes in which it was missed and in which it
-     * was answered in the time of any level; the verdict on each group and its passes without a miss. */
+    /* Owned. [words]: the list of the next walk, the group of each access, passes in which it was missed and in which
+     * it was answered in the time of any level; the verdict on each group and its passes without a miss. */
     uint32_t *address, *group, *missed, *answered, *clean;
     uint8_t *verdict;
     uint32_t *cycles; /* [samples_max] */
@@ -173,8 +176,8 @@ static void pool_add(struct pool *pool, uint32_t cycles)
         pool->count[cycles]++;
 }
 
-/* Sums over the window, and what a window must hold to be of a level: well above the floor of outliers, which is what the
- * median window holds. */
+/* Sums over the window, and what a window must hold to be of a level: well above the floor of outliers, which is what
+ * the median window holds. */
 static uint32_t pool_threshold(struct pool *pool)
 {
     uint32_t *const near = pool->near;
@@ -200,7 +203,7 @@ static uint32_t pool_threshold(struct pool *pool)
             free(sorted);
         }
     }
-    return 8 + floor + (uint32_t)(6 * sqrt(floor));
+    return 12 + floor + (uint32_t)(6 * sqrt(floor));
 }
 
 /* Humps of the histogram, each until it has fallen to a twentieth of its top. */
@@ -241,7 +244,8 @@ static void find_bands(struct search *search, struct pool *pool)
 }
 
 /* All words, from `first` around to the one before it; cycles[word]. */
-static enum status walk_all(struct search *search, uint32_t first, uint32_t warm_up, uint32_t *cycles, struct pool *pool)
+static enum status walk_all(struct search *search, uint32_t first, uint32_t warm_up, uint32_t *cycles,
+                            struct pool *pool)
 {
     enum status status;
 
@@ -255,20 +259,12 @@ static enum status walk_all(struct search *search, uint32_t first, uint32_t warm
     return status;
 }
 
-/* The deviation of what most of a walk's accesses took: that of one level, where most are answered by one. */
-static double noise_of(const uint32_t *cycles, size_t count)
+/* The deviation of one access from pass to pass: the median range of three values is 1.588 of it. */
+static uint32_t noise_of(const uint32_t *swept, size_t accesses, uint32_t *ranges)
 {
-    enum { ENOUGH = 512 };
-    double samples[ENOUGH], sorted[ENOUGH];
-    struct summary summary;
-
-    if (count < 64)
-        return INFINITY;
-    count = count < ENOUGH ? count : ENOUGH;
-    for (size_t i = 0; i < count; i++)
-        samples[i] = cycles[i];
-    stats_summarize(samples, count, sorted, &summary);
-    return 1.4826 * summary.mad;
+    for (size_t i = 0; i < accesses; i++)
+        ranges[i] = swept[SWEEP_PASSES * i + SWEEP_PASSES - 1] - swept[SWEEP_PASSES * i];
+    return (uint32_t)lround(median_of(ranges, accesses) / 1.588);
 }
 
 static enum status sweep(struct search *search, struct pool *pool)
@@ -277,7 +273,6 @@ static enum status sweep(struct search *search, struct pool *pool)
     struct segment segments[SWEEP_MAX];
     uint32_t bytes[SWEEP_MAX];
     double cycles[SWEEP_MAX];
-    double noise = CYCLES_MAX;
     size_t points = 0, found_count = 0;
 
     for (double size = 128; size <= search->words * (double)WORD_BYTES && points < SWEEP_MAX; size *= pow(2, 0.25)) {
@@ -298,16 +293,16 @@ static enum status sweep(struct search *search, struct pool *pool)
             pool_add(pool, median_of(values, SWEEP_PASSES));
             sum += values[SWEEP_PASSES / 2];
         }
-        noise = fmin(noise, noise_of(search->cycles, count * SWEEP_PASSES));
         bytes[points] = count * SWEEP_STEP;
         cycles[points++] = sum / count;
     }
-    pool->reach = noise > 1 && noise < CYCLES_MAX ? (uint32_t)lround(noise) : 1;
     if (points) {
+        const uint32_t noise = noise_of(search->swept, search->swept_count, search->cycles);
         const enum status status = change_point_find(cycles, points, 1, 0.5, segments, &found_count);
 
         if (status != STATUS_OK)
             return status;
+        pool->reach = noise < 1 ? 1 : noise < NOISE_MAX ? noise : NOISE_MAX;
     }
     for (size_t i = 0; i < found_count && i < GEOMETRY_PLATEAUS_MAX; i++)
         out->plateau[out->plateau_count++] = (struct plateau){
@@ -322,8 +317,8 @@ static enum status explore(struct search *search)
 
     if (!pool)
         return log_error(STATUS_ENVIRONMENT, "out of memory for a histogram of cycles; free some memory");
-    /* The first of all walks: nothing has been brought yet. The second begins elsewhere, so that what comes with the time
-     * and not with the address is elsewhere, too. */
+    /* The first of all walks: nothing has been brought yet. The second begins elsewhere, so that what comes with the
+     * time and not with the address is elsewhere, too. */
     status = walk_all(search, 0, 0, search->cold, pool);
     if (status == STATUS_OK)
         status = walk_all(search, 2743 % search->words, 1, search->warm, pool);
@@ -335,8 +330,8 @@ static enum status explore(struct search *search)
     return status;
 }
 
-/* Of the accesses of the sweep that a level answered in the median; where those are few, of the cold walk. Of what these
- * accesses took, what is in the level's band: the rest is outliers, or who answered changed. */
+/* Of the accesses of the sweep that a level answered in the median; where those are few, of the cold walk. Of what
+ * these accesses took, what is in the level's band: the rest is outliers, or who answered changed. */
 static enum status find_latencies(struct search *search)
 {
     const size_t most = SWEEP_PASSES * search->swept_count + search->words;
@@ -377,9 +372,9 @@ static uint64_t covered(const uint32_t *spacings, uint32_t count, uint32_t spaci
     return sum;
 }
 
-/* The spacing of the misses of `level` in a walk over all words: the largest that (or, unless `strict`, the multiples of
- * which) most of the memory between misses is covered with, and that occurs itself. 0: none. Not simply the most frequent:
- * where lines of others are, every word may miss. */
+/* The spacing of the misses of `level` in a walk over all words: the largest that (or, unless `strict`, the multiples
+ * of which) most of the memory between misses is covered with, and that occurs itself. 0: none. Not simply the most
+ * frequent: where lines of others are, every word may miss. */
 static uint32_t spacing_of(struct search *search, const uint32_t *cycles, uint32_t level, bool strict)
 {
     uint32_t *const spacings = search->missed;
@@ -401,15 +396,27 @@ static uint32_t spacing_of(struct search *search, const uint32_t *cycles, uint32
     all = covered(spacings, count, 1, false);
     for (uint32_t i = 0, n = 0; i < count; i++) {
         n = i && spacings[i] == spacings[i - 1] ? n + 1 : 1;
-        if ((n == SPACINGS_MIN / 2 || n * 10 == count) && covered(spacings, count, spacings[i], strict) * 100 >= all * 85 &&
+        if ((n == SPACINGS_MIN / 2 || n * 10 == count) &&
+            covered(spacings, count, spacings[i], strict) * 100 >= all * 85 &&
             covered(spacings, count, spacings[i], true) * 20 >= all)
             best = spacings[i];
     }
     return best * WORD_BYTES;
 }
 
-/* Whether the misses of a walk over all words, if they are many enough to say, are at multiples of `bytes`: several times
- * as frequent as elsewhere. */
+/* Whether misses at odd multiples of `bytes` are about as frequent as at even ones. */
+static bool odd_and_even(const struct search *search, const uint32_t *cycles, uint32_t level, uint32_t bytes)
+{
+    const uint32_t every = bytes / WORD_BYTES;
+    uint32_t count[2] = {0, 0};
+
+    for (uint32_t i = 0; i < search->words; i += every)
+        count[i / every % 2] += misses(search, cycles[i], level);
+    return 2 * count[0] >= count[1] && 2 * count[1] >= count[0];
+}
+
+/* Whether the misses of a walk over all words, if they are many enough to say, are at multiples of `bytes`: several
+ * times as frequent as elsewhere. */
 static bool all_begin_at(const struct search *search, const uint32_t *cycles, uint32_t level, uint32_t bytes)
 {
     const uint32_t every = bytes / WORD_BYTES;
@@ -433,7 +440,8 @@ static void find_fetch(struct search *search, uint32_t level)
         not_found(fetch, "misses are %u bytes apart in a cold walk, but not in a warm one", cold);
     else if (cold)
         found(fetch, cold, 2 * (size_t)search->words);
-    else if (warm && all_begin_at(search, search->warm, level, warm))
+    else if (warm && all_begin_at(search, search->warm, level, warm) &&
+             odd_and_even(search, search->warm, level, warm))
         found(fetch, warm, 2 * (size_t)search->words);
     else if (level + 1 == search->band_count)
         not_found(fetch, "nothing slower was seen in walks over %u bytes", search->words * WORD_BYTES);
@@ -482,15 +490,17 @@ static enum status count_misses(struct search *search, uint32_t level, size_t co
     return STATUS_OK;
 }
 
-/* One miss is nothing: an outlier can look like it. The same access missed again and again, or hardly a pass without one,
- * is. *wavers: in some group misses come and go. */
+/* One miss is nothing: an outlier can look like it. The same access missed again and again, or hardly a pass without
+ * one, is. *wavers: in some group misses come and go. */
 static void judge_groups(struct search *search, size_t count, uint32_t groups, bool *wavers)
 {
     const uint32_t passes = search->passes;
     const uint32_t often = passes / 3 > 3 ? passes / 3 : 3;
 
     for (uint32_t g = 0; g < groups; g++)
-        search->verdict[g] = search->clean[g] * 10 >= passes * 4 ? FITS : search->clean[g] * 10 <= passes ? OVERFLOWS : UNCLEAR;
+        search->verdict[g] = search->clean[g] * 10 >= passes * 4 ? FITS
+                             : search->clean[g] * 10 <= passes   ? OVERFLOWS
+                                                                 : UNCLEAR;
     for (size_t i = 0; i < count; i++)
         if (search->group[i] != NO_GROUP && search->missed[i] >= often)
             search->verdict[search->group[i]] = OVERFLOWS;
@@ -507,10 +517,10 @@ static void judge_groups(struct search *search, size_t count, uint32_t groups, b
 static enum status judge(struct search *search, uint32_t level, size_t count, uint32_t groups)
 {
     const uint32_t converge = (uint32_t)(CONVERGE_ACCESSES / count);
-    const uint32_t warm_ups[] = {2, 6, converge < 8 ? 8 : converge > 300 ? 300 : converge};
+    const uint32_t warm_ups[] = {2, converge < 8 ? 8 : converge > 300 ? 300 : converge};
     bool wavers = true;
 
-    for (uint32_t round = 0; round < 3 && wavers; round++) {
+    for (uint32_t round = 0; round < 2 && wavers; round++) {
         const enum status status = count_misses(search, level, count, groups, warm_ups[round], round ? 12 : 4);
 
         if (status != STATUS_OK)
@@ -521,7 +531,8 @@ static enum status judge(struct search *search, uint32_t level, size_t count, ui
 }
 
 /* The list of the first units of `unit` bytes; the group of a unit is its number modulo `groups`. */
-static size_t list_region(struct search *search, uint32_t units, uint32_t unit, uint32_t unit_per_group, uint32_t groups)
+static size_t list_region(struct search *search, uint32_t units, uint32_t unit, uint32_t unit_per_group,
+                          uint32_t groups)
 {
     const size_t count = (size_t)units * unit / search->step;
 
@@ -577,7 +588,8 @@ static enum status find_fits(struct search *search, uint32_t level)
             break;
     }
     if (low == 0 && high)
-        not_found(fits, "already the smallest region that passes the levels before it, %u bytes, does not fit", high * unit);
+        not_found(fits, "already the smallest region that passes the levels before it, %u bytes, does not fit",
+                  high * unit);
     else if (low == 0)
         not_found(fits, "%u bytes are too few to pass the levels before it", most * unit);
     else if (low == most)
@@ -800,20 +812,23 @@ static size_t add_line(struct search *search, uint32_t level, uint32_t line, siz
     return count;
 }
 
-/* Draws lines of every set: of its lines every first, second or fourth, so that what was taken for lines and is parts of
- * larger ones shows. In expected[set]: FITS, OVERFLOWS or UNCLEAR. `lines` is room for words. */
-static size_t draw_list(struct search *search, uint32_t level, uint32_t every, uint8_t *expected, size_t *lines)
+/* Draws lines of every set: of its lines every first, second or fourth, so that what was taken for lines and is parts
+ * of larger ones shows. In expected[set]: FITS, OVERFLOWS or UNCLEAR. `lines` is room for words. */
+static size_t draw_list(struct search *search, uint32_t level, uint32_t list, uint8_t *expected, size_t *lines)
 {
     const struct model *model = &search->models[level];
     const uint32_t most = search->words * WORD_BYTES / model->line_bytes;
+    const uint32_t every = list < 2 ? 1 : list < 4 ? 2 : 4;
     size_t count = 0, drawn = 0;
 
     for (uint32_t set = 0; set < model->sets; set++) {
         const uint32_t there = (lines_of_set(most, model->sets, set) + every - 1) / every;
-        const uint32_t least = model->fits[set] > 1 ? model->fits[set] - 1 : 1;
+        const uint32_t fits = model->fits[set];
+        const uint32_t least = list == 0 ? fits + 1 : fits > 1 ? fits - 1 : 1; /* the first: too many everywhere */
         uint32_t wanted = least + (uint32_t)(random_next(&search->random) % 4);
         uint32_t passed = 0, taken = 0;
 
+        wanted = list == 3 || list == 5 ? fits : wanted; /* nowhere too many */
         wanted = wanted < there ? wanted : there;
         for (uint32_t tag = 0; tag < there; tag++, passed++)
             if (random_next(&search->random) % (there - passed) < wanted - taken) {
@@ -864,7 +879,7 @@ static enum status check_model(struct search *search, uint32_t level)
         goto out;
     }
     for (uint32_t list = 0; list < LISTS_DRAWN; list++) {
-        const size_t count = draw_list(search, level, list < 2 ? 1 : list < 4 ? 2 : 4, expected, lines);
+        const size_t count = draw_list(search, level, list, expected, lines);
 
         expect_what_passes(search, level, count, expected, load);
         status = judge(search, level, count, model->sets);
@@ -882,7 +897,7 @@ static enum status check_model(struct search *search, uint32_t level)
     if (differ) {
         search->models[level].known = false;
         not_shaped(out, "lists drawn at random do not hit as the sets that were found would");
-        contradiction(out, "%u sets of %u lines of %u bytes: %u of %u sets of lists drawn at random do not hit as they would",
+        contradiction(out, "%u sets of %u lines of %u bytes: %u of %u sets of lists drawn at random hit otherwise",
                       model->sets, model->ways, model->line_bytes, differ, agree + differ);
     } else if (!overflows) {
         search->models[level].known = false;
@@ -922,6 +937,41 @@ static size_t list_replacement(struct search *search, uint32_t level, uint32_t s
     return count;
 }
 
+/* Of the lines walked twice and of the others: how often they were asked for, and missed. */
+struct replaced {
+    uint64_t asked[2], missed[2];
+    uint32_t worst; /* misses of one access to a line walked twice */
+};
+
+static enum status count_replaced(struct search *search, uint32_t level, uint32_t sets, uint32_t again, uint32_t passes,
+                                  struct replaced *out)
+{
+    const uint32_t per_line = search->models[level].line_bytes / search->step;
+    const size_t count = list_replacement(search, level, sets, again);
+    const enum status status = count_misses(search, level, count, 1, 8, passes);
+
+    *out = (struct replaced){0};
+    for (size_t i = 0; status == STATUS_OK && i < count; i += per_line) {
+        size_t most = i;
+
+        for (size_t sub = i; sub < i + per_line; sub++)
+            most = search->missed[sub] > search->missed[most] ? sub : most;
+        if (search->group[i] == NO_GROUP)
+            continue;
+        out->asked[search->group[i]] += search->answered[most];
+        out->missed[search->group[i]] += search->missed[most];
+        if (search->group[i] == 0 && search->missed[most] > out->worst)
+            out->worst = search->missed[most];
+    }
+    search->out->level[level].replacement.samples += count * passes;
+    return status;
+}
+
+static bool nearly_all(uint64_t part, uint64_t whole)
+{
+    return part * 100 >= whole * 97;
+}
+
 static enum status find_replacement(struct search *search, uint32_t level)
 {
     struct geometry_level *out = &search->out->level[level];
@@ -929,57 +979,40 @@ static enum status find_replacement(struct search *search, uint32_t level)
     const struct model *model = &search->models[level];
     const uint32_t line = model->line_bytes;
     const uint32_t lines = search->words * WORD_BYTES / line;
-    const uint32_t sets = lines > model->ways * model->sets ? lines - model->ways * model->sets : 0;
-    const uint32_t used = sets < model->sets ? sets : model->sets;
-    const uint32_t between = passes_levels_before(search, level); /* bytes before a line is asked for again */
-    const uint32_t again = used && between ? (between + used * line - 1) / (used * line) : 1;
-    uint64_t asked[2] = {0, 0}, missed[2] = {0, 0};
-    uint32_t passes, worst = 0, apart = 1;
+    const uint32_t more = lines > model->ways * model->sets ? lines - model->ways * model->sets : 0;
+    const uint32_t sets = more < model->sets ? more : model->sets; /* those with one line more than ways */
+    const uint32_t between = passes_levels_before(search, level);  /* bytes before a line is asked for again */
+    const uint32_t again = sets && between ? (between + sets * line - 1) / (sets * line) : 1;
+    const uint32_t passes = model->ways < 12 ? 40 : 3 * (model->ways + 2);
+    struct replaced once, twice;
     enum status status;
-    size_t count;
+    bool all;
 
     if (model->ways < 2) {
         not_found(finding, "one way: there is nothing to choose");
         return STATUS_OK;
     }
-    if (!used || again >= model->ways || search->step < 2 * WORD_BYTES) {
-        not_found(finding, "no list of %u bytes asks this level often enough for a line before it would have gone",
+    /* Where more than half of the lines are walked twice, others than LRU do the same. */
+    if (!sets || 2 * again > model->ways + 1 || search->step < 2 * WORD_BYTES ||
+        (size_t)sets * (model->ways + again + 1) * (line / search->step) > search->words) {
+        not_found(finding, "no list of %u bytes asks this level for a line before it would have gone",
                   search->words * WORD_BYTES);
         return STATUS_OK;
     }
-    if ((size_t)used * (model->ways + again + 1) * (line / search->step) > search->words)
-        apart = 0;
-    if (!apart) {
-        not_found(finding, "the list that would show it is longer than a walk may be");
-        return STATUS_OK;
-    }
-    count = list_replacement(search, level, used, again);
-    passes = 3 * (model->ways + 2);
-    passes = passes > 40 ? passes : 40;
-    status = count_misses(search, level, count, 1, 8, passes);
+    status = count_replaced(search, level, sets, 0, passes, &once);
+    if (status == STATUS_OK)
+        status = count_replaced(search, level, sets, again, passes, &twice);
     if (status != STATUS_OK)
         return status;
-    for (size_t i = 0; i < count; i += line / search->step) {
-        size_t most = i;
-
-        for (size_t sub = i; sub < i + line / search->step; sub++)
-            most = search->missed[sub] > search->missed[most] ? sub : most;
-        if (search->group[i] == NO_GROUP)
-            continue;
-        asked[search->group[i]] += search->answered[most];
-        missed[search->group[i]] += search->missed[most];
-        if (search->group[i] == 0)
-            worst = search->missed[most] > worst ? search->missed[most] : worst;
-    }
-    finding->samples = count * passes;
-    if (asked[0] == 0)
+    all = nearly_all(once.missed[1], once.asked[1]) && nearly_all(twice.missed[1], twice.asked[1]);
+    if (twice.asked[0] == 0)
         not_found(finding, "others hold lines of every set that could be filled");
-    else if (missed[1] * 100 >= asked[1] * 97 && missed[0] * 100 <= asked[0] && worst * 10 <= passes)
-        found(finding, REPLACEMENT_LRU, count * passes);
-    else if (missed[1] * 100 >= asked[1] * 97 && level == 0 && missed[0] * 100 >= asked[0] * 45)
-        found(finding, REPLACEMENT_FIFO, count * passes);
-    else if (level == 0 || search->out->level[level - 1].replacement.value == REPLACEMENT_LRU)
-        found(finding, REPLACEMENT_NOT_LRU, count * passes);
+    else if (all && twice.missed[0] * 100 <= twice.asked[0] + 200 && twice.worst * 10 <= passes)
+        found(finding, REPLACEMENT_LRU, finding->samples);
+    else if (all && level == 0 && twice.missed[0] * 100 >= twice.asked[0] * 45)
+        found(finding, REPLACEMENT_FIFO, finding->samples);
+    else if (level == 0 || out[-1].replacement.value == REPLACEMENT_LRU)
+        found(finding, REPLACEMENT_NOT_LRU, finding->samples);
     else
         not_found(finding, "not as LRU would, but the level before it may be the reason");
     return STATUS_OK;
@@ -1066,24 +1099,26 @@ static enum status find_level(struct search *search, uint32_t level)
 static enum status search_open(struct search *search, const struct prober *prober, struct geometry *out)
 {
     uint32_t words = prober->bytes / WORD_BYTES;
+    size_t swept;
 
     if (prober->samples_max / SWEEP_PASSES * SWEEP_STEP / WORD_BYTES < words)
         words = (uint32_t)(prober->samples_max / SWEEP_PASSES * SWEEP_STEP / WORD_BYTES);
     words = words < prober->samples_max ? words : (uint32_t)prober->samples_max;
     *search = (struct search){.prober = prober, .out = out, .random = 1, .words = words};
+    /* The sweep's sizes are a geometric row of the quotient q: less than the largest / (1 - 1/q), 6.3 times it. */
+    swept = (size_t)words * 7 / (SWEEP_STEP / WORD_BYTES) + 1;
     search->address = calloc(words, sizeof(*search->address));
     search->group = calloc(words, sizeof(*search->group));
     search->missed = calloc(words, sizeof(*search->missed));
     search->answered = calloc(words, sizeof(*search->answered));
     search->clean = calloc(words, sizeof(*search->clean));
     search->verdict = calloc(words, sizeof(*search->verdict));
-    search->cycles = calloc(prober->samples_max, sizeof(*search->cycles));
     search->cold = calloc(words, sizeof(*search->cold));
     search->warm = calloc(words, sizeof(*search->warm));
-    /* Sizes in a geometric row with the quotient q: less than the largest / (1 - 1/q), which is 6.3 of it. */
-    search->swept = calloc((size_t)words * 7 / (SWEEP_STEP / WORD_BYTES) * SWEEP_PASSES + 1, sizeof(*search->swept));
-    if (!search->address || !search->group || !search->missed || !search->answered || !search->clean || !search->verdict || !search->cycles ||
-        !search->cold || !search->warm || !search->swept)
+    search->swept = calloc(swept * SWEEP_PASSES, sizeof(*search->swept));
+    search->cycles = calloc(swept > prober->samples_max ? swept : prober->samples_max, sizeof(*search->cycles));
+    if (!search->address || !search->group || !search->missed || !search->answered || !search->clean ||
+        !search->verdict || !search->cycles || !search->cold || !search->warm || !search->swept)
         return log_error(STATUS_ENVIRONMENT, "out of memory for walks of %u accesses; free some memory", words);
     return STATUS_OK;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * The geometry of caches, from the times of walks (probe.h): nothing about a chip is known beforehand.
  *
- * What is assumed: a line goes into the set (its number modulo sets); a level is asked for what the one before it misses,
- * and keeps what it brought; each level holds more than the one before it. What was found is used to say which accesses
- * of lists drawn at random hit, and is withdrawn where they do not. */
+ * What is assumed: a line goes into the set (its number modulo sets); a level is asked for what the one before it
+ * misses, and keeps what it brought; each level holds more than the one before it. What was found is used to say which
+ * accesses of lists drawn at random hit, and is withdrawn where they do not. */
 #ifndef CBANK_GEOMETRY_H
 #define CBANK_GEOMETRY_H
 

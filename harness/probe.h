@@ -13,7 +13,7 @@ struct probe_walk {
     const uint32_t *address; /* count byte offsets, multiples of 4, below prober.bytes, no two the same: a chain of
                                 pointers in the table can hold them */
     size_t count;
-    uint32_t warm_up; /* walks of the whole list before the first timed one; 0: the caches are as the launch finds them */
+    uint32_t warm_up; /* walks of the whole list before the first timed one; 0: caches are as the launch finds them */
     uint32_t timed;   /* timed walks of the whole list, one behind the other in the same launch; at least 1 */
 };
 
@@ -23,8 +23,8 @@ struct prober {
     size_t samples_max;     /* most accesses that one walk can time: count x timed */
     uint32_t foreign_lines; /* lines at most that the walk keeps in use beside its list's, in any one level (kernel
                                parameters, say); 0: none. Nothing that could be such a line is said to be known. */
-    /* Cycles of each access of the timed walks (the clock's own included, the same for all): count x timed of them, pass
-     * after pass. */
+    /* Cycles of each access of the timed walks (the clock's own included, the same for all): count x timed of them,
+     * pass after pass. */
     enum status (*walk)(void *context, const struct probe_walk *walk, uint32_t *cycles);
 };
 

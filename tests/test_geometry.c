@@ -99,7 +99,8 @@ static void score(struct score *score, const struct finding *finding, uint32_t t
     score->said++;
     if (finding->value != truth) {
         score->wrong++;
-        printf("  seed %llu level %u: %s is %u, not %u\n", (unsigned long long)seed, level, what, truth, finding->value);
+        printf("  seed %llu level %u: %s is %u, not %u\n", (unsigned long long)seed, level, what, truth,
+               finding->value);
     }
 }
 
@@ -199,8 +200,8 @@ static uint32_t compare_with_truth(const struct sim *sim, const struct geometry 
         score(&scores[LINE], &level->line_bytes, truth->line_bytes, "line", seed, i);
         score(&scores[WAYS], &level->ways, truth->ways, "ways", seed, i);
         score(&scores[SETS], &level->sets, truth->sets, "sets", seed, i);
-        score(&scores[CAPACITY], &level->capacity_bytes, truth->line_bytes * truth->sets * truth->ways, "capacity", seed,
-              i);
+        score(&scores[CAPACITY], &level->capacity_bytes, truth->line_bytes * truth->sets * truth->ways, "capacity",
+              seed, i);
         if (truth->ways > 1)
             score_replacement(&scores[REPLACEMENT], &level->replacement, truth_of(truth), seed, i);
         if (i == 0)
@@ -255,10 +256,230 @@ static void random_hierarchies(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* -- known hierarchies --------------------------------------------------------------------------------- */
+
+#define LEVEL(LINE_BYTES, FETCH_BYTES, SETS, WAYS, HASHED, CYCLES)                                               \
+    {                                                                                                            \
+        .line_bytes = LINE_BYTES, .fetch_bytes = FETCH_BYTES, .sets = SETS, .ways = WAYS, .hashed = HASHED,      \
+        .cycles = CYCLES                                                                                         \
+    }
+
+static void find(struct sim *sim, uint32_t bytes, uint32_t foreign_lines, struct geometry *found)
+{
+    const struct prober prober = prober_of(sim, bytes, foreign_lines);
+
+    sim->outliers = 0.01;
+    sim->random = 7;
+    sim_open(sim);
+    assert_int_equal(geometry_find(&prober, GEOMETRY_LEVELS_MAX, found), STATUS_OK);
+    sim_close(sim);
+}
+
+static void assert_level(const struct geometry_level *level, uint32_t ways, uint32_t sets, uint32_t line_bytes,
+                         uint32_t fetch_bytes, uint32_t taken, enum replacement replacement)
+{
+    const uint32_t values[] = {ways, sets, line_bytes, fetch_bytes, taken, replacement, ways * sets * line_bytes};
+    const struct finding *const findings[] = {&level->ways,        &level->sets,        &level->line_bytes,
+                                              &level->fetch_bytes, &level->lines_taken, &level->replacement,
+                                              &level->capacity_bytes};
+
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        assert_string_equal(findings[i]->reason, "");
+        assert_true(findings[i]->known);
+        assert_int_equal(findings[i]->value, values[i]);
+        assert_true(findings[i]->samples > 0);
+        assert_non_null(findings[i]->method);
+    }
+    assert_false(level->contradicts);
+}
+
+/* What is known of Hopper: two lines of kernel parameters beside the table, a second level that no table fills. */
+static void strangers_are_counted(void **state)
+{
+    struct geometry found;
+    struct sim sim = {.level_count = 2,
+                      .levels = {LEVEL(64, 64, 8, 4, false, 38), LEVEL(256, 256, 32, 16, false, 110)},
+                      .memory_cycles = 280, .foreign_count = 2, .foreign_every = 1, .noise = 1,
+                      .foreign = {(1 << 20) + 6 * 64, (1 << 20) + 7 * 64}};
+
+    (void)state;
+    find(&sim, BANK_BYTES, 4, &found);
+    assert_int_equal(found.level_count, 3);
+    assert_level(&found.level[0], 4, 8, 64, 64, 2, REPLACEMENT_LRU);
+    assert_int_equal(found.level[0].fits_bytes.value, 30 * 64);
+    assert_int_equal(found.level[1].fetch_bytes.value, 256);
+    assert_false(found.level[1].capacity_bytes.known);
+    assert_non_null(strstr(found.level[1].capacity_bytes.reason, "all of the 65536 bytes"));
+    assert_true(fabs(found.level[1].latency.median - 110) <= 0.5);
+    assert_true(found.level[1].latency.ci_low <= 110 && found.level[1].latency.ci_high >= 110);
+    assert_true(found.plateau_count >= 2);
+    assert_true(fabs(found.plateau[0].cycles - 38) < 15);
+}
+
+/* Kepler's sizes as published; ways made up. */
+static void two_levels_are_found(void **state)
+{
+    struct geometry found;
+    struct sim sim = {.level_count = 2,
+                      .levels = {LEVEL(64, 64, 8, 4, false, 40), LEVEL(256, 256, 16, 8, false, 110)},
+                      .memory_cycles = 250, .noise = 1};
+
+    (void)state;
+    find(&sim, BANK_BYTES, 2, &found);
+    assert_level(&found.level[0], 4, 8, 64, 64, 0, REPLACEMENT_LRU);
+    assert_level(&found.level[1], 8, 16, 256, 256, 0, REPLACEMENT_LRU);
+}
+
+/* A number of sets that no power of two divides, and sectors. */
+static void odd_sets_and_sectors(void **state)
+{
+    struct geometry found;
+    struct sim sim = {.level_count = 1, .levels = {LEVEL(128, 32, 33, 5, false, 33)}, .memory_cycles = 260,
+                      .noise = 1};
+
+    (void)state;
+    find(&sim, BANK_BYTES, 0, &found);
+    assert_level(&found.level[0], 5, 33, 128, 32, 0, REPLACEMENT_LRU);
+}
+
+/* Where the set is no modulus of the line, nothing is made up. */
+static void hashed_sets_are_not_said(void **state)
+{
+    (void)state;
+    for (uint32_t ways = 1; ways <= 8; ways *= 2)
+        for (uint32_t sets = 4; sets <= 32; sets *= 2) {
+            struct geometry found;
+            struct sim sim = {.level_count = 1, .levels = {LEVEL(64, 64, sets, ways, true, 33)},
+                              .memory_cycles = 260, .noise = 1};
+
+            find(&sim, BANK_BYTES, 0, &found);
+            assert_int_equal(found.level[0].fetch_bytes.value, 64);
+            assert_false(found.level[0].ways.known);
+            assert_false(found.level[0].capacity_bytes.known);
+            assert_true(found.level[0].capacity_bytes.reason[0]);
+        }
+}
+
+/* All lines of one set: that others hold some cannot be told from a smaller cache. */
+static void strangers_in_one_set_are_not_said(void **state)
+{
+    struct geometry found;
+    struct sim sim = {.level_count = 1, .levels = {LEVEL(64, 64, 1, 32, false, 33)}, .memory_cycles = 260,
+                      .noise = 1, .foreign_count = 2, .foreign = {1 << 20, (1 << 20) + 64}};
+
+    (void)state;
+    find(&sim, BANK_BYTES, 2, &found);
+    assert_int_equal(found.level[0].fits_bytes.value, 30 * 64);
+    assert_false(found.level[0].capacity_bytes.known);
+    assert_non_null(strstr(found.level[0].capacity_bytes.reason, "at least 1920 bytes"));
+}
+
+static void noise_is_not_read(void **state)
+{
+    struct geometry found;
+    struct sim sim = {.level_count = 1, .levels = {LEVEL(64, 64, 8, 4, false, 100)}, .memory_cycles = 160,
+                      .noise = 40};
+
+    (void)state;
+    find(&sim, BANK_BYTES, 0, &found);
+    for (uint32_t i = 0; i < found.level_count; i++) {
+        assert_false(found.level[i].ways.known);
+        assert_false(found.level[i].capacity_bytes.known);
+    }
+}
+
+/* More memory, as behind the global path, and walks that can time little at once. */
+static void larger_memory_and_short_walks(void **state)
+{
+    static const size_t samples_max[] = {200000, 12000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(samples_max) / sizeof(samples_max[0]); i++) {
+        struct geometry found;
+        struct sim sim = {.level_count = 1, .levels = {LEVEL(64, 64, 16, 8, false, 33)}, .memory_cycles = 260,
+                          .noise = 1, .outliers = 0.01, .random = 3};
+        struct prober prober = prober_of(&sim, 4 * BANK_BYTES, 0);
+
+        prober.samples_max = samples_max[i];
+        sim_open(&sim);
+        assert_int_equal(geometry_find(&prober, GEOMETRY_LEVELS_MAX, &found), STATUS_OK);
+        sim_close(&sim);
+        assert_level(&found.level[0], 8, 16, 64, 64, 0, REPLACEMENT_LRU);
+    }
+}
+
+static enum status failing_walk(void *context, const struct probe_walk *walk, uint32_t *cycles)
+{
+    uint32_t *left = context;
+
+    if ((*left)-- == 0)
+        return STATUS_ENVIRONMENT;
+    for (size_t i = 0; i < walk->count * walk->timed; i++)
+        cycles[i] = i % 16 ? 20 : 100;
+    return STATUS_OK;
+}
+
+static void failures_are_passed_on(void **state)
+{
+    (void)state;
+    for (uint32_t walks = 0; walks < 39; walks++) {
+        uint32_t left = walks;
+        const struct prober prober = {&left, BANK_BYTES, SAMPLES_MAX, 0, failing_walk};
+        struct geometry found;
+
+        assert_int_equal(geometry_find(&prober, GEOMETRY_LEVELS_MAX, &found), STATUS_ENVIRONMENT);
+    }
+}
+
+/* -- change points ------------------------------------------------------------------------------------- */
+
+static void change_points_are_found(void **state)
+{
+    enum { COUNT = 90 };
+    struct segment segments[COUNT];
+    double values[COUNT];
+    uint64_t random = 5;
+    size_t found;
+
+    (void)state;
+    for (uint32_t trial = 0; trial < 200; trial++) {
+        for (size_t i = 0; i < COUNT; i++)
+            values[i] = (i < 30 ? 40 : i < 50 ? 110 : 280) + sim_gauss(&random);
+        assert_int_equal(change_point_find(values, COUNT, 1, 0, segments, &found), STATUS_OK);
+        assert_true(found >= 3 && found <= 5);
+        assert_int_equal(segments[0].first, 0);
+        for (size_t i = 0; i < found; i++)
+            assert_int_equal(segments[i].first + segments[i].count,
+                             i + 1 < found ? segments[i + 1].first : (size_t)COUNT);
+    }
+    for (size_t i = 0; i < COUNT; i++)
+        values[i] = 7;
+    assert_int_equal(change_point_find(values, COUNT, 1, 0, segments, &found), STATUS_OK);
+    assert_int_equal(found, 1);
+    assert_true(segments[0].level == 7);
+    values[COUNT - 1] = 8;
+    assert_int_equal(change_point_find(values, COUNT, 1, 0, segments, &found), STATUS_OK);
+    assert_int_equal(found, 2);
+    assert_int_equal(change_point_find(values, COUNT, 2, 10, segments, &found), STATUS_OK);
+    assert_int_equal(found, 1);
+    assert_int_equal(change_point_find(values, 1, 3, 0, segments, &found), STATUS_OK);
+    assert_int_equal(found, 1);
+    assert_int_equal(segments[0].count, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_hierarchies),
+        cmocka_unit_test(strangers_are_counted),
+        cmocka_unit_test(two_levels_are_found),
+        cmocka_unit_test(odd_sets_and_sectors),
+        cmocka_unit_test(hashed_sets_are_not_said),
+        cmocka_unit_test(strangers_in_one_set_are_not_said),
+        cmocka_unit_test(noise_is_not_read),
+        cmocka_unit_test(larger_memory_and_short_walks),
+        cmocka_unit_test(failures_are_passed_on),
+        cmocka_unit_test(change_points_are_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
