@@ -18,6 +18,7 @@ enum {
     NOISE_MAX = 32,       /* cycles; levels are not told apart where noise is larger */
     NOBODY = 255,         /* an access that no level answers in this time */
     CONVERGE_ACCESSES = 40000, /* of a warm-up for replacement that takes long to keep what fits */
+    MANY_ACCESSES = 100000,    /* to see every line of a set missed where few are in a pass */
     LISTS_DRAWN = 6,           /* at random, to check what was found */
     SWEEP_STEP = 16,           /* bytes; the sweep's sizes are a quarter of an octave apart */
     SWEEP_MAX = 128,
@@ -660,7 +661,7 @@ static enum status find_sets(struct search *search, uint32_t level, uint32_t *un
 
     *sets = 0;
     for (uint32_t round = 0; round < 2; round++) {
-        const uint32_t passes = round ? 96 : 8;
+        const uint32_t passes = round == 0 ? 8 : count < MANY_ACCESSES / 96 ? 96 : MANY_ACCESSES / count + 24;
         const enum status status = count_misses(search, level, count, 1, round ? 16 : 4, passes);
         bool steady = true;
 

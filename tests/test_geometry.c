@@ -223,7 +223,7 @@ static void random_hierarchies(void **state)
     const uint64_t from = first ? strtoull(first, NULL, 0) : 1;
     const uint64_t count = first ? 1 : seeds ? strtoull(seeds, NULL, 0) : 200;
     struct score scores[QUANTITIES] = {{0}}, reachable[SIM_LEVELS_MAX] = {{0}};
-    size_t walks = 0, accesses = 0;
+    size_t walks = 0, accesses = 0, all_accesses = 0;
     uint32_t wrong = 0;
 
     (void)state;
@@ -244,6 +244,7 @@ static void random_hierarchies(void **state)
         wrong += errors;
         walks = found.walks > walks ? found.walks : walks;
         accesses = found.accesses > accesses ? found.accesses : accesses;
+        all_accesses += found.accesses;
         sim_close(&sim);
     }
     for (uint32_t i = 0; i < QUANTITIES; i++)
@@ -252,7 +253,8 @@ static void random_hierarchies(void **state)
     for (uint32_t i = 0; i < SIM_LEVELS_MAX; i++)
         printf("capacity of level %u, where it is less than the memory: said %u, not said %u\n", i + 1,
                reachable[i].said, reachable[i].unsaid);
-    printf("at most %zu walks, %zu accesses\n", walks, accesses);
+    printf("at most %zu walks, %zu accesses; %zu accesses in the mean\n", walks, accesses, all_accesses / (size_t)count);
+    assert_true(walks <= 400);
     assert_int_equal(wrong, 0);
 }
 
