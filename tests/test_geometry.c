@@ -15,9 +15,25 @@
 
 enum { BANK_BYTES = 65536, SAMPLES_MAX = 65536, LARGEST_BYTES = 262144 };
 
+/* The simulation, after a look at what is asked for: words of the memory, none twice. */
+static enum status checked_walk(void *context, const struct probe_walk *walk, uint32_t *cycles)
+{
+    static uint32_t seen[4 * BANK_BYTES / 4], walks;
+
+    walks++;
+    assert_true(walk->count > 0 && walk->timed > 0);
+    for (size_t i = 0; i < walk->count; i++) {
+        assert_int_equal(walk->address[i] % 4, 0);
+        assert_true(walk->address[i] / 4 < sizeof(seen) / sizeof(seen[0]));
+        assert_true(seen[walk->address[i] / 4] != walks);
+        seen[walk->address[i] / 4] = walks;
+    }
+    return sim_walk(context, walk, cycles);
+}
+
 static struct prober prober_of(struct sim *sim, uint32_t bytes, uint32_t foreign_lines)
 {
-    return (struct prober){sim, bytes, SAMPLES_MAX, foreign_lines, sim_walk};
+    return (struct prober){sim, bytes, SAMPLES_MAX, foreign_lines, checked_walk};
 }
 
 /* -- random hierarchies ------------------------------------------------------------------------------- */
@@ -253,7 +269,8 @@ static void random_hierarchies(void **state)
     for (uint32_t i = 0; i < SIM_LEVELS_MAX; i++)
         printf("capacity of level %u, where it is less than the memory: said %u, not said %u\n", i + 1,
                reachable[i].said, reachable[i].unsaid);
-    printf("at most %zu walks, %zu accesses; %zu accesses in the mean\n", walks, accesses, all_accesses / (size_t)count);
+    printf("at most %zu walks, %zu accesses; %zu accesses in the mean\n", walks, accesses,
+           all_accesses / (size_t)count);
     assert_true(walks <= 400);
     assert_int_equal(wrong, 0);
 }
