@@ -94,7 +94,7 @@ LIBS := $(CUDA_LIBS) -lcjson -lpthread -lm
 
 # The only files that see a vendor header. Where there is no toolkit, or its CUPTI has no Range Profiler, a
 # stand-in says so, in the program.
-CUDA_ABSENT   := harness/engine_cuda_absent.c
+CUDA_ABSENT   := harness/engine_cuda_absent.c harness/cuda_probe_absent.c
 CUPTI_ABSENT  := harness/cupti_reader_absent.c
 CUPTI_SOURCES := $(if $(wildcard $(addsuffix /cupti_range_profiler.h,$(CUDA)/include $(CUPTI_INCLUDE))),harness/cupti_reader.c,$(CUPTI_ABSENT))
 VENDOR_SOURCES := $(wildcard harness/engine_cuda*.c harness/cuda_*.c harness/cupti_*.c)
@@ -173,16 +173,16 @@ $(FUZZERS): $(BUILD)/tests/%: $(OBJ)/tests/%.o $(filter-out $(OBJ)/harness/main.
 -include $(OBJECTS:.o=.d) $(patsubst $(BUILD)/%,$(OBJ)/%.d,$(TESTS) $(FUZZERS))
 
 # ---- Kernel images: one cubin for each module and architecture, and PTX of the newest architecture. Each
-# workload is a module, kernels.cu compiled for it alone; tools is one more.
+# workload is a module, kernels.cu compiled for it alone; probes and tools are two more.
 # Two steps on purpose. -rdc=true keeps nvcc from removing or renaming what only the host refers to
 # (cbank_values); ptxas without -c then optimizes the whole program as usual. The PTX between them is what
 # check-ptx reads.
 
 WORKLOADS := $(shell sed -n 's/^WORKLOAD.\([a-z0-9_]*\),.*/\1/p' kernels/workloads.def)
-MODULES := $(WORKLOADS) tools
+MODULES := $(WORKLOADS) probes tools
 CUBINS := $(foreach module,$(MODULES),$(ARCHS:%=$(IMAGES)/$(module).sm_%.cubin))
 WORKLOAD_PTX := $(foreach module,$(WORKLOADS),$(ARCHS:%=$(IMAGES)/$(module).compute_%.ptx))
-PTX    := $(WORKLOAD_PTX) $(ARCHS:%=$(IMAGES)/tools.compute_%.ptx)
+PTX    := $(WORKLOAD_PTX) $(foreach module,probes tools,$(ARCHS:%=$(IMAGES)/$(module).compute_%.ptx))
 MEMBERS := $(CUBINS) $(MODULES:%=$(IMAGES)/%.compute_$(lastword $(ARCHS)).ptx)
 
 # $(call module_rules,MODULE,SOURCE,OPTIONS)
@@ -196,7 +196,7 @@ $$(IMAGES)/$(1).sm_%.cubin: $$(IMAGES)/$(1).compute_%.ptx
 	$$(Q)$$(PTXAS) -arch=sm_$$* -o $$@ $$<
 endef
 $(foreach workload,$(WORKLOADS),$(eval $(call module_rules,$(workload),kernels,-DCBANK_WORKLOAD=$(workload))))
-$(eval $(call module_rules,tools,tools))
+$(foreach module,probes tools,$(eval $(call module_rules,$(module),$(module))))
 
 $(eval $(call stamp,$(IMAGES)/nvcc.stamp,$(NVCC) $(CUDA_VERSION) $(NVCCFLAGS)))
 $(eval $(call stamp,$(IMAGES)/members.stamp,$(MEMBERS)))

@@ -22,7 +22,7 @@ import kernel_check
 
 IMAGE_SECTION = ".cbank_images"
 TABLE_SYMBOL = "cbank_values"
-NOT_MEASURED = {"tools"}  # modules
+NOT_MEASURED = {"probes", "tools"}  # modules
 PARAMETER_BANK = 0
 RELEASE = re.compile(rb"Cuda compilation tools, release ([\d.]+)")  # in PTX
 

@@ -109,14 +109,14 @@ static void check_image(const struct image *image, const char *workload, uint32_
     assert_true(tally.known == (architecture >= 70 ? tally.kernels : 0));
 }
 
-/* Splits "NAME.sm_NN.cubin"; false for any other image and for the tools. */
+/* Splits "NAME.sm_NN.cubin"; false for any other image, for the probes and the tools. */
 static bool kernels_of(const struct image *image, char workload[32], uint32_t *architecture)
 {
     char name[64];
 
     snprintf(name, sizeof(name), "%.*s", (int)image->name_bytes, image->name);
     return sscanf(name, "%31[a-z0-9_].sm_%" SCNu32 ".cubin", workload, architecture) == 2 &&
-           strcmp(workload, "tools") != 0;
+           strcmp(workload, "probes") != 0 && strcmp(workload, "tools") != 0;
 }
 
 /* A row of scripts/chosen.txt, which check_sass.py describes. */

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The probes that characterize a chip: they load and do nothing else, on every load path, in a module of their own.
+ *
+ *   probe_walk<path>    one thread follows the links of the table and times every load
+ *   probe_chain<path>   a warp follows links: latency
+ *   probe_stream<path>  loads that do not depend on each other, by many warps: throughput
+ *   probe_sharing       the SMs, one after the other, load from the constant bank what one of them loaded before
+ *
+ * The load expressions are those of paths.def. Here they take offsets in bytes, so that between two loads of a chain
+ * there is no address arithmetic. scripts/check_sass.py does not look at this module: harness/cuda_probe.c counts the
+ * loads of each probe by class before it believes it.
+ */
+#include <stdint.h>
+
+#include "path.h"
+#include "probe_args.h"
+#include "workload.h"
+
+/* Before Volta parameters are read where they are without being told to. */
+#if __CUDA_ARCH__ >= 700
+#define CBANK_PARAMETER __grid_constant__
+#else
+#define CBANK_PARAMETER
+#endif
+
+__constant__ uint32_t probe_bank[CBANK_TABLE_LENGTH];
+
+extern __shared__ uint32_t probe_staged[];
+
+/* -- the places that paths.def knows, by bytes --------------------------------------------------------- */
+
+static __device__ const uint32_t &word_at(const uint32_t *base, uint32_t offset)
+{
+    return *(const uint32_t *)((const char *)base + offset);
+}
+
+struct bank_by_bytes {
+    __device__ const uint32_t &operator[](uint32_t offset) const { return word_at(probe_bank, offset); }
+};
+
+struct staged_by_bytes {
+    __device__ const uint32_t &operator[](uint32_t offset) const { return word_at(probe_staged, offset); }
+};
+
+struct pointer_by_bytes {
+    const uint32_t *base;
+    __device__ const uint32_t &operator[](uint32_t offset) const { return word_at(base, offset); }
+};
+
+template <uint32_t length> struct words_by_bytes {
+    uint32_t words[length];
+    __device__ const uint32_t &operator[](uint32_t offset) const { return word_at(words, offset); }
+};
+
+/* The table by value. */
+template <uint32_t length> struct parameter_values {
+    words_by_bytes<length> of;
+};
+
+template <class Values> struct places {
+    const uint32_t *table, *restricted;
+    uint64_t texture;
+    const Values &values;
+};
+
+#define PATH(name, summary, home, unit_, scope_, bytes, chosen, lowest, loads_, sass, ptx, access)          \
+    struct path_##name {                                                                                    \
+        static constexpr enum index_scope scope = scope_;                                                   \
+        static constexpr enum load_unit unit = unit_;                                                       \
+        static constexpr uint32_t architecture = lowest;                                                    \
+        static constexpr bool loads = loads_;                                                               \
+        typedef parameter_values<home == TABLE_PARAMETER ? (bytes) / sizeof(uint32_t) : 1> table_values;     \
+        static __device__ uint32_t load(const places<table_values> &place, uint32_t index)                  \
+        {                                                                                                   \
+            const bank_by_bytes cbank_values;                                                               \
+            const staged_by_bytes staged;                                                                   \
+            const pointer_by_bytes table = {place.table}, restricted = {place.restricted};                  \
+            const uint64_t texture = place.texture;                                                         \
+            const table_values &values = place.values;                                                      \
+                                                                                                            \
+            (void)cbank_values, (void)staged, (void)table, (void)restricted, (void)texture, (void)values;   \
+            (void)index;                                                                                    \
+            return (access);                                                                                \
+        }                                                                                                   \
+    };
+#include "paths.def"
+
+/* -- parts --------------------------------------------------------------------------------------------- */
+
+static __device__ uint32_t clock_cycles(void)
+{
+    uint32_t cycles;
+
+    asm volatile("mov.u32 %0, %%clock;" : "=r"(cycles) :: "memory");
+    return cycles;
+}
+
+static __device__ uint32_t sm_id(void)
+{
+    uint32_t id;
+
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
+    return id;
+}
+
+/* An addition in L2, of which L1 keeps nothing. Not atomicAdd: a compiler sums over the warp first. */
+static __device__ void add(uint32_t *sum, uint32_t value)
+{
+    asm volatile("red.global.add.u32 [%0], %1;" ::"l"(sum), "r"(value) : "memory");
+}
+
+template <class Path> static __device__ void stage(const probe_args &args)
+{
+    if constexpr (Path::unit == UNIT_SHARED) {
+        for (uint32_t i = threadIdx.x; i < args.staged_words; i += blockDim.x)
+            probe_staged[i] = args.table[i];
+        __syncthreads();
+    }
+}
+
+/* Where a lane begins, and what the path must not let the compiler see hidden as in kernels.cu: a value of the thread
+ * or of the block. */
+template <class Path> static __device__ uint32_t lane_offset(const probe_args &args)
+{
+    return Path::scope == INDEX_THREAD  ? args.start + threadIdx.x % CBANK_WARP_THREADS % args.distinct * args.stride
+           : Path::scope == INDEX_BLOCK ? args.start
+                                        : 0;
+}
+
+static __device__ void write_reading(struct probe_reading *readings, uint32_t begin, uint32_t end)
+{
+    if (threadIdx.x % CBANK_WARP_THREADS == 0)
+        readings[(blockIdx.x * blockDim.x + threadIdx.x) / CBANK_WARP_THREADS] = {begin, end, sm_id(), 1};
+}
+
+/* -- probes -------------------------------------------------------------------------------------------- */
+
+/* One thread. The second reading of the clock waits for the load, since it comes behind a store of what was loaded.
+ * What was read leaves by an addition in L2, of which L1 keeps nothing. (Its address is of the thread, else a compiler
+ * sums over the warp first.) */
+template <class Path>
+__global__ void __launch_bounds__(CBANK_WARP_THREADS)
+    probe_walk(const CBANK_PARAMETER probe_args args, const uint32_t *__restrict__ restricted,
+               const CBANK_PARAMETER typename Path::table_values values)
+{
+    const places<typename Path::table_values> place = {args.table, restricted, args.texture, values};
+    __shared__ volatile uint32_t arrived;
+    const uint32_t lane_zero = threadIdx.x & args.zero;
+    uint32_t *cycles = args.cycles + lane_zero;
+    uint32_t offset = args.start + lane_zero;
+
+    stage<Path>(args);
+#pragma unroll 1
+    for (uint32_t i = 0; i < args.warm_up; i++)
+        offset = Path::load(place, offset);
+    arrived = offset;
+#pragma unroll 1
+    for (uint32_t i = 0; i < args.timed; i++, cycles++) {
+        uint32_t begin = 0, end = 0;
+
+        /* The condition always holds. Under it the clock is not read into a uniform register, which takes longer. */
+        if (!lane_zero)
+            begin = clock_cycles();
+        offset = Path::load(place, offset);
+        arrived = offset;
+        if (!lane_zero)
+            end = clock_cycles();
+        add(cycles, end - begin);
+    }
+    args.readings[0] = {0, offset, sm_id(), 1};
+}
+
+/* What ends a chain or a stream is a branch on what was loaded: to store it, or to put it into a reading, would take
+ * ordinary registers, for which a compiler gives up the uniform ones. Without what the links say, no reading. Readings
+ * begin behind the first iteration, which brings table and instructions. */
+
+template <class Path>
+__global__ void __launch_bounds__(1024)
+    probe_chain(const CBANK_PARAMETER probe_args args, const uint32_t *__restrict__ restricted,
+                const CBANK_PARAMETER typename Path::table_values values)
+{
+    const places<typename Path::table_values> place = {args.table, restricted, args.texture, values};
+    uint32_t begin = 0, at;
+
+    stage<Path>(args);
+
+    const uint32_t offset = lane_offset<Path>(args);
+
+    at = offset;
+#pragma unroll 1
+    for (uint32_t i = 0; i < args.iterations; i++) {
+        if (i == 1)
+            begin = clock_cycles();
+#pragma unroll
+        for (uint32_t k = 0; k < PROBE_LOADS; k++)
+            at = Path::load(place, at);
+    }
+    if (at != offset)
+        return;
+
+    const uint32_t end = clock_cycles();
+
+    write_reading(args.readings, begin, end);
+}
+
+/* Loads at a lane's offset and the PROBE_LOADS - 1 words behind it. */
+template <class Path>
+__global__ void __launch_bounds__(1024)
+    probe_stream(const CBANK_PARAMETER probe_args args, const uint32_t *__restrict__ restricted,
+                 const CBANK_PARAMETER typename Path::table_values values)
+{
+    constexpr uint32_t word = Path::unit == UNIT_TEXTURE ? 1 : sizeof(uint32_t);
+    const places<typename Path::table_values> place = {args.table, restricted, args.texture, values};
+    uint32_t begin = 0, sum = 0;
+
+    stage<Path>(args);
+
+    uint32_t offset = lane_offset<Path>(args);
+    const uint32_t expected =
+        args.iterations * (PROBE_LOADS * offset + PROBE_LOADS * (PROBE_LOADS - 1) / 2 * word);
+
+    __syncthreads();
+#pragma unroll 1
+    for (uint32_t i = 0; i < args.iterations; i++, offset += args.zero) {
+        if (i == 1)
+            begin = clock_cycles();
+#pragma unroll
+        for (uint32_t k = 0; k < PROBE_LOADS; k++)
+            sum += Path::load(place, offset + k * word);
+    }
+    if (sum != expected)
+        return;
+
+    const uint32_t end = clock_cycles();
+
+    write_reading(args.readings, begin, end);
+}
+
+/* One thread of each block. */
+extern "C" __global__ void probe_sharing(const CBANK_PARAMETER probe_sharing_args args)
+{
+    __shared__ volatile uint32_t arrived;
+    const uint32_t turn = (blockIdx.x + gridDim.x - args.first) % gridDim.x;
+    uint32_t offset = threadIdx.x & args.zero;
+
+    while (*(volatile uint32_t *)args.turn != turn)
+        ;
+    if (turn == 0)
+#pragma unroll 1
+        for (uint32_t i = 0; i < args.bytes; i += args.step)
+            offset = word_at(probe_bank, i + (offset & args.zero));
+    else
+        offset += (turn - 1) * args.grain;
+    arrived = offset;
+
+    const uint32_t begin = clock_cycles();
+
+    offset = word_at(probe_bank, offset);
+    arrived = offset;
+
+    const uint32_t end = clock_cycles();
+
+    args.readings[blockIdx.x] = {begin, end, sm_id(), 1};
+    __threadfence();
+    *(volatile uint32_t *)args.turn = turn + 1;
+}
+
+/* -- instances ----------------------------------------------------------------------------------------- */
+
+#ifdef __CUDA_ARCH__
+static constexpr uint32_t architecture = __CUDA_ARCH__ / 10;
+#else
+static constexpr uint32_t architecture = 0;
+#endif
+
+/* The probes of a path; none where the path is not. An index that the compiler knows depends on no load. */
+template <class Path, bool can = Path::loads && architecture >= Path::architecture,
+          bool follows = can && Path::scope != INDEX_IMMEDIATE>
+struct instances {
+    static constexpr const void *walk = (const void *)probe_walk<Path>;
+    static constexpr const void *chain = (const void *)probe_chain<Path>;
+    static constexpr const void *stream = (const void *)probe_stream<Path>;
+};
+
+template <class Path> struct instances<Path, true, false> {
+    static constexpr const void *walk = nullptr, *chain = nullptr;
+    static constexpr const void *stream = (const void *)probe_stream<Path>;
+};
+
+template <class Path> struct instances<Path, false, false> {
+    static constexpr const void *walk = nullptr, *chain = nullptr, *stream = nullptr;
+};
+
+template <class Path> struct path_instances {
+    static const void *const kernels[];
+};
+
+template <class Path>
+const void *const path_instances<Path>::kernels[] = {instances<Path>::walk, instances<Path>::chain, instances<Path>::stream};
+
+#define PATH(name, summary, home, unit, scope, bytes, chosen, lowest, loads, sass, ptx, access)             \
+    template struct path_instances<path_##name>;
+#include "paths.def"
