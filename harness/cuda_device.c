@@ -149,9 +149,9 @@ static CUresult link_ptx(struct cuda_device *device, struct cuda_module *module,
     return code;
 }
 
-static enum status open_module(struct cuda_device *device, const char *name, const struct device_info *info,
-                               struct cuda_module *module)
+enum status cuda_device_load(struct cuda_device *device, const char *name, struct cuda_module *module)
 {
+    const struct device_info *info = device->info;
     struct image image;
     CUresult code = CUDA_SUCCESS;
     const bool machine_code = image_for_chip(name, info->cc_major, info->cc_minor, &image);
@@ -175,7 +175,7 @@ static enum status open_module(struct cuda_device *device, const char *name, con
                      driver_error(device, code));
 }
 
-static void close_module(struct cuda_device *device, struct cuda_module *module)
+void cuda_device_unload(struct cuda_device *device, struct cuda_module *module)
 {
     if (module->module)
         device->driver.module_unload(module->module);
@@ -219,9 +219,9 @@ const struct cuda_module *cuda_device_module(struct cuda_device *device, const s
 {
     struct cuda_module *module = &device->modules[(size_t)(workload - workloads) * CUDA_MODULES_MAX + k];
 
-    if (!module->module && (open_module(device, workload->name, device->info, module) != STATUS_OK ||
+    if (!module->module && (cuda_device_load(device, workload->name, module) != STATUS_OK ||
                             fill_bank(device, module, device->host_values + k * CBANK_TABLE_LENGTH) != STATUS_OK)) {
-        close_module(device, module);
+        cuda_device_unload(device, module);
         return NULL;
     }
     *bank = module->bank;
@@ -274,7 +274,7 @@ enum status cuda_device_open(struct cuda_device *device, uint32_t ordinal, const
          device->driver.context_current(&device->context) != CUDA_SUCCESS))
         status = log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)ordinal, cuda_device_error(device));
     if (status == STATUS_OK)
-        status = open_module(device, "tools", info, &device->tools);
+        status = cuda_device_load(device, "tools", &device->tools);
     if (status == STATUS_OK)
         status = open_tools(device);
     if (status == STATUS_OK)
@@ -305,8 +305,8 @@ void cuda_device_close(struct cuda_device *device)
         cudaFreeHost(device->clock_readings);
         cudaFreeHost(device->host_values);
         for (size_t i = 0; i < workload_count * CUDA_MODULES_MAX; i++)
-            close_module(device, &device->modules[i]);
-        close_module(device, &device->tools);
+            cuda_device_unload(device, &device->modules[i]);
+        cuda_device_unload(device, &device->tools);
         cudaStreamDestroy(device->stream);
     }
     free(device->modules);

@@ -74,6 +74,13 @@ struct cuda_device {
     size_t clock_reading_count;
 };
 
+/* Loads a module of the program's archive, from machine code, else from PTX. STATUS_ENVIRONMENT, logged, when it cannot. On
+ * success the caller unloads. */
+enum status cuda_device_load(struct cuda_device *device, const char *name, struct cuda_module *module);
+
+/* Releases; accepts a zeroed struct. */
+void cuda_device_unload(struct cuda_device *device, struct cuda_module *module);
+
 /* Number of devices, with the reason and the remedy when there is none. */
 uint32_t cuda_device_count(const char **reason);
 

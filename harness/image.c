@@ -388,18 +388,12 @@ static uint32_t elf_architecture(const struct elf *elf)
     return elf->header.e_flags >> shift & 0xff;
 }
 
-bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, struct kernel_sass *out)
+bool image_function(const void *cubin, size_t bytes, const char *prefix, struct kernel_sass *out)
 {
     struct elf elf;
-    char prefix[256];
     const unsigned char *code;
     size_t code_bytes;
 
-    /* Itanium C++ ABI name of kernel<workload_W<radius>, path_P, pattern_T>. */
-    snprintf(prefix, sizeof(prefix), "_Z6kernelI%zuworkload_%sILj%" PRIu32 "EE%zupath_%s%zupattern_%sE",
-             strlen("workload_") + strlen(cell->workload->name), cell->workload->name,
-             cell->parameters[PARAMETER_radius], strlen("path_") + strlen(cell->path->name), cell->path->name,
-             strlen("pattern_") + strlen(cell->pattern->name), cell->pattern->name);
     if (!elf_open(cubin, bytes, &elf) || !elf_function(&elf, prefix, &out->symbol, &code, &code_bytes))
         return false;
     sha256_hex(code, code_bytes, out->sha256);
@@ -412,6 +406,18 @@ bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, stru
     out->counts = (struct sass_counts){.architecture = architecture};
     out->counted = out->known && sass_count(code, code_bytes, &out->counts);
     return true;
+}
+
+bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, struct kernel_sass *out)
+{
+    char prefix[256];
+
+    /* Itanium C++ ABI name of kernel<workload_W<radius>, path_P, pattern_T>. */
+    snprintf(prefix, sizeof(prefix), "_Z6kernelI%zuworkload_%sILj%" PRIu32 "EE%zupath_%s%zupattern_%sE",
+             strlen("workload_") + strlen(cell->workload->name), cell->workload->name,
+             cell->parameters[PARAMETER_radius], strlen("path_") + strlen(cell->path->name), cell->path->name,
+             strlen("pattern_") + strlen(cell->pattern->name), cell->pattern->name);
+    return image_function(cubin, bytes, prefix, out);
 }
 
 /* -- what there should be ------------------------------------------------------------------------------ */
@@ -443,7 +449,6 @@ static void append(const char *what, char text[CELL_REASON_BYTES])
     snprintf(text + used, CELL_REASON_BYTES - used, "%s", what);
 }
 
-/* "2 LDC, 1 LDG" */
 static void classes_append(const uint32_t classes[SASS_CLASS_COUNT], char text[CELL_REASON_BYTES])
 {
     const char *separator = "";
@@ -455,6 +460,12 @@ static void classes_append(const uint32_t classes[SASS_CLASS_COUNT], char text[C
             append(one, text);
             separator = ", ";
         }
+}
+
+void image_classes(const struct kernel_sass *sass, char text[CELL_REASON_BYTES])
+{
+    text[0] = '\0';
+    classes_append(sass->classes, text);
 }
 
 bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sass, char text[CELL_REASON_BYTES])

@@ -81,6 +81,12 @@ bool image_ptx(const char *module, uint32_t major, uint32_t minor, struct image 
  * there or the image is not an ELF file. */
 bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, struct kernel_sass *out);
 
+/* The same for the first function whose mangled name begins so. */
+bool image_function(const void *cubin, size_t bytes, const char *prefix, struct kernel_sass *out);
+
+/* "2 LDC, 1 LDG": the loads anywhere in known code. */
+void image_classes(const struct kernel_sass *sass, char text[CELL_REASON_BYTES]);
+
 /* Whether the code is known and its loads are not those that the cell's path names, as many as its workload makes, and
  * no others; then with what was found in text. A fault where the path's `chosen` is 0, else the compiler's choice. */
 bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sass, char text[CELL_REASON_BYTES]);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ * Probes on a CUDA device. Includes no vendor header; a build without a toolkit has a stand-in. */
+#ifndef CBANK_CUDA_PROBE_H
+#define CBANK_CUDA_PROBE_H
+
+#include <stdint.h>
+
+#include "probe_source.h"
+#include "result.h"
+
+struct cuda_probe;
+
+/* Opens the device; *info is what it is, *source asks it. STATUS_ENVIRONMENT, logged with the remedy, when it cannot. On
+ * success the caller closes *out, after which *source is of no use. */
+enum status cuda_probe_open(uint32_t ordinal, struct cuda_probe **out, struct device_info *info,
+                            struct probe_source *source);
+
+/* Releases; accepts NULL. */
+void cuda_probe_close(struct cuda_probe *probe);
+
+#endif
