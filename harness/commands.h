@@ -12,6 +12,9 @@ enum status command_run(const struct options *options, int argc, char **argv);
 /* show FILE...: prints the tables of results. */
 enum status command_show(const struct options *options, int argc, char **argv);
 
+/* explain FILE...: prints what a card predicts of the cells of results, beside what was measured. */
+enum status command_explain(const struct options *options, int argc, char **argv);
+
 /* compare BASE NEW: is NEW worse? Each is a file, a folder, or several of them with commas between. */
 enum status command_compare(const struct options *options, int argc, char **argv);
 

@@ -42,7 +42,7 @@ struct options {
     double seconds_max;      /* for each cell */
     bool quiet;
     bool strict;
-    bool json;               /* list: print JSON */
+    bool json;               /* list, explain: print JSON */
     enum color_mode color;
     const struct fault *fault;
     const struct path *slow_path; /* planted slowdown: NULL for none */
@@ -84,6 +84,7 @@ enum option_group {
     OPTIONS_EXPORT = 1 << 8,
     OPTIONS_HISTORY = 1 << 9,
     OPTIONS_GATE = 1 << 10,   /* --strict, --quiet */
+    OPTIONS_EXPLAIN = 1 << 11,
 };
 
 /* Parses argv[0 .. argc - 1], argv[0] being the command's name. Prints help or version and sets *done when

@@ -354,6 +354,85 @@ class Run(Case):
         return text.decode()
 
 
+class Explain(Case):
+    def schema(self):
+        return jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/explanation.schema.json")))
+
+    def test_a_prediction_explains_itself(self):
+        result = self.run_plan("--engine", "model", "--elements", "4096,3000000")
+        done = self.check(cbank("explain", self.file), 0)
+        self.assertIn("modelled: nothing was measured", done.stdout)
+        for cell in result["cells"]:
+            self.assertIn(f"add/{cell['path']}/{cell['pattern']}/{cell['elements']}/1024/hot\n", done.stdout)
+        explained = json.loads(self.check(cbank("explain", self.file, "--json"), 0).stdout)
+        self.schema().validate(explained)
+        for cell, was in zip(explained["results"][0]["cells"], result["cells"]):
+            self.assertEqual(identity(cell), identity(was))
+            self.assertEqual((cell["remainder_ns"], cell["within"], cell["reasons"]), (0, True, []))
+            self.assertEqual(cell["modelled"]["time_ns"], was["model"]["time_ns"])
+            self.assertEqual({name + "_ns": ns for name, ns in cell["modelled"]["parts_ns"].items()},
+                             was["model"]["parts"])
+
+    def test_card_files_and_parts(self):
+        self.run_plan("--engine", "model", "--elements", "4096", "--path", "constant")
+        card = read_json(os.path.join(ROOT, "results/cards/h200.json"))
+        card["launch_ns"] += 10000
+        path = os.path.join(self.folder, "card.json")
+        write_text(path, json.dumps(card))
+        done = self.check(cbank("explain", self.file, self.file, "--card", path, "--json", "--cell", "per_thread"), 0)
+        explained = json.loads(done.stdout)
+        self.schema().validate(explained)
+        self.assertEqual(explained["card"]["file"], path)
+        self.assertEqual(len(explained["results"]), 2)
+        for result in explained["results"]:
+            self.assertEqual([cell["pattern"] for cell in result["cells"]], ["per_thread"])
+            self.assertAlmostEqual(result["cells"][0]["remainder_ns"], -10000, places=3)
+            self.assertEqual(result["summary"]["short"]["cells"], 4)
+            self.assertIn("modelled", [reason["name"] for reason in result["cells"][0]["reasons"]])
+
+    def test_cards_of_other_chips(self):
+        self.run_plan(*ONE_CELL)
+        card = read_json(os.path.join(ROOT, "results/cards/h200.json"))
+        path = os.path.join(self.folder, "card.json")
+        write_text(path, json.dumps({**card, "name": "A100", "chip": "GA100", "cc_major": 8, "sm_count": 108}))
+        for arguments in ([], ["--json"]):
+            done = self.check(cbank("explain", self.file, "--card", path, *arguments), 3, "not comparable", "--card")
+            self.assertEqual(done.stdout, "")
+
+    def test_skipped_and_partial(self):
+        self.check(cbank("run", "--engine", "model", "--path", "constant,constant_operand", "--pattern", "per_warp",
+                         "--elements", "4096,8192", "--json", self.file), 0)
+        result = read_json(self.file)
+        result["complete"] = False
+        for cell in result["cells"][-1:]:
+            cell["status"] = "pending"
+            cell["time_ns"].update(median=None, ci_low=None, ci_high=None, min=None, mad=None)
+        write_text(self.file, json.dumps(result))
+        done = self.check(cbank("explain", self.file), 0)
+        self.assertIn("incomplete", done.stdout)
+        self.assertIn("skipped: constant_operand needs", done.stdout)
+        self.schema().validate(json.loads(cbank("explain", self.file, "--json").stdout))
+
+    def test_bad_input(self):
+        self.usage_error("explain", words=["FILE"])
+        self.usage_error("explain", "missing.json", words=["missing.json"])
+        self.run_plan(*ONE_CELL)
+        self.usage_error("explain", self.file, "--card", "missing.json", words=["missing.json"])
+        # One file that cannot be read does not keep the others away.
+        done = self.check(cbank("explain", "missing.json", self.file), 2, "missing.json")
+        self.assertIn("add/constant/per_warp/4096/1024/hot", done.stdout)
+
+    def test_every_committed_result(self):
+        folder = os.path.join(ROOT, "results/h200")
+        for name in sorted(os.listdir(folder)) if not SANITIZED else ():
+            if name.endswith(".json"):
+                with self.subTest(name):
+                    done = self.check(cbank("explain", os.path.join(folder, name), "--json"), 0)
+                    self.schema().validate(json.loads(done.stdout))
+                    lines = cbank("explain", os.path.join(folder, name)).stdout.splitlines()
+                    self.assertLessEqual(max(map(len, lines)), 120)
+
+
 class Interrupted(Case):
     def interrupted(self, number):
         """A partial result: a long plan, ended by a signal while it runs."""
@@ -680,7 +759,7 @@ class Lists(Case):
             self.assertIn(f"{row['option']}=LIST", help_text)
 
     def test_schema_is_a_schema(self):
-        for name in ("schema.json", "card.schema.json"):
+        for name in ("schema.json", "card.schema.json", "explanation.schema.json"):
             jsonschema.Draft202012Validator.check_schema(read_json(os.path.join(ROOT, "results", name)))
         schema = read_json(os.path.join(ROOT, "results/card.schema.json"))
         for name in os.listdir(os.path.join(ROOT, "results/cards")):
