@@ -21,6 +21,9 @@ enum status command_compare(const struct options *options, int argc, char **argv
 /* calibrate: runs a plan in several processes and writes the noise of each cell between them. */
 enum status command_calibrate(const struct options *options, int argc, char **argv);
 
+/* characterize: finds out how the load paths of a GPU work and writes everything that was measured. */
+enum status command_characterize(const struct options *options, int argc, char **argv);
+
 /* export FILE...: prints results in the format of another tool. */
 enum status command_export(const struct options *options, int argc, char **argv);
 

@@ -23,6 +23,8 @@ static const struct command commands[] = {
     {.name = "calibrate", .summary = "Measure how much each cell differs between processes, for compare",
      .options = OPTIONS_PLAN | OPTIONS_MEASURE | OPTIONS_CARD | OPTIONS_CALIBRATE | OPTIONS_SHOW,
      .run = command_calibrate},
+    {.name = "characterize", .summary = "Find out how the load paths of a GPU work: latencies, caches, serialization",
+     .options = OPTIONS_CHARACTERIZE, .run = command_characterize},
     {.name = "history", .summary = "Print one line a run, or the series of one cell", .arguments = "PATH...",
      .options = OPTIONS_HISTORY | OPTIONS_SHOW, .arguments_min = 1, .arguments_max = 1000, .run = command_history},
     {.name = "export", .summary = "Print results in the format of another tool", .arguments = "FILE...",
@@ -42,7 +44,7 @@ static void print_help(void)
     puts("Usage: cbank COMMAND [OPTION...]\n"
          "What reading a small table costs on an NVIDIA GPU: patterns by load paths, checked and counted.\n");
     for (size_t i = 0; i < command_count; i++)
-        printf("  %-10s %s\n", commands[i].name, commands[i].summary);
+        printf("  %-12s %s\n", commands[i].name, commands[i].summary);
     puts("\n  cbank COMMAND --help says more; cbank --version names the version.\n"
          "Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the environment cannot;\n"
          "4 inconclusive, under --strict.");

@@ -54,6 +54,8 @@ struct options {
     bool all;                     /* show cells that are the same, too */
     uint64_t launches;            /* of a calibration */
     const char *keep_path;        /* folder that the launches' results are kept in; NULL: nowhere */
+    uint64_t ordinal;             /* GPU that is characterized */
+    const char *replay_path;      /* file whose answers are analysed again; NULL: a GPU is asked */
     const struct export_format *format;
     const char *cell;             /* identity, or part of one; NULL: none */
     bool plan_given;         /* an option that chooses cells or how to measure them was on the line */
@@ -85,6 +87,7 @@ enum option_group {
     OPTIONS_HISTORY = 1 << 9,
     OPTIONS_GATE = 1 << 10,   /* --strict, --quiet */
     OPTIONS_EXPLAIN = 1 << 11,
+    OPTIONS_CHARACTERIZE = 1 << 12,
 };
 
 /* Parses argv[0 .. argc - 1], argv[0] being the command's name. Prints help or version and sets *done when

@@ -197,9 +197,9 @@ const struct probe_kernel *probe_record_kernel(const struct probe_record *record
 
 /* -- JSON ---------------------------------------------------------------------------------------------- */
 
-void probe_record_write(const struct probe_record *record, size_t first, cJSON *array)
+void probe_record_write(const struct probe_record *record, size_t first, size_t count, cJSON *array)
 {
-    for (size_t i = first; i < record->count; i++) {
+    for (size_t i = first; i < first + count; i++) {
         cJSON *exchange = json_append(array, cJSON_CreateObject());
 
         json_add_text(exchange, "asked", record->exchanges[i].asked);

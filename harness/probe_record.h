@@ -32,10 +32,11 @@ enum status probe_record_ask(struct probe_record *record, const struct probe_req
 const struct probe_kernel *probe_record_kernel(const struct probe_record *record, enum probe_kind kind,
                                                const struct path *path);
 
-/* Adds to an array the exchanges from `first` on; those of the file, with the kernels, to the record. Reading logs what is
- * wrong: STATUS_USAGE. */
-void probe_record_write(const struct probe_record *record, size_t first, cJSON *array);
+/* Adds to an array: `count` exchanges from `first` on; the kernels. */
+void probe_record_write(const struct probe_record *record, size_t first, size_t count, cJSON *array);
 void probe_record_write_kernels(const struct probe_record *record, cJSON *array);
+
+/* Adds to the record what such arrays of a file hold. STATUS_USAGE, logged, for what is wrong. */
 enum status probe_record_read(const char *path, const cJSON *exchanges, struct probe_record *record);
 enum status probe_record_read_kernels(const char *path, const cJSON *kernels, struct probe_record *record);
 

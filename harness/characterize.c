@@ -1,0 +1,810 @@
+/* SPDX-License-Identifier: MIT */
+#include "characterize.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "geometry.h"
+#include "log.h"
+#include "probe_args.h"
+#include "stats.h"
+
+enum {
+    REPEATS = 21,
+    FEW_ITERATIONS = 5,
+    MANY_ITERATIONS = 69,   /* 64 x 16 loads more */
+    LOADED_WARPS = 16,      /* of throughput against distinct addresses: enough to keep the unit busy */
+    STATE_REPEATS = 9,
+    LEVELS_MAX = 4,
+    GRAIN_BYTES = 256,
+    KEPT_BYTES_MIN = 256,
+    BANK_BYTES = CBANK_TABLE_BYTES,
+};
+
+const struct experiment experiments[] = {
+    {.name = "latency_constant", .what = "cycles of a dependent load", .kind = EXPERIMENT_LATENCY, .path = "constant"},
+    {.name = "latency_constant_uniform", .what = "cycles of a dependent load", .kind = EXPERIMENT_LATENCY,
+     .path = "constant_uniform"},
+    {.name = "latency_constant_operand", .what = "cycles of a dependent load", .kind = EXPERIMENT_LATENCY,
+     .path = "constant_operand"},
+    {.name = "latency_param", .what = "cycles of a dependent load", .kind = EXPERIMENT_LATENCY, .path = "param"},
+    {.name = "latency_global", .what = "cycles of a dependent load that hits L1", .kind = EXPERIMENT_LATENCY,
+     .path = "global"},
+    {.name = "latency_readonly", .what = "cycles of a dependent load that hits L1", .kind = EXPERIMENT_LATENCY,
+     .path = "readonly"},
+    {.name = "latency_restrict", .what = "cycles of a dependent load that hits L1", .kind = EXPERIMENT_LATENCY,
+     .path = "restrict"},
+    {.name = "latency_texture", .what = "cycles of a dependent load that hits L1", .kind = EXPERIMENT_LATENCY,
+     .path = "texture"},
+    {.name = "latency_global_l2", .what = "cycles of a dependent load that hits L2, of one line", .kind = EXPERIMENT_LATENCY,
+     .path = "global_l2"},
+    {.name = "latency_shared", .what = "cycles of a dependent load", .kind = EXPERIMENT_LATENCY, .path = "shared"},
+    {.name = "geometry_constant", .what = "levels behind a constant bank", .kind = EXPERIMENT_GEOMETRY, .path = "constant",
+     .bytes = BANK_BYTES},
+    {.name = "serialization_constant", .what = "cost of distinct addresses in a warp", .kind = EXPERIMENT_SERIALIZATION,
+     .path = "constant"},
+    {.name = "serialization_global", .what = "cost of distinct addresses in a warp", .kind = EXPERIMENT_SERIALIZATION,
+     .path = "global"},
+    {.name = "serialization_readonly", .what = "cost of distinct addresses in a warp", .kind = EXPERIMENT_SERIALIZATION,
+     .path = "readonly"},
+    {.name = "serialization_shared", .what = "cost of distinct addresses in a warp", .kind = EXPERIMENT_SERIALIZATION,
+     .path = "shared"},
+    {.name = "crossover_global", .what = "distinct addresses from which the other path is faster",
+     .kind = EXPERIMENT_CROSSOVER, .path = "constant", .other = "global"},
+    {.name = "crossover_shared", .what = "distinct addresses from which the other path is faster",
+     .kind = EXPERIMENT_CROSSOVER, .path = "constant", .other = "shared"},
+    {.name = "throughput_constant", .what = "loads of one address against resident warps", .kind = EXPERIMENT_THROUGHPUT,
+     .path = "constant"},
+    {.name = "throughput_constant_uniform", .what = "loads of one address against resident warps",
+     .kind = EXPERIMENT_THROUGHPUT, .path = "constant_uniform"},
+    {.name = "throughput_constant_operand", .what = "loads of one address against resident warps",
+     .kind = EXPERIMENT_THROUGHPUT, .path = "constant_operand"},
+    {.name = "throughput_param", .what = "loads of one address against resident warps", .kind = EXPERIMENT_THROUGHPUT,
+     .path = "param"},
+    {.name = "throughput_global", .what = "loads of one address against resident warps", .kind = EXPERIMENT_THROUGHPUT,
+     .path = "global"},
+    {.name = "throughput_readonly", .what = "loads of one address against resident warps", .kind = EXPERIMENT_THROUGHPUT,
+     .path = "readonly"},
+    {.name = "throughput_texture", .what = "loads of one address against resident warps", .kind = EXPERIMENT_THROUGHPUT,
+     .path = "texture"},
+    {.name = "throughput_shared", .what = "loads of one address against resident warps", .kind = EXPERIMENT_THROUGHPUT,
+     .path = "shared"},
+    {.name = "invalidation_constant", .what = "what is left of each constant level after what comes between two launches",
+     .kind = EXPERIMENT_INVALIDATION, .path = "constant"},
+    {.name = "sharing_constant", .what = "which SMs hit what one of them brought, behind the first constant level",
+     .kind = EXPERIMENT_SHARING, .path = "constant"},
+    {.name = "geometry_global", .what = "the L1 data cache and what is behind it", .kind = EXPERIMENT_GEOMETRY,
+     .path = "global", .bytes = 512 << 10},
+};
+const size_t experiment_count = sizeof(experiments) / sizeof(experiments[0]);
+
+static const uint32_t distinct_counts[] = {1, 2, 4, 8, 16, 32};
+static const uint32_t strides[] = {4, 64, 128};
+static const uint32_t warp_counts[] = {1, 2, 4, 8, 16, 32, 64};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char slope_method[] =
+    "cycles of 69 iterations of 16 loads less those of 5, over the 1024 loads between: median of 21 launches of each, "
+    "distribution-free interval";
+static const char fit_method[] = "least squares of the medians against distinct addresses - 1, Student's t";
+static const char crossover_method[] = "first of 1, 2, 4 ... 32 distinct addresses at which the other path's interval is below";
+static const char state_method[] =
+    "each access of a walk in a launch of its own by the nearest latency of a level: median share of 9 walks, "
+    "distribution-free interval";
+static const char sharing_method[] =
+    "one SM loads every line, then each of the others, one after the other, times its first load of a line of its own; two "
+    "classes of cycles by the least variance within";
+
+struct run {
+    struct probe_record *record;
+    struct characterization *out;
+    uint32_t sm_count;
+};
+
+/* -- outcomes ------------------------------------------------------------------------------------------ */
+
+/* NULL out of memory, logged. */
+static struct number *add_number(struct outcome *outcome, const char *name, const char *unit, const char *method)
+{
+    if (outcome->number_count == outcome->number_room) {
+        const size_t room = 2 * outcome->number_room + 16;
+        struct number *grown = realloc(outcome->numbers, room * sizeof(*grown));
+
+        if (!grown) {
+            log_error(STATUS_ENVIRONMENT, "out of memory for what was found");
+            return NULL;
+        }
+        outcome->numbers = grown;
+        outcome->number_room = room;
+    }
+    outcome->numbers[outcome->number_count] =
+        (struct number){.name = name, .unit = unit, .method = method, .value = NAN, .low = NAN, .high = NAN};
+    return &outcome->numbers[outcome->number_count++];
+}
+
+static struct verdict *add_verdict(struct outcome *outcome, const char *name, const char *value)
+{
+    struct verdict *verdict = &outcome->verdicts[outcome->verdict_count];
+
+    if (outcome->verdict_count + 1 < COUNT(outcome->verdicts))
+        outcome->verdict_count++;
+    *verdict = (struct verdict){.name = name, .value = value};
+    return verdict;
+}
+
+static enum status skip(struct outcome *outcome, const char *reason)
+{
+    outcome->status = "skipped";
+    snprintf(outcome->reason, sizeof(outcome->reason), "%s", reason);
+    return STATUS_OK;
+}
+
+static void set_summary(struct number *number, const double *samples, size_t count)
+{
+    double sorted[256];
+    struct summary summary;
+
+    stats_summarize(samples, count, sorted, &summary);
+    number->value = summary.median;
+    number->low = summary.ci_low;
+    number->high = summary.ci_high;
+    number->samples = count;
+}
+
+static const struct path *path_named(const char *name)
+{
+    for (size_t i = 0; i < path_count; i++)
+        if (strcmp(paths[i].name, name) == 0)
+            return &paths[i];
+    return NULL;
+}
+
+static const struct outcome *outcome_named(const struct run *run, const char *prefix, const char *path)
+{
+    char name[96];
+
+    snprintf(name, sizeof(name), "%s_%s", prefix, path);
+    for (size_t i = 0; i < run->out->count; i++)
+        if (strcmp(run->out->outcomes[i].experiment->name, name) == 0 && strcmp(run->out->outcomes[i].status, "ok") == 0)
+            return &run->out->outcomes[i];
+    return NULL;
+}
+
+static bool usable(const struct run *run, enum probe_kind kind, const struct path *path, struct outcome *outcome)
+{
+    const struct probe_kernel *kernel = probe_record_kernel(run->record, kind, path);
+
+    if (!kernel->usable)
+        skip(outcome, kernel->reason);
+    return kernel->usable;
+}
+
+/* -- slopes -------------------------------------------------------------------------------------------- */
+
+/* Cycles of one load of a warp among `warps` that do the same: a slope over two trip counts, which nothing fixed is in. */
+static enum status slope(struct run *run, enum probe_kind kind, const struct path *path, uint32_t distinct, uint32_t stride,
+                         uint32_t warps, double per, struct number *number)
+{
+    struct probe_request request = {.kind = kind, .path = path, .distinct = distinct, .stride = stride, .warps = warps,
+                                    .iterations = FEW_ITERATIONS, .repeats = REPEATS};
+    uint32_t few[REPEATS], many[REPEATS];
+    double samples[REPEATS];
+    enum status status = probe_record_ask(run->record, &request, few);
+
+    if (status != STATUS_OK)
+        return status;
+    request.iterations = MANY_ITERATIONS;
+    status = probe_record_ask(run->record, &request, many);
+    if (status != STATUS_OK)
+        return status;
+    for (size_t i = 0; i < REPEATS; i++)
+        samples[i] = ((double)many[i] - few[i]) / (PROBE_LOADS * (MANY_ITERATIONS - FEW_ITERATIONS)) / per;
+    set_summary(number, samples, REPEATS);
+    number->distinct = distinct;
+    number->stride = distinct > 1 ? stride : 0;
+    number->warps = warps;
+    return STATUS_OK;
+}
+
+static enum status run_latency(struct run *run, struct outcome *outcome, const struct path *path)
+{
+    struct number *number;
+
+    if (!usable(run, PROBE_CHAIN, path, outcome))
+        return STATUS_OK;
+    number = add_number(outcome, "latency", "cycles", slope_method);
+    return number ? slope(run, PROBE_CHAIN, path, 1, sizeof(uint32_t), 1, 1, number) : STATUS_ENVIRONMENT;
+}
+
+/* -- serialization ------------------------------------------------------------------------------------- */
+
+/* Student's t, 97.5 %, for so many degrees of freedom. */
+static double student_t(size_t freedom)
+{
+    static const double t[] = {NAN, 12.706, 4.303, 3.182, 2.776, 2.571};
+
+    return freedom < COUNT(t) ? t[freedom] : NAN;
+}
+
+struct line {
+    double base, cost, base_half, cost_half; /* half widths of the intervals */
+    double largest; /* deviation from the line */
+    size_t points, samples;
+};
+
+/* Base and cost of each extra address over the numbers of that name and stride that nothing speaks against. */
+static struct line fit(const struct outcome *outcome, const char *name, uint32_t stride)
+{
+    struct line line = {.base = NAN, .cost = NAN, .base_half = NAN, .cost_half = NAN, .largest = NAN};
+    double x[COUNT(distinct_counts)], y[COUNT(distinct_counts)], mean_x = 0, mean_y = 0, xx = 0, xy = 0, rest = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < outcome->number_count && n < COUNT(x); i++) {
+        const struct number *number = &outcome->numbers[i];
+
+        if (strcmp(number->name, name) != 0 || number->reason[0] || (number->stride != stride && number->distinct > 1))
+            continue;
+        x[n] = number->distinct - 1.0;
+        y[n] = number->value;
+        mean_x += x[n];
+        mean_y += y[n++];
+        line.samples += number->samples;
+    }
+    line.points = n;
+    if (n < 3)
+        return line;
+    mean_x /= (double)n;
+    mean_y /= (double)n;
+    for (size_t i = 0; i < n; i++) {
+        xx += (x[i] - mean_x) * (x[i] - mean_x);
+        xy += (x[i] - mean_x) * (y[i] - mean_y);
+    }
+    line.cost = xy / xx;
+    line.base = mean_y - line.cost * mean_x;
+    line.largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double off = y[i] - line.base - line.cost * x[i];
+
+        rest += off * off;
+        line.largest = fmax(line.largest, fabs(off));
+    }
+    rest = sqrt(rest / (double)(n - 2));
+    line.cost_half = student_t(n - 2) * rest / sqrt(xx);
+    line.base_half = student_t(n - 2) * rest * sqrt(1 / (double)n + mean_x * mean_x / xx);
+    return line;
+}
+
+static bool add_fitted(struct outcome *outcome, const char *name, double value, double half, size_t samples, uint32_t stride)
+{
+    struct number *number = add_number(outcome, name, "cycles", fit_method);
+
+    if (!number)
+        return false;
+    number->value = value;
+    number->low = value - half;
+    number->high = value + half;
+    number->samples = samples;
+    number->stride = stride;
+    if (isnan(value))
+        snprintf(number->reason, sizeof(number->reason), "fewer than three sizes lie inside the first level");
+    return true;
+}
+
+/* The same cost at 4 bytes, where 16 neighbours share 64 bytes, as at 64 says that addresses are what costs. Costs within
+ * 5 % of each other count as the same: an interval of points on a line can be narrower than any difference. */
+static void judge(struct outcome *outcome, const char *name, const struct line *near, const struct line *far)
+{
+    struct verdict *verdict = add_verdict(outcome, name, NULL);
+    const double share = near->cost / far->cost;
+
+    snprintf(verdict->reason, sizeof(verdict->reason), "%.4f cycles an extra address 4 bytes apart (+-%.4f), %.4f 64 bytes "
+             "apart (+-%.4f)", near->cost, near->cost_half, far->cost, far->cost_half);
+    if (isnan(near->cost) || isnan(far->cost))
+        return;
+    if (fmax(near->cost, far->cost) < 0.02)
+        verdict->value = "neither";
+    else if (fabs(share - 1) <= 0.05 || fabs(near->cost - far->cost) <= near->cost_half + far->cost_half)
+        verdict->value = "address";
+    else if (share < 0.5)
+        verdict->value = "line";
+    else
+        verdict->value = NULL;
+}
+
+/* Bytes that a walk of the path's first level hits throughout; 0 where not known. */
+static uint32_t fits_first_level(const struct run *run, const char *path)
+{
+    const struct outcome *outcome = outcome_named(run, "geometry", path);
+    const struct finding *fits = outcome && outcome->geometry ? &outcome->geometry->level[0].fits_bytes : NULL;
+
+    return fits && fits->known ? fits->value : 0;
+}
+
+static enum status serialization_curve(struct run *run, struct outcome *outcome, const struct path *path,
+                                       enum probe_kind kind, const char *name, uint32_t warps)
+{
+    const uint32_t fits = fits_first_level(run, path->name);
+
+    for (size_t s = 0; s < COUNT(strides); s++)
+        for (size_t d = s ? 1 : 0; d < COUNT(distinct_counts); d++) {
+            const uint32_t distinct = distinct_counts[d], footprint = distinct * strides[s];
+            struct number *number = add_number(outcome, name, "cycles", slope_method);
+            const enum status status = !number ? STATUS_ENVIRONMENT
+                                               : slope(run, kind, path, distinct, strides[s], warps, warps, number);
+
+            if (status != STATUS_OK)
+                return status;
+            if (fits && footprint > fits)
+                snprintf(number->reason, sizeof(number->reason), "%u bytes are more than the %u that hit in the first level: "
+                         "left out of the fit", (unsigned)footprint, (unsigned)fits);
+        }
+    return STATUS_OK;
+}
+
+static enum status run_serialization(struct run *run, struct outcome *outcome, const struct path *path)
+{
+    static const struct {
+        enum probe_kind kind;
+        const char *name, *base, *cost, *deviation, *verdict;
+        uint32_t warps;
+    } curves[] = {
+        {PROBE_CHAIN, "latency", "latency_base", "latency_per_extra_address", "latency_largest_deviation",
+         "latency_grows_per", 1},
+        {PROBE_STREAM, "cycles_per_load", "cycles_per_load_base", "cycles_per_load_per_extra_address",
+         "cycles_per_load_largest_deviation", "throughput_falls_per", LOADED_WARPS},
+    };
+
+    if (!usable(run, PROBE_CHAIN, path, outcome) || !usable(run, PROBE_STREAM, path, outcome))
+        return STATUS_OK;
+    for (size_t c = 0; c < COUNT(curves); c++) {
+        struct line lines[COUNT(strides)];
+        const enum status status =
+            serialization_curve(run, outcome, path, curves[c].kind, curves[c].name, curves[c].warps);
+
+        if (status != STATUS_OK)
+            return status;
+        for (size_t s = 0; s < COUNT(strides); s++) {
+            lines[s] = fit(outcome, curves[c].name, strides[s]);
+            if (!add_fitted(outcome, curves[c].base, lines[s].base, lines[s].base_half, lines[s].samples, strides[s]) ||
+                !add_fitted(outcome, curves[c].cost, lines[s].cost, lines[s].cost_half, lines[s].samples, strides[s]) ||
+                !add_fitted(outcome, curves[c].deviation, lines[s].largest, 0, lines[s].samples, strides[s]))
+                return STATUS_ENVIRONMENT;
+        }
+        judge(outcome, curves[c].verdict, &lines[0], &lines[1]);
+    }
+    return STATUS_OK;
+}
+
+static const struct number *number_of(const struct outcome *outcome, const char *name, uint32_t distinct, uint32_t stride)
+{
+    for (size_t i = 0; i < outcome->number_count; i++) {
+        const struct number *number = &outcome->numbers[i];
+
+        if (strcmp(number->name, name) == 0 && number->distinct == distinct && (distinct == 1 || number->stride == stride))
+            return number;
+    }
+    return NULL;
+}
+
+static enum status run_crossover(struct run *run, struct outcome *outcome)
+{
+    static const char *const names[] = {"latency", "cycles_per_load"}, *const found[] = {"latency_crossover",
+                                                                                       "throughput_crossover"};
+    const struct outcome *one = outcome_named(run, "serialization", outcome->experiment->path);
+    const struct outcome *other = outcome_named(run, "serialization", outcome->experiment->other);
+
+    if (!one || !other)
+        return skip(outcome, "the serialization of one of the paths is not known");
+    for (size_t n = 0; n < COUNT(names); n++)
+        for (size_t s = 0; s < COUNT(strides); s++) {
+            struct number *number = add_number(outcome, found[n], "distinct addresses", crossover_method);
+
+            if (!number)
+                return STATUS_ENVIRONMENT;
+            number->stride = strides[s];
+            for (size_t d = 0; d < COUNT(distinct_counts) && isnan(number->value); d++) {
+                const struct number *a = number_of(one, names[n], distinct_counts[d], strides[s]);
+                const struct number *b = number_of(other, names[n], distinct_counts[d], strides[s]);
+
+                number->samples += a->samples + b->samples;
+                if (b->high < a->low) {
+                    number->value = number->high = distinct_counts[d];
+                    number->low = d ? distinct_counts[d - 1] : 1;
+                }
+            }
+            if (isnan(number->value))
+                snprintf(number->reason, sizeof(number->reason), "not up to 32");
+        }
+    return STATUS_OK;
+}
+
+/* -- throughput ---------------------------------------------------------------------------------------- */
+
+static enum status add_rates(struct outcome *outcome, size_t first)
+{
+    const size_t count = outcome->number_count;
+    double best = 0, low = 0, high = 0;
+    size_t samples = 0;
+    struct number *bytes;
+
+    for (size_t i = first; i < count; i++) {
+        const struct number of = outcome->numbers[i];
+        struct number *rate = add_number(outcome, "loads_per_cycle", "warp loads per cycle and SM", slope_method);
+
+        if (!rate)
+            return STATUS_ENVIRONMENT;
+        rate->warps = of.warps;
+        rate->samples = of.samples;
+        rate->value = 1 / of.value;
+        rate->low = 1 / of.high;
+        rate->high = 1 / of.low;
+        if (rate->value > best) {
+            best = rate->value;
+            low = rate->low;
+            high = rate->high;
+            samples = rate->samples;
+        }
+    }
+    bytes = add_number(outcome, "broadcast_bandwidth", "bytes per cycle and SM",
+                       "most warp loads per cycle over the counts of warps, x 32 lanes x 4 bytes");
+    if (!bytes)
+        return STATUS_ENVIRONMENT;
+    bytes->value = 128 * best;
+    bytes->low = 128 * low;
+    bytes->high = 128 * high;
+    bytes->samples = samples;
+    return STATUS_OK;
+}
+
+static enum status run_throughput(struct run *run, struct outcome *outcome, const struct path *path)
+{
+    if (!usable(run, PROBE_STREAM, path, outcome))
+        return STATUS_OK;
+    for (size_t w = 0; w < COUNT(warp_counts); w++) {
+        struct number *number = add_number(outcome, "cycles_per_load", "cycles", slope_method);
+        const enum status status = !number ? STATUS_ENVIRONMENT
+                                           : slope(run, PROBE_STREAM, path, 1, sizeof(uint32_t), warp_counts[w],
+                                                   warp_counts[w], number);
+
+        if (status != STATUS_OK)
+            return status;
+    }
+    return add_rates(outcome, 0);
+}
+
+/* -- geometry ------------------------------------------------------------------------------------------ */
+
+struct walker {
+    struct run *run;
+    const struct path *path;
+};
+
+static enum status walk(void *context, const struct probe_walk *list, uint32_t *cycles)
+{
+    const struct walker *walker = context;
+    const struct probe_request request = {.kind = PROBE_WALK, .path = walker->path, .address = list->address,
+                                          .count = list->count, .warm_up = list->warm_up, .timed = list->timed};
+
+    return probe_record_ask(walker->run->record, &request, cycles);
+}
+
+static enum status run_geometry(struct run *run, struct outcome *outcome, const struct path *path)
+{
+    struct walker walker = {run, path};
+    const struct prober prober = {.context = &walker, .bytes = outcome->experiment->bytes,
+                                  .samples_max = run->record->source.samples_max, .walk = walk};
+
+    if (!usable(run, PROBE_WALK, path, outcome))
+        return STATUS_OK;
+    outcome->geometry = calloc(1, sizeof(*outcome->geometry));
+    if (!outcome->geometry)
+        return log_error(STATUS_ENVIRONMENT, "out of memory for a geometry");
+    return geometry_find(&prober, LEVELS_MAX, outcome->geometry);
+}
+
+/* -- state --------------------------------------------------------------------------------------------- */
+
+/* The level whose latency is nearest. */
+static uint32_t nearest_level(const struct geometry *geometry, uint32_t cycles)
+{
+    uint32_t level = 0;
+
+    while (level + 1 < geometry->level_count &&
+           cycles > (geometry->level[level].latency.median + geometry->level[level + 1].latency.median) / 2)
+        level++;
+    return level;
+}
+
+/* A region that `level` holds and the levels before it do not, and the bytes from one access to the next; false where the
+ * geometry does not say. */
+static bool region_of(const struct geometry *geometry, uint32_t level, uint32_t *bytes, uint32_t *step)
+{
+    const struct finding *fits = &geometry->level[level].fits_bytes, *fetch = &geometry->level[level].fetch_bytes;
+    const uint32_t before = level ? geometry->level[level - 1].fits_bytes.value : 0;
+
+    if (!geometry->level[0].fetch_bytes.known || (level && !geometry->level[level - 1].fits_bytes.known) ||
+        (!level && !fits->known))
+        return false;
+    *step = fetch->known ? fetch->value : geometry->level[0].fetch_bytes.value;
+    *bytes = level ? 4 * before : fits->value / 2;
+    if (level && fits->known && *bytes > fits->value / 2)
+        *bytes = fits->value / 2;
+    return *bytes >= KEPT_BYTES_MIN && *bytes > before && *bytes <= BANK_BYTES;
+}
+
+static enum status walk_after(struct run *run, struct outcome *outcome, const struct path *path,
+                              const struct geometry *geometry, uint32_t level, enum probe_before before)
+{
+    double shares[GEOMETRY_LEVELS_MAX][STATE_REPEATS];
+    uint32_t address[BANK_BYTES / 4], cycles[BANK_BYTES / 4], bytes, step;
+    struct probe_request request = {.kind = PROBE_WALK, .path = path, .address = address, .timed = 1, .before = before};
+
+    if (!region_of(geometry, level, &bytes, &step))
+        return STATUS_OK;
+    for (uint32_t at = 0; at < bytes; at += step)
+        address[request.count++] = at;
+    for (size_t r = 0; r < STATE_REPEATS; r++) {
+        uint32_t hits[GEOMETRY_LEVELS_MAX] = {0};
+        const enum status status = probe_record_ask(run->record, &request, cycles);
+
+        if (status != STATUS_OK)
+            return status;
+        for (size_t i = 0; i < request.count; i++)
+            hits[nearest_level(geometry, cycles[i])]++;
+        for (uint32_t k = 0; k < geometry->level_count; k++)
+            shares[k][r] = (double)hits[k] / (double)request.count;
+    }
+    for (uint32_t k = 0; k < geometry->level_count; k++) {
+        static const char *const names[] = {"share_answered_by_level_1", "share_answered_by_level_2",
+                                            "share_answered_by_level_3", "share_answered_by_level_4"};
+        struct number *number = add_number(outcome, names[k], "of the accesses", state_method);
+
+        if (!number)
+            return STATUS_ENVIRONMENT;
+        set_summary(number, shares[k], STATE_REPEATS);
+        number->samples = STATE_REPEATS * request.count;
+        number->level = level + 1;
+        number->stride = step;
+        number->before = probe_before_names[before];
+    }
+    return STATUS_OK;
+}
+
+static enum status run_invalidation(struct run *run, struct outcome *outcome, const struct path *path)
+{
+    const struct outcome *known = outcome_named(run, "geometry", path->name);
+
+    if (!known || known->geometry->level_count < 2)
+        return skip(outcome, "no two levels of the path are known to tell apart");
+    for (uint32_t level = 0; level + 1 < known->geometry->level_count; level++)
+        for (size_t before = PROBE_BEFORE_LAUNCH; before < PROBE_BEFORE_COUNT; before++) {
+            const enum status status =
+                walk_after(run, outcome, path, known->geometry, level, (enum probe_before)before);
+
+            if (status != STATUS_OK)
+                return status;
+        }
+    return outcome->number_count ? STATUS_OK : skip(outcome, "the geometry of no level is known well enough to fill it");
+}
+
+/* -- sharing ------------------------------------------------------------------------------------------- */
+
+static int compare_cycles(const void *left, const void *right)
+{
+    const uint32_t a = *(const uint32_t *)left;
+    const uint32_t b = *(const uint32_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* The cycles between two classes: where the variance within them is least. Sorts. *low and *high: their means. */
+static double threshold_of(uint32_t *cycles, size_t count, double *low, double *high)
+{
+    double all = 0, below = 0, best = -1, threshold = NAN;
+
+    qsort(cycles, count, sizeof(*cycles), compare_cycles);
+    for (size_t i = 0; i < count; i++)
+        all += cycles[i];
+    for (size_t i = 0; i + 1 < count; i++) {
+        const double n = (double)(i + 1), m = (double)(count - i - 1);
+        double between;
+
+        below += cycles[i];
+        between = (all - below) / m - below / n;
+        if (cycles[i] != cycles[i + 1] && n * m * between * between > best) {
+            best = n * m * between * between;
+            threshold = (cycles[i] + cycles[i + 1]) / 2.0;
+            *low = below / n;
+            *high = (all - below) / m;
+        }
+    }
+    return threshold;
+}
+
+/* hits[of * sms + to]: cycles of the first load of `to` of what `of` brought; 0: not known. */
+static enum status ask_sharing(struct run *run, const struct path *path, uint32_t sms, uint32_t bytes, uint32_t step,
+                               uint32_t *cycles)
+{
+    struct probe_request request = {.kind = PROBE_SHARING, .path = path, .blocks = run->sm_count, .bytes = bytes,
+                                    .step = step, .grain = bytes / run->sm_count / 4 * 4};
+    uint32_t *answer = calloc(2 * (size_t)run->sm_count, sizeof(*answer));
+    enum status status = answer ? STATUS_OK : log_error(STATUS_ENVIRONMENT, "out of memory");
+
+    for (request.first = 0; status == STATUS_OK && request.first < run->sm_count; request.first++) {
+        status = probe_record_ask(run->record, &request, answer);
+        for (uint32_t i = 0; status == STATUS_OK && i < run->sm_count; i++) {
+            const uint32_t of = answer[2 * request.first], to = answer[2 * i];
+
+            if (of < sms && to < sms && i != request.first)
+                cycles[of * sms + to] = answer[2 * i + 1];
+        }
+    }
+    free(answer);
+    return status;
+}
+
+/* Groups: SMs that hit what each other brought, and all that such lead to. Returns the pairs that do not agree with them. */
+static size_t group_sms(const uint32_t *cycles, uint32_t sms, double threshold, struct outcome *outcome)
+{
+    uint32_t *const group = outcome->group;
+    size_t wrong = 0;
+    bool changed = true;
+
+    for (uint32_t i = 0; i < sms; i++)
+        group[i] = i;
+    while (changed) {
+        changed = false;
+        for (uint32_t i = 0; i < sms; i++)
+            for (uint32_t j = 0; j < sms; j++)
+                if (cycles[i * sms + j] && cycles[i * sms + j] < threshold && cycles[j * sms + i] < threshold &&
+                    group[i] < group[j]) {
+                    group[j] = group[i];
+                    changed = true;
+                }
+    }
+    for (uint32_t i = 0; i < sms; i++)
+        for (uint32_t j = 0; j < sms; j++)
+            wrong += cycles[i * sms + j] && (cycles[i * sms + j] < threshold) != (group[i] == group[j]);
+    for (uint32_t i = 0; i < sms; i++)
+        if (group[i] == i) {
+            for (uint32_t j = 0; j < sms; j++)
+                group[j] = j != i && group[j] == i ? UINT32_MAX - outcome->group_count : group[j];
+            group[i] = UINT32_MAX - outcome->group_count++;
+        }
+    for (uint32_t i = 0; i < sms; i++)
+        group[i] = UINT32_MAX - group[i];
+    return wrong;
+}
+
+static enum status add_sharing(struct outcome *outcome, const uint32_t *cycles, uint32_t sms)
+{
+    const size_t all = (size_t)sms * sms;
+    uint32_t *sorted = malloc(all * sizeof(*sorted));
+    size_t count = 0;
+    double values[4] = {NAN, NAN, NAN, NAN};
+    static const char *const names[4] = {"cycles_shared", "cycles_not_shared", "groups", "pairs_that_disagree"};
+    static const char *const units[4] = {"cycles, the clock's own included", "cycles, the clock's own included", "groups",
+                                         "of the pairs"};
+
+    if (!sorted)
+        return log_error(STATUS_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < all; i++)
+        if (cycles[i])
+            sorted[count++] = cycles[i];
+
+    const double threshold = count > 1 ? threshold_of(sorted, count, &values[0], &values[1]) : NAN;
+
+    free(sorted);
+    if (isnan(threshold))
+        return skip(outcome, "all SMs took the same cycles: nothing tells them apart");
+    values[3] = (double)group_sms(cycles, sms, threshold, outcome) / (double)count;
+    values[2] = outcome->group_count;
+    for (size_t i = 0; i < 4; i++) {
+        struct number *number = add_number(outcome, names[i], units[i], sharing_method);
+
+        if (!number)
+            return STATUS_ENVIRONMENT;
+        number->value = values[i];
+        number->samples = count;
+    }
+    return STATUS_OK;
+}
+
+static enum status run_sharing(struct run *run, struct outcome *outcome, const struct path *path)
+{
+    const struct outcome *known = outcome_named(run, "geometry", path->name);
+    const struct finding *fits = known && known->geometry->level_count > 1 ? &known->geometry->level[1].fits_bytes : NULL;
+    uint32_t bytes = GRAIN_BYTES * run->sm_count < BANK_BYTES ? GRAIN_BYTES * run->sm_count : BANK_BYTES;
+    const uint32_t step = known && known->geometry->level[0].fetch_bytes.known ? known->geometry->level[0].fetch_bytes.value : 4;
+    uint32_t *cycles;
+    enum status status;
+
+    if (!usable(run, PROBE_SHARING, path, outcome))
+        return STATUS_OK;
+    if (fits && fits->known && fits->value < bytes)
+        bytes = fits->value;
+    outcome->sm_count = run->sm_count;
+    cycles = calloc((size_t)run->sm_count * run->sm_count, sizeof(*cycles));
+    outcome->group = calloc(run->sm_count, sizeof(*outcome->group));
+    status = cycles && outcome->group ? ask_sharing(run, path, run->sm_count, bytes, step, cycles)
+                                      : log_error(STATUS_ENVIRONMENT, "out of memory for pairs of SMs");
+    if (status == STATUS_OK)
+        status = add_sharing(outcome, cycles, run->sm_count);
+    free(cycles);
+    return status;
+}
+
+/* -- all ----------------------------------------------------------------------------------------------- */
+
+static enum status run_experiment(struct run *run, struct outcome *outcome)
+{
+    const struct path *path = path_named(outcome->experiment->path);
+
+    switch (outcome->experiment->kind) {
+    case EXPERIMENT_LATENCY:
+        return run_latency(run, outcome, path);
+    case EXPERIMENT_SERIALIZATION:
+        return run_serialization(run, outcome, path);
+    case EXPERIMENT_CROSSOVER:
+        return run_crossover(run, outcome);
+    case EXPERIMENT_THROUGHPUT:
+        return run_throughput(run, outcome, path);
+    case EXPERIMENT_GEOMETRY:
+        return run_geometry(run, outcome, path);
+    case EXPERIMENT_INVALIDATION:
+        return run_invalidation(run, outcome, path);
+    case EXPERIMENT_SHARING:
+        return run_sharing(run, outcome, path);
+    }
+    return STATUS_OK;
+}
+
+static double now_seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+enum status characterize(struct probe_record *record, uint32_t sm_count, characterize_progress *progress,
+                         struct characterization *out)
+{
+    struct run run = {record, out, sm_count};
+
+    *out = (struct characterization){.outcomes = calloc(experiment_count, sizeof(*out->outcomes))};
+    if (!out->outcomes)
+        return log_error(STATUS_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < experiment_count; i++) {
+        struct outcome *outcome = &out->outcomes[i];
+        const double start = now_seconds();
+        enum status status;
+
+        progress(&experiments[i], i);
+        outcome->experiment = &experiments[i];
+        outcome->status = "ok";
+        outcome->first_exchange = record->count;
+        status = run_experiment(&run, outcome);
+        outcome->exchange_count = record->count - outcome->first_exchange;
+        outcome->seconds = now_seconds() - start;
+        out->count++;
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+void characterization_close(struct characterization *characterization)
+{
+    for (size_t i = 0; i < characterization->count; i++) {
+        free(characterization->outcomes[i].numbers);
+        free(characterization->outcomes[i].geometry);
+        free(characterization->outcomes[i].group);
+    }
+    free(characterization->outcomes);
+    *characterization = (struct characterization){0};
+}

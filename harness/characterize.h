@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ * Experiments on one chip: what is asked of the probes, and what follows from the answers. The same analysis runs on the
+ * answers of a GPU and on a record of them. */
+#ifndef CBANK_CHARACTERIZE_H
+#define CBANK_CHARACTERIZE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "path.h"
+#include "probe_record.h"
+#include "status.h"
+
+struct geometry; /* geometry.h, whose `finding` is not that of engine.h */
+
+/* What an experiment does. */
+enum experiment_kind {
+    EXPERIMENT_LATENCY,
+    EXPERIMENT_SERIALIZATION,
+    EXPERIMENT_CROSSOVER,
+    EXPERIMENT_THROUGHPUT,
+    EXPERIMENT_GEOMETRY,
+    EXPERIMENT_INVALIDATION,
+    EXPERIMENT_SHARING,
+};
+
+/* A row of the table of experiments. */
+struct experiment {
+    const char *name;
+    const char *what;
+    enum experiment_kind kind;
+    const char *path;
+    const char *other; /* EXPERIMENT_CROSSOVER: the path that `path` is compared with */
+    uint32_t bytes;    /* EXPERIMENT_GEOMETRY: of the memory that is walked */
+};
+
+extern const struct experiment experiments[];
+extern const size_t experiment_count;
+
+enum { NUMBER_REASON_BYTES = 256 };
+
+/* A number with what it takes to believe it. NaN where there is none. */
+struct number {
+    const char *name, *unit, *method;
+    double value, low, high; /* 95 % */
+    size_t samples;
+    uint32_t distinct, stride, warps, level; /* what it is of; 0 where that does not apply; levels from 1 */
+    const char *before;                      /* the same; NULL */
+    char reason[NUMBER_REASON_BYTES];        /* why there is none, or why it is left out of what follows; "" */
+};
+
+/* An answer in words. */
+struct verdict {
+    const char *name;
+    const char *value; /* NULL: none */
+    uint32_t stride;   /* 0: of all */
+    char reason[NUMBER_REASON_BYTES];
+};
+
+struct outcome {
+    const struct experiment *experiment;
+    const char *status; /* "ok", "skipped" */
+    char reason[PROBE_TEXT_BYTES];
+    struct number *numbers; /* owned */
+    size_t number_count, number_room;
+    struct verdict verdicts[8];
+    size_t verdict_count;
+    struct geometry *geometry; /* owned; NULL unless an experiment of that kind */
+    uint32_t *group; /* owned: group of each SM, by its number; UINT32_MAX where none; NULL unless of that kind */
+    uint32_t group_count, sm_count;
+    size_t first_exchange, exchange_count; /* its own of the record */
+    double seconds;
+};
+
+struct characterization {
+    struct outcome *outcomes; /* owned: experiment_count */
+    size_t count;             /* those that are done */
+};
+
+/* Called before each experiment. */
+typedef void characterize_progress(const struct experiment *experiment, size_t done);
+
+/* Runs all experiments. What cannot be is skipped, with the reason. STATUS_OK, or the status of the source. The caller
+ * closes *out in either case. */
+enum status characterize(struct probe_record *record, uint32_t sm_count, characterize_progress *progress,
+                         struct characterization *out);
+
+/* Releases; accepts a zeroed struct. */
+void characterization_close(struct characterization *characterization);
+
+/* Adds `experiments`, an array with everything that was found and every answer that it rests on. */
+void characterization_write(const struct characterization *characterization, const struct probe_record *record, cJSON *root);
+
+/* Prints what was found, in short. */
+void characterization_print(const struct characterization *characterization);
+
+#endif
