@@ -31,15 +31,19 @@ const struct experiment experiments[] = {
     {.name = "latency_constant_operand", .what = "cycles of a dependent load", .kind = EXPERIMENT_LATENCY,
      .path = "constant_operand"},
     {.name = "latency_param", .what = "cycles of a dependent load", .kind = EXPERIMENT_LATENCY, .path = "param"},
-    {.name = "latency_global", .what = "cycles of a dependent load that hits L1", .kind = EXPERIMENT_LATENCY,
+    {.name = "latency_global", .what = "cycles of a dependent load that hits L1, the addition of its 64-bit address included",
+     .kind = EXPERIMENT_LATENCY,
      .path = "global"},
-    {.name = "latency_readonly", .what = "cycles of a dependent load that hits L1", .kind = EXPERIMENT_LATENCY,
+    {.name = "latency_readonly", .what = "cycles of a dependent load that hits L1, the addition of its 64-bit address included",
+     .kind = EXPERIMENT_LATENCY,
      .path = "readonly"},
-    {.name = "latency_restrict", .what = "cycles of a dependent load that hits L1", .kind = EXPERIMENT_LATENCY,
+    {.name = "latency_restrict", .what = "cycles of a dependent load that hits L1, the addition of its 64-bit address included",
+     .kind = EXPERIMENT_LATENCY,
      .path = "restrict"},
-    {.name = "latency_texture", .what = "cycles of a dependent load that hits L1", .kind = EXPERIMENT_LATENCY,
+    {.name = "latency_texture", .what = "cycles of a dependent load that hits L1, by the texture unit", .kind = EXPERIMENT_LATENCY,
      .path = "texture"},
-    {.name = "latency_global_l2", .what = "cycles of a dependent load that hits L2, of one line", .kind = EXPERIMENT_LATENCY,
+    {.name = "latency_global_l2", .what = "cycles of a dependent load of one line that hits L2, the addition of its address included",
+     .kind = EXPERIMENT_LATENCY,
      .path = "global_l2"},
     {.name = "latency_shared", .what = "cycles of a dependent load", .kind = EXPERIMENT_LATENCY, .path = "shared"},
     {.name = "geometry_constant", .what = "levels behind a constant bank", .kind = EXPERIMENT_GEOMETRY, .path = "constant",
@@ -96,8 +100,8 @@ static const char state_method[] =
     "each access of a walk in a launch of its own by the nearest latency of a level: median share of 9 walks, "
     "distribution-free interval";
 static const char sharing_method[] =
-    "one SM loads every line, then each of the others, one after the other, times its first load of a line of its own; two "
-    "classes of cycles by the least variance within";
+    "one SM loads every line, then each of the others, one after the other, times its first load of a line of its own; "
+    "shared: nearer to the latency of the second level than to that of the third";
 
 struct run {
     struct probe_record *record;
@@ -574,13 +578,49 @@ static enum status walk_after(struct run *run, struct outcome *outcome, const st
     return STATUS_OK;
 }
 
+/* The share of the walk over the region of a level that it or a level before it answered; NaN where there was no walk. */
+static double kept(const struct outcome *outcome, uint32_t level, enum probe_before before)
+{
+    double share = NAN;
+
+    for (size_t i = 0; i < outcome->number_count; i++) {
+        const struct number *number = &outcome->numbers[i];
+        const uint32_t by = (uint32_t)(number->name[strlen(number->name) - 1] - '0');
+
+        if (number->level == level && number->before == probe_before_names[before] && by <= level)
+            share = isnan(share) ? number->value : share + number->value;
+    }
+    return share;
+}
+
+/* A walk over an empty level is answered by it, too, where one miss brings what several accesses ask for: as after a
+ * flush is as empty. */
+static void judge_kept(struct outcome *outcome, uint32_t level)
+{
+    const double empty = kept(outcome, level, PROBE_BEFORE_FLUSH);
+
+    for (size_t before = PROBE_BEFORE_LAUNCH; before < PROBE_BEFORE_FLUSH; before++) {
+        const double share = kept(outcome, level, (enum probe_before)before);
+        struct verdict *verdict;
+
+        if (isnan(share) || isnan(empty))
+            continue;
+        verdict = add_verdict(outcome, "what_it_held_is",
+                              fabs(share - empty) <= 0.02 ? "lost" : share >= 0.98 ? "kept" : "partly kept");
+        verdict->level = level;
+        verdict->before = probe_before_names[before];
+        snprintf(verdict->reason, sizeof(verdict->reason), "level %u or one before it answers %.3f of the accesses after it, "
+                 "%.3f after a flush", (unsigned)level, share, empty);
+    }
+}
+
 static enum status run_invalidation(struct run *run, struct outcome *outcome, const struct path *path)
 {
     const struct outcome *known = outcome_named(run, "geometry", path->name);
 
     if (!known || known->geometry->level_count < 2)
         return skip(outcome, "no two levels of the path are known to tell apart");
-    for (uint32_t level = 0; level + 1 < known->geometry->level_count; level++)
+    for (uint32_t level = 0; level + 1 < known->geometry->level_count; level++) {
         for (size_t before = PROBE_BEFORE_LAUNCH; before < PROBE_BEFORE_COUNT; before++) {
             const enum status status =
                 walk_after(run, outcome, path, known->geometry, level, (enum probe_before)before);
@@ -588,6 +628,8 @@ static enum status run_invalidation(struct run *run, struct outcome *outcome, co
             if (status != STATUS_OK)
                 return status;
         }
+        judge_kept(outcome, level + 1);
+    }
     return outcome->number_count ? STATUS_OK : skip(outcome, "the geometry of no level is known well enough to fill it");
 }
 
@@ -601,31 +643,20 @@ static int compare_cycles(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The cycles between two classes: where the variance within them is least. Sorts. *low and *high: their means. */
-static double threshold_of(uint32_t *cycles, size_t count, double *low, double *high)
+static void set_median(struct number *number, const uint32_t *sorted, size_t count)
 {
-    double all = 0, below = 0, best = -1, threshold = NAN;
+    const size_t rank = stats_median_rank(count, STATS_CONFIDENCE);
 
-    qsort(cycles, count, sizeof(*cycles), compare_cycles);
-    for (size_t i = 0; i < count; i++)
-        all += cycles[i];
-    for (size_t i = 0; i + 1 < count; i++) {
-        const double n = (double)(i + 1), m = (double)(count - i - 1);
-        double between;
-
-        below += cycles[i];
-        between = (all - below) / m - below / n;
-        if (cycles[i] != cycles[i + 1] && n * m * between * between > best) {
-            best = n * m * between * between;
-            threshold = (cycles[i] + cycles[i + 1]) / 2.0;
-            *low = below / n;
-            *high = (all - below) / m;
-        }
-    }
-    return threshold;
+    number->samples = count;
+    if (count == 0)
+        snprintf(number->reason, sizeof(number->reason), "no pair of SMs");
+    else
+        number->value = sorted[(count - 1) / 2];
+    number->low = rank ? sorted[rank - 1] : NAN;
+    number->high = rank ? sorted[count - rank] : NAN;
 }
 
-/* hits[of * sms + to]: cycles of the first load of `to` of what `of` brought; 0: not known. */
+/* cycles[of * sms + to]: those of the first load of `to` of what `of` brought; 0: not known. */
 static enum status ask_sharing(struct run *run, const struct path *path, uint32_t sms, uint32_t bytes, uint32_t step,
                                uint32_t *cycles)
 {
@@ -680,44 +711,54 @@ static size_t group_sms(const uint32_t *cycles, uint32_t sms, double threshold, 
     return wrong;
 }
 
-static enum status add_sharing(struct outcome *outcome, const uint32_t *cycles, uint32_t sms)
+static enum status add_sharing(struct outcome *outcome, const uint32_t *cycles, uint32_t sms, double threshold)
 {
+    static const char own[] = "cycles, the clock's own included";
     const size_t all = (size_t)sms * sms;
     uint32_t *sorted = malloc(all * sizeof(*sorted));
-    size_t count = 0;
-    double values[4] = {NAN, NAN, NAN, NAN};
-    static const char *const names[4] = {"cycles_shared", "cycles_not_shared", "groups", "pairs_that_disagree"};
-    static const char *const units[4] = {"cycles, the clock's own included", "cycles, the clock's own included", "groups",
-                                         "of the pairs"};
+    size_t count = 0, shared = 0, wrong;
 
     if (!sorted)
         return log_error(STATUS_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < all; i++)
         if (cycles[i])
             sorted[count++] = cycles[i];
+    qsort(sorted, count, sizeof(*sorted), compare_cycles);
+    while (shared < count && sorted[shared] < threshold)
+        shared++;
+    wrong = group_sms(cycles, sms, threshold, outcome);
 
-    const double threshold = count > 1 ? threshold_of(sorted, count, &values[0], &values[1]) : NAN;
+    struct number *const near = add_number(outcome, "cycles_shared", own, sharing_method);
 
+    if (near)
+        set_median(near, sorted, shared);
+
+    struct number *const far = add_number(outcome, "cycles_not_shared", own, sharing_method);
+
+    if (far)
+        set_median(far, sorted + shared, count - shared);
     free(sorted);
-    if (isnan(threshold))
-        return skip(outcome, "all SMs took the same cycles: nothing tells them apart");
-    values[3] = (double)group_sms(cycles, sms, threshold, outcome) / (double)count;
-    values[2] = outcome->group_count;
-    for (size_t i = 0; i < 4; i++) {
-        struct number *number = add_number(outcome, names[i], units[i], sharing_method);
 
-        if (!number)
-            return STATUS_ENVIRONMENT;
-        number->value = values[i];
-        number->samples = count;
+    struct number *const groups = add_number(outcome, "groups", "groups", sharing_method);
+
+    if (groups) {
+        groups->value = groups->low = groups->high = outcome->group_count;
+        groups->samples = count;
     }
+
+    struct number *const disagree = add_number(outcome, "pairs_that_disagree", "of the pairs", sharing_method);
+
+    if (!disagree)
+        return STATUS_ENVIRONMENT;
+    disagree->value = disagree->low = disagree->high = (double)wrong / (double)count;
+    disagree->samples = count;
     return STATUS_OK;
 }
 
 static enum status run_sharing(struct run *run, struct outcome *outcome, const struct path *path)
 {
     const struct outcome *known = outcome_named(run, "geometry", path->name);
-    const struct finding *fits = known && known->geometry->level_count > 1 ? &known->geometry->level[1].fits_bytes : NULL;
+    const struct finding *fits = known ? &known->geometry->level[1].fits_bytes : NULL;
     uint32_t bytes = GRAIN_BYTES * run->sm_count < BANK_BYTES ? GRAIN_BYTES * run->sm_count : BANK_BYTES;
     const uint32_t step = known && known->geometry->level[0].fetch_bytes.known ? known->geometry->level[0].fetch_bytes.value : 4;
     uint32_t *cycles;
@@ -725,15 +766,20 @@ static enum status run_sharing(struct run *run, struct outcome *outcome, const s
 
     if (!usable(run, PROBE_SHARING, path, outcome))
         return STATUS_OK;
-    if (fits && fits->known && fits->value < bytes)
+    if (!known || known->geometry->level_count < 3)
+        return skip(outcome, "no three levels are known: what is shared cannot be told from what is not");
+    if (fits->known && fits->value < bytes)
         bytes = fits->value;
+    if (bytes / run->sm_count < 4)
+        return skip(outcome, "the level is smaller than a word for each SM");
     outcome->sm_count = run->sm_count;
     cycles = calloc((size_t)run->sm_count * run->sm_count, sizeof(*cycles));
     outcome->group = calloc(run->sm_count, sizeof(*outcome->group));
     status = cycles && outcome->group ? ask_sharing(run, path, run->sm_count, bytes, step, cycles)
                                       : log_error(STATUS_ENVIRONMENT, "out of memory for pairs of SMs");
     if (status == STATUS_OK)
-        status = add_sharing(outcome, cycles, run->sm_count);
+        status = add_sharing(outcome, cycles, run->sm_count,
+                             (known->geometry->level[1].latency.median + known->geometry->level[2].latency.median) / 2);
     free(cycles);
     return status;
 }

@@ -53,7 +53,8 @@ struct number {
 struct verdict {
     const char *name;
     const char *value; /* NULL: none */
-    uint32_t stride;   /* 0: of all */
+    uint32_t level;          /* what it is of; 0 and NULL where that does not apply */
+    const char *before;
     char reason[NUMBER_REASON_BYTES];
 };
 
@@ -63,7 +64,7 @@ struct outcome {
     char reason[PROBE_TEXT_BYTES];
     struct number *numbers; /* owned */
     size_t number_count, number_room;
-    struct verdict verdicts[8];
+    struct verdict verdicts[24];
     size_t verdict_count;
     struct geometry *geometry; /* owned; NULL unless an experiment of that kind */
     uint32_t *group; /* owned: group of each SM, by its number; UINT32_MAX where none; NULL unless of that kind */

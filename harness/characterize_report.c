@@ -40,6 +40,9 @@ static void write_verdict(const struct verdict *verdict, cJSON *array)
     cJSON *object = json_append(array, cJSON_CreateObject());
 
     json_add_text(object, "name", verdict->name);
+    add_count(object, "level", verdict->level);
+    if (verdict->before)
+        json_add_text(object, "before", verdict->before);
     json_add_text(object, "value", verdict->value);
     json_add_text(object, "reason", verdict->reason);
 }
@@ -177,6 +180,29 @@ static void print_number(const struct number *number)
                number->reason[0] ? ": " : "", number->reason);
 }
 
+static void print_verdict(const struct verdict *verdict)
+{
+    printf("  %s", verdict->name);
+    if (verdict->level)
+        printf(", level %u", (unsigned)verdict->level);
+    if (verdict->before)
+        printf(", after %s", verdict->before);
+    printf(": %s: %s\n", verdict->value ? verdict->value : "unclear", verdict->reason);
+}
+
+static void print_groups(const struct outcome *outcome)
+{
+    printf("  SMs of each group:");
+    for (uint32_t g = 0; g < outcome->group_count; g++) {
+        uint32_t count = 0;
+
+        for (uint32_t sm = 0; sm < outcome->sm_count; sm++)
+            count += outcome->group[sm] == g;
+        printf(" %u", (unsigned)count);
+    }
+    putchar('\n');
+}
+
 static void print_finding(const char *name, const struct finding *finding)
 {
     if (finding->known)
@@ -218,8 +244,9 @@ void characterization_print(const struct characterization *characterization)
         for (size_t n = 0; n < outcome->number_count; n++)
             print_number(&outcome->numbers[n]);
         for (size_t n = 0; n < outcome->verdict_count; n++)
-            printf("  %s %s: %s\n", outcome->verdicts[n].name, outcome->verdicts[n].value ? outcome->verdicts[n].value : "unclear",
-                   outcome->verdicts[n].reason);
+            print_verdict(&outcome->verdicts[n]);
+        if (outcome->group)
+            print_groups(outcome);
         if (outcome->geometry)
             print_geometry(outcome->geometry);
     }

@@ -263,17 +263,16 @@ static bool launch_before(struct cuda_probe *probe, const struct probe_request *
     }
 }
 
-/* The walk that brings the list; *sm is where it ran. */
-static bool walk_before(struct cuda_probe *probe, const struct probe_request *request, size_t words, uint32_t *sm)
+/* The walk that brings the list, with its reading behind that of the walk that is timed. Nothing else comes between the
+ * two than what the request says: what is to be cleared or read is before or after. */
+static bool walk_before(struct cuda_probe *probe, const struct probe_request *request, size_t words)
 {
     struct probe_args args = common_args(probe);
 
     args.start = probe->links[request->address[request->count - 1] / sizeof(uint32_t)];
     args.warm_up = (uint32_t)request->count;
-    if (!launch_probe(probe, request, &args, 1, 1) || !read_readings(probe, 1))
-        return false;
-    *sm = probe->host_readings[0].sm;
-    return launch_before(probe, request, words);
+    args.readings = probe->readings + 1;
+    return launch_probe(probe, request, &args, 1, 1) && launch_before(probe, request, words);
 }
 
 static enum status ask_walk(struct cuda_probe *probe, const struct probe_request *request, uint32_t *answer)
@@ -281,7 +280,7 @@ static enum status ask_walk(struct cuda_probe *probe, const struct probe_request
     const size_t samples = request->count * request->timed, words = link_list(probe, request);
     const size_t bytes = samples * sizeof(uint32_t);
     struct probe_args args = common_args(probe);
-    uint32_t tries = 0, sm = 0;
+    uint32_t tries = 0;
     bool same;
 
     args.start = probe->links[request->address[request->count - 1] / sizeof(uint32_t)];
@@ -291,12 +290,12 @@ static enum status ask_walk(struct cuda_probe *probe, const struct probe_request
         return gpu_failed(probe, request);
     do {
         if (cudaMemsetAsync(probe->cycles, 0, bytes, probe->device.stream) != cudaSuccess ||
-            (request->before != PROBE_BEFORE_NOTHING && !walk_before(probe, request, words, &sm)) ||
+            (request->before != PROBE_BEFORE_NOTHING && !walk_before(probe, request, words)) ||
             !launch_probe(probe, request, &args, 1, 1) ||
             cudaMemcpyAsync(probe->host_cycles, probe->cycles, bytes, cudaMemcpyDeviceToHost, probe->device.stream) != cudaSuccess ||
-            !read_readings(probe, 1))
+            !read_readings(probe, 2))
             return gpu_failed(probe, request);
-        same = request->before == PROBE_BEFORE_NOTHING || probe->host_readings[0].sm == sm;
+        same = request->before == PROBE_BEFORE_NOTHING || probe->host_readings[0].sm == probe->host_readings[1].sm;
     } while (!same && ++tries < SM_TRIES);
     if (!same)
         return log_error(STATUS_ENVIRONMENT, "launches of one block after another do not run on the same SM; try it on a GPU "
