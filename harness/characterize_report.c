@@ -73,6 +73,7 @@ static void write_level(const struct geometry_level *level, cJSON *array)
     json_add_text(latency, "unit", "cycles, the clock's own included");
     json_add_integer(latency, "samples", level->latency.count);
     json_add_text(latency, "method", "median of single accesses, distribution-free interval");
+    json_add_text(latency, "reason", NULL);
     write_finding(object, "fetch_bytes", &level->fetch_bytes, "bytes");
     write_finding(object, "line_bytes", &level->line_bytes, "bytes");
     write_finding(object, "fits_bytes", &level->fits_bytes, "bytes");

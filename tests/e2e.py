@@ -759,7 +759,7 @@ class Lists(Case):
             self.assertIn(f"{row['option']}=LIST", help_text)
 
     def test_schema_is_a_schema(self):
-        for name in ("schema.json", "card.schema.json", "explanation.schema.json"):
+        for name in ("schema.json", "card.schema.json", "explanation.schema.json", "characterization.schema.json"):
             jsonschema.Draft202012Validator.check_schema(read_json(os.path.join(ROOT, "results", name)))
         schema = read_json(os.path.join(ROOT, "results/card.schema.json"))
         for name in os.listdir(os.path.join(ROOT, "results/cards")):
