@@ -487,11 +487,14 @@ struct walker {
     const struct path *path;
 };
 
+/* A walk without a warm-up follows another of the same list in the launch before it: else L2 would have to bring from
+ * memory what the host has just written, and two things that are slow look alike. */
 static enum status walk(void *context, const struct probe_walk *list, uint32_t *cycles)
 {
     const struct walker *walker = context;
     const struct probe_request request = {.kind = PROBE_WALK, .path = walker->path, .address = list->address,
-                                          .count = list->count, .warm_up = list->warm_up, .timed = list->timed};
+                                          .count = list->count, .warm_up = list->warm_up, .timed = list->timed,
+                                          .before = list->warm_up ? PROBE_BEFORE_NOTHING : PROBE_BEFORE_LAUNCH};
 
     return probe_record_ask(walker->run->record, &request, cycles);
 }
