@@ -23,6 +23,7 @@ enum {
     SWEEP_STEP = 16,           /* bytes; the sweep's sizes are a quarter of an octave apart */
     SWEEP_MAX = 128,
     SWEEP_PASSES = 3,
+    SPREAD = 32, /* see reach_at */
 };
 
 /* The group of an access that is in none. */
@@ -167,9 +168,15 @@ static uint32_t median_of(uint32_t *values, size_t count)
 
 struct pool {
     uint32_t count[CYCLES_MAX]; /* samples of so many cycles */
-    uint32_t near[CYCLES_MAX];  /* ... and of `reach` more or fewer */
+    uint32_t near[CYCLES_MAX];  /* ... and of reach_at more or fewer */
     uint32_t reach;
 };
+
+/* What is far away takes more or less by more: it has a way to go that differs by address. */
+static uint32_t reach_at(const struct pool *pool, uint32_t cycles)
+{
+    return cycles / SPREAD > pool->reach ? cycles / SPREAD : pool->reach;
+}
 
 static void pool_add(struct pool *pool, uint32_t cycles)
 {
@@ -185,10 +192,10 @@ static uint32_t pool_threshold(struct pool *pool)
     uint32_t first = CYCLES_MAX, last = 0, floor = 0;
 
     for (uint32_t x = 0; x < CYCLES_MAX; x++) {
-        const uint32_t end = x + pool->reach < CYCLES_MAX ? x + pool->reach : CYCLES_MAX - 1;
+        const uint32_t reach = reach_at(pool, x), end = x + reach < CYCLES_MAX ? x + reach : CYCLES_MAX - 1;
 
         near[x] = 0;
-        for (uint32_t y = x > pool->reach ? x - pool->reach : 0; y <= end; y++)
+        for (uint32_t y = x > reach ? x - reach : 0; y <= end; y++)
             near[x] += pool->count[y];
         if (pool->count[x]) {
             first = first < x ? first : x;
@@ -235,8 +242,8 @@ static void find_bands(struct search *search, struct pool *pool)
     for (uint32_t i = 0; i < search->band_count; i++) {
         struct band *band = &search->bands[i];
 
-        band->low = band->low > 2 * pool->reach ? band->low - 2 * pool->reach : 0;
-        band->high += 2 * pool->reach;
+        band->low = band->low > 2 * reach_at(pool, band->low) ? band->low - 2 * reach_at(pool, band->low) : 0;
+        band->high += 2 * reach_at(pool, band->high);
         if (i && band[-1].high >= band->low) {
             band[-1].high = (band[-1].high + band->low) / 2;
             band->low = band[-1].high + 1;
