@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Prints the figures of a characterization that papers quote, beside published ones of other GPUs.
+
+usage: characterization.py FILE
+
+FILE is what cbank characterize wrote. Latencies of a level are those of single timed accesses less what reading the
+clock takes, which is the difference between such an access and one of a dependent chain on the first level. What was
+not found is said with its reason.
+"""
+
+import argparse
+import json
+import sys
+
+# First level and second level of the constant path: size, line, latency in cycles; who published it.
+PUBLISHED = [
+    ("GT200", "2 KB, -, 8", "8 KB, -, 81", "Wong 2010"),
+    ("Kepler, Maxwell", "2 KB, -, -", "32 KB, -, -", "Chips and Cheese"),
+    ("P6000", "2112 B, 64 B, 49", "31488 B, 256 B, 151", "MT4G"),
+    ("V100", "2112 B, 64 B, 40", "over 64 KB, 256 B, 114", "MT4G"),
+    ("RTX 2080 Ti", "2112 B, 64 B, 72", "over 64 KB, 256 B, 113", "MT4G"),
+    ("A100", "2112 B, 64 B, 75", "over 64 KB, 256 B, 122", "MT4G"),
+    ("H100", "2112 B, 64 B, 17", "over 64 KB, 256 B, 106", "MT4G"),
+]
+
+
+def fail(message):
+    print(f"characterization: error: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+def read(path):
+    """The experiments of a file by name, and its device."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            made = json.load(file)
+        if made["schema"]["name"] != "cbank-characterization":
+            fail(f"{path} is a {made['schema']['name']}, not a characterization")
+        return {row["name"]: row for row in made["experiments"]}, made["device"], made["seconds"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        fail(f"{path} is not a characterization: {error}")
+
+
+def number(row, name, **where):
+    """The number of that name whose keys are as asked; None when there is none."""
+    for found in row["numbers"]:
+        if found["name"] == name and all(found.get(key) == value for key, value in where.items()):
+            return found
+    return None
+
+
+def text(value):
+    """7, 2.003 [1.998, 2.008], or -."""
+    if value is None or value["value"] is None:
+        return "-"
+    digits = "{:.4g}" if value["value"] < 1e4 else "{:.0f}"
+    shown, low, high = (digits.format(value[key]) for key in ("value", "low", "high"))
+    return shown if low == high else f"{shown} [{low}, {high}]"
+
+
+def print_table(rows):
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+
+
+def print_paths(experiments):
+    """Latency, throughput with the SM full, and the cost of a further address, path by path."""
+    rows = [["path", "latency, cycles", "loads a cycle and SM", "broadcast, bytes a cycle", "a further address, cycles"]]
+    for name, row in experiments.items():
+        if not name.startswith("latency_"):
+            continue
+        path = name.removeprefix("latency_")
+        full = experiments.get(f"throughput_{path}", {"numbers": []})
+        serial = experiments.get(f"serialization_{path}", {"numbers": []})
+        most = [found for found in full["numbers"] if found["name"] == "loads_per_cycle" and found["value"] is not None]
+        rows.append([path, text(number(row, "latency")) if row["status"] == "ok" else row["status"],
+                     text(max(most, key=lambda found: found["value"])) if most else "-",
+                     text(number(full, "broadcast_bandwidth")),
+                     text(number(serial, "cycles_per_load_per_extra_address", stride_bytes=64))])
+    print_table(rows)
+
+
+def level_text(level, clock_cycles):
+    """size, line, latency"""
+    def shown(name):
+        value = level[name]
+        return f"{value['value']:.0f} B" if value["value"] is not None else "-"
+    line = shown("line_bytes") if level["line_bytes"]["value"] is not None else shown("fetch_bytes")
+    return f"{shown('capacity_bytes')}, {line}, {level['latency']['value'] - clock_cycles:.0f}"
+
+
+def print_levels(experiments, device):
+    """The constant levels of this GPU beside published ones."""
+    levels = experiments["geometry_constant"]["geometry"]["levels"]
+    clock = levels[0]["latency"]["value"] - number(experiments["latency_constant"], "latency")["value"]
+    rows = [["GPU", "first level", "second level", "source"]]
+    rows += [list(row) for row in PUBLISHED]
+    rows.append([device["name"], level_text(levels[0], clock),
+                 level_text(levels[1], clock) if len(levels) > 1 else "-", "this file"])
+    print_table(rows)
+    first = levels[0]
+    if first["ways"]["value"] is not None:
+        print(f"first level: {first['ways']['value']:.0f} ways, {first['sets']['value']:.0f} sets, replacement "
+              f"{first['replacement_name']}")
+    for i, level in enumerate(levels, 1):
+        if level["capacity_bytes"]["value"] is None and level["capacity_bytes"]["reason"]:
+            print(f"size of level {i} not found: {level['capacity_bytes']['reason']}")
+
+
+def print_verdicts(experiments):
+    for name in ("serialization_constant", "invalidation_constant", "sharing_constant"):
+        for verdict in experiments.get(name, {"verdicts": []})["verdicts"]:
+            print(f"{name}: " + ", ".join(f"{value}" for value in verdict.values() if value not in (None, "")))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", metavar="FILE")
+    path = parser.parse_args().file
+    experiments, device, seconds = read(path)
+    try:
+        print(f"{device['name']}, driver {device['driver']}, {seconds:.1f} s")
+        print_paths(experiments)
+        print()
+        print_levels(experiments, device)
+        print()
+        print_verdicts(experiments)
+    except (KeyError, TypeError, IndexError) as error:
+        fail(f"{path} lacks {error}")
+
+
+if __name__ == "__main__":
+    main()
