@@ -44,7 +44,7 @@ static void print_help(void)
     puts("Usage: cbank COMMAND [OPTION...]\n"
          "What reading a small table costs on an NVIDIA GPU: patterns by load paths, checked and counted.\n");
     for (size_t i = 0; i < command_count; i++)
-        printf("  %-12s %s\n", commands[i].name, commands[i].summary);
+        printf("  %-13s %s\n", commands[i].name, commands[i].summary);
     puts("\n  cbank COMMAND --help says more; cbank --version names the version.\n"
          "Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the environment cannot;\n"
          "4 inconclusive, under --strict.");
