@@ -24,64 +24,49 @@ enum {
     BANK_BYTES = CBANK_TABLE_BYTES,
 };
 
+/* What they find out. */
+static const char follows[] = "cycles of a dependent load";
+static const char follows_l1[] = "cycles of a dependent load that hits L1, the addition of its 64-bit address included";
+static const char follows_texture[] = "cycles of a dependent load that hits L1, by the texture unit";
+static const char follows_l2[] =
+    "cycles of a dependent load of one line that hits L2, the addition of its address included";
+static const char bank[] = "levels behind a constant bank";
+static const char serializes[] = "cost of distinct addresses in a warp";
+static const char crosses[] = "distinct addresses from which the other path is faster";
+static const char streams[] = "loads of one address against resident warps";
+static const char left[] = "what is left of each constant level after what comes between two launches";
+static const char share[] = "which SMs hit what one of them brought, behind the first constant level";
+static const char l1[] = "the L1 data cache and what is behind it";
+
 const struct experiment experiments[] = {
-    {.name = "latency_constant", .what = "cycles of a dependent load", .kind = EXPERIMENT_LATENCY, .path = "constant"},
-    {.name = "latency_constant_uniform", .what = "cycles of a dependent load", .kind = EXPERIMENT_LATENCY,
-     .path = "constant_uniform"},
-    {.name = "latency_constant_operand", .what = "cycles of a dependent load", .kind = EXPERIMENT_LATENCY,
-     .path = "constant_operand"},
-    {.name = "latency_param", .what = "cycles of a dependent load", .kind = EXPERIMENT_LATENCY, .path = "param"},
-    {.name = "latency_global", .what = "cycles of a dependent load that hits L1, the addition of its 64-bit address included",
-     .kind = EXPERIMENT_LATENCY,
-     .path = "global"},
-    {.name = "latency_readonly", .what = "cycles of a dependent load that hits L1, the addition of its 64-bit address included",
-     .kind = EXPERIMENT_LATENCY,
-     .path = "readonly"},
-    {.name = "latency_restrict", .what = "cycles of a dependent load that hits L1, the addition of its 64-bit address included",
-     .kind = EXPERIMENT_LATENCY,
-     .path = "restrict"},
-    {.name = "latency_texture", .what = "cycles of a dependent load that hits L1, by the texture unit", .kind = EXPERIMENT_LATENCY,
-     .path = "texture"},
-    {.name = "latency_global_l2", .what = "cycles of a dependent load of one line that hits L2, the addition of its address included",
-     .kind = EXPERIMENT_LATENCY,
-     .path = "global_l2"},
-    {.name = "latency_shared", .what = "cycles of a dependent load", .kind = EXPERIMENT_LATENCY, .path = "shared"},
-    {.name = "geometry_constant", .what = "levels behind a constant bank", .kind = EXPERIMENT_GEOMETRY, .path = "constant",
-     .bytes = BANK_BYTES},
-    {.name = "serialization_constant", .what = "cost of distinct addresses in a warp", .kind = EXPERIMENT_SERIALIZATION,
-     .path = "constant"},
-    {.name = "serialization_global", .what = "cost of distinct addresses in a warp", .kind = EXPERIMENT_SERIALIZATION,
-     .path = "global"},
-    {.name = "serialization_readonly", .what = "cost of distinct addresses in a warp", .kind = EXPERIMENT_SERIALIZATION,
-     .path = "readonly"},
-    {.name = "serialization_shared", .what = "cost of distinct addresses in a warp", .kind = EXPERIMENT_SERIALIZATION,
-     .path = "shared"},
-    {.name = "crossover_global", .what = "distinct addresses from which the other path is faster",
-     .kind = EXPERIMENT_CROSSOVER, .path = "constant", .other = "global"},
-    {.name = "crossover_shared", .what = "distinct addresses from which the other path is faster",
-     .kind = EXPERIMENT_CROSSOVER, .path = "constant", .other = "shared"},
-    {.name = "throughput_constant", .what = "loads of one address against resident warps", .kind = EXPERIMENT_THROUGHPUT,
-     .path = "constant"},
-    {.name = "throughput_constant_uniform", .what = "loads of one address against resident warps",
-     .kind = EXPERIMENT_THROUGHPUT, .path = "constant_uniform"},
-    {.name = "throughput_constant_operand", .what = "loads of one address against resident warps",
-     .kind = EXPERIMENT_THROUGHPUT, .path = "constant_operand"},
-    {.name = "throughput_param", .what = "loads of one address against resident warps", .kind = EXPERIMENT_THROUGHPUT,
-     .path = "param"},
-    {.name = "throughput_global", .what = "loads of one address against resident warps", .kind = EXPERIMENT_THROUGHPUT,
-     .path = "global"},
-    {.name = "throughput_readonly", .what = "loads of one address against resident warps", .kind = EXPERIMENT_THROUGHPUT,
-     .path = "readonly"},
-    {.name = "throughput_texture", .what = "loads of one address against resident warps", .kind = EXPERIMENT_THROUGHPUT,
-     .path = "texture"},
-    {.name = "throughput_shared", .what = "loads of one address against resident warps", .kind = EXPERIMENT_THROUGHPUT,
-     .path = "shared"},
-    {.name = "invalidation_constant", .what = "what is left of each constant level after what comes between two launches",
-     .kind = EXPERIMENT_INVALIDATION, .path = "constant"},
-    {.name = "sharing_constant", .what = "which SMs hit what one of them brought, behind the first constant level",
-     .kind = EXPERIMENT_SHARING, .path = "constant"},
-    {.name = "geometry_global", .what = "the L1 data cache and what is behind it", .kind = EXPERIMENT_GEOMETRY,
-     .path = "global", .bytes = 512 << 10},
+    {"latency_constant", follows, EXPERIMENT_LATENCY, "constant", NULL, 0},
+    {"latency_constant_uniform", follows, EXPERIMENT_LATENCY, "constant_uniform", NULL, 0},
+    {"latency_constant_operand", follows, EXPERIMENT_LATENCY, "constant_operand", NULL, 0},
+    {"latency_param", follows, EXPERIMENT_LATENCY, "param", NULL, 0},
+    {"latency_global", follows_l1, EXPERIMENT_LATENCY, "global", NULL, 0},
+    {"latency_readonly", follows_l1, EXPERIMENT_LATENCY, "readonly", NULL, 0},
+    {"latency_restrict", follows_l1, EXPERIMENT_LATENCY, "restrict", NULL, 0},
+    {"latency_texture", follows_texture, EXPERIMENT_LATENCY, "texture", NULL, 0},
+    {"latency_global_l2", follows_l2, EXPERIMENT_LATENCY, "global_l2", NULL, 0},
+    {"latency_shared", follows, EXPERIMENT_LATENCY, "shared", NULL, 0},
+    {"geometry_constant", bank, EXPERIMENT_GEOMETRY, "constant", NULL, BANK_BYTES},
+    {"serialization_constant", serializes, EXPERIMENT_SERIALIZATION, "constant", NULL, 0},
+    {"serialization_global", serializes, EXPERIMENT_SERIALIZATION, "global", NULL, 0},
+    {"serialization_readonly", serializes, EXPERIMENT_SERIALIZATION, "readonly", NULL, 0},
+    {"serialization_shared", serializes, EXPERIMENT_SERIALIZATION, "shared", NULL, 0},
+    {"crossover_global", crosses, EXPERIMENT_CROSSOVER, "constant", "global", 0},
+    {"crossover_shared", crosses, EXPERIMENT_CROSSOVER, "constant", "shared", 0},
+    {"throughput_constant", streams, EXPERIMENT_THROUGHPUT, "constant", NULL, 0},
+    {"throughput_constant_uniform", streams, EXPERIMENT_THROUGHPUT, "constant_uniform", NULL, 0},
+    {"throughput_constant_operand", streams, EXPERIMENT_THROUGHPUT, "constant_operand", NULL, 0},
+    {"throughput_param", streams, EXPERIMENT_THROUGHPUT, "param", NULL, 0},
+    {"throughput_global", streams, EXPERIMENT_THROUGHPUT, "global", NULL, 0},
+    {"throughput_readonly", streams, EXPERIMENT_THROUGHPUT, "readonly", NULL, 0},
+    {"throughput_texture", streams, EXPERIMENT_THROUGHPUT, "texture", NULL, 0},
+    {"throughput_shared", streams, EXPERIMENT_THROUGHPUT, "shared", NULL, 0},
+    {"invalidation_constant", left, EXPERIMENT_INVALIDATION, "constant", NULL, 0},
+    {"sharing_constant", share, EXPERIMENT_SHARING, "constant", NULL, 0},
+    {"geometry_global", l1, EXPERIMENT_GEOMETRY, "global", NULL, 512 << 10},
 };
 const size_t experiment_count = sizeof(experiments) / sizeof(experiments[0]);
 
@@ -95,7 +80,8 @@ static const char slope_method[] =
     "cycles of 69 iterations of 16 loads less those of 5, over the 1024 loads between: median of 21 launches of each, "
     "distribution-free interval";
 static const char fit_method[] = "least squares of the medians against distinct addresses - 1, Student's t";
-static const char crossover_method[] = "first of 1, 2, 4 ... 32 distinct addresses at which the other path's interval is below";
+static const char crossover_method[] =
+    "first of 1, 2, 4 ... 32 distinct addresses at which the other path's interval is below";
 static const char state_method[] =
     "each access of a walk in a launch of its own by the nearest latency of a level: median share of 9 walks, "
     "distribution-free interval";
@@ -173,7 +159,8 @@ static const struct outcome *outcome_named(const struct run *run, const char *pr
 
     snprintf(name, sizeof(name), "%s_%s", prefix, path);
     for (size_t i = 0; i < run->out->count; i++)
-        if (strcmp(run->out->outcomes[i].experiment->name, name) == 0 && strcmp(run->out->outcomes[i].status, "ok") == 0)
+        if (strcmp(run->out->outcomes[i].experiment->name, name) == 0 &&
+            strcmp(run->out->outcomes[i].status, "ok") == 0)
             return &run->out->outcomes[i];
     return NULL;
 }
@@ -189,9 +176,10 @@ static bool usable(const struct run *run, enum probe_kind kind, const struct pat
 
 /* -- slopes -------------------------------------------------------------------------------------------- */
 
-/* Cycles of one load of a warp among `warps` that do the same: a slope over two trip counts, which nothing fixed is in. */
-static enum status slope(struct run *run, enum probe_kind kind, const struct path *path, uint32_t distinct, uint32_t stride,
-                         uint32_t warps, double per, struct number *number)
+/* Cycles of one load of a warp among `warps` that do the same: a slope over two trip counts, which nothing fixed is in.
+ */
+static enum status slope(struct run *run, enum probe_kind kind, const struct path *path, uint32_t distinct,
+                         uint32_t stride, uint32_t warps, double per, struct number *number)
 {
     struct probe_request request = {.kind = kind, .path = path, .distinct = distinct, .stride = stride, .warps = warps,
                                     .iterations = FEW_ITERATIONS, .repeats = REPEATS};
@@ -282,7 +270,8 @@ static struct line fit(const struct outcome *outcome, const char *name, uint32_t
     return line;
 }
 
-static bool add_fitted(struct outcome *outcome, const char *name, double value, double half, size_t samples, uint32_t stride)
+static bool add_fitted(struct outcome *outcome, const char *name, double value, double half, size_t samples,
+                       uint32_t stride)
 {
     struct number *number = add_number(outcome, name, "cycles", fit_method);
 
@@ -298,15 +287,17 @@ static bool add_fitted(struct outcome *outcome, const char *name, double value, 
     return true;
 }
 
-/* The same cost at 4 bytes, where 16 neighbours share 64 bytes, as at 64 says that addresses are what costs. Costs within
- * 5 % of each other count as the same: an interval of points on a line can be narrower than any difference. */
+/* The same cost at 4 bytes, where 16 neighbours share 64 bytes, as at 64 says that addresses are what costs. Costs
+ * within 5 % of each other count as the same: an interval of points on a line can be narrower than any difference. */
 static void judge(struct outcome *outcome, const char *name, const struct line *near, const struct line *far)
 {
     struct verdict *verdict = add_verdict(outcome, name, NULL);
     const double share = near->cost / far->cost;
 
-    snprintf(verdict->reason, sizeof(verdict->reason), "%.4f cycles an extra address 4 bytes apart (+-%.4f), %.4f 64 bytes "
-             "apart (+-%.4f)", near->cost, near->cost_half, far->cost, far->cost_half);
+    snprintf(verdict->reason, sizeof(verdict->reason),
+             "%.4f cycles an extra address 4 bytes apart (+-%.4f), %.4f 64 bytes "
+             "apart (+-%.4f)",
+             near->cost, near->cost_half, far->cost, far->cost_half);
     if (isnan(near->cost) || isnan(far->cost))
         return;
     if (fmax(near->cost, far->cost) < 0.02)
@@ -343,8 +334,10 @@ static enum status serialization_curve(struct run *run, struct outcome *outcome,
             if (status != STATUS_OK)
                 return status;
             if (fits && footprint > fits)
-                snprintf(number->reason, sizeof(number->reason), "%u bytes are more than the %u that hit in the first level: "
-                         "left out of the fit", (unsigned)footprint, (unsigned)fits);
+                snprintf(number->reason, sizeof(number->reason),
+                         "%u bytes are more than the %u that hit in the first level: "
+                         "left out of the fit",
+                         (unsigned)footprint, (unsigned)fits);
         }
     return STATUS_OK;
 }
@@ -383,12 +376,14 @@ static enum status run_serialization(struct run *run, struct outcome *outcome, c
     return STATUS_OK;
 }
 
-static const struct number *number_of(const struct outcome *outcome, const char *name, uint32_t distinct, uint32_t stride)
+static const struct number *number_of(const struct outcome *outcome, const char *name, uint32_t distinct,
+                                      uint32_t stride)
 {
     for (size_t i = 0; i < outcome->number_count; i++) {
         const struct number *number = &outcome->numbers[i];
 
-        if (strcmp(number->name, name) == 0 && number->distinct == distinct && (distinct == 1 || number->stride == stride))
+        if (strcmp(number->name, name) == 0 && number->distinct == distinct &&
+            (distinct == 1 || number->stride == stride))
             return number;
     }
     return NULL;
@@ -526,8 +521,8 @@ static uint32_t nearest_level(const struct geometry *geometry, uint32_t cycles)
     return level;
 }
 
-/* A region that `level` holds and the levels before it do not, and the bytes from one access to the next; false where the
- * geometry does not say. */
+/* A region that `level` holds and the levels before it do not, and the bytes from one access to the next; false where
+ * the geometry does not say. */
 static bool region_of(const struct geometry *geometry, uint32_t level, uint32_t *bytes, uint32_t *step)
 {
     const struct finding *fits = &geometry->level[level].fits_bytes, *fetch = &geometry->level[level].fetch_bytes;
@@ -581,7 +576,8 @@ static enum status walk_after(struct run *run, struct outcome *outcome, const st
     return STATUS_OK;
 }
 
-/* The share of the walk over the region of a level that it or a level before it answered; NaN where there was no walk. */
+/* The share of the walk over the region of a level that it or a level before it answered; NaN where there was no walk.
+ */
 static double kept(const struct outcome *outcome, uint32_t level, enum probe_before before)
 {
     double share = NAN;
@@ -612,8 +608,10 @@ static void judge_kept(struct outcome *outcome, uint32_t level)
                               fabs(share - empty) <= 0.02 ? "lost" : share >= 0.98 ? "kept" : "partly kept");
         verdict->level = level;
         verdict->before = probe_before_names[before];
-        snprintf(verdict->reason, sizeof(verdict->reason), "level %u or one before it answers %.3f of the accesses after it, "
-                 "%.3f after a flush", (unsigned)level, share, empty);
+        snprintf(verdict->reason, sizeof(verdict->reason),
+                 "level %u or one before it answers %.3f of the accesses after it, "
+                 "%.3f after a flush",
+                 (unsigned)level, share, empty);
     }
 }
 
@@ -633,7 +631,8 @@ static enum status run_invalidation(struct run *run, struct outcome *outcome, co
         }
         judge_kept(outcome, level + 1);
     }
-    return outcome->number_count ? STATUS_OK : skip(outcome, "the geometry of no level is known well enough to fill it");
+    return outcome->number_count ? STATUS_OK
+                                 : skip(outcome, "the geometry of no level is known well enough to fill it");
 }
 
 /* -- sharing ------------------------------------------------------------------------------------------- */
@@ -681,7 +680,8 @@ static enum status ask_sharing(struct run *run, const struct path *path, uint32_
     return status;
 }
 
-/* Groups: SMs that hit what each other brought, and all that such lead to. Returns the pairs that do not agree with them. */
+/* Groups: SMs that hit what each other brought, and all that such lead to. Returns the pairs that do not agree with
+ * them. */
 static size_t group_sms(const uint32_t *cycles, uint32_t sms, double threshold, struct outcome *outcome)
 {
     uint32_t *const group = outcome->group;
@@ -763,7 +763,8 @@ static enum status run_sharing(struct run *run, struct outcome *outcome, const s
     const struct outcome *known = outcome_named(run, "geometry", path->name);
     const struct finding *fits = known ? &known->geometry->level[1].fits_bytes : NULL;
     uint32_t bytes = GRAIN_BYTES * run->sm_count < BANK_BYTES ? GRAIN_BYTES * run->sm_count : BANK_BYTES;
-    const uint32_t step = known && known->geometry->level[0].fetch_bytes.known ? known->geometry->level[0].fetch_bytes.value : 4;
+    const uint32_t step =
+        known && known->geometry->level[0].fetch_bytes.known ? known->geometry->level[0].fetch_bytes.value : 4;
     uint32_t *cycles;
     enum status status;
 

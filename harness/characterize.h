@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Experiments on one chip: what is asked of the probes, and what follows from the answers. The same analysis runs on the
- * answers of a GPU and on a record of them. */
+ * Experiments on one chip: what is asked of the probes, and what follows from the answers. The same analysis runs on
+ * the answers of a GPU and on a record of them. */
 #ifndef CBANK_CHARACTERIZE_H
 #define CBANK_CHARACTERIZE_H
 
@@ -90,7 +90,8 @@ enum status characterize(struct probe_record *record, uint32_t sm_count, charact
 void characterization_close(struct characterization *characterization);
 
 /* Adds `experiments`, an array with everything that was found and every answer that it rests on. */
-void characterization_write(const struct characterization *characterization, const struct probe_record *record, cJSON *root);
+void characterization_write(const struct characterization *characterization, const struct probe_record *record,
+                            cJSON *root);
 
 /* Prints what was found, in short. */
 void characterization_print(const struct characterization *characterization);

@@ -97,8 +97,8 @@ static enum status read_recorded(const char *path, struct recorded *out)
         return status;
     if (!json_get_text(json_get(out->file, "schema"), "name", &name) || strcmp(name, schema_name) != 0 ||
         !json_get_integer(json_get(out->file, "device"), "sm_count", &sms) || sms == 0 || sms > 4096 ||
-        !json_get_integer(json_get(out->file, "probes"), "samples_max", &samples) || samples == 0 || samples > 1 << 24 ||
-        !json_get_text(json_get(out->file, "probes"), "shared_carve_out", &carve_out))
+        !json_get_integer(json_get(out->file, "probes"), "samples_max", &samples) || samples == 0 ||
+        samples > 1 << 24 || !json_get_text(json_get(out->file, "probes"), "shared_carve_out", &carve_out))
         return log_error(STATUS_USAGE, "%s is no characterization; cbank characterize writes one", path);
     out->sm_count = (uint32_t)sms;
     out->record.source.samples_max = samples;

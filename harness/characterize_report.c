@@ -151,7 +151,8 @@ static void write_outcome(const struct outcome *outcome, const struct probe_reco
                        json_add(object, "evidence", cJSON_CreateArray()));
 }
 
-void characterization_write(const struct characterization *characterization, const struct probe_record *record, cJSON *root)
+void characterization_write(const struct characterization *characterization, const struct probe_record *record,
+                            cJSON *root)
 {
     cJSON *array = json_add(root, "experiments", cJSON_CreateArray());
 

@@ -31,7 +31,7 @@ struct cuda_probe {
     CUfunction functions[PROBE_KIND_COUNT];
     CUfunction *by_path[PROBE_KIND_COUNT];          /* [path_count], owned; NULL for PROBE_SHARING */
     struct probe_kernel *kernels[PROBE_KIND_COUNT]; /* [path_count], owned */
-    uint32_t *links;           /* pinned: LINK_WORDS of the next list; the first CBANK_TABLE_LENGTH of them for others */
+    uint32_t *links; /* pinned: LINK_WORDS of the next list; the first CBANK_TABLE_LENGTH of them for others */
     uint32_t *table;           /* device, LINK_WORDS */
     enum links held[3];        /* by enum table_home */
     uint32_t *cycles;          /* device, SAMPLES_MAX */
@@ -74,7 +74,8 @@ static void open_kernel(struct cuda_probe *probe, enum probe_kind kind, size_t r
     snprintf(prefix, sizeof(prefix), "_Z%zuprobe_%sI%zupath_%sE", strlen("probe_") + strlen(probe_kind_names[kind]),
              probe_kind_names[kind], strlen("path_") + strlen(path->name), path->name);
     if (!image_function(probe->module.cubin, probe->module.cubin_bytes, prefix, &sass) ||
-        probe->device.driver.module_function(&probe->by_path[kind][row], probe->module.module, sass.symbol) != CUDA_SUCCESS) {
+        probe->device.driver.module_function(&probe->by_path[kind][row], probe->module.module, sass.symbol) !=
+            CUDA_SUCCESS) {
         snprintf(kernel->reason, sizeof(kernel->reason), "%s",
                  path->scope == INDEX_IMMEDIATE ? "an index that the compiler knows depends on no load"
                                                 : "the program has no such probe for this GPU");
@@ -103,7 +104,8 @@ static enum status open_kernels(struct cuda_probe *probe)
     }
     sharing = probe->kernels[PROBE_SHARING];
     if (!image_function(probe->module.cubin, probe->module.cubin_bytes, "probe_sharing", &sass) ||
-        probe->device.driver.module_function(&probe->functions[PROBE_SHARING], probe->module.module, sass.symbol) != CUDA_SUCCESS ||
+        probe->device.driver.module_function(&probe->functions[PROBE_SHARING], probe->module.module, sass.symbol) !=
+            CUDA_SUCCESS ||
         probe->device.driver.module_global(&probe->bank, &bytes, probe->module.module, "probe_bank") != CUDA_SUCCESS ||
         bytes != CBANK_TABLE_BYTES)
         return log_error(STATUS_ENVIRONMENT, "%s has no probes; build the program again", probe->module.image);
@@ -186,8 +188,8 @@ static bool copy_links(struct cuda_probe *probe, const struct path *path, size_t
     void *const home = path->home == TABLE_CONSTANT ? (void *)(uintptr_t)probe->bank : probe->table;
 
     return path->home == TABLE_PARAMETER ||
-           cudaMemcpyAsync(home, probe->links, words * sizeof(uint32_t), cudaMemcpyHostToDevice, probe->device.stream) ==
-               cudaSuccess;
+           cudaMemcpyAsync(home, probe->links, words * sizeof(uint32_t), cudaMemcpyHostToDevice,
+                           probe->device.stream) == cudaSuccess;
 }
 
 /* Every link leads to itself. */
@@ -236,15 +238,15 @@ static bool launch_probe(struct cuda_probe *probe, const struct probe_request *r
     void *parameters[] = {args, &restricted, probe->links};
     const uint32_t staged = request->path->unit == UNIT_SHARED ? STAGED_BYTES : 0;
 
-    return cuda_device_launch(&probe->device, probe->by_path[request->kind][request->path - paths], blocks, threads, staged,
-                              parameters);
+    return cuda_device_launch(&probe->device, probe->by_path[request->kind][request->path - paths], blocks, threads,
+                              staged, parameters);
 }
 
 /* Readings of `count` warps to the host. */
 static bool read_readings(struct cuda_probe *probe, size_t count)
 {
-    return cudaMemcpyAsync(probe->host_readings, probe->readings, count * sizeof(*probe->readings), cudaMemcpyDeviceToHost,
-                           probe->device.stream) == cudaSuccess &&
+    return cudaMemcpyAsync(probe->host_readings, probe->readings, count * sizeof(*probe->readings),
+                           cudaMemcpyDeviceToHost, probe->device.stream) == cudaSuccess &&
            cudaMemsetAsync(probe->readings, 0, count * sizeof(*probe->readings), probe->device.stream) == cudaSuccess &&
            cuda_device_wait(&probe->device);
 }
@@ -292,16 +294,19 @@ static enum status ask_walk(struct cuda_probe *probe, const struct probe_request
         if (cudaMemsetAsync(probe->cycles, 0, bytes, probe->device.stream) != cudaSuccess ||
             (request->before != PROBE_BEFORE_NOTHING && !walk_before(probe, request, words)) ||
             !launch_probe(probe, request, &args, 1, 1) ||
-            cudaMemcpyAsync(probe->host_cycles, probe->cycles, bytes, cudaMemcpyDeviceToHost, probe->device.stream) != cudaSuccess ||
+            cudaMemcpyAsync(probe->host_cycles, probe->cycles, bytes, cudaMemcpyDeviceToHost, probe->device.stream) !=
+                cudaSuccess ||
             !read_readings(probe, 2))
             return gpu_failed(probe, request);
         same = request->before == PROBE_BEFORE_NOTHING || probe->host_readings[0].sm == probe->host_readings[1].sm;
     } while (!same && ++tries < SM_TRIES);
     if (!same)
-        return log_error(STATUS_ENVIRONMENT, "launches of one block after another do not run on the same SM; try it on a GPU "
+        return log_error(STATUS_ENVIRONMENT,
+                         "launches of one block after another do not run on the same SM; try it on a GPU "
                          "that nothing else uses");
     if (probe->host_readings[0].end != args.start)
-        return log_error(STATUS_ENVIRONMENT, "a walk on %s did not end where its links lead: the GPU, or this program, is wrong",
+        return log_error(STATUS_ENVIRONMENT,
+                         "a walk on %s did not end where its links lead: the GPU, or this program, is wrong",
                          request->path->name);
     memcpy(answer, probe->host_cycles, bytes);
     for (size_t i = 0; i < request->count; i++)
@@ -317,7 +322,8 @@ static int compare_cycles(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* From the first begin to the last end of the readings of one SM that are of `warps` warps; false where they are not. */
+/* From the first begin to the last end of the readings of one SM that are of `warps` warps; false where they are not.
+ */
 static bool span_of(const struct probe_reading *readings, size_t count, uint32_t sm, uint32_t warps, uint32_t *cycles)
 {
     uint32_t begin = 0, last = 0, seen = 0;
@@ -361,8 +367,8 @@ static enum status ask_span(struct cuda_probe *probe, const struct probe_request
             count += span_of(probe->host_readings, warps, every_sm ? sm : probe->host_readings[0].sm, request->warps,
                              &spans[count]) && count < 1023;
         if (count == 0)
-            return log_error(STATUS_ENVIRONMENT, "no SM ran %u warps of the probe %s on %s at once", (unsigned)request->warps,
-                             probe_kind_names[request->kind], request->path->name);
+            return log_error(STATUS_ENVIRONMENT, "no SM ran %u warps of the probe %s on %s at once",
+                             (unsigned)request->warps, probe_kind_names[request->kind], request->path->name);
         qsort(spans, count, sizeof(spans[0]), compare_cycles);
         answer[r] = spans[(count - 1) / 2];
     }
@@ -382,8 +388,8 @@ static enum status ask_sharing(struct cuda_probe *probe, const struct probe_requ
     if (!link_to_self(probe, request->path) || !cuda_device_prepare_flush(&probe->device, probe->info.l2_bytes) ||
         !cuda_launch_flush(&probe->device) ||
         cudaMemsetAsync(probe->turn, 0, sizeof(uint32_t), probe->device.stream) != cudaSuccess ||
-        probe->device.driver.set_function_attribute(probe->functions[PROBE_SHARING],
-                                                    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared) != CUDA_SUCCESS ||
+        probe->device.driver.set_function_attribute(
+            probe->functions[PROBE_SHARING], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared) != CUDA_SUCCESS ||
         !cuda_device_launch(&probe->device, probe->functions[PROBE_SHARING], request->blocks, 1, (uint32_t)shared,
                             parameters) ||
         !read_readings(probe, request->blocks))

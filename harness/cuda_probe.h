@@ -10,8 +10,8 @@
 
 struct cuda_probe;
 
-/* Opens the device; *info is what it is, *source asks it. STATUS_ENVIRONMENT, logged with the remedy, when it cannot. On
- * success the caller closes *out, after which *source is of no use. */
+/* Opens the device; *info is what it is, *source asks it. STATUS_ENVIRONMENT, logged with the remedy, when it cannot.
+ * On success the caller closes *out, after which *source is of no use. */
 enum status cuda_probe_open(uint32_t ordinal, struct cuda_probe **out, struct device_info *info,
                             struct probe_source *source);
 

@@ -11,8 +11,8 @@ enum status cuda_probe_open(uint32_t ordinal, struct cuda_probe **out, struct de
     (void)out;
     (void)info;
     (void)source;
-    return log_error(STATUS_ENVIRONMENT, "this build has no CUDA engine; install the CUDA toolkit and run make again, or "
-                     "analyse a recorded file with --replay");
+    return log_error(STATUS_ENVIRONMENT, "this build has no CUDA engine; install the CUDA toolkit and run make again, "
+                     "or analyse a recorded file with --replay");
 }
 
 void cuda_probe_close(struct cuda_probe *probe)

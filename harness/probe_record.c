@@ -71,7 +71,8 @@ static char *asked_text(const struct probe_request *request)
         text_add(&text, " first %" PRIu32 " blocks %" PRIu32 " bytes %" PRIu32 " step %" PRIu32 " grain %" PRIu32,
                  request->first, request->blocks, request->bytes, request->step, request->grain);
     } else {
-        text_add(&text, " distinct %" PRIu32 " stride %" PRIu32 " warps %" PRIu32 " iterations %" PRIu32 " repeats %" PRIu32,
+        text_add(&text,
+                 " distinct %" PRIu32 " stride %" PRIu32 " warps %" PRIu32 " iterations %" PRIu32 " repeats %" PRIu32,
                  request->distinct, request->stride, request->warps, request->iterations, request->repeats);
     }
     if (text.failed) {
@@ -176,7 +177,8 @@ enum status probe_record_ask(struct probe_record *record, const struct probe_req
         const char *text = replay(record, asked);
 
         if (!text || !parse_answer(text, answer, count))
-            status = log_error(STATUS_USAGE, "the record has no answer to '%.100s'; record it again with this version", asked);
+            status = log_error(STATUS_USAGE, "the record has no answer to '%.100s'; record it again with this version",
+                               asked);
     } else {
         status = record->source.ask(record->source.context, request, answer);
     }

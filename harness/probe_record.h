@@ -2,7 +2,8 @@
  * What was asked of a source of probes and what it answered, as text; and a source that answers from such a record.
  *
  * A question: "walk constant warm_up 1 timed 3 before nothing list 0+16*64": of a list, runs FIRST+STEP*COUNT of byte
- * offsets, with spaces between. An answer: numbers with spaces between, N*COUNT for a number that comes several times. */
+ * offsets, with spaces between. An answer: numbers with spaces between, N*COUNT for a number that comes several times.
+ */
 #ifndef CBANK_PROBE_RECORD_H
 #define CBANK_PROBE_RECORD_H
 

@@ -18,7 +18,8 @@ extern const char *const probe_kind_names[PROBE_KIND_COUNT];
 
 /* What happens between a walk that brings the list, in a launch of its own, and the launch that is timed. */
 enum probe_before {
-    PROBE_BEFORE_NOTHING, /* there is no such walk: the caches are as the launch finds them, or the warm-up leaves them */
+    PROBE_BEFORE_NOTHING, /* there is no such walk: the caches are as the launch finds them, or the warm-up leaves them
+                           */
     PROBE_BEFORE_LAUNCH,  /* nothing: the next launch of the same kernel, on the same SM */
     PROBE_BEFORE_COPY,    /* the table is copied again from the host, as it is */
     PROBE_BEFORE_MODULE,  /* the launch of an empty kernel of another module */
@@ -43,8 +44,8 @@ struct probe_request {
      * 32 warps at most in the one block; 64: two blocks of 32 on every SM, and the median over the SMs. */
     uint32_t distinct, stride, warps, iterations, repeats;
 
-    /* PROBE_SHARING: see struct probe_sharing_args; `blocks`, one on each SM. Answer: the SM of each block and its cycles,
-     * 2 x blocks numbers. */
+    /* PROBE_SHARING: see struct probe_sharing_args; `blocks`, one on each SM. Answer: the SM of each block and its
+     * cycles, 2 x blocks numbers. */
     uint32_t blocks, first, bytes, step, grain;
 };
 

@@ -297,7 +297,8 @@ template <class Path> struct path_instances {
 };
 
 template <class Path>
-const void *const path_instances<Path>::kernels[] = {instances<Path>::walk, instances<Path>::chain, instances<Path>::stream};
+const void *const path_instances<Path>::kernels[] = {instances<Path>::walk, instances<Path>::chain,
+                                                     instances<Path>::stream};
 
 #define PATH(name, summary, home, unit, scope, bytes, chosen, lowest, loads, sass, ptx, access)             \
     template struct path_instances<path_##name>;

@@ -51,9 +51,14 @@ class Characterize(unittest.TestCase):
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 
+    @staticmethod
+    def validate(file):
+        schema = read_json(os.path.join(ROOT, "results/characterization.schema.json"))
+        jsonschema.Draft202012Validator(schema).validate(file)
+
     def replay(self, change=None, status=0):
-        """What the analysis finds in a copy of the record after change(record), valid under the schema; of a failure the
-        message."""
+        """What the analysis finds in a copy of the record after change(record), valid under the schema; of a failure
+        the message."""
         path = RECORDED
         if change:
             record = copy.deepcopy(self.recorded)
@@ -65,7 +70,7 @@ class Characterize(unittest.TestCase):
         if status:
             return done.stderr
         again = read_json(os.path.join(self.folder, "again.json"))
-        jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/characterization.schema.json"))).validate(again)
+        self.validate(again)
         return again
 
     def test_the_record_gives_what_it_gave(self):
@@ -80,8 +85,7 @@ class Characterize(unittest.TestCase):
     def test_the_committed_record_is_of_a_clean_tree(self):
         self.assertIs(self.recorded["tool"]["git_dirty"], False)
         self.assertIsNone(self.recorded["replayed"])
-        jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/characterization.schema.json"))).validate(
-            self.recorded)
+        self.validate(self.recorded)
 
     def test_it_prints_what_it_writes_and_tells_how_far_it_is(self):
         done = self.cbank("--replay", RECORDED)

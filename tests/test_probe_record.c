@@ -26,7 +26,8 @@ static enum status answer_at_random(void *context, const struct probe_request *r
 
     (void)context;
     for (size_t i = 0; i < count; i++)
-        answer[i] = i && random_next(&state) % 4 ? answer[i - 1] : (uint32_t)(random_next(&state) >> random_next(&state) % 60);
+        answer[i] =
+            i && random_next(&state) % 4 ? answer[i - 1] : (uint32_t)(random_next(&state) >> random_next(&state) % 60);
     memcpy(given[asked++], answer, count * sizeof(*answer));
     return STATUS_OK;
 }
