@@ -11,6 +11,7 @@ not found is said with its reason.
 
 import argparse
 import json
+import re
 import sys
 
 # First level and second level of the constant path: size, line, latency in cycles; who published it.
@@ -82,13 +83,19 @@ def print_paths(experiments):
     print_table(rows)
 
 
+def size_text(value):
+    """A size in bytes; of a level that is larger than what was walked, that it is larger."""
+    if value["value"] is not None:
+        return f"{value['value']:.0f} B"
+    fits = re.match(r"all of the (\d+) bytes", value["reason"] or "")
+    return f"{fits[1]} B or more" if fits else "-"
+
+
 def level_text(level, clock_cycles):
     """size, line, latency"""
-    def shown(name):
-        value = level[name]
-        return f"{value['value']:.0f} B" if value["value"] is not None else "-"
-    line = shown("line_bytes") if level["line_bytes"]["value"] is not None else shown("fetch_bytes")
-    return f"{shown('capacity_bytes')}, {line}, {level['latency']['value'] - clock_cycles:.0f}"
+    line = level["line_bytes"] if level["line_bytes"]["value"] is not None else level["fetch_bytes"]
+    return (f"{size_text(level['capacity_bytes'])}, {size_text(line)}, "
+            f"{level['latency']['value'] - clock_cycles:.0f}")
 
 
 def print_levels(experiments, device):
@@ -110,9 +117,11 @@ def print_levels(experiments, device):
 
 
 def print_verdicts(experiments):
-    for name in ("serialization_constant", "invalidation_constant", "sharing_constant"):
+    for name in ("serialization_constant", "invalidation_constant"):
         for verdict in experiments.get(name, {"verdicts": []})["verdicts"]:
-            print(f"{name}: " + ", ".join(f"{value}" for value in verdict.values() if value not in (None, "")))
+            where = f" of level {verdict['level']}" if "level" in verdict else ""
+            where += f" after a {verdict['before']}" if "before" in verdict else ""
+            print(f"{name.removesuffix('_constant')}: {verdict['name']}{where} {verdict['value']}: {verdict['reason']}")
 
 
 def main():

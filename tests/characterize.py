@@ -15,7 +15,7 @@ import jsonschema
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
-RECORDED = os.path.join(ROOT, "results/h200/characterization.json")
+RECORDED = os.path.join(ROOT, "results/characterizations/h200.json")
 FOUND = ("name", "path", "status", "reason", "numbers", "verdicts", "geometry", "groups")
 
 
