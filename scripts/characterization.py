@@ -5,14 +5,18 @@
 usage: characterization.py FILE
 
 FILE is what cbank characterize wrote. Latencies of a level are those of single timed accesses less what reading the
-clock takes, which is the difference between such an access and one of a dependent chain on the first level. What was
-not found is said with its reason.
+clock takes, which is the difference between such an access and one of a dependent chain on the first level. "-" is what
+was not found, or was not looked for; the reasons that are not printed stand in FILE.
 """
 
 import argparse
+import contextlib
+import io
 import json
 import re
 import sys
+
+SCHEMA = "cbank-characterization"
 
 # First level and second level of the constant path: size, line, latency in cycles; who published it.
 PUBLISHED = [
@@ -32,14 +36,18 @@ def fail(message):
 
 
 def read(path):
-    """The experiments of a file by name, and its device."""
+    """The experiments of a file by name, its device, and how long it took."""
     try:
         with open(path, encoding="utf-8") as file:
             made = json.load(file)
-        if made["schema"]["name"] != "cbank-characterization":
+        if made["schema"]["name"] != SCHEMA:
             fail(f"{path} is a {made['schema']['name']}, not a characterization")
         return {row["name"]: row for row in made["experiments"]}, made["device"], made["seconds"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except OSError as error:
+        fail(f"cannot read {path}: {error.strerror}")
+    except KeyError as error:
+        fail(f"{path} is not a characterization: it has no {error}")
+    except (ValueError, TypeError) as error:
         fail(f"{path} is not a characterization: {error}")
 
 
@@ -68,7 +76,8 @@ def print_table(rows):
 
 def print_paths(experiments):
     """Latency, throughput with the SM full, and the cost of a further address, path by path."""
-    rows = [["path", "latency, cycles", "loads a cycle and SM", "broadcast, bytes a cycle", "a further address, cycles"]]
+    rows = [["path", "latency, cycles", "loads a cycle and SM", "broadcast, bytes a cycle",
+             "a further address, cycles"]]
     for name, row in experiments.items():
         if not name.startswith("latency_"):
             continue
@@ -91,26 +100,47 @@ def size_text(value):
     return f"{fits[1]} B or more" if fits else "-"
 
 
-def level_text(level, clock_cycles):
-    """size, line, latency"""
+def level_text(level, clock):
+    """size, line, latency; no latency where it is not known what the clock takes of it."""
     line = level["line_bytes"] if level["line_bytes"]["value"] is not None else level["fetch_bytes"]
-    return (f"{size_text(level['capacity_bytes'])}, {size_text(line)}, "
-            f"{level['latency']['value'] - clock_cycles:.0f}")
+    latency = level["latency"]["value"]
+    cycles = "-" if latency is None or clock is None else f"{latency - clock:.0f}"
+    return f"{size_text(level['capacity_bytes'])}, {size_text(line)}, {cycles}"
+
+
+def constant_levels(experiments):
+    """The levels behind the constant path, and why there are none, or None."""
+    row = experiments.get("geometry_constant")
+    if row is None:
+        return [], "the file has no geometry_constant"
+    if row["status"] != "ok":
+        return [], f"geometry_constant {row['status']}: {row['reason']}"
+    levels = row["geometry"]["levels"]
+    return levels, None if levels else "geometry_constant found no level"
+
+
+def clock_cycles(experiments, first):
+    """What reading the clock adds to a timed access of the first level; None where it is not known."""
+    chain = number(experiments.get("latency_constant", {"numbers": []}), "latency")
+    if chain is None or chain["value"] is None or first["latency"]["value"] is None:
+        return None
+    return first["latency"]["value"] - chain["value"]
 
 
 def print_levels(experiments, device):
     """The constant levels of this GPU beside published ones."""
-    levels = experiments["geometry_constant"]["geometry"]["levels"]
-    clock = levels[0]["latency"]["value"] - number(experiments["latency_constant"], "latency")["value"]
+    levels, why_none = constant_levels(experiments)
+    clock = clock_cycles(experiments, levels[0]) if levels else None
     rows = [["GPU", "first level", "second level", "source"]]
     rows += [list(row) for row in PUBLISHED]
-    rows.append([device["name"], level_text(levels[0], clock),
-                 level_text(levels[1], clock) if len(levels) > 1 else "-", "this file"])
+    rows.append([device["name"], *(level_text(levels[i], clock) if i < len(levels) else "-" for i in range(2)),
+                 "this file"])
     print_table(rows)
-    first = levels[0]
-    if first["ways"]["value"] is not None:
-        print(f"first level: {first['ways']['value']:.0f} ways, {first['sets']['value']:.0f} sets, replacement "
-              f"{first['replacement_name']}")
+    if why_none:
+        print(f"no levels: {why_none}")
+    elif all(levels[0][name]["value"] is not None for name in ("ways", "sets")):
+        print(f"first level: {levels[0]['ways']['value']:.0f} ways, {levels[0]['sets']['value']:.0f} sets, replacement "
+              f"{levels[0]['replacement_name'] or 'not found'}")
     for i, level in enumerate(levels, 1):
         if level["capacity_bytes"]["value"] is None and level["capacity_bytes"]["reason"]:
             print(f"size of level {i} not found: {level['capacity_bytes']['reason']}")
@@ -121,7 +151,8 @@ def print_verdicts(experiments):
         for verdict in experiments.get(name, {"verdicts": []})["verdicts"]:
             where = f" of level {verdict['level']}" if "level" in verdict else ""
             where += f" after a {verdict['before']}" if "before" in verdict else ""
-            print(f"{name.removesuffix('_constant')}: {verdict['name']}{where} {verdict['value']}: {verdict['reason']}")
+            print(f"{name.removesuffix('_constant')}: {verdict['name']}{where} "
+                  f"{verdict['value'] or 'unclear'}: {verdict['reason']}")
 
 
 def main():
@@ -130,14 +161,18 @@ def main():
     path = parser.parse_args().file
     experiments, device, seconds = read(path)
     try:
-        print(f"{device['name']}, driver {device['driver']}, {seconds:.1f} s")
-        print_paths(experiments)
-        print()
-        print_levels(experiments, device)
-        print()
-        print_verdicts(experiments)
-    except (KeyError, TypeError, IndexError) as error:
-        fail(f"{path} lacks {error}")
+        with contextlib.redirect_stdout(io.StringIO()) as printed:  # nothing of a file that turns out to be broken
+            print(f"{device['name']}, driver {device['driver'] or 'unknown'}, {seconds:.1f} s")
+            print_paths(experiments)
+            print()
+            print_levels(experiments, device)
+            print()
+            print_verdicts(experiments)
+    except KeyError as error:
+        fail(f"{path}: something that {SCHEMA} has to have is missing: {error}")
+    except (TypeError, ValueError, AttributeError) as error:
+        fail(f"{path}: something is not what {SCHEMA} says: {error}")
+    print(printed.getvalue(), end="")
 
 
 if __name__ == "__main__":

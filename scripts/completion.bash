@@ -16,7 +16,7 @@ _cbank_values()
     --counters) echo default none; _cbank_names "$1" counters ;;
     --engine) echo auto; _cbank_names "$1" engines ;;
     --color) echo auto always never ;;
-    --device) echo all ;;
+    --device) [[ ${COMP_WORDS[1]} != characterize ]] && echo all ;;
     esac
 }
 
