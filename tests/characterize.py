@@ -138,6 +138,25 @@ class Characterize(unittest.TestCase):
         for key in ("value", "low", "high"):
             self.assertAlmostEqual(after[key], before[key] + 1)
 
+    def test_one_point_off_the_line(self):
+        """32 addresses 4 bytes apart take 31 cycles more. Of x = distinct - 1 = 0, 1, 3, 7, 15, 31 the mean is 9.5 and
+        the squares about it are 703.5: the cost grows by 31 (31 - 9.5) / 703.5, and is no more that of 64 bytes apart."""
+        def change(record):
+            self.change_answers(record, "^chain constant distinct 32 stride 4 warps 1 iterations 69 ",
+                                lambda numbers: [value + 31 * 1024 for value in numbers])
+
+        before, after = (found(file)["serialization_constant"] for file in (self.recorded, self.replay(change)))
+        more = 31 * (31 - 9.5) / 703.5
+        for stride, name, expected in ((4, "latency_per_extra_address", more), (4, "latency_base", 31 / 6 - 9.5 * more),
+                                       (64, "latency_per_extra_address", 0), (64, "latency_base", 0)):
+            self.assertAlmostEqual(number(after, name, stride_bytes=stride)["value"]
+                                   - number(before, name, stride_bytes=stride)["value"], expected)
+        self.assertGreater(number(after, "latency_largest_deviation", stride_bytes=4)["value"], 5)
+        self.assertEqual([{verdict["name"]: verdict["value"] for verdict in experiment["verdicts"]}
+                          for experiment in (before, after)],
+                         [{"latency_grows_per": "address", "throughput_falls_per": "address"},
+                          {"latency_grows_per": None, "throughput_falls_per": "address"}])
+
     def test_a_launch_that_keeps_the_first_level(self):
         """Every access after another launch takes what a hit of the first level takes."""
         def change(record):
@@ -190,6 +209,27 @@ class Characterize(unittest.TestCase):
         # What is asked twice is answered by the other.
         self.replay(lacks)
         self.assertIn("cannot", self.cbank("--replay", "none.json", status=2).stderr)
+
+    def test_files_that_are_no_records(self):
+        """Each ends it with 2, its name in the message and nothing written."""
+        with open(RECORDED, encoding="utf-8") as file:
+            text = file.read()
+        path = os.path.join(self.folder, "planted.json")
+        for content, message in ((text[:len(text) // 2], "truncated"), ("", "empty"), ("{}", "no characterization"),
+                                 ("# no JSON", "not JSON"), (None, "No such file")):
+            with self.subTest(message):
+                if content is None:
+                    os.remove(path)
+                else:
+                    with open(path, "w", encoding="utf-8") as file:
+                        file.write(content)
+                done = self.cbank("--replay", path, status=2)
+                self.assertIn(path, done.stderr)
+                self.assertIn(message, done.stderr)
+                self.assertEqual(done.stdout, "")
+                self.assertFalse(os.path.exists(os.path.join(self.folder, "characterization.json")))
+        result = os.path.join(ROOT, "results/h200/core-matrix.json")
+        self.assertIn(f"{result} is no characterization", self.cbank("--replay", result, status=2).stderr)
 
     def test_without_a_gpu(self):
         message = self.cbank(status=3).stderr

@@ -201,6 +201,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.complete(""), re.findall(r"^  (\w+) {2,}", cbank("--help"), re.MULTILINE))
         self.assertEqual(self.complete("run", "--p"), ["--path", "--pattern"])
         self.assertEqual(self.complete("list", "--"), ["--json"])
+        self.assertEqual(self.complete("characterize", "--"), ["--device", "--json", "--quiet", "--replay"])
 
     def test_names_of_tables(self):
         for option, table in (("--pattern", "patterns"), ("--path", "paths"), ("--regime", "regimes"),
@@ -218,6 +219,11 @@ class Completion(unittest.TestCase):
 
     def test_files(self):
         self.assertEqual(self.complete("show", "READ"), ["README.md"])
+        self.assertEqual(self.complete("characterize", "--replay", "READ"), ["README.md"])
+
+    def test_devices(self):
+        self.assertEqual(self.complete("run", "--device", ""), ["all"])
+        self.assertNotIn("all", self.complete("characterize", "--device", ""))
 
 
 class ManPage(unittest.TestCase):
