@@ -152,6 +152,10 @@ class Characterization(unittest.TestCase):
         self.assertEqual(self.row(lines, "Made-up"), ["Made-up", "-", "-", "this file"])
         self.assertIn("no levels: the file has no geometry_constant", lines)
         row = self.rows["geometry_constant"]
+        row["geometry"]["levels"][1] = level(130, None, 128, 256, reason="too noisy")
+        lines = self.printed()
+        self.assertEqual(self.row(lines, "Made-up")[2], "-, 128 B, 120")
+        self.assertIn("size of level 2 not found: too noisy", lines)
         row["geometry"]["levels"].pop()
         self.assertEqual(self.row(self.printed(), "Made-up")[1:3], ["1024 B, 32 B, 40", "-"])
         row["geometry"]["levels"].pop()

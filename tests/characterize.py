@@ -140,7 +140,7 @@ class Characterize(unittest.TestCase):
 
     def test_one_point_off_the_line(self):
         """32 addresses 4 bytes apart take 31 cycles more. Of x = distinct - 1 = 0, 1, 3, 7, 15, 31 the mean is 9.5 and
-        the squares about it are 703.5: the cost grows by 31 (31 - 9.5) / 703.5, and is no more that of 64 bytes apart."""
+        the squares about it are 703.5: the cost grows by 31 (31 - 9.5) / 703.5, not as 64 bytes apart."""
         def change(record):
             self.change_answers(record, "^chain constant distinct 32 stride 4 warps 1 iterations 69 ",
                                 lambda numbers: [value + 31 * 1024 for value in numbers])
