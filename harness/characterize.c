@@ -314,7 +314,7 @@ static void judge(struct outcome *outcome, const char *name, const struct line *
 static uint32_t fits_first_level(const struct run *run, const char *path)
 {
     const struct outcome *outcome = outcome_named(run, "geometry", path);
-    const struct finding *fits = outcome && outcome->geometry ? &outcome->geometry->level[0].fits_bytes : NULL;
+    const struct geometry_number *fits = outcome && outcome->geometry ? &outcome->geometry->level[0].fits_bytes : NULL;
 
     return fits && fits->known ? fits->value : 0;
 }
@@ -525,7 +525,8 @@ static uint32_t nearest_level(const struct geometry *geometry, uint32_t cycles)
  * the geometry does not say. */
 static bool region_of(const struct geometry *geometry, uint32_t level, uint32_t *bytes, uint32_t *step)
 {
-    const struct finding *fits = &geometry->level[level].fits_bytes, *fetch = &geometry->level[level].fetch_bytes;
+    const struct geometry_number *fits = &geometry->level[level].fits_bytes;
+    const struct geometry_number *fetch = &geometry->level[level].fetch_bytes;
     const uint32_t before = level ? geometry->level[level - 1].fits_bytes.value : 0;
 
     if (!geometry->level[0].fetch_bytes.known || (level && !geometry->level[level - 1].fits_bytes.known) ||
@@ -761,7 +762,7 @@ static enum status add_sharing(struct outcome *outcome, const uint32_t *cycles, 
 static enum status run_sharing(struct run *run, struct outcome *outcome, const struct path *path)
 {
     const struct outcome *known = outcome_named(run, "geometry", path->name);
-    const struct finding *fits = known ? &known->geometry->level[1].fits_bytes : NULL;
+    const struct geometry_number *fits = known ? &known->geometry->level[1].fits_bytes : NULL;
     uint32_t bytes = GRAIN_BYTES * run->sm_count < BANK_BYTES ? GRAIN_BYTES * run->sm_count : BANK_BYTES;
     const uint32_t step =
         known && known->geometry->level[0].fetch_bytes.known ? known->geometry->level[0].fetch_bytes.value : 4;

@@ -11,7 +11,7 @@
 #include "probe_record.h"
 #include "status.h"
 
-struct geometry; /* geometry.h, whose `finding` is not that of engine.h */
+struct geometry; /* geometry.h */
 
 /* What an experiment does. */
 enum experiment_kind {

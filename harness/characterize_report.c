@@ -48,7 +48,7 @@ static void write_verdict(const struct verdict *verdict, cJSON *array)
 }
 
 /* An integer that was found, or why not: there is no interval between two integers that both fit. */
-static void write_finding(cJSON *level, const char *key, const struct finding *finding, const char *unit)
+static void write_finding(cJSON *level, const char *key, const struct geometry_number *finding, const char *unit)
 {
     cJSON *object = json_add(level, key, cJSON_CreateObject());
     const double value = finding->known ? finding->value : NAN;
@@ -205,7 +205,7 @@ static void print_groups(const struct outcome *outcome)
     putchar('\n');
 }
 
-static void print_finding(const char *name, const struct finding *finding)
+static void print_finding(const char *name, const struct geometry_number *finding)
 {
     if (finding->known)
         printf("    %s %u\n", name, (unsigned)finding->value);

@@ -81,7 +81,7 @@ const char *replacement_name(enum replacement replacement)
 
 /* -- findings ----------------------------------------------------------------------------------------- */
 
-static void found(struct finding *finding, uint32_t value, size_t samples)
+static void found(struct geometry_number *finding, uint32_t value, size_t samples)
 {
     finding->known = true;
     finding->value = value;
@@ -89,9 +89,9 @@ static void found(struct finding *finding, uint32_t value, size_t samples)
     finding->reason[0] = '\0';
 }
 
-static void not_found(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void not_found(struct geometry_number *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void not_found(struct finding *finding, const char *format, ...)
+static void not_found(struct geometry_number *finding, const char *format, ...)
 {
     va_list arguments;
 
@@ -117,7 +117,7 @@ static void contradiction(struct geometry_level *level, const char *format, ...)
 /* What follows from ways and sets, when those are not known. */
 static void not_shaped(struct geometry_level *level, const char *reason)
 {
-    struct finding *const findings[] = {&level->line_bytes, &level->capacity_bytes, &level->ways, &level->sets,
+    struct geometry_number *const findings[] = {&level->line_bytes, &level->capacity_bytes, &level->ways, &level->sets,
                                         &level->lines_taken, &level->replacement};
 
     for (size_t i = 0; i < sizeof(findings) / sizeof(findings[0]); i++)
@@ -440,7 +440,7 @@ static bool all_begin_at(const struct search *search, const uint32_t *cycles, ui
 
 static void find_fetch(struct search *search, uint32_t level)
 {
-    struct finding *fetch = &search->out->level[level].fetch_bytes;
+    struct geometry_number *fetch = &search->out->level[level].fetch_bytes;
     const uint32_t cold = spacing_of(search, search->cold, level, true);
     const uint32_t warm = spacing_of(search, search->warm, level, false);
 
@@ -567,7 +567,7 @@ static uint32_t passes_levels_before(const struct search *search, uint32_t level
 
 static enum status find_fits(struct search *search, uint32_t level)
 {
-    struct finding *fits = &search->out->level[level].fits_bytes;
+    struct geometry_number *fits = &search->out->level[level].fits_bytes;
     const uint32_t unit = search->out->level[level].fetch_bytes.value;
     const uint32_t most = search->words * WORD_BYTES / unit;
     const uint32_t first = (passes_levels_before(search, level) + unit - 1) / unit;
@@ -983,7 +983,7 @@ static bool nearly_all(uint64_t part, uint64_t whole)
 static enum status find_replacement(struct search *search, uint32_t level)
 {
     struct geometry_level *out = &search->out->level[level];
-    struct finding *finding = &out->replacement;
+    struct geometry_number *finding = &out->replacement;
     const struct model *model = &search->models[level];
     const uint32_t line = model->line_bytes;
     const uint32_t lines = search->words * WORD_BYTES / line;

@@ -18,7 +18,7 @@
 enum { GEOMETRY_LEVELS_MAX = 6, GEOMETRY_REASON_BYTES = 200, GEOMETRY_PLATEAUS_MAX = 64 };
 
 /* A number, or why there is none. */
-struct finding {
+struct geometry_number {
     bool known;
     uint32_t value;
     size_t samples;                     /* timed accesses that it rests on */
@@ -35,12 +35,12 @@ enum replacement {
 
 struct geometry_level {
     struct summary latency;      /* cycles of accesses that this level answered, the clock's own included */
-    struct finding fetch_bytes;  /* what one miss brings */
-    struct finding line_bytes;   /* what leaves together */
-    struct finding fits_bytes;   /* the largest region from address 0 that can be walked without a miss */
-    struct finding capacity_bytes, ways, sets;
-    struct finding lines_taken;  /* that others keep in use (struct prober) */
-    struct finding replacement;  /* value: enum replacement */
+    struct geometry_number fetch_bytes;  /* what one miss brings */
+    struct geometry_number line_bytes;   /* what leaves together */
+    struct geometry_number fits_bytes;   /* the largest region from address 0 that can be walked without a miss */
+    struct geometry_number capacity_bytes, ways, sets;
+    struct geometry_number lines_taken;  /* that others keep in use (struct prober) */
+    struct geometry_number replacement;  /* value: enum replacement */
     bool contradicts;            /* what was found does not agree with itself */
     char contradiction[GEOMETRY_REASON_BYTES];
 };

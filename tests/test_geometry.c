@@ -102,8 +102,8 @@ struct score {
     uint32_t said, unsaid, wrong;
 };
 
-static void score(struct score *score, const struct finding *finding, uint32_t truth, const char *what, uint64_t seed,
-                  uint32_t level)
+static void score(struct score *score, const struct geometry_number *finding, uint32_t truth, const char *what,
+                  uint64_t seed, uint32_t level)
 {
     if (!finding->known) {
         score->unsaid++;
@@ -129,7 +129,7 @@ static enum replacement truth_of(const struct sim_level *level)
 }
 
 /* "Not LRU" is right of FIFO, too. */
-static void score_replacement(struct score *replacement, const struct finding *finding, enum replacement truth,
+static void score_replacement(struct score *replacement, const struct geometry_number *finding, enum replacement truth,
                               uint64_t seed, uint32_t level)
 {
     if (finding->known && finding->value == REPLACEMENT_NOT_LRU && truth == REPLACEMENT_FIFO)
@@ -298,7 +298,7 @@ static void assert_level(const struct geometry_level *level, uint32_t ways, uint
                          uint32_t fetch_bytes, uint32_t taken, enum replacement replacement)
 {
     const uint32_t values[] = {ways, sets, line_bytes, fetch_bytes, taken, replacement, ways * sets * line_bytes};
-    const struct finding *const findings[] = {&level->ways,        &level->sets,        &level->line_bytes,
+    const struct geometry_number *const findings[] = {&level->ways,        &level->sets,        &level->line_bytes,
                                               &level->fetch_bytes, &level->lines_taken, &level->replacement,
                                               &level->capacity_bytes};
 
