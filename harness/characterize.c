@@ -288,7 +288,8 @@ static bool add_fitted(struct outcome *outcome, const char *name, double value, 
 }
 
 /* The same cost at 4 bytes, where 16 neighbours share 64 bytes, as at 64 says that addresses are what costs. Costs
- * within 5 % of each other count as the same: an interval of points on a line can be narrower than any difference. */
+ * within 5 % of each other count as the same: an interval of points on a line can be narrower than any difference.
+ * Points that are on no line, by an interval wider than a quarter of the larger cost, say nothing. */
 static void judge(struct outcome *outcome, const char *name, const struct line *near, const struct line *far)
 {
     struct verdict *verdict = add_verdict(outcome, name, NULL);
@@ -302,6 +303,8 @@ static void judge(struct outcome *outcome, const char *name, const struct line *
         return;
     if (fmax(near->cost, far->cost) < 0.02)
         verdict->value = "neither";
+    else if (fmax(near->cost_half, far->cost_half) > 0.25 * fmax(near->cost, far->cost))
+        verdict->value = NULL;
     else if (fabs(share - 1) <= 0.05 || fabs(near->cost - far->cost) <= near->cost_half + far->cost_half)
         verdict->value = "address";
     else if (share < 0.5)

@@ -157,6 +157,18 @@ class Characterize(unittest.TestCase):
                          [{"latency_grows_per": "address", "throughput_falls_per": "address"},
                           {"latency_grows_per": None, "throughput_falls_per": "address"}])
 
+    def test_points_that_are_on_no_line(self):
+        """32 addresses 4 bytes apart take as long as one: the cost has an interval wider than itself, and says nothing."""
+        def change(record):
+            self.change_answers(record, "^chain constant distinct 32 stride 4 warps 1 iterations 69 ",
+                                lambda numbers: [value - 341 * 1024 for value in numbers])
+
+        after = found(self.replay(change))["serialization_constant"]
+        cost = number(after, "latency_per_extra_address", stride_bytes=4)
+        self.assertGreater(cost["high"] - cost["low"], cost["value"])
+        self.assertEqual({verdict["name"]: verdict["value"] for verdict in after["verdicts"]},
+                         {"latency_grows_per": None, "throughput_falls_per": "address"})
+
     def test_a_launch_that_keeps_the_first_level(self):
         """Every access after another launch takes what a hit of the first level takes."""
         def change(record):
