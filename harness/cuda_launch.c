@@ -120,15 +120,6 @@ bool cuda_launch_restore_table(struct cuda_device *device, const struct cuda_lau
 
 /* -- launches ------------------------------------------------------------------------------------------ */
 
-static uint32_t log2_of(uint64_t power_of_two)
-{
-    uint32_t log = 0;
-
-    while (UINT64_C(1) << log < power_of_two)
-        log++;
-    return log;
-}
-
 static struct kernel_args launch_arguments(const struct cuda_device *device, const struct cuda_launch *launch,
                                            uint32_t module)
 {
@@ -146,7 +137,7 @@ static struct kernel_args launch_arguments(const struct cuda_device *device, con
         .numbers = pattern_numbers(cell->parameters),
         .pattern = (uint32_t)(cell->pattern - patterns),
         .length = path_length(cell->path),
-        .width_log2 = cell->workload->dimensions > 1 ? log2_of(image.width) : 0,
+        .width_log2 = cell->workload->dimensions > 1 ? (uint32_t)__builtin_ctzll(image.width) : 0,
         .rows = (uint32_t)rows[cell->workload->dimensions - 1],
     };
 }
