@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Measures on the first GPU everything that a folder of reference results holds (see README.md), one GPU and one hour:
-# about four minutes. Prints a line for each file, and what is claimed beside what was measured last.
+# a few minutes. Prints a line for each file, and what is claimed beside what was measured last.
 #
 # usage: scripts/record.sh [FOLDER [NAME...]]
 #
