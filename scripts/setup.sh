@@ -20,6 +20,8 @@ needs='
     test  library libasan.so            -                   libasan             -
     test  library libubsan.so           -                   libubsan            -
     test  module  jsonschema            python3-jsonschema  python3-jsonschema  python-jsonschema
+    test  module  matplotlib            python3-matplotlib  python3-matplotlib  python-matplotlib
+    test  command pdffonts              poppler-utils       poppler-utils       poppler
     cuda-11.8 command g++-11            g++-11              -                   -
 '
 

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""Figures, CSV and tables as files: the same bytes from the same input."""
+
+import csv
+import io
+import os
+import shutil
+
+FORMATS = ("pdf", "svg", "png", "pgf")
+
+
+class NoLatex(Exception):
+    """PGF was asked for, and matplotlib has LaTeX measure its text."""
+
+
+def write(path, data):
+    """To a temporary name first: a file is whole or not there."""
+    temporary = f"{path}.tmp"
+    with open(temporary, "wb") as file:
+        file.write(data)
+    os.replace(temporary, path)
+
+
+# -- data ---------------------------------------------------------------------------------------------------------
+
+
+def text(value):
+    """Numbers with all their digits, None as nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def csv_text(columns, rows):
+    """Tidy: one row for each thing drawn, every column in every row."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        unknown = set(row) - set(columns)
+        if unknown:
+            raise KeyError(f"no column for {', '.join(sorted(unknown))}")
+        writer.writerow([text(row.get(column)) for column in columns])
+    return file.getvalue()
+
+
+SPECIAL = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
+           "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "µ": r"\textmu{}", "<": r"\textless{}",
+           ">": r"\textgreater{}"}
+
+
+def escaped(words):
+    return "".join(SPECIAL.get(letter, letter) for letter in words)
+
+
+def short(value):
+    """A number as a table of a paper has it."""
+    if isinstance(value, float) and not value.is_integer():
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
+    return text(value)
+
+
+def table_text(columns, rows, caption, label, provenance):
+    """A booktabs table. What is the same in all rows stands in the caption, and files and hashes in comments."""
+    columns = [column for column in columns if column not in ("source", "source_sha256")]
+    same = {column: rows[0].get(column) for column in columns
+            if len({text(row.get(column)) for row in rows}) == 1}
+    varied = [column for column in columns if column not in same] or list(columns[:1])
+    facts = ", ".join(f"{column} {short(value)}" for column, value in same.items() if text(value))
+    right = [all(isinstance(row.get(column), (int, float, type(None))) for row in rows) for column in varied]
+    lines = [f"% {key}: {value}" for key, value in provenance.items()]
+    lines += [r"% \usepackage{booktabs}", r"\begin{table}", r"\centering",
+              rf"\caption{{{escaped(caption + (' ' + facts + '.' if facts else ''))}}}", rf"\label{{tab:{label}}}",
+              rf"\begin{{tabular}}{{{''.join('r' if is_right else 'l' for is_right in right)}}}", r"\toprule",
+              " & ".join(escaped(column.replace("_", " ")) for column in varied) + r" \\", r"\midrule"]
+    lines += [" & ".join(escaped(short(row.get(column))) for column in varied) + r" \\" for row in rows]
+    lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
+    return "\n".join(lines) + "\n"
+
+
+# -- figures ------------------------------------------------------------------------------------------------------
+
+
+def version():
+    """matplotlib's, which the bytes of a figure depend on."""
+    import matplotlib
+    return matplotlib.__version__
+
+
+def latex_found():
+    """Whether matplotlib can have text measured for PGF."""
+    import matplotlib
+    return shutil.which(matplotlib.rcParams["pgf.texsystem"]) is not None
+
+
+def metadata(form, title, provenance):
+    """What each format has room for; no dates, which would differ from one time to the next."""
+    said = "; ".join(f"{key}: {value}" for key, value in provenance.items())
+    return {"pdf": {"Title": title, "Subject": said, "Creator": "cbank scripts/plot.py", "CreationDate": None},
+            "svg": {"Title": title, "Description": said, "Creator": "cbank scripts/plot.py", "Date": None},
+            "png": {"Title": title, "Description": said, "Software": f"cbank scripts/plot.py, matplotlib {version()}"},
+            "pgf": None}[form]
+
+
+def figure_bytes(figure, form, title, provenance):
+    file = io.BytesIO()
+    if form == "pgf":
+        if not latex_found():
+            raise NoLatex
+        lines = [f"% {key}: {value}" for key, value in {"title": title, **provenance}.items()]
+        file.write(("\n".join(lines) + "\n").encode())
+        pgf = io.StringIO()
+        figure.savefig(pgf, format="pgf")
+        file.write(pgf.getvalue().encode())
+    else:
+        figure.savefig(file, format=form, metadata=metadata(form, title, provenance))
+    return file.getvalue()
+
+
+def lay_out(figure):
+    """Once, so that all formats have the same layout and none takes the time again."""
+    figure.draw_without_rendering()
+    if hasattr(figure, "set_layout_engine"):
+        figure.set_layout_engine("none")

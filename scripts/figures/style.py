@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""How figures look: a path has the same colour, marker, dashes and hatch in every figure."""
+
+import contextlib
+import os
+import textwrap
+import zlib
+
+from collections import namedtuple
+
+# Okabe and Ito's palette, which people with any colour vision tell apart, and a grey.
+BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE, GREY = (
+    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
+
+SOLID, DASHED, DOTTED, DASH_DOT = (0, ()), (0, (4, 1.5)), (0, (1, 1.2)), (0, (4, 1.2, 1, 1.2))
+LONG, LOOSE, TWO_DOTS, CLOSE = (0, (8, 2)), (0, (1, 3)), (0, (4, 1.2, 1, 1.2, 1, 1.2)), (0, (2, 1))
+
+Look = namedtuple("Look", "color marker dashes hatch")
+
+# Neighbours in tables differ in lightness, too; marker, dashes and hatch together tell any two apart without colour.
+PATHS = {
+    "constant": Look(RED, "o", SOLID, ""),
+    "global": Look(BLUE, "s", DASHED, "////"),
+    "readonly": Look(SKY, "^", DOTTED, "\\\\\\\\"),
+    "restrict": Look(GREEN, "v", DASH_DOT, "xxxx"),
+    "global_l2": Look(BLACK, "D", LONG, ""),
+    "texture": Look(PURPLE, "P", TWO_DOTS, "++++"),
+    "shared": Look(ORANGE, "X", CLOSE, "----"),
+    "staging": Look(GREY, "<", LOOSE, "||||"),
+    "param": Look(YELLOW, "h", SOLID, ""),
+    "constant_uniform": Look(ORANGE, "*", DASHED, "//--"),
+    "constant_operand": Look(SKY, ">", DOTTED, "||xx"),
+}
+# For what has no row above: always the same for a name.
+OTHERS = [Look(color, marker, dashes, hatch)
+          for color, hatch in ((GREEN, "//||"), (PURPLE, "\\\\||"), (YELLOW, "xx--"), (GREY, "\\\\--"))
+          for marker, dashes in (("d", LONG), ("p", LOOSE), ("8", TWO_DOTS), ("H", CLOSE))]
+
+# Parts of the modelled time.
+PARTS = {
+    "launch": Look(GREY, "|", SOLID, ""),
+    "wave": Look(SKY, "^", SOLID, "||||"),
+    "residency": Look(BLUE, "s", SOLID, "////"),
+    "issue": Look(YELLOW, "v", SOLID, "----"),
+    "serialization": Look(RED, "o", SOLID, ""),
+    "misses": Look(ORANGE, "D", SOLID, "xxxx"),
+    "stream": Look(GREEN, "P", SOLID, "\\\\\\\\"),
+}
+
+MM = 1 / 25.4  # in inches, which matplotlib counts in
+WIDTHS_MM = {"one": 88, "two": 180}  # columns of common journals and proceedings
+TWO_COLUMNS_FROM_MM = 130  # from here on panels stand beside each other as in a figure of two columns
+
+SHEET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cbank.mplstyle")
+
+
+def look(path):
+    return PATHS.get(path) or OTHERS[zlib.crc32(path.encode()) % len(OTHERS)]
+
+
+def in_order(paths):
+    """Paths in the order of the table, others behind them by name."""
+    known = list(PATHS)
+    return sorted(set(paths), key=lambda path: (known.index(path) if path in known else len(known), path))
+
+
+@contextlib.contextmanager
+def sheet(own=None):
+    """matplotlib with the settings of figures alone, whatever the user's own are; `own`: a style sheet on top."""
+    import matplotlib.style  # not before it is needed: data can be had without matplotlib
+    with matplotlib.style.context(["default", SHEET] + ([own] if own else [])):
+        yield
+
+
+def wide(width_mm):
+    return width_mm >= TWO_COLUMNS_FROM_MM
+
+
+def line(path, **more):
+    """Keywords of a line of a path."""
+    its = look(path)
+    return {"color": its.color, "marker": its.marker, "linestyle": its.dashes, "markeredgecolor": "black",
+            "markeredgewidth": 0.4, **more}
+
+
+def bar(its, **more):
+    """Keywords of a bar."""
+    return {"facecolor": its.color, "hatch": its.hatch, "edgecolor": "black", "linewidth": 0.4, **more}
+
+
+LEGEND_ROW_MM = 3.4
+NOTE_LETTERS_PER_MM = 0.75
+
+
+def figure(width_mm, height_mm, handles=(), columns=4, note=None):
+    """An empty figure and the part of it that panels go into, below the legend of all panels and the note."""
+    from matplotlib.figure import Figure
+    rows = -(-len(handles) // columns) if handles else 0
+    said = textwrap.wrap(note or "", int(width_mm * NOTE_LETTERS_PER_MM))
+    head_mm = LEGEND_ROW_MM * (rows + len(said)) + (1.2 if rows or said else 0)
+    made = Figure(figsize=(width_mm * MM, (height_mm + head_mm) * MM), layout="constrained")
+    if not head_mm:
+        return made, made.subfigures(1, 1)
+    head, body = made.subfigures(2, 1, height_ratios=[head_mm, height_mm])
+    if handles:
+        head.legend(handles=handles, loc="lower center", ncol=columns, borderaxespad=0.1)
+    if said:
+        head.text(0.99, 0.98, "\n".join(said), ha="right", va="top", fontstyle="italic", fontsize="small")
+    return made, body
+
+
+def path_handles(paths, kind="bar"):
+    """What a legend says of paths."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+    if kind == "bar":
+        return [Patch(label=path, **bar(look(path))) for path in in_order(paths)]
+    return [Line2D([], [], label=path, **line(path, **({"linestyle": "none"} if kind == "point" else {})))
+            for path in in_order(paths)]
+
+
+def plain_log(axis):
+    """A logarithmic axis whose ticks are numbers as they are written."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    axis.set_major_locator(LogLocator(numticks=12))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+# -- numbers as text ----------------------------------------------------------------------------------------------
+
+TIME_UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
+
+
+def time_unit(largest_ns):
+    """(name, ns) of the unit in which so long a time is a small number."""
+    return next((unit for unit in TIME_UNITS if largest_ns >= unit[1]), TIME_UNITS[-1])
+
+
+def time_text(ns):
+    name, factor = time_unit(ns)
+    return f"{ns / factor:.4g} {name}"
+
+
+def bytes_text(size):
+    return f"{size // 1024} KB" if size % 1024 == 0 and size >= 1024 else f"{size} B"
+
+
+def ratio_text(ratio):
+    return f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.1f}" if ratio < 99.95 else f"{ratio:.0f}"
+
+
+def count_text(value):
+    """12.8M, 128k: elements on an axis."""
+    for factor, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= factor:
+            return f"{value / factor:.4g}{name}"
+    return f"{value:.4g}"

@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Figures of papers from what cbank writes: results, characterizations, comparisons, explanations.
+
+usage: plot.py [OPTION...] FILE...
+
+Makes every figure that can be made of the FILEs, each as a figure in the formats asked for, as CSV with exactly what is
+drawn, and as a booktabs table (.tex). Prints a line for each file written; on stderr, a line for each figure that
+cannot be drawn, and why.
+
+Exit status 0; 2 for wrong usage, a file that is none of those, or when nothing could be drawn; 3 where matplotlib, or
+LaTeX for PGF, is missing.
+"""
+
+import argparse
+import importlib.util
+import os
+import subprocess
+import sys
+
+import figures
+from figures import documents, output, style
+
+
+def fail(message, status=2):
+    print(f"plot: error: {message}", file=sys.stderr)
+    sys.exit(status)
+
+
+def say(message):
+    print(f"plot: {message}", file=sys.stderr)
+
+
+# -- the command line ---------------------------------------------------------------------------------------------
+
+
+def listing():
+    return "figures:\n" + "\n".join(f"  {name:<14} {module.SUMMARY}; needs {module.NEEDS}"
+                                    for name, module in figures.FIGURES.items())
+
+
+def width(text):
+    """In mm."""
+    try:
+        value = style.WIDTHS_MM.get(text) or float(text)
+    except ValueError:
+        value = 0
+    if not 40 <= value <= 1000:
+        raise argparse.ArgumentTypeError(f"'{text}' is not one, two or 40 to 1000 mm")
+    return value
+
+
+def formats(text):
+    asked = text.split(",")
+    for name in asked:
+        if name not in output.FORMATS:
+            raise argparse.ArgumentTypeError(f"no format '{name}'; there are: " + ", ".join(output.FORMATS))
+    return [name for name in output.FORMATS if name in asked]
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     usage=argparse.SUPPRESS, epilog=listing())
+    parser.add_argument("-o", "--output", metavar="DIR", default="results/local/figures", help="default: %(default)s")
+    parser.add_argument("--figure", metavar="NAME", action="append", choices=list(figures.FIGURES),
+                        help="this figure (several times: these); default: all")
+    parser.add_argument("--format", metavar="LIST", type=formats, default="pdf,svg,png",
+                        help="of pdf, svg, png, pgf, with commas between; default: %(default)s. pgf needs LaTeX")
+    parser.add_argument("--width", type=width, default="two",
+                        help="of the figure: one or two (columns: 88 and 180 mm) or millimetres; default: %(default)s")
+    parser.add_argument("--style", metavar="FILE", help="a matplotlib style sheet on top of cbank's")
+    parser.add_argument("--select", metavar="KEY=GLOB,...", action="append", default=[],
+                        help="cells that fit all of these (several times: any of the lists), such as "
+                             "'path=constant,pattern=per_*'")
+    parser.add_argument("--title", action="store_true", help="write above each figure what it is of")
+    parser.add_argument("--program", metavar="FILE", default="build/cbank",
+                        help="has results explained for the figure parts; default: %(default)s")
+    parser.add_argument("--list", action="store_true", help="list the figures and end")
+    parser.add_argument("files", metavar="FILE", nargs="*")
+    found = parser.parse_args()
+    if not found.list and not found.files:
+        parser.error("name a file, such as results/h200/core-matrix.json")
+    return found
+
+
+# -- documents ----------------------------------------------------------------------------------------------------
+
+
+def read_all(names):
+    try:
+        return [documents.read(name) for name in names]
+    except documents.WrongFile as error:
+        fail(error)
+
+
+def explained(program, document, card):
+    """The explanation of a result, which the program makes."""
+    if not os.access(program, os.X_OK):
+        raise documents.NotDrawn(f"needs an explanation: cbank explain --json {document.name}, or build the program "
+                                 f"({program})")
+    command = [program, "explain", "--json", *([f"--card={card.path}"] if card else []), document.path]
+    done = subprocess.run(command, capture_output=True, check=False)
+    try:
+        made = documents.Document(document.path, done.stdout)
+    except documents.WrongFile:
+        said = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit {done.returncode}"]
+        raise documents.NotDrawn(f"{program} explain: {said[0]}") from None
+    made.sha256 = document.sha256  # what the numbers come from
+    return made
+
+
+def jobs(module, given, program):
+    """[(documents, how to get what the figure is made of)] of a figure."""
+    takes = [document for document in given if document.kind in module.TAKES]
+    if getattr(module, "COMBINES", False):
+        return [(takes, lambda: takes)] if takes else []
+    made = [([document], lambda document=document: document) for document in takes]
+    if "explanation" in module.TAKES:
+        card = next((document for document in given if document.kind == "card"), None)
+        made += [([document], lambda document=document: explained(program, document, card))
+                 for document in given if document.kind == "result"]
+    return made
+
+
+# -- figures ------------------------------------------------------------------------------------------------------
+
+
+def provenance_of(sources, name):
+    """Of one file its own words; of several, one after the other."""
+    made = {"figure": name}
+    for i, document in enumerate(sources, 1):
+        made.update((key if len(sources) == 1 else f"{key} {i}", value)
+                    for key, value in document.provenance().items())
+    return made
+
+
+def title_of(module, sources):
+    devices = sorted({documents.origin(document).get("device") or document.name for document in sources})
+    return f"{module.NAME}: {', '.join(devices)}"
+
+
+def draw(asked, module, stem, number, rows, sources, note):
+    """Writes the files of one page, a line for each."""
+    provenance = {**provenance_of(sources, module.NAME), "matplotlib": output.version()}
+    title = title_of(module, sources)
+    note = "; ".join(text for text in (title if asked.title else None, note) if text) or None
+    figure = module.draw(rows, asked.width, note)
+    output.lay_out(figure)
+    stem += f"-{number}" if number else ""
+    for form in asked.format:
+        if form != "pgf" or output.latex_found():
+            written(asked, f"{stem}.{form}", output.figure_bytes(figure, form, title, provenance))
+    written(asked, f"{stem}.csv", output.csv_text(module.COLUMNS, rows).encode())
+    written(asked, f"{stem}.tex", output.table_text(module.COLUMNS, rows, module.METHOD, stem,
+                                                    provenance_of(sources, module.NAME)).encode())
+
+
+def written(asked, name, data):
+    path = os.path.join(asked.output, name)
+    output.write(path, data)
+    print(path)
+
+
+def make(asked, module, sources, content, selection):
+    """Draws all pages of a figure."""
+    rows = module.rows(content, selection)
+    combined = isinstance(content, list)
+    notes = {documents.note(document) for document in (content if combined else [content])} - {None}
+    stem = module.NAME if combined else f"{sources[0].stem}-{module.NAME}"
+    pages = module.pages(rows)
+    for number, page in enumerate(pages, 1):
+        draw(asked, module, stem, number if len(pages) > 1 else 0, page, sources,
+             None if combined else "; ".join(sorted(notes)))
+
+
+def make_all(asked, given, selection):
+    """How many figures were drawn."""
+    drawn = 0
+    for name in asked.figure or figures.FIGURES:
+        module = figures.FIGURES[name]
+        found = jobs(module, given, asked.program)
+        if not found:
+            say(f"{name} not drawn: needs {module.NEEDS}")
+        for sources, content in found:
+            of = f" of {sources[0].name}" if len(sources) == 1 else ""
+            try:
+                make(asked, module, sources, content(), selection)
+                drawn += 1
+            except documents.NotDrawn as why:
+                say(f"{name}{of} not drawn: {why}")
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                what = f"it has no {error}" if isinstance(error, KeyError) else error
+                fail(f"{', '.join(document.path for document in sources)}: not what its schema says: {what}; "
+                     f"write it again with cbank (figure {name})")
+    return drawn
+
+
+DISTRIBUTION_PYTHON = "/usr/bin/python3"  # what its packages are for
+
+
+def needs_matplotlib():
+    """Starts again with the distribution's Python where this one has none."""
+    if importlib.util.find_spec("matplotlib"):
+        return
+    if os.path.realpath(sys.executable) != os.path.realpath(DISTRIBUTION_PYTHON) and \
+            subprocess.run([DISTRIBUTION_PYTHON, "-c", "import matplotlib"], capture_output=True,
+                           check=False).returncode == 0:
+        sys.stdout.flush()
+        os.execv(DISTRIBUTION_PYTHON, [DISTRIBUTION_PYTHON, *sys.argv])
+    fail("matplotlib is missing; install it: scripts/setup.sh test, or the package python3-matplotlib", 3)
+
+
+def main():
+    asked = options()
+    if asked.list:
+        print(listing())
+        return 0
+    needs_matplotlib()
+    given = read_all(asked.files)
+    try:
+        selection = documents.Selection(asked.select)
+        selection.check(given)
+    except documents.WrongSelection as error:
+        fail(f"--select: {error}")
+    os.makedirs(asked.output, exist_ok=True)
+    try:
+        with style.sheet(asked.style):
+            drawn = make_all(asked, given, selection)
+            no_latex = "pgf" in asked.format and not output.latex_found()
+    except OSError as error:
+        fail(f"{error.filename or asked.output}: {error.strerror or error}")
+    if not drawn:
+        fail("no figure can be drawn of what was given")
+    if no_latex:
+        fail("no PGF: matplotlib has LaTeX measure its text, and there is none; install texlive-latex-base and "
+             "texlive-pictures, or ask for other formats", 3)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
