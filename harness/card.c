@@ -14,10 +14,12 @@ extern const char cbank_card_start[], cbank_card_end[];
 static const char schema_name[] = "cbank-card";
 static const char schema_major[] = "1.";
 
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 enum field_kind { FIELD_TEXT, FIELD_U32, FIELD_U64, FIELD_DOUBLE, FIELD_BOOL };
 
 /* A field of struct card or struct card_level: its key, and the values that are taken (bytes, NUL included,
- * for text). */
+ * for text, which need not be there from 0 on). */
 struct field {
     const char *key;
     enum field_kind kind;
@@ -30,15 +32,16 @@ struct field {
 #define HIGHEST 1e9
 
 #define CARD(member) #member, .offset = offsetof(struct card, member)
-#define CARD_TEXT(member) {CARD(member), .kind = FIELD_TEXT, .highest = sizeof(((struct card *)0)->member)}
+#define CARD_TEXT(member, lowest_) \
+    {CARD(member), .kind = FIELD_TEXT, .lowest = lowest_, .highest = sizeof(((struct card *)0)->member)}
 #define CARD_RATE(member) {CARD(member), .kind = FIELD_DOUBLE, .lowest = RATE_LOWEST, .highest = HIGHEST}
 #define CARD_BYTES(member) {CARD(member), .kind = FIELD_U64, .lowest = 1, .highest = 1099511627776.0}
 #define CARD_LINES(member) {CARD(member), .kind = FIELD_U32, .highest = 1 << 20}
 #define CARD_COST(member) {CARD(member), .kind = FIELD_DOUBLE, .highest = HIGHEST}
 
 static const struct field card_fields[] = {
-    CARD_TEXT(name),
-    CARD_TEXT(chip),
+    CARD_TEXT(name, 1),
+    CARD_TEXT(chip, 0),
     {CARD(cc_major), .kind = FIELD_U32, .lowest = 1, .highest = 99},
     {CARD(cc_minor), .kind = FIELD_U32, .highest = 9},
     {CARD(sm_count), .kind = FIELD_U32, .lowest = 1, .highest = 4096},
@@ -76,13 +79,12 @@ static const struct field card_fields[] = {
     CARD_COST(alternate_ns),
     CARD_LINES(parameter_lines),
     CARD_LINES(immediate_lines),
-    CARD_TEXT(source),
 };
 
 #define LEVEL(member) #member, .offset = offsetof(struct card_level, member)
 
 static const struct field level_fields[] = {
-    {LEVEL(name), .kind = FIELD_TEXT, .highest = CARD_NAME_BYTES},
+    {LEVEL(name), .kind = FIELD_TEXT, .lowest = 1, .highest = CARD_NAME_BYTES},
     {LEVEL(capacity_bytes), .kind = FIELD_U32, .lowest = 4, .highest = 1 << 24},
     {LEVEL(line_bytes), .kind = FIELD_U32, .lowest = 4, .highest = 1 << 16},
     {LEVEL(ways), .kind = FIELD_U32, .lowest = 1, .highest = 1 << 22},
@@ -118,9 +120,12 @@ static enum status read_text(const cJSON *object, const struct field *field, con
                              char *out)
 {
     const size_t room = (size_t)field->highest;
+    const cJSON *item = json_get(object, field->key);
     const char *text;
     char expected[64];
 
+    if (field->lowest == 0 && (!item || cJSON_IsNull(item)))
+        return STATUS_OK;
     if (!json_get_text(object, field->key, &text) || *text == '\0' || strlen(text) >= room) {
         snprintf(expected, sizeof(expected), "a text of 1 to %zu bytes", room - 1);
         return wrong(place, field->key, expected);
@@ -196,8 +201,7 @@ static enum status read_fields(const cJSON *object, const struct field *fields, 
 
 static enum status read_level(const cJSON *object, const struct place *place, struct card_level *level)
 {
-    const enum status status = read_fields(object, level_fields,
-                                           sizeof(level_fields) / sizeof(level_fields[0]), place, level);
+    const enum status status = read_fields(object, level_fields, COUNT(level_fields), place, level);
 
     if (status != STATUS_OK)
         return status;
@@ -249,31 +253,59 @@ static enum status read_card(const cJSON *object, struct place *place, struct ca
     enum status status = read_schema(object, place);
 
     if (status == STATUS_OK)
-        status = read_fields(object, card_fields, sizeof(card_fields) / sizeof(card_fields[0]), place, card);
+        status = read_fields(object, card_fields, COUNT(card_fields), place, card);
     if (status == STATUS_OK)
         status = read_levels(object, place, card);
     return status;
 }
 
-enum status card_read(const char *path, struct card *out)
+enum status card_check(const char *name, const cJSON *json)
+{
+    struct place place = {.file = name};
+    struct card card = {0};
+
+    return read_card(json, &place, &card);
+}
+
+enum status card_read_json(const char *path, struct card *out, cJSON **json)
 {
     struct place place = {.file = path ? path : "(built in)"};
     struct card card = {0};
-    cJSON *json = NULL;
+    cJSON *object = NULL;
     enum status status;
 
     if (path)
-        status = json_read_file(path, &json);
+        status = json_read_file(path, &object);
     else
-        status = json_parse(place.file, cbank_card_start, (size_t)(cbank_card_end - cbank_card_start), &json);
-    if (status != STATUS_OK)
-        return status;
-
-    status = read_card(json, &place, &card);
-    cJSON_Delete(json);
+        status = json_parse(place.file, cbank_card_start, (size_t)(cbank_card_end - cbank_card_start), &object);
     if (status == STATUS_OK)
-        *out = card;
+        status = read_card(object, &place, &card);
+    if (status != STATUS_OK) {
+        cJSON_Delete(object);
+        return status;
+    }
+    *out = card;
+    *json = object;
+    return STATUS_OK;
+}
+
+enum status card_read(const char *path, struct card *out)
+{
+    cJSON *json = NULL;
+    const enum status status = card_read_json(path, out, &json);
+
+    cJSON_Delete(json);
     return status;
+}
+
+const char *card_key(size_t index)
+{
+    return index < COUNT(card_fields) ? card_fields[index].key : NULL;
+}
+
+const char *card_level_key(size_t index)
+{
+    return index < COUNT(level_fields) ? level_fields[index].key : NULL;
 }
 
 uint32_t card_level_index(const struct card *card, const char *name)

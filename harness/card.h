@@ -5,8 +5,10 @@
 #define CBANK_CARD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "json.h"
 #include "status.h"
 
 enum { CARD_NAME_BYTES = 64, CARD_LEVELS_MAX = 4 };
@@ -28,7 +30,7 @@ struct card_level {
 
 struct card {
     char name[CARD_NAME_BYTES]; /* "H200" */
-    char chip[CARD_NAME_BYTES]; /* CUPTI's chip name, "GH100" */
+    char chip[CARD_NAME_BYTES]; /* CUPTI's chip name, "GH100"; "" when not known */
     uint32_t cc_major, cc_minor;
     uint32_t sm_count;
     uint32_t warps_per_sm;       /* that can be resident at a time */
@@ -71,12 +73,22 @@ struct card {
                                     its four partitions has a warp */
     uint32_t level_count;
     struct card_level levels[CARD_LEVELS_MAX]; /* nearest the SM first */
-    char source[2048];           /* where the numbers come from, for people */
 };
 
 /* Reads and checks a card file; path NULL gives the built-in default card. STATUS_USAGE with the key that
- * is wrong, *out is then unchanged. */
+ * is wrong, *out is then unchanged. Where the numbers come from (origins, numbers) is not looked at. */
 enum status card_read(const char *path, struct card *out);
+
+/* The same, and the file as it is: *json is then the caller's, to cJSON_Delete. */
+enum status card_read_json(const char *path, struct card *out, cJSON **json);
+
+/* Checks a card in memory; `name` is what messages call it. STATUS_USAGE with the key that is wrong. */
+enum status card_check(const char *name, const cJSON *json);
+
+/* The keys of a card, and of one of its levels, in the order of the schema; NULL from the last one on. Not among them:
+ * schema, levels, and what says where the numbers come from. */
+const char *card_key(size_t index);
+const char *card_level_key(size_t index);
 
 /* The levels' index of that name; card->level_count when there is none. */
 uint32_t card_level_index(const struct card *card, const char *name);

@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "card.h"
+#include "card_make.h"
 #include "commands.h"
 #include "characterize.h"
 #include "cuda_probe.h"
@@ -41,6 +43,12 @@ static double now_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+static void add_known(cJSON *object, const char *key, uint32_t value)
+{
+    if (value)
+        json_add_integer(object, key, value);
+}
+
 static void write_device(const struct device_info *info, cJSON *root)
 {
     cJSON *device = json_add(root, "device", cJSON_CreateObject());
@@ -56,6 +64,10 @@ static void write_device(const struct device_info *info, cJSON *root)
     json_add_text(device, "vbios", info->vbios[0] ? info->vbios : NULL);
     json_add_integer(device, "cuda_driver_api", info->cuda_driver_api);
     json_add_double(device, "sm_clock_max_mhz", info->sm_clock_max_mhz);
+    add_known(device, "warps_per_sm", info->warps_per_sm);
+    add_known(device, "blocks_per_sm", info->blocks_per_sm);
+    add_known(device, "shared_bytes_per_sm", info->shared_bytes_per_sm);
+    add_known(device, "shared_bytes_reserved", info->shared_bytes_reserved);
 }
 
 /* Who wrote the file, when, and of what. */
@@ -117,6 +129,40 @@ static void close_recorded(struct recorded *recorded)
     probe_record_close(&recorded->record);
 }
 
+/* The card, where one is asked for. `root`: the analysis as it was written. */
+static enum status write_card(const struct options *options, const struct characterization *found, const cJSON *root)
+{
+    const char *written = strcmp(options->json_path, "-") == 0 ? NULL : options->json_path;
+    const struct card_request request = {.found = found,
+                                         .device = json_get(root, "device"),
+                                         .file = options->replay_path ? options->replay_path : written,
+                                         .base_path = options->card_path};
+    struct card_tally tally;
+    cJSON *card = NULL;
+    enum status status;
+
+    if (!options->new_card_path)
+        return STATUS_OK;
+    status = card_make(&request, &card, &tally);
+    if (status == STATUS_OK)
+        status = json_write_file(options->new_card_path, card);
+    if (status == STATUS_OK && !quiet && written)
+        printf("card %s: %zu values characterized, %zu of the device, %zu of the card %s\n", options->new_card_path,
+               tally.characterized, tally.device, tally.base, tally.base_name);
+    cJSON_Delete(card);
+    return status;
+}
+
+/* What would not be known before the end. */
+static enum status check_card(const struct options *options)
+{
+    struct card card;
+
+    if (options->card_path && !options->new_card_path)
+        return log_error(STATUS_USAGE, "--card is what --new-card FILE takes values from; name that file, too");
+    return options->new_card_path ? card_read(options->card_path, &card) : STATUS_OK;
+}
+
 /* The analysis, and its file. `recorded`: the file that is replayed, NULL for a GPU that `info` describes. */
 static enum status run_all(const struct options *options, int argc, char **argv, struct probe_record *record,
                            uint32_t sm_count, const struct device_info *info, const struct recorded *recorded)
@@ -143,11 +189,13 @@ static enum status run_all(const struct options *options, int argc, char **argv,
         probe_record_write_kernels(record, json_add(probes, "kernels", cJSON_CreateArray()));
         characterization_write(&characterization, record, root);
         status = strcmp(options->json_path, "-") == 0 ? json_print(root) : json_write_file(options->json_path, root);
+        if (status == STATUS_OK && !quiet && strcmp(options->json_path, "-") != 0) {
+            characterization_print(&characterization);
+            printf("%.2f s; %s\n", now_seconds() - start, options->json_path);
+        }
+        if (status == STATUS_OK)
+            status = write_card(options, &characterization, root);
         cJSON_Delete(root);
-    }
-    if (status == STATUS_OK && !quiet && strcmp(options->json_path, "-") != 0) {
-        characterization_print(&characterization);
-        printf("%.2f s; %s\n", now_seconds() - start, options->json_path);
     }
     characterization_close(&characterization);
     return status;
@@ -162,6 +210,9 @@ enum status command_characterize(const struct options *options, int argc, char *
     enum status status;
 
     quiet = options->quiet;
+    status = check_card(options);
+    if (status != STATUS_OK)
+        return status;
     if (options->replay_path) {
         status = read_recorded(options->replay_path, &recorded);
         record.source = recorded.record.source;

@@ -425,7 +425,8 @@ static enum status explain_cell(struct explanation *explanation, size_t i, struc
 static bool same_chip(const struct device_info *device, const struct card *card)
 {
     return device->cc_major == card->cc_major && device->cc_minor == card->cc_minor &&
-           device->sm_count == card->sm_count && (!device->chip[0] || strcmp(device->chip, card->chip) == 0);
+           device->sm_count == card->sm_count &&
+           (!device->chip[0] || !card->chip[0] || strcmp(device->chip, card->chip) == 0);
 }
 
 static enum status refuse(const char *name, const struct device_info *device, const struct card *card)
@@ -434,8 +435,8 @@ static enum status refuse(const char *name, const struct device_info *device, co
                      "%s is of %s (%s, compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32 " SMs), the card of %s "
                      "(%s, %" PRIu32 ".%" PRIu32 ", %" PRIu32 "): not comparable; name a card of that chip with --card",
                      name, device->name, device->chip[0] ? device->chip : "chip not known", device->cc_major,
-                     device->cc_minor, device->sm_count, card->name, card->chip, card->cc_major, card->cc_minor,
-                     card->sm_count);
+                     device->cc_minor, device->sm_count, card->name, card->chip[0] ? card->chip : "chip not known",
+                     card->cc_major, card->cc_minor, card->sm_count);
 }
 
 enum status explain_open(const char *name, const struct result *result, const struct card *card,

@@ -56,6 +56,7 @@ struct options {
     const char *keep_path;        /* folder that the launches' results are kept in; NULL: nowhere */
     uint64_t ordinal;             /* GPU that is characterized */
     const char *replay_path;      /* file whose answers are analysed again; NULL: a GPU is asked */
+    const char *new_card_path;    /* where the card of what was found goes; NULL: none */
     const struct export_format *format;
     const char *cell;             /* identity, or part of one; NULL: none */
     bool plan_given;         /* an option that chooses cells or how to measure them was on the line */

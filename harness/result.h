@@ -85,6 +85,8 @@ struct device_info {
     uint32_t cuda_driver_api;       /* 13000 is 13.0 */
     uint32_t cc_major, cc_minor;
     uint32_t sm_count;
+    uint32_t warps_per_sm, blocks_per_sm; /* that can be resident at a time; 0 when not known */
+    uint32_t shared_bytes_per_sm, shared_bytes_reserved; /* of an SM; of that for every block; the same */
     uint64_t l2_bytes;
     uint64_t memory_bytes;
     double sm_clock_max_mhz, memory_clock_max_mhz; /* NaN when not known */

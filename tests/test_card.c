@@ -156,7 +156,8 @@ static void wrong_keys_are_named(void **state)
         {-1, "levels", "[]", ": levels must be"},
         {-1, "levels", "{}", ": levels must be"},
         {-1, "levels", "[1]", ": levels[0].name must be"},
-        {-1, "source", NULL, ": source must be a text of 1 to 2047 bytes"},
+        {-1, "chip", "7", ": chip must be a text of 1 to 63 bytes"},
+        {-1, "chip", "\"\"", ": chip must be a text"},
         {-1, "schema", NULL, "is not a card"},
         {-1, "schema", "7", "is not a card"},
         {-1, "schema", "{\"name\":\"cbank-result\",\"version\":\"1.0\"}", "is not a card"},
@@ -184,7 +185,12 @@ static void other_cards_are_taken(void **state)
 {
     static const struct change changes[] = {
         {-1, "schema", "{\"name\":\"cbank-card\",\"version\":\"1.7\"}", NULL},
+        {-1, "schema", "{\"name\":\"cbank-card\",\"version\":\"1.0\"}", NULL},
         {-1, "unknown_key", "[1, 2]", NULL},
+        {-1, "source", NULL, NULL},
+        {-1, "origins", "7", NULL},
+        {-1, "chip", NULL, NULL},
+        {-1, "chip", "null", NULL},
         {-1, "launch_ns", "0", NULL},
         {-1, "levels", "[" ONE_LEVEL "]", NULL},
         {-1, "levels", "[" ONE_LEVEL "," ONE_LEVEL "," ONE_LEVEL "," ONE_LEVEL "]", NULL},
