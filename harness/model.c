@@ -306,12 +306,18 @@ struct unit {
     bool global;           /* loads are global loads */
     bool shared;           /* loads are answered by shared memory */
     double (*cycles)(const struct work *work);       /* of the first level, for all payload requests */
+    double (*l1_cycles)(const struct work *work);    /* the same of L1, which takes no other loads meanwhile */
     double (*other_cycles)(const struct work *work); /* the same for what is no payload */
     double (*beyond_ns)(const struct work *work);    /* of what stands behind it, in the whole launch */
     double (*wait_cycles)(const struct work *work);  /* of a block, for what stands behind it */
 };
 
 static const struct unit *unit_of(const struct cell *cell);
+
+static double optional(double (*part)(const struct work *work), const struct work *work)
+{
+    return part ? part(work) : 0;
+}
 
 static double warp_instructions(const struct work *work)
 {
@@ -348,7 +354,8 @@ static double l1_cycles(const struct work *work)
         (double)access->warps_active * workload_tile_loads(work->cell->workload, work->cell->parameters) +
         (double)(access->staging_loads + (unit->shared ? access->wavefronts : 0));
 
-    return larger(loads / card->l1_requests_per_cycle, sectors / card->l1_sectors_per_cycle) +
+    return larger(loads / card->l1_requests_per_cycle + optional(unit->l1_cycles, work),
+                  sectors / card->l1_sectors_per_cycle) +
            wavefronts / card->shared_wavefronts_per_cycle;
 }
 
@@ -484,18 +491,14 @@ static const struct unit units[] = {
                   .wait_cycles = line_wait_cycles},
     [UNIT_L1] = {.requests = sector_requests, .instructions = 3, .through_l1 = true, .global = true},
     [UNIT_L2] = {.requests = sector_requests, .instructions = 3, .global = true, .beyond_ns = l2_ns},
-    [UNIT_TEXTURE] = {.requests = sector_requests, .instructions = 3, .through_l1 = true, .cycles = texture_cycles},
+    [UNIT_TEXTURE] = {.requests = sector_requests, .instructions = 3, .through_l1 = true,
+                      .l1_cycles = texture_cycles},
     [UNIT_SHARED] = {.requests = wavefront_requests, .instructions = 1, .shared = true},
 };
 
 static const struct unit *unit_of(const struct cell *cell)
 {
     return &units[cell->path->unit];
-}
-
-static double optional(double (*part)(const struct work *work), const struct work *work)
-{
-    return part ? part(work) : 0;
 }
 
 static void predict_unit(const struct work *work, struct model_parts *parts)

@@ -54,11 +54,11 @@ struct model_parts {
                                 and of L1.
                                 UNIT_IDC: distinct addresses, and loads of kernel parameters (a guess:
                                 see model.c), x request_cycles. UNIT_UNIFORM, UNIT_IMC: loads x
-                                uniform_request_cycles, immediate_request_cycles. UNIT_TEXTURE: loads /
-                                texture_requests_per_cycle.
+                                uniform_request_cycles, immediate_request_cycles.
                                 L1: the longer of loads / l1_requests_per_cycle and sectors / l1_sectors_per_cycle,
-                                of input, copies of the table, and payload of UNIT_L1 and UNIT_L2 (of UNIT_TEXTURE
-                                the sectors); and the wavefronts of shared memory / shared_wavefronts_per_cycle */
+                                of input, copies of the table, and payload of UNIT_L1 and UNIT_L2; of UNIT_TEXTURE,
+                                which L1 takes no other loads beside, loads / texture_requests_per_cycle more, and
+                                the sectors; and the wavefronts of shared memory / shared_wavefronts_per_cycle */
     double misses_ns;        /* what stands behind the first level adds to that.
                                 UNIT_IDC: a level is busy for requests x request_cycles + misses x miss_cycles,
                                 levels work at the same time, and this is the busiest level's time less
