@@ -151,7 +151,8 @@ def draw(asked, module, stem, number, rows, sources, note):
         if form != "pgf" or output.latex_found():
             written(asked, f"{stem}.{form}", output.figure_bytes(figure, form, title, provenance))
     written(asked, f"{stem}.csv", output.csv_text(module.COLUMNS, rows).encode())
-    written(asked, f"{stem}.tex", output.table_text(module.COLUMNS, rows, module.METHOD, stem,
+    table = module.table(rows) if hasattr(module, "table") else rows
+    written(asked, f"{stem}.tex", output.table_text(module.COLUMNS, table, module.METHOD, stem,
                                                     provenance_of(sources, module.NAME)).encode())
 
 

@@ -7,6 +7,7 @@ import os
 import shutil
 
 FORMATS = ("pdf", "svg", "png", "pgf")
+PAGE_ROWS_MAX = 45  # of a table; longer ones go over several pages
 
 
 class NoLatex(Exception):
@@ -67,18 +68,26 @@ def short(value):
 def table_text(columns, rows, caption, label, provenance):
     """A booktabs table. What is the same in all rows stands in the caption, and files and hashes in comments."""
     columns = [column for column in columns if column not in ("source", "source_sha256")]
+    columns = [column for column in columns if any(column in row for row in rows)]
+    columns += [column for column in rows[0] if column not in (*columns, "source", "source_sha256")]
     same = {column: rows[0].get(column) for column in columns
             if len({text(row.get(column)) for row in rows}) == 1}
     varied = [column for column in columns if column not in same] or list(columns[:1])
     facts = ", ".join(f"{column} {short(value)}" for column, value in same.items() if text(value))
     right = [all(isinstance(row.get(column), (int, float, type(None))) for row in rows) for column in varied]
+    said = escaped(caption + (" " + facts + "." if facts else ""))
+    layout = "".join("r" if is_right else "l" for is_right in right)
+    head = " & ".join(escaped(column.replace("_", " ")) for column in varied) + r" \\"
+    body = [" & ".join(escaped(short(row.get(column))) for column in varied) + r" \\" for row in rows]
     lines = [f"% {key}: {value}" for key, value in provenance.items()]
-    lines += [r"% \usepackage{booktabs}", r"\begin{table}", r"\centering",
-              rf"\caption{{{escaped(caption + (' ' + facts + '.' if facts else ''))}}}", rf"\label{{tab:{label}}}",
-              rf"\begin{{tabular}}{{{''.join('r' if is_right else 'l' for is_right in right)}}}", r"\toprule",
-              " & ".join(escaped(column.replace("_", " ")) for column in varied) + r" \\", r"\midrule"]
-    lines += [" & ".join(escaped(short(row.get(column))) for column in varied) + r" \\" for row in rows]
-    lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
+    if len(rows) > PAGE_ROWS_MAX:
+        lines += [r"% \usepackage{booktabs,longtable}", rf"\begin{{longtable}}{{{layout}}}",
+                  rf"\caption{{{said}}}\label{{tab:{label}}}\\", r"\toprule", head, r"\midrule", r"\endhead",
+                  *body, r"\bottomrule", r"\end{longtable}"]
+    else:
+        lines += [r"% \usepackage{booktabs}", r"\begin{table}", r"\centering", rf"\caption{{{said}}}",
+                  rf"\label{{tab:{label}}}", rf"\begin{{tabular}}{{{layout}}}", r"\toprule", head, r"\midrule", *body,
+                  r"\bottomrule", r"\end{tabular}", r"\end{table}"]
     return "\n".join(lines) + "\n"
 
 

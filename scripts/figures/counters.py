@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""Counters against time, a point for each cell. Counters are of other launches than the times."""
+
+import math
+
+from . import documents, panels, style
+
+NAME = "counters"
+SUMMARY = "each counter against the time, a point for each cell"
+TAKES = ("result",)
+NEEDS = "a result (cbank run --json) with counters"
+METHOD = ("Median time of a launch with its 95 % interval; counters of one launch, which is not one of those that were "
+          "timed, without interval. Counters that are the same in all cells are left out.")
+COLUMNS = ("counter", "unit", "kind", "workload", "elements", "block_size", "regime", "pattern", "parameters", "path",
+           "value", "expected", "time_ns_median", "time_ns_ci_low", "time_ns_ci_high", "engine", "source",
+           "source_sha256")
+
+
+def rows(document, selection=documents.ALL):
+    made = {}
+    for cell in documents.timed(document, selection):
+        median, low, high = documents.time_of(cell)
+        for name, counter in cell["counters"].items():
+            if counter["status"] == "ok":
+                made.setdefault(name, []).append(
+                    {**documents.identity(cell), "counter": name, "unit": counter["unit"], "kind": counter["kind"],
+                     "value": documents.number(counter["value"]), "expected": documents.number(counter["expected"]),
+                     "time_ns_median": median, "time_ns_ci_low": low, "time_ns_ci_high": high,
+                     "engine": document.content["engine"], **document.source()})
+    if not made:
+        reason = document.content.get("counters_reason")
+        raise documents.NotDrawn("no chosen cell has a counter" + (f": {reason}" if reason else ""))
+    varied = [row for members in made.values() if len({row["value"] for row in members}) > 1 for row in members]
+    if not varied:
+        raise documents.NotDrawn("no counter differs between the chosen cells")
+    return varied
+
+
+# -- drawing ------------------------------------------------------------------------------------------------------
+
+PANELS_MAX = 12  # a page
+
+
+def pages(made):
+    return [[row for _, members in page for row in members]
+            for page in panels.parted(list(panels.grouped(made, lambda row: row["counter"]).items()), PANELS_MAX)]
+
+
+def draw(made, width_mm, note=None):
+    wide = style.wide(width_mm)
+    parts = panels.grouped(made, lambda row: row["counter"])
+    across = min(4 if wide else 2, len(parts))
+    down = -(-len(parts) // across)
+    figure, body = style.figure(width_mm, 40 * down, style.path_handles({row["path"] for row in made}, "point"),
+                                6 if wide else 3, note)
+    unit, factor = style.time_unit(min(row["time_ns_median"] for row in made))
+    for i, (axes, (name, members)) in enumerate(zip(panels.grid(body, len(parts), across, sharey="all"),
+                                                    parts.items())):
+        draw_panel(axes, members, factor)
+        axes.set_title(name, loc="left", fontsize=6)
+        axes.set_xlabel(members[0]["unit"], fontsize=6)
+        if i % across == 0:
+            axes.set_ylabel(f"time, {unit}")
+    return figure
+
+
+def draw_panel(axes, members, factor):
+    axes.set_yscale("log")
+    style.plain_log(axes.yaxis)
+    scale(axes, [row["value"] for row in members])
+    for path in style.in_order(row["path"] for row in members):
+        points = [row for row in members if row["path"] == path]
+        times = [row["time_ns_median"] / factor for row in points]
+        spread = [[time - (row["time_ns_ci_low"] or row["time_ns_median"]) / factor for row, time in zip(points, times)],
+                  [(row["time_ns_ci_high"] or row["time_ns_median"]) / factor - time for row, time in zip(points, times)]]
+        axes.errorbar([row["value"] for row in points], times, spread,
+                      **style.line(path, linestyle="none", markersize=3, elinewidth=0.5, capsize=0))
+
+
+def scale(axes, values):
+    """A logarithm; about 0, where a counter is 0 or less, a line."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+    sizes = [abs(value) for value in values if value]
+    low, high = math.floor(math.log10(min(sizes))), math.ceil(math.log10(max(sizes)))
+    low = min(low, high - 1)
+    step = max(1, math.ceil((high - low) / 3))
+    powers = [10.0**power for power in range(high, low - 1, -step)]
+    if min(values) > 0:
+        axes.set_xscale("log")
+        axes.set_xlim(10.0**low / 1.5, 10.0**high * 1.5)
+    else:
+        axes.set_xscale("symlog", linthresh=10.0**low)
+        powers = ([-power for power in powers[:1]] if min(values) < 0 else []) + [0.0] + powers[:2]
+        margin = 10.0**low * 0.4
+        axes.set_xlim(min(values) * 3 if min(values) < 0 else -margin, 10.0**high * 1.5)
+    axes.xaxis.set_major_locator(FixedLocator(powers))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: signed(value)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def signed(value):
+    return ("−" if value < 0 else "") + style.count_text(abs(value))

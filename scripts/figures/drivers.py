@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""One side of a comparison against the other: the ratio of each cell, and the band in which it counts as the same."""
+
+from . import documents, panels, style
+
+NAME = "drivers"
+SUMMARY = "ratio of the times of two sides, such as two drivers, with intervals and the equivalence band"
+TAKES = ("comparison",)
+NEEDS = "a comparison (cbank compare BASE NEW --json)"
+METHOD = ("Ratio of medians, new to base, with its 95 % interval by hierarchical bootstrap, as the comparison holds "
+          "them; the band is its threshold.")
+COLUMNS = ("workload", "elements", "block_size", "regime", "pattern", "parameters", "path", "verdict", "ratio",
+           "ratio_low", "ratio_high", "threshold", "base_ns", "new_ns", "base", "new", "engine", "source",
+           "source_sha256")
+
+
+def side_text(side, other, which):
+    """What tells the sides apart: the driver, else the device, else their names."""
+    for key, words in (("driver", "driver {}"), ("device", "{}")):
+        if side[key] and side[key] != other[key]:
+            return words.format(side[key])
+    return which
+
+
+def engines(content):
+    return "/".join(sorted({str(content[side]["engine"]) for side in ("base", "new")}))
+
+
+def rows(document, selection=documents.ALL):
+    content = document.content
+    if not content["comparable"]:
+        facets = ", ".join(row["facet"] for row in content["differences"] if not row["allowed"]) or "no cell in common"
+        raise documents.NotDrawn(f"the sides are not comparable: {facets}")
+    sides = {"base": side_text(content["base"], content["new"], "base"),
+             "new": side_text(content["new"], content["base"], "new")}
+    made = [{**documents.identity(cell), "verdict": cell["verdict"], "ratio": documents.positive(ratio["value"]),
+             "ratio_low": documents.positive(ratio["ci_low"]), "ratio_high": documents.positive(ratio["ci_high"]),
+             "threshold": content["options"]["threshold"], "base_ns": cell["base_ns"], "new_ns": cell["new_ns"],
+             **sides, "engine": engines(content), **document.source()}
+            for cell in documents.chosen(document, selection) if (ratio := cell["ratio"])]
+    if not made:
+        raise documents.NotDrawn("no chosen cell has a ratio")
+    return made
+
+
+# -- drawing ------------------------------------------------------------------------------------------------------
+
+CELLS_MAX = 40  # a page
+
+
+def pages(made):
+    order = list(panels.grouped(made, panels.panel_of))
+    return panels.parted(sorted(made, key=lambda row: order.index(panels.panel_of(row))), CELLS_MAX)
+
+
+def draw(made, width_mm, note=None):
+    parts = panels.grouped(made, panels.panel_of)
+    heights = [len(members) * 3.6 + 9 for members in parts.values()]
+    handles = style.path_handles({row["path"] for row in made}, "point") + [band_handle(made[0]["threshold"])]
+    figure, body = style.figure(width_mm, sum(heights) + 5, handles, 6 if style.wide(width_mm) else 4, note)
+    axes = body.subplots(len(parts), 1, squeeze=False, sharex=True, gridspec_kw={"height_ratios": heights})
+    for one, (panel, members) in zip(axes[:, 0], parts.items()):
+        draw_panel(one, panel, members)
+    set_limits(axes[0, 0], made)
+    axes[-1, 0].set_xlabel(f"time ratio, {made[0]['new']} to {made[0]['base']}")
+    return figure
+
+
+def band_handle(threshold):
+    from matplotlib.patches import Patch
+    return Patch(facecolor="0.88", edgecolor="0.6", linewidth=0.4, label=f"same: within {100 * threshold:g} %")
+
+
+def set_limits(axes, made):
+    low = min([row["ratio_low"] or row["ratio"] for row in made] + [1 - made[0]["threshold"]])
+    high = max([row["ratio_high"] or row["ratio"] for row in made] + [1 + made[0]["threshold"]])
+    if high > 2 * low:
+        axes.set_xscale("log")
+        style.plain_log(axes.xaxis)
+        axes.set_xlim(low / 1.1, high * (high / low) ** 0.15)
+        return
+    room = 0.12 * (high - low)
+    axes.set_xlim(low - room, high + 1.5 * room)
+
+
+def draw_panel(axes, panel, members):
+    threshold = members[0]["threshold"]
+    axes.axvspan(1 - threshold, 1 + threshold, facecolor="0.88", zorder=0)
+    axes.axvline(1, color="black", linewidth=0.6, zorder=1)
+    for y, row in enumerate(members):
+        low, high = row["ratio_low"] or row["ratio"], row["ratio_high"] or row["ratio"]
+        axes.errorbar(row["ratio"], y, xerr=[[row["ratio"] - low], [high - row["ratio"]]], ecolor="black",
+                      elinewidth=0.8, **style.line(row["path"], linestyle="none"))
+        if row["verdict"] != "same":
+            axes.annotate(row["verdict"], (high, y), (4, 0), textcoords="offset points", va="center", fontsize=5.5)
+    axes.set_ylim(len(members) - 0.4, -0.6)
+    axes.set_yticks(range(len(members)), [" ".join(word for word in (row["path"], row["pattern"], row["parameters"])
+                                                   if word) for row in members])
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", visible=False)
+    axes.set_title(panels.panel_text(panel), loc="left")

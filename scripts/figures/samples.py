@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""Every sample of each cell in the order taken, with what makes them doubtful.
+
+A result has one SM clock a cell, the median over its samples, and throttle reasons before and after the run: these are
+what is marked, since no sample has a clock of its own.
+"""
+
+from . import documents, panels, style
+
+NAME = "samples"
+SUMMARY = "every sample of each cell in the order taken, with median, interval, clock and throttle marks"
+TAKES = ("result",)
+NEEDS = "a result (cbank run --json) with samples"
+METHOD = ("Each sample's deviation from the median of its cell; interval: 95 % of the median by order statistics. SM "
+          "clock: median over the samples of the cell.")
+COLUMNS = ("workload", "elements", "block_size", "regime", "pattern", "parameters", "path", "sample", "time_ns",
+           "deviation_percent", "time_ns_median", "time_ns_ci_low", "time_ns_ci_high", "sm_clock_mhz", "flags",
+           "throttle_before", "throttle_after", "engine", "source", "source_sha256")
+
+# Letters of flags beside the clock.
+MARKS = {"throttled": "T", "unstable": "U", "clock_varied": "C", "counter_differs": "D"}
+
+
+def rows(document, selection=documents.ALL):
+    throttle = document.content["device"]["throttle"]
+    made = []
+    for cell in documents.timed(document, selection):
+        median, low, high = documents.time_of(cell)
+        same = {**documents.identity(cell), "time_ns_median": median, "time_ns_ci_low": low, "time_ns_ci_high": high,
+                "sm_clock_mhz": documents.number(cell["sm_clock_mhz"]), "flags": " ".join(cell["flags"]),
+                "throttle_before": documents.number(throttle["before"]),
+                "throttle_after": documents.number(throttle["after"]),
+                "engine": document.content["engine"], **document.source()}
+        made += [{**same, "sample": i, "time_ns": time, "deviation_percent": 100 * (time / median - 1)}
+                 for i, time in enumerate(cell["time_ns"]["samples"], 1)]
+    if not made:
+        raise documents.NotDrawn("it is modelled, and has no samples" if document.content["engine"] == "model" else
+                                 "no chosen cell has samples")
+    return made
+
+
+def table(made):
+    """One row a cell: nobody prints samples."""
+    return [{key: value for key, value in members[0].items() if key not in ("sample", "time_ns", "deviation_percent")} |
+            {"samples": len(members), "lowest_percent": min(row["deviation_percent"] for row in members),
+             "highest_percent": max(row["deviation_percent"] for row in members)}
+            for members in panels.grouped(made, cell_of).values()]
+
+
+# -- drawing ------------------------------------------------------------------------------------------------------
+
+CELLS_MAX = 40  # a page
+
+
+def cell_of(row):
+    return tuple(row[key] for key in documents.CELL_KEYS) + (row["parameters"],)
+
+
+def pages(made):
+    cells = list(panels.grouped(made, cell_of).values())
+    order = list(panels.grouped(made, panels.panel_of))
+    cells.sort(key=lambda members: order.index(panels.panel_of(members[0])))
+    return [[row for members in page for row in members] for page in panels.parted(cells, CELLS_MAX)]
+
+
+def throttle_text(row):
+    words = []
+    for key in ("throttle_before", "throttle_after"):
+        bits = row[key]
+        words.append("not known" if bits is None else "none" if not bits else f"{int(bits):#x}")
+    return f"throttle reasons before: {words[0]}, after: {words[1]}"
+
+
+def handles():
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+    return [Patch(facecolor="0.8", label="95 % interval of the median"),
+            Line2D([], [], color="black", linewidth=0.8, label="median")]
+
+
+def draw(made, width_mm, note=None):
+    parts = panels.grouped(made, panels.panel_of)
+    counts = [len(panels.grouped(members, cell_of)) for members in parts.values()]
+    heights = [count * 4.4 + 9 for count in counts]
+    flags = sorted({flag for row in made for flag in row["flags"].split()})
+    words = [throttle_text(made[0])] + [f"{MARKS.get(flag, '?')}: {flag}" for flag in flags] + ([note] if note else [])
+    figure, body = style.figure(width_mm, sum(heights) + 5,
+                                style.path_handles({row["path"] for row in made}, "point") + handles(),
+                                7 if style.wide(width_mm) else 3, "; ".join(words))
+    axes = body.subplots(len(parts), 1, squeeze=False, sharex=True, gridspec_kw={"height_ratios": heights})
+    for one, (panel, members) in zip(axes[:, 0], parts.items()):
+        draw_panel(one, panel, panels.grouped(members, cell_of))
+    low, high = axes[0, 0].get_xlim()
+    axes[0, 0].set_xlim(low, high + (high - low) * (0.1 if style.wide(width_mm) else 0.24))
+    axes[-1, 0].set_xlabel("sample, % from the median of its cell; in the order taken, first on top")
+    return figure
+
+
+def draw_panel(axes, panel, cells):
+    for y, members in enumerate(cells.values()):
+        draw_cell(axes, y, members)
+    axes.set_ylim(len(cells) - 0.4, -0.6)
+    axes.set_yticks(range(len(cells)), [" ".join(word for word in (rows_[0]["path"], rows_[0]["pattern"],
+                                                                   rows_[0]["parameters"]) if word)
+                                        for rows_ in cells.values()])
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", visible=False)
+    axes.set_title(panels.panel_text(panel), loc="left")
+
+
+def draw_cell(axes, y, members):
+    """The order goes down: a drift is seen as a slant."""
+    from matplotlib.patches import Rectangle
+    first, its = members[0], style.look(members[0]["path"])
+    if first["time_ns_ci_low"] and first["time_ns_ci_high"]:
+        low, high = (100 * (first[key] / first["time_ns_median"] - 1) for key in ("time_ns_ci_low", "time_ns_ci_high"))
+        axes.add_patch(Rectangle((low, y - 0.42), high - low, 0.84, facecolor="0.8", edgecolor="none", zorder=1))
+    axes.plot([0, 0], [y - 0.42, y + 0.42], color="black", linewidth=0.8, zorder=2)
+    axes.plot([row["deviation_percent"] for row in members],
+              [y - 0.36 + 0.72 * i / max(1, len(members) - 1) for i in range(len(members))], linestyle="none",
+              marker=its.marker, markersize=2, color=its.color, markeredgecolor="black", markeredgewidth=0.2, zorder=3)
+    clock = "" if first["sm_clock_mhz"] is None else f"{first['sm_clock_mhz']:.0f} MHz"
+    marks = "".join(MARKS.get(flag, "?") for flag in first["flags"].split())
+    axes.annotate(f"{clock} {marks}".strip(), (1, y), (-2, 0), xycoords=("axes fraction", "data"),
+                  textcoords="offset points", ha="right", va="center", fontsize=5.5)
