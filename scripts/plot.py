@@ -13,7 +13,10 @@ LaTeX for PGF, is missing.
 """
 
 import argparse
+import collections
+import contextlib
 import importlib.util
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -134,49 +137,51 @@ def provenance_of(sources, name):
     return made
 
 
-def title_of(module, sources):
+def title_of(name, sources):
     devices = sorted({documents.origin(document).get("device") or document.name for document in sources})
-    return f"{module.NAME}: {', '.join(devices)}"
+    return f"{name}: {', '.join(devices)}"
 
 
-def draw(asked, module, stem, number, rows, sources, note):
-    """Writes the files of one page, a line for each."""
-    provenance = {**provenance_of(sources, module.NAME), "matplotlib": output.version()}
-    title = title_of(module, sources)
-    note = "; ".join(text for text in (title if asked.title else None, note) if text) or None
-    figure = module.draw(rows, asked.width, note)
+class Page:
+    """What is drawn into one figure, and written as files of one stem. Passed to other processes: holds no file."""
+
+    def __init__(self, name, sources, stem, rows, note):
+        self.name, self.stem, self.rows, self.note = name, stem, rows, note
+        self.provenance = provenance_of(sources, name)
+        self.title = title_of(name, sources)
+        self.files = ", ".join(document.path for document in sources)
+
+
+def write_page(asked, page):
+    """The paths of the files written."""
+    module = figures.FIGURES[page.name]
+    note = "; ".join(text for text in (page.title if asked.title else None, page.note) if text) or None
+    figure = module.draw(page.rows, asked.width, note)
     output.lay_out(figure)
-    stem += f"-{number}" if number else ""
-    for form in asked.format:
-        if form != "pgf" or output.latex_found():
-            written(asked, f"{stem}.{form}", output.figure_bytes(figure, form, title, provenance))
-    written(asked, f"{stem}.csv", output.csv_text(module.COLUMNS, rows).encode())
-    table = module.table(rows) if hasattr(module, "table") else rows
-    written(asked, f"{stem}.tex", output.table_text(module.COLUMNS, table, module.METHOD, stem,
-                                                    provenance_of(sources, module.NAME)).encode())
+    made = {form: output.figure_bytes(figure, form, page.title, {**page.provenance, "matplotlib": output.version()})
+            for form in asked.format if form != "pgf" or output.latex_found()}
+    table = module.table(page.rows) if hasattr(module, "table") else page.rows
+    made["csv"] = output.csv_text(module.COLUMNS, page.rows).encode()
+    made["tex"] = output.table_text(module.COLUMNS, table, module.METHOD, page.stem, page.provenance).encode()
+    paths = {ending: os.path.join(asked.output, f"{page.stem}.{ending}") for ending in made}
+    for ending, data in made.items():
+        output.write(paths[ending], data)
+    return list(paths.values())
 
 
-def written(asked, name, data):
-    path = os.path.join(asked.output, name)
-    output.write(path, data)
-    print(path)
-
-
-def make(asked, module, sources, content, selection):
-    """Draws all pages of a figure."""
+def pages_of(asked, module, sources, content, selection):
     rows = module.rows(content, selection)
     combined = isinstance(content, list)
-    notes = {documents.note(document) for document in (content if combined else [content])} - {None}
+    note = None if combined else documents.note(content)
     stem = module.NAME if combined else f"{sources[0].stem}-{module.NAME}"
-    pages = module.pages(rows)
-    for number, page in enumerate(pages, 1):
-        draw(asked, module, stem, number if len(pages) > 1 else 0, page, sources,
-             None if combined else "; ".join(sorted(notes)))
+    pages = module.pages(rows, asked.width)
+    return [Page(module.NAME, sources, f"{stem}-{number}" if len(pages) > 1 else stem, page, note)
+            for number, page in enumerate(pages, 1)]
 
 
-def make_all(asked, given, selection):
-    """How many figures were drawn."""
-    drawn = 0
+def all_pages(asked, given, selection):
+    """Of all figures; says which there are not, and why."""
+    pages = []
     for name in asked.figure or figures.FIGURES:
         module = figures.FIGURES[name]
         found = jobs(module, given, asked.program)
@@ -185,15 +190,50 @@ def make_all(asked, given, selection):
         for sources, content in found:
             of = f" of {sources[0].name}" if len(sources) == 1 else ""
             try:
-                make(asked, module, sources, content(), selection)
-                drawn += 1
+                with blamed(", ".join(document.path for document in sources), name):
+                    pages += pages_of(asked, module, sources, content(), selection)
             except documents.NotDrawn as why:
                 say(f"{name}{of} not drawn: {why}")
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
-                what = f"it has no {error}" if isinstance(error, KeyError) else error
-                fail(f"{', '.join(document.path for document in sources)}: not what its schema says: {what}; "
-                     f"write it again with cbank (figure {name})")
-    return drawn
+    return pages
+
+
+@contextlib.contextmanager
+def blamed(files, name):
+    """What a figure stumbles over is a file that is not what it says it is."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        what = f"it has no {error}" if isinstance(error, KeyError) else error
+        raise documents.WrongFile(f"{files}: not what its schema says: {what}; write it again with cbank "
+                                  f"(figure {name})") from error
+
+
+def work(task):
+    asked, page = task
+    with blamed(page.files, page.name):
+        return write_page(asked, page)
+
+
+def write_all(asked, pages):
+    """Each page on a processor of its own, as far as there are any; lines in the order of the pages."""
+    twice = [stem for stem, count in collections.Counter(page.stem for page in pages).items() if count > 1]
+    if twice:
+        raise documents.WrongFile(f"several files would be called {twice[0]}.csv; draw those of equal names apart, "
+                                  "each with its own -o")
+    processes = min(len(os.sched_getaffinity(0)), len(pages))
+    tasks = [(asked, page) for page in pages]
+    if processes < 2:
+        made = map(work, tasks)
+        print_all(made)
+        return
+    # Forked, so that matplotlib's settings are those of this process.
+    with multiprocessing.get_context("fork").Pool(processes) as pool:
+        print_all(pool.imap(work, tasks))
+
+
+def print_all(made):
+    for paths in made:
+        print("\n".join(paths), flush=True)
 
 
 DISTRIBUTION_PYTHON = "/usr/bin/python3"  # what its packages are for
@@ -226,11 +266,14 @@ def main():
     os.makedirs(asked.output, exist_ok=True)
     try:
         with style.sheet(asked.style):
-            drawn = make_all(asked, given, selection)
+            pages = all_pages(asked, given, selection)
+            write_all(asked, pages)
             no_latex = "pgf" in asked.format and not output.latex_found()
+    except documents.WrongFile as error:
+        fail(error)
     except OSError as error:
         fail(f"{error.filename or asked.output}: {error.strerror or error}")
-    if not drawn:
+    if not pages:
         fail("no figure can be drawn of what was given")
     if no_latex:
         fail("no PGF: matplotlib has LaTeX measure its text, and there is none; install texlive-latex-base and "

@@ -6,7 +6,7 @@ TAKES, NEEDS      the kinds of document that it can be made of, and the same in 
 METHOD            what its intervals are, for the caption of a table
 COLUMNS           of its CSV
 rows(document, selection)        what is drawn, as dictionaries; raises NotDrawn. No matplotlib
-pages(rows)                      rows of each page
+pages(rows, width_mm)            rows of each page
 table(rows), of some             rows of the table, where these are not all
 draw(rows, width_mm, note)       a matplotlib Figure of one page; inside style.sheet()
 

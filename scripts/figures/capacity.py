@@ -106,7 +106,7 @@ def levels(geometry, clock_cycles):
 # -- drawing ------------------------------------------------------------------------------------------------------
 
 
-def pages(made):
+def pages(made, _width_mm):
     return [made]
 
 
@@ -115,10 +115,10 @@ def draw(made, width_mm, note=None):
     parts = panels.grouped(made, lambda row: row["path"])
     across = len(parts) if style.wide(width_mm) else 1
     across = min(across, 3)
-    handles = [Line2D([], [], color="black", marker="o", markersize=3, linestyle=style.SOLID, label="mean"),
-               Line2D([], [], color="black", linestyle=style.DASHED, label="95th percentile"),
-               Line2D([], [], color="black", linestyle=style.DOTTED, linewidth=0.7, label="level found")]
-    figure, body = style.figure(width_mm, 52 * -(-len(parts) // across), handles, 3, note)
+    handles = [(Line2D([], [], color="black", marker="o", markersize=3, linestyle=style.SOLID), "mean"),
+               (Line2D([], [], color="black", linestyle=style.DASHED), "95th percentile"),
+               (Line2D([], [], color="black", linestyle=style.DOTTED, linewidth=0.7), "level found")]
+    figure, body = style.figure(width_mm, 52 * -(-len(parts) // across), handles, note)
     for axes, (path, members) in zip(panels.grid(body, len(parts), across), parts.items()):
         draw_panel(axes, path, members)
     return figure

@@ -41,9 +41,10 @@ def rows(document, selection=documents.ALL):
 PANELS_MAX = 12  # a page
 
 
-def pages(made):
-    return [[row for _, members in page for row in members]
-            for page in panels.parted(list(panels.grouped(made, lambda row: row["counter"]).items()), PANELS_MAX)]
+def pages(made, _width_mm):
+    counters = list(panels.grouped(made, lambda row: row["counter"]).values())
+    return [[row for members in counters[i:i + PANELS_MAX] for row in members]
+            for i in range(0, len(counters), PANELS_MAX)]
 
 
 def draw(made, width_mm, note=None):
@@ -51,8 +52,7 @@ def draw(made, width_mm, note=None):
     parts = panels.grouped(made, lambda row: row["counter"])
     across = min(4 if wide else 2, len(parts))
     down = -(-len(parts) // across)
-    figure, body = style.figure(width_mm, 40 * down, style.path_handles({row["path"] for row in made}, "point"),
-                                6 if wide else 3, note)
+    figure, body = style.figure(width_mm, 38 * down, style.path_handles({row["path"] for row in made}, "point"), note)
     unit, factor = style.time_unit(min(row["time_ns_median"] for row in made))
     for i, (axes, (name, members)) in enumerate(zip(panels.grid(body, len(parts), across, sharey="all"),
                                                     parts.items())):

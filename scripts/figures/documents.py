@@ -244,4 +244,13 @@ def note(document):
             said.append("what stands for measured is modelled, too")
         if not all(result["complete"] for result in content["results"]):
             said.append("incomplete run")
+    if document.kind == "comparison":
+        sides = {side: content[side]["engine"] for side in ("base", "new")}
+        if set(sides.values()) != {"cuda"}:
+            said.append(", ".join(f"{side}: engine {engine}" for side, engine in sides.items()))
+        without = sum(cell["ratio"] is None for cell in content["cells"])
+        if without:
+            said.append(f"{without} of {len(content['cells'])} cells have no ratio")
+        if any(content[side]["incomplete"] for side in sides):
+            said.append("incomplete run")
     return "; ".join(said) or None

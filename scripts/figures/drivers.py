@@ -46,44 +46,46 @@ def rows(document, selection=documents.ALL):
 # -- drawing ------------------------------------------------------------------------------------------------------
 
 CELLS_MAX = 40  # a page
+ROW_MM = 3.6
 
 
-def pages(made):
+def pages(made, _width_mm):
     order = list(panels.grouped(made, panels.panel_of))
     return panels.parted(sorted(made, key=lambda row: order.index(panels.panel_of(row))), CELLS_MAX)
 
 
 def draw(made, width_mm, note=None):
     parts = panels.grouped(made, panels.panel_of)
-    heights = [len(members) * 3.6 + 9 for members in parts.values()]
+    counts = [len(members) for members in parts.values()]
     handles = style.path_handles({row["path"] for row in made}, "point") + [band_handle(made[0]["threshold"])]
-    figure, body = style.figure(width_mm, sum(heights) + 5, handles, 6 if style.wide(width_mm) else 4, note)
-    axes = body.subplots(len(parts), 1, squeeze=False, sharex=True, gridspec_kw={"height_ratios": heights})
-    for one, (panel, members) in zip(axes[:, 0], parts.items()):
-        draw_panel(one, panel, members)
-    set_limits(axes[0, 0], made)
-    axes[-1, 0].set_xlabel(f"time ratio, {made[0]['new']} to {made[0]['base']}")
+    figure, body = style.figure(width_mm, panels.cell_rows_mm(counts, ROW_MM), handles, note)
+    for panel, axes in panels.cell_rows(body, parts, counts, ROW_MM):
+        draw_panel(axes, parts[panel])
+        panels.name_rows(axes, panel, [panels.cell_text(row) for row in parts[panel]], width_mm)
+    set_limits(axes, made, width_mm)
+    axes.set_xlabel(f"time ratio, {made[0]['new']} to {made[0]['base']}")
     return figure
 
 
 def band_handle(threshold):
     from matplotlib.patches import Patch
-    return Patch(facecolor="0.88", edgecolor="0.6", linewidth=0.4, label=f"same: within {100 * threshold:g} %")
+    return Patch(facecolor="0.88", edgecolor="0.6", linewidth=0.4), f"same: within {100 * threshold:g} %"
 
 
-def set_limits(axes, made):
+def set_limits(axes, made, width_mm):
     low = min([row["ratio_low"] or row["ratio"] for row in made] + [1 - made[0]["threshold"]])
     high = max([row["ratio_high"] or row["ratio"] for row in made] + [1 + made[0]["threshold"]])
     if high > 2 * low:
         axes.set_xscale("log")
         style.plain_log(axes.xaxis)
-        axes.set_xlim(low / 1.1, high * (high / low) ** 0.15)
+        axes.set_xlim(low / 1.1, high * (high / low) ** 0.3)
         return
-    room = 0.12 * (high - low)
-    axes.set_xlim(low - room, high + 1.5 * room)
+    low, high = low - 0.05 * (high - low), high + 0.05 * (high - low)
+    words_mm = max(len(row["verdict"]) * 1.1 if row["verdict"] != "same" else 0 for row in made)
+    axes.set_xlim(low, panels.widened(low, high, [panels.cell_text(row) for row in made], width_mm, words_mm))
 
 
-def draw_panel(axes, panel, members):
+def draw_panel(axes, members):
     threshold = members[0]["threshold"]
     axes.axvspan(1 - threshold, 1 + threshold, facecolor="0.88", zorder=0)
     axes.axvline(1, color="black", linewidth=0.6, zorder=1)
@@ -93,9 +95,3 @@ def draw_panel(axes, panel, members):
                       elinewidth=0.8, **style.line(row["path"], linestyle="none"))
         if row["verdict"] != "same":
             axes.annotate(row["verdict"], (high, y), (4, 0), textcoords="offset points", va="center", fontsize=5.5)
-    axes.set_ylim(len(members) - 0.4, -0.6)
-    axes.set_yticks(range(len(members)), [" ".join(word for word in (row["path"], row["pattern"], row["parameters"])
-                                                   if word) for row in members])
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", visible=False)
-    axes.set_title(panels.panel_text(panel), loc="left")

@@ -54,10 +54,11 @@ def chip_of(row):
 # -- drawing ------------------------------------------------------------------------------------------------------
 
 PANELS_MAX = 8  # a page
+COLOURS = (0.5, 32)  # the same in all figures; what is beyond has the colour of the end
 
 
-def pages(made):
-    return panels.pages_of(made, panels_max=PANELS_MAX)
+def pages(made, width_mm):
+    return panels.pages_of(made, width_mm, PANELS_MAX)
 
 
 def chip_order(chip):
@@ -76,20 +77,22 @@ def chip_texts(chips):
 def draw(made, width_mm, note=None):
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LogNorm
-    parts = panels.panels_of(made)
+    parts = panels.panels_of(made, width_mm)
+    most = max(len(groups) for _, groups in parts)
     chips = sorted({chip_of(row) for row in made}, key=chip_order)
-    across = min(len(parts), 2 if style.wide(width_mm) and max(len(groups) for _, groups in parts) <= 5 else 1)
+    across = min(len(parts), 2 if style.wide(width_mm) and most <= 4 else 1)
     down = -(-len(parts) // across)
     figure, body = style.figure(width_mm, down * (14 + 6 * len(chips) + 2 * deepest(parts)) + 3, note=note)
-    norm = LogNorm(min(0.5, min(row["ratio"] for row in made)), max(2, max(row["ratio"] for row in made)))
-    colours = ScalarMappable(norm, "cividis")
+    colours = ScalarMappable(LogNorm(*COLOURS, clip=True), "cividis")
     axes = panels.grid(body, len(parts), across)
     for one, (panel, groups) in zip(axes, parts):
         draw_panel(one, panel, groups, chips, colours)
+        one.set_xlim(-0.5, most - 0.5)  # cells of one size on all panels
     bar = body.colorbar(colours, ax=axes, shrink=0.9 if down < 3 else 0.4, pad=0.01, aspect=12 if down < 3 else 20)
     bar.outline.set_linewidth(0.4)
     style.plain_log(bar.ax.yaxis)
-    bar.set_ticks([tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200) if norm.vmin <= tick <= norm.vmax])
+    bar.set_ticks([0.5, 1, 2, 4, 8, 16, 32])
+    bar.ax.set_yticks([], minor=True)
     bar.set_label(f"{ABOVE} to {BELOW}")
     return figure
 
@@ -106,8 +109,7 @@ def draw_panel(axes, panel, groups, chips, colours):
             y, colour = chips.index(chip_of(row)), colours.to_rgba(row["ratio"])
             axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=0.6))
             axes.annotate(style.ratio_text(row["ratio"]), (x, y), ha="center", va="center",
-                          color="white" if luminance(colour) < 0.4 else "black")
-    axes.set_xlim(-0.5, len(groups) - 0.5)
+                          color="white" if luminance(colour) < 0.5 else "black")
     axes.set_ylim(len(chips) - 0.5, -0.5)
     axes.set_xticks(range(len(groups)), [panels.group_text(key) for key, _ in groups])
     axes.set_yticks(range(len(chips)), chip_texts(chips))

@@ -38,20 +38,21 @@ def row(document, cell, bases):
             "flags": " ".join(cell["flags"]), "engine": document.content["engine"], **document.source()}
 
 
-def pages(made):
-    return panels.pages_of(made, groups_max=6)
+def pages(made, width_mm):
+    return panels.pages_of(made, width_mm)
 
 
 PANEL_MM = 44
 
 
 def draw(made, width_mm, note=None):
-    parts = panels.panels_of(made, groups_max=6)
-    across = 1 if not style.wide(width_mm) or any(bars_in(groups) > 20 for _, groups in parts) else 2
+    parts = panels.panels_of(made, width_mm)
+    beside = style.wide(width_mm) and all(bars_in(groups) <= 20 and len(groups) <= 4 for _, groups in parts)
+    across = 2 if beside else 1
     paths = {entry["path"] for entry in made}
     across = min(across, len(parts))
     height = PANEL_MM * -(-len(parts) // across)
-    figure, body = style.figure(width_mm, height, style.path_handles(paths), 6 if style.wide(width_mm) else 3, note)
+    figure, body = style.figure(width_mm, height, style.path_handles(paths), note)
     for axes, (panel, groups) in zip(panels.grid(body, len(parts), across), parts):
         draw_panel(axes, panel, groups, width_mm / across)
     return figure
@@ -72,7 +73,7 @@ def draw_panel(axes, panel, groups, panel_mm):
         members = sorted(members, key=lambda row: style.in_order(paths_of(members)).index(row["path"]))
         middles.append(x + (len(members) - 1) / 2)
         for entry in members:
-            draw_bar(axes, x, entry, factor, narrow)
+            draw_bar(axes, x, entry, factor, narrow, min(5.5, 2.5 * (panel_mm - 13) / slots))
             x += 1
         x += 0.8
     axes.set_xticks(middles, [panels.group_text(key) for key, _ in groups])
@@ -88,7 +89,7 @@ def paths_of(members):
     return [row["path"] for row in members]
 
 
-def draw_bar(axes, x, entry, factor, narrow):
+def draw_bar(axes, x, entry, factor, narrow, letters):
     time = entry["time_ns_median"] / factor
     axes.bar(x, time, 0.92, **style.bar(style.look(entry["path"])))
     top = time
@@ -101,7 +102,7 @@ def draw_bar(axes, x, entry, factor, narrow):
         text += "*"
     if text:
         axes.annotate(text, (x, top), (0, 2), textcoords="offset points", ha="center", va="bottom",
-                      fontsize=5.5, rotation=90 if narrow else 0)
+                      fontsize=letters, rotation=90 if narrow else 0)
 
 
 def scale(axes, longest, shortest, narrow):

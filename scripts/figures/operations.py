@@ -32,7 +32,7 @@ def rows(document, selection=documents.ALL):
 # -- drawing ------------------------------------------------------------------------------------------------------
 
 
-def pages(made):
+def pages(made, _width_mm):
     """Workloads of one size beside each other."""
     return list(panels.grouped(made, lambda row: panels.panel_of(row)[1:]).values())
 
@@ -42,17 +42,19 @@ def draw(made, width_mm, note=None):
     wide = style.wide(width_mm)
     workloads = list(panels.grouped(made, lambda row: row["workload"]))
     measured = [kind for kind in TRAFFIC if kind != "ideal" and any(row["traffic"] == kind for row in made)]
-    claimed = Line2D([], [], color="black", linestyle=style.DASHED, linewidth=0.8, label="claimed")
+    claimed = Line2D([], [], color="black", linestyle=style.DASHED, linewidth=0.8), "claimed"
+    note = "; ".join([claims_text(made)] + ([note] if note else []))
     keys = [(workload, kind) for kind in measured for workload in workloads]
     across = len(workloads)
     if not wide:
         keys, across = [(workload, kind) for workload in workloads for kind in measured], len(measured)
     figure, body = style.figure(width_mm, 42 * -(-len(keys) // across),
-                                style.path_handles({row["path"] for row in made}, "line") + [claimed],
-                                6 if wide else 3, note)
+                                style.path_handles({row["path"] for row in made}, "line") + [claimed], note)
     for i, (axes, (workload, kind)) in enumerate(zip(panels.grid(body, len(keys), across, sharex="all", sharey="all"),
                                                      keys)):
-        draw_panel(axes, [row for row in made if row["workload"] == workload], kind)
+        draw_panel(axes, [row for row in made if row["workload"] == workload], kind,
+                   style.in_order(row["path"] for row in made))
+        axes.set_xticks(sorted({row["radius"] for row in made}))
         axes.set_title(f"{workload}, {TRAFFIC[kind]}", loc="left")
         if i % across == 0:
             axes.set_ylabel("operations per byte")
@@ -61,19 +63,25 @@ def draw(made, width_mm, note=None):
     return figure
 
 
-def draw_panel(axes, members, kind):
+def claims_text(made):
+    claims = panels.grouped([row for row in made if row["traffic"] == "ideal"], lambda row: row["operations_per_byte"])
+    return "; ".join(f"claimed {value:g}: " + ", ".join(style.in_order(row["path"] for row in members))
+                     for value, members in sorted(claims.items()))
+
+
+def draw_panel(axes, members, kind, paths):
+    """Paths stand beside each other at a radius: many are equal."""
     axes.set_yscale("log")
     style.plain_log(axes.yaxis)
-    for path in style.in_order(row["path"] for row in members):
+    for i, path in enumerate(paths):
+        aside = 0.5 * (i / max(1, len(paths) - 1) - 0.5)
         points = sorted((row for row in members if row["path"] == path and row["traffic"] == kind),
                         key=lambda row: row["radius"])
-        axes.plot([row["radius"] for row in points], [row["operations_per_byte"] for row in points],
-                  **style.line(path))
+        axes.plot([row["radius"] + aside for row in points], [row["operations_per_byte"] for row in points],
+                  **style.line(path, markersize=3, linewidth=0.5))
     claims = panels.grouped([row for row in members if row["traffic"] == "ideal"],
                             lambda row: row["operations_per_byte"])
     for value in claims:
         axes.axhline(value, color="black", linestyle=style.DASHED, linewidth=0.8, zorder=1)
         axes.annotate(f"{value:g}", (1, value), (-1, 1.5), xycoords=("axes fraction", "data"),
                       textcoords="offset points", ha="right", va="bottom", fontsize=5.5)
-    radii = sorted({row["radius"] for row in members})
-    axes.set_xticks(radii)

@@ -5,8 +5,7 @@ import math
 
 from . import style
 
-PANELS_MAX = 6  # a page
-GROUPS_MAX = 10  # a panel
+PANELS_MAX = 5  # a page
 
 
 def panel_of(row):
@@ -33,6 +32,11 @@ def group_text(key):
     return "\n".join([pattern] + [f"{SHORT.get(name, name)} {value}" for name, _, value in words])
 
 
+def cell_text(row):
+    """What tells a cell from the others on its panel."""
+    return f"{row['path']} {group_text(group_of(row))}".replace("\n", " ")
+
+
 def grouped(rows, key):
     """{key: rows}, in the order in which keys come."""
     found = {}
@@ -48,19 +52,56 @@ def parted(items, most):
     return [items[i:i + size] for i in range(0, len(items), size)] if size else []
 
 
-def panels_of(rows, groups_max=GROUPS_MAX):
+def groups_max(width_mm):
+    """On a panel as wide as the figure: as many as their names have room for."""
+    return 8 if style.wide(width_mm) else 4
+
+
+def panels_of(rows, width_mm):
     """[(panel, [(group, rows)])]: panels of many groups come in several parts."""
     found = []
     for panel, members in grouped(rows, panel_of).items():
         groups = list(grouped(members, group_of).items())
-        found += [(panel, part) for part in parted(groups, groups_max)]
+        found += [(panel, part) for part in parted(groups, groups_max(width_mm))]
     return found
 
 
-def pages_of(rows, groups_max=GROUPS_MAX, panels_max=PANELS_MAX):
+def pages_of(rows, width_mm, panels_max=PANELS_MAX):
     """Rows of each page."""
     return [[row for _, groups in page for _, members in groups for row in members]
-            for page in parted(panels_of(rows, groups_max), panels_max)]
+            for page in parted(panels_of(rows, width_mm), panels_max)]
+
+
+# -- panels with a row for each cell -------------------------------------------------------------------------------
+
+LETTER_MM = 1.25
+PANEL_HEAD_MM = 9
+
+
+def cell_rows(body, made, counts, row_mm):
+    """A panel below the other, as high as it has rows; [(panel, axes)]."""
+    heights = [count * row_mm + PANEL_HEAD_MM for count in counts]
+    axes = body.subplots(len(counts), 1, squeeze=False, sharex=True, gridspec_kw={"height_ratios": heights})
+    return list(zip(made, axes[:, 0]))
+
+
+def cell_rows_mm(counts, row_mm):
+    return sum(count * row_mm + PANEL_HEAD_MM for count in counts) + 5
+
+
+def name_rows(axes, panel, texts, width_mm):
+    axes.set_ylim(len(texts) - 0.4, -0.6)
+    axes.set_yticks(range(len(texts)), texts)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", visible=False)
+    # Beside long names there is less room on the right than on the left.
+    axes.set_title(panel_text(panel), loc="left" if style.wide(width_mm) else "right")
+
+
+def widened(low, high, texts, width_mm, words_mm):
+    """The upper limit of an axis that ends in words of that width."""
+    axes_mm = width_mm - LETTER_MM * max(map(len, texts)) - 4
+    return low + (high - low) * axes_mm / max(5, axes_mm - words_mm)
 
 
 def grid(body, count, across, **keywords):

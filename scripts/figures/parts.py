@@ -63,13 +63,14 @@ def part(same, name, drawn, time, end, measured):
 # -- drawing ------------------------------------------------------------------------------------------------------
 
 CELLS_MAX = 40  # a page
+ROW_MM = 4.6
 
 
 def cell_of(row):
     return tuple(row[key] for key in documents.CELL_KEYS) + (row["parameters"], row["source"])
 
 
-def pages(made):
+def pages(made, _width_mm):
     cells = sorted(panels.grouped(made, cell_of).items(), key=lambda cell: panels.panel_of(cell[1][0]))
     order = list(panels.grouped(made, panels.panel_of))
     cells.sort(key=lambda cell: order.index(panels.panel_of(cell[1][0])))
@@ -79,40 +80,34 @@ def pages(made):
 def handles():
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
-    found = [Patch(label="measured", facecolor="white", edgecolor="black", linewidth=0.6)]
-    found += [Patch(label=name, **style.bar(its)) for name, its in style.PARTS.items()]
-    found.append(Line2D([], [], label="end of a part that is hidden", linestyle="none", marker="o", markersize=2.6,
-                        color="white", markeredgecolor="black", markeredgewidth=0.5))
+    found = [(Patch(facecolor="white", edgecolor="black", linewidth=0.6), "measured")]
+    for name, its in style.PARTS.items():
+        patch = Patch(**style.bar(its))
+        found.append((patch if name in FIRST else (patch, Line2D([], [], **mark(its))), name))
     return found
 
 
+def mark(its):
+    """Where a part that overlaps with a longer one would end."""
+    return {"linestyle": "none", "marker": its.marker, "markersize": 3, "color": its.color, "markeredgecolor": "black",
+            "markeredgewidth": 0.5}
+
+
 def draw(made, width_mm, note=None):
-    wide = style.wide(width_mm)
     parts = panels.grouped(made, panels.panel_of)
     counts = [len(panels.grouped(members, cell_of)) for members in parts.values()]
-    heights = [count * 4.6 + 9 for count in counts]
-    figure, body = style.figure(width_mm, sum(heights) + 5, handles(), 9 if wide else 4, note)
-    axes = body.subplots(len(parts), 1, squeeze=False, sharex=True, gridspec_kw={"height_ratios": heights})
-    for one, (panel, members) in zip(axes[:, 0], parts.items()):
-        draw_panel(one, panel, panels.grouped(members, cell_of), wide)
-    most = max(row["ends_at_share"] for row in made if row["drawn"] != "hidden")
-    axes[0, 0].set_xlim(0, 100 * most * (1.17 if wide else 1.36))
-    axes[-1, 0].set_xlabel("share of the measured time, %")
+    words = "marks: where the parts that overlap with the longest would end"
+    figure, body = style.figure(width_mm, panels.cell_rows_mm(counts, ROW_MM), handles(),
+                                f"{words}; {note}" if note else words)
+    for panel, axes in panels.cell_rows(body, parts, counts, ROW_MM):
+        cells = panels.grouped(parts[panel], cell_of)
+        for y, members in enumerate(cells.values()):
+            draw_cell(axes, y, members)
+        panels.name_rows(axes, panel, [panels.cell_text(members[0]) for members in cells.values()], width_mm)
+    most = 100 * max(row["ends_at_share"] for row in made if row["drawn"] != "hidden")
+    axes.set_xlim(0, panels.widened(0, most, [panels.cell_text(row) for row in made], width_mm, 22))
+    axes.set_xlabel("share of the measured time, %")
     return figure
-
-
-def draw_panel(axes, panel, cells, wide):
-    for y, members in enumerate(cells.values()):
-        draw_cell(axes, y, members)
-    axes.set_ylim(len(cells) - 0.4, -0.6)
-    axes.set_yticks(range(len(cells)), [cell_text(members[0]) for members in cells.values()])
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", visible=False)
-    axes.set_title(panels.panel_text(panel) if wide else panels.panel_text(panel).replace(" elements", ""), loc="left")
-
-
-def cell_text(row):
-    return " ".join(word for word in (row["path"], row["pattern"], row["parameters"]) if word)
 
 
 def draw_cell(axes, y, members):
@@ -129,8 +124,7 @@ def draw_cell(axes, y, members):
             axes.barh(y + 0.2, 100 * row["share_of_measured"], 0.36, left=end - 100 * row["share_of_measured"],
                       **style.bar(its))
         else:
-            axes.plot(end, y + 0.2, marker="o", markersize=2.6, color=its.color, markeredgecolor="black",
-                      markeredgewidth=0.5)
+            axes.plot(end, y + 0.2, **mark(its))
     stacked = max(row["ends_at_share"] for row in members if row["drawn"] == "stacked")
     words = f"{style.time_text(measured['time_ns'])}, {100 * measured['remainder']:+.1f} %"
     axes.annotate(words, (100 * max(1, stacked), y), (4, 0), textcoords="offset points", va="center", fontsize=5.5)

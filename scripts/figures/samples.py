@@ -50,13 +50,14 @@ def table(made):
 # -- drawing ------------------------------------------------------------------------------------------------------
 
 CELLS_MAX = 40  # a page
+ROW_MM = 4.4
 
 
 def cell_of(row):
     return tuple(row[key] for key in documents.CELL_KEYS) + (row["parameters"],)
 
 
-def pages(made):
+def pages(made, _width_mm):
     cells = list(panels.grouped(made, cell_of).values())
     order = list(panels.grouped(made, panels.panel_of))
     cells.sort(key=lambda members: order.index(panels.panel_of(members[0])))
@@ -74,38 +75,27 @@ def throttle_text(row):
 def handles():
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
-    return [Patch(facecolor="0.8", label="95 % interval of the median"),
-            Line2D([], [], color="black", linewidth=0.8, label="median")]
+    return [(Patch(facecolor="0.8"), "95 % interval of the median"),
+            (Line2D([], [], color="black", linewidth=0.8), "median")]
 
 
 def draw(made, width_mm, note=None):
     parts = panels.grouped(made, panels.panel_of)
     counts = [len(panels.grouped(members, cell_of)) for members in parts.values()]
-    heights = [count * 4.4 + 9 for count in counts]
     flags = sorted({flag for row in made for flag in row["flags"].split()})
-    words = [throttle_text(made[0])] + [f"{MARKS.get(flag, '?')}: {flag}" for flag in flags] + ([note] if note else [])
-    figure, body = style.figure(width_mm, sum(heights) + 5,
+    words = [throttle_text(made[0]), "first sample on top"] + [f"{MARKS.get(flag, '?')}: {flag}" for flag in flags] + ([note] if note else [])
+    figure, body = style.figure(width_mm, panels.cell_rows_mm(counts, ROW_MM),
                                 style.path_handles({row["path"] for row in made}, "point") + handles(),
-                                7 if style.wide(width_mm) else 3, "; ".join(words))
-    axes = body.subplots(len(parts), 1, squeeze=False, sharex=True, gridspec_kw={"height_ratios": heights})
-    for one, (panel, members) in zip(axes[:, 0], parts.items()):
-        draw_panel(one, panel, panels.grouped(members, cell_of))
-    low, high = axes[0, 0].get_xlim()
-    axes[0, 0].set_xlim(low, high + (high - low) * (0.1 if style.wide(width_mm) else 0.24))
-    axes[-1, 0].set_xlabel("sample, % from the median of its cell; in the order taken, first on top")
+                                "; ".join(words))
+    for panel, axes in panels.cell_rows(body, parts, counts, ROW_MM):
+        cells = panels.grouped(parts[panel], cell_of)
+        for y, members in enumerate(cells.values()):
+            draw_cell(axes, y, members)
+        panels.name_rows(axes, panel, [panels.cell_text(members[0]) for members in cells.values()], width_mm)
+    low, high = axes.get_xlim()
+    axes.set_xlim(low, panels.widened(low, high, [panels.cell_text(row) for row in made], width_mm, 12))
+    axes.set_xlabel("% from the median of the cell")
     return figure
-
-
-def draw_panel(axes, panel, cells):
-    for y, members in enumerate(cells.values()):
-        draw_cell(axes, y, members)
-    axes.set_ylim(len(cells) - 0.4, -0.6)
-    axes.set_yticks(range(len(cells)), [" ".join(word for word in (rows_[0]["path"], rows_[0]["pattern"],
-                                                                   rows_[0]["parameters"]) if word)
-                                        for rows_ in cells.values()])
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", visible=False)
-    axes.set_title(panels.panel_text(panel), loc="left")
 
 
 def draw_cell(axes, y, members):

@@ -104,7 +104,7 @@ def panel_of(row):
             row["stride_bytes"])
 
 
-def pages(made):
+def pages(made, _width_mm):
     """A characterization is a page; of a result each size is, whose strides go together."""
     by_size = panels.grouped(made, lambda row: panel_of(row)[1:-1] if row["quantity"] == "time" else None)
     return list(by_size.values())
@@ -121,7 +121,7 @@ def draw(made, width_mm, note=None):
         note = f"{words}; {note}" if note else words
     down = -(-len(parts) // across)
     figure, body = style.figure(width_mm, (42 if wide else 46) * down,
-                                style.path_handles({row["path"] for row in made}, "line"), 6 if wide else 4, note)
+                                style.path_handles({row["path"] for row in made}, "line"), note)
     shared = "all" if not fitted else "row" if wide else "col"
     for i, (axes, (key, members)) in enumerate(zip(panels.grid(body, len(parts), across, sharey=shared), parts.items())):
         draw_panel(axes, key, members)

@@ -92,10 +92,29 @@ LEGEND_ROW_MM = 3.4
 NOTE_LETTERS_PER_MM = 0.75
 
 
-def figure(width_mm, height_mm, handles=(), columns=4, note=None):
-    """An empty figure and the part of it that panels go into, below the legend of all panels and the note."""
+LETTER_MM, HANDLE_MM = 1.25, 10.5  # of a legend: a letter; what is drawn and the space beside it
+
+
+def columns_of(labels, width_mm):
+    """Most columns that a legend has room for."""
+    for rows in range(1, len(labels)):
+        columns = -(-len(labels) // rows)
+        # As matplotlib fills them: the first ones are longer where the last would not be full.
+        least, longer = divmod(len(labels), columns)
+        starts = [i * least + min(i, longer) for i in range(columns + 1)]
+        longest = [max(map(len, labels[start:end])) for start, end in zip(starts, starts[1:])]
+        if sum(LETTER_MM * letters + HANDLE_MM for letters in longest) <= width_mm:
+            return columns
+    return 1
+
+
+def figure(width_mm, height_mm, handles=(), note=None):
+    """An empty figure and the part of it that panels go into, below the legend of all panels and the note. Handles:
+    (what is drawn, label)."""
     from matplotlib.figure import Figure
-    rows = -(-len(handles) // columns) if handles else 0
+    labels = [label for _, label in handles]
+    columns = columns_of(labels, width_mm)
+    rows = -(-len(handles) // columns)
     said = textwrap.wrap(note or "", int(width_mm * NOTE_LETTERS_PER_MM))
     head_mm = LEGEND_ROW_MM * (rows + len(said)) + (1.2 if rows or said else 0)
     made = Figure(figsize=(width_mm * MM, (height_mm + head_mm) * MM), layout="constrained")
@@ -103,7 +122,7 @@ def figure(width_mm, height_mm, handles=(), columns=4, note=None):
         return made, made.subfigures(1, 1)
     head, body = made.subfigures(2, 1, height_ratios=[head_mm, height_mm])
     if handles:
-        head.legend(handles=handles, loc="lower center", ncol=columns, borderaxespad=0.1)
+        head.legend([drawn for drawn, _ in handles], labels, loc="lower center", ncol=columns, borderaxespad=0.1)
     if said:
         head.text(0.99, 0.98, "\n".join(said), ha="right", va="top", fontstyle="italic", fontsize="small")
     return made, body
@@ -114,8 +133,8 @@ def path_handles(paths, kind="bar"):
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
     if kind == "bar":
-        return [Patch(label=path, **bar(look(path))) for path in in_order(paths)]
-    return [Line2D([], [], label=path, **line(path, **({"linestyle": "none"} if kind == "point" else {})))
+        return [(Patch(**bar(look(path))), path) for path in in_order(paths)]
+    return [(Line2D([], [], **line(path, **({"linestyle": "none"} if kind == "point" else {}))), path)
             for path in in_order(paths)]
 
 
