@@ -90,6 +90,7 @@ def draw(made, width_mm, note=None):
         one.set_xlim(-0.5, most - 0.5)  # cells of one size on all panels
     bar = body.colorbar(colours, ax=axes, shrink=0.9 if down < 3 else 0.4, pad=0.01, aspect=12 if down < 3 else 20)
     bar.outline.set_linewidth(0.4)
+    bar.solids.set(rasterized=False, edgecolor="face")
     style.plain_log(bar.ax.yaxis)
     bar.set_ticks([0.5, 1, 2, 4, 8, 16, 32])
     bar.ax.set_yticks([], minor=True)

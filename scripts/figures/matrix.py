@@ -68,19 +68,19 @@ def draw_panel(axes, panel, groups, panel_mm):
     unit, factor = style.time_unit(longest if longest < 10 * shortest else shortest)
     slots = bars_in(groups) + 0.8 * len(groups)
     narrow = (panel_mm - 13) / slots < 4.7  # too narrow for four digits side by side
+    bottom = scale(axes, longest / factor, shortest / factor, narrow)
     x, middles = 0.0, []
     for _, members in groups:
         members = sorted(members, key=lambda row: style.in_order(paths_of(members)).index(row["path"]))
         middles.append(x + (len(members) - 1) / 2)
         for entry in members:
-            draw_bar(axes, x, entry, factor, narrow, min(5.5, 2.5 * (panel_mm - 13) / slots))
+            draw_bar(axes, x, entry, factor, bottom, narrow, min(5.5, 2.5 * (panel_mm - 13) / slots))
             x += 1
         x += 0.8
     axes.set_xticks(middles, [panels.group_text(key) for key, _ in groups])
     axes.tick_params(axis="x", length=0)
     axes.grid(axis="x", visible=False)
     axes.set_xlim(-0.9, x - 0.9)
-    scale(axes, longest / factor, shortest / factor, narrow)
     axes.set_ylabel(f"time, {unit}")
     axes.set_title(panels.panel_text(panel), loc="left")
 
@@ -89,9 +89,9 @@ def paths_of(members):
     return [row["path"] for row in members]
 
 
-def draw_bar(axes, x, entry, factor, narrow, letters):
+def draw_bar(axes, x, entry, factor, bottom, narrow, letters):
     time = entry["time_ns_median"] / factor
-    axes.bar(x, time, 0.92, **style.bar(style.look(entry["path"])))
+    axes.bar(x, time - bottom, 0.92, bottom, **style.bar(style.look(entry["path"])))
     top = time
     if entry["time_ns_ci_low"] and entry["time_ns_ci_high"]:
         top = entry["time_ns_ci_high"] / factor
@@ -106,12 +106,13 @@ def draw_bar(axes, x, entry, factor, narrow, letters):
 
 
 def scale(axes, longest, shortest, narrow):
-    """Bars from 0 where all can be seen so, else a logarithm."""
+    """Bars from 0 where all can be seen so, else a logarithm. Returns where bars begin."""
     room = 1.32 if narrow else 1.14
     if longest < 10 * shortest:
         axes.set_ylim(0, longest * room)
-        return
+        return 0
     axes.set_yscale("log")
     style.plain_log(axes.yaxis)
     decades = math.log10(longest / shortest)
     axes.set_ylim(shortest / 3, longest * 10 ** ((room - 1) * (decades + 0.5)))
+    return shortest / 3

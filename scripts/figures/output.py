@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Figures, CSV and tables as files: the same bytes from the same input."""
 
+import contextlib
 import csv
 import io
+import logging
 import os
 import shutil
 
-FORMATS = ("pdf", "svg", "png", "pgf")
+FORMATS = ("pdf", "svg", "png", "pgf")  # in the order in which they are made: PGF has a layout of its own
 PAGE_ROWS_MAX = 45  # of a table; longer ones go over several pages
-
-
-class NoLatex(Exception):
-    """PGF was asked for, and matplotlib has LaTeX measure its text."""
 
 
 def write(path, data):
@@ -115,15 +113,27 @@ def metadata(form, title, provenance):
             "pgf": None}[form]
 
 
+@contextlib.contextmanager
+def quiet(name):
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
 def figure_bytes(figure, form, title, provenance):
     file = io.BytesIO()
     if form == "pgf":
-        if not latex_found():
-            raise NoLatex
         lines = [f"% {key}: {value}" for key, value in {"title": title, **provenance}.items()]
         file.write(("\n".join(lines) + "\n").encode())
+        if hasattr(figure, "set_layout_engine"):
+            figure.set_layout_engine("constrained")  # again: LaTeX's letters are not as wide
         pgf = io.StringIO()
-        figure.savefig(pgf, format="pgf")
+        with quiet("matplotlib.backends.backend_pgf"):  # says of each word that LaTeX chooses the font
+            figure.savefig(pgf, format="pgf")
         file.write(pgf.getvalue().encode())
     else:
         figure.savefig(file, format=form, metadata=metadata(form, title, provenance))
