@@ -42,10 +42,12 @@ struct band {
     uint32_t low, high; /* cycles, both in it */
 };
 
-/* What is known of a level, for finding the next. Lines of set s: s, s + sets, ... */
+/* What is known of a level, for finding the next. Lines of set s: s ^ swap, s ^ swap + sets, ... with the swap of the
+ * bank that they are in. */
 struct model {
     bool known;
     uint32_t line_bytes, sets, ways;
+    uint32_t swap[GEOMETRY_BANKS_MAX]; /* below sets; 0 unless memory is several banks and sets a power of two */
     uint32_t *fits, *overflows; /* [sets], owned: most lines that hit, fewest that do not (UINT32_MAX: not seen) */
 };
 
@@ -538,16 +540,44 @@ static enum status judge(struct search *search, uint32_t level, size_t count, ui
     return STATUS_OK;
 }
 
-/* The list of the first units of `unit` bytes; the group of a unit is its number modulo `groups`. */
-static size_t list_region(struct search *search, uint32_t units, uint32_t unit, uint32_t unit_per_group,
-                          uint32_t groups)
+/* The list of the first units of `unit` bytes, in one group. */
+static size_t list_region(struct search *search, uint32_t units, uint32_t unit)
 {
     const size_t count = (size_t)units * unit / search->step;
 
     for (size_t i = 0; i < count; i++) {
         search->address[i] = (uint32_t)i * search->step;
-        search->group[i] = search->address[i] / unit / unit_per_group % groups;
+        search->group[i] = 0;
     }
+    return count;
+}
+
+static uint32_t swap_of(const struct search *search, const struct model *model, uint32_t line)
+{
+    const uint32_t bytes = search->prober->bank_bytes;
+
+    return bytes ? model->swap[(uint64_t)line * model->line_bytes / bytes] : 0;
+}
+
+/* The set of a line. */
+static uint32_t set_of(const struct search *search, const struct model *model, uint32_t line)
+{
+    return line % model->sets ^ swap_of(search, model, line);
+}
+
+/* Line number `tag` of a set. */
+static uint32_t line_of(const struct search *search, const struct model *model, uint32_t tag, uint32_t set)
+{
+    return tag * model->sets + (set ^ swap_of(search, model, tag * model->sets));
+}
+
+/* The list of the first lines; the group of an access is its set. */
+static size_t list_lines(struct search *search, const struct model *model, uint32_t lines)
+{
+    const size_t count = list_region(search, lines, model->line_bytes);
+
+    for (size_t i = 0; i < count; i++)
+        search->group[i] = set_of(search, model, search->address[i] / model->line_bytes);
     return count;
 }
 
@@ -579,7 +609,7 @@ static enum status find_fits(struct search *search, uint32_t level)
 
         if (units > most)
             break;
-        count = list_region(search, units, unit, 1, 1);
+        count = list_region(search, units, unit);
         status = judge(search, level, count, 1);
         if (status != STATUS_OK)
             return status;
@@ -663,7 +693,7 @@ static enum status find_sets(struct search *search, uint32_t level, uint32_t *un
     struct geometry_level *out = &search->out->level[level];
     const uint32_t unit = out->fetch_bytes.value;
     const uint32_t units = out->fits_bytes.value / unit + 1;
-    const size_t count = list_region(search, units, unit, 1, 1);
+    const size_t count = list_region(search, units, unit);
     struct runs runs = {0};
 
     *sets = 0;
@@ -709,7 +739,6 @@ static enum status map_sets(struct search *search, uint32_t level, size_t *sampl
 {
     const struct geometry_level *out = &search->out->level[level];
     struct model *model = &search->models[level];
-    const uint32_t unit = out->fetch_bytes.value;
     const uint32_t most = search->words * WORD_BYTES / model->line_bytes;
     const uint32_t fit = out->fits_bytes.value / model->line_bytes;
     uint32_t lines = fit;
@@ -725,7 +754,7 @@ static enum status map_sets(struct search *search, uint32_t level, size_t *sampl
 
         lines = (lines / model->sets + 1) * model->sets;
         lines = lines < most ? lines : most;
-        count = list_region(search, lines * (model->line_bytes / unit), unit, model->line_bytes / unit, model->sets);
+        count = list_lines(search, model, lines);
         status = judge(search, level, count, model->sets);
         if (status != STATUS_OK)
             return status;
@@ -795,6 +824,61 @@ static void find_ways(struct search *search, uint32_t level, size_t samples)
                   search->words * WORD_BYTES);
 }
 
+/* -- banks -------------------------------------------------------------------------------------------- */
+
+/* Which line of a bank is in the first set of the first bank: the one, of the first `sets`, which as many lines of that
+ * set as fit cannot be walked with. UINT32_MAX where it is not one. */
+static enum status find_swap(struct search *search, uint32_t level, uint32_t bank, uint32_t *swap)
+{
+    const struct model *model = &search->models[level];
+    const uint32_t fits = model->fits[0], first = bank * (search->prober->bank_bytes / model->line_bytes);
+
+    *swap = UINT32_MAX;
+    for (uint32_t i = 0; i < model->sets; i++) {
+        enum status status;
+
+        for (uint32_t tag = 0; tag <= fits; tag++) {
+            search->address[tag] = (tag < fits ? tag * model->sets : first + i) * model->line_bytes;
+            search->group[tag] = 0;
+        }
+        status = judge(search, level, fits + 1, 1);
+        if (status != STATUS_OK)
+            return status;
+        if (search->verdict[0] == FITS)
+            continue;
+        if (*swap != UINT32_MAX || search->verdict[0] == UNCLEAR) {
+            *swap = UINT32_MAX;
+            return STATUS_OK;
+        }
+        *swap = i;
+    }
+    return STATUS_OK;
+}
+
+/* Of the first level. Behind it a list of a few lines is not asked for; there all banks are taken to be alike, and
+ * lists drawn at random tell. */
+static enum status find_banks(struct search *search, uint32_t level)
+{
+    const uint32_t bytes = search->prober->bank_bytes, banks = bytes ? search->words * WORD_BYTES / bytes : 0;
+    struct geometry_level *out = &search->out->level[level];
+    struct model *model = &search->models[level];
+    uint32_t swap[GEOMETRY_BANKS_MAX] = {0};
+
+    if (level || banks < 2 || banks > GEOMETRY_BANKS_MAX || model->sets < 2 || model->sets & (model->sets - 1) ||
+        model->sets * model->line_bytes * (model->fits[0] + 1) > bytes)
+        return STATUS_OK;
+    for (uint32_t bank = 1; bank < banks; bank++) {
+        const enum status status = find_swap(search, level, bank, &swap[bank]);
+
+        if (status != STATUS_OK || swap[bank] == UINT32_MAX)
+            return status;
+    }
+    memcpy(model->swap, swap, sizeof(swap));
+    memcpy(out->bank_swap, swap, sizeof(swap));
+    out->bank_count = banks;
+    return STATUS_OK;
+}
+
 /* -- lists drawn at random ---------------------------------------------------------------------------- */
 
 /* Adds the accesses to one line: a word of it in the first level; below, every word that asks for another line of the
@@ -815,7 +899,7 @@ static size_t add_line(struct search *search, uint32_t level, uint32_t line, siz
     }
     for (; at < end; at += search->step) {
         search->address[count] = at;
-        search->group[count++] = line % model->sets;
+        search->group[count++] = set_of(search, model, line);
     }
     return count;
 }
@@ -840,7 +924,7 @@ static size_t draw_list(struct search *search, uint32_t level, uint32_t list, ui
         wanted = wanted < there ? wanted : there;
         for (uint32_t tag = 0; tag < there; tag++, passed++)
             if (random_next(&search->random) % (there - passed) < wanted - taken) {
-                lines[drawn++] = (size_t)tag * every * model->sets + set;
+                lines[drawn++] = line_of(search, model, tag * every, set);
                 taken++;
             }
         expected[set] = taken <= model->fits[set] ? FITS : taken >= model->overflows[set] ? OVERFLOWS : UNCLEAR;
@@ -862,12 +946,13 @@ static void expect_what_passes(struct search *search, uint32_t level, size_t cou
         for (size_t i = 0; model->known && i < count; i++) {
             const uint32_t line = search->address[i] / model->line_bytes;
 
-            load[line % model->sets] += line != last;
+            load[set_of(search, model, line)] += line != last;
             last = line;
         }
         for (size_t i = 0; i < count; i++)
             if (expected[search->group[i]] == OVERFLOWS &&
-                (!model->known || load[search->address[i] / model->line_bytes % model->sets] <= model->ways))
+                (!model->known ||
+                 load[set_of(search, model, search->address[i] / model->line_bytes)] <= model->ways))
                 expected[search->group[i]] = UNCLEAR;
     }
 }
@@ -933,7 +1018,7 @@ static size_t list_replacement(struct search *search, uint32_t level, uint32_t s
         const uint32_t tag = phase < model->ways ? phase : second ? phase - model->ways : model->ways;
 
         for (uint32_t set = 0; set < sets; set++) {
-            const uint32_t at = (tag * model->sets + set) * model->line_bytes;
+            const uint32_t at = line_of(search, model, tag, set) * model->line_bytes;
             const bool whole = resolved(model, set) && model->fits[set] == model->ways;
 
             for (uint32_t sub = 0; sub < model->line_bytes; sub += search->step) {
@@ -1057,6 +1142,8 @@ static enum status find_shape(struct search *search, uint32_t level)
         return status;
     find_ways(search, level, samples);
     if (model->known)
+        status = find_banks(search, level);
+    if (status == STATUS_OK && model->known)
         status = check_model(search, level);
     if (status == STATUS_OK && model->known && out->ways.known)
         status = find_replacement(search, level);

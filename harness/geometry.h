@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The geometry of caches, from the times of walks (probe.h): nothing about a chip is known beforehand.
  *
- * What is assumed: a line goes into the set (its number modulo sets); a level is asked for what the one before it
+ * What is assumed: a line goes into the set (its number modulo sets), exclusive-or a number of its bank where memory is
+ * several; a level is asked for what the one before it
  * misses, and keeps what it brought; each level holds more than the one before it. What was found is used to say which
  * accesses of lists drawn at random hit, and is withdrawn where they do not. */
 #ifndef CBANK_GEOMETRY_H
@@ -15,7 +16,8 @@
 #include "probe.h"
 #include "stats.h"
 
-enum { GEOMETRY_LEVELS_MAX = 6, GEOMETRY_REASON_BYTES = 200, GEOMETRY_PLATEAUS_MAX = 64 };
+enum { GEOMETRY_LEVELS_MAX = 6, GEOMETRY_REASON_BYTES = 200, GEOMETRY_PLATEAUS_MAX = 64,
+       GEOMETRY_BANKS_MAX = 16 };
 
 /* A number, or why there is none. */
 struct geometry_number {
@@ -41,6 +43,8 @@ struct geometry_level {
     struct geometry_number capacity_bytes, ways, sets;
     struct geometry_number lines_taken;  /* that others keep in use (struct prober) */
     struct geometry_number replacement;  /* value: enum replacement */
+    uint32_t bank_count;         /* banks of which the next is known; 0: memory is one bank, or it is not known */
+    uint32_t bank_swap[GEOMETRY_BANKS_MAX]; /* line i of this bank is in the set of line i ^ this of the first */
     bool contradicts;            /* what was found does not agree with itself */
     char contradiction[GEOMETRY_REASON_BYTES];
 };

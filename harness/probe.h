@@ -20,6 +20,8 @@ struct probe_walk {
 struct prober {
     void *context;
     uint32_t bytes;         /* of the memory that can be walked: 65536 for a constant bank */
+    uint32_t bank_bytes;    /* the memory is several banks of so many bytes, a power of two, whose lines may go into sets
+                               in an order of the bank's own; 0: it is one */
     size_t samples_max;     /* most accesses that one walk can time: count x timed */
     uint32_t foreign_lines; /* lines at most that the walk keeps in use beside its list's, in any one level (kernel
                                parameters, say); 0: none. Nothing that could be such a line is said to be known. */

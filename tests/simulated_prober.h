@@ -19,6 +19,7 @@ struct sim_level {
     uint32_t line_bytes, fetch_bytes, sets, ways;
     enum sim_policy policy;
     bool hashed; /* the set is no modulus of the line */
+    uint32_t bank_bytes; /* the number of the bank is exclusive-ored to the line's; 0: memory is one bank */
     uint32_t cycles;
     /* [sets x ways], owned: line + 1, sectors there; of LRU and FIFO the next to go last. [sets], owned: how many lines
      * there are, bits of the trees. */
@@ -91,7 +92,9 @@ static inline void sim_to_front(uint32_t *lines, uint32_t *sectors, uint32_t way
 static inline bool sim_level_lookup(struct sim *sim, struct sim_level *level, uint64_t address)
 {
     const uint32_t number = (uint32_t)(address / level->line_bytes);
-    const uint32_t mixed = level->hashed ? number ^ number / level->sets ^ number / level->sets / level->sets : number;
+    const uint32_t bank = level->bank_bytes ? (uint32_t)(address / level->bank_bytes) : 0;
+    const uint32_t mixed = level->hashed ? number ^ number / level->sets ^ number / level->sets / level->sets
+                                         : number ^ bank;
     const uint32_t set = mixed % level->sets;
     const uint32_t sector = 1u << address % level->line_bytes / level->fetch_bytes;
     uint32_t *const lines = level->line + (size_t)set * level->ways;

@@ -33,7 +33,9 @@ static enum status checked_walk(void *context, const struct probe_walk *walk, ui
 
 static struct prober prober_of(struct sim *sim, uint32_t bytes, uint32_t foreign_lines)
 {
-    return (struct prober){sim, bytes, SAMPLES_MAX, foreign_lines, checked_walk};
+    return (struct prober){.context = sim, .bytes = bytes, .samples_max = SAMPLES_MAX,
+                           .foreign_lines = foreign_lines, .walk = checked_walk,
+                           .bank_bytes = sim->levels[0].bank_bytes};
 }
 
 /* -- random hierarchies ------------------------------------------------------------------------------- */
@@ -287,7 +289,7 @@ static void find(struct sim *sim, uint32_t bytes, uint32_t foreign_lines, struct
 {
     const struct prober prober = prober_of(sim, bytes, foreign_lines);
 
-    sim->outliers = 0.01;
+    sim->outliers = bytes <= BANK_BYTES ? 0.01 : 0.0001; /* about as many in a walk */
     sim->random = 7;
     sim_open(sim);
     assert_int_equal(geometry_find(&prober, GEOMETRY_LEVELS_MAX, found), STATUS_OK);
@@ -347,6 +349,26 @@ static void two_levels_are_found(void **state)
     find(&sim, BANK_BYTES, 2, &found);
     assert_level(&found.level[0], 4, 8, 64, 64, 0, REPLACEMENT_LRU);
     assert_level(&found.level[1], 8, 16, 256, 256, 0, REPLACEMENT_LRU);
+}
+
+/* What was seen of Hopper over the banks of several modules: the first level swaps sets by bank, the second does not. */
+static void banks_are_told_apart(void **state)
+{
+    struct geometry found;
+    struct sim sim = {.level_count = 2,
+                      .levels = {LEVEL(64, 64, 8, 4, false, 31), LEVEL(256, 256, 64, 8, false, 105)},
+                      .memory_cycles = 320, .noise = 1};
+
+    (void)state;
+    sim.levels[0].bank_bytes = BANK_BYTES;
+    find(&sim, 4 * BANK_BYTES, 0, &found);
+    assert_level(&found.level[0], 4, 8, 64, 64, 0, REPLACEMENT_LRU);
+    assert_level(&found.level[1], 8, 64, 256, 256, 0, REPLACEMENT_LRU);
+    assert_int_equal(found.level[1].fits_bytes.value, 2 * BANK_BYTES);
+    assert_int_equal(found.level[0].bank_count, 4);
+    for (uint32_t bank = 0; bank < 4; bank++)
+        assert_int_equal(found.level[0].bank_swap[bank], bank);
+    assert_int_equal(found.level[1].bank_count, 0);
 }
 
 /* A number of sets that no power of two divides, and sectors. */
@@ -443,7 +465,8 @@ static void failures_are_passed_on(void **state)
     (void)state;
     for (uint32_t walks = 0; walks < 39; walks++) {
         uint32_t left = walks;
-        const struct prober prober = {&left, BANK_BYTES, SAMPLES_MAX, 0, failing_walk};
+        const struct prober prober = {.context = &left, .bytes = BANK_BYTES, .samples_max = SAMPLES_MAX,
+                                      .walk = failing_walk};
         struct geometry found;
 
         assert_int_equal(geometry_find(&prober, GEOMETRY_LEVELS_MAX, &found), STATUS_ENVIRONMENT);
@@ -492,6 +515,7 @@ int main(void)
         cmocka_unit_test(random_hierarchies),
         cmocka_unit_test(strangers_are_counted),
         cmocka_unit_test(two_levels_are_found),
+        cmocka_unit_test(banks_are_told_apart),
         cmocka_unit_test(odd_sets_and_sectors),
         cmocka_unit_test(hashed_sets_are_not_said),
         cmocka_unit_test(strangers_in_one_set_are_not_said),
