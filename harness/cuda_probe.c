@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda_count.h"
 #include "cuda_device.h"
+#include "cuda_relay.h"
 #include "image.h"
 #include "log.h"
 #include "probe_args.h"
@@ -29,7 +31,7 @@ struct cuda_probe {
     struct cuda_module module;
     CUdeviceptr bank;
     CUfunction functions[PROBE_KIND_COUNT];
-    CUfunction *by_path[PROBE_KIND_COUNT];          /* [path_count], owned; NULL for PROBE_SHARING */
+    CUfunction *by_path[PROBE_KIND_COUNT];          /* [path_count], owned; none for what is one for all paths */
     struct probe_kernel *kernels[PROBE_KIND_COUNT]; /* [path_count], owned */
     uint32_t *links; /* pinned: LINK_WORDS of the next list; the first CBANK_TABLE_LENGTH of them for others */
     uint32_t *table;           /* device, LINK_WORDS */
@@ -39,6 +41,10 @@ struct cuda_probe {
     struct probe_reading *readings, *host_readings; /* device and pinned, READINGS_MAX */
     uint32_t *turn;            /* device */
     cudaTextureObject_t texture;
+    struct cuda_relay relay; /* these two are open where their probe is usable */
+    struct cuda_count count;
+    uint64_t bank_address[PROBE_MEMBERS];
+    bool asked_for[PROBE_KIND_COUNT]; /* what is opened when it is first asked for, has been tried */
 };
 
 /* -- open and close ------------------------------------------------------------------------------------ */
@@ -88,10 +94,42 @@ static void open_kernel(struct cuda_probe *probe, enum probe_kind kind, size_t r
                                                     CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 0);
 }
 
+/* The probes that are one for all paths: the row of each path is the same. */
+static void all_paths(struct cuda_probe *probe, enum probe_kind kind)
+{
+    for (size_t row = 1; row < path_count; row++)
+        probe->kernels[kind][row] = probe->kernels[kind][0];
+}
+
+/* A kernel of the constant bank, with so many loads from it. */
+static bool open_bank_kernel(struct cuda_probe *probe, enum probe_kind kind, const char *symbol, uint32_t loads)
+{
+    struct probe_kernel *kernel = probe->kernels[kind];
+    struct kernel_sass sass;
+
+    if (!image_function(probe->module.cubin, probe->module.cubin_bytes, symbol, &sass) ||
+        probe->device.driver.module_function(&probe->functions[kind], probe->module.module, sass.symbol) !=
+            CUDA_SUCCESS)
+        return false;
+    snprintf(kernel->name, sizeof(kernel->name), "%s", sass.symbol);
+    snprintf(kernel->sha256, sizeof(kernel->sha256), "%s", sass.sha256);
+    kernel->usable = !sass.known || sass.classes[SASS_LDC] == loads;
+    if (sass.known)
+        image_classes(&sass, kernel->loads);
+    if (!kernel->usable)
+        snprintf(kernel->reason, sizeof(kernel->reason), "it wants %u LDC; the compiler made %.150s", (unsigned)loads,
+                 kernel->loads);
+    all_paths(probe, kind);
+    return true;
+}
+
 static enum status open_kernels(struct cuda_probe *probe)
 {
-    struct kernel_sass sass;
-    struct probe_kernel *sharing;
+    static const struct {
+        enum probe_kind kind;
+        const char *symbol;
+        uint32_t loads;
+    } of_bank[] = {{PROBE_SHARING, "probe_sharing", 2}, {PROBE_RELAY, "probe_relay", 2}, {PROBE_CODE, "probe_code", 2}};
     size_t bytes = 0;
 
     for (size_t kind = 0; kind < PROBE_KIND_COUNT; kind++) {
@@ -99,25 +137,16 @@ static enum status open_kernels(struct cuda_probe *probe)
         probe->kernels[kind] = calloc(path_count, sizeof(*probe->kernels[kind]));
         if (!probe->by_path[kind] || !probe->kernels[kind])
             return log_error(STATUS_ENVIRONMENT, "out of memory");
-        for (size_t row = 0; kind != PROBE_SHARING && row < path_count; row++)
+        for (size_t row = 0; !probe_is_single((enum probe_kind)kind) && row < path_count; row++)
             open_kernel(probe, (enum probe_kind)kind, row);
     }
-    sharing = probe->kernels[PROBE_SHARING];
-    if (!image_function(probe->module.cubin, probe->module.cubin_bytes, "probe_sharing", &sass) ||
-        probe->device.driver.module_function(&probe->functions[PROBE_SHARING], probe->module.module, sass.symbol) !=
-            CUDA_SUCCESS ||
-        probe->device.driver.module_global(&probe->bank, &bytes, probe->module.module, "probe_bank") != CUDA_SUCCESS ||
+    for (size_t i = 0; i < sizeof(of_bank) / sizeof(of_bank[0]); i++)
+        if (!open_bank_kernel(probe, of_bank[i].kind, of_bank[i].symbol, of_bank[i].loads))
+            return log_error(STATUS_ENVIRONMENT, "%s has no %s; build the program again", probe->module.image,
+                             of_bank[i].symbol);
+    if (probe->device.driver.module_global(&probe->bank, &bytes, probe->module.module, "probe_bank") != CUDA_SUCCESS ||
         bytes != CBANK_TABLE_BYTES)
-        return log_error(STATUS_ENVIRONMENT, "%s has no probes; build the program again", probe->module.image);
-    snprintf(sharing->name, sizeof(sharing->name), "%s", sass.symbol);
-    snprintf(sharing->sha256, sizeof(sharing->sha256), "%s", sass.sha256);
-    sharing->usable = !sass.known || sass.classes[SASS_LDC] == 2;
-    if (sass.known)
-        image_classes(&sass, sharing->loads);
-    if (!sharing->usable)
-        snprintf(sharing->reason, sizeof(sharing->reason), "it wants 2 LDC; the compiler made %.150s", sharing->loads);
-    for (size_t row = 1; row < path_count; row++)
-        sharing[row] = sharing[0];
+        return log_error(STATUS_ENVIRONMENT, "%s has no constant bank; build the program again", probe->module.image);
     return STATUS_OK;
 }
 
@@ -155,6 +184,8 @@ void cuda_probe_close(struct cuda_probe *probe)
 {
     if (!probe)
         return;
+    cuda_count_close(&probe->count);
+    cuda_relay_close(&probe->relay);
     if (probe->device.context) {
         cudaDestroyTextureObject(probe->texture);
         cudaFreeHost(probe->links);
@@ -277,17 +308,44 @@ static bool walk_before(struct cuda_probe *probe, const struct probe_request *re
     return launch_probe(probe, request, &args, 1, 1) && launch_before(probe, request, words);
 }
 
-static enum status ask_walk(struct cuda_probe *probe, const struct probe_request *request, uint32_t *answer)
+/* What a request that walks is asked with. */
+static struct probe_args walk_args(const struct cuda_probe *probe, const struct probe_request *request)
 {
-    const size_t samples = request->count * request->timed, words = link_list(probe, request);
-    const size_t bytes = samples * sizeof(uint32_t);
     struct probe_args args = common_args(probe);
-    uint32_t tries = 0;
-    bool same;
 
     args.start = probe->links[request->address[request->count - 1] / sizeof(uint32_t)];
     args.warm_up = (uint32_t)(request->count * request->warm_up);
-    args.timed = (uint32_t)samples;
+    args.timed = (uint32_t)(request->count * request->timed);
+    return args;
+}
+
+static void unlink_list(struct cuda_probe *probe, const struct probe_request *request)
+{
+    for (size_t i = 0; i < request->count; i++)
+        probe->links[request->address[i] / sizeof(uint32_t)] = 0;
+}
+
+static enum status wrong_end(const struct probe_request *request)
+{
+    return log_error(STATUS_ENVIRONMENT,
+                     "a walk on %s did not end where its links lead: the GPU, or this program, is wrong",
+                     request->path->name);
+}
+
+static enum status other_sms(void)
+{
+    return log_error(STATUS_ENVIRONMENT, "launches of one block after another do not run on the same SM; try it on a "
+                                         "GPU that nothing else uses");
+}
+
+static enum status ask_walk(struct cuda_probe *probe, const struct probe_request *request, uint32_t *answer)
+{
+    const size_t words = link_list(probe, request);
+    struct probe_args args = walk_args(probe, request);
+    const size_t bytes = args.timed * sizeof(uint32_t);
+    uint32_t tries = 0;
+    bool same;
+
     if (!copy_links(probe, request->path, words))
         return gpu_failed(probe, request);
     do {
@@ -301,16 +359,64 @@ static enum status ask_walk(struct cuda_probe *probe, const struct probe_request
         same = request->before == PROBE_BEFORE_NOTHING || probe->host_readings[0].sm == probe->host_readings[1].sm;
     } while (!same && ++tries < SM_TRIES);
     if (!same)
-        return log_error(STATUS_ENVIRONMENT,
-                         "launches of one block after another do not run on the same SM; try it on a GPU "
-                         "that nothing else uses");
+        return other_sms();
     if (probe->host_readings[0].end != args.start)
-        return log_error(STATUS_ENVIRONMENT,
-                         "a walk on %s did not end where its links lead: the GPU, or this program, is wrong",
-                         request->path->name);
+        return wrong_end(request);
     memcpy(answer, probe->host_cycles, bytes);
-    for (size_t i = 0; i < request->count; i++)
-        probe->links[request->address[i] / sizeof(uint32_t)] = 0;
+    unlink_list(probe, request);
+    return STATUS_OK;
+}
+
+/* The same over the banks of several modules. */
+static enum status ask_relay(struct cuda_probe *probe, const struct probe_request *request, uint32_t *answer)
+{
+    const size_t words = link_list(probe, request);
+    const struct probe_args args = walk_args(probe, request);
+    const size_t bytes = args.timed * sizeof(uint32_t);
+    uint32_t end, sm, before_sm = 0, tries = 0;
+
+    probe->held[request->path->home] = LINKS_UNKNOWN;
+    if (!cuda_relay_copy(&probe->relay, probe->links, words))
+        return gpu_failed(probe, request);
+    do {
+        if ((request->before != PROBE_BEFORE_NOTHING &&
+             !cuda_relay_walk(&probe->relay, args.start, (uint32_t)request->count, 0, probe->cycles, &end,
+                              &before_sm)) ||
+            cudaMemsetAsync(probe->cycles, 0, bytes, probe->device.stream) != cudaSuccess ||
+            !cuda_relay_walk(&probe->relay, args.start, args.warm_up, args.timed, probe->cycles, &end, &sm))
+            return gpu_failed(probe, request);
+    } while (request->before != PROBE_BEFORE_NOTHING && sm != before_sm && ++tries < SM_TRIES);
+    if (tries == SM_TRIES)
+        return other_sms();
+    if (end != args.start)
+        return wrong_end(request);
+    if (cudaMemcpy(answer, probe->cycles, bytes, cudaMemcpyDeviceToHost) != cudaSuccess)
+        return gpu_failed(probe, request);
+    unlink_list(probe, request);
+    return STATUS_OK;
+}
+
+static enum status ask_code(struct cuda_probe *probe, const struct probe_request *request, uint32_t *answer)
+{
+    const size_t words = link_list(probe, request);
+    const struct probe_args args = walk_args(probe, request);
+    const size_t bytes = args.timed * sizeof(uint32_t);
+    struct probe_code_args code = {.start = args.start, .warm_up = args.warm_up, .timed = args.timed,
+                                   .chunks = request->chunks, .one = 1, .cycles = probe->cycles,
+                                   .readings = probe->readings};
+    void *parameters[] = {&code};
+
+    if (!copy_links(probe, request->path, words) ||
+        cudaMemsetAsync(probe->cycles, 0, bytes, probe->device.stream) != cudaSuccess ||
+        !cuda_device_launch(&probe->device, probe->functions[PROBE_CODE], 1, 1, 0, parameters) ||
+        cudaMemcpyAsync(probe->host_cycles, probe->cycles, bytes, cudaMemcpyDeviceToHost, probe->device.stream) !=
+            cudaSuccess ||
+        !read_readings(probe, 1))
+        return gpu_failed(probe, request);
+    if (probe->host_readings[0].end != args.start)
+        return wrong_end(request);
+    memcpy(answer, probe->host_cycles, bytes);
+    unlink_list(probe, request);
     return STATUS_OK;
 }
 
@@ -340,24 +446,35 @@ static bool span_of(const struct probe_reading *readings, size_t count, uint32_t
     return seen == warps;
 }
 
-static enum status ask_span(struct cuda_probe *probe, const struct probe_request *request, uint32_t *answer)
+/* What a request of loads by warps is asked with, on so many blocks. */
+static struct probe_args span_args(const struct cuda_probe *probe, const struct probe_request *request,
+                                   uint32_t *blocks, uint32_t *threads)
 {
     const bool every_sm = request->warps > WARPS_OF_BLOCK_MAX;
-    const uint32_t blocks = every_sm ? 2 * probe->info.sm_count : 1;
-    const uint32_t warps_of_block = every_sm ? WARPS_OF_BLOCK_MAX : request->warps;
-    const size_t warps = (size_t)blocks * warps_of_block;
     const uint32_t unit = request->path->unit == UNIT_TEXTURE ? sizeof(uint32_t) : 1;
     struct probe_args args = common_args(probe);
 
+    *blocks = every_sm ? 2 * probe->info.sm_count : 1;
+    *threads = CBANK_WARP_THREADS * (every_sm ? WARPS_OF_BLOCK_MAX : request->warps);
     args.distinct = request->distinct;
     args.stride = request->stride / unit;
     args.iterations = request->iterations;
+    return args;
+}
+
+static enum status ask_span(struct cuda_probe *probe, const struct probe_request *request, uint32_t *answer)
+{
+    uint32_t blocks, threads;
+    struct probe_args args = span_args(probe, request, &blocks, &threads);
+    const size_t warps = (size_t)blocks * threads / CBANK_WARP_THREADS;
+    const bool every_sm = blocks > 1;
+
     if (warps > READINGS_MAX || !link_to_self(probe, request->path))
         return gpu_failed(probe, request);
     for (uint32_t r = 0; r < request->repeats; r++) {
         uint32_t spans[1024], count = 0;
 
-        if (!launch_probe(probe, request, &args, blocks, 32 * warps_of_block) || !read_readings(probe, warps))
+        if (!launch_probe(probe, request, &args, blocks, threads) || !read_readings(probe, warps))
             return gpu_failed(probe, request);
         for (size_t i = 0; i < warps; i++)
             if (!probe->host_readings[i].valid)
@@ -401,6 +518,60 @@ static enum status ask_sharing(struct cuda_probe *probe, const struct probe_requ
     return STATUS_OK;
 }
 
+/* -- counted launches ---------------------------------------------------------------------------------- */
+
+struct counted {
+    struct cuda_probe *probe;
+    struct probe_request request; /* of the probe that is counted */
+    struct probe_args args;
+    uint32_t blocks, threads;
+};
+
+static bool prepare_counted(void *context, size_t i)
+{
+    struct counted *counted = context;
+
+    (void)i;
+    return cuda_device_wait(&counted->probe->device);
+}
+
+static bool launch_counted(void *context, size_t i)
+{
+    struct counted *counted = context;
+
+    (void)i;
+    return launch_probe(counted->probe, &counted->request, &counted->args, counted->blocks, counted->threads) &&
+           cuda_device_wait(&counted->probe->device);
+}
+
+static enum status ask_count(struct cuda_probe *probe, const struct probe_request *request, uint32_t *answer)
+{
+    struct counted counted = {.probe = probe, .request = *request, .blocks = 1, .threads = 1};
+    char reason[CUPTI_REASON_BYTES];
+    bool ready;
+
+    counted.request.kind = request->counted;
+    if (request->counted == PROBE_WALK) {
+        const size_t words = link_list(probe, request);
+
+        counted.args = walk_args(probe, request);
+        ready = copy_links(probe, request->path, words);
+    } else {
+        counted.args = span_args(probe, request, &counted.blocks, &counted.threads);
+        ready = link_to_self(probe, request->path);
+    }
+    if (!ready)
+        return gpu_failed(probe, request);
+    if (!cuda_count_launch(&probe->count, prepare_counted, launch_counted, &counted, answer, reason))
+        return log_error(STATUS_ENVIRONMENT, "counting the probe %s failed: %s", probe_kind_names[request->counted],
+                         reason);
+    if (request->counted == PROBE_WALK)
+        unlink_list(probe, request);
+    return STATUS_OK;
+}
+
+/* -- the source ---------------------------------------------------------------------------------------- */
+
 static enum status cuda_ask(void *context, const struct probe_request *request, uint32_t *answer)
 {
     switch (request->kind) {
@@ -408,15 +579,41 @@ static enum status cuda_ask(void *context, const struct probe_request *request, 
         return ask_walk(context, request, answer);
     case PROBE_SHARING:
         return ask_sharing(context, request, answer);
+    case PROBE_RELAY:
+        return ask_relay(context, request, answer);
+    case PROBE_CODE:
+        return ask_code(context, request, answer);
+    case PROBE_COUNT:
+        return ask_count(context, request, answer);
     default:
         return ask_span(context, request, answer);
     }
 }
 
+/* What takes long to open is opened when it is first asked for. */
+static void open_late(struct cuda_probe *probe, enum probe_kind kind)
+{
+    struct probe_kernel *kernel = probe->kernels[kind];
+
+    if (probe->asked_for[kind])
+        return;
+    probe->asked_for[kind] = true;
+    if (kind == PROBE_RELAY && kernel->usable)
+        kernel->usable = cuda_relay_open(&probe->device, &probe->relay, kernel->reason);
+    for (size_t i = 0; kind == PROBE_RELAY && i < PROBE_MEMBERS; i++)
+        probe->bank_address[i] = probe->relay.modules[i].bank;
+    if (kind == PROBE_COUNT)
+        kernel->usable =
+            cuda_count_open(probe->device.ordinal, probe->device.context, &probe->count, kernel->reason);
+    if (probe_is_single(kind))
+        all_paths(probe, kind);
+}
+
 static const struct probe_kernel *cuda_kernel(void *context, enum probe_kind kind, const struct path *path)
 {
-    const struct cuda_probe *probe = context;
+    struct cuda_probe *probe = context;
 
+    open_late(probe, kind);
     return &probe->kernels[kind][path - paths];
 }
 
@@ -449,6 +646,7 @@ enum status cuda_probe_open(uint32_t ordinal, struct cuda_probe **out, struct de
     *out = probe;
     *info = probe->info;
     *source = (struct probe_source){.context = probe, .samples_max = SAMPLES_MAX, .sm_count = probe->info.sm_count,
+                                    .bank_address = probe->bank_address,
                                     .ask = cuda_ask, .kernel = cuda_kernel};
     snprintf(source->shared_carve_out, sizeof(source->shared_carve_out),
              "preferred carve-out 0 %%; the probe itself uses 4 bytes of shared memory");

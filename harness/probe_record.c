@@ -58,23 +58,49 @@ static void add_list(struct text *text, const uint32_t *address, size_t count)
     }
 }
 
+static void add_walk(struct text *text, const struct probe_request *request)
+{
+    text_add(text, " warm_up %" PRIu32 " timed %" PRIu32 " before %s list", request->warm_up, request->timed,
+             probe_before_names[request->before]);
+    add_list(text, request->address, request->count);
+}
+
+static void add_warps(struct text *text, const struct probe_request *request)
+{
+    text_add(text, " distinct %" PRIu32 " stride %" PRIu32 " warps %" PRIu32 " iterations %" PRIu32 " repeats %" PRIu32,
+             request->distinct, request->stride, request->warps, request->iterations, request->repeats);
+}
+
+static void add_question(struct text *text, enum probe_kind kind, const struct probe_request *request)
+{
+    switch (kind) {
+    case PROBE_CODE:
+        text_add(text, " chunks %" PRIu32, request->chunks);
+        add_walk(text, request);
+        break;
+    case PROBE_WALK:
+    case PROBE_RELAY:
+        add_walk(text, request);
+        break;
+    case PROBE_SHARING:
+        text_add(text, " first %" PRIu32 " blocks %" PRIu32 " bytes %" PRIu32 " step %" PRIu32 " grain %" PRIu32,
+                 request->first, request->blocks, request->bytes, request->step, request->grain);
+        break;
+    case PROBE_COUNT:
+        text_add(text, " of %s", probe_kind_names[request->counted]);
+        add_question(text, request->counted, request);
+        break;
+    default:
+        add_warps(text, request);
+    }
+}
+
 static char *asked_text(const struct probe_request *request)
 {
     struct text text = {0};
 
     text_add(&text, "%s %s", probe_kind_names[request->kind], request->path->name);
-    if (request->kind == PROBE_WALK) {
-        text_add(&text, " warm_up %" PRIu32 " timed %" PRIu32 " before %s list", request->warm_up, request->timed,
-                 probe_before_names[request->before]);
-        add_list(&text, request->address, request->count);
-    } else if (request->kind == PROBE_SHARING) {
-        text_add(&text, " first %" PRIu32 " blocks %" PRIu32 " bytes %" PRIu32 " step %" PRIu32 " grain %" PRIu32,
-                 request->first, request->blocks, request->bytes, request->step, request->grain);
-    } else {
-        text_add(&text,
-                 " distinct %" PRIu32 " stride %" PRIu32 " warps %" PRIu32 " iterations %" PRIu32 " repeats %" PRIu32,
-                 request->distinct, request->stride, request->warps, request->iterations, request->repeats);
-    }
+    add_question(&text, request->kind, request);
     if (text.failed) {
         free(text.bytes);
         return NULL;
@@ -216,7 +242,7 @@ void probe_record_write_kernels(const struct probe_record *record, cJSON *array)
             const struct probe_kernel *kernel = probe_record_kernel(record, (enum probe_kind)kind, &paths[row]);
             cJSON *object;
 
-            if (!paths[row].loads || (kind == PROBE_SHARING && row > 0))
+            if (!paths[row].loads || (probe_is_single((enum probe_kind)kind) && row > 0))
                 continue;
             object = json_append(array, cJSON_CreateObject());
             json_add_text(object, "probe", probe_kind_names[kind]);

@@ -9,12 +9,25 @@
 #include <stdint.h>
 
 #include "path.h"
+#include "probe_args.h"
 #include "status.h"
 
 /* The kernels of kernels/probes.cu. */
-enum probe_kind { PROBE_WALK, PROBE_CHAIN, PROBE_STREAM, PROBE_SHARING, PROBE_KIND_COUNT };
+enum probe_kind {
+    PROBE_WALK,
+    PROBE_CHAIN,
+    PROBE_STREAM,
+    PROBE_SHARING,
+    PROBE_RELAY,
+    PROBE_CODE,
+    PROBE_COUNT, /* the kernel of another, counted */
+    PROBE_KIND_COUNT
+};
 
 extern const char *const probe_kind_names[PROBE_KIND_COUNT];
+
+/* Whether it is one for all paths. */
+bool probe_is_single(enum probe_kind kind);
 
 /* What happens between a walk that brings the list, in a launch of its own, and the launch that is timed. */
 enum probe_before {
@@ -33,11 +46,17 @@ struct probe_request {
     enum probe_kind kind;
     const struct path *path; /* PROBE_SHARING: that of the constant bank */
 
-    /* PROBE_WALK: see struct probe_walk. Answer: count x timed cycles. */
+    /* PROBE_WALK: see struct probe_walk. Answer: count x timed cycles.
+     * PROBE_RELAY: the same over the constant banks of PROBE_MEMBERS modules, one behind the other.
+     * PROBE_CODE: the same, of the constant bank, with `chunks` pieces of straight code (probe_args.h) between the
+     * warm-up and what is timed.
+     * PROBE_COUNT: a launch of `counted`, PROBE_WALK or PROBE_STREAM, counted. Answer: each of probe_counters. */
+    enum probe_kind counted;
     const uint32_t *address;
     size_t count;
     uint32_t warm_up, timed;
     enum probe_before before;
+    uint32_t chunks;
 
     /* PROBE_CHAIN, PROBE_STREAM: lane i of every warp loads from byte i % distinct x stride. Answer: `repeats` times
      * cycles from the first warp's begin to the last one's end, of PROBE_LOADS x (iterations - 1) loads of each warp.
@@ -48,6 +67,22 @@ struct probe_request {
      * cycles, 2 x blocks numbers. */
     uint32_t blocks, first, bytes, step, grain;
 };
+
+/* What PROBE_COUNT counts, over all SMs. */
+enum {
+    PROBE_COUNTED_REQUESTS,      /* of the indexed constant caches */
+    PROBE_COUNTED_LINES,         /* that they brought */
+    PROBE_COUNTED_GCC_REQUESTS,  /* of the caches behind them, for constants */
+    PROBE_COUNTED_GCC_MISSES,
+    PROBE_COUNTED_ACTIVE_CYCLES, /* of the indexed constant caches */
+    PROBE_COUNTED_SM_CYCLES,     /* with a warp resident */
+    PROBE_COUNTED_COUNT
+};
+
+/* A number that the chip does not count. */
+#define PROBE_NOT_COUNTED UINT32_MAX
+
+extern const char *const probe_counters[PROBE_COUNTED_COUNT]; /* names of harness/counter.h, or metrics of CUPTI */
 
 /* Numbers in the answer. */
 size_t probe_answer_count(const struct probe_request *request);
@@ -67,6 +102,8 @@ struct probe_source {
     void *context;
     size_t samples_max; /* of one walk */
     uint32_t sm_count;
+    const uint64_t *bank_address; /* PROBE_MEMBERS, owned by the source: where on the device the banks of PROBE_RELAY
+                                     are; 0 until its kernel was asked for */
     char shared_carve_out[PROBE_TEXT_BYTES]; /* what walks of the L1 data cache ask of shared memory */
     /* STATUS_ENVIRONMENT: the GPU failed; STATUS_USAGE: the file has no such answer. */
     enum status (*ask)(void *context, const struct probe_request *request, uint32_t *answer);

@@ -50,4 +50,37 @@ struct probe_sharing_args {
     struct probe_reading *readings;
 };
 
+/* probe_relay: a walk over the constant banks of several modules. Each of `members` modules launches one block on every
+ * SM. Of the SMs on which all of them run it is the first whose blocks walk: address a is byte a % CBANK_TABLE_BYTES of
+ * the bank of member a / CBANK_TABLE_BYTES, and the member that the baton names loads until a link leads to another's
+ * bank. Accesses as of probe_walk: `warm_up` untimed, then `timed` into cycles[i].
+ * readings[member].end: where the walk ended. */
+struct probe_relay_args {
+    uint64_t *baton;   /* accesses made x 2^32 + the next address */
+    uint32_t *present; /* [SMs], 0 before the launch: bit k where member k has a block */
+    uint32_t *arrived; /* 0 before the launch: blocks that run */
+    uint32_t member, members, blocks; /* of all members together; 0 of them: the kernel does nothing */
+    uint32_t sm_count, wait_us; /* without a reading where the others do not come in this time */
+    uint32_t zero;
+    uint32_t warm_up, timed;
+    uint32_t *cycles;
+    struct probe_reading *readings;
+};
+
+/* Members at most. */
+enum { PROBE_MEMBERS = 8 };
+
+/* probe_code: one thread follows links of the constant bank as probe_walk does, `warm_up` of them; runs `chunks` pieces
+ * of straight code; and follows `timed` more. */
+struct probe_code_args {
+    uint32_t start, warm_up, timed, chunks;
+    uint32_t zero;
+    float one; /* 1, unknown to the compiler */
+    uint32_t *cycles;
+    struct probe_reading *readings;
+};
+
+/* Instructions of one piece of code, and pieces. */
+enum { PROBE_CHUNK_INSTRUCTIONS = 256, PROBE_CHUNKS_MAX = 32 };
+
 #endif

@@ -6,6 +6,8 @@
  *   probe_chain<path>   a warp follows links: latency
  *   probe_stream<path>  loads that do not depend on each other, by many warps: throughput
  *   probe_sharing       the SMs, one after the other, load from the constant bank what one of them loaded before
+ *   probe_relay         a walk as probe_walk's, over the constant banks of several modules that run side by side
+ *   probe_code          a walk over the constant bank, straight code, and the walk again
  *
  * The load expressions are those of paths.def. Here they take offsets in bytes, so that between two loads of a chain
  * there is no address arithmetic. scripts/check_sass.py does not look at this module: harness/cuda_probe.c counts the
@@ -264,6 +266,117 @@ extern "C" __global__ void probe_sharing(const CBANK_PARAMETER probe_sharing_arg
     args.readings[blockIdx.x] = {begin, end, sm_id(), 1};
     __threadfence();
     *(volatile uint32_t *)args.turn = turn + 1;
+}
+
+/* -- more than one bank, and code ----------------------------------------------------------------------- */
+
+/* Loads at `offset` of the bank, timed as in probe_walk, into *cycles, whose address is of the thread. */
+static __device__ uint32_t timed_load(uint32_t offset, volatile uint32_t &arrived, uint32_t *cycles, uint32_t lane_zero)
+{
+    uint32_t begin = 0, end = 0, next;
+
+    /* The offset is ready before. */
+    asm volatile("" : "+r"(offset));
+    if (!lane_zero)
+        begin = clock_cycles();
+    next = word_at(probe_bank, offset);
+    arrived = next;
+    if (!lane_zero)
+        end = clock_cycles();
+    add(cycles, end - begin);
+    return next;
+}
+
+static __device__ uint32_t microseconds()
+{
+    uint64_t nanoseconds;
+
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
+    return (uint32_t)(nanoseconds / 1000);
+}
+
+/* The first SM on which every member has a block; sm_count where there is none, or not all come in time. */
+static __device__ uint32_t meet(const probe_relay_args &args)
+{
+    const uint32_t begin = microseconds();
+    uint32_t sm = 0;
+
+    __threadfence();
+    atomicAdd(args.arrived, 1);
+    while (*(volatile uint32_t *)args.arrived < args.blocks)
+        if (microseconds() - begin > args.wait_us)
+            return args.sm_count;
+    while (sm < args.sm_count && ((volatile uint32_t *)args.present)[sm] != (1u << args.members) - 1)
+        sm++;
+    return sm;
+}
+
+/* One thread of each block. */
+extern "C" __global__ void probe_relay(const CBANK_PARAMETER probe_relay_args args)
+{
+    __shared__ volatile uint32_t arrived;
+    const uint32_t lane_zero = threadIdx.x & args.zero;
+    /* Values of the thread, so that the loops below ask the constant caches for no parameters. */
+    const uint32_t member = args.member + lane_zero, warm_up = args.warm_up + lane_zero;
+    const uint32_t total = warm_up + args.timed;
+    volatile uint64_t *const baton = args.baton + lane_zero;
+    uint32_t *cycles = args.cycles + lane_zero;
+    uint32_t made = 0, next = 0;
+
+    asm volatile("" : "+l"(cycles));
+
+    if (!args.members)
+        return;
+
+    const bool first = !(atomicOr(&args.present[sm_id()], 1u << args.member) >> args.member & 1);
+
+    if (meet(args) != sm_id() || !first)
+        return;
+    while (made < total) {
+        const uint64_t held = *baton;
+
+        made = (uint32_t)(held >> 32);
+        next = (uint32_t)held;
+        if (made == total || next / CBANK_TABLE_BYTES != member)
+            continue;
+#pragma unroll 1
+        for (; made < warm_up && next / CBANK_TABLE_BYTES == member; made++) {
+            next = word_at(probe_bank, next % CBANK_TABLE_BYTES);
+            arrived = next;
+        }
+#pragma unroll 1
+        for (; made >= warm_up && made < total && next / CBANK_TABLE_BYTES == member; made++)
+            next = timed_load(next % CBANK_TABLE_BYTES, arrived, cycles + (made - warm_up), lane_zero);
+        *baton = (uint64_t)made << 32 | next;
+    }
+    args.readings[args.member] = {0, next, sm_id(), 1};
+}
+
+/* One thread. */
+extern "C" __global__ void probe_code(const CBANK_PARAMETER probe_code_args args)
+{
+    __shared__ volatile uint32_t arrived;
+    const uint32_t lane_zero = threadIdx.x & args.zero;
+    uint32_t *cycles = args.cycles + lane_zero;
+    uint32_t offset = args.start + lane_zero;
+    float value = args.one;
+
+#pragma unroll 1
+    for (uint32_t i = 0; i < args.warm_up; i++)
+        offset = word_at(probe_bank, offset);
+    arrived = offset;
+#pragma unroll
+    for (uint32_t chunk = 0; chunk < PROBE_CHUNKS_MAX; chunk++) {
+        if (chunk == args.chunks)
+            break;
+#pragma unroll
+        for (uint32_t i = 0; i < PROBE_CHUNK_INSTRUCTIONS; i++)
+            value = fmaf(value, value, args.one);
+    }
+#pragma unroll 1
+    for (uint32_t i = 0; i < args.timed; i++, cycles++)
+        offset = timed_load(offset, arrived, cycles, lane_zero);
+    args.readings[0] = {__float_as_uint(value), offset, sm_id(), 1};
 }
 
 /* -- instances ----------------------------------------------------------------------------------------- */

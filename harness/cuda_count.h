@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ * Counters of single launches: the probe_counters of probe_source.h. Includes no vendor header. */
+#ifndef CBANK_CUDA_COUNT_H
+#define CBANK_CUDA_COUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cupti_reader.h"
+#include "probe_source.h"
+
+struct cuda_count {
+    struct cupti *cupti;
+    struct cupti_session *session;
+    struct counter_set set;
+};
+
+/* Opens counting on the device, whose context is current. False, with the reason, when it cannot; then nothing is left
+ * open. */
+bool cuda_count_open(uint32_t ordinal, void *cuda_context, struct cuda_count *out, char reason[CUPTI_REASON_BYTES]);
+
+/* Releases; accepts a zeroed struct. */
+void cuda_count_close(struct cuda_count *count);
+
+/* Counts a launch, as often as it takes: `prepare` is not counted, `launch` is (see struct cupti_ranges). What the chip
+ * does not count is PROBE_NOT_COUNTED. False, with the reason, when it failed. */
+bool cuda_count_launch(struct cuda_count *count, bool (*prepare)(void *context, size_t i),
+                       bool (*launch)(void *context, size_t i), void *context, uint32_t counted[PROBE_COUNTED_COUNT],
+                       char reason[CUPTI_REASON_BYTES]);
+
+#endif
