@@ -22,6 +22,9 @@ enum {
     GRAIN_BYTES = 256,
     KEPT_BYTES_MIN = 256,
     BANK_BYTES = CBANK_TABLE_BYTES,
+    CODE_STEP = 4,
+    COUNTED_WALKS_MAX = 48,
+    INSTRUCTION_BYTES = 16, /* from Volta on */
 };
 
 /* What they find out. */
@@ -31,44 +34,54 @@ static const char follows_texture[] = "cycles of a dependent load that hits L1, 
 static const char follows_l2[] =
     "cycles of a dependent load of one line that hits L2, the addition of its address included";
 static const char bank[] = "levels behind a constant bank";
+static const char banks[] = "levels behind the constant banks of several modules that run side by side";
 static const char serializes[] = "cost of distinct addresses in a warp";
 static const char crosses[] = "distinct addresses from which the other path is faster";
 static const char streams[] = "loads of one address against resident warps";
 static const char left[] = "what is left of each constant level after what comes between two launches";
 static const char share[] = "which SMs hit what one of them brought, behind the first constant level";
+static const char code[] = "what straight code leaves of the constants behind the first level";
+static const char counts[] = "lines that walks bring into the first constant level, counted and by time";
 static const char l1[] = "the L1 data cache and what is behind it";
 
 const struct experiment experiments[] = {
-    {"latency_constant", follows, EXPERIMENT_LATENCY, "constant", NULL, 0},
-    {"latency_constant_uniform", follows, EXPERIMENT_LATENCY, "constant_uniform", NULL, 0},
-    {"latency_constant_operand", follows, EXPERIMENT_LATENCY, "constant_operand", NULL, 0},
-    {"latency_param", follows, EXPERIMENT_LATENCY, "param", NULL, 0},
-    {"latency_global", follows_l1, EXPERIMENT_LATENCY, "global", NULL, 0},
-    {"latency_readonly", follows_l1, EXPERIMENT_LATENCY, "readonly", NULL, 0},
-    {"latency_restrict", follows_l1, EXPERIMENT_LATENCY, "restrict", NULL, 0},
-    {"latency_texture", follows_texture, EXPERIMENT_LATENCY, "texture", NULL, 0},
-    {"latency_global_l2", follows_l2, EXPERIMENT_LATENCY, "global_l2", NULL, 0},
-    {"latency_shared", follows, EXPERIMENT_LATENCY, "shared", NULL, 0},
-    {"geometry_constant", bank, EXPERIMENT_GEOMETRY, "constant", NULL, BANK_BYTES},
-    {"serialization_constant", serializes, EXPERIMENT_SERIALIZATION, "constant", NULL, 0},
-    {"serialization_global", serializes, EXPERIMENT_SERIALIZATION, "global", NULL, 0},
-    {"serialization_readonly", serializes, EXPERIMENT_SERIALIZATION, "readonly", NULL, 0},
-    {"serialization_shared", serializes, EXPERIMENT_SERIALIZATION, "shared", NULL, 0},
-    {"crossover_global", crosses, EXPERIMENT_CROSSOVER, "constant", "global", 0},
-    {"crossover_shared", crosses, EXPERIMENT_CROSSOVER, "constant", "shared", 0},
-    {"throughput_constant", streams, EXPERIMENT_THROUGHPUT, "constant", NULL, 0},
-    {"throughput_constant_uniform", streams, EXPERIMENT_THROUGHPUT, "constant_uniform", NULL, 0},
-    {"throughput_constant_operand", streams, EXPERIMENT_THROUGHPUT, "constant_operand", NULL, 0},
-    {"throughput_param", streams, EXPERIMENT_THROUGHPUT, "param", NULL, 0},
-    {"throughput_global", streams, EXPERIMENT_THROUGHPUT, "global", NULL, 0},
-    {"throughput_readonly", streams, EXPERIMENT_THROUGHPUT, "readonly", NULL, 0},
-    {"throughput_texture", streams, EXPERIMENT_THROUGHPUT, "texture", NULL, 0},
-    {"throughput_shared", streams, EXPERIMENT_THROUGHPUT, "shared", NULL, 0},
-    {"invalidation_constant", left, EXPERIMENT_INVALIDATION, "constant", NULL, 0},
-    {"sharing_constant", share, EXPERIMENT_SHARING, "constant", NULL, 0},
-    {"geometry_global", l1, EXPERIMENT_GEOMETRY, "global", NULL, 512 << 10},
+    {"latency_constant", follows, EXPERIMENT_LATENCY, "constant", NULL, 0, PROBE_WALK},
+    {"latency_constant_uniform", follows, EXPERIMENT_LATENCY, "constant_uniform", NULL, 0, PROBE_WALK},
+    {"latency_constant_operand", follows, EXPERIMENT_LATENCY, "constant_operand", NULL, 0, PROBE_WALK},
+    {"latency_param", follows, EXPERIMENT_LATENCY, "param", NULL, 0, PROBE_WALK},
+    {"latency_global", follows_l1, EXPERIMENT_LATENCY, "global", NULL, 0, PROBE_WALK},
+    {"latency_readonly", follows_l1, EXPERIMENT_LATENCY, "readonly", NULL, 0, PROBE_WALK},
+    {"latency_restrict", follows_l1, EXPERIMENT_LATENCY, "restrict", NULL, 0, PROBE_WALK},
+    {"latency_texture", follows_texture, EXPERIMENT_LATENCY, "texture", NULL, 0, PROBE_WALK},
+    {"latency_global_l2", follows_l2, EXPERIMENT_LATENCY, "global_l2", NULL, 0, PROBE_WALK},
+    {"latency_shared", follows, EXPERIMENT_LATENCY, "shared", NULL, 0, PROBE_WALK},
+    {"geometry_constant", bank, EXPERIMENT_GEOMETRY, "constant", NULL, BANK_BYTES, PROBE_WALK},
+    {"geometry_constant_modules", banks, EXPERIMENT_GEOMETRY, "constant", NULL, PROBE_MEMBERS * BANK_BYTES,
+     PROBE_RELAY},
+    {"serialization_constant", serializes, EXPERIMENT_SERIALIZATION, "constant", NULL, 0, PROBE_WALK},
+    {"serialization_global", serializes, EXPERIMENT_SERIALIZATION, "global", NULL, 0, PROBE_WALK},
+    {"serialization_readonly", serializes, EXPERIMENT_SERIALIZATION, "readonly", NULL, 0, PROBE_WALK},
+    {"serialization_shared", serializes, EXPERIMENT_SERIALIZATION, "shared", NULL, 0, PROBE_WALK},
+    {"crossover_global", crosses, EXPERIMENT_CROSSOVER, "constant", "global", 0, PROBE_WALK},
+    {"crossover_shared", crosses, EXPERIMENT_CROSSOVER, "constant", "shared", 0, PROBE_WALK},
+    {"throughput_constant", streams, EXPERIMENT_THROUGHPUT, "constant", NULL, 0, PROBE_WALK},
+    {"throughput_constant_uniform", streams, EXPERIMENT_THROUGHPUT, "constant_uniform", NULL, 0, PROBE_WALK},
+    {"throughput_constant_operand", streams, EXPERIMENT_THROUGHPUT, "constant_operand", NULL, 0, PROBE_WALK},
+    {"throughput_param", streams, EXPERIMENT_THROUGHPUT, "param", NULL, 0, PROBE_WALK},
+    {"throughput_global", streams, EXPERIMENT_THROUGHPUT, "global", NULL, 0, PROBE_WALK},
+    {"throughput_readonly", streams, EXPERIMENT_THROUGHPUT, "readonly", NULL, 0, PROBE_WALK},
+    {"throughput_texture", streams, EXPERIMENT_THROUGHPUT, "texture", NULL, 0, PROBE_WALK},
+    {"throughput_shared", streams, EXPERIMENT_THROUGHPUT, "shared", NULL, 0, PROBE_WALK},
+    {"invalidation_constant", left, EXPERIMENT_INVALIDATION, "constant", NULL, 0, PROBE_WALK},
+    {"sharing_constant", share, EXPERIMENT_SHARING, "constant", NULL, 0, PROBE_WALK},
+    {"geometry_global", l1, EXPERIMENT_GEOMETRY, "global", NULL, 512 << 10, PROBE_WALK},
+    {"code_constant", code, EXPERIMENT_CODE, "constant", NULL, 0, PROBE_WALK},
+    {"counts_constant", counts, EXPERIMENT_COUNTS, "constant", NULL, 0, PROBE_WALK},
 };
 const size_t experiment_count = sizeof(experiments) / sizeof(experiments[0]);
+
+/* Student's t, 97.5 %, for more than 20 degrees of freedom: no larger. */
+static const double t_many = 2.086;
 
 static const uint32_t distinct_counts[] = {1, 2, 4, 8, 16, 32};
 static const uint32_t strides[] = {4, 64, 128};
@@ -85,6 +98,17 @@ static const char crossover_method[] =
 static const char state_method[] =
     "each access of a walk in a launch of its own by the nearest latency of a level: median share of 9 walks, "
     "distribution-free interval";
+static const char code_method[] =
+    "accesses of a walk, after straight code of so many bytes, that level 2 held before and does not answer: median "
+    "share of 9 walks, distribution-free interval";
+static const char lines_method[] = "accesses of three walks in one launch that the level did not answer, by time";
+static const char counted_method[] =
+    "the same by counter, of another launch, less what it counts beside: that of the shortest walk";
+static const char unit_method[] =
+    "least squares of the cycles that the unit was active against requests and lines, Student's t";
+static const char share_method[] =
+    "cycles that the unit was active over cycles of the SMs, of 69 iterations of 16 loads less those of 5: median of 9 "
+    "launches of each, distribution-free interval";
 static const char sharing_method[] =
     "one SM loads every line, then each of the others, one after the other, times its first load of a line of its own; "
     "shared: nearer to the latency of the second level than to that of the third";
@@ -462,20 +486,55 @@ static enum status add_rates(struct outcome *outcome, size_t first)
     return STATUS_OK;
 }
 
+/* The cycles that the indexed constant caches are active, of those that pass, where every SM is full. */
+static enum status add_active_share(struct run *run, struct outcome *outcome, const struct path *path)
+{
+    struct probe_request request = {.kind = PROBE_COUNT, .counted = PROBE_STREAM, .path = path, .distinct = 1,
+                                    .stride = sizeof(uint32_t), .warps = warp_counts[COUNT(warp_counts) - 1],
+                                    .repeats = 1};
+    double shares[STATE_REPEATS];
+    struct number *number;
+
+    if (path->unit != UNIT_IDC || !probe_record_kernel(run->record, PROBE_COUNT, path)->usable)
+        return STATUS_OK;
+    for (size_t r = 0; r < STATE_REPEATS; r++) {
+        uint32_t few[PROBE_COUNTED_COUNT], many[PROBE_COUNTED_COUNT];
+        enum status status;
+
+        request.iterations = FEW_ITERATIONS;
+        status = probe_record_ask(run->record, &request, few);
+        request.iterations = MANY_ITERATIONS;
+        if (status == STATUS_OK)
+            status = probe_record_ask(run->record, &request, many);
+        if (status != STATUS_OK)
+            return status;
+        shares[r] = ((double)many[PROBE_COUNTED_ACTIVE_CYCLES] - few[PROBE_COUNTED_ACTIVE_CYCLES]) /
+                    ((double)many[PROBE_COUNTED_SM_CYCLES] - few[PROBE_COUNTED_SM_CYCLES]);
+    }
+    number = add_number(outcome, "unit_active_share", "of the cycles", share_method);
+    if (!number)
+        return STATUS_ENVIRONMENT;
+    set_summary(number, shares, STATE_REPEATS);
+    number->warps = request.warps;
+    return STATUS_OK;
+}
+
 static enum status run_throughput(struct run *run, struct outcome *outcome, const struct path *path)
 {
+    enum status status;
+
     if (!usable(run, PROBE_STREAM, path, outcome))
         return STATUS_OK;
     for (size_t w = 0; w < COUNT(warp_counts); w++) {
         struct number *number = add_number(outcome, "cycles_per_load", "cycles", slope_method);
-        const enum status status = !number ? STATUS_ENVIRONMENT
-                                           : slope(run, PROBE_STREAM, path, 1, sizeof(uint32_t), warp_counts[w],
-                                                   warp_counts[w], number);
 
+        status = !number ? STATUS_ENVIRONMENT
+                         : slope(run, PROBE_STREAM, path, 1, sizeof(uint32_t), warp_counts[w], warp_counts[w], number);
         if (status != STATUS_OK)
             return status;
     }
-    return add_rates(outcome, 0);
+    status = add_rates(outcome, 0);
+    return status == STATUS_OK ? add_active_share(run, outcome, path) : status;
 }
 
 /* -- geometry ------------------------------------------------------------------------------------------ */
@@ -483,6 +542,7 @@ static enum status run_throughput(struct run *run, struct outcome *outcome, cons
 struct walker {
     struct run *run;
     const struct path *path;
+    enum probe_kind kind;
 };
 
 /* A walk without a warm-up follows another of the same list in the launch before it: else L2 would have to bring from
@@ -490,25 +550,71 @@ struct walker {
 static enum status walk(void *context, const struct probe_walk *list, uint32_t *cycles)
 {
     const struct walker *walker = context;
-    const struct probe_request request = {.kind = PROBE_WALK, .path = walker->path, .address = list->address,
+    const struct probe_request request = {.kind = walker->kind, .path = walker->path, .address = list->address,
                                           .count = list->count, .warm_up = list->warm_up, .timed = list->timed,
                                           .before = list->warm_up ? PROBE_BEFORE_NOTHING : PROBE_BEFORE_LAUNCH};
 
     return probe_record_ask(walker->run->record, &request, cycles);
 }
 
+/* Whether some bits of the banks' addresses are their swaps. */
+static bool swaps_are_address_bits(const struct geometry_level *level, const uint64_t *address)
+{
+    for (uint32_t shift = 6; shift < 48; shift++) {
+        uint32_t agree = 0;
+
+        for (uint32_t k = 0; k < level->bank_count; k++)
+            agree += ((address[k] ^ address[0]) >> shift & (level->sets.value - 1)) == level->bank_swap[k];
+        if (agree == level->bank_count)
+            return true;
+    }
+    return false;
+}
+
+/* What the swaps are: the address of the bank, or the place of its kernel in the order of launches, which is that of
+ * the banks. */
+static void judge_banks(const struct run *run, struct outcome *outcome)
+{
+    const struct geometry_level *level = &outcome->geometry->level[0];
+    const bool by_address = swaps_are_address_bits(level, run->record->source.bank_address);
+    bool swapped = false, by_order = true;
+    struct verdict *verdict;
+
+    if (!level->bank_count || !level->sets.known || level->bank_count > PROBE_MEMBERS)
+        return;
+    for (uint32_t k = 0; k < level->bank_count; k++) {
+        swapped = swapped || level->bank_swap[k];
+        by_order = by_order && level->bank_swap[k] == (k & (level->sets.value - 1));
+    }
+    verdict = add_verdict(outcome, "sets_swapped_by",
+                          !swapped                  ? "nothing"
+                          : by_order && !by_address ? "order of launches"
+                          : by_address && !by_order ? "address"
+                                                    : NULL);
+    verdict->level = 1;
+    snprintf(verdict->reason, sizeof(verdict->reason),
+             "line i of the bank of kernel k is in the set of line i ^ n of the first: n %s k, and %s bits of the bank's "
+             "address; lists drawn at random from %u banks hit as that says",
+             by_order ? "is" : "is not", by_address ? "is" : "is not", (unsigned)level->bank_count);
+}
+
 static enum status run_geometry(struct run *run, struct outcome *outcome, const struct path *path)
 {
-    struct walker walker = {run, path};
+    struct walker walker = {run, path, outcome->experiment->probe};
     const struct prober prober = {.context = &walker, .bytes = outcome->experiment->bytes,
+                                  .bank_bytes = outcome->experiment->probe == PROBE_RELAY ? BANK_BYTES : 0,
                                   .samples_max = run->record->source.samples_max, .walk = walk};
+    enum status status;
 
-    if (!usable(run, PROBE_WALK, path, outcome))
+    if (!usable(run, outcome->experiment->probe, path, outcome))
         return STATUS_OK;
     outcome->geometry = calloc(1, sizeof(*outcome->geometry));
     if (!outcome->geometry)
         return log_error(STATUS_ENVIRONMENT, "out of memory for a geometry");
-    return geometry_find(&prober, LEVELS_MAX, outcome->geometry);
+    status = geometry_find(&prober, LEVELS_MAX, outcome->geometry);
+    if (status == STATUS_OK)
+        judge_banks(run, outcome);
+    return status;
 }
 
 /* -- state --------------------------------------------------------------------------------------------- */
@@ -792,6 +898,218 @@ static enum status run_sharing(struct run *run, struct outcome *outcome, const s
     return status;
 }
 
+/* -- code ---------------------------------------------------------------------------------------------- */
+
+/* The latency from which on an access was answered behind the level. */
+static double behind(const struct geometry *geometry, uint32_t level)
+{
+    return (geometry->level[level].latency.median + geometry->level[level + 1].latency.median) / 2;
+}
+
+/* Code that pushes constants out of the level is in it. */
+static void judge_code(struct outcome *outcome)
+{
+    const struct number *none = &outcome->numbers[0], *most = &outcome->numbers[outcome->number_count - 1];
+    const struct number *first = none;
+    struct verdict *verdict;
+
+    while (first < most && !(first->low > none->high))
+        first++;
+    verdict = add_verdict(outcome, "instructions_and_constants_share",
+                          most->low > 0.5 && none->high < 0.02 ? "yes"
+                          : most->high < 0.02                  ? "not seen"
+                                                               : NULL);
+    verdict->level = 2;
+    snprintf(verdict->reason, sizeof(verdict->reason),
+             "of %u bytes of constants that level 2 held, %.3f are lost with no code between, %.3f after %u bytes of "
+             "it; the first after %u bytes",
+             (unsigned)most->region_bytes, none->value, most->value, (unsigned)most->code_bytes,
+             (unsigned)(first->low > none->high ? first->code_bytes : 0));
+}
+
+static enum status run_code(struct run *run, struct outcome *outcome, const struct path *path)
+{
+    const struct outcome *known = outcome_named(run, "geometry", path->name);
+    uint32_t address[BANK_BYTES / 4], cycles[BANK_BYTES / 4], bytes, step;
+    struct probe_request request = {.kind = PROBE_CODE, .path = path, .address = address, .warm_up = 2, .timed = 1};
+
+    if (!usable(run, PROBE_CODE, path, outcome))
+        return STATUS_OK;
+    if (!known || known->geometry->level_count < 3 || !known->geometry->level[1].fetch_bytes.known)
+        return skip(outcome, "no three levels are known: what was lost cannot be told from what was not");
+    step = known->geometry->level[1].fetch_bytes.value;
+    bytes = known->geometry->level[1].fits_bytes.known ? known->geometry->level[1].fits_bytes.value : BANK_BYTES;
+    for (uint32_t at = 0; at < bytes; at += step)
+        address[request.count++] = at;
+    for (request.chunks = 0; request.chunks <= PROBE_CHUNKS_MAX; request.chunks += CODE_STEP) {
+        double shares[STATE_REPEATS];
+        struct number *number;
+
+        for (size_t r = 0; r < STATE_REPEATS; r++) {
+            const enum status status = probe_record_ask(run->record, &request, cycles);
+            size_t lost = 0;
+
+            if (status != STATUS_OK)
+                return status;
+            for (size_t i = 0; i < request.count; i++)
+                lost += cycles[i] > behind(known->geometry, 1);
+            shares[r] = (double)lost / (double)request.count;
+        }
+        number = add_number(outcome, "share_lost", "of the accesses", code_method);
+        if (!number)
+            return STATUS_ENVIRONMENT;
+        set_summary(number, shares, STATE_REPEATS);
+        number->level = 2;
+        number->stride = step;
+        number->region_bytes = bytes;
+        number->code_bytes = request.chunks * PROBE_CHUNK_INSTRUCTIONS * INSTRUCTION_BYTES;
+    }
+    judge_code(outcome);
+    return STATUS_OK;
+}
+
+/* -- counts -------------------------------------------------------------------------------------------- */
+
+/* What a walk of a region was seen to do. */
+struct walked {
+    uint32_t bytes;
+    size_t accesses;
+    uint32_t slower[2];                    /* accesses that level 1, and level 2, did not answer */
+    uint32_t counted[PROBE_COUNTED_COUNT]; /* of another launch of it */
+};
+
+static enum status walk_and_count(struct run *run, struct probe_request *request, const struct geometry *geometry,
+                                  uint32_t *cycles, struct walked *walked)
+{
+    enum status status;
+
+    request->kind = PROBE_WALK;
+    status = probe_record_ask(run->record, request, cycles);
+    walked->accesses = request->count * request->timed;
+    for (size_t i = 0; status == STATUS_OK && i < walked->accesses; i++)
+        for (uint32_t level = 0; level < 2 && level + 1 < geometry->level_count; level++)
+            walked->slower[level] += cycles[i] > behind(geometry, level);
+    request->kind = PROBE_COUNT;
+    return status == STATUS_OK ? probe_record_ask(run->record, request, walked->counted) : status;
+}
+
+static bool add_count(struct outcome *outcome, const char *name, const char *method, const struct walked *walked,
+                      double value)
+{
+    struct number *number = add_number(outcome, name, "lines", method);
+
+    if (!number)
+        return false;
+    number->value = number->low = number->high = value;
+    number->samples = walked->accesses;
+    number->region_bytes = walked->bytes;
+    return true;
+}
+
+/* What the launch counts beside its walk is what the shortest walk counts more than its time says. */
+static enum status compare_counts(struct outcome *outcome, const struct walked *walked, size_t count, uint32_t level,
+                                  size_t counter, const char *by_time, const char *counted)
+{
+    const double beside = (double)walked[0].counted[counter] - walked[0].slower[level];
+    struct verdict *verdict;
+    double most = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const double lines = walked[i].counted[counter] - beside;
+
+        most = fmax(most, fabs(lines - walked[i].slower[level]));
+        if (!add_count(outcome, by_time, lines_method, &walked[i], walked[i].slower[level]) ||
+            !add_count(outcome, counted, counted_method, &walked[i], lines))
+            return STATUS_ENVIRONMENT;
+    }
+    verdict = add_verdict(outcome, "counters_and_time", most == 0 ? "agree" : "differ");
+    verdict->level = level + 1;
+    snprintf(verdict->reason, sizeof(verdict->reason),
+             "%s of %zu walks over %u to %u bytes: largest difference %.0f lines; every launch counts %.0f beside",
+             probe_counters[counter], count, (unsigned)walked[0].bytes, (unsigned)walked[count - 1].bytes, most, beside);
+    return STATUS_OK;
+}
+
+/* Cycles of the unit = a x requests + b x lines, least squares over the walks; with 95 % intervals. */
+static enum status add_unit_costs(struct outcome *outcome, const struct walked *walked, size_t count)
+{
+    static const char *const names[] = {"active_cycles_per_request", "active_cycles_per_line"};
+    double rr = 0, rl = 0, ll = 0, ry = 0, ly = 0, rest = 0, cost[2], variance[2], determinant;
+    size_t samples = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const double requests = walked[i].counted[PROBE_COUNTED_REQUESTS];
+        const double lines = walked[i].counted[PROBE_COUNTED_LINES];
+        const double cycles = walked[i].counted[PROBE_COUNTED_ACTIVE_CYCLES];
+
+        rr += requests * requests;
+        rl += requests * lines;
+        ll += lines * lines;
+        ry += requests * cycles;
+        ly += lines * cycles;
+        samples += walked[i].accesses;
+    }
+    determinant = rr * ll - rl * rl;
+    cost[0] = (ll * ry - rl * ly) / determinant;
+    cost[1] = (rr * ly - rl * ry) / determinant;
+    for (size_t i = 0; i < count; i++) {
+        const double off = walked[i].counted[PROBE_COUNTED_ACTIVE_CYCLES] -
+                           cost[0] * walked[i].counted[PROBE_COUNTED_REQUESTS] -
+                           cost[1] * walked[i].counted[PROBE_COUNTED_LINES];
+
+        rest += off * off / (double)(count - 2);
+    }
+    variance[0] = rest * ll / determinant;
+    variance[1] = rest * rr / determinant;
+    for (size_t k = 0; k < COUNT(names); k++) {
+        struct number *number = add_number(outcome, names[k], "cycles", unit_method);
+
+        if (!number)
+            return STATUS_ENVIRONMENT;
+        number->value = cost[k];
+        number->low = cost[k] - t_many * sqrt(variance[k]);
+        number->high = cost[k] + t_many * sqrt(variance[k]);
+        number->samples = samples;
+        number->level = 1;
+    }
+    return STATUS_OK;
+}
+
+/* Regions that the first level holds, and more, up to four times as large. */
+static enum status run_counts(struct run *run, struct outcome *outcome, const struct path *path)
+{
+    const struct outcome *known = outcome_named(run, "geometry", path->name);
+    uint32_t address[BANK_BYTES / 4], cycles[BANK_BYTES / 4], fits, step;
+    struct probe_request request = {.path = path, .address = address, .timed = 3, .counted = PROBE_WALK};
+    struct walked walked[COUNTED_WALKS_MAX] = {0};
+    enum status status = STATUS_OK;
+    size_t count = 0;
+
+    if (!usable(run, PROBE_COUNT, path, outcome))
+        return STATUS_OK;
+    if (!known || known->geometry->level_count < 2 || !known->geometry->level[0].fits_bytes.known)
+        return skip(outcome, "the first level is not known");
+    step = known->geometry->level[0].fetch_bytes.value;
+    fits = known->geometry->level[0].fits_bytes.value;
+    for (uint32_t lines = 1; status == STATUS_OK && count < COUNT(walked) && lines * step <= 4 * fits &&
+                             lines * step * request.timed <= BANK_BYTES;
+         lines += 1 + lines / 8) {
+        request.count = 0;
+        for (uint32_t at = 0; at < lines * step; at += step)
+            address[request.count++] = at;
+        walked[count].bytes = lines * step;
+        status = walk_and_count(run, &request, known->geometry, cycles, &walked[count++]);
+    }
+    if (status == STATUS_OK && count < 8)
+        return skip(outcome, "the first level is too small, or too large, for walks around its size");
+    if (status == STATUS_OK)
+        status = compare_counts(outcome, walked, count, 0, PROBE_COUNTED_LINES, "lines_by_time", "lines_counted");
+    if (status == STATUS_OK && known->geometry->level_count > 2)
+        status = compare_counts(outcome, walked, count, 1, PROBE_COUNTED_GCC_MISSES, "second_level_lines_by_time",
+                                "second_level_lines_counted");
+    return status == STATUS_OK ? add_unit_costs(outcome, walked, count) : status;
+}
+
 /* -- all ----------------------------------------------------------------------------------------------- */
 
 static enum status run_experiment(struct run *run, struct outcome *outcome)
@@ -813,6 +1131,10 @@ static enum status run_experiment(struct run *run, struct outcome *outcome)
         return run_invalidation(run, outcome, path);
     case EXPERIMENT_SHARING:
         return run_sharing(run, outcome, path);
+    case EXPERIMENT_CODE:
+        return run_code(run, outcome, path);
+    case EXPERIMENT_COUNTS:
+        return run_counts(run, outcome, path);
     }
     return STATUS_OK;
 }

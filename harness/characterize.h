@@ -22,6 +22,8 @@ enum experiment_kind {
     EXPERIMENT_GEOMETRY,
     EXPERIMENT_INVALIDATION,
     EXPERIMENT_SHARING,
+    EXPERIMENT_CODE,
+    EXPERIMENT_COUNTS,
 };
 
 /* A row of the table of experiments. */
@@ -32,6 +34,7 @@ struct experiment {
     const char *path;
     const char *other; /* EXPERIMENT_CROSSOVER: the path that `path` is compared with */
     uint32_t bytes;    /* EXPERIMENT_GEOMETRY: of the memory that is walked */
+    enum probe_kind probe; /* the same: what walks it */
 };
 
 extern const struct experiment experiments[];
@@ -45,6 +48,7 @@ struct number {
     double value, low, high; /* 95 % */
     size_t samples;
     uint32_t distinct, stride, warps, level; /* what it is of; 0 where that does not apply; levels from 1 */
+    uint32_t region_bytes, code_bytes;       /* the same: what is walked; straight code that is run */
     const char *before;                      /* the same; NULL */
     char reason[NUMBER_REASON_BYTES];        /* why there is none, or why it is left out of what follows; "" */
 };

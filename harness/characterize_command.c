@@ -16,7 +16,7 @@
 #include "log.h"
 #include "version.h"
 
-static const char schema_name[] = "cbank-characterization", schema_version[] = "1.0";
+static const char schema_name[] = "cbank-characterization", schema_version[] = "1.1";
 
 static bool quiet;
 
@@ -98,6 +98,21 @@ struct recorded {
     uint32_t sm_count;
 };
 
+static void write_bank_addresses(const uint64_t *address, cJSON *array)
+{
+    for (size_t i = 0; i < PROBE_MEMBERS; i++)
+        json_append(array, cJSON_CreateNumber((double)address[i]));
+}
+
+static void read_bank_addresses(const cJSON *array, uint64_t address[PROBE_MEMBERS])
+{
+    for (int i = 0; i < PROBE_MEMBERS && i < cJSON_GetArraySize(array); i++) {
+        const double value = cJSON_GetNumberValue(cJSON_GetArrayItem(array, i));
+
+        address[i] = value >= 0 && value < 9007199254740992.0 ? (uint64_t)value : 0;
+    }
+}
+
 static enum status read_recorded(const char *path, struct recorded *out)
 {
     const cJSON *experiment;
@@ -114,6 +129,8 @@ static enum status read_recorded(const char *path, struct recorded *out)
         return log_error(STATUS_USAGE, "%s is no characterization; cbank characterize writes one", path);
     out->sm_count = (uint32_t)sms;
     out->record.source.samples_max = samples;
+    read_bank_addresses(json_get(json_get(out->file, "probes"), "bank_addresses"), out->record.bank_address);
+    out->record.source.bank_address = out->record.bank_address;
     snprintf(out->record.source.shared_carve_out, sizeof(out->record.source.shared_carve_out), "%s", carve_out);
     cJSON_ArrayForEach(experiment, json_get(out->file, "experiments"))
         if (status == STATUS_OK)
@@ -186,6 +203,7 @@ static enum status run_all(const struct options *options, int argc, char **argv,
         probes = json_add(root, "probes", cJSON_CreateObject());
         json_add_integer(probes, "samples_max", record->source.samples_max);
         json_add_text(probes, "shared_carve_out", record->source.shared_carve_out);
+        write_bank_addresses(record->source.bank_address, json_add(probes, "bank_addresses", cJSON_CreateArray()));
         probe_record_write_kernels(record, json_add(probes, "kernels", cJSON_CreateArray()));
         characterization_write(&characterization, record, root);
         status = strcmp(options->json_path, "-") == 0 ? json_print(root) : json_write_file(options->json_path, root);

@@ -24,6 +24,8 @@ static void write_number(const struct number *number, cJSON *array)
     add_count(object, "stride_bytes", number->stride);
     add_count(object, "warps", number->warps);
     add_count(object, "level", number->level);
+    add_count(object, "region_bytes", number->region_bytes);
+    add_count(object, "code_bytes", number->code_bytes);
     if (number->before)
         json_add_text(object, "before", number->before);
     json_add_double(object, "value", number->value);
@@ -84,6 +86,13 @@ static void write_level(const struct geometry_level *level, cJSON *array)
     write_finding(object, "replacement", &level->replacement, "row of enum replacement");
     json_add_text(object, "replacement_name",
                   level->replacement.known ? replacement_name((enum replacement)level->replacement.value) : NULL);
+    if (level->bank_count) {
+        double swaps[GEOMETRY_BANKS_MAX];
+
+        for (uint32_t i = 0; i < level->bank_count; i++)
+            swaps[i] = level->bank_swap[i];
+        json_add(object, "bank_swaps", json_doubles(swaps, level->bank_count));
+    }
     json_add_text(object, "contradiction", level->contradicts ? level->contradiction : NULL);
 }
 
@@ -175,6 +184,10 @@ static void print_number(const struct number *number)
         printf(", %u distinct", (unsigned)number->distinct);
     if (number->stride && !number->level)
         printf(", %u bytes apart", (unsigned)number->stride);
+    if (number->region_bytes)
+        printf(", %u bytes", (unsigned)number->region_bytes);
+    if (number->code_bytes)
+        printf(", %u bytes of code", (unsigned)number->code_bytes);
     if (isnan(number->value))
         printf(": none, %s\n", number->reason);
     else

@@ -109,13 +109,19 @@ def level_text(level, clock):
 
 
 def constant_levels(experiments):
-    """The levels behind the constant path, and why there are none, or None."""
+    """The levels behind the constant path, what is larger than one bank as walks over several banks found it; and why
+    there are none, or None."""
     row = experiments.get("geometry_constant")
     if row is None:
         return [], "the file has no geometry_constant"
     if row["status"] != "ok":
         return [], f"geometry_constant {row['status']}: {row['reason']}"
-    levels = row["geometry"]["levels"]
+    levels = [dict(level) for level in row["geometry"]["levels"]]
+    larger = experiments.get("geometry_constant_modules", {}).get("geometry")
+    for level, found in zip(levels, larger["levels"] if larger else []):
+        for name in ("fits_bytes", "line_bytes", "capacity_bytes", "ways", "sets"):
+            if level[name]["value"] is None:
+                level[name] = found[name]
     return levels, None if levels else "geometry_constant found no level"
 
 
@@ -138,21 +144,33 @@ def print_levels(experiments, device):
     print_table(rows)
     if why_none:
         print(f"no levels: {why_none}")
-    elif all(levels[0][name]["value"] is not None for name in ("ways", "sets")):
-        print(f"first level: {levels[0]['ways']['value']:.0f} ways, {levels[0]['sets']['value']:.0f} sets, replacement "
-              f"{levels[0]['replacement_name'] or 'not found'}")
     for i, level in enumerate(levels, 1):
+        if all(level[name]["value"] is not None for name in ("ways", "sets")):
+            print(f"level {i}: {level['ways']['value']:.0f} ways, {level['sets']['value']:.0f} sets, replacement "
+                  f"{level['replacement_name'] or 'not found'}")
         if level["capacity_bytes"]["value"] is None and level["capacity_bytes"]["reason"]:
             print(f"size of level {i} not found: {level['capacity_bytes']['reason']}")
 
 
 def print_verdicts(experiments):
-    for name in ("serialization_constant", "invalidation_constant"):
+    for name in ("serialization_constant", "invalidation_constant", "geometry_constant_modules", "code_constant",
+                 "counts_constant"):
         for verdict in experiments.get(name, {"verdicts": []})["verdicts"]:
             where = f" of level {verdict['level']}" if "level" in verdict else ""
             where += f" after a {verdict['before']}" if "before" in verdict else ""
             print(f"{name.removesuffix('_constant')}: {verdict['name']}{where} "
                   f"{verdict['value'] or 'unclear'}: {verdict['reason']}")
+
+
+def print_unit(experiments):
+    """How far from its limit the first constant level is when it is asked as fast as it can be, and what limits it."""
+    share = number(experiments.get("throughput_constant", {"numbers": []}), "unit_active_share")
+    costs = [number(experiments.get("counts_constant", {"numbers": []}), name)
+             for name in ("active_cycles_per_request", "active_cycles_per_line")]
+    if share:
+        print(f"unit: active {text(share)} of the cycles under full load")
+    if all(costs):
+        print(f"unit: active {text(costs[0])} cycles a request, {text(costs[1])} more a line that it brings")
 
 
 def main():
@@ -168,6 +186,7 @@ def main():
             print_levels(experiments, device)
             print()
             print_verdicts(experiments)
+            print_unit(experiments)
     except KeyError as error:
         fail(f"{path}: something that {SCHEMA} has to have is missing: {error}")
     except (TypeError, ValueError, AttributeError) as error:
