@@ -24,7 +24,6 @@ enum {
     BANK_BYTES = CBANK_TABLE_BYTES,
     CODE_STEP = 4,
     COUNTED_WALKS_MAX = 48,
-    INSTRUCTION_BYTES = 16, /* from Volta on */
 };
 
 /* What they find out. */
@@ -962,7 +961,7 @@ static enum status run_code(struct run *run, struct outcome *outcome, const stru
         number->level = 2;
         number->stride = step;
         number->region_bytes = bytes;
-        number->code_bytes = request.chunks * PROBE_CHUNK_INSTRUCTIONS * INSTRUCTION_BYTES;
+        number->code_bytes = request.chunks * run->record->source.chunk_bytes;
     }
     judge_code(outcome);
     return STATUS_OK;

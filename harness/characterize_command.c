@@ -117,7 +117,7 @@ static enum status read_recorded(const char *path, struct recorded *out)
 {
     const cJSON *experiment;
     const char *name = NULL, *carve_out = NULL;
-    uint64_t sms = 0, samples = 0;
+    uint64_t sms = 0, samples = 0, chunk = 0;
     enum status status = json_read_file(path, &out->file);
 
     if (status != STATUS_OK)
@@ -129,6 +129,8 @@ static enum status read_recorded(const char *path, struct recorded *out)
         return log_error(STATUS_USAGE, "%s is no characterization; cbank characterize writes one", path);
     out->sm_count = (uint32_t)sms;
     out->record.source.samples_max = samples;
+    if (json_get_integer(json_get(out->file, "probes"), "chunk_bytes", &chunk) && chunk < 1 << 20)
+        out->record.source.chunk_bytes = (uint32_t)chunk;
     read_bank_addresses(json_get(json_get(out->file, "probes"), "bank_addresses"), out->record.bank_address);
     out->record.source.bank_address = out->record.bank_address;
     snprintf(out->record.source.shared_carve_out, sizeof(out->record.source.shared_carve_out), "%s", carve_out);
@@ -203,6 +205,7 @@ static enum status run_all(const struct options *options, int argc, char **argv,
         probes = json_add(root, "probes", cJSON_CreateObject());
         json_add_integer(probes, "samples_max", record->source.samples_max);
         json_add_text(probes, "shared_carve_out", record->source.shared_carve_out);
+        json_add_integer(probes, "chunk_bytes", record->source.chunk_bytes);
         write_bank_addresses(record->source.bank_address, json_add(probes, "bank_addresses", cJSON_CreateArray()));
         probe_record_write_kernels(record, json_add(probes, "kernels", cJSON_CreateArray()));
         characterization_write(&characterization, record, root);

@@ -617,6 +617,15 @@ static const struct probe_kernel *cuda_kernel(void *context, enum probe_kind kin
     return &probe->kernels[kind][path - paths];
 }
 
+/* Bytes of so many instructions: of 16 from Volta on; of 8 before, with as many of control for every 3 (Maxwell, Pascal)
+ * or every 7 (Kepler). */
+static uint32_t code_bytes(uint32_t cc_major, uint32_t instructions)
+{
+    if (cc_major >= 7)
+        return 16 * instructions;
+    return 8 * (instructions + instructions / (cc_major >= 5 ? 3 : 7));
+}
+
 enum status cuda_probe_open(uint32_t ordinal, struct cuda_probe **out, struct device_info *info,
                             struct probe_source *source)
 {
@@ -647,6 +656,7 @@ enum status cuda_probe_open(uint32_t ordinal, struct cuda_probe **out, struct de
     *info = probe->info;
     *source = (struct probe_source){.context = probe, .samples_max = SAMPLES_MAX, .sm_count = probe->info.sm_count,
                                     .bank_address = probe->bank_address,
+                                    .chunk_bytes = code_bytes(probe->info.cc_major, PROBE_CHUNK_INSTRUCTIONS),
                                     .ask = cuda_ask, .kernel = cuda_kernel};
     snprintf(source->shared_carve_out, sizeof(source->shared_carve_out),
              "preferred carve-out 0 %%; the probe itself uses 4 bytes of shared memory");

@@ -102,6 +102,7 @@ struct probe_source {
     void *context;
     size_t samples_max; /* of one walk */
     uint32_t sm_count;
+    uint32_t chunk_bytes; /* of a piece of straight code; 0: not known */
     const uint64_t *bank_address; /* PROBE_MEMBERS, owned by the source: where on the device the banks of PROBE_RELAY
                                      are; 0 until its kernel was asked for */
     char shared_carve_out[PROBE_TEXT_BYTES]; /* what walks of the L1 data cache ask of shared memory */
