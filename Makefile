@@ -106,7 +106,7 @@ TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz_*.c))
 CARDS   := $(wildcard results/cards/*.json)
 
-.PHONY: all tests run setup test test-gpu bench-gpu check-sass check-ptx check-headers sanitize fuzz fuzzers install \
+.PHONY: all tests run cards setup test test-gpu bench-gpu check-sass check-ptx check-headers sanitize fuzz fuzzers install \
         uninstall clean help FORCE
 
 all: $(PROGRAM) ## build the program (the default)
@@ -225,6 +225,9 @@ run: ## set up, build, measure the default plan into results/local/ (more option
 	@$(MAKE) all
 	@mkdir -p results/local
 	@$(PROGRAM) run --json results/local/ $(ARGS)
+
+cards: $(PROGRAM) ## make results/cards/ from the characterizations and results that are committed (needs scipy)
+	@PYTHON='$(PYTHON)' scripts/make_cards.sh $(PROGRAM)
 
 setup: ## install the packages that building and testing need
 	@scripts/setup.sh test

@@ -60,8 +60,8 @@ struct card {
     double shared_wavefronts_per_cycle; /* turns of an SM's shared memory per cycle */
     double staging_wait_cycles;  /* before a block has copied its first elements into shared memory, and at the
                                     barrier */
-    double staging_round_cycles; /* for each element that a thread copies: a load and a store, one round after the
-                                    other */
+    double staging_round_cycles; /* for each element that a thread copies: a load, which L1 need not have, and a
+                                    store, one round after the other */
     double uniform_request_cycles;   /* occupancy of the uniform datapath's constant cache per warp load */
     double immediate_request_cycles; /* the same of the immediate constant cache per constant operand */
     double copy_ns;              /* what a copy to the table before a launch costs, beside its bytes */

@@ -398,6 +398,15 @@ static double parameter_cycles(const struct work *work)
     return (double)work->access->warps_active * PARAMETERS_PER_WARP * work->card->levels[0].request_cycles;
 }
 
+/* What a warp of the first wave waits for its lines after the first, which come one after the other: there is nothing
+ * else to do for an SM whose warps all wait. The first is part of the card's wave_ns. */
+static double first_lines_cycles(const struct work *work)
+{
+    const double lines = work->levels.misses[0] / (double)work->access->warps_active;
+
+    return larger(lines - 1, 0) * work->card->levels[0].miss_latency_cycles;
+}
+
 /* The busiest level. */
 static double levels_ns(const struct work *work)
 {
@@ -410,7 +419,7 @@ static double levels_ns(const struct work *work)
         const double cycles = work->levels.requests[l] * level->request_cycles + (l == 0 ? parameter_cycles(work) : 0) +
                               work->levels.misses[l] * level->miss_cycles;
 
-        busiest = larger(busiest, cycles_to_ns(card, cycles * share));
+        busiest = larger(busiest, cycles_to_ns(card, cycles * share + (l == 0 ? first_lines_cycles(work) : 0)));
     }
     return busiest;
 }
@@ -579,10 +588,9 @@ static double wave_ns(const struct cell *cell, const struct card *card)
     const double cold_ns = cell->regime->flush ? card->cold_ns : 0;
     const uint32_t steps = workload_steps(cell->workload, cell->parameters);
     const double sectors = unit_of(cell)->through_l1 ? first_block_sectors(cell, steps) : 0;
-    const double staged = ceil(cell_staged_bytes(cell) / (double)ACCESS_SECTOR_BYTES);
 
     return card->wave_ns + cold_ns +
-           cycles_to_ns(card, (sectors + staged) * card->l1_miss_cycles + staging_wait_cycles(cell, card));
+           cycles_to_ns(card, sectors * card->l1_miss_cycles + staging_wait_cycles(cell, card));
 }
 
 /* What the payload of one block adds to its life: what is slowest of its loads and instructions, and waiting. */

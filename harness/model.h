@@ -43,7 +43,7 @@ struct model_parts {
                                 where modules alternate alternate_ns more */
     double wave_ns;          /* the first wave, which nothing hides: the card's wave_ns, cold_ns after a
                                 flush, l1_miss_cycles for each sector of the table that its block brings into L1
-                                (UNIT_L1, UNIT_TEXTURE, UNIT_SHARED), and copying the table on UNIT_SHARED:
+                                (UNIT_L1, UNIT_TEXTURE), and copying the table on UNIT_SHARED:
                                 staging_wait_cycles, and staging_round_cycles for each element of a thread */
     double residency_ns;     /* the later waves, a block's life each: its input and output; the longer of its loads
                                 in the first level and of the instructions that add does not have, at the pace of
@@ -62,8 +62,10 @@ struct model_parts {
     double misses_ns;        /* what stands behind the first level adds to that.
                                 UNIT_IDC: a level is busy for requests x request_cycles + misses x miss_cycles,
                                 levels work at the same time, and this is the busiest level's time less
-                                serialization_ns. UNIT_L2: the same of the busiest slice of L2: lines that loads ask
-                                for x l2_request_ns, spread over l2_slices or over the lines of one step */
+                                serialization_ns; the first level's is longer by what a warp of the first wave
+                                waits for its lines after the first, miss_latency_cycles each. UNIT_L2: the same of the
+                                busiest slice of L2: lines that loads ask for x l2_request_ns, spread over l2_slices or
+                                over the lines of one step */
     double stream_ns;        /* 4 bytes an element in and out: at the rate of L2 what stays in it, else of
                                 DRAM; input rows that are read for their neighbours' sake once more each, from L2 */
 };
