@@ -3,8 +3,8 @@
 # cbank's one makefile. `make help` lists the targets.
 #
 # Variables: CC, BUILD (where to build), CUDA (toolkit directory; empty for none), NO_CUDA=1, ARCHS ("75 90"),
-# CCBIN (host compiler of nvcc), SANITIZE=1, WERROR= (no -Werror), ARGS (for `make run`, `bench-gpu`),
-# FUZZ_SECONDS (for `make fuzz`), PREFIX, DESTDIR, V=1 (show the commands).
+# CCBIN (host compiler of nvcc), SANITIZE=1, WERROR= (no -Werror), ARGS (for `make run`, `bench-gpu`, `plots`),
+# FILES (for `make plots`), FUZZ_SECONDS (for `make fuzz`), PREFIX, DESTDIR, V=1 (show the commands).
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DELETE_ON_ERROR:
@@ -106,7 +106,7 @@ TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz_*.c))
 CARDS   := $(wildcard results/cards/*.json)
 
-.PHONY: all tests run cards setup test test-gpu bench-gpu check-sass check-ptx check-headers sanitize fuzz fuzzers install \
+.PHONY: all tests run cards setup test test-gpu bench-gpu plots reproduce check-sass check-ptx check-headers sanitize fuzz fuzzers install \
         uninstall clean help FORCE
 
 all: $(PROGRAM) ## build the program (the default)
@@ -245,6 +245,20 @@ bench-gpu: ## measure, on a GPU, how far times repeat, into results/local/repeat
 	@$(MAKE) all
 	@$(PYTHON) scripts/repeatability.py --program $(PROGRAM) --run results/local/repeatability -- $(ARGS)
 
+# Of committed results, if FILES names no others; and of two of them the one against the other.
+FILES ?= $(wildcard results/h200/*.json results/characterizations/*.json) $(BUILD)/two-processes.json
+
+plots: ## draw all figures of FILES (default: the committed results) into results/local/figures/ (options: ARGS=)
+	@scripts/setup.sh plots
+	@$(MAKE) all
+	@$(PROGRAM) compare --quiet --json $(BUILD)/two-processes.json results/h200/core-matrix.json results/h200/second-process.json
+	@$(PYTHON) scripts/plot.py --program $(PROGRAM) $(ARGS) $(FILES)
+
+reproduce: ## draw the figures of the README from the committed results into docs/figures/
+	@scripts/setup.sh plots
+	@$(MAKE) all
+	@$(PYTHON) scripts/reproduce.py --program $(PROGRAM)
+
 check-sass: $(PROGRAM) ## disassemble every kernel in the program and check its loads (CHECK= for options)
 	@PATH="$(if $(CUDA),$(CUDA)/bin:)$$PATH" $(PYTHON) scripts/check_sass.py $(CHECK) $(PROGRAM)
 
@@ -299,4 +313,4 @@ help: ## this list
 	@echo 'Targets:'
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
 	    printf '  %-14s %s\n' "$$name" "$$text"; done
-	@echo 'Variables: CC BUILD CUDA CCBIN NO_CUDA ARCHS SANITIZE WERROR ARGS FUZZ_SECONDS PREFIX DESTDIR V (see the Makefile)'
+	@echo 'Variables: CC BUILD CUDA CCBIN NO_CUDA ARCHS SANITIZE WERROR ARGS FILES FUZZ_SECONDS PREFIX DESTDIR V (see the Makefile)'

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Finds out what is missing on this machine to build (setup.sh build), also to test (setup.sh test), or to build
-# with CUDA 11.8 (setup.sh cuda-11.8: the host compiler that its nvcc takes), and installs it from the
-# distribution's packages: as root, or by sudo where that asks for no password. Otherwise prints the command to
-# type and exits 3. Quiet when nothing is missing. Never installs CUDA.
+# Finds out what is missing on this machine to build (setup.sh build), also to draw figures (setup.sh plots), also to
+# test (setup.sh test), or to build with CUDA 11.8 (setup.sh cuda-11.8: the host compiler that its nvcc takes), and
+# installs it from the distribution's packages: as root, or by sudo where that asks for no password. Otherwise prints
+# the command to type and exits 3. Quiet when nothing is missing. Never installs CUDA.
 
 # What cbank needs, in one place. check NAME is how it is looked for (see found), "-" is "nothing to add".
 #   needed for, check, argument,        Debian and Ubuntu,  Fedora,             Arch
@@ -20,17 +20,18 @@ needs='
     test  library libasan.so            -                   libasan             -
     test  library libubsan.so           -                   libubsan            -
     test  module  jsonschema            python3-jsonschema  python3-jsonschema  python-jsonschema
-    test  module  matplotlib            python3-matplotlib  python3-matplotlib  python-matplotlib
+    plots module  matplotlib            python3-matplotlib  python3-matplotlib  python-matplotlib
     test  command pdffonts              poppler-utils       poppler-utils       poppler
     cuda-11.8 command g++-11            g++-11              -                   -
 '
 
 case $1 in
 build) wanted='build' ;;
-test) wanted='build test' ;;
+plots) wanted='build plots' ;;
+test) wanted='build plots test' ;;
 cuda-11.8) wanted='cuda-11.8' ;;
 *)
-    echo "usage: scripts/setup.sh build|test|cuda-11.8" >&2
+    echo "usage: scripts/setup.sh build|plots|test|cuda-11.8" >&2
     exit 2
     ;;
 esac

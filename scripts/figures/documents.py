@@ -15,6 +15,7 @@ KINDS = {
     "cbank-comparison": ("comparison", ("comparable", "base", "new", "options", "differences", "cells")),
     "cbank-card": ("card", ("name", "chip")),
 }
+LISTS = ("cells", "experiments", "results")
 MAJOR = "1"
 
 # What identifies a cell beside its parameters.
@@ -106,6 +107,8 @@ def kind_of(name, content):
     for key in keys:
         if key not in content:
             raise WrongFile(f"{name} is not a whole {schema_name}: it has no '{key}'; write it again with cbank")
+        if key in LISTS and not (isinstance(content[key], list) and all(isinstance(row, dict) for row in content[key])):
+            raise WrongFile(f"{name} is not what its schema says: '{key}' is no list of objects; write it again with cbank")
     return kind
 
 
