@@ -40,6 +40,7 @@ static const char streams[] = "loads of one address against resident warps";
 static const char left[] = "what is left of each constant level after what comes between two launches";
 static const char share[] = "which SMs hit what one of them brought, behind the first constant level";
 static const char code[] = "what straight code leaves of the constants behind the first level";
+static const char activity[] = "how much of the time the indexed constant cache is active under full load";
 static const char counts[] = "lines that walks bring into the first constant level, counted and by time";
 static const char l1[] = "the L1 data cache and what is behind it";
 
@@ -75,6 +76,8 @@ const struct experiment experiments[] = {
     {"sharing_constant", share, EXPERIMENT_SHARING, "constant", NULL, 0, PROBE_WALK},
     {"geometry_global", l1, EXPERIMENT_GEOMETRY, "global", NULL, 512 << 10, PROBE_WALK},
     {"code_constant", code, EXPERIMENT_CODE, "constant", NULL, 0, PROBE_WALK},
+    {"activity_constant", activity, EXPERIMENT_ACTIVITY, "constant", NULL, 0, PROBE_WALK}, /* counters from here on */
+    {"activity_param", activity, EXPERIMENT_ACTIVITY, "param", NULL, 0, PROBE_WALK},
     {"counts_constant", counts, EXPERIMENT_COUNTS, "constant", NULL, 0, PROBE_WALK},
 };
 const size_t experiment_count = sizeof(experiments) / sizeof(experiments[0]);
@@ -485,39 +488,6 @@ static enum status add_rates(struct outcome *outcome, size_t first)
     return STATUS_OK;
 }
 
-/* The cycles that the indexed constant caches are active, of those that pass, where every SM is full. */
-static enum status add_active_share(struct run *run, struct outcome *outcome, const struct path *path)
-{
-    struct probe_request request = {.kind = PROBE_COUNT, .counted = PROBE_STREAM, .path = path, .distinct = 1,
-                                    .stride = sizeof(uint32_t), .warps = warp_counts[COUNT(warp_counts) - 1],
-                                    .repeats = 1};
-    double shares[STATE_REPEATS];
-    struct number *number;
-
-    if (path->unit != UNIT_IDC || !probe_record_kernel(run->record, PROBE_COUNT, path)->usable)
-        return STATUS_OK;
-    for (size_t r = 0; r < STATE_REPEATS; r++) {
-        uint32_t few[PROBE_COUNTED_COUNT], many[PROBE_COUNTED_COUNT];
-        enum status status;
-
-        request.iterations = FEW_ITERATIONS;
-        status = probe_record_ask(run->record, &request, few);
-        request.iterations = MANY_ITERATIONS;
-        if (status == STATUS_OK)
-            status = probe_record_ask(run->record, &request, many);
-        if (status != STATUS_OK)
-            return status;
-        shares[r] = ((double)many[PROBE_COUNTED_ACTIVE_CYCLES] - few[PROBE_COUNTED_ACTIVE_CYCLES]) /
-                    ((double)many[PROBE_COUNTED_SM_CYCLES] - few[PROBE_COUNTED_SM_CYCLES]);
-    }
-    number = add_number(outcome, "unit_active_share", "of the cycles", share_method);
-    if (!number)
-        return STATUS_ENVIRONMENT;
-    set_summary(number, shares, STATE_REPEATS);
-    number->warps = request.warps;
-    return STATUS_OK;
-}
-
 static enum status run_throughput(struct run *run, struct outcome *outcome, const struct path *path)
 {
     enum status status;
@@ -532,8 +502,7 @@ static enum status run_throughput(struct run *run, struct outcome *outcome, cons
         if (status != STATUS_OK)
             return status;
     }
-    status = add_rates(outcome, 0);
-    return status == STATUS_OK ? add_active_share(run, outcome, path) : status;
+    return add_rates(outcome, 0);
 }
 
 /* -- geometry ------------------------------------------------------------------------------------------ */
@@ -969,6 +938,39 @@ static enum status run_code(struct run *run, struct outcome *outcome, const stru
 
 /* -- counts -------------------------------------------------------------------------------------------- */
 
+/* The cycles that the indexed constant caches are active, of those that pass, where every SM is full. */
+static enum status run_activity(struct run *run, struct outcome *outcome, const struct path *path)
+{
+    struct probe_request request = {.kind = PROBE_COUNT, .counted = PROBE_STREAM, .path = path, .distinct = 1,
+                                    .stride = sizeof(uint32_t), .warps = warp_counts[COUNT(warp_counts) - 1],
+                                    .repeats = 1};
+    double shares[STATE_REPEATS];
+    struct number *number;
+
+    if (!usable(run, PROBE_STREAM, path, outcome) || !usable(run, PROBE_COUNT, path, outcome))
+        return STATUS_OK;
+    for (size_t r = 0; r < STATE_REPEATS; r++) {
+        uint32_t few[PROBE_COUNTED_COUNT], many[PROBE_COUNTED_COUNT];
+        enum status status;
+
+        request.iterations = FEW_ITERATIONS;
+        status = probe_record_ask(run->record, &request, few);
+        request.iterations = MANY_ITERATIONS;
+        if (status == STATUS_OK)
+            status = probe_record_ask(run->record, &request, many);
+        if (status != STATUS_OK)
+            return status;
+        shares[r] = ((double)many[PROBE_COUNTED_ACTIVE_CYCLES] - few[PROBE_COUNTED_ACTIVE_CYCLES]) /
+                    ((double)many[PROBE_COUNTED_SM_CYCLES] - few[PROBE_COUNTED_SM_CYCLES]);
+    }
+    number = add_number(outcome, "unit_active_share", "of the cycles", share_method);
+    if (!number)
+        return STATUS_ENVIRONMENT;
+    set_summary(number, shares, STATE_REPEATS);
+    number->warps = request.warps;
+    return STATUS_OK;
+}
+
 /* What a walk of a region was seen to do. */
 struct walked {
     uint32_t bytes;
@@ -1132,6 +1134,8 @@ static enum status run_experiment(struct run *run, struct outcome *outcome)
         return run_sharing(run, outcome, path);
     case EXPERIMENT_CODE:
         return run_code(run, outcome, path);
+    case EXPERIMENT_ACTIVITY:
+        return run_activity(run, outcome, path);
     case EXPERIMENT_COUNTS:
         return run_counts(run, outcome, path);
     }

@@ -219,7 +219,7 @@ const struct probe_kernel *probe_record_kernel(const struct probe_record *record
                                                const struct path *path)
 {
     if (record->replayed)
-        return &record->replayed->kernels[kind * path_count + (size_t)(path - paths)];
+        return &record->replayed->kernels[kind * path_count + (probe_is_single(kind) ? 0 : (size_t)(path - paths))];
     return record->source.kernel(record->source.context, kind, path);
 }
 

@@ -311,6 +311,14 @@ static __device__ uint32_t meet(const probe_relay_args &args)
     return sm;
 }
 
+/* So that members whose turn it is not leave the SM to the one that walks. */
+static __device__ void wait_a_little()
+{
+#if __CUDA_ARCH__ >= 700
+    __nanosleep(500);
+#endif
+}
+
 /* One thread of each block. */
 extern "C" __global__ void probe_relay(const CBANK_PARAMETER probe_relay_args args)
 {
@@ -337,8 +345,10 @@ extern "C" __global__ void probe_relay(const CBANK_PARAMETER probe_relay_args ar
 
         made = (uint32_t)(held >> 32);
         next = (uint32_t)held;
-        if (made == total || next / CBANK_TABLE_BYTES != member)
+        if (made == total || next / CBANK_TABLE_BYTES != member) {
+            wait_a_little();
             continue;
+        }
 #pragma unroll 1
         for (; made < warm_up && next / CBANK_TABLE_BYTES == member; made++) {
             next = word_at(probe_bank, next % CBANK_TABLE_BYTES);

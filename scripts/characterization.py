@@ -164,7 +164,7 @@ def print_verdicts(experiments):
 
 def print_unit(experiments):
     """How far from its limit the first constant level is when it is asked as fast as it can be, and what limits it."""
-    share = number(experiments.get("throughput_constant", {"numbers": []}), "unit_active_share")
+    share = number(experiments.get("activity_constant", {"numbers": []}), "unit_active_share")
     costs = [number(experiments.get("counts_constant", {"numbers": []}), name)
              for name in ("active_cycles_per_request", "active_cycles_per_line")]
     if share:

@@ -126,7 +126,7 @@ class Characterization(unittest.TestCase):
         self.assertEqual(self.row(lines, "Made-up"),
                          ["Made-up", "1024 B, 32 B, 40", "65536 B or more, 256 B, 120", "this file"])
         self.assertEqual(self.row(lines, "H100")[1:], ["2112 B, 64 B, 17", "over 64 KB, 256 B, 106", "MT4G"])
-        self.assertIn("first level: 2 ways, 16 sets, replacement LRU", lines)
+        self.assertIn("level 1: 2 ways, 16 sets, replacement LRU", lines)
         self.assertIn("size of level 2 not found: all of the 65536 bytes that could be walked fit", lines)
 
     def test_verdicts(self):
@@ -176,7 +176,7 @@ class Characterization(unittest.TestCase):
     def test_ways_and_sets_in_part(self):
         first = self.rows["geometry_constant"]["geometry"]["levels"][0]
         first["replacement_name"] = None
-        self.assertIn("first level: 2 ways, 16 sets, replacement not found", self.printed())
+        self.assertIn("level 1: 2 ways, 16 sets, replacement not found", self.printed())
         first["sets"] = number(None, reason="not a power of two")
         self.assertFalse([line for line in self.printed() if line.startswith("first level:")])
 
