@@ -759,12 +759,13 @@ void json_add_text(cJSON *object, const char *key, const char *value)
 
     /* Names from drivers and command lines are any bytes; JSON is UTF-8. One byte for one: no length grows.
      */
-    while (text && *text) {
-        const size_t length = utf8_length(text, strlen((char *)text));
+    for (size_t left = text ? strlen((char *)text) : 0; left > 0;) {
+        const size_t length = utf8_length(text, left);
 
         if (length == 0)
             *text = '?';
         text += length ? length : 1;
+        left -= length ? length : 1;
     }
     json_add(object, key, item);
 }
