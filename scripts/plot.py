@@ -271,6 +271,9 @@ def main():
             no_latex = "pgf" in asked.format and not output.latex_found()
     except documents.WrongFile as error:
         fail(error)
+    except BrokenPipeError:  # whoever reads the lines has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except OSError as error:
         fail(f"{error.filename or asked.output}: {error.strerror or error}")
     if not pages:

@@ -26,8 +26,9 @@ def main():
     parser.add_argument("-o", "--output", metavar="DIR", default=os.path.join(ROOT, "docs/figures"))
     asked = parser.parse_args()
     for figure, file in FIGURES:
-        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/plot.py"), "--figure", figure, "--format", "svg",
-                               "--program", asked.program, "-o", asked.output, os.path.join(ROOT, file)], check=False)
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/plot.py"), "--figure", figure, "--format",
+                               "svg", "--program", asked.program, "-o", asked.output, os.path.join(ROOT, file)],
+                              check=False)
         if done.returncode != 0:
             return done.returncode
     return 0

@@ -137,8 +137,9 @@ def asked(step, count, answer):
 CAPACITY = characterization(
     experiment("latency", "constant", numbers=[number(28, name="latency")]),
     experiment("geometry", "constant",
-               geometry={"searched_bytes": 256, "levels": [level(34, 128, 128), level(104, reason="all of the 256 bytes "
-                                                                                      "that could be walked fit")],
+               geometry={"searched_bytes": 256,
+                         "levels": [level(34, 128, 128),
+                                    level(104, reason="all of the 256 bytes that could be walked fit")],
                          "plateaus": [{"first_bytes": 64, "last_bytes": 128, "cycles": 34},
                                       {"first_bytes": 256, "last_bytes": 256, "cycles": 69}]},
                # Two walks are of other series: another step, and not warmed up.
@@ -162,15 +163,16 @@ EXPLANATION = {
     "schema": {"name": "cbank-explanation", "version": "1.0"},
     "tool": {"name": "cbank", "version": "0.1.0", "git_commit": "0123abc", "git_dirty": False},
     "card": {"file": None, "name": "card of a test", "chip": "GH100"},
-    "results": [{"file": "a.json", "engine": "cuda", "modelled_time": False, "complete": True, "device": "GPU of a test",
-                 "uuid": None, "cells": [explained_cell(["serialization", "misses"], serialization=400, misses=200)]}]}
+    "results": [{"file": "a.json", "engine": "cuda", "modelled_time": False, "complete": True,
+                 "device": "GPU of a test", "uuid": None,
+                 "cells": [explained_cell(["serialization", "misses"], serialization=400, misses=200)]}]}
 
 
 def compared(path, verdict, ratio):
     of = cell(path)
     return {**{key: of[key] for key in ("workload", "path", "pattern", "elements", "block_size", "regime")},
             "parameters": {}, "array_bytes": 65536, "verdict": verdict, "base_ns": 1000, "new_ns": 1020,
-            "ratio": ratio and {"value": ratio[0], "ci_low": ratio[1], "ci_high": ratio[2], "p": 0.5, "resamples": 10000},
+            "ratio": ratio and dict(zip(("value", "ci_low", "ci_high", "p", "resamples"), (*ratio, 0.5, 10000))),
             "adjusted_p": 1, "noise": None, "underpowered": False, "sass_differs": False, "counters": [], "note": None}
 
 
@@ -181,8 +183,8 @@ def comparison(*cells, **more):
             **more}
 
 
-COMPARISON = comparison(compared("constant", "regressed", (1.02, 1.015, 1.025)), compared("global", "same", (1, 0.99, 1.01)),
-                        compared("readonly", "missing", None))
+COMPARISON = comparison(compared("constant", "regressed", (1.02, 1.015, 1.025)),
+                        compared("global", "same", (1, 0.99, 1.01)), compared("readonly", "missing", None))
 
 
 def counter(value, expected=None, status="ok"):
@@ -192,7 +194,8 @@ def counter(value, expected=None, status="ok"):
 
 CONVOLUTION = result(*(cell(path, "lockstep", workload="conv_1d", parameters={"radius": 3}, operations=7000,
                             operations_per_byte={"ideal": ideal, "dram": dram, "l2": None})
-                       for path, ideal, dram in (("constant", 0.5, 1.75), ("global", 0.25, 1.5), ("staging", None, None))))
+                       for path, ideal, dram in (("constant", 0.5, 1.75), ("global", 0.25, 1.5),
+                                                 ("staging", None, None))))
 COUNTED = result(cell("constant", counters={"idc_requests": counter(32, 32), "idc_hits": counter(-3),
                                             "gcc_requests": counter(None, status="unsupported")}),
                  cell("global", counters={"idc_requests": counter(1, 1), "idc_hits": counter(5), "same": counter(4)}),
@@ -252,7 +255,17 @@ class Data(Case):
         self.assertEqual({row["part"]: (row["drawn"], row["ends_at_share"]) for row in rows},
                          {"measured": ("measured", "1"), "launch": ("stacked", "0.1"), "wave": ("stacked", "0.3"),
                           "residency": ("hidden", "0.3"), "issue": ("hidden", "0.35"),
-                          "serialization": ("stacked", "0.7"), "misses": ("stacked", "0.9"), "stream": ("hidden", "0.31")})
+                          "serialization": ("stacked", "0.7"), "misses": ("stacked", "0.9"),
+                          "stream": ("hidden", "0.31")})
+
+    def test_parts_of_several_results(self):
+        """They are not mixed."""
+        two = EXPLANATION["results"] + [{**EXPLANATION["results"][0], "file": "x/b.json", "engine": "model"}]
+        document = self.document({**EXPLANATION, "results": two})
+        parts = figures.FIGURES["parts"]
+        self.assertEqual([(one["result"], one["engine"]) for one in parts.rows(document) if one["part"] == "measured"],
+                         [("a.json", "cuda"), ("b.json", "model")])
+        self.assertEqual(len({parts.panel_of(row) for row in parts.rows(document)}), 2)
 
     def test_drivers(self):
         rows = self.golden("drivers", COMPARISON)
@@ -261,8 +274,7 @@ class Data(Case):
         self.assertEqual((rows[0]["base"], rows[0]["new"]), ("driver 580.1", "driver 590.2"))
 
     def test_generations(self):
-        old = result(*(cell(path, "per_warp", (time, time, time)) for path, time in (("constant", 300), ("global", 200))),
-                     name="old GPU")
+        old = result(cell("constant", time=(300, 300, 300)), cell("global", time=(200, 200, 200)), name="old GPU")
         rows = self.golden("generations", result(*FOUR), old, result(*FOUR[:2], engine="model"), result(*FOUR))
         self.assertEqual([(row["device"], row["engine"], row["pattern"], row["ratio"]) for row in rows],
                          [("GPU of a test", "cuda", "per_warp", "0.9"), ("GPU of a test", "cuda", "per_thread", "2"),
@@ -272,7 +284,8 @@ class Data(Case):
         rows = self.golden("samples", result(cell(samples=(990, 1000, 1020), flags=["unstable"])))
         self.assertEqual([(row["sample"], row["time_ns"], round(float(row["deviation_percent"]), 9)) for row in rows],
                          [("1", "990", -1), ("2", "1000", 0), ("3", "1020", 2)])
-        self.assertEqual((rows[0]["sm_clock_mhz"], rows[0]["flags"], rows[0]["throttle_before"]), ("1980", "unstable", "0"))
+        self.assertEqual([rows[0][key] for key in ("sm_clock_mhz", "flags", "throttle_before")],
+                         ["1980", "unstable", "0"])
 
     def test_operations(self):
         rows = self.golden("operations", CONVOLUTION)
@@ -302,7 +315,8 @@ class Files(Case):
             output.csv_text(("a",), [{"a": 1, "b": 2}])
 
     def test_table(self):
-        rows = [{"path": "global_l2", "share": 0.123456, "engine": "cuda"}, {"path": "a&b", "share": None, "engine": "cuda"}]
+        rows = [{"path": "global_l2", "share": 0.123456, "engine": "cuda"},
+                {"path": "a&b", "share": None, "engine": "cuda"}]
         made = output.table_text(("path", "share", "engine"), rows, "50 % of it.", "name", {"source": "x.json"})
         self.assertIn("% source: x.json\n", made)
         self.assertIn(r"\caption{50 \% of it. engine cuda.}", made)
@@ -405,13 +419,12 @@ class Drawn(Case):
         self.check_size(self.all_of("--format", "png", "--width", "one"), 88)
 
     def test_nothing_is_cut_off(self):
-        """No letter of any text reaches over the edge of its figure."""
-        two = os.path.join(self.folder, "two.json")
+        """No letter of any text reaches over the edge of its figure, or into another text."""
         for name, (file, _) in self.FROM.items():
             module = figures.FIGURES[name]
+            document = self.explained(file) if name == "parts" else documents.read(os.path.join(self.folder, file))
             for width in style.WIDTHS_MM.values():
                 with self.subTest(name, width=width), style.sheet():
-                    document = self.explained(file) if name == "parts" else documents.read(two if file == "two.json" else file)
                     rows = module.rows([document] if hasattr(module, "COMBINES") else document)
                     self.check_inside(module.draw(module.pages(rows, width)[0], width, "a note of what is in it"))
 
@@ -429,8 +442,12 @@ class Drawn(Case):
         shown = [text for text in figure.findobj(Text)
                  if text.get_visible() and text.get_text() and text not in hidden]
         self.assertGreater(len(shown), 5)
-        for text in shown:
-            box = text.get_window_extent(renderer)
+        boxes = [(text, text.get_window_extent(renderer)) for text in shown]
+        for (text, box), (other, beside) in itertools.combinations(boxes, 2):
+            across = min(box.x1, beside.x1) - max(box.x0, beside.x0)
+            down = min(box.y1, beside.y1) - max(box.y0, beside.y0)
+            self.assertFalse(across > 1 and down > 1, f"{text.get_text()} and {other.get_text()}")
+        for text, box in boxes:
             self.assertGreaterEqual(min(box.x0, box.y0), -1, text.get_text())
             self.assertLessEqual(box.x1, figure.bbox.x1 + 1, text.get_text())
             self.assertLessEqual(box.y1, figure.bbox.y1 + 1, text.get_text())
@@ -462,7 +479,8 @@ class Drawn(Case):
     def test_pgf_without_latex(self):
         empty = os.path.join(self.folder, "no-commands")
         os.mkdir(empty)
-        lines, errors = self.plot(MATRIX, "--figure", "matrix", "--format", "pgf,svg", status=3, environment={"PATH": empty})
+        lines, errors = self.plot(MATRIX, "--figure", "matrix", "--format", "pgf,svg", status=3,
+                                  environment={"PATH": empty})
         self.assertIn("texlive-latex-base", errors[-1])
         self.assertEqual([os.path.splitext(line)[1] for line in lines], [".svg", ".csv", ".tex"])
 
@@ -470,8 +488,8 @@ class Drawn(Case):
 class Reproduced(Case):
     def test_figures_of_the_readme(self):
         out = os.path.join(self.folder, "again")
-        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/reproduce.py"), "--program", CBANK, "-o", out],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/reproduce.py"), "--program", CBANK, "-o",
+                               out], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         committed = os.path.join(ROOT, "docs/figures")
         self.assertEqual(sorted(os.listdir(out)), sorted(os.listdir(committed)))
@@ -532,11 +550,12 @@ class Reasons(Case):
         document = self.document(result(*FOUR, {**FOUR[0], "status": "pending"}, engine="model", complete=False))
         self.assertEqual(documents.note(document), "modelled, not measured; incomplete run: 4 of 5 cells")
         with style.sheet():
-            made = figures.FIGURES["matrix"].draw(figures.FIGURES["matrix"].rows(document), 88, documents.note(document))
+            matrix = figures.FIGURES["matrix"]
+            made = matrix.draw(matrix.rows(document), 88, documents.note(document))
         from matplotlib.text import Text
         self.assertTrue(any("modelled, not measured" in text.get_text() for text in made.findobj(Text)))
-        self.assertEqual(figures.FIGURES["generations"].chip_texts([("9.0", "H", "cuda", "1"), ("9.0", "H", "model", "1")]),
-                         ["H", "H, modelled"])
+        chips = [("9.0", "H", engine, "1") for engine in ("cuda", "model")]
+        self.assertEqual(figures.FIGURES["generations"].chip_texts(chips), ["H", "H, modelled"])
         self.assertIsNone(documents.note(self.document(result(*FOUR))))
         mixed = comparison(compared("global", "same", (1, 1, 1)), compared("global", "missing", None))
         mixed["new"] = {**mixed["new"], "engine": "model"}
@@ -548,6 +567,13 @@ class Reasons(Case):
             {"facet": "device", "allowed": False, "base": "a", "new": "b"},
             {"facet": "driver", "allowed": True, "base": "1", "new": "2"}]), status=2)
         self.assertEqual(why["drivers"], "the sides are not comparable: device")
+
+    def test_card(self):
+        """The one given explains the results given."""
+        with open(os.path.join(ROOT, "results/cards/h200.json"), encoding="utf-8") as file:
+            card = file.read().replace('"name": "H200"', '"name": "another"', 1)
+        self.plot(MATRIX, self.write("another.json", card), "--figure", "parts", "--format", "svg")
+        self.assertIn(b",another,core-matrix.json,", self.made("core-matrix-parts.csv"))
 
     def test_no_program(self):
         why = self.not_drawn(result(*FOUR), "--program", "/nowhere/cbank")
@@ -575,7 +601,8 @@ class Selecting(Case):
 
     def test_bad_ones(self):
         file = self.write("planted.json", result(*FOUR))
-        for select, words in (("path", "is not KEY=GLOB"), ("pth=a", "no cell has 'pth'; there are:"), ("=a", "KEY=GLOB")):
+        for select, words in (("path", "is not KEY=GLOB"), ("pth=a", "no cell has 'pth'; there are:"),
+                              ("=a", "KEY=GLOB")):
             _, errors = self.plot(file, "--select", select, status=2)
             self.assertIn(words, errors[-1])
         _, errors = self.plot(file, "--select", "path=none", status=2)
@@ -606,7 +633,8 @@ class WrongFiles(Case):
         self.refused(self.write("a.json", lacking), "it has no 'cells'")
 
     def test_broken_within(self):
-        self.refused(self.write("a.json", result({**FOUR[0], "time_ns": {"median": "fast"}})), "not what its schema says")
+        self.refused(self.write("a.json", result({**FOUR[0], "time_ns": {"median": "fast"}})),
+                     "not what its schema says")
         self.refused(self.write("a.json", result({"path": "constant"})), "not what its schema says")
         self.refused(self.write("a.json", result("cell")), "not what its schema says")
 

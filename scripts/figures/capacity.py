@@ -11,12 +11,12 @@ TAKES = ("characterization",)
 NEEDS = "a characterization (cbank characterize --json)"
 METHOD = ("Each access of a walk timed alone, the clock's own cycles included: mean of all, and the 95th percentile "
           "(nearest rank). Levels and their intervals are the characterization's.")
-COLUMNS = ("record", "path", "bytes", "cycles_mean", "cycles_p95", "accesses", "step_bytes", "level",
+COLUMNS = ("experiment", "record", "path", "bytes", "cycles_mean", "cycles_p95", "accesses", "step_bytes", "level",
            "latency_cycles", "latency_low", "latency_high", "latency_without_clock_cycles", "capacity_bytes",
            "capacity_reason", "line_bytes", "ways", "sets", "engine", "source", "source_sha256")
 
-# A walk that the sweep over working sets is made of: all of a list from 0 on, warmed up.
-WALK = re.compile(r"walk (\w+) warm_up ([1-9]\d*) timed (\d+) before nothing list 0\+(\d+)\*(\d+)")
+# A walk (or a relay of walks) that the sweep over working sets is made of: all of a list from 0 on, warmed up.
+WALK = re.compile(r"\w+ (\w+) warm_up ([1-9]\d*) timed (\d+) before nothing list 0\+(\d+)\*(\d+)")
 
 # Why there is no size, of a level that is larger than what was walked.
 ALL_FIT = re.compile(r"all of the (\d+) bytes")
@@ -27,7 +27,7 @@ def rows(document, selection=documents.ALL):
     experiments = {entry["name"]: entry for entry in document.content["experiments"]}
     for name, experiment in experiments.items():
         if name.startswith("geometry_") and experiment["status"] == "ok" and selection.has_path(experiment["path"]):
-            same = {"path": experiment["path"], "engine": "cuda", **document.source()}
+            same = {"experiment": name, "path": experiment["path"], "engine": "cuda", **document.source()}
             made += [{**same, **point} for point in sweep(experiment)]
             made += [{**same, **level} for level in levels(experiment["geometry"], clock(experiments, experiment))]
     if not any(row["record"] == "point" for row in made):
@@ -112,19 +112,21 @@ def pages(made, _width_mm):
 
 def draw(made, width_mm, note=None):
     from matplotlib.lines import Line2D
-    parts = panels.grouped(made, lambda row: row["path"])
-    across = len(parts) if style.wide(width_mm) else 1
-    across = min(across, 3)
+    parts = panels.grouped(made, lambda row: row["experiment"])
+    across = min(len(parts), 3) if style.wide(width_mm) else 1
     handles = [(Line2D([], [], color="black", marker="o", markersize=3, linestyle=style.SOLID), "mean"),
                (Line2D([], [], color="black", linestyle=style.DASHED), "95th percentile"),
                (Line2D([], [], color="black", linestyle=style.DOTTED, linewidth=0.7), "level found")]
     figure, body = style.figure(width_mm, 52 * -(-len(parts) // across), handles, note)
-    for axes, (path, members) in zip(panels.grid(body, len(parts), across), parts.items()):
-        draw_panel(axes, path, members)
+    for i, (axes, (name, members)) in enumerate(zip(panels.grid(body, len(parts), across), parts.items())):
+        draw_panel(axes, members[0]["path"], members, width_mm / across)
+        axes.set_title(name.removeprefix("geometry_").replace("_", ", "), loc="left")
+        if i % across:
+            axes.set_ylabel("")
     return figure
 
 
-def draw_panel(axes, path, members):
+def draw_panel(axes, path, members, panel_mm):
     points = [row for row in members if row["record"] == "point"]
     its = style.look(path)
     sizes = [row["bytes"] for row in points]
@@ -134,17 +136,16 @@ def draw_panel(axes, path, members):
         draw_level(axes, level, sizes)
     axes.plot(sizes, [row["cycles_p95"] for row in points], color=its.color, linestyle=style.DASHED)
     axes.plot(sizes, [row["cycles_mean"] for row in points], **style.line(path, linestyle=style.SOLID, markersize=2.4))
-    ticks = [2**i for i in range(7, 32, 2) if sizes[0] <= 2**i <= 1.1 * sizes[-1]]
+    ticks = [2**i for i in range(7, 32, 2 if panel_mm > 75 else 4) if sizes[0] <= 2**i <= 1.1 * sizes[-1]]
     axes.set_xticks(ticks, [style.bytes_text(tick) for tick in ticks])
     axes.set_xticks([], minor=True)
     axes.set_xlim(sizes[0] / 1.3, sizes[-1] * 1.3)
     low, high = axes.get_ylim()
-    axes.set_ylim(low / 1.1, high * 1.25)
+    axes.set_ylim(low / 1.25, high * 1.25)
     style.plain_log(axes.yaxis)
-    axes.set_yticks([tick for tick in (10, 20, 50, 100, 200, 500, 1000, 2000) if low / 1.1 <= tick <= high * 1.25])
+    axes.set_yticks([tick for tick in (10, 20, 50, 100, 200, 500, 1000, 2000) if low / 1.25 <= tick <= high * 1.25])
     axes.set_xlabel(f"bytes walked, {points[0]['step_bytes']} bytes a step")
     axes.set_ylabel("cycles of an access, clock included")
-    axes.set_title(path, loc="left")
 
 
 def draw_level(axes, level, sizes):
@@ -152,8 +153,9 @@ def draw_level(axes, level, sizes):
     line = {"color": "black", "linestyle": style.DOTTED, "linewidth": 0.7, "zorder": 1}
     if level["latency_cycles"] is not None:
         axes.axhline(level["latency_cycles"], **line)
-        axes.annotate(level_text(level), (sizes[0] / 1.3, level["latency_cycles"]), (2, 2),
-                      textcoords="offset points", va="bottom", fontsize=5.5, zorder=1.5,
+        below = level["level"] == 1  # which the curve does not come near to on that side
+        axes.annotate(level_text(level), (sizes[0] / 1.3, level["latency_cycles"]), (2, -2.5 if below else 2),
+                      textcoords="offset points", va="top" if below else "bottom", fontsize=5.5, zorder=1.5,
                       bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4})
     if level["capacity_bytes"] is not None:
         axes.axvline(level["capacity_bytes"], **line)

@@ -70,10 +70,10 @@ def draw_panel(axes, members, factor):
     scale(axes, [row["value"] for row in members])
     for path in style.in_order(row["path"] for row in members):
         points = [row for row in members if row["path"] == path]
-        times = [row["time_ns_median"] / factor for row in points]
-        spread = [[time - (row["time_ns_ci_low"] or row["time_ns_median"]) / factor for row, time in zip(points, times)],
-                  [(row["time_ns_ci_high"] or row["time_ns_median"]) / factor - time for row, time in zip(points, times)]]
-        axes.errorbar([row["value"] for row in points], times, spread,
+        ends = [[row["time_ns_median"] - (row["time_ns_ci_low"] or row["time_ns_median"]),
+                 (row["time_ns_ci_high"] or row["time_ns_median"]) - row["time_ns_median"]] for row in points]
+        axes.errorbar([row["value"] for row in points], [row["time_ns_median"] / factor for row in points],
+                      [[end / factor for end in side] for side in zip(*ends)] if points else None,
                       **style.line(path, linestyle="none", markersize=3, elinewidth=0.5, capsize=0))
 
 
@@ -90,7 +90,7 @@ def scale(axes, values):
         axes.set_xlim(10.0**low / 1.5, 10.0**high * 1.5)
     else:
         axes.set_xscale("symlog", linthresh=10.0**low)
-        powers = ([-power for power in powers[:1]] if min(values) < 0 else []) + [0.0] + powers[:2]
+        powers = ([-powers[0]] if min(values) < 0 else []) + [0.0, powers[0]]
         margin = 10.0**low * 0.4
         axes.set_xlim(min(values) * 3 if min(values) < 0 else -margin, 10.0**high * 1.5)
     axes.xaxis.set_major_locator(FixedLocator(powers))

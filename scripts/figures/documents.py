@@ -107,8 +107,10 @@ def kind_of(name, content):
     for key in keys:
         if key not in content:
             raise WrongFile(f"{name} is not a whole {schema_name}: it has no '{key}'; write it again with cbank")
-        if key in LISTS and not (isinstance(content[key], list) and all(isinstance(row, dict) for row in content[key])):
-            raise WrongFile(f"{name} is not what its schema says: '{key}' is no list of objects; write it again with cbank")
+        rows = content[key] if key in LISTS else []
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise WrongFile(f"{name} is not what its schema says: '{key}' is no list of objects; write it again with "
+                            "cbank")
     return kind
 
 

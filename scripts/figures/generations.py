@@ -53,7 +53,7 @@ def chip_of(row):
 
 # -- drawing ------------------------------------------------------------------------------------------------------
 
-PANELS_MAX = 8  # a page
+PANELS_MAX = 10  # a page
 COLOURS = (0.5, 32)  # the same in all figures; what is beyond has the colour of the end
 
 

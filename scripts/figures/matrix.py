@@ -38,37 +38,49 @@ def row(document, cell, bases):
             "flags": " ".join(cell["flags"]), "engine": document.content["engine"], **document.source()}
 
 
-def pages(made, width_mm):
-    return panels.pages_of(made, width_mm)
-
-
 PANEL_MM = 44
+DOWN_MAX = 5  # panels on a page, one below the other
+
+
+def across(parts, width_mm):
+    """Panels beside each other: two where both are legible."""
+    legible = all(bars_in(groups) <= 20 and len(groups) <= 4 for _, groups in parts)
+    return 2 if style.wide(width_mm) and legible and len(parts) > 1 else 1
+
+
+def pages(made, width_mm):
+    parts = panels.panels_of(made, width_mm)
+    return panels.pages_of(made, width_mm, DOWN_MAX * across(parts, width_mm))
 
 
 def draw(made, width_mm, note=None):
     parts = panels.panels_of(made, width_mm)
-    beside = style.wide(width_mm) and all(bars_in(groups) <= 20 and len(groups) <= 4 for _, groups in parts)
-    across = 2 if beside else 1
-    paths = {entry["path"] for entry in made}
-    across = min(across, len(parts))
-    height = PANEL_MM * -(-len(parts) // across)
-    figure, body = style.figure(width_mm, height, style.path_handles(paths), note)
-    for axes, (panel, groups) in zip(panels.grid(body, len(parts), across), parts):
-        draw_panel(axes, panel, groups, width_mm / across)
+    beside = across(parts, width_mm)
+    height = PANEL_MM * -(-len(parts) // beside)
+    flags = sorted({flag for row in made for flag in row["flags"].split()})
+    words = [f"*: {', '.join(flags)}"] * bool(flags) + [note] * bool(note)
+    figure, body = style.figure(width_mm, height, style.path_handles(row["path"] for row in made), "; ".join(words))
+    logarithm = any(spread_of(groups)[1] >= 10 * spread_of(groups)[0] for _, groups in parts)
+    for axes, (panel, groups) in zip(panels.grid(body, len(parts), beside), parts):
+        draw_panel(axes, panel, groups, width_mm / beside, logarithm)
     return figure
+
+
+def spread_of(groups):
+    times = [row["time_ns_median"] for _, members in groups for row in members]
+    return min(times), max(times)
 
 
 def bars_in(groups):
     return sum(len(members) for _, members in groups)
 
 
-def draw_panel(axes, panel, groups, panel_mm):
-    longest = max(row["time_ns_median"] for _, members in groups for row in members)
-    shortest = min(row["time_ns_median"] for _, members in groups for row in members)
-    unit, factor = style.time_unit(longest if longest < 10 * shortest else shortest)
+def draw_panel(axes, panel, groups, panel_mm, logarithm):
+    shortest, longest = spread_of(groups)
+    unit, factor = style.time_unit(shortest if logarithm else longest)
     slots = bars_in(groups) + 0.8 * len(groups)
     narrow = (panel_mm - 13) / slots < 4.7  # too narrow for four digits side by side
-    bottom = scale(axes, longest / factor, shortest / factor, narrow)
+    bottom = scale(axes, longest / factor, shortest / factor, narrow, logarithm)
     x, middles = 0.0, []
     for _, members in groups:
         members = sorted(members, key=lambda row: style.in_order(paths_of(members)).index(row["path"]))
@@ -105,10 +117,10 @@ def draw_bar(axes, x, entry, factor, bottom, narrow, letters):
                       fontsize=letters, rotation=90 if narrow else 0)
 
 
-def scale(axes, longest, shortest, narrow):
-    """Bars from 0 where all can be seen so, else a logarithm. Returns where bars begin."""
+def scale(axes, longest, shortest, narrow, logarithm):
+    """Bars from 0 where those of all panels can be seen so, else a logarithm. Returns where bars begin."""
     room = 1.32 if narrow else 1.14
-    if longest < 10 * shortest:
+    if not logarithm:
         axes.set_ylim(0, longest * room)
         return 0
     axes.set_yscale("log")

@@ -5,7 +5,6 @@ import math
 
 from . import style
 
-PANELS_MAX = 5  # a page
 
 
 def panel_of(row):
@@ -66,7 +65,7 @@ def panels_of(rows, width_mm):
     return found
 
 
-def pages_of(rows, width_mm, panels_max=PANELS_MAX):
+def pages_of(rows, width_mm, panels_max):
     """Rows of each page."""
     return [[row for _, groups in page for _, members in groups for row in members]
             for page in parted(panels_of(rows, width_mm), panels_max)]

@@ -5,6 +5,8 @@ Of the parts that overlap the longest counts. It is stacked on launch and wave, 
 the others would end is marked.
 """
 
+import os
+
 from . import documents, panels, style
 
 NAME = "parts"
@@ -14,8 +16,8 @@ NEEDS = "an explanation (cbank explain --json), or a result and the program, whi
 METHOD = ("Measured: median with its 95 % interval. Modelled: launch + wave + the longest of residency, issue, "
           "serialization + misses, and stream (stacked); the others overlap with it (hidden).")
 COLUMNS = ("workload", "elements", "block_size", "regime", "pattern", "parameters", "path", "part", "drawn", "time_ns",
-           "time_ns_ci_low", "time_ns_ci_high", "share_of_measured", "ends_at_share", "remainder", "card", "device",
-           "engine", "source", "source_sha256")
+           "time_ns_ci_low", "time_ns_ci_high", "share_of_measured", "ends_at_share", "remainder", "card", "result",
+           "device", "engine", "source", "source_sha256")
 
 FIRST = ("launch", "wave")
 OVERLAPPING = (("residency",), ("issue",), ("serialization", "misses"), ("stream",))
@@ -35,8 +37,9 @@ def rows(document, selection=documents.ALL):
 
 def rows_of(document, result, cell):
     measured, low, high = documents.time_of(cell)
-    same = {**documents.identity(cell), "card": document.content["card"]["name"], "device": result["device"],
-            "engine": result["engine"], **document.source()}
+    same = {**documents.identity(cell), "card": document.content["card"]["name"],
+            "result": os.path.basename(result["file"]), "device": result["device"], "engine": result["engine"],
+            **document.source()}
     made = [{**same, "part": "measured", "drawn": "measured", "time_ns": measured, "time_ns_ci_low": low,
              "time_ns_ci_high": high, "share_of_measured": 1.0, "ends_at_share": 1.0,
              "remainder": documents.number(cell["remainder"])}]
@@ -67,14 +70,19 @@ ROW_MM = 4.6
 
 
 def cell_of(row):
-    return tuple(row[key] for key in documents.CELL_KEYS) + (row["parameters"], row["source"])
+    return tuple(row[key] for key in documents.CELL_KEYS) + (row["parameters"], row["result"])
+
+
+def panel_of(row):
+    """Of several results that were explained together, each has panels of its own."""
+    return row["result"], row["engine"], panels.panel_of(row)
 
 
 def pages(made, _width_mm):
-    cells = sorted(panels.grouped(made, cell_of).items(), key=lambda cell: panels.panel_of(cell[1][0]))
-    order = list(panels.grouped(made, panels.panel_of))
-    cells.sort(key=lambda cell: order.index(panels.panel_of(cell[1][0])))
-    return [[row for _, members in page for row in members] for page in panels.parted(cells, CELLS_MAX)]
+    cells = list(panels.grouped(made, cell_of).values())
+    order = list(panels.grouped(made, panel_of))
+    cells.sort(key=lambda members: order.index(panel_of(members[0])))
+    return [[row for members in page for row in members] for page in panels.parted(cells, CELLS_MAX)]
 
 
 def handles():
@@ -94,7 +102,8 @@ def mark(its):
 
 
 def draw(made, width_mm, note=None):
-    parts = panels.grouped(made, panels.panel_of)
+    parts = panels.grouped(made, panel_of)
+    several = len({row["result"] for row in made}) > 1
     counts = [len(panels.grouped(members, cell_of)) for members in parts.values()]
     words = "marks: where the parts that overlap with the longest would end"
     figure, body = style.figure(width_mm, panels.cell_rows_mm(counts, ROW_MM), handles(),
@@ -103,7 +112,11 @@ def draw(made, width_mm, note=None):
         cells = panels.grouped(parts[panel], cell_of)
         for y, members in enumerate(cells.values()):
             draw_cell(axes, y, members)
-        panels.name_rows(axes, panel, [panels.cell_text(members[0]) for members in cells.values()], width_mm)
+        result, engine, cells_of_panel = panel
+        panels.name_rows(axes, cells_of_panel, [panels.cell_text(members[0]) for members in cells.values()], width_mm)
+        if several:
+            axes.annotate(result + (", modelled" if engine != "cuda" else ""), (1, 1), (0, 2), ha="right", va="bottom",
+                          xycoords="axes fraction", textcoords="offset points", fontsize=5.5)
     most = 100 * max(row["ends_at_share"] for row in made if row["drawn"] != "hidden")
     axes.set_xlim(0, panels.widened(0, most, [panels.cell_text(row) for row in made], width_mm, 22))
     axes.set_xlabel("share of the measured time, %")

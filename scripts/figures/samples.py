@@ -83,7 +83,8 @@ def draw(made, width_mm, note=None):
     parts = panels.grouped(made, panels.panel_of)
     counts = [len(panels.grouped(members, cell_of)) for members in parts.values()]
     flags = sorted({flag for row in made for flag in row["flags"].split()})
-    words = [throttle_text(made[0]), "first sample on top"] + [f"{MARKS.get(flag, '?')}: {flag}" for flag in flags] + ([note] if note else [])
+    words = [throttle_text(made[0]), "first sample on top"]
+    words += [f"{MARKS.get(flag, '?')}: {flag}" for flag in flags] + ([note] if note else [])
     figure, body = style.figure(width_mm, panels.cell_rows_mm(counts, ROW_MM),
                                 style.path_handles({row["path"] for row in made}, "point") + handles(),
                                 "; ".join(words))

@@ -123,7 +123,8 @@ def draw(made, width_mm, note=None):
     figure, body = style.figure(width_mm, (42 if wide else 46) * down,
                                 style.path_handles({row["path"] for row in made}, "line"), note)
     shared = "all" if not fitted else "row" if wide else "col"
-    for i, (axes, (key, members)) in enumerate(zip(panels.grid(body, len(parts), across, sharey=shared), parts.items())):
+    grid = panels.grid(body, len(parts), across, sharey=shared)
+    for i, (axes, (key, members)) in enumerate(zip(grid, parts.items())):
         draw_panel(axes, key, members)
         axes.set_xlabel(("distinct addresses in a warp" if wide else "distinct addresses")
                         if i + across >= len(parts) else "")
