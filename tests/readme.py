@@ -201,7 +201,8 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.complete(""), re.findall(r"^  (\w+) {2,}", cbank("--help"), re.MULTILINE))
         self.assertEqual(self.complete("run", "--p"), ["--path", "--pattern"])
         self.assertEqual(self.complete("list", "--"), ["--json"])
-        self.assertEqual(self.complete("characterize", "--"), ["--device", "--json", "--quiet", "--replay"])
+        self.assertEqual(self.complete("characterize", "--"),
+                         ["--card", "--device", "--json", "--new-card", "--quiet", "--replay"])
 
     def test_names_of_tables(self):
         for option, table in (("--pattern", "patterns"), ("--path", "paths"), ("--regime", "regimes"),
