@@ -188,6 +188,66 @@ class Characterize(unittest.TestCase):
         experiment = found(self.replay(change))["sharing_constant"]
         self.assertEqual([len(group) for group in experiment["groups"]], [1] * self.recorded["device"]["sm_count"])
 
+    def test_the_level_that_one_bank_does_not_fill(self):
+        """Eight banks: the second level is found by walks over more than 64 KB, and what the first makes of banks."""
+        levels = found(self.recorded)["geometry_constant_modules"]["geometry"]["levels"]
+        self.assertEqual([levels[1][name]["value"] for name in ("capacity_bytes", "ways", "sets", "line_bytes")],
+                         [8 * 64 * 256, 8, 64, 256])
+        self.assertEqual(levels[0]["bank_swaps"], list(range(8)))
+
+    def swapped_by(self, addresses):
+        def change(record):
+            record["probes"]["bank_addresses"] = addresses
+
+        verdict, = found(self.replay(change))["geometry_constant_modules"]["verdicts"]
+        return verdict["value"]
+
+    def test_what_swaps_sets(self):
+        self.assertEqual(self.swapped_by([(5 + k) << 16 for k in range(8)]), "order of launches")
+        self.assertIsNone(self.swapped_by([k << 16 for k in range(8)]))  # it could be either
+
+    def test_code_that_pushes_nothing_out(self):
+        def change(record):
+            self.change_answers(record, "^code ", lambda numbers: [104] * len(numbers))
+
+        experiment = found(self.replay(change))["code_constant"]
+        self.assertEqual([verdict["value"] for verdict in experiment["verdicts"]], ["not seen"])
+        self.assertEqual({one["value"] for one in experiment["numbers"]}, {0})
+
+    def test_counters_that_contradict_time(self):
+        """One line more, in one walk."""
+        def change(record):
+            self.change_answers(record, r"^count constant of walk .* list 0\+64\*33$",
+                                lambda numbers: [numbers[0], numbers[1] + 1, *numbers[2:]])
+
+        before, after = (found(file)["counts_constant"]["verdicts"][0] for file in (self.recorded, self.replay(change)))
+        self.assertEqual((before["level"], before["value"], after["value"]), (1, "agree", "differ"))
+        self.assertIn("largest difference 1 lines", after["reason"])
+
+    def test_cycles_of_the_unit(self):
+        """Made up: 3 cycles a request and 5 a line."""
+        def change(record):
+            self.change_answers(record, "^count constant of walk ",
+                                lambda numbers: [*numbers[:4], 3 * numbers[0] + 5 * numbers[1], numbers[5]])
+
+        experiment = found(self.replay(change))["counts_constant"]
+        for name, expected in (("active_cycles_per_request", 3), ("active_cycles_per_line", 5)):
+            one = number(experiment, name)
+            for key in ("value", "low", "high"):
+                self.assertAlmostEqual(one[key], expected, places=6)
+
+    def test_without_counters(self):
+        def change(record):
+            for kernel in record["probes"]["kernels"]:
+                if kernel["probe"] == "count":
+                    kernel.update(usable=False, reason="no permission")
+
+        again = found(self.replay(change))
+        self.assertEqual((again["counts_constant"]["status"], again["counts_constant"]["reason"]),
+                         ("skipped", "no permission"))
+        self.assertEqual(again["activity_param"]["status"], "skipped")
+        self.assertEqual(again["throughput_constant"]["status"], "ok")
+
     def test_a_probe_whose_loads_are_others_is_not_believed(self):
         def change(record):
             for kernel in record["probes"]["kernels"]:
