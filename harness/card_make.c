@@ -131,6 +131,9 @@ static const struct quoted quoted[] = {
     {"sharing_", "cycles_shared"},
     {"sharing_", "cycles_not_shared"},
     {"sharing_", "groups"},
+    {"code_", "share_lost"},
+    {"counts_", "active_cycles_per_request"},
+    {"counts_", "active_cycles_per_line"},
 };
 
 /* The same of a level. */
@@ -666,7 +669,7 @@ static void copy_base(struct making *making)
     }
 }
 
-/* -- numbers ------------------------------------------------------------------------------------------- */
+/* -- numbers and verdicts ------------------------------------------------------------------------------ */
 
 static cJSON *open_number(cJSON *array, const char *experiment, const char *path, const char *name)
 {
@@ -709,6 +712,8 @@ static void quote_number(const struct making *making, const struct outcome *outc
     snprintf(found.reason, sizeof(found.reason), "%s", number->reason);
     add_count(object, "level", number->level);
     add_count(object, "stride_bytes", number->stride);
+    add_count(object, "region_bytes", number->region_bytes);
+    add_count(object, "code_bytes", number->code_bytes);
     fill_number(making, object, &found, number->unit);
 }
 
@@ -746,11 +751,38 @@ static void quote_groups(const struct making *making, const struct outcome *outc
                 &found, "SMs");
 }
 
+static void quote_verdict(const struct making *making, const struct outcome *outcome, const struct verdict *verdict,
+                          cJSON *array)
+{
+    cJSON *object = open_number(array, outcome->experiment->name, outcome->experiment->path, verdict->name);
+
+    add_count(object, "level", verdict->level);
+    if (verdict->before)
+        json_add_text(object, "before", verdict->before);
+    json_add_text(object, "value", verdict->value);
+    json_add_text(object, "reason", verdict->reason);
+    add_evidence(making, object);
+}
+
+/* Of each level that is a cache. */
+static void quote_replacement(const struct making *making, const struct outcome *outcome, cJSON *array)
+{
+    for (uint32_t i = 0; outcome->geometry && i + 1 < outcome->geometry->level_count; i++) {
+        const struct geometry_number *number = &outcome->geometry->level[i].replacement;
+        struct verdict verdict = {.name = "replacement", .level = i + 1};
+
+        verdict.value = number->known ? replacement_name((enum replacement)number->value) : NULL;
+        snprintf(verdict.reason, sizeof(verdict.reason), "%s", number->known ? number->method : number->reason);
+        quote_verdict(making, outcome, &verdict, array);
+    }
+}
+
 /* What has an answer is quoted; of the other experiments the reason. */
 static void add_numbers(struct making *making)
 {
     const struct characterization *all = making->request->found;
     cJSON *numbers = json_add(making->card, "numbers", cJSON_CreateArray());
+    cJSON *verdicts = json_add(making->card, "verdicts", cJSON_CreateArray());
     cJSON *skipped = json_add(making->card, "skipped", cJSON_CreateArray());
 
     for (const struct outcome *outcome = all->outcomes; outcome < all->outcomes + all->count; outcome++) {
@@ -768,6 +800,9 @@ static void add_numbers(struct making *making)
             quote_level(making, outcome, i, numbers);
         if (outcome->group)
             quote_groups(making, outcome, numbers);
+        for (size_t i = 0; i < outcome->verdict_count; i++)
+            quote_verdict(making, outcome, &outcome->verdicts[i], verdicts);
+        quote_replacement(making, outcome, verdicts);
     }
 }
 

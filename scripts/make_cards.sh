@@ -34,4 +34,6 @@ for base in results/base_cards/*.json; do
     "$python" scripts/fit_card.py --program "$program" --card "$work/characterized.json" $checked \
         -o "$work/fitted.json" $fitted
     make_card "$work/fitted.json" "$folder/$name.json"
+    echo
 done
+echo "now: make && scripts/readme_blocks.py --write && make reproduce, since README and figures are of the built-in card"
