@@ -4,7 +4,8 @@
 
 usage: claims.py [--parts] FILE...
 
-FILEs are results of one GPU; a cell that is in several of them is taken from the first. Each line has a claim, the
+FILEs are results of one GPU, and characterizations of that GPU or another of its model; a cell that is in several of
+them is taken from the first. Each line has a claim, the
 published figure, the same figure from the cells of the results with its interval, and the verdict: the claim holds
 where the whole interval lies in the limits that the line names, does not hold where none of it does, and is undecided
 between. Intervals of times are those of the medians (95 %), of a quotient the quotients of their ends; counters have
@@ -120,6 +121,7 @@ class Results:
     def __init__(self, files):
         self.device = None
         self.cells = {}
+        self.experiments, self.characterized = {}, None
         for name in files:
             try:
                 self.read(name)
@@ -131,6 +133,10 @@ class Results:
     def read(self, name):
         with open(name, encoding="utf-8") as file:
             result = json.load(file)
+        if result["schema"]["name"] == "cbank-characterization" and result["schema"]["version"].split(".")[0] == "1":
+            self.experiments = {entry["name"]: entry for entry in result["experiments"]}
+            self.characterized = {key: result["device"][key] for key in ("uuid", "name")}
+            return
         if result["schema"]["name"] != "cbank-result" or result["schema"]["version"].split(".")[0] != "1":
             raise ValueError("its schema is not that of a result of version 1")
         if result["engine"] != "cuda":
@@ -145,7 +151,26 @@ class Results:
                 self.cells.setdefault(identity_of(entry), measured(entry))
 
     def header(self):
-        return f"{self.device['name']}, driver {self.device['driver']}"
+        """The characterization may be of another GPU, but not of another model."""
+        if self.device is None:
+            fail("no file is a result")
+        text = f"{self.device['name']}, driver {self.device['driver']}"
+        if self.characterized is None or self.characterized["uuid"] == self.device["uuid"]:
+            return text
+        if self.characterized["name"] != self.device["name"]:
+            fail(f"the characterization is of a GPU of another model, {self.characterized['name']}")
+        return f"{text}; characterized: another GPU of that model"
+
+    def found(self, experiment, value):
+        """A number of a characterization, given what picks it from an experiment."""
+        try:
+            picked = value(self.experiments[experiment])
+            ends = [number(picked[key]) for key in ("value", "low", "high")]
+        except (KeyError, IndexError, TypeError):
+            raise Missing(experiment) from None
+        if None in ends:
+            raise Missing(experiment)
+        return Figure(*ends)
 
     def gpu(self, key):
         if self.device[key] is None:
@@ -273,6 +298,16 @@ def l1_misses(results):
     return Figure(max(0, reached.value)) / results.counter("l1_sectors", scattered)
 
 
+def l2_latency(results):
+    return results.found("latency_global_l2", lambda entry: entry["numbers"][0])
+
+
+def l1_kb(results):
+    """The largest region that can be walked without a miss of L1, of which shared memory takes nothing."""
+    fits = results.found("geometry_global", lambda entry: entry["geometry"]["levels"][0]["fits_bytes"])
+    return fits / Figure(2**10)
+
+
 def l2_mb(results):
     return results.gpu("l2_bytes") / Figure(2**20)
 
@@ -302,8 +337,6 @@ class Row:
         return "does not hold" if figure.high < self.low or figure.low > self.high else "undecided"
 
     def columns(self, results):
-        if self.figure is None:
-            return [self.claim, self.published, "-", "", f"not measured: {self.form}"]
         try:
             figure = self.figure(results)
         except Missing as missing:
@@ -347,8 +380,8 @@ ROWS = [
     Row(3, "... and time (constant to global)", "-",
         time_ratio(conv_2d("constant"), conv_2d("global")), ".3f", 0, 0.99),
     Row(3, "L2 of hundreds of KB to a few MB: MB", "0.1 to 8", l2_mb, ".0f", 0.1, 8),
-    Row(3, "L2 answers in tens of cycles", "10 to 99", None, "no cell has a latency", None, None),
-    Row(3, "L1 of 16 to 64 KB per SM", "16 to 64", None, "no cell reads more than 64 KB", None, None),
+    Row(3, "L2 answers in tens of cycles: cycles", "10 to 99", l2_latency, ".1f", 10, 99),
+    Row(3, "L1 of 16 to 64 KB per SM: KB walked without a miss", "16 to 64", l1_kb, ".0f", 16, 64),
     Row(3, "broadcast: requests for a load of one address", "1",
         counter_ratio(("idc_requests", add("constant")), ("ldc_instructions", add("constant"))), ".3f", 1, 1),
     Row(4, "8 KB constant cache per SM: fills of a line, 2 KB read", "1", fills_per_line(64), ".1f", 0.9, 1.1),
@@ -379,9 +412,10 @@ def aligned(rows):
 
 
 def print_claims(results):
+    header = results.header()
     title, *lines = aligned([["claim", "published", "here [95 %]", "holds if", "verdict"],
                              *(row.columns(results) for row in ROWS)])
-    print(results.header())
+    print(header)
     print(title)
     source = None
     for row, line in zip(ROWS, lines):

@@ -112,14 +112,47 @@ class Table(Case):
         """All that needs a cell is missing; the GPU itself is known."""
         found = self.of()
         self.assertEqual(found.pop((3, "L2 of hundreds of KB to a few MB: MB")), ["0.1 to 8", "6", "0.1 to 8", "holds"])
-        self.assertEqual(found.pop((3, "L2 answers in tens of cycles")),
-                         ["10 to 99", "-", "not measured: no cell has a latency"])
-        self.assertEqual(found.pop((3, "L1 of 16 to 64 KB per SM")),
-                         ["16 to 64", "-", "not measured: no cell reads more than 64 KB"])
+        for claim, experiment in (("L2 answers in tens of cycles: cycles", "latency_global_l2"),
+                                  ("L1 of 16 to 64 KB per SM: KB walked without a miss", "geometry_global")):
+            self.assertEqual(found.pop((3, claim))[1:], ["missing", f"no {experiment}"])
         for claim, columns in found.items():
             with self.subTest(claim):
                 self.assertEqual(columns[1], "missing")
                 self.assertRegex(columns[2], r"^no \w+/\w+/\w+/\d+/\d+( \w+=\d+)*$")
+
+    def characterization(self, **device):
+        """L2 answers in 200 cycles; of L1 48 KB were walked without a miss."""
+        fits = {"value": 49152, "low": 49152, "high": 49152}
+        experiments = [{"name": "latency_global_l2", "numbers": [{"value": 200, "low": 199.5, "high": 201}]},
+                       {"name": "geometry_global", "geometry": {"levels": [{"fits_bytes": fits}]}}]
+        return {"schema": {"name": "cbank-characterization", "version": "1.1"}, "experiments": experiments,
+                "device": {"uuid": "GPU-1", "name": "GPU of a test", **device}}
+
+    def test_characterized(self):
+        files = self.write("result.json", result()), self.write("made.json", self.characterization())
+        found = self.rows(*files)
+        self.assertEqual(found[3, "L2 answers in tens of cycles: cycles"][1:],
+                         ["200.0 [199.5, 201.0]", "10 to 99", "does not hold"])
+        self.assertEqual(found[3, "L1 of 16 to 64 KB per SM: KB walked without a miss"][1:],
+                         ["48", "16 to 64", "holds"])
+        self.assertEqual(self.script(*files).splitlines()[0], "GPU of a test, driver 580.1")
+
+    def test_characterized_elsewhere(self):
+        file = self.write("result.json", result())
+        other = self.write("other.json", self.characterization(uuid="GPU-2"))
+        model = self.write("model.json", self.characterization(uuid="GPU-2", name="Another"))
+        self.assertEqual(self.script(file, other).splitlines()[0],
+                         "GPU of a test, driver 580.1; characterized: another GPU of that model")
+        self.assertIn("of another model, Another", self.script(file, model, status=2))
+        self.assertIn("no file is a result", self.script(other, status=2))
+
+    def test_characterized_in_part(self):
+        made = self.characterization()
+        made["experiments"][0]["numbers"] = []
+        made["experiments"][1]["geometry"]["levels"][0]["fits_bytes"]["value"] = None
+        found = self.rows(self.write("result.json", result()), self.write("made.json", made))
+        self.assertEqual(found[3, "L2 answers in tens of cycles: cycles"][2], "no latency_global_l2")
+        self.assertEqual(found[3, "L1 of 16 to 64 KB per SM: KB walked without a miss"][2], "no geometry_global")
 
     def test_published_by_hand(self):
         """0.164012 / 0.189501, 0.00289792 / 0.00323584, 1.2925 / 0.159621, 3.0644 / 2.5796."""
