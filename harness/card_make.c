@@ -155,7 +155,7 @@ static const char method_kept[] = "share of a walk that the level answers after 
 
 struct making {
     const struct card_request *request;
-    cJSON *base;                /* owned */
+    cJSON *base, *device;       /* owned */
     bool same_chip;             /* the base card is of this one */
     char id[ID_HEX_DIGITS + 1]; /* of the file; "" without one */
     char sha256[SHA256_HEX_BYTES];
@@ -602,7 +602,7 @@ static cJSON *device_value(const cJSON *device, const struct device_row *row)
 static void apply_device(struct making *making)
 {
     for (const struct device_row *row = device_rows; row < device_rows + COUNT(device_rows); row++) {
-        cJSON *value = device_value(making->request->device, row), *origin;
+        cJSON *value = device_value(making->device, row), *origin;
 
         if (!value)
             continue;
@@ -923,7 +923,7 @@ static void write_origins(struct making *making)
 static void make(struct making *making)
 {
     making->origins = cJSON_CreateObject();
-    making->same_chip = is_same_chip(making->base, making->request->device);
+    making->same_chip = is_same_chip(making->base, making->device);
     copy_base(making);
     apply_device(making);
     apply_found(making);
@@ -933,12 +933,25 @@ static void make(struct making *making)
     count_origins(making);
 }
 
+/* As a reader of the file has it: numbers that were just added (json_add_integer) are text until they are read. */
+static enum status read_again(const cJSON *item, cJSON **out)
+{
+    char *text = cJSON_PrintUnformatted(item);
+    const enum status status = text ? json_parse("what was found", text, strlen(text), out)
+                                    : log_error(STATUS_ENVIRONMENT, "out of memory for a card");
+
+    cJSON_free(text);
+    return status;
+}
+
 enum status card_make(const struct card_request *request, cJSON **out, struct card_tally *tally)
 {
     struct making making = {.request = request};
     struct card card;
     enum status status = card_read_json(request->base_path, &card, &making.base);
 
+    if (status == STATUS_OK)
+        status = read_again(request->device, &making.device);
     if (status == STATUS_OK)
         status = hash_file(&making);
     if (status == STATUS_OK) {
@@ -947,6 +960,7 @@ enum status card_make(const struct card_request *request, cJSON **out, struct ca
         status = card_check("made of what was found", making.card);
     }
     cJSON_Delete(making.base);
+    cJSON_Delete(making.device);
     if (status == STATUS_OK) {
         *out = making.card;
         *tally = making.tally;

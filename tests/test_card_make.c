@@ -399,6 +399,28 @@ static void nothing_was_found(void **state)
     cJSON_Delete(card);
 }
 
+/* As characterize has just written it on a GPU. */
+static void a_device_that_was_not_read_from_a_file(void **state)
+{
+    struct chip chip;
+    struct card_tally tally;
+    cJSON *device = cJSON_CreateObject(), *card = NULL;
+    const struct card_request request = {.found = &chip.all, .device = device, .base_path = base_path};
+
+    (void)state;
+    make_chip(&chip);
+    json_add_text(device, "name", "NVIDIA H200");
+    json_add_integer(device, "cc_major", 9);
+    json_add_integer(device, "cc_minor", 0);
+    json_add_integer(device, "sm_count", 132);
+    json_add_double(device, "sm_clock_max_mhz", 1755);
+    assert_int_equal(card_make(&request, &card, &tally), STATUS_OK);
+    assert_int_equal(tally.device, 5);
+    CHECK(card, {"sm_clock_mhz", 1755, NAN, NAN, NAN, "device", NULL}, BASE("issue_per_cycle", "published", NULL));
+    cJSON_Delete(device);
+    cJSON_Delete(card);
+}
+
 /* Every key of a card has an origin, no other has, and values are quoted of each level. */
 static void origins_are_of_all_keys(void **state)
 {
@@ -457,6 +479,7 @@ int main(void)
         cmocka_unit_test(the_first_that_is_known_counts),
         cmocka_unit_test(values_of_another_chip_are_assumed),
         cmocka_unit_test(nothing_was_found),
+        cmocka_unit_test(a_device_that_was_not_read_from_a_file),
         cmocka_unit_test(origins_are_of_all_keys),
         cmocka_unit_test(bad_base_cards_and_files_are_refused),
     };
