@@ -13,28 +13,20 @@
 
 struct geometry; /* geometry.h */
 
-/* What an experiment does. */
-enum experiment_kind {
-    EXPERIMENT_LATENCY,
-    EXPERIMENT_SERIALIZATION,
-    EXPERIMENT_CROSSOVER,
-    EXPERIMENT_THROUGHPUT,
-    EXPERIMENT_GEOMETRY,
-    EXPERIMENT_INVALIDATION,
-    EXPERIMENT_SHARING,
-    EXPERIMENT_CODE,
-    EXPERIMENT_ACTIVITY,
-    EXPERIMENT_COUNTS,
-};
+struct experiment_run; /* experiment.h */
+struct outcome;
+
+/* What an experiment does: finds numbers and verdicts. */
+typedef enum status experiment_function(struct experiment_run *run, struct outcome *outcome, const struct path *path);
 
 /* A row of the table of experiments. */
 struct experiment {
     const char *name;
     const char *what;
-    enum experiment_kind kind;
+    experiment_function *run;
     const char *path;
-    const char *other; /* EXPERIMENT_CROSSOVER: the path that `path` is compared with */
-    uint32_t bytes;    /* EXPERIMENT_GEOMETRY: of the memory that is walked */
+    const char *other; /* experiment_crossover: the path that `path` is compared with */
+    uint32_t bytes;    /* experiment_geometry: of the memory that is walked */
     enum probe_kind probe; /* the same: what walks it */
 };
 
