@@ -16,7 +16,7 @@ static const char schema_major[] = "1.";
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-enum field_kind { FIELD_TEXT, FIELD_U32, FIELD_U64, FIELD_DOUBLE, FIELD_BOOL };
+enum field_kind { FIELD_TEXT, FIELD_U32, FIELD_U64, FIELD_DOUBLE, FIELD_BOOL, FIELD_REPLACEMENT };
 
 /* A field of struct card or struct card_level: its key, and the values that are taken (bytes, NUL included,
  * for text, which need not be there from 0 on). */
@@ -88,6 +88,7 @@ static const struct field level_fields[] = {
     {LEVEL(capacity_bytes), .kind = FIELD_U32, .lowest = 4, .highest = 1 << 24},
     {LEVEL(line_bytes), .kind = FIELD_U32, .lowest = 4, .highest = 1 << 16},
     {LEVEL(ways), .kind = FIELD_U32, .lowest = 1, .highest = 1 << 22},
+    {LEVEL(replacement), .kind = FIELD_REPLACEMENT},
     {LEVEL(sms), .kind = FIELD_U32, .lowest = 1, .highest = 4096},
     {LEVEL(kept_between_launches), .kind = FIELD_BOOL},
     {LEVEL(request_cycles), .kind = FIELD_DOUBLE, .highest = HIGHEST},
@@ -171,6 +172,23 @@ static enum status read_bool(const cJSON *object, const struct field *field, con
     return STATUS_OK;
 }
 
+/* Need not be there: cards of version 1.0 have none. */
+static enum status read_replacement(const cJSON *object, const struct field *field, const struct place *place,
+                                    void *out)
+{
+    enum cache_replacement replacement = CACHE_LRU;
+    const char *name = cache_replacement_names[CACHE_LRU];
+
+    if (json_get(object, field->key) && !json_get_text(object, field->key, &name))
+        name = "";
+    while (replacement < CACHE_REPLACEMENT_COUNT && strcmp(name, cache_replacement_names[replacement]) != 0)
+        replacement++;
+    if (replacement == CACHE_REPLACEMENT_COUNT)
+        return wrong(place, field->key, "\"LRU\", \"FIFO\" or \"tree pseudo-LRU\"");
+    memcpy(out, &replacement, sizeof(replacement));
+    return STATUS_OK;
+}
+
 static enum status read_fields(const cJSON *object, const struct field *fields, size_t count,
                                const struct place *place, void *out)
 {
@@ -192,6 +210,9 @@ static enum status read_fields(const cJSON *object, const struct field *fields, 
         case FIELD_BOOL:
             status = read_bool(object, field, place, member);
             break;
+        case FIELD_REPLACEMENT:
+            status = read_replacement(object, field, place, member);
+            break;
         }
         if (status != STATUS_OK)
             return status;
@@ -205,6 +226,8 @@ static enum status read_level(const cJSON *object, const struct place *place, st
 
     if (status != STATUS_OK)
         return status;
+    if (level->replacement == CACHE_TREE && (level->ways & (level->ways - 1)) != 0)
+        return wrong(place, "ways", "a power of two for a tree");
     if ((level->line_bytes & (level->line_bytes - 1)) != 0)
         return wrong(place, "line_bytes", "a power of two");
     if (level->capacity_bytes % ((uint64_t)level->line_bytes * level->ways) != 0)

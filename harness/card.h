@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "json.h"
+#include "cache.h"
 #include "status.h"
 
 enum { CARD_NAME_BYTES = 64, CARD_LEVELS_MAX = 4 };
@@ -22,6 +23,7 @@ struct card_level {
     uint32_t line_bytes;        /* a power of two */
     uint32_t ways;              /* ways x line_bytes == capacity_bytes means fully associative */
     uint32_t sms;               /* SMs that share one instance, at most: 1 for the first level */
+    enum cache_replacement replacement; /* CACHE_LRU where the card says nothing */
     bool kept_between_launches; /* false: every launch finds it without the lines of the table */
     double request_cycles;      /* occupancy per request: on the first level one per distinct address */
     double miss_cycles;         /* what a miss adds to that */

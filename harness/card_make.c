@@ -20,6 +20,7 @@ enum { ID_HEX_DIGITS = 12, PATH_KEY_BYTES = 160, DIGITS = 6 };
 /* What an experiment says of a key: a value, or why not. */
 struct found {
     double value, low, high;
+    const char *text; /* of a key that is a name; NULL of others */
     size_t samples;
     uint32_t warps; /* that it was found with; 0 where that does not apply */
     const char *method;
@@ -39,7 +40,6 @@ struct row {
     void (*find)(const struct row *row, const struct outcome *outcome, struct found *out);
     const char *verdict, *expected; /* what else the experiment has to say; NULL: nothing */
     bool inverse;        /* the key is 1 / what was found */
-    bool whole_sets;     /* what was found is rounded to whole sets, within its interval */
     bool geometry;       /* has to go with the other values of its level */
     bool truth;          /* the key is true or false */
 };
@@ -48,6 +48,7 @@ static void find_number(const struct row *row, const struct outcome *outcome, st
 static void find_least(const struct row *row, const struct outcome *outcome, struct found *out);
 static void find_most(const struct row *row, const struct outcome *outcome, struct found *out);
 static void find_geometry(const struct row *row, const struct outcome *outcome, struct found *out);
+static void find_replacement(const struct row *row, const struct outcome *outcome, struct found *out);
 static void find_kept(const struct row *row, const struct outcome *outcome, struct found *out);
 static void find_largest_group(const struct row *row, const struct outcome *outcome, struct found *out);
 
@@ -70,8 +71,12 @@ static const struct row rows[] = {
     {.level = "gcc", .key = "ways", BANKS(ways), .of_level = 2},
     {.level = "gcc", .key = "capacity_bytes", BANK(capacity_bytes), .of_level = 2},
     {.level = "gcc", .key = "capacity_bytes", BANKS(capacity_bytes), .of_level = 2},
-    {.level = "gcc", .key = "capacity_bytes", .experiment = "extent_constant", .number = "fits_bytes", .of_level = 2,
-     .find = find_number, .whole_sets = true, .geometry = true},
+    {.level = "idc", .key = "replacement", .experiment = "geometry_constant", .number = "replacement", .of_level = 1,
+     .offset = offsetof(struct geometry_level, replacement), .find = find_replacement, .geometry = true},
+    {.level = "gcc", .key = "replacement", .experiment = "geometry_constant", .number = "replacement", .of_level = 2,
+     .offset = offsetof(struct geometry_level, replacement), .find = find_replacement, .geometry = true},
+    {.level = "gcc", .key = "replacement", .experiment = "geometry_constant_modules", .number = "replacement",
+     .of_level = 2, .offset = offsetof(struct geometry_level, replacement), .find = find_replacement, .geometry = true},
     {.level = "gcc", .key = "sms", .experiment = "sharing_constant", .number = "largest group",
      .find = find_largest_group},
     {.level = "idc", .key = "kept_between_launches", .experiment = "invalidation_constant", .number = "what_it_held_is",
@@ -127,11 +132,11 @@ static const struct quoted quoted[] = {
     {"crossover_", "latency_crossover"},
     {"crossover_", "throughput_crossover"},
     {"throughput_", "broadcast_bandwidth"},
-    {"extent_", "fits_bytes"},
     {"sharing_", "cycles_shared"},
     {"sharing_", "cycles_not_shared"},
     {"sharing_", "groups"},
     {"code_", "share_lost"},
+    {"activity_", "unit_active_share"},
     {"counts_", "active_cycles_per_request"},
     {"counts_", "active_cycles_per_line"},
 };
@@ -243,6 +248,25 @@ static void find_geometry(const struct row *row, const struct outcome *outcome, 
     else
         *out = (struct found){.value = number->value, .low = number->value, .high = number->value,
                               .samples = number->samples, .method = number->method};
+}
+
+/* One that can be simulated: by its name, which geometry and cache share. */
+static void find_replacement(const struct row *row, const struct outcome *outcome, struct found *out)
+{
+    const char *name;
+
+    find_geometry(row, outcome, out);
+    if (isnan(out->value))
+        return;
+    name = replacement_name((enum replacement)out->value);
+    out->low = out->high = NAN;
+    for (size_t i = 0; i < CACHE_REPLACEMENT_COUNT; i++)
+        if (strcmp(name, cache_replacement_names[i]) == 0)
+            out->text = cache_replacement_names[i];
+    if (!out->text) {
+        no_value(out, "");
+        snprintf(out->reason, sizeof(out->reason), "it is %s, which is not simulated", name);
+    }
 }
 
 static const struct verdict *verdict_of(const struct outcome *outcome, const char *name, uint32_t level,
@@ -445,29 +469,6 @@ static void set_value(cJSON *object, const char *key, cJSON *value)
         json_add(object, key, value);
 }
 
-/* Whole sets of the level's ways and lines: those in the interval that are next to the value. */
-static void round_to_sets(const cJSON *level, struct found *found)
-{
-    uint64_t ways = 0, line = 0;
-    double set, value;
-
-    json_get_integer(level, "ways", &ways);
-    json_get_integer(level, "line_bytes", &line);
-    set = (double)(ways * line);
-    value = round(found->value / set) * set;
-    if (value < found->low)
-        value += set;
-    if (value > found->high)
-        value -= set;
-    if (value >= found->low && value <= found->high && value > 0) {
-        found->value = value;
-        return;
-    }
-    no_value(found, "");
-    snprintf(found->reason, sizeof(found->reason), "no whole number of sets of %.0f bytes is from %.0f to %.0f bytes",
-             set, found->low, found->high);
-}
-
 static void add_origin(struct making *making, const struct row *row, const struct found *found)
 {
     char path[PATH_KEY_BYTES];
@@ -506,8 +507,7 @@ static bool is_first_of_key(const struct row *row)
 }
 
 /* The first row of the key that finds a value; NULL where none does, with what the first of them said. */
-static const struct row *find_key(const struct making *making, const struct row *first, const cJSON *object,
-                                  struct found *found)
+static const struct row *find_key(const struct making *making, const struct row *first, struct found *found)
 {
     char reason[NUMBER_REASON_BYTES] = "";
 
@@ -515,8 +515,6 @@ static const struct row *find_key(const struct making *making, const struct row 
         if (!same_key(row, first))
             continue;
         find_row(row, making->request->found, found);
-        if (!isnan(found->value) && row->whole_sets)
-            round_to_sets(object, found);
         if (!isnan(found->value))
             return row;
         if (!reason[0])
@@ -535,14 +533,16 @@ static void apply_key(struct making *making, const struct row *first)
 
     if (!object)
         return;
-    row = find_key(making, first, object, &found);
+    row = find_key(making, first, &found);
     path_of(first->level, first->key, path);
     if (!row) {
         keep_base(making, path, found.reason);
         return;
     }
     set_value(object, row->key,
-              row->truth ? cJSON_CreateBool(found.value != 0) : cJSON_CreateNumber(rounded(found.value)));
+              found.text   ? cJSON_CreateString(found.text)
+              : row->truth ? cJSON_CreateBool(found.value != 0)
+                           : cJSON_CreateNumber(rounded(found.value)));
     add_origin(making, row, &found);
 }
 
@@ -643,6 +643,16 @@ static void copy_keys(struct making *making, const cJSON *from, const char *leve
         path_of(level, key_at(i), path);
         keep_base(making, path, "");
     }
+}
+
+/* What a card of version 1.0 does not say, and means. */
+static void complete_base(struct making *making)
+{
+    cJSON *level;
+
+    cJSON_ArrayForEach(level, json_get(making->base, "levels"))
+        if (!json_get(level, "replacement"))
+            json_add_text(level, "replacement", cache_replacement_names[CACHE_LRU]);
 }
 
 static void copy_base(struct making *making)
@@ -924,6 +934,7 @@ static void make(struct making *making)
 {
     making->origins = cJSON_CreateObject();
     making->same_chip = is_same_chip(making->base, making->device);
+    complete_base(making);
     copy_base(making);
     apply_device(making);
     apply_found(making);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache.h"
 #include "log.h"
 #include "random.h"
 
@@ -17,6 +18,7 @@ enum {
     SPACINGS_MIN = 8,     /* misses that a spacing is read from */
     NOISE_MAX = 32,       /* cycles; levels are not told apart where noise is larger */
     NOBODY = 255,         /* an access that no level answers in this time */
+    REPLACED_WARM_UP = 8, /* walks before what tells replacement is timed */
     CONVERGE_ACCESSES = 40000, /* of a warm-up for replacement that takes long to keep what fits */
     MANY_ACCESSES = 100000,    /* to see every line of a set missed where few are in a pass */
     LISTS_DRAWN = 6,           /* at random, to check what was found */
@@ -36,7 +38,8 @@ static const char sets_method[] = "spacing of the misses of the smallest region 
 static const char ways_method[] = "most lines of one set that all hit, each set by itself; lists drawn at random";
 static const char capacity_method[] = "ways x sets x line";
 static const char taken_method[] = "ways less the lines that fit, over all sets";
-static const char replacement_method[] = "one line more than ways, some walked twice as often: which of them miss";
+static const char replacement_method[] =
+    "one line more than ways, some walked twice as often: which of them miss; simulated caches that do";
 
 struct band {
     uint32_t low, high; /* cycles, both in it */
@@ -76,7 +79,7 @@ struct search {
 
 const char *replacement_name(enum replacement replacement)
 {
-    static const char *const names[] = {"unknown", "LRU", "FIFO", "not LRU"};
+    static const char *const names[] = {"unknown", "LRU", "FIFO", "not LRU", "tree pseudo-LRU"};
 
     return names[replacement];
 }
@@ -1036,25 +1039,92 @@ struct replaced {
     uint32_t worst; /* misses of one access to a line walked twice */
 };
 
-static enum status count_replaced(struct search *search, uint32_t level, uint32_t sets, uint32_t again, uint32_t passes,
-                                  struct replaced *out)
+/* The most that an access to the line which begins there was missed: of a line in sectors others may hit. */
+static uint32_t missed_most(const struct search *search, size_t first, uint32_t accesses)
 {
-    const uint32_t per_line = search->models[level].line_bytes / search->step;
+    uint32_t most = 0;
+
+    for (size_t i = first; i < first + accesses; i++)
+        most = search->missed[i] > most ? search->missed[i] : most;
+    return most;
+}
+
+/* Walks the list that was counted last through a simulated cache, as it was walked; of each visit to a line the
+ * misses are added to expected[its first access]. */
+static void simulate(const struct search *search, const struct model *model, size_t count, uint32_t passes,
+                     struct cache *cache, uint32_t *expected)
+{
+    const uint32_t per_line = model->line_bytes / search->step;
+    const uint32_t room = (uint32_t)(search->prober->samples_max / count);
+
+    for (uint32_t done = 0, timed; done < passes; done += timed) {
+        timed = passes - done < room ? passes - done : room;
+        cache_clear(cache);
+        for (uint32_t pass = 0; pass < REPLACED_WARM_UP + timed; pass++)
+            for (size_t i = 0; i < count; i += per_line) {
+                const uint32_t line = search->address[i] / model->line_bytes;
+                const uint64_t there = (uint64_t)(line / model->sets * model->sets + set_of(search, model, line));
+
+                if (!cache_lookup(cache, there * model->line_bytes) && pass >= REPLACED_WARM_UP)
+                    expected[i]++;
+            }
+    }
+}
+
+/* The share of the visits to lines, of the list that was counted last, that a cache of a policy would have answered as
+ * they were. */
+static enum status agreement(struct search *search, uint32_t level, size_t count, uint32_t passes,
+                             enum cache_replacement policy, double *share)
+{
+    const struct model *model = &search->models[level];
+    const uint32_t per_line = model->line_bytes / search->step;
+    uint32_t *expected = calloc(count, sizeof(*expected));
+    uint64_t visits = 0, differ = 0;
+    struct cache cache = {0};
+    enum status status = expected ? cache_open(&cache, model->ways * model->sets * model->line_bytes,
+                                               model->line_bytes, model->ways, policy)
+                                  : log_error(STATUS_ENVIRONMENT, "out of memory for a simulated cache");
+
+    if (status == STATUS_OK)
+        simulate(search, model, count, passes, &cache, expected);
+    for (size_t i = 0; status == STATUS_OK && i < count; i += per_line) {
+        const uint32_t missed = missed_most(search, i, per_line);
+
+        if (search->group[i] == NO_GROUP)
+            continue;
+        visits += passes;
+        differ += missed > expected[i] ? missed - expected[i] : expected[i] - missed;
+    }
+    *share = visits ? 1 - (double)differ / (double)visits : 0;
+    cache_close(&cache);
+    free(expected);
+    return status;
+}
+
+/* `by_policy`: agreement with each policy, by enum cache_replacement; 0 where the ways rule it out. */
+static enum status count_replaced(struct search *search, uint32_t level, uint32_t sets, uint32_t again, uint32_t passes,
+                                  struct replaced *out, double by_policy[CACHE_REPLACEMENT_COUNT])
+{
+    const struct model *model = &search->models[level];
+    const uint32_t per_line = model->line_bytes / search->step;
     const size_t count = list_replacement(search, level, sets, again);
-    const enum status status = count_misses(search, level, count, 1, 8, passes);
+    enum status status = count_misses(search, level, count, 1, REPLACED_WARM_UP, passes);
 
     *out = (struct replaced){0};
     for (size_t i = 0; status == STATUS_OK && i < count; i += per_line) {
-        size_t most = i;
+        const uint32_t missed = missed_most(search, i, per_line);
 
-        for (size_t sub = i; sub < i + per_line; sub++)
-            most = search->missed[sub] > search->missed[most] ? sub : most;
         if (search->group[i] == NO_GROUP)
             continue;
-        out->asked[search->group[i]] += search->answered[most];
-        out->missed[search->group[i]] += search->missed[most];
-        if (search->group[i] == 0 && search->missed[most] > out->worst)
-            out->worst = search->missed[most];
+        out->asked[search->group[i]] += search->answered[i];
+        out->missed[search->group[i]] += missed;
+        if (search->group[i] == 0 && missed > out->worst)
+            out->worst = missed;
+    }
+    for (size_t policy = 0; policy < CACHE_REPLACEMENT_COUNT; policy++) {
+        by_policy[policy] = 0;
+        if (status == STATUS_OK && (policy != CACHE_TREE || (model->ways & (model->ways - 1)) == 0))
+            status = agreement(search, level, count, passes, (enum cache_replacement)policy, &by_policy[policy]);
     }
     search->out->level[level].replacement.samples += count * passes;
     return status;
@@ -1063,6 +1133,13 @@ static enum status count_replaced(struct search *search, uint32_t level, uint32_
 static bool nearly_all(uint64_t part, uint64_t whole)
 {
     return part * 100 >= whole * 97;
+}
+
+/* Nearly all as a tree would have it, and clearly not as the others would: with two ways all three are the same. */
+static bool is_tree(const double *once, const double *twice)
+{
+    return once[CACHE_TREE] >= 0.97 && twice[CACHE_TREE] >= 0.97 && twice[CACHE_LRU] <= 0.95 &&
+           twice[CACHE_FIFO] <= 0.95;
 }
 
 static enum status find_replacement(struct search *search, uint32_t level)
@@ -1077,6 +1154,7 @@ static enum status find_replacement(struct search *search, uint32_t level)
     const uint32_t between = passes_levels_before(search, level);  /* bytes before a line is asked for again */
     const uint32_t again = sets && between ? (between + sets * line - 1) / (sets * line) : 1;
     const uint32_t passes = model->ways < 12 ? 40 : 3 * (model->ways + 2);
+    double once_by[CACHE_REPLACEMENT_COUNT], twice_by[CACHE_REPLACEMENT_COUNT];
     struct replaced once, twice;
     enum status status;
     bool all;
@@ -1092,9 +1170,9 @@ static enum status find_replacement(struct search *search, uint32_t level)
                   search->words * WORD_BYTES);
         return STATUS_OK;
     }
-    status = count_replaced(search, level, sets, 0, passes, &once);
+    status = count_replaced(search, level, sets, 0, passes, &once, once_by);
     if (status == STATUS_OK)
-        status = count_replaced(search, level, sets, again, passes, &twice);
+        status = count_replaced(search, level, sets, again, passes, &twice, twice_by);
     if (status != STATUS_OK)
         return status;
     all = nearly_all(once.missed[1], once.asked[1]) && nearly_all(twice.missed[1], twice.asked[1]);
@@ -1104,6 +1182,8 @@ static enum status find_replacement(struct search *search, uint32_t level)
         found(finding, REPLACEMENT_LRU, finding->samples);
     else if (all && level == 0 && twice.missed[0] * 100 >= twice.asked[0] * 45)
         found(finding, REPLACEMENT_FIFO, finding->samples);
+    else if (is_tree(once_by, twice_by))
+        found(finding, REPLACEMENT_TREE, finding->samples);
     else if (level == 0 || out[-1].replacement.value == REPLACEMENT_LRU)
         found(finding, REPLACEMENT_NOT_LRU, finding->samples);
     else

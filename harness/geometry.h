@@ -32,7 +32,8 @@ enum replacement {
     REPLACEMENT_UNKNOWN,
     REPLACEMENT_LRU,
     REPLACEMENT_FIFO,
-    REPLACEMENT_NOT_LRU, /* nor the steady state of FIFO that was looked for */
+    REPLACEMENT_NOT_LRU, /* nor the steady state of FIFO that was looked for, nor a tree */
+    REPLACEMENT_TREE,    /* tree pseudo-LRU */
 };
 
 struct geometry_level {
@@ -67,7 +68,7 @@ struct geometry {
  * STATUS_ENVIRONMENT out of memory. Nothing in *out needs releasing. */
 enum status geometry_find(const struct prober *prober, uint32_t levels_max, struct geometry *out);
 
-/* "LRU", "FIFO", "not LRU", "unknown". */
+/* "LRU", "FIFO", "tree pseudo-LRU", "not LRU", "unknown". */
 const char *replacement_name(enum replacement replacement);
 
 #endif

@@ -88,7 +88,7 @@ static enum status level_open(struct level *level, const struct card_level *card
         return log_error(STATUS_ENVIRONMENT, "out of memory for the simulated caches; free some memory");
     while (level->count < count) {
         const enum status status = cache_open(&level->caches[level->count], card->capacity_bytes,
-                                              card->line_bytes, card->ways);
+                                              card->line_bytes, card->ways, card->replacement);
 
         if (status != STATUS_OK)
             return status;

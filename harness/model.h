@@ -2,7 +2,7 @@
  * What the model says of a cell: predicted cache behaviour and time, from exact counts and a card.
  *
  * The constant levels are simulated: the warp loads of the SMs that share an instance of the last level go
- * through set-associative LRU caches of the card's geometry. The simulation assumes that
+ * through set-associative caches of the card's geometry and replacement. The simulation assumes that
  *   - block b runs on SM b modulo sm_count: the first wave of blocks fills the SMs in turn, and as all blocks
  *     take alike, each frees its place for the next in the same order;
  *   - the blocks that are resident together (warps_per_sm, blocks_per_sm) step together, one after the other

@@ -59,7 +59,7 @@ static void check_random(uint32_t line_bytes, uint32_t sets, uint32_t ways, uint
     lists.line_bytes = line_bytes;
     lists.sets = sets;
     lists.ways = ways;
-    assert_int_equal(cache_open(&cache, line_bytes * sets * ways, line_bytes, ways), STATUS_OK);
+    assert_int_equal(cache_open(&cache, line_bytes * sets * ways, line_bytes, ways, CACHE_LRU), STATUS_OK);
     assert_int_equal(cache.sets, sets);
     for (uint32_t i = 0; i < 20000; i++) {
         const uint64_t address = next_random(&random) % span_bytes;
@@ -99,7 +99,7 @@ static uint64_t sweep_misses(uint32_t capacity_bytes, uint32_t line_bytes, uint3
     struct cache cache;
     uint64_t misses = 0;
 
-    assert_int_equal(cache_open(&cache, capacity_bytes, line_bytes, ways), STATUS_OK);
+    assert_int_equal(cache_open(&cache, capacity_bytes, line_bytes, ways, CACHE_LRU), STATUS_OK);
     for (uint32_t pass = 0; pass < 2; pass++) {
         misses = cache.misses;
         for (uint32_t i = 0; i < lines; i++)
@@ -133,7 +133,7 @@ static void one_set_holds_its_ways(void **state)
     struct cache cache;
 
     (void)state;
-    assert_int_equal(cache_open(&cache, 2048, 64, 4), STATUS_OK);
+    assert_int_equal(cache_open(&cache, 2048, 64, 4, CACHE_LRU), STATUS_OK);
     for (uint64_t i = 0; i < 4; i++)
         assert_false(cache_lookup(&cache, i * 8 * 64));
     for (uint64_t i = 0; i < 4; i++)
@@ -146,12 +146,59 @@ static void one_set_holds_its_ways(void **state)
     cache_close(&cache);
 }
 
+/* Lines by their number, all of one set of four ways; 1: a hit. */
+static void check_sequence(enum cache_replacement replacement, const char *lines, const char *hits)
+{
+    struct cache cache;
+
+    assert_int_equal(cache_open(&cache, 256, 64, 4, replacement), STATUS_OK);
+    for (size_t i = 0; lines[i]; i++)
+        assert_int_equal(cache_lookup(&cache, (uint64_t)(lines[i] - 'a') * 64), hits[i] == '1');
+    cache_close(&cache);
+}
+
+/* By hand. a b c d fill; a is used again, then e comes. LRU drops b. FIFO drops a. The tree: after d its root leads left
+ * and there to a; after a, right and there to c. */
+static void policies_drop_what_they_say(void **state)
+{
+    (void)state;
+    check_sequence(CACHE_LRU, "abcdaeb", "0000100");
+    check_sequence(CACHE_LRU, "abcdaea", "0000101");
+    check_sequence(CACHE_FIFO, "abcdaea", "0000100");
+    check_sequence(CACHE_FIFO, "abcdaeb", "0000101");
+    check_sequence(CACHE_TREE, "abcdaec", "0000100");
+    check_sequence(CACHE_TREE, "abcdaeb", "0000101");
+    /* a b c d, a again, e, over and over. The tree comes to miss every second, as an H200 was seen to; LRU misses four of
+     * six, FIFO five. */
+    check_sequence(CACHE_TREE, "abcdaeabcdaeabcdaeabcdaeabcdae", "000010110000101010101010101010");
+    check_sequence(CACHE_LRU, "abcdaeabcdaeabcdae", "000010100010100010");
+    check_sequence(CACHE_FIFO, "abcdaeabcdaeabcdae", "000010000010000010");
+}
+
+/* With two ways the tree is LRU. */
+static void a_tree_of_two_is_lru(void **state)
+{
+    struct cache tree, lru;
+    uint32_t random = 88172645u;
+
+    (void)state;
+    assert_int_equal(cache_open(&tree, 1024, 64, 2, CACHE_TREE), STATUS_OK);
+    assert_int_equal(cache_open(&lru, 1024, 64, 2, CACHE_LRU), STATUS_OK);
+    for (uint32_t i = 0; i < 10000; i++) {
+        const uint64_t address = next_random(&random) % 2048;
+
+        assert_int_equal(cache_lookup(&tree, address), cache_lookup(&lru, address));
+    }
+    cache_close(&tree);
+    cache_close(&lru);
+}
+
 static void clear_forgets(void **state)
 {
     struct cache cache;
 
     (void)state;
-    assert_int_equal(cache_open(&cache, 64, 64, 1), STATUS_OK);
+    assert_int_equal(cache_open(&cache, 64, 64, 1, CACHE_LRU), STATUS_OK);
     assert_false(cache_lookup(&cache, 0));
     assert_true(cache_lookup(&cache, 0));
     cache_clear(&cache);
@@ -174,12 +221,16 @@ static void bad_geometry_is_refused(void **state)
         enum status status;
 
         capture_begin(&capture, stderr);
-        status = cache_open(&cache, rows[i][0], rows[i][1], rows[i][2]);
+        status = cache_open(&cache, rows[i][0], rows[i][1], rows[i][2], CACHE_LRU);
         assert_non_null(strstr(capture_end(&capture), "cbank: error: a cache of"));
         assert_int_equal(status, STATUS_USAGE);
         assert_null(cache.lines);
         cache_close(&cache);
     }
+    capture_begin(&capture, stderr);
+    assert_int_equal(cache_open(&cache, 384, 64, 6, CACHE_TREE), STATUS_USAGE);
+    assert_non_null(strstr(capture_end(&capture), "tree pseudo-LRU takes a power of two of ways, not 6"));
+    assert_null(cache.lines);
 }
 
 static void closing_zeroed_is_fine(void **state)
@@ -195,6 +246,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_lookups_match_lists), cmocka_unit_test(cyclic_sweeps),
+        cmocka_unit_test(policies_drop_what_they_say), cmocka_unit_test(a_tree_of_two_is_lru),
         cmocka_unit_test(one_set_holds_its_ways),     cmocka_unit_test(clear_forgets),
         cmocka_unit_test(bad_geometry_is_refused),    cmocka_unit_test(closing_zeroed_is_fine),
     };

@@ -170,6 +170,8 @@ static void wrong_keys_are_named(void **state)
         {0, "ways", "3", ": levels[0].capacity_bytes must be a whole number of sets"},
         {0, "ways", "4194304", ": levels[0].capacity_bytes must be a whole number of sets"},
         {1, "sms", "0", ": levels[1].sms must be"},
+        {0, "replacement", "1", ": levels[0].replacement must be \"LRU\", \"FIFO\" or \"tree pseudo-LRU\""},
+        {1, "replacement", "\"lru\"", ": levels[1].replacement must be \"LRU\", \"FIFO\" or \"tree pseudo-LRU\""},
         {0, "kept_between_launches", NULL, ": levels[0].kept_between_launches must be true or false"},
         {1, "kept_between_launches", "1", ": levels[1].kept_between_launches must be true or false"},
         {1, "miss_latency_cycles", "\"long\"", ": levels[1].miss_latency_cycles must be"},

@@ -317,6 +317,35 @@ static void contradictions_are_not_used(void **state)
     cJSON_Delete(card);
 }
 
+static const char *replacement_in(const cJSON *card, size_t level)
+{
+    const char *name = "";
+
+    json_get_text(cJSON_GetArrayItem(json_get(card, "levels"), (int)level), "replacement", &name);
+    return name;
+}
+
+static void replacement_is_a_name(void **state)
+{
+    struct chip chip;
+    cJSON *card;
+
+    (void)state;
+    make_chip(&chip);
+    chip.geometry[0].level[0].replacement = known(REPLACEMENT_FIFO);
+    chip.geometry[0].level[1].replacement = known(REPLACEMENT_TREE);
+    card = make(&chip, same_device);
+    assert_string_equal(replacement_in(card, 0), "FIFO");
+    assert_string_equal(replacement_in(card, 1), "tree pseudo-LRU");
+    CHECK(card, {"levels.gcc.replacement", NAN, NAN, NAN, 10, "characterized", NULL});
+    cJSON_Delete(card);
+    chip.geometry[0].level[0].replacement = known(REPLACEMENT_NOT_LRU);
+    card = make(&chip, same_device);
+    assert_string_equal(replacement_in(card, 0), "LRU");
+    CHECK(card, BASE("levels.idc.replacement", "assumed", "it is not LRU, which is not simulated"));
+    cJSON_Delete(card);
+}
+
 /* 96 bytes are no line: then neither its ways nor its size are used. */
 static void what_makes_no_cache_is_not_used(void **state)
 {
@@ -475,6 +504,7 @@ int main(void)
         cmocka_unit_test(what_was_not_found_is_the_base_cards),
         cmocka_unit_test(a_chip_that_serializes_by_line),
         cmocka_unit_test(contradictions_are_not_used),
+        cmocka_unit_test(replacement_is_a_name),
         cmocka_unit_test(what_makes_no_cache_is_not_used),
         cmocka_unit_test(the_first_that_is_known_counts),
         cmocka_unit_test(values_of_another_chip_are_assumed),

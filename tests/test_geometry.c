@@ -127,14 +127,17 @@ static enum replacement truth_of(const struct sim_level *level)
 {
     if (level->policy == SIM_LRU || (level->policy == SIM_TREE && level->ways == 2))
         return REPLACEMENT_LRU;
+    if (level->policy == SIM_TREE)
+        return REPLACEMENT_TREE;
     return level->policy == SIM_FIFO ? REPLACEMENT_FIFO : REPLACEMENT_NOT_LRU;
 }
 
-/* "Not LRU" is right of FIFO, too. */
+/* "Not LRU" is right of FIFO and of a tree, too. */
 static void score_replacement(struct score *replacement, const struct geometry_number *finding, enum replacement truth,
                               uint64_t seed, uint32_t level)
 {
-    if (finding->known && finding->value == REPLACEMENT_NOT_LRU && truth == REPLACEMENT_FIFO)
+    if (finding->known && finding->value == REPLACEMENT_NOT_LRU &&
+        (truth == REPLACEMENT_FIFO || truth == REPLACEMENT_TREE))
         truth = REPLACEMENT_NOT_LRU;
     score(replacement, finding, truth, "replacement", seed, level);
 }
@@ -371,6 +374,21 @@ static void banks_are_told_apart(void **state)
     assert_int_equal(found.level[1].bank_count, 0);
 }
 
+/* Both levels as trees, which is what an H200 was seen to have. */
+static void trees_are_told(void **state)
+{
+    struct geometry found;
+    struct sim sim = {.level_count = 2,
+                      .levels = {LEVEL(64, 64, 8, 4, false, 40), LEVEL(256, 256, 16, 8, false, 110)},
+                      .memory_cycles = 250, .noise = 1};
+
+    (void)state;
+    sim.levels[0].policy = sim.levels[1].policy = SIM_TREE;
+    find(&sim, BANK_BYTES, 2, &found);
+    assert_level(&found.level[0], 4, 8, 64, 64, 0, REPLACEMENT_TREE);
+    assert_level(&found.level[1], 8, 16, 256, 256, 0, REPLACEMENT_TREE);
+}
+
 /* A number of sets that no power of two divides, and sectors. */
 static void odd_sets_and_sectors(void **state)
 {
@@ -516,6 +534,7 @@ int main(void)
         cmocka_unit_test(strangers_are_counted),
         cmocka_unit_test(two_levels_are_found),
         cmocka_unit_test(banks_are_told_apart),
+        cmocka_unit_test(trees_are_told),
         cmocka_unit_test(odd_sets_and_sectors),
         cmocka_unit_test(hashed_sets_are_not_said),
         cmocka_unit_test(strangers_in_one_set_are_not_said),
