@@ -291,6 +291,7 @@ fuzz: fuzzers ## feed the reader of results with mutations of tests/corpus (FUZZ
 	    -max_len=8192 -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/corpus
 
 SHARE := $(DESTDIR)$(PREFIX)/share
+REPORT := figures page page/templates # what cbank report runs, beside report.py and plot.py
 
 install: $(PROGRAM) ## install into $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cbank
@@ -301,6 +302,9 @@ ifneq ($(wildcard docs/cbank.1),)
 	install -D -m 644 docs/cbank.1 $(SHARE)/man/man1/cbank.1
 endif
 	install -D -m 644 scripts/completion.bash $(SHARE)/bash-completion/completions/cbank
+	install -d $(REPORT:%=$(SHARE)/cbank/scripts/%)
+	install -m 644 $(wildcard scripts/report.py scripts/plot.py) $(SHARE)/cbank/scripts/
+	$(foreach folder,$(REPORT),install -m 644 $(wildcard scripts/$(folder)/*.*) $(SHARE)/cbank/scripts/$(folder)/ &&) true
 
 uninstall: ## remove what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/cbank $(SHARE)/man/man1/cbank.1 $(SHARE)/bash-completion/completions/cbank

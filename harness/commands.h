@@ -30,6 +30,9 @@ enum status command_export(const struct options *options, int argc, char **argv)
 /* history PATH...: one line a run, or the series of one cell. */
 enum status command_history(const struct options *options, int argc, char **argv);
 
+/* report FILE...: writes a static page of what other commands wrote. Does not come back where it can. */
+enum status command_report(const struct options *options, int argc, char **argv);
+
 /* list [TABLE]: prints the rows of a table, of all tables without an argument. */
 enum status command_list(const struct options *options, int argc, char **argv);
 

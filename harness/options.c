@@ -18,6 +18,7 @@
 /* One option: what help says and what parsing does. */
 struct option_row {
     const char *name;
+    char letter;            /* of its short form; 0 for none */
     const char *argument;   /* its name in help; NULL for a flag */
     const char *help;
     unsigned group;         /* enum option_group */
@@ -159,6 +160,12 @@ static const struct option_row option_rows[] = {
      .fallback = "csv"},
     {.name = "cell", .argument = "CELL", .help = "the cells named so, as WORKLOAD/PATH/PATTERN/..., or a part",
      .group = OPTIONS_HISTORY | OPTIONS_EXPLAIN, .parse = parse_text, .offset = MEMBER(cell)},
+    {.name = "output", .letter = 'o', .argument = "DIR", .help = "folder of the page, made where there is none",
+     .group = OPTIONS_REPORT, .parse = parse_text, .offset = MEMBER(output_path)},
+    {.name = "interactive", .help = "filter cells, and see them in a chart, by a script in the page (needs libjs-d3)",
+     .group = OPTIONS_REPORT, .parse = parse_flag, .offset = MEMBER(interactive)},
+    {.name = "library", .argument = "FILE", .help = "d3.min.js for --interactive (default: the distribution's)",
+     .group = OPTIONS_REPORT, .parse = parse_text, .offset = MEMBER(library_path)},
     {.name = "card", .argument = "FILE", .help = "chip card of the model engine (default: built in)",
      .group = OPTIONS_CARD, .parse = parse_text, .offset = MEMBER(card_path)},
     {.name = "json", .argument = "PATH",
@@ -360,14 +367,23 @@ struct parsing {
     bool given[OPTION_COUNT];
 };
 
+/* What argp calls an option: its letter where it has one. */
+static int option_key(size_t index)
+{
+    return option_rows[index].letter ? option_rows[index].letter : KEY_BASE + (int)index;
+}
+
 static error_t parse_key(int key, char *argument, struct argp_state *state)
 {
     struct parsing *parsing = state->input;
+    size_t index = 0;
 
-    if (key >= KEY_BASE && key < KEY_BASE + OPTION_COUNT) {
-        const struct option_row *row = &option_rows[key - KEY_BASE];
+    while (index < OPTION_COUNT && key != option_key(index))
+        index++;
+    if (index < OPTION_COUNT) {
+        const struct option_row *row = &option_rows[index];
 
-        parsing->given[key - KEY_BASE] = true;
+        parsing->given[index] = true;
         parsing->status = row->parse(row, argument, parsing->options);
         return parsing->status == STATUS_OK ? 0 : EINVAL;
     }
@@ -388,7 +404,7 @@ static void command_options(const struct command *command, bool hidden, struct a
         const struct option_row *row = &option_rows[i];
 
         if (row->group & command->options && (hidden || !row->hidden))
-            options[count++] = (struct argp_option){.name = row->name, .key = KEY_BASE + (int)i, .arg = row->argument,
+            options[count++] = (struct argp_option){.name = row->name, .key = option_key(i), .arg = row->argument,
                                                     .doc = row->help, .flags = row->hidden ? OPTION_HIDDEN : 0};
     }
     options[count] = (struct argp_option){0};

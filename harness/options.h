@@ -57,6 +57,9 @@ struct options {
     uint64_t ordinal;             /* GPU that is characterized */
     const char *replay_path;      /* file whose answers are analysed again; NULL: a GPU is asked */
     const char *new_card_path;    /* where the card of what was found goes; NULL: none */
+    const char *output_path;      /* folder of a report; NULL: not given */
+    const char *library_path;     /* what an interactive report works by; NULL: the distribution's */
+    bool interactive;             /* report: with a script */
     const struct export_format *format;
     const char *cell;             /* identity, or part of one; NULL: none */
     bool plan_given;         /* an option that chooses cells or how to measure them was on the line */
@@ -89,6 +92,7 @@ enum option_group {
     OPTIONS_GATE = 1 << 10,   /* --strict, --quiet */
     OPTIONS_EXPLAIN = 1 << 11,
     OPTIONS_CHARACTERIZE = 1 << 12,
+    OPTIONS_REPORT = 1 << 13,
 };
 
 /* Parses argv[0 .. argc - 1], argv[0] being the command's name. Prints help or version and sets *done when

@@ -38,7 +38,7 @@ _cbank()
         COMPREPLY=($(compgen -W "$("$program" --help 2>/dev/null | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p')" -- "$word"))
     elif [[ $word == --* ]]; then
         COMPREPLY=($(compgen -W "$("$program" "${COMP_WORDS[1]}" --help 2>/dev/null |
-            sed -n 's/^ *\(--[a-z-]*\).*/\1/p')" -- "$word"))
+            sed -n 's/^ *\(-[a-z], \)\{0,1\}\(--[a-z-]*\).*/\2/p')" -- "$word"))
     elif [[ $option == --* && -n $(_cbank_values "$program" "$option") ]]; then
         # A list: what stands before the last comma stays.
         [[ $word == *,* ]] && list=${word%,*},

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Finds out what is missing on this machine to build (setup.sh build), also to draw figures (setup.sh plots), also to
-# test (setup.sh test), or to build with CUDA 11.8 (setup.sh cuda-11.8: the host compiler that its nvcc takes), and
+# Finds out what is missing on this machine to build (setup.sh build), also to draw figures and reports (setup.sh plots),
+# also to test (setup.sh test), or to build with CUDA 11.8 (setup.sh cuda-11.8: the host compiler that its nvcc takes), and
 # installs it from the distribution's packages: as root, or by sudo where that asks for no password. Otherwise prints
 # the command to type and exits 3. Quiet when nothing is missing. Never installs CUDA.
 
@@ -21,6 +21,7 @@ needs='
     test  library libubsan.so           -                   libubsan            -
     test  module  jsonschema            python3-jsonschema  python3-jsonschema  python-jsonschema
     plots module  matplotlib            python3-matplotlib  python3-matplotlib  python-matplotlib
+    plots module  jinja2                python3-jinja2      python3-jinja2      python-jinja
     test  command pdffonts              poppler-utils       poppler-utils       poppler
     cuda-11.8 command g++-11            g++-11              -                   -
 '

@@ -32,8 +32,8 @@ class House(unittest.TestCase):
         return sources(*(f"{folder}/*.{ending}" for folder in FOLDERS for ending in ("c", "h", "S", "cu", "def")))
 
     def test_license_comes_first(self):
-        for name in self.code() + sources("tests/*.[ch]", "tests/*.py", "scripts/*", "scripts/figures/*", "Makefile",
-                                          ".ci/run"):
+        for name in self.code() + sources("tests/*.[ch]", "tests/*.py", "scripts/*", "scripts/figures/*",
+                                          "scripts/page/*", "scripts/page/templates/*", "Makefile", ".ci/run"):
             if os.path.isfile(os.path.join(ROOT, name)):
                 with self.subTest(name):
                     first = [line for line in lines(name)[:2] if not line.startswith("#!")][0]
@@ -58,7 +58,7 @@ class House(unittest.TestCase):
 
     def test_lines_are_clean(self):
         for name in self.code() + sources("tests/*.[ch]", "tests/*.py", "scripts/*.py", "scripts/figures/*.*",
-                                          "scripts/*.sh"):
+                                          "scripts/page/*.*", "scripts/page/templates/*", "scripts/*.sh"):
             for number, line in enumerate(lines(name), 1):
                 with self.subTest(f"{name}:{number}"):
                     self.assertEqual(line, line.rstrip())

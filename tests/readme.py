@@ -240,7 +240,7 @@ class ManPage(unittest.TestCase):
         for command in re.findall(r"^  (\w+) {2,}", cbank("--help"), re.MULTILINE):
             with self.subTest(command):
                 self.assertRegex(self.source, rf"(?m)^\.BI? {command}\b")
-            offered |= set(re.findall(r"^ +(--[a-z-]+(?:=[A-Z]+)?)", cbank(command, "--help"), re.MULTILINE))
+            offered |= set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+(?:=[A-Z]+)?)", cbank(command, "--help"), re.MULTILINE))
         self.assertGreater(len(offered), 15)
         self.assertEqual(documented - {"--help"}, offered)
 

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""The files that a report is of, and what the program makes of them."""
+
+import json
+import os
+import re
+import subprocess
+
+from figures import documents
+
+KINDS = ("result", "characterization", "comparison", "explanation", "card")  # in the order of the page
+IDENTITY = (*documents.CELL_KEYS, "parameters")
+
+
+class WrongProgram(Exception):
+    """The program cannot be run, or does not say what it has to."""
+
+
+class Given:
+    """One file: `label` names it on the page, and the files made of it; no two have the same."""
+
+    def __init__(self, document, label):
+        self.document, self.label, self.kind, self.content = document, label, document.kind, document.content
+        self.name, self.sha256, self.path = document.name, document.sha256, document.path
+        self.explanation = self.unexplained = None  # of a result: a document, or why there is none
+        self.anchors = self.anchors_of() if self.kind == "result" else {}
+
+    def anchors_of(self):
+        """{identity: id on the page of its cells}."""
+        made = {}
+        for cell in self.content["cells"]:
+            key = identity_of(cell)
+            anchor, count = anchor_of(key), 1
+            while anchor in made.values():
+                count += 1
+                anchor = f"{anchor_of(key)}-{count}"
+            made.setdefault(key, anchor)
+        return made
+
+    @property
+    def cells_page(self):
+        return f"cells/{self.label}.html"
+
+    def href(self, cell):
+        """Where a cell of this result, or a row that is about one, is told; None where it is not."""
+        anchor = self.anchors.get(identity_of(cell))
+        return f"{self.cells_page}#{anchor}" if anchor else None
+
+    @property
+    def modelled(self):
+        return self.kind == "result" and self.content["engine"] != "cuda"
+
+    @property
+    def shown_name(self):
+        """The name, and what has to be known of it wherever it stands."""
+        return self.label + (", modelled" if self.modelled else "")
+
+
+def identity_of(row):
+    """Of a cell of a document, or of a row of a figure."""
+    parameters = row.get("parameters", "")
+    if not isinstance(parameters, str):
+        parameters = documents.parameters_text(row)
+    return (*(row[key] for key in documents.CELL_KEYS), parameters)
+
+
+def cell_name(key):
+    """add/constant/per_warp/128000/1024/hot, as cbank explain has it."""
+    workload, path, pattern, elements, block_size, regime, parameters = key
+    return "/".join(map(str, (workload, path, pattern, elements, block_size, regime, *parameters.split())))
+
+
+def anchor_of(key):
+    return "cell-" + re.sub(r"[^\w.-]+", "-", cell_name(key))
+
+
+def read_all(names):
+    """Given of each name, in the order given; raises documents.WrongFile."""
+    made, taken = [], set()
+    for name in names:
+        document = documents.read(name)
+        stem = re.sub(r"[^\w.-]+", "-", document.stem).lstrip(".-") or document.kind
+        label, number = stem, 1
+        while label.casefold() in taken:
+            number += 1
+            label = f"{stem}-{number}"
+        taken.add(label.casefold())
+        made.append(Given(document, label))
+    return made
+
+
+# -- the program --------------------------------------------------------------------------------------------------
+
+
+class Program:
+    """cbank, which explains, compares, and knows the tables of paths and patterns."""
+
+    def __init__(self, path):
+        self.path = path
+        self.version = self.asked("--version").stdout.decode(errors="replace").strip()
+        self.tables = {name: {row["name"]: (place, row) for place, row in enumerate(self.listed(name))}
+                       for name in ("workloads", "paths", "patterns", "regimes")}
+
+    def asked(self, *arguments):
+        try:
+            return subprocess.run([self.path, *arguments], capture_output=True, check=False, stdin=subprocess.DEVNULL)
+        except OSError as error:
+            raise WrongProgram(f"cannot run {self.path}: {error.strerror}; build it, or name it: --program") from None
+
+    def listed(self, table):
+        try:
+            return json.loads(self.asked("list", table, "--json").stdout)
+        except ValueError:
+            raise WrongProgram(f"{self.path} does not list its {table}; name the program: --program") from None
+
+    def place(self, table, name):
+        """Of a row in the program's table; others are behind them, by name."""
+        known = self.tables[table]
+        return (known[name][0], "") if name in known else (len(known), name)
+
+    def path_loads(self, name):
+        return self.tables["paths"].get(name, (0, {"loads": True}))[1]["loads"]
+
+    def document(self, name, *arguments):
+        """(what it wrote to stdout as a document, its one line on stderr); the document is None where it is none."""
+        done = self.asked(*arguments)
+        said = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit {done.returncode}"]
+        try:
+            return documents.Document(name, done.stdout), said[-1]
+        except documents.WrongFile:
+            return None, re.sub(r"^cbank: (error: )?", "", said[-1])
+
+
+def explain(program, given):
+    """Explains each result, unless an explanation of it was given."""
+    card = next((one for one in given if one.kind == "card"), None)
+    for one in given:
+        if one.kind == "result":
+            made, said = program.document(one.path, "explain", "--json", *([f"--card={card.path}"] if card else []),
+                                          one.path)
+            if made:
+                made.sha256 = one.sha256  # what the numbers come from
+            one.explanation, one.unexplained = made, None if made else said
+
+
+def compared(program, given):
+    """[(name, comparison, base, new)] of two results, and of comparisons that were given; and why there is none."""
+    results = [one for one in given if one.kind == "result"]
+    made = [(one.label, one.document, *sides_of(one, results)) for one in given if one.kind == "comparison"]
+    if made:
+        return made, None
+    if len(results) != 2:
+        return [], (f"{len(results)} results were given: two are compared, or what cbank compare --json wrote is shown"
+                    if results else "no results were given")
+    base, new = results
+    document, said = program.document("comparison.json", "compare", "--quiet", "--json", "-", base.path, new.path)
+    if not document:
+        return [], said
+    return [(f"{base.label} and {new.label}", document, base, new)], None
+
+
+def sides_of(one, results):
+    """The results of both sides of a comparison, each where it is one that was given, else None."""
+    def found(label):
+        same = [result for result in results if result.path == label] or \
+               [result for result in results if result.name == os.path.basename(label)]
+        return same[0] if len(same) == 1 else None
+    return [found(one.content[side].get("label") or "") for side in ("base", "new")]

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""What the page says of characterizations, cards, comparisons and explanations."""
+
+from figures import documents, panels
+
+from . import tables
+from .given import cell_name, identity_of
+from .tables import Table, Value, head, words
+
+# Keys of a number that say what it is of.
+WHERE = {"level": "level {}", "stride_bytes": "{} bytes apart", "distinct": "{} distinct", "warps": "{} warps",
+         "before": "after a {}"}
+KNOWN = {"name", "value", "low", "high", "unit", "samples", "method", "reason"}
+LEVEL_KEYS = ("latency", "capacity_bytes", "fits_bytes", "fetch_bytes", "line_bytes", "ways", "sets")
+
+
+# -- characterization ---------------------------------------------------------------------------------------------
+
+
+def where(number):
+    return ", ".join(WHERE.get(key, f"{key} {{}}").format(number[key]) for key in number if key not in KNOWN)
+
+
+def value_text(number):
+    if number["value"] is None:
+        return "–"
+    inside = tables.interval(number["low"], number["high"]) if number["low"] != number["high"] else ""
+    return f"{tables.quantity(number['value'])} {inside}".strip()
+
+
+def latency_table(one):
+    rows = []
+    for experiment in one.content["experiments"]:
+        if experiment["name"].startswith("latency_"):
+            found = [number for number in experiment["numbers"] if number["name"] == "latency"]
+            text = value_text(found[0]) if found else experiment["status"]
+            rows.append([head(experiment["path"]), Value(text), words(experiment["what"]),
+                         words(experiment["reason"] or (found[0]["reason"] if found else None))])
+    return Table(f"Latency of a load, cycles: {one.label}", ["path", "cycles [95 %]", "of", "reason"], rows)
+
+
+def levels_tables(one):
+    made = []
+    for experiment in one.content["experiments"]:
+        levels = (experiment.get("geometry") or {}).get("levels") or []
+        rows = [[head(f"level {place}"), *(Value(value_text(level[key])) for key in LEVEL_KEYS),
+                 words(level.get("replacement_name")),
+                 words("; ".join(dict.fromkeys(f"{key}: {level[key]['reason']}" for key in LEVEL_KEYS
+                                               if level[key]["value"] is None and level[key]["reason"])))]
+                for place, level in enumerate(levels, 1)]
+        if rows:
+            made.append(Table(f"{experiment['name']}: {experiment['what']}",
+                              ["level", "latency, cycles, clock included", "size, bytes", "hits up to, bytes",
+                               "fetched, bytes", "line, bytes", "ways", "sets", "replacement", "not found"], rows))
+    return made
+
+
+def verdict_table(one):
+    rows = []
+    for experiment in one.content["experiments"]:
+        for verdict in experiment["verdicts"]:
+            rows.append([head(experiment["name"]), words(verdict["name"].replace("_", " ")),
+                         words(", ".join(WHERE.get(key, f"{key} {{}}").format(its) for key, its in verdict.items()
+                                         if key not in KNOWN)),
+                         words(verdict["value"] or "unclear"), words(verdict["reason"])])
+    return Table(f"Verdicts: {one.label}", ["experiment", "question", "where", "answer", "since"], rows)
+
+
+def experiment_tables(one):
+    """Every number of every experiment, with how it was found."""
+    made = []
+    for experiment in one.content["experiments"]:
+        if not experiment["numbers"]:
+            continue
+        rows = [[head(number["name"]), words(where(number)), Value(value_text(number)), words(number["unit"]),
+                 Value(tables.count(number["samples"])), words(number["reason"])] for number in experiment["numbers"]]
+        methods = dict.fromkeys(f"{number['name']}: {number['method']}" for number in experiment["numbers"]
+                                if number["method"])
+        made.append(Table(f"{experiment['name']}: {experiment['what']}",
+                          ["number", "where", "value [95 %]", "unit", "samples", "reason"], rows, methods))
+    return made
+
+
+def skipped_lines(one):
+    return [f"{experiment['name']} {experiment['status']}: {experiment['reason']}"
+            for experiment in one.content["experiments"] if experiment["status"] != "ok"]
+
+
+def characterization(one):
+    made = [latency_table(one), *levels_tables(one), verdict_table(one)]
+    return [table for table in made if table.rows]
+
+
+# -- card ---------------------------------------------------------------------------------------------------------
+
+
+def card_table(one):
+    """Where each value of a card is from."""
+    rows = []
+    for key, origin in (one.content.get("origins") or {}).items():
+        if isinstance(origin, dict):
+            value = one.content.get(key)
+            rows.append([head(key), Value(tables.quantity(value)) if is_number(value) else
+                         words(value if isinstance(value, str) else None), words(origin.get("from")),
+                         Value(tables.interval(origin.get("low"), origin.get("high")) or "–"),
+                         words(origin.get("method"))])
+    return Table(f"Card {one.content['name']}: values and their origins", ["key", "value", "from", "95 %", "method"],
+                 rows)
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+# -- comparison ---------------------------------------------------------------------------------------------------
+
+
+def link(one, cell):
+    return one.href(cell) if one else None
+
+
+def difference_text(difference):
+    may = "" if difference["allowed"] else ", which is not allowed to differ (cbank compare --allow-diff)"
+    return f"{difference['facet']} differs: {difference['base'] or 'not known'} and " \
+           f"{difference['new'] or 'not known'}{may}"
+
+
+def comparison_table(name, document, base, new):
+    rows = []
+    for cell in document.content["cells"]:
+        ratio = cell["ratio"] or {}
+        old, now = link(base, cell), link(new, cell)
+        rows.append([head(cell_name(identity_of(cell)), now or old), words(cell["verdict"]),
+                     Value(tables.time(cell["base_ns"]), old), Value(tables.time(cell["new_ns"]), now),
+                     Value(f"{ratio['value']:.4f}" if ratio else "–", now or old if ratio else None),
+                     Value(tables.interval(ratio.get("ci_low"), ratio.get("ci_high"), lambda its: f"{its:.4f}") or "–",
+                           now or old if ratio else None),
+                     words("; ".join(filter(None, (counters_text(cell), cell["note"],
+                                                   "the SASS differs" if cell["sass_differs"] else None,
+                                                   "too few samples" if cell["underpowered"] else None))))])
+    options = document.content["options"]
+    return Table(f"Comparison of {name}: worst first",
+                 ["cell", "verdict", "base, median time", "new, median time", "new / base, ×", "95 % interval, ×",
+                  "notes"], rows,
+                 [f"equivalence band: {1 - options['threshold']:g} to {1 + options['threshold']:g}; the same where the "
+                  "whole interval is in it"])
+
+
+def counters_text(cell):
+    return ", ".join(f"{counter['name']} {counter_side(counter['base'])} → {counter_side(counter['new'])}"
+                     for counter in cell["counters"] or [])
+
+
+def counter_side(value):
+    return tables.count(documents.number(value))
+
+
+# -- explanation --------------------------------------------------------------------------------------------------
+
+
+def explanation_lines(result):
+    summary = result["summary"]
+    made = []
+    for key, text in (("long", "over"), ("short", "up to")):
+        part = summary.get(key) or {}
+        if part.get("cells"):
+            made.append(f"cells {text} {tables.time(summary['long_ns'])}: {tables.of_all(part['within'], part['cells'])} "
+                        f"within {100 * summary['limit']:g} %; largest remainder "
+                        f"{tables.signed_percent(part['largest_remainder'])}, {part['largest_cell']}")
+    return made
+
+
+def explanation_table(result, one):
+    rows = []
+    for cell in result["cells"]:
+        modelled = cell["modelled"]
+        if not modelled or documents.time_of(cell)[0] is None:
+            continue
+        href = link(one, cell)
+        rows.append([head(cell_name(identity_of(cell)), href), Value(tables.time(documents.time_of(cell)[0]), href),
+                     Value(tables.time(modelled["time_ns"]), href), Value(tables.signed_percent(cell["remainder"]), href),
+                     words(" + ".join(modelled["bound_by"])), words("; ".join(map(reason_text, cell["reasons"])))])
+    measured = "in the file, modelled" if result["modelled_time"] else "measured"
+    return Table(f"Explanation of {one.shown_name if one else result['file']}",
+                 ["cell", measured, "by the card", "remainder", "bound by", "reasons"], rows,
+                 ["remainder: measured less modelled, as a share of measured"])
+
+
+def reason_text(reason):
+    return reason if isinstance(reason, str) else reason.get("text") or reason.get("name") or ""
+
+
+def explained_results(given, results):
+    """[(explanation's result, the result that it is of or None)] of explanations that were given or made."""
+    made = []
+    for one in given:
+        if one.kind == "explanation":
+            for result in one.content["results"]:
+                same = [other for other in results if other.path == result["file"]]
+                made.append((result, same[0] if same else None))
+    explained = {other.label for _, other in made if other}
+    made += [(one.explanation.content["results"][0], one) for one in results
+             if one.explanation and one.label not in explained]
+    return made

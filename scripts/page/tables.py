@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""What a table of the page is made of, and numbers as text."""
+
+import math
+from collections import namedtuple
+
+# href: where a click leads, from the folder of the report. kind: "number", "text" or "head", that of a row.
+Value = namedtuple("Value", "text href kind strong", defaults=(None, "number", False))
+# kind: of the values below.
+Head = namedtuple("Head", "text span", defaults=(1,))
+
+
+class Table:
+    """heads: rows of Head; rows: lists of Value. notes stand below."""
+
+    def __init__(self, caption, heads, rows, notes=()):
+        self.caption, self.rows, self.notes = caption, rows, list(notes)
+        self.heads = [heads] if heads and isinstance(heads[0], (str, Head)) else heads
+        self.heads = [[head if isinstance(head, Head) else Head(head) for head in row] for row in self.heads]
+
+
+def words(text, href=None):
+    return Value("–" if text in (None, "") else str(text), href, "text")
+
+
+def head(text, href=None):
+    return Value(str(text), href, "head")
+
+
+def facts(caption, pairs):
+    """A table of names and what they are; None is left out."""
+    return Table(caption, ["what", "value"], [[head(name), words(value)] for name, value in pairs if value is not None])
+
+
+# -- numbers ------------------------------------------------------------------------------------------------------
+
+TIME_UNITS = ("ns", "µs", "ms", "s")
+NARROW = "\N{NARROW NO-BREAK SPACE}"
+
+
+def time(ns):
+    """As cbank show prints it: four digits."""
+    if ns is None:
+        return "–"
+    unit = 0
+    while unit + 1 < len(TIME_UNITS) and abs(ns) >= 999.95:
+        ns, unit = ns / 1000, unit + 1
+    digits = 3 if abs(ns) < 9.9995 else 2 if abs(ns) < 99.995 else 1
+    return f"{ns:.{digits}f}{NARROW}{TIME_UNITS[unit]}"
+
+
+def half_width(median, low, high):
+    """Of an interval, as a share of the median, as cbank show prints it."""
+    if None in (median, low, high) or not median > 0 or high < low:
+        return "±?"
+    percent = 100 * (high - low) / 2 / median
+    return f"±{percent:.{2 if percent < 9.995 else 1 if percent < 99.95 else 0}f}%"
+
+
+def times(ratio):
+    """1.02×"""
+    return f"{ratio:.{2 if ratio < 99.995 else 0}f}×"
+
+
+def signed_percent(share):
+    return "–" if share is None else f"{100 * share:+.2f}%"
+
+
+def count(value):
+    """A whole number with its digits in groups; what is none with four digits."""
+    if value is None:
+        return "–"
+    if isinstance(value, float) and not value.is_integer():
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
+    return f"{int(value):,}".replace(",", NARROW)
+
+
+def quantity(value):
+    """A measured number: five digits, and no more zeros than those."""
+    if value is None:
+        return "–"
+    if value == 0 or not math.isfinite(value):
+        return str(value)
+    if float(value).is_integer():
+        return count(value)
+    return f"{value:.5g}" if 1e-4 <= abs(value) < 1e5 else f"{value:.4e}"
+
+
+def interval(low, high, text=quantity):
+    if low is None or high is None:
+        return ""
+    return f"[{text(low)}, {text(high)}]"
+
+
+def of_all(part, whole):
+    return f"{count(part)} of {count(whole)}"
+
+
+def plural(number, one, many=None):
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"
