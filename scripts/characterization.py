@@ -122,6 +122,7 @@ def constant_levels(experiments):
         for name in ("fits_bytes", "line_bytes", "capacity_bytes", "ways", "sets"):
             if level[name]["value"] is None:
                 level[name] = found[name]
+        level["replacement_name"] = level["replacement_name"] or found["replacement_name"]
     return levels, None if levels else "geometry_constant found no level"
 
 

@@ -129,6 +129,16 @@ class Characterization(unittest.TestCase):
         self.assertIn("level 1: 2 ways, 16 sets, replacement LRU", lines)
         self.assertIn("size of level 2 not found: all of the 65536 bytes that could be walked fit", lines)
 
+    def test_a_level_that_one_bank_does_not_fill(self):
+        """What walks over one bank did not find is taken from those over several; what they found stays."""
+        self.made["experiments"].append(experiment("geometry_constant_modules", geometry=geometry(
+            level(45, 2048, 32, 16, ways=4, sets=16, replacement="FIFO"),
+            level(131, 8192, 256, 256, ways=8, sets=4, replacement="tree pseudo-LRU"))))
+        lines = self.printed()
+        self.assertEqual(self.row(lines, "Made-up")[1:3], ["1024 B, 32 B, 40", "8192 B, 256 B, 120"])
+        self.assertIn("level 1: 2 ways, 16 sets, replacement LRU", lines)
+        self.assertIn("level 2: 8 ways, 4 sets, replacement tree pseudo-LRU", lines)
+
     def test_verdicts(self):
         self.assertEqual(self.printed()[-3:],
                          ["serialization: latency_grows_per address: as made up",
