@@ -486,8 +486,10 @@ static void add_origin(struct making *making, const struct row *row, const struc
     if (row->inverse)
         json_add(origin, "inverse", cJSON_CreateTrue());
     json_add_text(origin, "method", found->method);
-    add_number(origin, "low", found->low);
-    add_number(origin, "high", found->high);
+    if (!found->text) {
+        add_number(origin, "low", found->low);
+        add_number(origin, "high", found->high);
+    }
     json_add_integer(origin, "samples", found->samples);
     add_evidence(making, origin);
     replace_origin(making, path, origin);

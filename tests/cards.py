@@ -170,6 +170,8 @@ class Schema(Scratch):
                        lambda card: card["origins"][fitted].pop("evidence"),
                        lambda card: card["origins"][fitted].update(because="so"),
                        lambda card: card["origins"][found].pop("experiment"),
+                       lambda card: card["origins"]["levels.idc.ways"].pop("low"),
+                       lambda card: card["levels"][0].update(replacement="random"),
                        lambda card: card["origins"].update({"levels.idc": {"from": "assumed"}, "A key": {}}),
                        lambda card: card.pop("origins"), lambda card: card.pop("numbers"),
                        lambda card: card.update(source="prose"),
