@@ -128,6 +128,7 @@ static enum status read_recorded(const char *path, struct recorded *out)
         samples > 1 << 24 || !json_get_text(json_get(out->file, "probes"), "shared_carve_out", &carve_out))
         return log_error(STATUS_USAGE, "%s is no characterization; cbank characterize writes one", path);
     out->sm_count = (uint32_t)sms;
+    out->record.path = path;
     out->record.source.samples_max = samples;
     if (json_get_integer(json_get(out->file, "probes"), "chunk_bytes", &chunk) && chunk < 1 << 20)
         out->record.source.chunk_bytes = (uint32_t)chunk;

@@ -203,8 +203,8 @@ enum status probe_record_ask(struct probe_record *record, const struct probe_req
         const char *text = replay(record, asked);
 
         if (!text || !parse_answer(text, answer, count))
-            status = log_error(STATUS_USAGE, "the record has no answer to '%.100s'; record it again with this version",
-                               asked);
+            status = log_error(STATUS_USAGE, "%s has no answer to '%.100s'; record it again with this version",
+                               record->replayed->path ? record->replayed->path : "the record", asked);
     } else {
         status = record->source.ask(record->source.context, request, answer);
     }

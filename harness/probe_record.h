@@ -25,6 +25,7 @@ struct probe_record {
     size_t next;                     /* of `replayed`: where it is looked for first */
     struct probe_kernel *kernels;    /* owned: [PROBE_KIND_COUNT x path_count], of a record read from a file */
     uint64_t bank_address[PROBE_MEMBERS]; /* the same */
+    const char *path;                /* of that file; not owned. NULL: not from one */
 };
 
 /* Asks and records. STATUS_USAGE, logged, when a replayed record has no such question. */
