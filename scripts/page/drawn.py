@@ -27,12 +27,12 @@ ROWS_MAX = 1200  # of a table on the page; the CSV has them all
 
 
 class Drawing:
-    """One page of a figure: what is drawn, and the table of it. Passed to other processes: holds no file."""
+    """One page of a figure: what is drawn, and the table of it."""
 
     def __init__(self, page, table, summary):
         self.page, self.table, self.summary = page, table, summary
         self.stem, self.title, self.note = page.stem, page.title, page.note
-        self.image, self.archive = f"{FOLDER}/{page.stem}.svg", f"{FOLDER}/{page.stem}.zip"
+        self.image, self.archive = path_of(page, "svg"), path_of(page, "zip")
         self.width = self.height = self.archive_bytes = None  # when it is drawn
 
     @property
@@ -41,6 +41,10 @@ class Drawing:
         said = f"Figure {self.page.name}: {self.summary}. {self.title.partition(': ')[2]}."
         return said + (f" {self.note}." if self.note else "") + f" {tables.plural(len(self.table.rows), 'row')} of data " \
             "are in the table below."
+
+
+def path_of(page, ending):
+    return f"{FOLDER}/{page.stem}.{ending}"
 
 
 # -- which figures ------------------------------------------------------------------------------------------------
@@ -119,8 +123,7 @@ def links(given):
 def table_of(module, page, given, number, of):
     rows = module.table(page.rows) if hasattr(module, "table") else page.rows
     href = links(given)
-    part = f", part {number} of {of}" if of > 1 else ""
-    caption = f"{page.title}{part}"
+    caption = f"Data of {page.stem}" + (f", part {number} of {of}" if of > 1 else "")
     if module.NAME in ACROSS:
         return across_table(rows, *ACROSS[module.NAME], href, caption)
     return plain_table(module, rows, href, caption)
@@ -164,7 +167,7 @@ def across_table(rows, key, value, unit, href, caption):
     for members in list(cells.values())[:ROWS_MAX]:
         by_name = {row[key]: row for row in members}
         made.append([head(row_name(members[0]), href(members[0])),
-                     *(value_of(by_name[name][value]) if name in by_name else Value("–") for name in names)])
+                     *(value_of(by_name[name][value]) if name in by_name else Value(tables.NONE) for name in names)])
     heads = ["cell", *(f"{name}, {units[name]}" if units.get(name) else heading(name) for name in names)]
     notes = notes_of(rows, [], len(made), len(cells))
     if not unit:
@@ -174,7 +177,7 @@ def across_table(rows, key, value, unit, href, caption):
 
 def value_of(value):
     if value is None or value == "":
-        return Value("–")
+        return Value(tables.NONE)
     if isinstance(value, bool) or isinstance(value, str):
         return words(output.text(value))
     return Value(tables.quantity(value))
@@ -207,8 +210,7 @@ def notes_of(rows, same, shown, whole=None):
 
 def draw(task):
     """Draws and writes one; what its size is."""
-    folder, drawing = task
-    page = drawing.page
+    folder, page = task
     module = figures.FIGURES[page.name]
     provenance = {**page.provenance, "matplotlib": output.version()}
     with plot.blamed(page.files, page.name):
@@ -220,8 +222,8 @@ def draw(task):
         archive = zipped({f"{page.stem}.csv": output.csv_text(module.COLUMNS, page.rows),
                           f"{page.stem}.tex": output.table_text(module.COLUMNS, table, module.METHOD, page.stem,
                                                                 page.provenance)})
-    output.write(os.path.join(folder, drawing.image), drawn)
-    output.write(os.path.join(folder, drawing.archive), archive)
+    output.write(os.path.join(folder, path_of(page, "svg")), drawn)
+    output.write(os.path.join(folder, path_of(page, "zip")), archive)
     width, height = (round(inches * 96) for inches in figure.get_size_inches())
     return width, height, len(archive)
 
@@ -241,7 +243,7 @@ def draw_all(folder, found):
     """Each on a processor of its own, as far as there are any."""
     every = [drawing for _, _, pages, _ in found for drawing in pages]
     os.makedirs(os.path.join(folder, FOLDER), exist_ok=True)
-    tasks = [(folder, drawing) for drawing in every]
+    tasks = [(folder, drawing.page) for drawing in every]
     import matplotlib
     with style.sheet(), matplotlib.rc_context({"svg.fonttype": "none"}):
         processes = min(len(os.sched_getaffinity(0)), len(tasks))

@@ -26,16 +26,8 @@ class Given:
         self.anchors = self.anchors_of() if self.kind == "result" else {}
 
     def anchors_of(self):
-        """{identity: id on the page of its cells}."""
-        made = {}
-        for cell in self.content["cells"]:
-            key = identity_of(cell)
-            anchor, count = anchor_of(key), 1
-            while anchor in made.values():
-                count += 1
-                anchor = f"{anchor_of(key)}-{count}"
-            made.setdefault(key, anchor)
-        return made
+        """{identity: id on the page of its cells}: the place in the file, since there are many links to it."""
+        return {identity_of(cell): f"cell-{place}" for place, cell in enumerate(self.content["cells"], 1)}
 
     @property
     def cells_page(self):
@@ -68,10 +60,6 @@ def cell_name(key):
     """add/constant/per_warp/128000/1024/hot, as cbank explain has it."""
     workload, path, pattern, elements, block_size, regime, parameters = key
     return "/".join(map(str, (workload, path, pattern, elements, block_size, regime, *parameters.split())))
-
-
-def anchor_of(key):
-    return "cell-" + re.sub(r"[^\w.-]+", "-", cell_name(key))
 
 
 def read_all(names):

@@ -23,7 +23,7 @@ def where(number):
 
 def value_text(number):
     if number["value"] is None:
-        return "–"
+        return tables.NONE
     inside = tables.interval(number["low"], number["high"]) if number["low"] != number["high"] else ""
     return f"{tables.quantity(number['value'])} {inside}".strip()
 
@@ -44,15 +44,21 @@ def levels_tables(one):
     for experiment in one.content["experiments"]:
         levels = (experiment.get("geometry") or {}).get("levels") or []
         rows = [[head(f"level {place}"), *(Value(value_text(level[key])) for key in LEVEL_KEYS),
-                 words(level.get("replacement_name")),
-                 words("; ".join(dict.fromkeys(f"{key}: {level[key]['reason']}" for key in LEVEL_KEYS
-                                               if level[key]["value"] is None and level[key]["reason"])))]
-                for place, level in enumerate(levels, 1)]
+                 words(level.get("replacement_name"))] for place, level in enumerate(levels, 1)]
         if rows:
             made.append(Table(f"{experiment['name']}: {experiment['what']}",
                               ["level", "latency, cycles, clock included", "size, bytes", "hits up to, bytes",
-                               "fetched, bytes", "line, bytes", "ways", "sets", "replacement", "not found"], rows))
+                               "fetched, bytes", "line, bytes", "ways", "sets", "replacement"], rows,
+                              [line for place, level in enumerate(levels, 1) for line in not_found(place, level)]))
     return made
+
+
+def not_found(place, level):
+    """Lines that say why there is no number of a level; reasons that several numbers have once."""
+    reasons = panels.grouped([key for key in LEVEL_KEYS if level[key]["value"] is None and level[key]["reason"]],
+                             lambda key: level[key]["reason"])
+    return [f"level {place}, no {', '.join(key.removesuffix('_bytes') for key in keys)}: {reason}"
+            for reason, keys in reasons.items()]
 
 
 def verdict_table(one):
@@ -102,7 +108,7 @@ def card_table(one):
             value = one.content.get(key)
             rows.append([head(key), Value(tables.quantity(value)) if is_number(value) else
                          words(value if isinstance(value, str) else None), words(origin.get("from")),
-                         Value(tables.interval(origin.get("low"), origin.get("high")) or "–"),
+                         Value(tables.interval(origin.get("low"), origin.get("high")) or tables.NONE),
                          words(origin.get("method"))])
     return Table(f"Card {one.content['name']}: values and their origins", ["key", "value", "from", "95 %", "method"],
                  rows)
@@ -132,8 +138,8 @@ def comparison_table(name, document, base, new):
         old, now = link(base, cell), link(new, cell)
         rows.append([head(cell_name(identity_of(cell)), now or old), words(cell["verdict"]),
                      Value(tables.time(cell["base_ns"]), old), Value(tables.time(cell["new_ns"]), now),
-                     Value(f"{ratio['value']:.4f}" if ratio else "–", now or old if ratio else None),
-                     Value(tables.interval(ratio.get("ci_low"), ratio.get("ci_high"), lambda its: f"{its:.4f}") or "–",
+                     Value(f"{ratio['value']:.4f}" if ratio else tables.NONE, now or old if ratio else None),
+                     Value(tables.interval(ratio.get("ci_low"), ratio.get("ci_high"), lambda its: f"{its:.4f}") or tables.NONE,
                            now or old if ratio else None),
                      words("; ".join(filter(None, (counters_text(cell), cell["note"],
                                                    "the SASS differs" if cell["sass_differs"] else None,
@@ -177,8 +183,8 @@ def explanation_table(result, one):
         if not modelled or documents.time_of(cell)[0] is None:
             continue
         href = link(one, cell)
-        rows.append([head(cell_name(identity_of(cell)), href), Value(tables.time(documents.time_of(cell)[0]), href),
-                     Value(tables.time(modelled["time_ns"]), href), Value(tables.signed_percent(cell["remainder"]), href),
+        rows.append([head(cell_name(identity_of(cell)), href), Value(tables.time(documents.time_of(cell)[0])),
+                     Value(tables.time(modelled["time_ns"])), Value(tables.signed_percent(cell["remainder"])),
                      words(" + ".join(modelled["bound_by"])), words("; ".join(map(reason_text, cell["reasons"])))])
     measured = "in the file, modelled" if result["modelled_time"] else "measured"
     return Table(f"Explanation of {one.shown_name if one else result['file']}",

@@ -94,8 +94,7 @@ def lead_of(files, comparisons):
         found, (equal, read) = results.statuses(cells), results.exact([cell for one in of if not one.modelled
                                                                        for cell in one.content["cells"]])
         made.append((f"{tables.of_all(found['ok'], len(cells))} cells ok" +
-                     "".join(f", {tables.count(found[key])} {key}" for key in ("failed", "skipped", "pending")
-                             if found[key]), "#cells"))
+                     "".join(f", {tables.count(found[key])} {key}" for key in results.NOT_OK if found[key]), "#cells"))
         if read:
             made.append((f"exact counters: {tables.of_all(equal, read)} equal to expected", "#cells"))
     made += [(f"comparison of {name}: {document.content['summary']}", "#comparison")
@@ -176,7 +175,8 @@ def write(folder, program, files, library):
         "contents": contents(matrices, found, dict(SECTIONS)),
         "interactive": interactive.of(program, of, library) if library else None,
     }
-    cells = each(of, lambda one: [results.Cell(one, cell) for cell in one.content["cells"]])
+    cells = each(of, lambda one: [results.Cell(one, place, cell)
+                                   for place, cell in enumerate(one.content["cells"], 1)])
     drawn.draw_all(folder, found)
     content["made_with"] = f"matplotlib {output.version()} and jinja2 {jinja2.__version__}"
     templates = environment()

@@ -3,11 +3,11 @@
 
 from collections import Counter
 
-from figures import documents, panels
+from figures import documents, output, panels
 from figures import matrix as matrix_figure
 
 from . import tables
-from .given import anchor_of, cell_name, identity_of
+from .given import cell_name, identity_of
 from .tables import Head, Table, Value, head, words
 
 FLAGS = {
@@ -17,6 +17,7 @@ FLAGS = {
     "counter_differs": "an exact counter is not what was expected",
 }
 FINDINGS_MAX = 20  # of one kind in the summary; all of them stand at their cells
+COLUMNS_MAX = 3  # files beside each other
 GROUPS_MAX = 8  # patterns of one size in the summary; of more the lowest and the highest
 
 
@@ -54,8 +55,9 @@ def flag_of(cell):
 # -- summary ------------------------------------------------------------------------------------------------------
 
 
-SUMMARY_HEADS = ("file", "engine", "device", "cells ok", "failed", "skipped", "pending", "verified", "flagged",
-                 "exact counters equal", "throttled")
+SUMMARY_HEADS = ("file", "engine", "device", "cells ok", "not ok", "verified", "flagged", "exact counters equal",
+                 "throttled")
+NOT_OK = ("failed", "skipped", "pending")
 
 
 def summary_row(one):
@@ -67,8 +69,8 @@ def summary_row(one):
             words(content["engine"] + (", modelled" if one.modelled else "") +
                   ("" if content["complete"] else ", incomplete")),
             words(content["device"]["name"]), Value(tables.of_all(found["ok"], len(cells)), page),
-            *(Value(tables.count(found[key]), page) for key in ("failed", "skipped", "pending")),
-            Value("–" if one.modelled else tables.count(sum(cell["verified"] is True for cell in cells)), page),
+            Value(", ".join(f"{tables.count(found[key])} {key}" for key in NOT_OK if found[key]) or "0", page),
+            Value(tables.NONE if one.modelled else tables.count(sum(cell["verified"] is True for cell in cells)), page),
             Value(tables.count(sum(bool(cell["flags"]) for cell in cells)), page),
             Value(predicted if read else "none", page), words(throttle_text(content["device"]))]
 
@@ -112,8 +114,8 @@ def headline(one):
             in_order = sorted(members, key=lambda row: row["ratio_to_global"])
             chosen, left_out = [in_order[0], in_order[-1]], left_out + len(members) - 2
         made += [headline_row(one, panel, row, bases[key_without_path(row)]) for row in chosen]
-    heads = ["pattern", "workload and size", "constant / global, ×", "interval, ×", "constant, median time",
-             "global, median time"]
+    heads = ["pattern", "workload and size", "constant / global, ×", "interval, ×", "constant, time",
+             "global, time"]
     notes = ["interval: quotients of opposite ends of the two 95 % intervals, which is wider than 95 %"]
     if one.modelled:
         notes = ["modelled, not measured: there are no intervals"]
@@ -131,8 +133,8 @@ def headline_row(one, panel, row, base):
     href = one.href(row)
     low, high = row["ratio_low"], row["ratio_high"]
     return [head(" ".join(panels.group_text(panels.group_of(row)).split("\n")), href), words(panels.panel_text(panel)),
-            Value(f"{row['ratio_to_global']:.4g}", href, strong=True),
-            Value(tables.interval(low, high, lambda value: f"{value:.4g}") or "–", href),
+            Value(f"{row['ratio_to_global']:#.4g}", href, strong=True),
+            Value(tables.interval(low, high, lambda value: f"{value:#.4g}") or tables.NONE, href),
             Value(tables.time(row["time_ns_median"]), href), Value(tables.time(base["time_ns_median"]), one.href(base))]
 
 
@@ -203,11 +205,19 @@ def environment_tables(given):
     made = [tables.facts("Environment" + (f", the same in all {len(given)} files" if several else
                                           f" of {given[0].shown_name}"), [(key, first[key]) for key in same])]
     if several and len(same) < len(keys):
-        differ = [key for key in keys if key not in same]
-        made.append(Table("Environment, what differs between files", ["file", *differ],
-                          [[head(one.label, one.cells_page if one.kind == "result" else None),
-                            *(words(found[one.label].get(key)) for key in differ)] for one in given]))
+        made.append(differences_table(given, found, [key for key in keys if key not in same]))
     return [table for table in made if table.rows]
+
+
+def differences_table(given, found, keys):
+    """A column for each of a few files, a row for each of many."""
+    caption = "Environment, what differs between files"
+    if len(given) <= COLUMNS_MAX:
+        return Table(caption, ["what", *(one.label for one in given)],
+                     [[head(key), *(words(found[one.label].get(key)) for one in given)] for key in keys])
+    return Table(caption, ["file", *keys],
+                 [[head(one.label, one.cells_page if one.kind == "result" else None),
+                   *(words(found[one.label].get(key)) for key in keys)] for one in given])
 
 
 # -- matrix -------------------------------------------------------------------------------------------------------
@@ -244,8 +254,8 @@ def matrix_table(program, one, cells, key):
     variants = panels.grouped(sorted(shown, key=lambda cell: variant_order(program, cell)),
                               lambda cell: (cell["pattern"], documents.parameters_text(cell)))
     columns = ["modelled", "ratio", "req"] if one.modelled else ["time", "95 % CI", "ratio", "req"]
-    heads = [[Head("pattern"), *(Head(path, len(columns)) for path in paths)],
-             [Head(""), *(Head(column) for _ in paths for column in columns)]]
+    heads = [[Head("pattern", rows=2), *(Head(path, len(columns)) for path in paths)],
+             [Head(column) for _ in paths for column in columns]]
     marks = {}
     rows = [[head(" ".join(panels.group_text(name).split("\n"))), *row_values(program, one, members, paths, marks)]
             for name, members in variants.items()]
@@ -267,7 +277,7 @@ def row_values(program, one, members, paths, marks):
     by_path = {cell["path"]: cell for cell in members}
     times = [documents.time_of(cell)[0] for cell in members if has_time(cell) and program.path_loads(cell["path"])]
     best = min(times, default=None)
-    empty = [Value("–")] * (3 if one.modelled else 4)
+    empty = [Value(tables.NONE)] * (3 if one.modelled else 4)
     return [value for path in paths
             for value in (cell_values(one, by_path[path], best, marks) if path in by_path else empty)]
 
@@ -281,13 +291,13 @@ def cell_values(one, cell, best, marks):
     asked = (cell.get("model") or {}).get("requests_per_load")
     if not has_time(cell):
         said = cell["status"] if cell["status"] != "ok" else "not timed"
-        return [Value(said + mark, href), *[Value("–")] * (2 if one.modelled else 3)]
+        return [Value(said + mark, href), *[Value(tables.NONE)] * (2 if one.modelled else 3)]
     ratio = median / best if best else None
     made = [Value(tables.time(median) + mark, href, strong=median == best)]
     if not one.modelled:
         made.append(Value(tables.half_width(median, low, high), href))
-    return made + [Value(tables.times(ratio) if ratio else "–", href),
-                   Value("–" if asked is None else f"{asked:.1f}", href if asked is not None else None)]
+    return made + [Value(tables.times(ratio) if ratio else tables.NONE, href),
+                   Value(tables.NONE if asked is None else f"{asked:.1f}", href if asked is not None else None)]
 
 
 def mark_text(index):
@@ -300,9 +310,8 @@ def mark_text(index):
 class Cell:
     """What the page of a result says of one of its cells."""
 
-    def __init__(self, one, cell):
-        key = identity_of(cell)
-        self.anchor, self.name = one.anchors.get(key, anchor_of(key)), cell_name(key)
+    def __init__(self, one, place, cell):
+        self.anchor, self.name = f"cell-{place}", cell_name(identity_of(cell))
         self.cell, self.modelled = cell, one.modelled
         self.facts = self.facts_of()
         self.counters = self.counters_of()
@@ -335,9 +344,8 @@ class Cell:
         median, low, high = (documents.positive(time.get(key)) for key in ("median", "ci_low", "ci_high"))
         if median is None:
             return None
-        exact_text = f"{tables.quantity(median)} ns"
-        inside = tables.interval(low, high)
-        return f"{tables.time(median)}: {exact_text}" + (f", 95 % interval {inside} ns" if inside else "")
+        inside = tables.interval(low, high, digits)
+        return f"{tables.time(median)}: {digits(median)} ns" + (f", 95 % interval {inside} ns" if inside else "")
 
     def samples_text(self, time):
         count = len(time.get("samples") or [])
@@ -364,17 +372,20 @@ class Cell:
         return ", ".join(text for text in made if text)
 
     def counters_of(self):
-        """(name, value, expected, verdict)."""
+        """(name, value, what was expected)."""
         return [(name, *counter_text(counter)) for name, counter in self.cell["counters"].items()]
+
+
+def digits(ns):
+    return f"{ns:.7g}"
 
 
 def counter_text(counter):
     value, expected = documents.number(counter["value"]), documents.number(counter["expected"])
     if counter["status"] != "ok":
-        return "–", "" if expected is None else tables.count(expected), \
-            counter["status"].replace("_", " ") + (f": {counter['reason']}" if counter["reason"] else "")
-    verdict = "" if expected is None else "equal" if value == expected else "differs"
-    return tables.count(value), "" if expected is None else tables.count(expected), verdict
+        return counter["status"].replace("_", " "), counter["reason"] or ("" if expected is None else output.text(expected))
+    said = "" if expected is None else "equal" if value == expected else f"differs: {output.text(expected)}"
+    return output.text(value), said
 
 
 def counter_rows(one):

@@ -17,10 +17,11 @@ INHERITED = ("fill", "stroke", "stroke-width", "stroke-linejoin", "stroke-lineca
              "stroke-dashoffset", "stroke-opacity", "fill-opacity", "font-size", "font-style", "font-weight",
              "text-anchor")
 SHARED = (*INHERITED, "clip-path")  # a group is clipped as each of its parts
-DEFAULTS = {"stroke-dashoffset": "0"}
+DEFAULTS = {"stroke-dashoffset": "0", "text-anchor": "start"}
+MARKS_MIN = 3  # from so many on a path is shorter
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 FONT = re.compile(r"(?:(italic|oblique) )?(?:(bold|\d00) )?([\d.]+)px")
-NOTHING = re.compile(r"M[-.\d]+ ?[-.\d]+")  # a path to where it begins
+NOTHING = re.compile(r"M [-.\d]+ [-.\d]+")  # a path to where it begins
 PATH_TOKEN = re.compile(r"[A-Za-z]|-?[\d.]+(?:e-?\d+)?")
 
 
@@ -32,7 +33,9 @@ def slim(data, description):
     top = {"xmlns": "http://www.w3.org/2000/svg", "viewBox": rounded(root.get("viewBox")),
            "width": rounded(root.get("width")), "height": rounded(root.get("height")), "font-family": FONTS,
            "stroke-linejoin": "round"}
-    body = "".join(written(node) for node in regrouped(nodes_of(root, names)))
+    markers = {}
+    body = "".join(written(node) for node in regrouped(nodes_of(root, names), markers))
+    body = "".join(written(node) for node in markers.values()) + body
     head = f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"
     return f"<svg{attributes_text(top)}>{head}{body}</svg>\n".encode()
 
@@ -44,10 +47,20 @@ class Names:
         text = " ".join(value for element in root.iter() for value in element.attrib.values())
         found = dict.fromkeys(re.findall(r"#([\w-]+)", text))
         there = {element.get("id") for element in root.iter()}
+        self.lines = {element.get("id"): line_of(element) for element in root.iter(f"{SVG}path") if line_of(element)}
+        there -= set(self.lines)
         self.short = {name: f"a{number:x}" for number, name in enumerate(name for name in found if name in there)}
 
     def replaced(self, text):
         return re.sub(r"#([\w-]+)", lambda match: "#" + self.short.get(match[1], match[1]), text)
+
+
+def line_of(element):
+    """The ends of what is one straight line, such as a tick; else None."""
+    tokens = PATH_TOKEN.findall(element.get("d", ""))
+    if len(tokens) != 6 or tokens[0] != "M" or tokens[3] != "L":
+        return None
+    return [float(token) for token in (*tokens[1:3], *tokens[4:])]
 
 
 def rounded(text):
@@ -64,9 +77,14 @@ def nodes_of(parent, names):
     made = []
     for element in parent:
         tag = element.tag.removeprefix(SVG) if isinstance(element.tag, str) else None
+        if tag == "use" and element.get(f"{XLINK}href", "")[1:] in names.lines:
+            made.append(line_in_place(element, names))
+            continue
         if tag in (None, "metadata", "style", "title"):
             continue
         attributes, children = attributes_of(element, names), nodes_of(element, names)
+        if tag == "defs":
+            children = [child for child in children if child[0] != "path" or "id" in child[1]]
         if (tag in ("g", "defs") and not children) or NOTHING.fullmatch(attributes.get("d", "")):
             continue
         if element.get("id", "").startswith("matplotlib.axis"):  # ticks: which comes first cannot be seen
@@ -76,6 +94,14 @@ def nodes_of(parent, names):
         else:
             made.append((tag, attributes, (element.text or "").strip(), children))
     return made
+
+
+def line_in_place(element, names):
+    """A tick where it stands, instead of a reference to one."""
+    x, y = (float(element.get(key)) for key in "xy")
+    x1, y1, x2, y2 = names.lines[element.get(f"{XLINK}href")[1:]]
+    ends = path_text(f"M {x + x1:.4f} {y + y1:.4f} L {x + x2:.4f} {y + y2:.4f}")
+    return "path", {"d": ends, "fill": "none", **style_of(element.get("style"), names)}, "", []
 
 
 def attributes_of(element, names):
@@ -114,24 +140,46 @@ def colour(value):
 
 
 def path_text(text):
-    """Numbers rounded; a line along an axis has one number, and letters that go on are left out."""
-    made, command, x, y = [], "", None, None
+    """M and L with their numbers rounded, curves too; what is short is found when it is written."""
+    return " ".join(token if token.isalpha() else rounded(token) for token in PATH_TOKEN.findall(text))
+
+
+def short_path(text):
+    """Each command from where the one before ends, or with the coordinates themselves, whichever is shorter."""
+    made, x, y, first = [], 0, 0, (0, 0)
     tokens = PATH_TOKEN.findall(text)
-    numbers = []
-    for token in [*tokens, "M"]:
-        if not token[0].isalpha():
-            numbers.append(rounded(token))
+    command, numbers, place = "", [], 0
+    while place < len(tokens):
+        command, place, numbers = tokens[place], place + 1, []
+        while place < len(tokens) and not tokens[place].isalpha():
+            numbers.append(round(100 * float(tokens[place])))
+            place += 1
+        if command in "zZ":
+            made.append("z")
+            x, y = first
             continue
-        if command == "L" and numbers[0] == x:
-            made.append("V" + numbers[1])
-        elif command == "L" and numbers[1] == y:
-            made.append("H" + numbers[0])
-        elif command:
-            made.append(command + " ".join(numbers))
-        if len(numbers) >= 2:
-            x, y = numbers[-2:]
-        command, numbers = token, []
-    return "".join(made).replace(" -", "-")
+        pairs = list(zip(numbers[::2], numbers[1::2]))
+        near = [(to_x - x, to_y - y) for to_x, to_y in pairs]
+        if command == "L" and len(pairs) == 1 and 0 in near[0]:
+            way = 1 if near[0][0] == 0 else 0
+            made.append(min("HV"[way] + hundredths([pairs[0][way]]), "hv"[way] + hundredths([near[0][way]]), key=len))
+        else:
+            made.append(min(command + hundredths(sum(pairs, ())), command.lower() + hundredths(sum(near, ())), key=len))
+        x, y = pairs[-1]
+        if command == "M":
+            first = x, y
+    return "".join(made)
+
+
+def hundredths(numbers):
+    """-1.5.25: a sign or a point begins a number, too."""
+    made = ""
+    for number in numbers:
+        text = f"{number / 100:.2f}".rstrip("0").rstrip(".")
+        text = re.sub(r"^(-?)0\.", r"\1.", text) if text not in ("0", "-0") else "0"
+        glued = not made or text[0] == "-" or (text[0] == "." and "." in re.split(r"[ -]", made)[-1])
+        made += text if glued else " " + text
+    return made
 
 
 # -- groups -------------------------------------------------------------------------------------------------------
@@ -163,9 +211,52 @@ def ungrouped(nodes):
     return made
 
 
-def regrouped(nodes):
-    return grouped([(tag, attributes, text, regrouped(children)) for tag, attributes, text, children in
-                    ungrouped(nodes)])
+def joined(nodes):
+    """Lines that follow each other and look alike are one path."""
+    made = []
+    for node in nodes:
+        before = made[-1] if made else ("",)
+        if before[0] == node[0] == "path" and node[1].get("fill") == "none" and "id" not in node[1] and \
+                {**before[1], "d": None} == {**node[1], "d": None}:
+            made[-1] = ("path", {**node[1], "d": f"{before[1]['d']} {node[1]['d']}"}, "", [])
+        else:
+            made.append(node)
+    return made
+
+
+def regrouped(nodes, markers):
+    return grouped([(tag, attributes, text, regrouped(children, markers)) for tag, attributes, text, children in
+                    dotted(joined(ungrouped(nodes)), markers)])
+
+
+def dotted(nodes, markers):
+    """Marks that follow each other and look alike are the corners of a path that is not drawn."""
+    made, run = [], []
+    for node in [*nodes, ("",)]:
+        if run and not (node[0] == "use" and look_of(node) == look_of(run[0])):
+            made += run if len(run) < MARKS_MIN else [path_of_marks(run, markers)]
+            run = []
+        if node[0] == "use":
+            run.append(node)
+        elif node[0]:
+            made.append(node)
+    return made
+
+
+def look_of(node):
+    return {key: value for key, value in node[1].items() if key not in "xy"}
+
+
+def path_of_marks(run, markers):
+    look = look_of(run[0])
+    drawn = tuple((key, value) for key, value in look.items() if key != "clip-path")
+    name = "m" + str(len(markers))
+    node = ("marker", {"id": name, "markerUnits": "userSpaceOnUse", "overflow": "visible"}, "", [("use", dict(drawn), "", [])])
+    name = markers.setdefault(drawn, node)[1]["id"]
+    corners = " L ".join(f"{node[1]['x']} {node[1]['y']}" for node in run)
+    return ("path", {"d": f"M {corners}", "fill": "none", **{f"marker-{where}": f"url(#{name})" for where in
+                                                            ("start", "mid", "end")},
+                     **{key: value for key, value in look.items() if key == "clip-path"}}, "", [])
 
 
 def grouped(nodes):
@@ -207,5 +298,7 @@ def attributes_text(attributes):
 
 def written(node):
     tag, attributes, text, children = node
+    if "d" in attributes:
+        attributes = {**attributes, "d": short_path(attributes["d"])}
     inside = escape(text) + "".join(written(child) for child in children)
     return f"<{tag}{attributes_text(attributes)}" + (f">{inside}</{tag}>" if inside else "/>")

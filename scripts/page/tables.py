@@ -4,23 +4,38 @@
 import math
 from collections import namedtuple
 
+NONE = "–"
+
 # href: where a click leads, from the folder of the report. kind: "number", "text" or "head", that of a row.
 Value = namedtuple("Value", "text href kind strong", defaults=(None, "number", False))
-# kind: of the values below.
-Head = namedtuple("Head", "text span", defaults=(1,))
+# Of a column, of several (span), over several rows of heads; kind: of the values below, "" for numbers.
+Head = namedtuple("Head", "text span rows kind", defaults=(1, 1, ""))
+
+SHORT = 34  # letters: texts of columns that have none longer are not broken
 
 
 class Table:
-    """heads: rows of Head; rows: lists of Value. notes stand below."""
+    """heads: names of columns, or rows of Head; rows: lists of Value. notes stand below."""
 
     def __init__(self, caption, heads, rows, notes=()):
         self.caption, self.rows, self.notes = caption, rows, list(notes)
-        self.heads = [heads] if heads and isinstance(heads[0], (str, Head)) else heads
-        self.heads = [[head if isinstance(head, Head) else Head(head) for head in row] for row in self.heads]
+        self.kinds = [kind_of(column) for column in zip(*rows)]
+        if heads and isinstance(heads[0], str):
+            kinds = self.kinds or ["text"] * len(heads)
+            heads = [[Head(text, kind=kind) for text, kind in zip(heads, kinds)]]
+        self.heads = heads
+
+
+def kind_of(column):
+    """Of the values of a column: "head", "text", "long" (text that is broken) or "" (numbers)."""
+    kinds = {value.kind for value in column if value.text != NONE} or {value.kind for value in column}
+    if kinds == {"number"}:
+        return ""
+    return "head" if kinds == {"head"} else "text" if max(len(value.text) for value in column) <= SHORT else "long"
 
 
 def words(text, href=None):
-    return Value("–" if text in (None, "") else str(text), href, "text")
+    return Value(NONE if text in (None, "") else str(text), href, "text")
 
 
 def head(text, href=None):
@@ -41,7 +56,7 @@ NARROW = "\N{NARROW NO-BREAK SPACE}"
 def time(ns):
     """As cbank show prints it: four digits."""
     if ns is None:
-        return "–"
+        return NONE
     unit = 0
     while unit + 1 < len(TIME_UNITS) and abs(ns) >= 999.95:
         ns, unit = ns / 1000, unit + 1
@@ -63,13 +78,13 @@ def times(ratio):
 
 
 def signed_percent(share):
-    return "–" if share is None else f"{100 * share:+.2f}%"
+    return NONE if share is None else f"{100 * share:+.2f}%"
 
 
 def count(value):
     """A whole number with its digits in groups; what is none with four digits."""
     if value is None:
-        return "–"
+        return NONE
     if isinstance(value, float) and not value.is_integer():
         return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
     return f"{int(value):,}".replace(",", NARROW)
@@ -78,7 +93,7 @@ def count(value):
 def quantity(value):
     """A measured number: five digits, and no more zeros than those."""
     if value is None:
-        return "–"
+        return NONE
     if value == 0 or not math.isfinite(value):
         return str(value)
     if float(value).is_integer():
