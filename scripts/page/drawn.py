@@ -38,9 +38,8 @@ class Drawing:
     @property
     def alt(self):
         """What the figure shows, for who does not see it; the numbers are in the table."""
-        said = f"Figure {self.page.name}: {self.summary}. {self.title.partition(': ')[2]}."
-        return said + (f" {self.note}." if self.note else "") + f" {tables.plural(len(self.table.rows), 'row')} of data " \
-            "are in the table below."
+        return f"{self.title}. {self.summary.capitalize()}" + (f"; {self.note}" if self.note else "") + \
+            ". Its data are in the table below."
 
 
 def path_of(page, ending):

@@ -13,10 +13,11 @@ from . import drawn, given, interactive, others, results, tables
 from .interactive import NoLibrary, find_library  # noqa: F401: of whoever writes a page
 from .tables import Table, Value, head, words
 
+OPEN_ROWS = 12  # a table of so many rows is not folded, where there are few results
 OPEN_MAX = 3  # so many results have their tables unfolded
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-SECTIONS = (("summary", "Summary"), ("environment", "Environment"), ("matrix", "Matrix"),
+SECTIONS = (("summary", "Summary"), ("explore", "Explore"), ("environment", "Environment"), ("matrix", "Matrix"),
             ("characterization", "Characterization"), ("comparison", "Comparison"), ("explanation", "Explanation"),
             ("figures", "Figures"), ("cells", "Cells"), ("sources", "Sources"))
 
@@ -104,14 +105,6 @@ def lead_of(files, comparisons):
     return made
 
 
-def headlines_of(of):
-    made = []
-    for one in of:
-        with blamed(one), contextlib.suppress(documents.NotDrawn):
-            made.append(results.headline(one))
-    return made
-
-
 def findings_of(of):
     made = []
     for one in of:
@@ -143,10 +136,10 @@ def sources_table(files):
                    words(one.document.provenance().get("tool"))] for one in files])
 
 
-def contents(matrices, figures, shown):
+def contents(matrices, figures, explored):
     parts = {"matrix": [(id, name) for name, id, _, _ in matrices],
              "figures": [(f"figure-{name}", name.capitalize()) for name, _, _, _ in figures]}
-    return [(id, text, parts.get(id, [])) for id, text in SECTIONS if id in shown]
+    return [(id, text, parts.get(id, [])) for id, text in SECTIONS if id != "explore" or explored]
 
 
 # -- writing ------------------------------------------------------------------------------------------------------
@@ -162,7 +155,9 @@ def write(folder, program, files, library):
     content = {
         "version": program.version, "title": title_of(files), "subtitle": subtitle_of(files),
         "warnings": warnings_of(files), "results": of, "matrices": matrices,
-        "lead": lead_of(files, comparisons), "headlines": headlines_of(of), "findings": findings_of(of),
+        "lead": lead_of(files, comparisons), "findings": findings_of(of),
+        "headlines": [table for table in (results.extremes_table(of), *each(of, results.headline)) if table.rows],
+        "open_rows": OPEN_ROWS,
         "summary": Table("Result files", results.SUMMARY_HEADS, each(of, results.summary_row)) if of else None,
         "environment": environment_of(files),
         "characterizations": each(of_kind(files, "characterization"), characterization_of),
@@ -172,8 +167,8 @@ def write(folder, program, files, library):
                          for result, one in others.explained_results(files, of)],
         "unexplained": [(one.shown_name, one.unexplained) for one in of if one.unexplained],
         "figures": found, "sources": sources_table(files),
-        "contents": contents(matrices, found, dict(SECTIONS)),
-        "interactive": interactive.of(program, of, library) if library else None,
+        "contents": contents(matrices, found, library and of),
+        "interactive": interactive.of(of, library) if library and of else None,
     }
     cells = each(of, lambda one: [results.Cell(one, place, cell)
                                    for place, cell in enumerate(one.content["cells"], 1)])

@@ -18,7 +18,6 @@ FLAGS = {
 }
 FINDINGS_MAX = 20  # of one kind in the summary; all of them stand at their cells
 COLUMNS_MAX = 3  # files beside each other
-GROUPS_MAX = 8  # patterns of one size in the summary; of more the lowest and the highest
 
 
 # -- counts -------------------------------------------------------------------------------------------------------
@@ -100,42 +99,53 @@ def flag_lines(one):
     return lines
 
 
-def headline(one):
-    """What constant memory costs beside global memory, pattern by pattern; NotDrawn where no cell says."""
-    rows = matrix_figure.rows(one.document)
+def ratios(one):
+    """[(row of constant, row of global)] of the figure matrix; none where nothing was timed on both."""
+    try:
+        rows = matrix_figure.rows(one.document)
+    except documents.NotDrawn:
+        return []
     bases = {key_without_path(row): row for row in rows if row["path"] == "global"}
-    ratios = [row for row in rows if row["path"] == "constant" and row["ratio_to_global"] is not None]
-    if not ratios:
-        raise documents.NotDrawn("no cell was timed on both constant and global")
-    made, left_out = [], 0
-    for panel, members in panels.grouped(ratios, panels.panel_of).items():
-        chosen = members
-        if len(members) > GROUPS_MAX:
-            in_order = sorted(members, key=lambda row: row["ratio_to_global"])
-            chosen, left_out = [in_order[0], in_order[-1]], left_out + len(members) - 2
-        made += [headline_row(one, panel, row, bases[key_without_path(row)]) for row in chosen]
-    heads = ["pattern", "workload and size", "constant / global, ×", "interval, ×", "constant, time",
-             "global, time"]
-    notes = ["interval: quotients of opposite ends of the two 95 % intervals, which is wider than 95 %"]
-    if one.modelled:
-        notes = ["modelled, not measured: there are no intervals"]
-    if left_out:
-        notes.append(f"of sizes with more than {GROUPS_MAX} patterns the lowest and the highest ratio; "
-                     f"{left_out} more are in the matrix")
-    return Table(f"Constant memory to global memory: {one.shown_name}", heads, made, notes)
+    return [(row, bases[key_without_path(row)]) for row in rows
+            if row["path"] == "constant" and row["ratio_to_global"] is not None]
+
+
+def extremes_table(of):
+    """Of each result the pattern on which constant memory does best beside global memory, and that on which worst."""
+    rows = []
+    for one in of:
+        found = sorted((row for row, _ in ratios(one)), key=lambda row: row["ratio_to_global"])
+        if found:
+            rows.append([head(one.shown_name, one.cells_page), *extreme(one, found[0]), *extreme(one, found[-1])])
+    return Table("Time through constant to time through global memory, of all cells on both",
+                 ["file", "lowest, ×", "interval", "of", "highest, ×", "interval", "of"], rows,
+                 ["interval: quotients of opposite ends of the two 95 % intervals, which is wider than 95 %"])
+
+
+def ratio_values(one, row):
+    href = one.href(row)
+    inside = tables.interval(row["ratio_low"], row["ratio_high"], lambda value: f"{value:#.4g}")
+    return [Value(f"{row['ratio_to_global']:#.4g}", href, strong=True), Value(inside or tables.NONE, inside and href)]
+
+
+def extreme(one, row):
+    name = " ".join(panels.group_text(panels.group_of(row)).split("\n"))
+    return [*ratio_values(one, row), words(f"{name}, {row['elements']}, {row['regime']}")]
+
+
+def headline(one):
+    """What constant memory costs beside global memory, pattern by pattern."""
+    rows = [[head(" ".join(panels.group_text(panels.group_of(row)).split("\n")), one.href(row)),
+             words(panels.panel_text(panels.panel_of(row))), *ratio_values(one, row),
+             Value(tables.time(row["time_ns_median"]), one.href(row)),
+             Value(tables.time(base["time_ns_median"]), one.href(base))] for row, base in ratios(one)]
+    return Table(f"Constant to global memory, pattern by pattern: {one.shown_name}",
+                 ["pattern", "workload and size", "constant / global, ×", "interval", "constant, time", "global, time"],
+                 rows)
 
 
 def key_without_path(row):
     return tuple(value for key, value in zip((*documents.CELL_KEYS, "parameters"), identity_of(row)) if key != "path")
-
-
-def headline_row(one, panel, row, base):
-    href = one.href(row)
-    low, high = row["ratio_low"], row["ratio_high"]
-    return [head(" ".join(panels.group_text(panels.group_of(row)).split("\n")), href), words(panels.panel_text(panel)),
-            Value(f"{row['ratio_to_global']:#.4g}", href, strong=True),
-            Value(tables.interval(low, high, lambda value: f"{value:#.4g}") or tables.NONE, href),
-            Value(tables.time(row["time_ns_median"]), href), Value(tables.time(base["time_ns_median"]), one.href(base))]
 
 
 # -- environment --------------------------------------------------------------------------------------------------
@@ -329,9 +339,9 @@ class Cell:
                 ("samples", self.samples_text(time)),
                 ("SM cycles, SM clock", self.clock_text()),
                 ("kernel", kernel.get("name")),
-                ("instruction, registers", kernel.get("name") and
-                 f"{kernel.get('instruction') or 'not known'}, {kernel.get('registers')}"),
-                ("image, SASS", kernel.get("sass_sha256") and f"{kernel.get('image')}, {kernel['sass_sha256'][:16]}…"),
+                ("its code", kernel.get("name") and
+                 f"{kernel.get('instruction') or 'not known'}, {kernel.get('registers')} registers, {kernel.get('image')}, "
+                 f"SHA-256 {(kernel.get('sass_sha256') or 'not known')[:16]}"),
                 ("operations", self.operations_text())]
         if model:
             made += [("model", self.model_text(model)),
