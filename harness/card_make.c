@@ -394,12 +394,6 @@ static void add_number(cJSON *object, const char *key, double value)
     json_add(object, key, isfinite(value) ? cJSON_CreateNumber(rounded(value)) : cJSON_CreateNull());
 }
 
-static void add_count(cJSON *object, const char *key, uint32_t value)
-{
-    if (value)
-        json_add_integer(object, key, value);
-}
-
 static void add_evidence(const struct making *making, cJSON *object)
 {
     cJSON *array;
@@ -478,9 +472,9 @@ static void add_origin(struct making *making, const struct row *row, const struc
     json_add_text(origin, "from", "characterized");
     json_add_text(origin, "experiment", row->experiment);
     json_add_text(origin, "number", row->number);
-    add_count(origin, "level", row->of_level);
-    add_count(origin, "stride_bytes", row->stride);
-    add_count(origin, "warps", found->warps);
+    json_add_nonzero(origin, "level", row->of_level);
+    json_add_nonzero(origin, "stride_bytes", row->stride);
+    json_add_nonzero(origin, "warps", found->warps);
     if (row->before)
         json_add_text(origin, "before", row->before);
     if (row->inverse)
@@ -722,10 +716,10 @@ static void quote_number(const struct making *making, const struct outcome *outc
                           .samples = number->samples, .method = number->method};
 
     snprintf(found.reason, sizeof(found.reason), "%s", number->reason);
-    add_count(object, "level", number->level);
-    add_count(object, "stride_bytes", number->stride);
-    add_count(object, "region_bytes", number->region_bytes);
-    add_count(object, "code_bytes", number->code_bytes);
+    json_add_nonzero(object, "level", number->level);
+    json_add_nonzero(object, "stride_bytes", number->stride);
+    json_add_nonzero(object, "region_bytes", number->region_bytes);
+    json_add_nonzero(object, "code_bytes", number->code_bytes);
     fill_number(making, object, &found, number->unit);
 }
 
@@ -768,7 +762,7 @@ static void quote_verdict(const struct making *making, const struct outcome *out
 {
     cJSON *object = open_number(array, outcome->experiment->name, outcome->experiment->path, verdict->name);
 
-    add_count(object, "level", verdict->level);
+    json_add_nonzero(object, "level", verdict->level);
     if (verdict->before)
         json_add_text(object, "before", verdict->before);
     json_add_text(object, "value", verdict->value);

@@ -9,23 +9,17 @@
 
 /* -- JSON ---------------------------------------------------------------------------------------------- */
 
-static void add_count(cJSON *object, const char *key, uint32_t value)
-{
-    if (value)
-        json_add_integer(object, key, value);
-}
-
 static void write_number(const struct number *number, cJSON *array)
 {
     cJSON *object = json_append(array, cJSON_CreateObject());
 
     json_add_text(object, "name", number->name);
-    add_count(object, "distinct", number->distinct);
-    add_count(object, "stride_bytes", number->stride);
-    add_count(object, "warps", number->warps);
-    add_count(object, "level", number->level);
-    add_count(object, "region_bytes", number->region_bytes);
-    add_count(object, "code_bytes", number->code_bytes);
+    json_add_nonzero(object, "distinct", number->distinct);
+    json_add_nonzero(object, "stride_bytes", number->stride);
+    json_add_nonzero(object, "warps", number->warps);
+    json_add_nonzero(object, "level", number->level);
+    json_add_nonzero(object, "region_bytes", number->region_bytes);
+    json_add_nonzero(object, "code_bytes", number->code_bytes);
     if (number->before)
         json_add_text(object, "before", number->before);
     json_add_double(object, "value", number->value);
@@ -42,7 +36,7 @@ static void write_verdict(const struct verdict *verdict, cJSON *array)
     cJSON *object = json_append(array, cJSON_CreateObject());
 
     json_add_text(object, "name", verdict->name);
-    add_count(object, "level", verdict->level);
+    json_add_nonzero(object, "level", verdict->level);
     if (verdict->before)
         json_add_text(object, "before", verdict->before);
     json_add_text(object, "value", verdict->value);

@@ -752,6 +752,12 @@ void json_add_integer(cJSON *object, const char *key, uint64_t value)
     json_add(object, key, value <= EXACT_INTEGER_MAX ? cJSON_CreateRaw(text) : cJSON_CreateString(text));
 }
 
+void json_add_nonzero(cJSON *object, const char *key, uint64_t value)
+{
+    if (value)
+        json_add_integer(object, key, value);
+}
+
 void json_add_text(cJSON *object, const char *key, const char *value)
 {
     cJSON *item = value ? cJSON_CreateString(value) : cJSON_CreateNull();

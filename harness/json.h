@@ -70,6 +70,9 @@ cJSON *json_doubles(const double *values, size_t count);
 /* Adds an integer: a number up to 2^53, a decimal string above. */
 void json_add_integer(cJSON *object, const char *key, uint64_t value);
 
+/* The same; nothing for 0, which says that the key does not apply. */
+void json_add_nonzero(cJSON *object, const char *key, uint64_t value);
+
 /* Adds a string, or null for NULL. Bytes that are not UTF-8 become '?'. */
 void json_add_text(cJSON *object, const char *key, const char *value);
 
