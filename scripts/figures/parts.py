@@ -28,7 +28,7 @@ def rows(document, selection=documents.ALL):
     made = []
     for result in document.content["results"]:
         for cell in result["cells"]:
-            if cell in selection and cell["modelled"] and documents.time_of(cell)[0]:
+            if cell in selection and cell["modelled"] and cell["remainder"] is not None and documents.time_of(cell)[0]:
                 made += rows_of(document, result, cell)
     if not made:
         raise documents.NotDrawn("no chosen cell is both timed and modelled")

@@ -8,7 +8,7 @@ import zipfile
 
 import figures
 import plot
-from figures import documents, output, panels, style
+from figures import documents, generations, output, panels, style
 
 from . import svg, tables
 from .given import cell_name, identity_of
@@ -115,7 +115,8 @@ def links(given):
 
     def href(row):
         one = by_hash.get(row.get("source_sha256"))
-        return one.href({"path": "constant", **row}) if one and all(key in row for key in ("workload", "pattern")) else None
+        of_cell = all(key in row for key in documents.CELL_KEYS if key != "path")
+        return one.href({"path": generations.ABOVE, **row}) if one and of_cell else None
     return href
 
 

@@ -32,8 +32,8 @@ def find_library(path):
     for text, licence in PLACES:
         if os.path.exists(text):
             return read_library(text, [licence])
-    raise NoLibrary("--interactive needs D3: install libjs-d3, or name a d3.min.js with its LICENSE beside it: --library "
-                    "FILE")
+    raise NoLibrary("--interactive needs D3: install libjs-d3, or name a d3.min.js with its LICENSE beside it: "
+                    "--library FILE")
 
 
 def read_library(path, licences):
@@ -82,8 +82,8 @@ def cell_of(one, cell, ratio):
     parameters = documents.parameters_text(cell)
     return {"href": one.href(cell), "name": cell_name(identity_of(cell)), "file": one.shown_name,
             **{key: str(cell[key]) for key in documents.CELL_KEYS},
-            "pattern": cell["pattern"] + (f" {parameters}" if parameters else ""), "time": time, "low": low, "high": high,
-            "ratio": ratio, "status": cell["status"], "flags": ", ".join(cell["flags"]), "modelled": one.modelled,
+            "pattern": cell["pattern"] + (f" {parameters}" if parameters else ""),
+            "time": time, "low": low, "high": high, "ratio": ratio, "status": cell["status"], "flags": ", ".join(cell["flags"]), "modelled": one.modelled,
             "counters": {"requests_per_load": (cell.get("model") or {}).get("requests_per_load"),
                          **{name: documents.number(counter["value"]) for name, counter in cell["counters"].items()
                             if counter["status"] == "ok"}}}

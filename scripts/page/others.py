@@ -18,7 +18,9 @@ LEVEL_KEYS = ("latency", "capacity_bytes", "fits_bytes", "fetch_bytes", "line_by
 
 
 def where(number):
-    return ", ".join(WHERE.get(key, f"{key} {{}}").format(number[key]) for key in number if key not in KNOWN)
+    """What a number or a verdict is of."""
+    return ", ".join("1 warp" if (key, its) == ("warps", 1) else WHERE.get(key, f"{key} {{}}").format(its)
+                     for key, its in number.items() if key not in KNOWN)
 
 
 def value_text(number):
@@ -66,8 +68,7 @@ def verdict_table(one):
     for experiment in one.content["experiments"]:
         for verdict in experiment["verdicts"]:
             rows.append([head(experiment["name"]), words(verdict["name"].replace("_", " ")),
-                         words(", ".join(WHERE.get(key, f"{key} {{}}").format(its) for key, its in verdict.items()
-                                         if key not in KNOWN)),
+                         words(where(verdict)),
                          words(verdict["value"] or "unclear"), words(verdict["reason"])])
     return Table(f"Verdicts: {one.label}", ["experiment", "question", "where", "answer", "since"], rows)
 
@@ -139,8 +140,7 @@ def comparison_table(name, document, base, new):
         rows.append([head(cell_name(identity_of(cell)), now or old), words(cell["verdict"]),
                      Value(tables.time(cell["base_ns"]), old), Value(tables.time(cell["new_ns"]), now),
                      Value(f"{ratio['value']:.4f}" if ratio else tables.NONE, now or old if ratio else None),
-                     Value(tables.interval(ratio.get("ci_low"), ratio.get("ci_high"), lambda its: f"{its:.4f}") or tables.NONE,
-                           now or old if ratio else None),
+                     Value(ratio_interval(ratio), now or old if ratio else None),
                      words("; ".join(filter(None, (counters_text(cell), cell["note"],
                                                    "the SASS differs" if cell["sass_differs"] else None,
                                                    "too few samples" if cell["underpowered"] else None))))])
@@ -150,6 +150,10 @@ def comparison_table(name, document, base, new):
                   "notes"], rows,
                  [f"equivalence band: {1 - options['threshold']:g} to {1 + options['threshold']:g}; the same where the "
                   "whole interval is in it"])
+
+
+def ratio_interval(ratio):
+    return tables.interval(ratio.get("ci_low"), ratio.get("ci_high"), lambda its: f"{its:.4f}") or tables.NONE
 
 
 def counters_text(cell):
@@ -170,8 +174,8 @@ def explanation_lines(result):
     for key, text in (("long", "over"), ("short", "up to")):
         part = summary.get(key) or {}
         if part.get("cells"):
-            made.append(f"cells {text} {tables.time(summary['long_ns'])}: {tables.of_all(part['within'], part['cells'])} "
-                        f"within {100 * summary['limit']:g} %; largest remainder "
+            made.append(f"cells {text} {tables.time(summary['long_ns'])}: "
+                        f"{tables.of_all(part['within'], part['cells'])} within {100 * summary['limit']:g} %; largest remainder "
                         f"{tables.signed_percent(part['largest_remainder'])}, {part['largest_cell']}")
     return made
 
@@ -186,9 +190,12 @@ def explanation_table(result, one):
         rows.append([head(cell_name(identity_of(cell)), href), Value(tables.time(documents.time_of(cell)[0])),
                      Value(tables.time(modelled["time_ns"])), Value(tables.signed_percent(cell["remainder"])),
                      words(" + ".join(modelled["bound_by"])), words("; ".join(map(reason_text, cell["reasons"])))])
-    measured = "in the file, modelled" if result["modelled_time"] else "measured"
+    heads = ["cell", "in the file, modelled" if result["modelled_time"] else "measured", "by the card", "remainder",
+             "bound by", "reasons"]
+    if not any(cell["reasons"] for cell in result["cells"]):
+        heads, rows = heads[:-1], [row[:-1] for row in rows]
     return Table(f"Explanation of {one.shown_name if one else result['file']}",
-                 ["cell", measured, "by the card", "remainder", "bound by", "reasons"], rows,
+                 heads, rows,
                  ["remainder: measured less modelled, as a share of measured"])
 
 

@@ -140,8 +140,8 @@ def headline(one):
              Value(tables.time(row["time_ns_median"]), one.href(row)),
              Value(tables.time(base["time_ns_median"]), one.href(base))] for row, base in ratios(one)]
     return Table(f"Constant to global memory, pattern by pattern: {one.shown_name}",
-                 ["pattern", "workload and size", "constant / global, ×", "interval", "constant, time", "global, time"],
-                 rows)
+                 ["pattern", "workload and size", "constant / global, ×", "interval", "constant, time",
+                  "global, time"], rows)
 
 
 def key_without_path(row):
@@ -340,8 +340,8 @@ class Cell:
                 ("SM cycles, SM clock", self.clock_text()),
                 ("kernel", kernel.get("name")),
                 ("its code", kernel.get("name") and
-                 f"{kernel.get('instruction') or 'not known'}, {kernel.get('registers')} registers, {kernel.get('image')}, "
-                 f"SHA-256 {(kernel.get('sass_sha256') or 'not known')[:16]}"),
+                 f"{kernel.get('instruction') or 'not known'}, {kernel.get('registers')} registers, "
+                 f"{kernel.get('image')}, SHA-256 {(kernel.get('sass_sha256') or 'not known')[:16]}"),
                 ("operations", self.operations_text())]
         if model:
             made += [("model", self.model_text(model)),
@@ -359,8 +359,8 @@ class Cell:
 
     def samples_text(self, time):
         count = len(time.get("samples") or [])
-        return count and f"{tables.plural(count, 'sample')} of {tables.plural(time['launches_per_sample'], 'launch', 'launches')}; " \
-                         f"stopped: {time['stop_reason']}"
+        launches = tables.plural(time.get("launches_per_sample"), "launch", "launches")
+        return count and f"{tables.plural(count, 'sample')} of {launches}; stopped: {time['stop_reason']}"
 
     def clock_text(self):
         cycles, clock = self.cell.get("cycles"), self.cell.get("sm_clock_mhz")
@@ -393,8 +393,8 @@ def digits(ns):
 def counter_text(counter):
     value, expected = documents.number(counter["value"]), documents.number(counter["expected"])
     if counter["status"] != "ok":
-        return counter["status"].replace("_", " "), counter["reason"] or ("" if expected is None else output.text(expected))
-    said = "" if expected is None else "equal" if value == expected else f"differs: {output.text(expected)}"
+        return counter["status"].replace("_", " "), counter["reason"] or output.text(expected)
+    said = "" if expected is None else "=" if value == expected else f"differs: {output.text(expected)}"
     return output.text(value), said
 
 

@@ -17,7 +17,8 @@ INHERITED = ("fill", "stroke", "stroke-width", "stroke-linejoin", "stroke-lineca
              "stroke-dashoffset", "stroke-opacity", "fill-opacity", "font-size", "font-style", "font-weight",
              "text-anchor")
 SHARED = (*INHERITED, "clip-path")  # a group is clipped as each of its parts
-DEFAULTS = {"stroke-dashoffset": "0", "text-anchor": "start"}
+DEFAULTS = {"stroke-dashoffset": "0", "text-anchor": "start", "stroke-linejoin": "miter"}
+CORNER = re.compile(r"L [-.\d]+ [-.\d]+ [LC]")  # of a path: where lines are joined
 MARKS_MIN = 3  # from so many on a path is shorter
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 FONT = re.compile(r"(?:(italic|oblique) )?(?:(bold|\d00) )?([\d.]+)px")
@@ -31,8 +32,7 @@ def slim(data, description):
     title = root.findtext(f"{SVG}title") or ""
     names = Names(root)
     top = {"xmlns": "http://www.w3.org/2000/svg", "viewBox": rounded(root.get("viewBox")),
-           "width": rounded(root.get("width")), "height": rounded(root.get("height")), "font-family": FONTS,
-           "stroke-linejoin": "round"}
+           "width": rounded(root.get("width")), "height": rounded(root.get("height")), "font-family": FONTS}
     markers = {}
     body = "".join(written(node) for node in regrouped(nodes_of(root, names), markers))
     body = "".join(written(node) for node in markers.values()) + body
@@ -101,7 +101,8 @@ def line_in_place(element, names):
     x, y = (float(element.get(key)) for key in "xy")
     x1, y1, x2, y2 = names.lines[element.get(f"{XLINK}href")[1:]]
     ends = path_text(f"M {x + x1:.4f} {y + y1:.4f} L {x + x2:.4f} {y + y2:.4f}")
-    return "path", {"d": ends, "fill": "none", **style_of(element.get("style"), names)}, "", []
+    look = {key: value for key, value in style_of(element.get("style"), names).items() if key != "stroke-linejoin"}
+    return "path", {"d": ends, "fill": "none", **look}, "", []
 
 
 def attributes_of(element, names):
@@ -119,7 +120,9 @@ def attributes_of(element, names):
             found.update({"transform": text} if text else {})
         else:
             found[key.replace(XLINK, "")] = rounded(names.replaced(value))
-    return found
+    if CORNER.search(found.get("d", "")):  # matplotlib's sheet says round where the element does not say
+        found = {"stroke-linejoin": "round", **found}
+    return {key: value for key, value in found.items() if DEFAULTS.get(key) != value}
 
 
 def style_of(text, names):
@@ -132,7 +135,7 @@ def style_of(text, names):
                                                       ("font-size", rounded(size))) if its})
         elif colon:
             found[key] = colour(rounded(names.replaced(value)))
-    return {key: value for key, value in found.items() if DEFAULTS.get(key) != value}
+    return found
 
 
 def colour(value):
