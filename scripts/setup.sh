@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 #
 # Finds out what is missing on this machine to build (setup.sh build), also to draw figures and reports (setup.sh plots),
-# also to test (setup.sh test), or to build with CUDA 11.8 (setup.sh cuda-11.8: the host compiler that its nvcc takes), and
-# installs it from the distribution's packages: as root, or by sudo where that asks for no password. Otherwise prints
-# the command to type and exits 3. Quiet when nothing is missing. Never installs CUDA.
+# also to test (setup.sh test), to test reports in a browser, too (setup.sh browser; without, those tests are skipped), or
+# to build with CUDA 11.8 (setup.sh cuda-11.8: the host compiler that its nvcc takes), and installs it from the
+# distribution's packages: as root, or by sudo where that asks for no password. Otherwise prints the command to type and
+# exits 3. Quiet when nothing is missing. Never installs CUDA.
 
 # What cbank needs, in one place. check NAME is how it is looked for (see found), "-" is "nothing to add".
 #   needed for, check, argument,        Debian and Ubuntu,  Fedora,             Arch
@@ -23,6 +24,10 @@ needs='
     plots module  matplotlib            python3-matplotlib  python3-matplotlib  python-matplotlib
     plots module  jinja2                python3-jinja2      python3-jinja2      python-jinja
     test  command pdffonts              poppler-utils       poppler-utils       poppler
+    browser command chromium|chromium-browser chromium      chromium            chromium
+    browser command chromedriver        chromium-driver     chromedriver        -
+    browser module  selenium            python3-selenium    python3-selenium    python-selenium
+    browser file    /usr/share/javascript/d3/d3.min.js libjs-d3 -               -
     cuda-11.8 command g++-11            g++-11              -                   -
 '
 
@@ -30,9 +35,10 @@ case $1 in
 build) wanted='build' ;;
 plots) wanted='build plots' ;;
 test) wanted='build plots test' ;;
+browser) wanted='browser' ;;
 cuda-11.8) wanted='cuda-11.8' ;;
 *)
-    echo "usage: scripts/setup.sh build|plots|test|cuda-11.8" >&2
+    echo "usage: scripts/setup.sh build|plots|test|browser|cuda-11.8" >&2
     exit 2
     ;;
 esac
@@ -45,7 +51,13 @@ before='#include <setjmp.h>
 
 found() {
     case $1 in
-    command) command -v "$2" >/dev/null 2>&1 ;;
+    command) # any of those with | between
+        for command in $(echo "$2" | tr '|' ' '); do
+            command -v "$command" >/dev/null 2>&1 && return 0
+        done
+        return 1
+        ;;
+    file) [ -e "$2" ] ;;
     header)
         { [ "$2" = stdlib.h ] || echo "$before"; echo "#include <$2>"; } |
             gcc -fsyntax-only -x c - 2>/dev/null
