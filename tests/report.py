@@ -362,8 +362,8 @@ class Content(Case):
                  if "constant" in next(table.all("caption")).text][0]
         cells = next(rows_of(table))
         self.assertEqual([cell.text for cell in cells[1:]],
-                         ["0.9816", "[0.9782, 0.9907]", "per_warp, 128000, hot",
-                          "31.58", "[31.52, 31.63]", "pseudo_random, 12800000, hot"])
+                         ["0.9816", "[0.9782, 0.9907]", "add, per_warp, 128000, hot",
+                          "31.58", "[31.52, 31.63]", "add, pseudo_random, 12800000, hot"])
 
     def test_environment_and_sources(self):
         for path in (MATRIX, SECOND, CHARACTERIZATION):

@@ -83,7 +83,8 @@ def cell_of(one, cell, ratio):
     return {"href": one.href(cell), "name": cell_name(identity_of(cell)), "file": one.shown_name,
             **{key: str(cell[key]) for key in documents.CELL_KEYS},
             "pattern": cell["pattern"] + (f" {parameters}" if parameters else ""),
-            "time": time, "low": low, "high": high, "ratio": ratio, "status": cell["status"], "flags": ", ".join(cell["flags"]), "modelled": one.modelled,
+            "time": time, "low": low, "high": high, "ratio": ratio, "status": cell["status"],
+            "flags": ", ".join(cell["flags"]), "modelled": one.modelled,
             "counters": {"requests_per_load": (cell.get("model") or {}).get("requests_per_load"),
                          **{name: documents.number(counter["value"]) for name, counter in cell["counters"].items()
                             if counter["status"] == "ok"}}}

@@ -175,7 +175,8 @@ def explanation_lines(result):
         part = summary.get(key) or {}
         if part.get("cells"):
             made.append(f"cells {text} {tables.time(summary['long_ns'])}: "
-                        f"{tables.of_all(part['within'], part['cells'])} within {100 * summary['limit']:g} %; largest remainder "
+                        f"{tables.of_all(part['within'], part['cells'])} within {100 * summary['limit']:g} %; "
+                        "largest remainder "
                         f"{tables.signed_percent(part['largest_remainder'])}, {part['largest_cell']}")
     return made
 

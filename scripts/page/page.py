@@ -60,7 +60,8 @@ def of_kind(files, kind):
 
 
 def title_of(files):
-    devices = sorted({documents.origin(one.document)["device"] for one in files
+    measured = [one for one in files if not one.modelled]
+    devices = sorted({documents.origin(one.document)["device"] for one in measured or files
                       if documents.origin(one.document).get("device")})
     return "cbank report: " + (", ".join(devices) if devices and len(devices) <= 3 else
                                tables.plural(len(devices), "device") if devices else files[0].name)
@@ -106,6 +107,7 @@ def lead_of(files, comparisons):
 
 
 def findings_of(of):
+    """Lines of (text, href), each with the name of its file where there are several."""
     made = []
     for one in of:
         with blamed(one):
@@ -113,8 +115,7 @@ def findings_of(of):
             more = len(lines) - results.FINDINGS_MAX
             lines = lines[:results.FINDINGS_MAX] + ([(f"and {more} more", one.cells_page)] if more > 0 else [])
             lines += results.flag_lines(one)
-        if lines:
-            made.append((one.shown_name, lines))
+        made += [(f"{one.shown_name}: {text}" if len(of) > 1 else text, href) for text, href in lines]
     return made
 
 

@@ -124,13 +124,13 @@ def extremes_table(of):
 
 def ratio_values(one, row):
     href = one.href(row)
-    inside = tables.interval(row["ratio_low"], row["ratio_high"], lambda value: f"{value:#.4g}")
+    inside = "" if one.modelled else tables.interval(row["ratio_low"], row["ratio_high"], lambda value: f"{value:#.4g}")
     return [Value(f"{row['ratio_to_global']:#.4g}", href, strong=True), Value(inside or tables.NONE, inside and href)]
 
 
 def extreme(one, row):
     name = " ".join(panels.group_text(panels.group_of(row)).split("\n"))
-    return [*ratio_values(one, row), words(f"{name}, {row['elements']}, {row['regime']}")]
+    return [*ratio_values(one, row), words(f"{row['workload']}, {name}, {row['elements']}, {row['regime']}")]
 
 
 def headline(one):
@@ -354,7 +354,7 @@ class Cell:
         median, low, high = (documents.positive(time.get(key)) for key in ("median", "ci_low", "ci_high"))
         if median is None:
             return None
-        inside = tables.interval(low, high, digits)
+        inside = "" if self.modelled else tables.interval(low, high, digits)
         return f"{tables.time(median)}: {digits(median)} ns" + (f", 95 % interval {inside} ns" if inside else "")
 
     def samples_text(self, time):

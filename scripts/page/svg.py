@@ -254,7 +254,8 @@ def path_of_marks(run, markers):
     look = look_of(run[0])
     drawn = tuple((key, value) for key, value in look.items() if key != "clip-path")
     name = "m" + str(len(markers))
-    node = ("marker", {"id": name, "markerUnits": "userSpaceOnUse", "overflow": "visible"}, "", [("use", dict(drawn), "", [])])
+    attributes = {"id": name, "markerUnits": "userSpaceOnUse", "overflow": "visible"}
+    node = ("marker", attributes, "", [("use", dict(drawn), "", [])])
     name = markers.setdefault(drawn, node)[1]["id"]
     corners = " L ".join(f"{node[1]['x']} {node[1]['y']}" for node in run)
     return ("path", {"d": f"M {corners}", "fill": "none", **{f"marker-{where}": f"url(#{name})" for where in

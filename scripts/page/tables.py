@@ -11,7 +11,7 @@ Value = namedtuple("Value", "text href kind strong", defaults=(None, "number", F
 # Of a column, of several (span), over several rows of heads; kind: of the values below, "" for numbers.
 Head = namedtuple("Head", "text span rows kind", defaults=(1, 1, ""))
 
-SHORT = 34  # letters: texts of columns that have none longer are not broken
+SHORT = 40  # letters: texts of columns that have none longer are not broken
 
 
 class Table:
