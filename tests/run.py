@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Runs the parts of `make test` (or, with the argument gpu, of `make test-gpu`) and counts their tests.
 
-A part is a command. Its output is passed on as it comes; tests are counted from what cmocka (TAP) and
-unittest print, and a part that prints neither is one test: passed when it exits with 0. The last line is
-"N passed, N failed", with ", N skipped" where there are any. Exit status 0 when at least one test ran and
-none failed.
+A part is a command. Its output is passed on as it comes or, of parts that run side by side, when it has ended; tests
+are counted from what cmocka (TAP) and unittest print, and a part that prints neither is one test: passed when it exits
+with 0. The last line is "N passed, N failed", with ", N skipped" where there are any. Exit status 0 when at least one
+test ran and none failed.
 """
 
+import concurrent.futures
 import glob
 import os
 import re
@@ -67,9 +68,8 @@ def count(lines, status):
     return passed, failed, skipped
 
 
-def part(tally, name, command, **environment):
-    """Runs one part; returns whether it passed."""
-    print(f"\n== {name}: {shlex.join(command)}", flush=True)
+def run(command, environment, passed_on):
+    """The lines of a part's output, passed on as they come or not at all, and its exit status."""
     lines = []
     # File descriptors stay open for make's job server.
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
@@ -77,14 +77,29 @@ def part(tally, name, command, **environment):
         timer = threading.Timer(PART_SECONDS_MAX, process.kill)
         timer.start()
         for line in process.stdout:
-            print(line, end="", flush=True)
+            if passed_on:
+                print(line, end="", flush=True)
             lines.append(line.rstrip("\n"))
         status = process.wait()
         timer.cancel()
+    return lines, status
+
+
+def head(name, command):
+    print(f"\n== {name}: {shlex.join(command)}", flush=True)
+
+
+def foot(tally, name, lines, status):
     passed, failed, skipped = count(lines, status)
     print(f"-- {name}: {passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""), flush=True)
     tally.add(name, passed, failed, skipped)
     return failed == 0
+
+
+def part(tally, name, command, **environment):
+    """Runs one part; returns whether it passed."""
+    head(name, command)
+    return foot(tally, name, *run(command, environment, True))
 
 
 def skip(tally, name, why):
@@ -104,9 +119,16 @@ def unit_tests(tally, build, label, **environment):
 
 
 def python_tests(tally, files, program, label, *arguments):
-    for file in files:
-        part(tally, f"{os.path.basename(file)} ({label})", [sys.executable, file, *arguments],
-             CBANK=os.path.abspath(program))
+    """As many at a time as there are processors; each one's output is passed on when it has ended."""
+    commands = [[sys.executable, file, *arguments] for file in files]
+    environment = {"CBANK": os.path.abspath(program)}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        runs = pool.map(lambda command: run(command, environment, False), commands)
+        for file, command, (lines, status) in zip(files, commands, runs):
+            name = f"{os.path.basename(file)} ({label})"
+            head(name, command)
+            print("\n".join(lines), flush=True)
+            foot(tally, name, lines, status)
 
 
 def scripts_named(start):
