@@ -54,7 +54,7 @@ PTXAS := $(CUDA)/bin/ptxas
 CUDART := $(firstword $(wildcard $(addsuffix /libcudart_static.a,$(CUDA)/lib64 $(CUDA)/targets/*/lib \
             $(CUDA)/lib $(CUDA)/lib/*-linux-gnu)))
 CUPTI_INCLUDE := $(wildcard $(CUDA)/extras/CUPTI/include)
-CUDA_CPPFLAGS := -isystem $(CUDA)/include $(addprefix -isystem ,$(CUPTI_INCLUDE)) -Iharness/compat
+CUDA_CPPFLAGS := -isystem $(CUDA)/include $(addprefix -isystem ,$(CUPTI_INCLUDE)) -Iharness/engine/cuda/compat
 CUDA_LIBS := $(CUDART) -ldl -lrt
 endif
 
@@ -85,25 +85,46 @@ endif
 
 # ---- What is compiled, and how
 
-CPPFLAGS_ALL := -D_GNU_SOURCE -Iharness -Ikernels -Ipatterns -I. $(CPPFLAGS)
+# A folder of harness/ is a room: it sees itself, patterns/ and kernels/ from cell/ on, and those rooms above it in this
+# list that it names, and no other. An include that points up does not compile.
+ROOMS := base document command cell result engine engine/cuda characterize compare explain report
+CORE  := base document command cell result engine
+SEES_base         :=
+SEES_document     := base
+SEES_command      := base document cell result engine compare
+SEES_cell         := base document command
+SEES_result       := base document command cell engine compare
+SEES_engine       := $(CORE) compare
+SEES_engine/cuda  := $(CORE)
+SEES_characterize := $(CORE) compare
+SEES_compare      := $(CORE)
+SEES_explain      := $(CORE) compare
+SEES_report       := $(CORE) compare
+TABLES_SEEN       := $(filter-out base document,$(ROOMS))
+
+# $(call room_flags,ROOM): its include path.
+room_flags = $(if $(filter $(1),$(TABLES_SEEN)),-Ipatterns -Ikernels) $(patsubst %,-Iharness/%,$(1) $(SEES_$(1)))
+EVERY_ROOM := -Ipatterns -Ikernels $(ROOMS:%=-Iharness/%)
+
+CPPFLAGS_ALL := -D_GNU_SOURCE $(CPPFLAGS)
 WERROR ?= -Werror
 OPTIMIZE := $(if $(SANITIZE),-O1 -fsanitize=address$(COMMA)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer,-O2)
 CFLAGS_ALL := -std=c11 $(OPTIMIZE) -g -Wall -Wextra -Wpedantic $(WERROR) $(CFLAGS)
 LDFLAGS_ALL := $(filter -fsanitize=%,$(OPTIMIZE)) -Wl,-rpath,'$$ORIGIN' $(LDFLAGS)
 LIBS := $(CUDA_LIBS) -lcjson -lpthread -lm
 
-# The only files that see a vendor header. Where there is no toolkit, or its CUPTI has no Range Profiler, a
-# stand-in says so, in the program.
-CUDA_ABSENT   := harness/engine_cuda_absent.c harness/cuda_probe_absent.c
-CUPTI_ABSENT  := harness/cupti_reader_absent.c
-CUPTI_SOURCES := $(if $(wildcard $(addsuffix /cupti_range_profiler.h,$(CUDA)/include $(CUPTI_INCLUDE))),harness/cupti_reader.c,$(CUPTI_ABSENT))
-VENDOR_SOURCES := $(wildcard harness/engine_cuda*.c harness/cuda_*.c harness/cupti_*.c)
-CUDA_SOURCES  := $(filter-out $(CUDA_ABSENT) harness/cupti_reader%,$(VENDOR_SOURCES)) $(CUPTI_SOURCES)
-PLAIN_SOURCES := $(filter-out $(VENDOR_SOURCES),$(wildcard patterns/*.c kernels/*.c harness/*.c))
-SOURCES := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES),$(CUDA_ABSENT))
-OBJECTS := $(SOURCES:%.c=$(OBJ)/%.o) $(patsubst %.S,$(OBJ)/%.o,$(wildcard harness/*.S))
-TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
-FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz_*.c))
+# The only room that sees a vendor header. Where there is no toolkit, or its CUPTI has no Range Profiler, a stand-in
+# says so, in the program.
+VENDOR        := harness/engine/cuda
+CUDA_ABSENT   := $(VENDOR)/engine_cuda_absent.c $(VENDOR)/cuda_probe_absent.c
+CUPTI_ABSENT  := $(VENDOR)/cupti_reader_absent.c
+CUPTI_FOUND   := $(wildcard $(addsuffix /cupti_range_profiler.h,$(CUDA)/include $(CUPTI_INCLUDE)))
+CUDA_SOURCES  := $(filter-out $(CUDA_ABSENT) $(if $(CUPTI_FOUND),$(CUPTI_ABSENT),$(VENDOR)/cupti_reader.c),$(wildcard $(VENDOR)/*.c))
+PLAIN_SOURCES := $(filter-out $(VENDOR)/%,$(wildcard patterns/*.c kernels/*.c harness/*.c $(ROOMS:%=harness/%/*.c)))
+SOURCES := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES),$(CUDA_ABSENT) $(VENDOR)/nvml_reader.c)
+OBJECTS := $(SOURCES:%.c=$(OBJ)/%.o) $(patsubst %.S,$(OBJ)/%.o,$(wildcard $(ROOMS:%=harness/%/*.S)))
+TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
+FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 CARDS   := $(wildcard results/cards/*.json)
 
 .PHONY: all tests run cards setup test test-gpu bench-gpu plots reproduce check-sass check-ptx check-headers sanitize fuzz fuzzers install \
@@ -133,27 +154,33 @@ VERSION_DEFINES := -DCBANK_VERSION='"$(VERSION_TEXT)"' -DCBANK_GIT_COMMIT='"$(or
 endif
 IMAGE_ARCHIVE := $(if $(CUDA),$(IMAGES)/images.a,$(OBJ)/no_images.a)
 
-$(eval $(call stamp,$(OBJ)/flags.stamp,$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(CUDA_CPPFLAGS) $(IMAGE_ARCHIVE)))
+$(eval $(call stamp,$(OBJ)/flags.stamp,$(CC) $(CPPFLAGS_ALL) $(foreach room,$(ROOMS),$(call room_flags,$(room))) $(CFLAGS_ALL) $(CUDA_CPPFLAGS) $(IMAGE_ARCHIVE)))
 $(eval $(call stamp,$(OBJ)/link.stamp,$(LDFLAGS_ALL) $(OBJECTS) $(LIBS)))
 $(eval $(call stamp,$(OBJ)/version.stamp,$(VERSION_DEFINES)))
 
 $(CUDA_SOURCES:%.c=$(OBJ)/%.o): EXTRA = $(CUDA_CPPFLAGS)
-$(OBJ)/harness/version.o: EXTRA = $(VERSION_DEFINES)
-$(OBJ)/harness/version.o: $(OBJ)/version.stamp
-$(OBJ)/harness/images.o: EXTRA = -DCBANK_IMAGES='"$(IMAGE_ARCHIVE)"'
-$(OBJ)/harness/images.o: $(IMAGE_ARCHIVE)
+$(OBJ)/harness/command/version.o: EXTRA = $(VERSION_DEFINES)
+$(OBJ)/harness/command/version.o: $(OBJ)/version.stamp
+$(OBJ)/harness/cell/images.o: EXTRA = -DCBANK_IMAGES='"$(IMAGE_ARCHIVE)"'
+$(OBJ)/harness/cell/images.o: $(IMAGE_ARCHIVE)
 # The default card goes into the program by .incbin, which dependency files do not see.
-$(filter $(OBJ)/harness/card%,$(OBJECTS)): $(CARDS)
+$(filter $(OBJ)/harness/cell/card%,$(OBJECTS)): $(CARDS)
+
+# What of the house an object sees, by its folder.
+$(foreach room,$(ROOMS),$(eval $(filter $(OBJ)/harness/$(room)/%,$(foreach object,$(OBJECTS),$(if $(filter $(OBJ)/harness/$(room)/,$(dir $(object))),$(object)))): HOUSE = $(call room_flags,$(room))))
+$(OBJ)/harness/main.o $(OBJ)/tests/%.o: HOUSE = $(EVERY_ROOM) -Itests/unit
+$(OBJ)/patterns/%.o: HOUSE = -Ipatterns
+$(OBJ)/kernels/%.o: HOUSE = -Ikernels -Ipatterns
 
 $(OBJ)/%.o: %.c $(OBJ)/flags.stamp
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(EXTRA) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(HOUSE) $(EXTRA) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 $(OBJ)/%.o: %.S $(OBJ)/flags.stamp
 	$(call say,AS,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(EXTRA) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(HOUSE) $(EXTRA) -MMD -MP -c -o $@ $<
 
 $(PROGRAM): $(OBJECTS) $(OBJ)/link.stamp
 	$(call say,LINK,$@)
@@ -265,15 +292,18 @@ check-sass: $(PROGRAM) ## disassemble every kernel in the program and check its 
 check-ptx: $(PROGRAM) $(PTX) ## check the loads of every kernel in the PTX
 	@$(PYTHON) scripts/check_ptx.py --program $(PROGRAM) $(WORKLOAD_PTX)
 
-# Headers of the CUDA engine need the vendor's, which only its own files may see.
-HEADERS := $(filter-out harness/engine_cuda% harness/cuda_% harness/cupti_%,$(wildcard patterns/*.h kernels/*.h harness/*.h))
+# Headers of the CUDA engine need the vendor's, which only its own room may see.
+# $(call headers_of,FOLDER,FLAGS): one line for each header there and what it may see.
+headers_of = $(foreach header,$(wildcard $(1)/*.h),'$(header) $(2)')
+HEADERS := $(call headers_of,patterns,-Ipatterns) $(call headers_of,kernels,-Ikernels -Ipatterns) \
+           $(foreach room,$(filter-out engine/cuda,$(ROOMS)),$(call headers_of,harness/$(room),$(call room_flags,$(room))))
 
-check-headers: ## compile each header alone, with gcc and clang
-	@for compiler in gcc clang; do for header in $(HEADERS); do \
+check-headers: ## compile each header alone, with what its room may see, by gcc and clang
+	@for compiler in gcc clang; do printf '%s\n' $(HEADERS) | while read -r header flags; do \
 	    echo "#include \"$$header\"" | \
-	    $$compiler $(CPPFLAGS_ALL) -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -x c - || \
+	    $$compiler $(CPPFLAGS_ALL) -I. $$flags -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -x c - || \
 	    { echo "$$header does not compile alone with $$compiler"; exit 1; }; \
-	done; done; echo "$(words $(HEADERS)) headers compile alone with gcc and clang"
+	done || exit 1; done; echo "all headers compile alone with gcc and clang"
 
 sanitize: ## build program and unit tests with ASan and UBSan under build/asan
 	@$(MAKE) BUILD=build/asan SANITIZE=1 all tests
@@ -287,7 +317,7 @@ fuzzers:
 # What reaches new code goes into build/fuzz/corpus; tests/corpus stays as it is.
 fuzz: fuzzers ## feed the reader of results with mutations of tests/corpus (FUZZ_SECONDS=60)
 	@mkdir -p build/fuzz/corpus
-	@build/fuzz/tests/fuzz_result -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 \
+	@build/fuzz/tests/fuzz/fuzz_result -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 \
 	    -max_len=8192 -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/corpus
 
 SHARE := $(DESTDIR)$(PREFIX)/share

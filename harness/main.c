@@ -8,6 +8,7 @@
 #include "table.h"
 #include "version.h"
 
+/* clang-format off */
 static const struct command commands[] = {
     {.name = "run", .summary = "Run the access-pattern matrix, verify it, count it, write a JSON result",
      .options = OPTIONS_PLAN | OPTIONS_MEASURE | OPTIONS_CARD | OPTIONS_OUTPUT | OPTIONS_GATE | OPTIONS_SHOW,
@@ -38,6 +39,7 @@ static const struct command commands[] = {
     {.name = "doctor", .summary = "Say what this machine can do, and how to mend what it cannot",
      .options = OPTIONS_SHOW, .run = command_doctor},
 };
+/* clang-format on */
 static const size_t command_count = sizeof(commands) / sizeof(commands[0]);
 
 static const struct table command_table = TABLE("command", commands, command_count);

@@ -2,7 +2,7 @@
 #include "path.h"
 
 const struct path paths[] = {
-#define PATH(name, summary, home, unit, scope, bytes, chosen, architecture, loads, sass, ptx, load)         \
+#define PATH(name, summary, home, unit, scope, bytes, chosen, architecture, loads, sass, ptx, load) \
     {#name, summary, home, unit, scope, bytes, chosen, architecture, loads, sass, ptx},
 #include "paths.def"
 };

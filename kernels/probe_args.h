@@ -56,7 +56,7 @@ struct probe_sharing_args {
  * bank. Accesses as of probe_walk: `warm_up` untimed, then `timed` into cycles[i].
  * readings[member].end: where the walk ended. */
 struct probe_relay_args {
-    uint64_t *baton;   /* accesses made x 2^32 + the next address */
+    uint64_t *baton; /* accesses made x 2^32 + the next address */
     uint32_t *present; /* [SMs], 0 before the launch: bit k where member k has a block */
     uint32_t *arrived; /* 0 before the launch: blocks that run */
     uint32_t member, members, blocks; /* of all members together; 0 of them: the kernel does nothing */

@@ -92,7 +92,7 @@ static void block_sums(const struct run *run, uint32_t *sum)
         sum[thread] = 0;
     for (uint32_t step = 0; step < steps; step++) {
         problem->pattern->block_indices(block, run->count, step, path_length(problem->path),
-                                     pattern_numbers(problem->parameters), index);
+                                        pattern_numbers(problem->parameters), index);
         for (uint32_t thread = 0; thread < run->count; thread++)
             sum[thread] += run->values[index[thread]];
     }
@@ -109,8 +109,9 @@ static int check_map(const struct run *run, const uint32_t *output, struct misma
 
         if (output[element] != expected) {
             mismatch->element = element;
-            snprintf(mismatch->text, sizeof(mismatch->text), "element %" PRIu64 " is 0x%08" PRIx32 ", expected 0x%08" PRIx32,
-                     element, output[element], expected);
+            snprintf(mismatch->text, sizeof(mismatch->text),
+                     "element %" PRIu64 " is 0x%08" PRIx32 ", expected 0x%08" PRIx32, element, output[element],
+                     expected);
             return 0;
         }
     }
@@ -143,7 +144,8 @@ static int check_sums(const struct run *run, const double *sum, const uint32_t *
 static double filter_value(const struct run *run, uint32_t step)
 {
     const struct problem *problem = run->problem;
-    const uint32_t index = problem->pattern->index(0, 0, step, path_length(problem->path), pattern_numbers(problem->parameters));
+    const uint32_t index =
+        problem->pattern->index(0, 0, step, path_length(problem->path), pattern_numbers(problem->parameters));
 
     return problem->path->loads ? to_double(run->values[index]) : 0;
 }
@@ -369,31 +371,38 @@ static int check_convolution(const struct run *run, const uint32_t *output, stru
 
 /* -- the table ----------------------------------------------------------------------------------------- */
 
-static const struct shape shape_map = {
-    .input_loads = one_load, .stream = own_elements, .operations = one_operation, .check = check_map};
+static const struct shape shape_map = {.input_loads = one_load,
+                                       .stream = own_elements,
+                                       .operations = one_operation,
+                                       .check = check_map};
 
-static const struct shape shape_stencil = {
-    .input_loads = three_loads, .halo = 1, .tile_loads = both_sides, .tile_length = tile_length,
-    .stream = stencil_stream, .operations = stencil_operations, .check = check_stencil};
+static const struct shape shape_stencil = {.input_loads = three_loads,
+                                           .halo = 1,
+                                           .tile_loads = both_sides,
+                                           .tile_length = tile_length,
+                                           .stream = stencil_stream,
+                                           .operations = stencil_operations,
+                                           .check = check_stencil};
 
-static const struct shape shape_convolution = {
-    .input_loads = load_each_step, .stream = convolution_stream, .operations = convolution_operations,
-    .check = check_convolution};
+static const struct shape shape_convolution = {.input_loads = load_each_step,
+                                               .stream = convolution_stream,
+                                               .operations = convolution_operations,
+                                               .check = check_convolution};
 
 #define WORKLOAD(name, summary, shape, dimensions, steps, index, before, takes, radius_max, patterns, elements, \
-                 block_sizes, formula)                                                                      \
-    static uint32_t name##_result(uint32_t input, uint32_t sum)                                             \
-    {                                                                                                       \
-        (void)input;                                                                                        \
-        return (formula);                                                                                   \
+                 block_sizes, formula)                                                                          \
+    static uint32_t name##_result(uint32_t input, uint32_t sum)                                                 \
+    {                                                                                                           \
+        (void)input;                                                                                            \
+        return (formula);                                                                                       \
     }
 #include "workloads.def"
 
 const struct workload workloads[] = {
 #define WORKLOAD(name, summary, shape, dimensions, steps, index, before, takes, radius_max, patterns, elements, \
-                 block_sizes, formula)                                                                      \
-    {#name, summary, #formula, #shape, &shape_##shape, dimensions, steps, index, before, takes, radius_max, \
-     patterns, elements, block_sizes, name##_result},
+                 block_sizes, formula)                                                                          \
+    {#name,  summary, #formula,   #shape,   &shape_##shape, dimensions,  steps,        index,                   \
+     before, takes,   radius_max, patterns, elements,       block_sizes, name##_result},
 #include "workloads.def"
 };
 
@@ -494,7 +503,8 @@ int workload_check(const struct problem *problem, uint64_t first, uint64_t count
 {
     for (uint64_t start = first; start < first + count; start += problem->block_size) {
         const uint64_t left = first + count - start;
-        const struct run run = {problem, input, values, start, left < problem->block_size ? (uint32_t)left : problem->block_size};
+        const struct run run = {problem, input, values, start,
+                                left < problem->block_size ? (uint32_t)left : problem->block_size};
 
         if (!problem->workload->shape->check(&run, output, mismatch))
             return 0;

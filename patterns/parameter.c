@@ -2,7 +2,7 @@
 #include "parameter.h"
 
 const struct parameter parameters[PARAMETER_COUNT] = {
-#define PARAMETER(name, option, summary, unit, min, max, multiple, fallback)                                \
+#define PARAMETER(name, option, summary, unit, min, max, multiple, fallback) \
     {#name, option, summary, unit, min, max, multiple, fallback},
 #include "parameters.def"
 };

@@ -2,36 +2,36 @@
 #include "pattern.h"
 
 /* A formula may leave out any of its variables. */
-#define FORMULA_VARIABLES                                                                                   \
-    const uint32_t distinct = numbers.distinct, stride = numbers.stride;                                    \
+#define FORMULA_VARIABLES                                                \
+    const uint32_t distinct = numbers.distinct, stride = numbers.stride; \
     (void)block, (void)thread, (void)step, (void)length, (void)distinct, (void)stride
 
-#define PATTERN(name, summary, scope, walks, core, takes, formula)                                          \
-    static inline uint32_t name##_index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length,    \
-                                        struct pattern_numbers numbers)                                     \
-    {                                                                                                       \
-        FORMULA_VARIABLES;                                                                                  \
-        return (formula);                                                                                   \
-    }                                                                                                       \
-    static inline void name##_indices(uint32_t block, uint32_t threads, uint32_t step, uint32_t length,      \
-                                      struct pattern_numbers numbers, uint32_t *index)                      \
-    {                                                                                                       \
-        for (uint32_t thread = 0; thread < threads; thread++)                                               \
-            index[thread] = name##_index(block, thread, step, length, numbers);                             \
-    }                                                                                                       \
-    /* Where the compiler knows the length, it needs no division. */                                        \
-    static void name##_block_indices(uint32_t block, uint32_t threads, uint32_t step, uint32_t length,      \
-                                     struct pattern_numbers numbers, uint32_t *index)                       \
-    {                                                                                                       \
-        if (length == CBANK_TABLE_LENGTH)                                                                   \
-            name##_indices(block, threads, step, CBANK_TABLE_LENGTH, numbers, index);                       \
-        else                                                                                                \
-            name##_indices(block, threads, step, length, numbers, index);                                   \
+#define PATTERN(name, summary, scope, walks, core, takes, formula)                                       \
+    static inline uint32_t name##_index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length, \
+                                        struct pattern_numbers numbers)                                  \
+    {                                                                                                    \
+        FORMULA_VARIABLES;                                                                               \
+        return (formula);                                                                                \
+    }                                                                                                    \
+    static inline void name##_indices(uint32_t block, uint32_t threads, uint32_t step, uint32_t length,  \
+                                      struct pattern_numbers numbers, uint32_t *index)                   \
+    {                                                                                                    \
+        for (uint32_t thread = 0; thread < threads; thread++)                                            \
+            index[thread] = name##_index(block, thread, step, length, numbers);                          \
+    }                                                                                                    \
+    /* Where the compiler knows the length, it needs no division. */                                     \
+    static void name##_block_indices(uint32_t block, uint32_t threads, uint32_t step, uint32_t length,   \
+                                     struct pattern_numbers numbers, uint32_t *index)                    \
+    {                                                                                                    \
+        if (length == CBANK_TABLE_LENGTH)                                                                \
+            name##_indices(block, threads, step, CBANK_TABLE_LENGTH, numbers, index);                    \
+        else                                                                                             \
+            name##_indices(block, threads, step, length, numbers, index);                                \
     }
 #include "patterns.def"
 
 const struct pattern patterns[] = {
-#define PATTERN(name, summary, scope, walks, core, takes, formula)                                          \
+#define PATTERN(name, summary, scope, walks, core, takes, formula) \
     {#name, summary, #formula, scope, walks, core, takes, name##_index, name##_block_indices},
 #include "patterns.def"
 };

@@ -13,7 +13,7 @@
 
 /* The table that is read: 64 KB of 32-bit values, the whole user constant bank of a module. Paths whose home
  * is smaller read the first part of it. */
-#define CBANK_TABLE_BYTES 65536u
+#define CBANK_TABLE_BYTES  65536u
 #define CBANK_TABLE_LENGTH (CBANK_TABLE_BYTES / 4u)
 
 /* What a compiler can see of an index, from little to much. */

@@ -113,9 +113,9 @@ def make(*arguments):
 
 def unit_tests(tally, build, label, **environment):
     # Only tests whose source is still there, not what an older build left.
-    for source in sorted(glob.glob("tests/test_*.c")):
+    for source in sorted(glob.glob("tests/unit/test_*.c")):
         name = os.path.basename(source)[:-2]
-        part(tally, f"{name} ({label})", [f"{build}/tests/{name}"], CMOCKA_MESSAGE_OUTPUT="TAP", **environment)
+        part(tally, f"{name} ({label})", [f"{build}/tests/unit/{name}"], CMOCKA_MESSAGE_OUTPUT="TAP", **environment)
 
 
 def python_tests(tally, files, program, label, *arguments):
@@ -132,7 +132,7 @@ def python_tests(tally, files, program, label, *arguments):
 
 
 def scripts_named(start):
-    return sorted(file for file in glob.glob(f"tests/{start}*.py") if os.path.basename(file) != "run.py")
+    return sorted(glob.glob(f"tests/end_to_end/{start}*.py") + glob.glob(f"tests/kernels/{start}*.py"))
 
 
 def disassembler_found(toolkit):
@@ -163,7 +163,7 @@ def fuzz(tally):
         skip(tally, "fuzz", "clang lacks the runtime library of -fsanitize=fuzzer")
     elif part(tally, "build the fuzzer", make("fuzzers")):
         with tempfile.TemporaryDirectory() as found:
-            part(tally, "fuzz", ["build/fuzz/tests/fuzz_result", "-runs=20000", "-seed=1", "-timeout=20",
+            part(tally, "fuzz", ["build/fuzz/tests/fuzz/fuzz_result", "-runs=20000", "-seed=1", "-timeout=20",
                                  "-max_len=8192", "-verbosity=0", "-artifact_prefix=build/fuzz/", found,
                                  "tests/corpus"])
 
@@ -186,7 +186,7 @@ def without_gpu(tally, toolkit):
     part(tally, "build with clang", make("BUILD=build/clang", "CC=clang", "all", "tests"))
     part(tally, "check-headers", make("check-headers"))
     if part(tally, "build without a toolkit", make("BUILD=build/nocuda", "NO_CUDA=1", "all")):
-        python_tests(tally, ["tests/e2e.py"], "build/nocuda/cbank", "no toolkit", "Smoke")
+        python_tests(tally, ["tests/end_to_end/e2e.py"], "build/nocuda/cbank", "no toolkit", "Smoke")
 
 
 def with_gpu(tally, toolkit):

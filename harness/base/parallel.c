@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include "parallel.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+/* One thread's share. */
+struct share {
+    void (*work)(void *context, uint64_t first, uint64_t count);
+    void *context;
+    uint64_t first, count;
+    pthread_t thread;
+    bool started;
+};
+
+static void *share_run(void *argument)
+{
+    const struct share *share = argument;
+
+    if (share->count > 0)
+        share->work(share->context, share->first, share->count);
+    return NULL;
+}
+
+static uint64_t processors(void)
+{
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return online < 1 ? 1 : online > PARALLEL_THREADS_MAX ? PARALLEL_THREADS_MAX : (uint64_t)online;
+}
+
+void parallel_ranges(uint64_t total, uint64_t grain, void (*work)(void *context, uint64_t first, uint64_t count),
+                     void *context)
+{
+    struct share shares[PARALLEL_THREADS_MAX] = {0};
+    const uint64_t grains = (total + grain - 1) / grain, threads = processors();
+    const uint64_t part = (grains + threads - 1) / threads * grain;
+
+    for (uint64_t i = 0; i < threads; i++) {
+        const uint64_t first = i * part < total ? i * part : total;
+
+        shares[i] = (struct share){work, context, first, total - first < part ? total - first : part, 0, false};
+        /* The last share is the caller's; so is one whose thread cannot be started. */
+        shares[i].started = i + 1 < threads && shares[i].count > 0 &&
+                            pthread_create(&shares[i].thread, NULL, share_run, &shares[i]) == 0;
+    }
+    for (uint64_t i = 0; i < threads; i++)
+        if (!shares[i].started)
+            share_run(&shares[i]);
+    for (uint64_t i = 0; i < threads; i++)
+        if (shares[i].started)
+            pthread_join(shares[i].thread, NULL);
+}

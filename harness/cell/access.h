@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ * Exact counts of one launch: what the pattern makes every warp of the real grid ask of the memory system.
+ * Nothing here depends on a chip. */
+#ifndef CBANK_ACCESS_H
+#define CBANK_ACCESS_H
+
+#include <stdint.h>
+
+#include "cell.h"
+#include "status.h"
+
+enum {
+    ACCESS_SECTOR_BYTES = 32, /* unit of L1 and L2 traffic */
+    ACCESS_LINE_BYTES = 64,   /* line that addresses of the constant path are grouped by */
+    ACCESS_BANKS = 32,        /* banks of shared memory, 4 bytes wide, neighbours in neighbouring banks */
+};
+
+/* All counts are of one launch of the whole grid. "Load" is a warp-level instruction with at least one
+ * active thread; threads beyond the last element do not load. */
+struct access_counts {
+    uint64_t blocks;          /* thread blocks */
+    uint64_t warps_launched;  /* warps of the grid */
+    uint64_t warps_active;    /* warps with at least one element */
+    uint64_t payload_loads;   /* payload load instructions: warps_active x steps; 0 for paths that load nothing */
+    uint64_t addresses;       /* sum over payload loads of the distinct addresses in the warp */
+    uint64_t lines;           /* the same of distinct ACCESS_LINE_BYTES lines of the table */
+    uint64_t sectors;         /* the same of distinct ACCESS_SECTOR_BYTES sectors of the table */
+    uint64_t wavefronts;      /* the same of the most distinct addresses in one of ACCESS_BANKS banks: what a load
+                                 from shared memory takes turns for */
+    uint64_t stream_loads;    /* input load instructions in which at least one thread loads */
+    uint64_t stream_sectors;  /* sectors of the input that they read */
+    uint64_t staging_loads;   /* load instructions that copy the table into shared memory */
+    uint64_t staging_sectors; /* sectors of the table that they read */
+    uint64_t footprint_bytes; /* distinct bytes of the table that the payload loads of the grid read */
+    uint64_t operations;      /* arithmetic operations on elements: see workload_operations */
+};
+
+/* Walks the grid, in time proportional to the payload loads of all threads (about 10 ms for 12,800,000); at once where
+ * the pattern's scope is INDEX_IMMEDIATE. STATUS_OK, or STATUS_USAGE when the pattern reads beyond the table. The
+ * regime of the cell does not matter. The table and the input are taken to begin on a line. */
+enum status access_count(const struct cell *cell, struct access_counts *out);
+
+/* A set of table elements, one bit each. */
+struct access_set {
+    uint64_t words[CBANK_TABLE_LENGTH / 64];
+};
+
+/* The distinct elements that one warp load reads, in the order of the first thread that reads each.
+ * index: the elements of the active threads; threads: 1 .. 32. distinct: room for as many. seen is scratch:
+ * empty before the call and after it. Returns how many are in distinct. */
+uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_set *seen, uint32_t *distinct);
+
+/* The counts of cell `index` of a list into counts[index]: a cell that makes the same loads as an earlier one is not
+ * walked again. counts[0 .. index - 1] are those of the cells before it, or zeroed where nobody wanted them.
+ * cell_at(list, i) gives cell i. */
+enum status access_count_next(const struct cell *(*cell_at)(const void *list, size_t i), const void *list, size_t index,
+                              struct access_counts *counts);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "cell.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct regime regimes[] = {
+    {.name = "hot", .summary = "launches back to back after warm-up", .flush = false},
+    {.name = "cold", .summary = "caches flushed before every launch", .flush = true},
+};
+
+const size_t regime_count = sizeof(regimes) / sizeof(regimes[0]);
+
+void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES])
+{
+    size_t used =
+        (size_t)snprintf(text, CELL_IDENTITY_BYTES, "%s/%s/%s/%" PRIu64 "/%" PRIu32 "/%s", cell->workload->name,
+                         cell->path->name, cell->pattern->name, cell->elements, cell->block_size, cell->regime->name);
+
+    for (size_t i = 0; i < parameter_count && used < CELL_IDENTITY_BYTES; i++)
+        if (cell->parameters[i])
+            used += (size_t)snprintf(text + used, CELL_IDENTITY_BYTES - used, "/%s=%" PRIu32, parameters[i].name,
+                                     cell->parameters[i]);
+}
+
+bool cell_equal(const struct cell *a, const struct cell *b)
+{
+    return cell_order(a, b) == 0;
+}
+
+/* -1, 0 or 1: rows of one table, or any other addresses within one array. */
+static int row_order(const void *a, const void *b)
+{
+    const uintptr_t left = (uintptr_t)a, right = (uintptr_t)b;
+
+    return (left > right) - (left < right);
+}
+
+static int number_order(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+int cell_order(const struct cell *a, const struct cell *b)
+{
+    int order = row_order(a->workload, b->workload);
+
+    order = order ? order : row_order(a->path, b->path);
+    order = order ? order : row_order(a->pattern, b->pattern);
+    order = order ? order : number_order(a->elements, b->elements);
+    order = order ? order : number_order(a->block_size, b->block_size);
+    order = order ? order : row_order(a->regime, b->regime);
+    for (size_t i = 0; order == 0 && i < parameter_count; i++)
+        order = number_order(a->parameters[i], b->parameters[i]);
+    return order;
+}
+
+uint32_t cell_takes(const struct workload *workload, const struct pattern *pattern)
+{
+    return workload->takes | pattern->takes;
+}
+
+/* What the rows cannot do for any chip. The reason leaves out the pattern's name: cells that fail alike say the same. */
+static bool rows_clash(const struct cell *cell, char text[CELL_REASON_BYTES])
+{
+    static const char *const sees[] = {[INDEX_BLOCK] =
+                                           "that the compiler sees to be the same in all threads of a block",
+                                       [INDEX_IMMEDIATE] = "that is known when the kernel is compiled"};
+    const struct workload *workload = cell->workload;
+    const struct pattern *pattern = cell->pattern;
+    const struct path *path = cell->path;
+
+    if (workload_steps(workload, cell->parameters) > 1 && !pattern->walks)
+        snprintf(text, CELL_REASON_BYTES, "%s reads another element at every step, which the pattern does not",
+                 workload->name);
+    else if (workload->index != INDEX_COMPILED && !pattern->core)
+        snprintf(text, CELL_REASON_BYTES, "%s chooses between the patterns of the core matrix alone", workload->name);
+    else if (path->scope > (workload->index == INDEX_COMPILED ? pattern->scope : INDEX_THREAD))
+        snprintf(text, CELL_REASON_BYTES, "%s needs an index %s", path->name, sees[path->scope]);
+    else
+        return false;
+    return true;
+}
+
+/* Parameters that are too large for the path or the workload. */
+static bool parameters_clash(const struct cell *cell, char text[CELL_REASON_BYTES])
+{
+    const uint32_t *value = cell->parameters;
+    const uint32_t reach = value[PARAMETER_distinct] * value[PARAMETER_stride_bytes];
+
+    if (value[PARAMETER_radius] > cell->workload->radius_max)
+        snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", cell->workload->name,
+                 cell->workload->radius_max);
+    else if (reach > cell->path->bytes || value[PARAMETER_refill_bytes] > cell->path->bytes)
+        snprintf(text, CELL_REASON_BYTES, "the table of %s has %" PRIu32 " bytes", cell->path->name, cell->path->bytes);
+    else
+        return false;
+    return true;
+}
+
+bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES])
+{
+    if (rows_clash(cell, text) || parameters_clash(cell, text))
+        return true;
+    if (architecture == 0 || architecture >= cell->path->architecture)
+        return false;
+    snprintf(text, CELL_REASON_BYTES, "GPUs before compute capability %" PRIu32 ".%" PRIu32 " have no %s",
+             cell->path->architecture / 10, cell->path->architecture % 10, cell->path->name);
+    return true;
+}
+
+struct problem cell_problem(const struct cell *cell)
+{
+    struct problem problem = {.workload = cell->workload,
+                              .path = cell->path,
+                              .pattern = cell->pattern,
+                              .elements = cell->elements,
+                              .block_size = cell->block_size};
+
+    memcpy(problem.parameters, cell->parameters, sizeof(problem.parameters));
+    return problem;
+}
+
+uint32_t cell_staged_bytes(const struct cell *cell)
+{
+    const struct problem problem = cell_problem(cell);
+
+    return cell->path->unit == UNIT_SHARED ? workload_table_length(&problem) * (uint32_t)sizeof(uint32_t) : 0;
+}
+
+uint32_t cell_blocks(const struct cell *cell)
+{
+    return (uint32_t)((cell->elements + cell->block_size - 1) / cell->block_size);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ * A cell: the unit of measuring, storing and comparing. */
+#ifndef CBANK_CELL_H
+#define CBANK_CELL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "path.h"
+#include "pattern.h"
+#include "workload.h"
+
+/* What the caches hold when a launch begins. */
+struct regime {
+    const char *name;
+    const char *summary;
+    bool flush; /* caches are flushed before every launch */
+};
+
+extern const struct regime regimes[];
+extern const size_t regime_count;
+
+struct cell {
+    const struct workload *workload;
+    const struct path *path;
+    const struct pattern *pattern;
+    uint64_t elements;   /* output elements, one a thread; 1 .. CELL_ELEMENTS_MAX */
+    uint32_t block_size; /* threads a block: a multiple of 32, 32 .. 1024 */
+    const struct regime *regime;
+    uint32_t parameters[PARAMETER_COUNT]; /* by enum parameter_index; 0 for those that the cell does not take */
+};
+
+/* Kernels number elements with 32 bits, and the last block may be partly beyond the end. */
+#define CELL_ELEMENTS_MAX   ((uint64_t)UINT32_MAX - 1023)
+#define CELL_BLOCK_SIZE_MAX 1024u
+
+/* Longest identity that cell_identity writes, NUL included, and longest reason of cell_obstacle. */
+enum { CELL_IDENTITY_BYTES = 256, CELL_REASON_BYTES = 256 };
+
+/* Writes "workload/path/pattern/elements/block_size/regime" into text, and "/name=value" for each parameter that the
+ * cell takes. */
+void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES]);
+
+/* Whether two cells are the same measurement. */
+bool cell_equal(const struct cell *a, const struct cell *b);
+
+/* Order of cells for sorting and searching, as qsort and bsearch take it: by the tables' order of workload, path,
+ * pattern, then by elements, block size, regime and parameters. 0 for cells that are equal. */
+int cell_order(const struct cell *a, const struct cell *b);
+
+/* The parameters that a cell of these rows takes: a set of PARAMETER_BIT. */
+uint32_t cell_takes(const struct workload *workload, const struct pattern *pattern);
+
+/* Why the tables have no such cell on a chip of this architecture (10 x compute capability; 0: any), whatever the
+ * toolkit: the path is not there, needs to see more of the index than the pattern shows, or has no room for what a
+ * parameter asks. False when nothing stands in the way; else true, with the reason in text. */
+bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES]);
+
+/* What the output of the cell depends on. */
+struct problem cell_problem(const struct cell *cell);
+
+/* Bytes of shared memory that a launch asks for, for the staged table: 0 for paths that stage nothing. */
+uint32_t cell_staged_bytes(const struct cell *cell);
+
+/* Thread blocks in the cell's grid. */
+uint32_t cell_blocks(const struct cell *cell);
+
+#endif

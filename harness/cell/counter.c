@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+#include "counter.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "table.h"
+
+const char *const counter_kind_names[] = {[COUNTER_EXACT] = "exact", [COUNTER_MEASURED] = "measured"};
+
+const char *const counter_status_names[] = {
+    [COUNTER_NOT_COLLECTED] = "not_collected", [COUNTER_OK] = "ok",
+    [COUNTER_UNSUPPORTED] = "unsupported",     [COUNTER_UNAVAILABLE] = "unavailable",
+    [COUNTER_NO_PERMISSION] = "no_permission",
+};
+
+/* -- expected values ---------------------------------------------------------------------------------- */
+
+/* Executions of instructions of which `prologue` stand before the guard and `body` behind it. */
+static double executions(const struct expectation *e, uint32_t prologue, uint32_t body)
+{
+    return (double)e->access->warps_launched * prologue + (double)e->access->warps_active * body;
+}
+
+/* Payload loads on the constant path, and LDC of parameters wherever the SASS has them. */
+static bool expect_ldc(const struct expectation *e, double *value)
+{
+    const struct sass_counts *sass = e->sass;
+
+    if (!sass)
+        return false;
+    *value = executions(e, sass->prologue.ldc_parameter + sass->prologue.ldc_user,
+                        sass->body.ldc_parameter + sass->body.ldc_user);
+    return true;
+}
+
+/* One request for each distinct address of a payload load, which may be one of parameters, and one for each other LDC:
+ * its address is the same in all threads. */
+static bool expect_idc_requests(const struct expectation *e, double *value)
+{
+    const struct sass_counts *sass = e->sass;
+
+    if (!sass)
+        return false;
+    *value = executions(e, sass->prologue.ldc_parameter, sass->body.ldc_parameter);
+    if (e->cell->path->home == TABLE_PARAMETER)
+        *value -= (double)e->access->payload_loads;
+    if (e->cell->path->unit == UNIT_IDC)
+        *value += (double)e->access->addresses;
+    return true;
+}
+
+/* Whether payload loads are global loads: those past L1 go through its front too. */
+static bool payload_is_global(const struct cell *cell)
+{
+    return cell->path->unit == UNIT_L1 || cell->path->unit == UNIT_L2;
+}
+
+/* Global loads beside the input's: those that copy the table into shared memory, and on some paths the payload's. */
+static double table_loads(const struct expectation *e)
+{
+    return (double)(e->access->staging_loads + (payload_is_global(e->cell) ? e->access->payload_loads : 0));
+}
+
+/* A load in which no thread loads, around the edges of an image, is executed all the same. Where a block has more warps
+ * than load its halo, whether the others go around those loads depends on the code. */
+static bool expect_global_loads(const struct expectation *e, double *value)
+{
+    const struct cell *cell = e->cell;
+    const bool halo = workload_has_halo(cell->workload);
+
+    if (halo && cell->block_size > CBANK_WARP_THREADS)
+        return false;
+    *value = (double)(halo ? e->access->warps_launched : e->access->warps_active) *
+                 workload_input_loads(cell->workload, cell->parameters) +
+             table_loads(e);
+    return true;
+}
+
+/* It asks L1 for nothing. */
+static bool expect_l1_requests(const struct expectation *e, double *value)
+{
+    *value = (double)e->access->stream_loads + table_loads(e);
+    return true;
+}
+
+static bool expect_l1_sectors(const struct expectation *e, double *value)
+{
+    const struct access_counts *access = e->access;
+
+    *value = (double)(access->stream_sectors + access->staging_sectors);
+    if (payload_is_global(e->cell))
+        *value += (double)access->sectors;
+    return true;
+}
+
+/* Loads from the tile of the input. */
+static double tile_loads(const struct expectation *e)
+{
+    const struct cell *cell = e->cell;
+
+    return (double)e->access->warps_active * workload_tile_loads(cell->workload, cell->parameters);
+}
+
+static bool expect_shared_loads(const struct expectation *e, double *value)
+{
+    *value = tile_loads(e);
+    if (e->cell->path->unit == UNIT_SHARED)
+        *value += (double)e->access->payload_loads;
+    return true;
+}
+
+static bool expect_texture_loads(const struct expectation *e, double *value)
+{
+    *value = e->cell->path->unit == UNIT_TEXTURE ? (double)e->access->payload_loads : 0;
+    return true;
+}
+
+/* Hopper sends each uniform constant load to the immediate constant cache; counted on an H200, not known
+ * elsewhere. What a constant operand asks for is not known. */
+static bool expect_imc_requests(const struct expectation *e, double *value)
+{
+    if (!e->sass || e->sass->architecture != 90 || e->cell->path->unit == UNIT_IMC)
+        return false;
+    *value = executions(e, e->sass->prologue.uniform_constant, e->sass->body.uniform_constant);
+    return true;
+}
+
+static bool expect_instructions(const struct expectation *e, double *value)
+{
+    if (!e->sass)
+        return false;
+    *value = executions(e, e->sass->prologue.instructions, e->sass->body.instructions);
+    return true;
+}
+
+/* -- the table ---------------------------------------------------------------------------------------- */
+
+/* clang-format off */
+const struct counter counters[] = {
+    {.name = "ldc_instructions", .summary = "LDC instructions executed, of payload and parameters",
+     .unit = "warp instructions", .metrics = {"smsp__inst_executed_op_ldc.sum"},
+     .kind = COUNTER_EXACT, .expect = expect_ldc},
+    {.name = "idc_requests", .summary = "requests to the indexed constant cache: one per distinct address of a load",
+     .unit = "requests", .metrics = {"idc__requests.sum"}, .kind = COUNTER_EXACT, .expect = expect_idc_requests},
+    {.name = "idc_hits", .summary = "requests less misses: below zero where requests miss more than once",
+     .unit = "requests",
+     .metrics = {"idc__requests_lookup_hit.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "idc_misses", .summary = "lookups of the indexed constant cache that missed, retries of a request counted",
+     .unit = "lookups", .metrics = {"idc__requests_lookup_miss.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "idc_misses_new", .summary = "misses whose line nobody had asked for yet", .unit = "lookups",
+     .metrics = {"idc__requests_lookup_miss_tag_miss.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "idc_misses_pending", .summary = "misses whose line was on its way", .unit = "lookups",
+     .metrics = {"idc__requests_lookup_miss_tag_hit.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "idc_misses_retried", .summary = "misses that found no free tag and were tried again", .unit = "lookups",
+     .metrics = {"idc__requests_lookup_miss_tag_unavailable.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "idc_active_cycles", .summary = "cycles the indexed constant caches worked on requests, all SMs",
+     .unit = "cycles", .metrics = {"idc__request_cycles_active.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "gcc_constant_requests", .summary = "constant requests to the caches of the GPCs", .unit = "requests",
+     .metrics = {"gcc__cache_requests_type_constant.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "gcc_constant_misses", .summary = "constant requests that missed in the caches of the GPCs",
+     .unit = "requests", .metrics = {"gcc__cache_requests_type_constant_lookup_miss.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "imc_requests", .summary = "requests to the immediate constant caches: constant operands and uniform loads",
+     .unit = "requests", .metrics = {"smsp__imc_requests.sum"}, .kind = COUNTER_EXACT, .expect = expect_imc_requests},
+    {.name = "global_load_instructions",
+     .summary = "LDG instructions executed, of input, payload and copies of the table", .unit = "warp instructions",
+     .metrics = {"smsp__inst_executed_op_global_ld.sum"}, .kind = COUNTER_EXACT, .expect = expect_global_loads},
+    {.name = "l1_requests", .summary = "global load requests to the L1 data cache", .unit = "requests",
+     .metrics = {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"}, .kind = COUNTER_EXACT,
+     .expect = expect_l1_requests},
+    {.name = "l1_sectors", .summary = "32-byte sectors that global loads asked of the L1 data cache",
+     .unit = "sectors", .metrics = {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"}, .kind = COUNTER_EXACT,
+     .expect = expect_l1_sectors},
+    {.name = "texture_instructions", .summary = "texture instructions executed", .unit = "warp instructions",
+     .metrics = {"smsp__inst_executed_op_texture.sum"}, .kind = COUNTER_EXACT, .expect = expect_texture_loads},
+    {.name = "shared_load_instructions",
+     .summary = "LDS instructions executed, of payload and of a workload's tile, by one thread at least",
+     .unit = "warp instructions", .metrics = {"smsp__inst_executed_op_shared_ld_pred_on_any.sum"},
+     .kind = COUNTER_EXACT, .expect = expect_shared_loads},
+    {.name = "shared_wavefronts", .summary = "turns that shared memory takes to answer them, waits for the copies included",
+     .unit = "wavefronts", .metrics = {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"},
+     .kind = COUNTER_MEASURED},
+    {.name = "l2_sectors", .summary = "sectors that L2 handled, of everything on the device", .unit = "sectors",
+     .metrics = {"lts__t_sectors.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "dram_read_bytes", .summary = "bytes read from device memory", .unit = "bytes",
+     .metrics = {"dram__bytes_read.sum", "fbpa__dram_read_bytes.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "dram_write_bytes", .summary = "bytes written to device memory", .unit = "bytes",
+     .metrics = {"dram__bytes_write.sum", "fbpa__dram_write_bytes.sum"}, .kind = COUNTER_MEASURED},
+    {.name = "instructions", .summary = "instructions executed", .unit = "warp instructions",
+     .metrics = {"smsp__inst_executed.sum"}, .kind = COUNTER_EXACT, .expect = expect_instructions},
+    {.name = "sm_cycles", .summary = "cycles with a warp resident, busiest SM", .unit = "cycles",
+     .metrics = {"sm__cycles_active.max"}, .kind = COUNTER_MEASURED},
+};
+/* clang-format on */
+
+const size_t counter_count = sizeof(counters) / sizeof(counters[0]);
+
+static const struct table counter_table = TABLE("counter", counters, counter_count);
+
+/* -- sets --------------------------------------------------------------------------------------------- */
+
+static bool set_has(const struct counter_set *set, const char *name)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (strcmp(set->counters[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* One word of the user's list: "default", "none", a name of the table, or a metric of CUPTI's. */
+static enum status set_add(struct counter_set *set, const char *name)
+{
+    const struct counter *row = table_find(&counter_table, name);
+
+    if (strcmp(name, "none") == 0 || set_has(set, name))
+        return STATUS_OK;
+    if (strcmp(name, "default") == 0) {
+        for (size_t i = 0; i < counter_count; i++)
+            set_add(set, counters[i].name);
+        return STATUS_OK;
+    }
+    if (!row && !strstr(name, "__"))
+        return table_unknown(&counter_table, name);
+    set->counters[set->count++] = row ? *row
+                                      : (struct counter){.name = name,
+                                                         .summary = "CUPTI metric",
+                                                         .unit = "",
+                                                         .metrics = {name},
+                                                         .kind = COUNTER_MEASURED};
+    return STATUS_OK;
+}
+
+enum status counter_set_parse(const char *text, struct counter_set *out)
+{
+    /* A list of n bytes has at most n names, beside those that "default" stands for. */
+    struct counter_set set = {.counters = calloc(strlen(text) + 1 + counter_count, sizeof(*set.counters)),
+                              .names = strdup(text)};
+    enum status status = STATUS_OK;
+
+    if (!set.counters || !set.names)
+        status = log_error(STATUS_ENVIRONMENT, "out of memory");
+    else
+        for (char *rest = set.names, *name; status == STATUS_OK && (name = strsep(&rest, ","));)
+            status = set_add(&set, name);
+    if (status == STATUS_OK)
+        *out = set;
+    else
+        counter_set_close(&set);
+    return status;
+}
+
+void counter_set_close(struct counter_set *set)
+{
+    free(set->counters);
+    free(set->names);
+    *set = (struct counter_set){0};
+}
+
+bool counter_differs(const struct counter_value *value)
+{
+    return value->status == COUNTER_OK && value->kind == COUNTER_EXACT && !isnan(value->expected) &&
+           value->value != value->expected;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ * What the model says of a cell: predicted cache behaviour and time, from exact counts and a card.
+ *
+ * The constant levels are simulated: the warp loads of the SMs that share an instance of the last level go
+ * through set-associative caches of the card's geometry and replacement. The simulation assumes that
+ *   - block b runs on SM b modulo sm_count: the first wave of blocks fills the SMs in turn, and as all blocks
+ *     take alike, each frees its place for the next in the same order;
+ *   - the blocks that are resident together (warps_per_sm, blocks_per_sm) step together, one after the other
+ *     at each step, and so do the SMs that share a level;
+ *   - the warps of a block load in their order, and a load asks for its distinct addresses in the order of
+ *     the threads;
+ *   - the SMs that share an instance are numbered in a row. Real GPCs interleave, and are not all of a size.
+ * Real warps interleave. Where many small blocks read the same scattered addresses an H200 fills up to four
+ * times fewer lines than this predicts (pseudo_random, 256 threads a block); where the lines of one block do
+ * not fit, a tenth more.
+ * A launch finds a level empty, unless the regime is hot and the card says that the level is kept between
+ * launches: then it holds what the same stream left. Of a long stream some MODEL_LOOKUPS_MAX lookups are
+ * simulated, from its beginning, and the rate of their second half is taken for the rest.
+ * Payload of UNIT_UNIFORM and UNIT_IMC is not simulated: a load is one request, and each SM waits once for every line.
+ *
+ * Time: blocks come in waves, as many at a time as have room on the SMs: room for threads, for blocks and in shared
+ * memory; registers are not looked at. The first wave is latency; later ones start as blocks end, and the work of the
+ * units overlaps with them. */
+#ifndef CBANK_MODEL_H
+#define CBANK_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "access.h"
+#include "card.h"
+#include "cell.h"
+
+/* Lookups of the first level that are simulated of one launch, give or take a wave of blocks. */
+enum { MODEL_LOOKUPS_MAX = 1 << 19 };
+
+/* Parts of the predicted time of one launch, ns. The parts of overlapping units do not add up: time is
+ * launch + wave + max(residency, issue, unit (serialization + misses), stream). What a unit does is that of
+ * the busiest SM or instance. */
+struct model_parts {
+    double launch_ns;        /* one more launch: the card's launch_ns; where the table is written before it
+                                copy_ns + bytes / copy_bytes_per_ns more (nothing where the parameters hold it),
+                                where modules alternate alternate_ns more */
+    double wave_ns;          /* the first wave, which nothing hides: the card's wave_ns, cold_ns after a
+                                flush, l1_miss_cycles for each sector of the table that its block brings into L1
+                                (UNIT_L1, UNIT_TEXTURE), and copying the table on UNIT_SHARED:
+                                staging_wait_cycles, and staging_round_cycles for each element of a thread */
+    double residency_ns;     /* the later waves, a block's life each: its input and output; the longer of its loads
+                                in the first level and of the instructions that add does not have, at the pace of
+                                all blocks of the SM; the wait for a line of the table where it misses; and copying
+                                the table. Or starting all blocks, if that takes longer */
+    double issue_ns;         /* warp instructions (a guess: see model.c) / issue_per_cycle */
+    double serialization_ns; /* the first level answering requests one after the other: the longer of the path's unit
+                                and of L1.
+                                UNIT_IDC: distinct addresses, and loads of kernel parameters (a guess:
+                                see model.c), x request_cycles. UNIT_UNIFORM, UNIT_IMC: loads x
+                                uniform_request_cycles, immediate_request_cycles.
+                                L1: the longer of loads / l1_requests_per_cycle and sectors / l1_sectors_per_cycle,
+                                of input, copies of the table, and payload of UNIT_L1 and UNIT_L2; of UNIT_TEXTURE,
+                                which L1 takes no other loads beside, loads / texture_requests_per_cycle more, and
+                                the sectors; and the wavefronts of shared memory / shared_wavefronts_per_cycle */
+    double misses_ns;        /* what stands behind the first level adds to that.
+                                UNIT_IDC: a level is busy for requests x request_cycles + misses x miss_cycles,
+                                levels work at the same time, and this is the busiest level's time less
+                                serialization_ns; the first level's is longer by what a warp of the first wave
+                                waits for its lines after the first, miss_latency_cycles each. UNIT_L2: the same of the
+                                busiest slice of L2: lines that loads ask for x l2_request_ns, spread over l2_slices or
+                                over the lines of one step */
+    double stream_ns;        /* 4 bytes an element in and out: at the rate of L2 what stays in it, else of
+                                DRAM; input rows that are read for their neighbours' sake once more each, from L2 */
+};
+
+/* Predicted lookups of the constant levels in one launch of the whole grid (hot: after an earlier launch).
+ * Payload loads alone. Zero for paths that do not use them. A miss is the fill of a line: those who ask for
+ * it again before it has come are not counted. */
+struct model_levels {
+    double requests[CARD_LEVELS_MAX];
+    double misses[CARD_LEVELS_MAX];
+};
+
+struct model_cell {
+    double requests_per_load; /* transactions of the path's unit per payload load: distinct addresses for
+                                 UNIT_IDC, sectors for UNIT_L1, UNIT_L2 and UNIT_TEXTURE, wavefronts for
+                                 UNIT_SHARED, 1 for UNIT_UNIFORM and UNIT_IMC; NaN where nothing is loaded */
+    uint64_t footprint_bytes; /* distinct table bytes that the grid reads */
+    double time_ns;
+    struct model_parts parts;
+    struct model_levels levels;
+};
+
+/* Blocks that an SM has room for: of threads, of blocks, and in shared memory. */
+uint32_t model_blocks_resident(const struct cell *cell, const struct card *card);
+
+/* Predicts one cell; access are its exact counts. STATUS_ENVIRONMENT when out of memory. */
+enum status model_predict(const struct cell *cell, const struct access_counts *access, const struct card *card,
+                          struct model_cell *out);
+
+/* The same for a measured cell on `device`: what depends on the pattern alone always, the rest NaN unless the
+ * card is of that device (same compute capability and number of SMs). */
+enum status model_explain(const struct cell *cell, const struct access_counts *access, uint32_t cc_major,
+                          uint32_t cc_minor, uint32_t sm_count, const struct card *card, struct model_cell *out);
+
+/* What a counter counts in a launch: at least low, at most high. */
+struct model_count {
+    double low, high;
+};
+
+/* What the counter of that name counts, by the levels that model_predict gave: lookups of the table, and the lines that
+ * every SM with a block fetches beside it: parameter_lines into the first level, and from the second for its
+ * immediate constant caches, one a partition, the share of immediate_lines of the partitions that have a warp. Whether
+ * the second level holds those lines when they are asked for is not known: hence low and high. False, with the reason,
+ * where the model does not say it. */
+bool model_counter(const char *name, const struct cell *cell, const struct access_counts *access,
+                   const struct card *card, const struct model_levels *levels, struct model_count *out,
+                   const char **reason);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ * The geometry of caches, from the times of walks (probe.h): nothing about a chip is known beforehand.
+ *
+ * What is assumed: a line goes into the set (its number modulo sets), exclusive-or a number of its bank where memory is
+ * several; a level is asked for what the one before it
+ * misses, and keeps what it brought; each level holds more than the one before it. What was found is used to say which
+ * accesses of lists drawn at random hit, and is withdrawn where they do not. */
+#ifndef CBANK_GEOMETRY_H
+#define CBANK_GEOMETRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "change_point.h"
+#include "probe.h"
+#include "stats.h"
+
+enum { GEOMETRY_LEVELS_MAX = 6, GEOMETRY_REASON_BYTES = 200, GEOMETRY_PLATEAUS_MAX = 64, GEOMETRY_BANKS_MAX = 16 };
+
+/* A number, or why there is none. */
+struct geometry_number {
+    bool known;
+    uint32_t value;
+    size_t samples;                     /* timed accesses that it rests on */
+    const char *method;                 /* how it was looked for, known or not */
+    char reason[GEOMETRY_REASON_BYTES]; /* where not known: why, with the range that was searched */
+};
+
+enum replacement {
+    REPLACEMENT_UNKNOWN,
+    REPLACEMENT_LRU,
+    REPLACEMENT_FIFO,
+    REPLACEMENT_NOT_LRU, /* nor the steady state of FIFO that was looked for, nor a tree */
+    REPLACEMENT_TREE,    /* tree pseudo-LRU */
+};
+
+struct geometry_level {
+    struct summary latency;      /* cycles of accesses that this level answered, the clock's own included */
+    struct geometry_number fetch_bytes;  /* what one miss brings */
+    struct geometry_number line_bytes;   /* what leaves together */
+    struct geometry_number fits_bytes;   /* the largest region from address 0 that can be walked without a miss */
+    struct geometry_number capacity_bytes, ways, sets;
+    struct geometry_number lines_taken;  /* that others keep in use (struct prober) */
+    struct geometry_number replacement;  /* value: enum replacement */
+    uint32_t bank_count;         /* banks of which the next is known; 0: memory is one bank, or it is not known */
+    uint32_t bank_swap[GEOMETRY_BANKS_MAX]; /* line i of this bank is in the set of line i ^ this of the first */
+    bool contradicts;            /* what was found does not agree with itself */
+    char contradiction[GEOMETRY_REASON_BYTES];
+};
+
+/* Cycles over the size of a region that is walked again and again. */
+struct plateau {
+    uint32_t first_bytes, last_bytes;
+    double cycles; /* mean of the accesses */
+};
+
+struct geometry {
+    uint32_t level_count; /* the last is what answers behind all caches that were seen to be too small */
+    struct geometry_level level[GEOMETRY_LEVELS_MAX];
+    size_t plateau_count;
+    struct plateau plateau[GEOMETRY_PLATEAUS_MAX];
+    size_t walks, accesses; /* what it cost, warm-up included */
+};
+
+/* Finds up to levels_max levels. STATUS_OK also when little could be said; else the status of a walk, or
+ * STATUS_ENVIRONMENT out of memory. Nothing in *out needs releasing. */
+enum status geometry_find(const struct prober *prober, uint32_t levels_max, struct geometry *out);
+
+/* "LRU", "FIFO", "tree pseudo-LRU", "not LRU", "unknown". */
+const char *replacement_name(enum replacement replacement);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ * Strict reading and exact writing of JSON over cJSON.
+ *
+ * cJSON by itself accepts trailing text and duplicate keys, compares keys without case and loses digits.
+ * These functions do none of that. Everything that reads or writes JSON in cbank goes through here. */
+#ifndef CBANK_JSON_H
+#define CBANK_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cjson/cJSON.h>
+
+#include "status.h"
+
+/* Deepest nesting, largest file and most values that are read: a tree of any text within them, and what is
+ * read from it, stays below 512 MiB. A value takes 80 bytes, and its key and its string 32 each or more. */
+#define JSON_DEPTH_MAX      64
+#define JSON_FILE_BYTES_MAX ((size_t)64 << 20)
+#define JSON_VALUES_MAX     2000000
+
+/* Reads and parses a whole file. Refuses (STATUS_USAGE, naming file, line and column or key): unreadable,
+ * over JSON_FILE_BYTES_MAX, empty, not UTF-8, malformed, truncated, trailing text, deeper than
+ * JSON_DEPTH_MAX, more than JSON_VALUES_MAX values, a key twice in one object. On success *out is the
+ * caller's, to cJSON_Delete. */
+enum status json_read_file(const char *path, cJSON **out);
+
+/* The same for text in memory; `name` is what messages call it. Text need not end in a NUL. */
+enum status json_parse(const char *name, const char *text, size_t bytes, cJSON **out);
+
+/* Where a value is in a file: the way to it from the outermost value, whose parent is NULL. */
+struct json_place {
+    const struct json_place *parent;
+    const char *key; /* of a member; NULL for an element of an array, which has an index */
+    size_t index;
+};
+
+enum { JSON_PLACE_BYTES = 256, JSON_SHOWN_BYTES = 80 };
+
+/* Writes the place, "cells[3].time_ns", as far as there is room; "" for the outermost value. */
+void json_place_text(const struct json_place *place, char *out, size_t room);
+
+/* Text from a file as a message can show it: without control characters, cut when it is long. Returns out. */
+const char *json_shown(const char *text, char out[JSON_SHOWN_BYTES]);
+
+/* Writes value as indented text, with a newline at the end: to a temporary name beside `path`, synced,
+ * then renamed, so that a reader sees the old file or the new one and never a part. */
+enum status json_write_file(const char *path, const cJSON *value);
+
+/* Prints value as indented text to stdout. */
+enum status json_print(const cJSON *value);
+
+/* Adds item, which the object or array then owns, and returns it. Out of memory (item may be NULL for that)
+ * the item is released, NULL is returned, and object cannot be printed any more: json_write_file and
+ * json_print say so, and a file never lacks a member silently. A NULL object is accepted. The same holds for
+ * the json_add_ functions below. */
+cJSON *json_add(cJSON *object, const char *key, cJSON *item);
+cJSON *json_append(cJSON *array, cJSON *item);
+
+/* Adds a number with 17 significant digits; null when it is not finite. */
+void json_add_double(cJSON *object, const char *key, double value);
+
+/* A number item as above, for arrays. The caller's. */
+cJSON *json_double(double value);
+
+/* An array of such numbers, for printing alone: it goes on one line. The caller's; NULL out of memory. */
+cJSON *json_doubles(const double *values, size_t count);
+
+/* Adds an integer: a number up to 2^53, a decimal string above. */
+void json_add_integer(cJSON *object, const char *key, uint64_t value);
+
+/* The same; nothing for 0, which says that the key does not apply. */
+void json_add_nonzero(cJSON *object, const char *key, uint64_t value);
+
+/* Adds a string, or null for NULL. Bytes that are not UTF-8 become '?'. */
+void json_add_text(cJSON *object, const char *key, const char *value);
+
+/* Getters by exact key. Each returns false, and leaves *out alone, when the key is absent or null or its
+ * value is of another kind. json_get_text's string belongs to the object. json_get_integer takes both
+ * forms that json_add_integer writes and refuses fractions, signs and numbers beyond 2^64 - 1. */
+bool json_get_double(const cJSON *object, const char *key, double *out);
+bool json_get_integer(const cJSON *object, const char *key, uint64_t *out);
+bool json_get_bool(const cJSON *object, const char *key, bool *out);
+bool json_get_text(const cJSON *object, const char *key, const char **out);
+
+/* The member of that exact key; NULL when absent. */
+const cJSON *json_get(const cJSON *object, const char *key);
+
+/* What an item is, for a message: "null", "this number"; "missing" for NULL. */
+const char *json_kind(const cJSON *item);
+
+#endif

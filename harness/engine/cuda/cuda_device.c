@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+#include "cuda_device.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "library.h"
+#include "log.h"
+#include "nvml_reader.h"
+#include "random.h"
+
+enum { FLUSH_THREADS = 1024, CLOCK_SPIN_NS = 10000 };
+
+/* -- the driver --------------------------------------------------------------------------------------- */
+
+#define DRIVER_SYMBOL(name, member) {name, offsetof(struct driver_functions, member)}
+
+static const struct library_symbol driver_symbols[] = {
+    DRIVER_SYMBOL("cuModuleLoadData", module_load),
+    DRIVER_SYMBOL("cuModuleUnload", module_unload),
+    DRIVER_SYMBOL("cuModuleGetFunction", module_function),
+    DRIVER_SYMBOL("cuModuleGetGlobal_v2", module_global),
+    DRIVER_SYMBOL("cuFuncGetAttribute", function_attribute),
+    DRIVER_SYMBOL("cuFuncSetAttribute", set_function_attribute),
+    DRIVER_SYMBOL("cuLaunchKernel", launch),
+    DRIVER_SYMBOL("cuLinkCreate_v2", link_create),
+    DRIVER_SYMBOL("cuLinkAddData_v2", link_add),
+    DRIVER_SYMBOL("cuLinkComplete", link_complete),
+    DRIVER_SYMBOL("cuLinkDestroy", link_destroy),
+    DRIVER_SYMBOL("cuCtxGetCurrent", context_current),
+    DRIVER_SYMBOL("cuGetErrorString", error_text),
+};
+
+static enum status open_driver(struct driver_functions *driver)
+{
+    void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    const char *missing = "libcuda.so.1";
+
+    if (library &&
+        library_bind(library, driver_symbols, sizeof(driver_symbols) / sizeof(driver_symbols[0]), driver, &missing))
+        return STATUS_OK;
+    return log_error(STATUS_ENVIRONMENT, "the NVIDIA driver has no %s; update the driver", missing);
+}
+
+static const char *driver_error(const struct cuda_device *device, CUresult code)
+{
+    const char *text = NULL;
+
+    device->driver.error_text(code, &text);
+    return text ? text : "unknown error";
+}
+
+const char *cuda_device_error(struct cuda_device *device)
+{
+    const cudaError_t code = cudaGetLastError();
+    const CUresult launch_code = device->launch_code;
+
+    device->launch_code = CUDA_SUCCESS;
+    return code == cudaSuccess && launch_code != CUDA_SUCCESS ? driver_error(device, launch_code)
+                                                              : cudaGetErrorString(code);
+}
+
+/* -- what there is ------------------------------------------------------------------------------------ */
+
+uint32_t cuda_device_count(const char **reason)
+{
+    int count = 0;
+    const cudaError_t code = cudaGetDeviceCount(&count);
+
+    if (code == cudaSuccess && count > 0)
+        return (uint32_t)count;
+    cudaGetLastError();
+    *reason = code == cudaErrorInsufficientDriver
+                  ? "no NVIDIA driver, or one older than the CUDA runtime in this program; install or update the driver"
+              : code == cudaSuccess || code == cudaErrorNoDevice
+                  ? "no NVIDIA GPU is visible; check nvidia-smi and CUDA_VISIBLE_DEVICES"
+                  : cudaGetErrorString(code);
+    return 0;
+}
+
+static void format_uuid(const cudaUUID_t *uuid, char text[DEVICE_TEXT_BYTES])
+{
+    static const bool dash_before[16] = {[4] = true, [6] = true, [8] = true, [10] = true};
+    size_t used = (size_t)snprintf(text, DEVICE_TEXT_BYTES, "GPU-");
+
+    for (size_t i = 0; i < sizeof(uuid->bytes); i++)
+        used += (size_t)snprintf(text + used, DEVICE_TEXT_BYTES - used, "%s%02x", dash_before[i] ? "-" : "",
+                                 (unsigned char)uuid->bytes[i]);
+}
+
+enum status cuda_device_describe(uint32_t ordinal, struct device_info *info)
+{
+    struct cudaDeviceProp properties;
+    int api = 0;
+
+    if (cudaGetDeviceProperties(&properties, (int)ordinal) != cudaSuccess)
+        return log_error(STATUS_ENVIRONMENT, "cannot describe device %u: %s", (unsigned)ordinal,
+                         cudaGetErrorString(cudaGetLastError()));
+    *info = (struct device_info){
+        .cc_major = (uint32_t)properties.major,
+        .cc_minor = (uint32_t)properties.minor,
+        .sm_count = (uint32_t)properties.multiProcessorCount,
+        .warps_per_sm = (uint32_t)(properties.maxThreadsPerMultiProcessor / properties.warpSize),
+        .blocks_per_sm = (uint32_t)properties.maxBlocksPerMultiProcessor,
+        .shared_bytes_per_sm = (uint32_t)properties.sharedMemPerMultiprocessor,
+        .shared_bytes_reserved = (uint32_t)properties.reservedSharedMemPerBlock,
+        .l2_bytes = (uint64_t)properties.l2CacheSize,
+        .memory_bytes = properties.totalGlobalMem,
+        .sm_clock_max_mhz = NAN,
+        .memory_clock_max_mhz = NAN,
+        .launch_ns = NAN,
+    };
+    snprintf(info->name, sizeof(info->name), "%.90s", properties.name);
+    format_uuid(&properties.uuid, info->uuid);
+    snprintf(info->pci_bus_id, sizeof(info->pci_bus_id), "%08x:%02x:%02x.0", (unsigned)properties.pciDomainID,
+             (unsigned)properties.pciBusID, (unsigned)properties.pciDeviceID);
+    if (cudaDriverGetVersion(&api) == cudaSuccess)
+        info->cuda_driver_api = (uint32_t)api;
+
+    struct nvml *nvml = nvml_open(info->pci_bus_id);
+
+    if (nvml)
+        nvml_describe(nvml, info);
+    nvml_close(nvml);
+    return STATUS_OK;
+}
+
+/* -- modules ------------------------------------------------------------------------------------------ */
+
+/* Compiles PTX with the driver; the cubin lives as long as module->link. */
+static CUresult link_ptx(struct cuda_device *device, struct cuda_module *module, const struct image *image)
+{
+    const struct driver_functions *driver = &device->driver;
+    char *text = malloc(image->bytes + 1); /* the driver wants a NUL at the end */
+    void *cubin;
+    CUresult code;
+
+    if (!text)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(text, image->data, image->bytes);
+    text[image->bytes] = '\0';
+    code = driver->link_create(0, NULL, NULL, &module->link);
+    if (code == CUDA_SUCCESS)
+        code = driver->link_add(module->link, CU_JIT_INPUT_PTX, text, image->bytes + 1, module->image, 0, NULL, NULL);
+    free(text);
+    if (code == CUDA_SUCCESS)
+        code = driver->link_complete(module->link, &cubin, &module->cubin_bytes);
+    if (code == CUDA_SUCCESS)
+        module->cubin = cubin;
+    return code;
+}
+
+enum status cuda_device_load(struct cuda_device *device, const char *name, struct cuda_module *module)
+{
+    const struct device_info *info = device->info;
+    struct image image;
+    CUresult code = CUDA_SUCCESS;
+    const bool machine_code = image_for_chip(name, info->cc_major, info->cc_minor, &image);
+
+    if (!machine_code && !image_ptx(name, info->cc_major, info->cc_minor, &image))
+        return log_error(STATUS_ENVIRONMENT,
+                         "this program has no kernels for %s (compute capability %u.%u); build it "
+                         "with make ARCHS=%u%u",
+                         info->name, (unsigned)info->cc_major, (unsigned)info->cc_minor, (unsigned)info->cc_major,
+                         (unsigned)info->cc_minor);
+    snprintf(module->image, sizeof(module->image), "%.*s", (int)image.name_bytes, image.name);
+    if (machine_code) {
+        module->cubin = image.data;
+        module->cubin_bytes = image.bytes;
+    } else {
+        code = link_ptx(device, module, &image);
+    }
+    if (code == CUDA_SUCCESS)
+        code = device->driver.module_load(&module->module, module->cubin);
+    if (code == CUDA_SUCCESS)
+        return STATUS_OK;
+    return log_error(STATUS_ENVIRONMENT, "cannot load %s on %s: %s", module->image, info->name,
+                     driver_error(device, code));
+}
+
+void cuda_device_unload(struct cuda_device *device, struct cuda_module *module)
+{
+    if (module->module)
+        device->driver.module_unload(module->module);
+    if (module->link)
+        device->driver.link_destroy(module->link);
+    *module = (struct cuda_module){0};
+}
+
+static enum status open_tools(struct cuda_device *device)
+{
+    const struct {
+        const char *name;
+        CUfunction *function;
+    } tools[] = {
+        {"tool_empty", &device->tool_empty},
+        {"tool_flush", &device->tool_flush},
+        {"tool_clock", &device->tool_clock},
+    };
+
+    for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
+        if (device->driver.module_function(tools[i].function, device->tools.module, tools[i].name) != CUDA_SUCCESS)
+            return log_error(STATUS_ENVIRONMENT, "%s has no kernel %s", device->tools.image, tools[i].name);
+    return STATUS_OK;
+}
+
+/* Writes a table into the constant bank of a module. */
+static enum status fill_bank(struct cuda_device *device, struct cuda_module *module, const uint32_t *values)
+{
+    size_t bytes = 0;
+
+    if (device->driver.module_global(&module->bank, &bytes, module->module, "cbank_values") != CUDA_SUCCESS ||
+        bytes != CBANK_TABLE_BYTES)
+        return log_error(STATUS_ENVIRONMENT, "%s has no constant bank of %u bytes", module->image, CBANK_TABLE_BYTES);
+    if (cudaMemcpy((void *)(uintptr_t)module->bank, values, CBANK_TABLE_BYTES, cudaMemcpyHostToDevice) != cudaSuccess)
+        return log_error(STATUS_ENVIRONMENT, "cannot fill the constant bank of %s: %s", module->image,
+                         cuda_device_error(device));
+    return STATUS_OK;
+}
+
+const struct cuda_module *cuda_device_module(struct cuda_device *device, const struct workload *workload, uint32_t k,
+                                             CUdeviceptr *bank)
+{
+    struct cuda_module *module = &device->modules[(size_t)(workload - workloads) * CUDA_MODULES_MAX + k];
+
+    if (!module->module && (cuda_device_load(device, workload->name, module) != STATUS_OK ||
+                            fill_bank(device, module, device->host_values + k * CBANK_TABLE_LENGTH) != STATUS_OK)) {
+        cuda_device_unload(device, module);
+        return NULL;
+    }
+    *bank = module->bank;
+    return module;
+}
+
+/* A texture object over one table. */
+static bool open_texture(const uint32_t *table, cudaTextureObject_t *texture)
+{
+    const struct cudaResourceDesc resource = {
+        .resType = cudaResourceTypeLinear,
+        .res.linear = {.devPtr = (void *)(uintptr_t)table,
+                       .desc = {.x = 32, .f = cudaChannelFormatKindUnsigned},
+                       .sizeInBytes = CBANK_TABLE_BYTES},
+    };
+    const struct cudaTextureDesc description = {.readMode = cudaReadModeElementType};
+
+    return cudaCreateTextureObject(texture, &resource, &description, NULL) == cudaSuccess;
+}
+
+/* Random tables, on the host and in global memory. */
+static enum status fill_tables(struct cuda_device *device, uint64_t seed)
+{
+    const size_t bytes = (size_t)CUDA_MODULES_MAX * CBANK_TABLE_BYTES;
+    bool filled = cudaMallocHost((void **)&device->host_values, bytes) == cudaSuccess &&
+                  cudaMalloc((void **)&device->table, bytes) == cudaSuccess;
+
+    if (filled) {
+        random_fill_floats(seed, device->host_values, (size_t)CUDA_MODULES_MAX * CBANK_TABLE_LENGTH);
+        filled = cudaMemcpy(device->table, device->host_values, bytes, cudaMemcpyHostToDevice) == cudaSuccess;
+    }
+    for (uint32_t k = 0; filled && k < CUDA_MODULES_MAX; k++)
+        filled = open_texture(device->table + k * CBANK_TABLE_LENGTH, &device->textures[k]);
+    return filled ? STATUS_OK : log_error(STATUS_ENVIRONMENT, "cannot fill the tables: %s", cuda_device_error(device));
+}
+
+enum status cuda_device_open(struct cuda_device *device, uint32_t ordinal, const struct device_info *info,
+                             uint64_t seed, size_t cells)
+{
+    enum status status;
+
+    *device = (struct cuda_device){.ordinal = ordinal,
+                                   .info = info,
+                                   .clock_reading_count = cells + 1,
+                                   .modules = calloc(workload_count * CUDA_MODULES_MAX, sizeof(*device->modules))};
+    status = device->modules ? open_driver(&device->driver) : log_error(STATUS_ENVIRONMENT, "out of memory");
+    if (status == STATUS_OK &&
+        (cudaSetDevice((int)ordinal) != cudaSuccess ||
+         cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking) != cudaSuccess ||
+         cudaHostAlloc((void **)&device->clock_readings, device->clock_reading_count * sizeof(*device->clock_readings),
+                       cudaHostAllocMapped) != cudaSuccess ||
+         device->driver.context_current(&device->context) != CUDA_SUCCESS))
+        status =
+            log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)ordinal, cuda_device_error(device));
+    if (status == STATUS_OK)
+        status = cuda_device_load(device, "tools", &device->tools);
+    if (status == STATUS_OK)
+        status = open_tools(device);
+    if (status == STATUS_OK)
+        status = fill_tables(device, seed);
+    if (status != STATUS_OK)
+        cuda_device_close(device);
+    return status;
+}
+
+static void free_elements(struct cuda_device *device)
+{
+    cudaFree(device->input);
+    cudaFree(device->output);
+    cudaFreeHost(device->host_output);
+    free(device->host_input);
+    device->input = device->output = device->host_output = device->host_input = NULL;
+    device->capacity = 0;
+}
+
+void cuda_device_close(struct cuda_device *device)
+{
+    if (device->context) {
+        free_elements(device);
+        for (uint32_t k = 0; k < CUDA_MODULES_MAX; k++)
+            cudaDestroyTextureObject(device->textures[k]);
+        cudaFree(device->table);
+        cudaFree(device->flush_buffer);
+        cudaFreeHost(device->clock_readings);
+        cudaFreeHost(device->host_values);
+        for (size_t i = 0; i < workload_count * CUDA_MODULES_MAX; i++)
+            cuda_device_unload(device, &device->modules[i]);
+        cuda_device_unload(device, &device->tools);
+        cudaStreamDestroy(device->stream);
+    }
+    free(device->modules);
+    *device = (struct cuda_device){0};
+}
+
+/* -- memory ------------------------------------------------------------------------------------------- */
+
+bool cuda_device_allocate(struct cuda_device *device, uint64_t elements, uint64_t seed)
+{
+    const size_t bytes = elements * sizeof(uint32_t);
+
+    if (cudaMalloc((void **)&device->input, bytes) == cudaSuccess &&
+        cudaMalloc((void **)&device->output, bytes) == cudaSuccess &&
+        cudaMallocHost((void **)&device->host_output, bytes) == cudaSuccess &&
+        (device->host_input = malloc(bytes)) != NULL) {
+        random_fill_floats(seed + 1, device->host_input, elements);
+        if (cudaMemcpy(device->input, device->host_input, bytes, cudaMemcpyHostToDevice) == cudaSuccess) {
+            device->capacity = elements;
+            return true;
+        }
+    }
+    cudaGetLastError();
+    free_elements(device);
+    return false;
+}
+
+bool cuda_device_prepare_flush(struct cuda_device *device, uint64_t l2_bytes)
+{
+    const size_t bytes = 2 * l2_bytes;
+
+    if (device->flush_buffer)
+        return true;
+    if (cudaMalloc((void **)&device->flush_buffer, bytes) == cudaSuccess &&
+        cudaMemset(device->flush_buffer, 0, bytes) == cudaSuccess) {
+        device->flush_words = bytes / sizeof(uint32_t);
+        return true;
+    }
+    cudaGetLastError();
+    return false;
+}
+
+/* -- launches ----------------------------------------------------------------------------------------- */
+
+bool cuda_device_launch(struct cuda_device *device, CUfunction function, uint32_t blocks, uint32_t threads,
+                        uint32_t shared_bytes, void **parameters)
+{
+    const CUresult code =
+        device->driver.launch(function, blocks, 1, 1, threads, 1, 1, shared_bytes, device->stream, parameters, NULL);
+
+    if (code != CUDA_SUCCESS)
+        device->launch_code = code;
+    return code == CUDA_SUCCESS;
+}
+
+/* A launch of a tool, whose only parameter is a struct. */
+static bool launch(struct cuda_device *device, CUfunction function, uint32_t blocks, uint32_t threads, void *arguments)
+{
+    void *parameters[] = {arguments};
+
+    return cuda_device_launch(device, function, blocks, threads, 0, arguments ? parameters : NULL);
+}
+
+bool cuda_launch_flush(struct cuda_device *device)
+{
+    struct tool_flush_args arguments = {.buffer = device->flush_buffer,
+                                        .words = device->flush_words,
+                                        .sink = device->flush_buffer,
+                                        .never = 1};
+
+    return launch(device, device->tool_flush, device->info->sm_count, FLUSH_THREADS, &arguments);
+}
+
+bool cuda_launch_empty(struct cuda_device *device)
+{
+    return launch(device, device->tool_empty, 1, CBANK_WARP_THREADS, NULL);
+}
+
+static bool launch_probe(struct cuda_device *device, size_t reading, uint64_t spin_ns)
+{
+    struct tool_clock_args arguments = {.reading = &device->clock_readings[reading], .spin_ns = spin_ns};
+
+    return launch(device, device->tool_clock, 1, 1, &arguments);
+}
+
+bool cuda_launch_clock(struct cuda_device *device, size_t cell)
+{
+    return launch_probe(device, cell, CLOCK_SPIN_NS);
+}
+
+bool cuda_launch_spin(struct cuda_device *device, uint64_t spin_ns)
+{
+    return launch_probe(device, device->clock_reading_count - 1, spin_ns);
+}
+
+bool cuda_device_wait(struct cuda_device *device)
+{
+    return cudaStreamSynchronize(device->stream) == cudaSuccess;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include "cuda_launch.h"
+
+#include <stdio.h>
+
+#include "kernel_args.h"
+
+/* -- open ---------------------------------------------------------------------------------------------- */
+
+/* Modules that launches of the cell alternate between. */
+static uint32_t module_count(const struct cell *cell)
+{
+    return cell->parameters[PARAMETER_modules] ? cell->parameters[PARAMETER_modules] : 1;
+}
+
+static bool open_function(struct cuda_device *device, const struct cell *cell, uint32_t k, struct cuda_launch *out,
+                          struct kernel_sass *sass, char reason[CELL_REASON_BYTES])
+{
+    const struct cuda_module *module = cuda_device_module(device, cell->workload, k, &out->banks[k]);
+
+    if (!module) {
+        snprintf(reason, CELL_REASON_BYTES, "cannot load the module of %s", cell->workload->name);
+        return false;
+    }
+    if (!image_kernel(module->cubin, module->cubin_bytes, cell, sass) ||
+        device->driver.module_function(&out->functions[k], module->module, sass->symbol) != CUDA_SUCCESS) {
+        snprintf(reason, CELL_REASON_BYTES, "the program has no kernel for this cell");
+        return false;
+    }
+    return true;
+}
+
+bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struct cuda_launch *out,
+                      struct kernel_sass *sass, char reason[CELL_REASON_BYTES])
+{
+    const uint32_t modules = module_count(cell);
+
+    *out = (struct cuda_launch){.cell = cell};
+    for (uint32_t k = 0; k < modules; k++)
+        if (!open_function(device, cell, k, out, sass, reason))
+            return false;
+    out->modules = modules;
+    return true;
+}
+
+static int function_attribute(const struct cuda_device *device, CUfunction_attribute attribute, CUfunction function)
+{
+    int value = 0;
+
+    device->driver.function_attribute(&value, attribute, function);
+    return value;
+}
+
+bool cuda_launch_allow_shared(struct cuda_device *device, const struct cuda_launch *launch,
+                              char reason[CELL_REASON_BYTES])
+{
+    const int staged = (int)cell_staged_bytes(launch->cell);
+    const int needed = staged + function_attribute(device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, launch->functions[0]);
+    int most = 0;
+
+    cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)device->ordinal);
+    if (needed > most) {
+        snprintf(reason, CELL_REASON_BYTES, "a block needs %d bytes of shared memory; this GPU gives it %d", needed,
+                 most);
+        return false;
+    }
+    for (uint32_t k = 0; staged > 0 && k < launch->modules; k++)
+        if (device->driver.set_function_attribute(launch->functions[k], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                  staged) != CUDA_SUCCESS) {
+            snprintf(reason, CELL_REASON_BYTES, "the driver does not give a block %d bytes of shared memory", staged);
+            return false;
+        }
+    return true;
+}
+
+uint32_t cuda_launch_registers(const struct cuda_device *device, const struct cuda_launch *launch)
+{
+    return (uint32_t)function_attribute(device, CU_FUNC_ATTRIBUTE_NUM_REGS, launch->functions[0]);
+}
+
+/* -- tables -------------------------------------------------------------------------------------------- */
+
+static uint32_t turn_module(const struct cuda_launch *launch, uint32_t turn)
+{
+    return turn % launch->modules;
+}
+
+const uint32_t *cuda_launch_values(const struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn)
+{
+    return device->host_values + turn_module(launch, turn) * CBANK_TABLE_LENGTH;
+}
+
+/* Where a module's table is on the device. */
+static void *table_home(const struct cuda_device *device, const struct cuda_launch *launch, uint32_t module)
+{
+    if (launch->cell->path->home == TABLE_CONSTANT)
+        return (void *)(uintptr_t)launch->banks[module];
+    return device->table + module * CBANK_TABLE_LENGTH;
+}
+
+bool cuda_launch_refills(const struct cuda_launch *launch)
+{
+    /* What is in the parameters is written by every launch anyway. */
+    return launch->cell->workload->before == BEFORE_REFILL && launch->cell->path->home != TABLE_PARAMETER;
+}
+
+static bool write_table(struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn, uint32_t bytes)
+{
+    return cudaMemcpyAsync(table_home(device, launch, turn_module(launch, turn)),
+                           cuda_launch_values(device, launch, turn), bytes, cudaMemcpyHostToDevice,
+                           device->stream) == cudaSuccess;
+}
+
+bool cuda_launch_clear_table(struct cuda_device *device, const struct cuda_launch *launch)
+{
+    return cudaMemsetAsync(table_home(device, launch, 0), 0, CBANK_TABLE_BYTES, device->stream) == cudaSuccess;
+}
+
+bool cuda_launch_restore_table(struct cuda_device *device, const struct cuda_launch *launch)
+{
+    return write_table(device, launch, 0, CBANK_TABLE_BYTES);
+}
+
+/* -- launches ------------------------------------------------------------------------------------------ */
+
+static struct kernel_args launch_arguments(const struct cuda_device *device, const struct cuda_launch *launch,
+                                           uint32_t module)
+{
+    const struct cell *cell = launch->cell;
+    const struct image_size image = workload_image(cell->workload, cell->elements);
+    const uint64_t rows[] = {image.width, image.height, image.depth};
+
+    return (struct kernel_args){
+        .input = device->input,
+        .output = device->output,
+        .table = device->table + module * CBANK_TABLE_LENGTH,
+        .elements = (uint32_t)cell->elements,
+        .divergence = 0,
+        .texture = device->textures[module],
+        .numbers = pattern_numbers(cell->parameters),
+        .pattern = (uint32_t)(cell->pattern - patterns),
+        .length = path_length(cell->path),
+        .width_log2 = cell->workload->dimensions > 1 ? (uint32_t)__builtin_ctzll(image.width) : 0,
+        .rows = (uint32_t)rows[cell->workload->dimensions - 1],
+    };
+}
+
+bool cuda_launch_before(struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn)
+{
+    return !cuda_launch_refills(launch) ||
+           write_table(device, launch, turn, launch->cell->parameters[PARAMETER_refill_bytes]);
+}
+
+bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn)
+{
+    const struct cell *cell = launch->cell;
+    const uint32_t module = turn_module(launch, turn);
+    struct kernel_args arguments = launch_arguments(device, launch, module);
+    const uint32_t *restricted = arguments.table;
+    void *parameters[] = {&arguments, &restricted, device->host_values + module * CBANK_TABLE_LENGTH};
+
+    return cuda_device_launch(device, launch->functions[module], cell_blocks(cell), cell->block_size,
+                              cell_staged_bytes(cell), parameters);
+}
+
+bool cuda_launch_cell(struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn)
+{
+    return cuda_launch_before(device, launch, turn) && cuda_launch_kernel(device, launch, turn);
+}

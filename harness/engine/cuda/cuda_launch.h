@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ * A cell made ready for launching on a device: its kernel in as many modules as it alternates between, and what is
+ * done before every launch. */
+#ifndef CBANK_CUDA_LAUNCH_H
+#define CBANK_CUDA_LAUNCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cell.h"
+#include "cuda_device.h"
+#include "image.h"
+
+struct cuda_launch {
+    const struct cell *cell;
+    uint32_t modules;                     /* 0: it cannot be launched */
+    CUfunction functions[CUDA_MODULES_MAX];
+    CUdeviceptr banks[CUDA_MODULES_MAX];  /* constant bank of each module */
+};
+
+/* Loads the modules of a cell and finds its kernel; *sass is what its code says. What they hold belongs to the device.
+ * False, with the reason, when the program has no such kernel or it cannot be loaded. `cell` has to outlive *out. */
+bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struct cuda_launch *out,
+                      struct kernel_sass *sass, char reason[CELL_REASON_BYTES]);
+
+/* Gives the kernels of a cell the shared memory that they ask for. False, with the reason, where the GPU has less. */
+bool cuda_launch_allow_shared(struct cuda_device *device, const struct cuda_launch *launch,
+                              char reason[CELL_REASON_BYTES]);
+
+/* Registers a thread of the kernel uses. */
+uint32_t cuda_launch_registers(const struct cuda_device *device, const struct cuda_launch *launch);
+
+/* The table that launch number `turn` reads: CBANK_TABLE_LENGTH values on the host, owned by the device. */
+const uint32_t *cuda_launch_values(const struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn);
+
+/* Enqueues what is done before launch number `turn` of a chain; the kernel itself; both. Launches of a chain go through
+ * the modules in turn. True on success. */
+bool cuda_launch_before(struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn);
+bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn);
+bool cuda_launch_cell(struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn);
+
+/* Whether the host writes the cell's table before every launch, and if so: clears what it writes to, or writes all of
+ * it as it is for other cells. To see that the writing happens. */
+bool cuda_launch_refills(const struct cuda_launch *launch);
+bool cuda_launch_clear_table(struct cuda_device *device, const struct cuda_launch *launch);
+bool cuda_launch_restore_table(struct cuda_device *device, const struct cuda_launch *launch);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "cuda_relay.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WAIT_US = 50000 };
+
+static int compare_banks(const void *left, const void *right)
+{
+    const struct cuda_module *a = left, *b = right;
+
+    return (a->bank > b->bank) - (a->bank < b->bank);
+}
+
+/* In the order of the addresses of their banks, so that banks that lie one behind the other are walked so. */
+static bool load_members(struct cuda_relay *relay)
+{
+    const struct driver_functions *driver = &relay->device->driver;
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < PROBE_MEMBERS; i++)
+        if (cuda_device_load(relay->device, "probes", &relay->modules[i]) != STATUS_OK ||
+            driver->module_global(&relay->modules[i].bank, &bytes, relay->modules[i].module, "probe_bank") !=
+                CUDA_SUCCESS)
+            return false;
+    qsort(relay->modules, PROBE_MEMBERS, sizeof(relay->modules[0]), compare_banks);
+    for (size_t i = 0; i < PROBE_MEMBERS; i++)
+        if (driver->module_function(&relay->functions[i], relay->modules[i].module, "probe_relay") != CUDA_SUCCESS ||
+            cudaStreamCreateWithFlags(&relay->streams[i], cudaStreamNonBlocking) != cudaSuccess)
+            return false;
+    return true;
+}
+
+static size_t state_bytes(const struct cuda_relay *relay)
+{
+    return sizeof(uint64_t) + (1 + relay->device->info->sm_count) * sizeof(uint32_t);
+}
+
+/* One launch of each member, with nothing to do: a kernel's first launch may wait for what else runs. */
+static bool launch_empty(struct cuda_relay *relay)
+{
+    struct probe_relay_args args = {.members = 0};
+    void *parameters[] = {&args};
+
+    for (size_t i = 0; i < PROBE_MEMBERS; i++)
+        if (!cuda_device_launch(relay->device, relay->functions[i], 1, 1, 0, parameters))
+            return false;
+    return cuda_device_wait(relay->device);
+}
+
+bool cuda_relay_open(struct cuda_device *device, struct cuda_relay *out, char reason[CUDA_RELAY_REASON_BYTES])
+{
+    static const uint32_t no_links[CBANK_TABLE_LENGTH];
+    uint32_t end, sm, *cycles = NULL;
+    bool walked = false;
+
+    *out = (struct cuda_relay){.device = device};
+    if (load_members(out) && cudaMalloc((void **)&out->state, state_bytes(out)) == cudaSuccess &&
+        cudaMalloc((void **)&out->readings, PROBE_MEMBERS * sizeof(*out->readings)) == cudaSuccess &&
+        cudaMalloc((void **)&cycles, sizeof(*cycles)) == cudaSuccess &&
+        cudaMemset(cycles, 0, sizeof(*cycles)) == cudaSuccess && launch_empty(out) &&
+        cuda_relay_copy(out, no_links, CBANK_TABLE_LENGTH))
+        walked = cuda_relay_walk(out, 0, 0, 1, cycles, &end, &sm);
+    cudaFree(cycles);
+    if (walked)
+        return true;
+    snprintf(reason, CUDA_RELAY_REASON_BYTES,
+             "the kernels of %u modules do not run side by side (%.100s); let nothing else use the GPU", PROBE_MEMBERS,
+             cuda_device_error(device));
+    cuda_relay_close(out);
+    return false;
+}
+
+void cuda_relay_close(struct cuda_relay *relay)
+{
+    for (size_t i = 0; relay->device && i < PROBE_MEMBERS; i++) {
+        if (relay->streams[i])
+            cudaStreamDestroy(relay->streams[i]);
+        cuda_device_unload(relay->device, &relay->modules[i]);
+    }
+    if (relay->device) {
+        cudaFree(relay->state);
+        cudaFree(relay->readings);
+    }
+    *relay = (struct cuda_relay){0};
+}
+
+bool cuda_relay_copy(struct cuda_relay *relay, const uint32_t *links, size_t words)
+{
+    for (size_t i = 0, first = 0; first < words; i++, first += CBANK_TABLE_LENGTH) {
+        const size_t count = words - first < CBANK_TABLE_LENGTH ? words - first : CBANK_TABLE_LENGTH;
+
+        if (cudaMemcpyAsync((void *)(uintptr_t)relay->modules[i].bank, links + first, count * sizeof(*links),
+                            cudaMemcpyHostToDevice, relay->device->stream) != cudaSuccess)
+            return false;
+    }
+    return cuda_device_wait(relay->device);
+}
+
+static bool launch_members(struct cuda_relay *relay, struct probe_relay_args *args)
+{
+    void *parameters[] = {args};
+    bool launched = true;
+
+    /* Those that are launched wait for the others no longer than they are told to. */
+    for (uint32_t i = 0; i < PROBE_MEMBERS; i++) {
+        args->member = i;
+        launched =
+            launched && relay->device->driver.launch(relay->functions[i], relay->device->info->sm_count, 1, 1, 1, 1, 1,
+                                                     0, relay->streams[i], parameters, NULL) == CUDA_SUCCESS;
+    }
+    for (uint32_t i = 0; i < PROBE_MEMBERS; i++)
+        launched = cudaStreamSynchronize(relay->streams[i]) == cudaSuccess && launched;
+    return launched;
+}
+
+bool cuda_relay_walk(struct cuda_relay *relay, uint32_t start, uint32_t warm_up, uint32_t timed, uint32_t *cycles,
+                     uint32_t *end, uint32_t *sm)
+{
+    const uint32_t sms = relay->device->info->sm_count;
+    struct probe_reading readings[PROBE_MEMBERS];
+    uint64_t baton = start;
+    uint32_t *const words = (uint32_t *)(relay->state + 1);
+    struct probe_relay_args args = {.baton = relay->state,
+                                    .arrived = words,
+                                    .present = words + 1,
+                                    .members = PROBE_MEMBERS,
+                                    .blocks = PROBE_MEMBERS * sms,
+                                    .sm_count = sms,
+                                    .wait_us = WAIT_US,
+                                    .warm_up = warm_up,
+                                    .timed = timed,
+                                    .cycles = cycles,
+                                    .readings = relay->readings};
+
+    if (cudaMemsetAsync(relay->state, 0, state_bytes(relay), relay->device->stream) != cudaSuccess ||
+        cudaMemsetAsync(relay->readings, 0, sizeof(readings), relay->device->stream) != cudaSuccess ||
+        cudaMemcpyAsync(relay->state, &baton, sizeof(baton), cudaMemcpyHostToDevice, relay->device->stream) !=
+            cudaSuccess ||
+        !cuda_device_wait(relay->device) || !launch_members(relay, &args) ||
+        cudaMemcpy(readings, relay->readings, sizeof(readings), cudaMemcpyDeviceToHost) != cudaSuccess ||
+        cudaMemcpy(&baton, relay->state, sizeof(baton), cudaMemcpyDeviceToHost) != cudaSuccess)
+        return false;
+    *end = (uint32_t)baton;
+    *sm = readings[0].sm;
+    for (size_t i = 0; i < PROBE_MEMBERS; i++)
+        if (!readings[i].valid || readings[i].sm != *sm)
+            return false;
+    return true;
+}

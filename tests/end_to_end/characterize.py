@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""End-to-end tests of characterize on the committed answers of a real GPU and on copies of them with a planted change.
+CBANK names the program (default build/cbank)."""
+
+import copy
+import json
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+import jsonschema
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
+RECORDED = os.path.join(ROOT, "results/characterizations/h200.json")
+FOUND = ("name", "path", "status", "reason", "numbers", "verdicts", "geometry", "groups")
+
+
+def read_json(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def found(file):
+    return {experiment["name"]: {key: experiment.get(key) for key in FOUND} for experiment in file["experiments"]}
+
+
+def number(experiment, name, **of):
+    numbers = [one for one in experiment["numbers"]
+               if one["name"] == name and all(one.get(key) == value for key, value in of.items())]
+    assert len(numbers) == 1, (name, of, numbers)
+    return numbers[0]
+
+
+class Characterize(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.recorded = read_json(RECORDED)
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def cbank(self, *arguments, status=0):
+        done = subprocess.run([CBANK, "characterize", *arguments], capture_output=True, text=True, timeout=300,
+                              check=False, cwd=self.folder, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    @staticmethod
+    def validate(file):
+        schema = read_json(os.path.join(ROOT, "results/characterization.schema.json"))
+        jsonschema.Draft202012Validator(schema).validate(file)
+
+    def replay(self, change=None, status=0):
+        """What the analysis finds in a copy of the record after change(record), valid under the schema; of a failure
+        the message."""
+        path = RECORDED
+        if change:
+            record = copy.deepcopy(self.recorded)
+            change(record)
+            path = os.path.join(self.folder, "record.json")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(record, file)
+        done = self.cbank("--replay", path, "--json", "again.json", status=status)
+        if status:
+            return done.stderr
+        again = read_json(os.path.join(self.folder, "again.json"))
+        self.validate(again)
+        return again
+
+    def test_the_record_gives_what_it_gave(self):
+        again = self.replay()
+        self.assertEqual(found(again), found(self.recorded))
+        self.assertEqual([experiment["evidence"] for experiment in again["experiments"]],
+                         [experiment["evidence"] for experiment in self.recorded["experiments"]])
+        self.assertEqual(again["device"], self.recorded["device"])
+        self.assertEqual(again["probes"], self.recorded["probes"])
+        self.assertEqual(again["replayed"], RECORDED)
+
+    def test_the_committed_record_is_of_a_clean_tree(self):
+        self.assertIs(self.recorded["tool"]["git_dirty"], False)
+        self.assertIsNone(self.recorded["replayed"])
+        self.validate(self.recorded)
+
+    def test_it_prints_what_it_writes_and_tells_how_far_it_is(self):
+        done = self.cbank("--replay", RECORDED)
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "characterization.json")))
+        self.assertIn("latency_constant: ", done.stdout)
+        self.assertIn(f"1 of {len(self.recorded['experiments'])}: latency_constant", done.stderr)
+        quiet = self.cbank("--replay", RECORDED, "--quiet")
+        self.assertEqual(quiet.stdout + quiet.stderr, "")
+        self.assertEqual(json.loads(self.cbank("--replay", RECORDED, "--json", "-").stdout)["schema"]["name"],
+                         "cbank-characterization")
+
+    def change_answers(self, record, pattern, change):
+        """Every answer to a question that the pattern is in: change(numbers)."""
+        changed = 0
+        for experiment in record["experiments"]:
+            for exchange in experiment["evidence"]:
+                if re.search(pattern, exchange["asked"]):
+                    numbers = []
+                    for word in exchange["answer"].split():
+                        value, _, times = word.partition("*")
+                        numbers += [int(value)] * int(times or 1)
+                    exchange["answer"] = " ".join(str(value) for value in change(numbers))
+                    changed += 1
+        self.assertGreater(changed, 0)
+
+    def test_a_chip_that_serializes_by_line(self):
+        """As if all of 4 bytes apart were in one line, and cost nothing."""
+        free = {}
+
+        def change(record):
+            for exchange in (one for experiment in record["experiments"] for one in experiment["evidence"]):
+                key = re.sub(r"distinct \d+ stride \d+", "", exchange["asked"])
+                if exchange["asked"].startswith(("chain constant ", "stream constant ")):
+                    if " distinct 1 " in exchange["asked"] and "stride 4 " in exchange["asked"]:
+                        free.setdefault(key, exchange["answer"])
+                    elif " stride 4 " in exchange["asked"]:
+                        exchange["answer"] = free[key]
+
+        verdicts = {verdict["name"]: verdict["value"]
+                    for verdict in found(self.replay(change))["serialization_constant"]["verdicts"]}
+        self.assertEqual(verdicts, {"latency_grows_per": "line", "throughput_falls_per": "line"})
+
+    def test_a_slower_load_is_slower_by_as_much(self):
+        def change(record):
+            self.change_answers(record, "^chain shared distinct 1 stride 4 warps 1 iterations 69 ",
+                                lambda numbers: [value + 1024 for value in numbers])
+
+        before = number(found(self.recorded)["latency_shared"], "latency")
+        after = number(found(self.replay(change))["latency_shared"], "latency")
+        for key in ("value", "low", "high"):
+            self.assertAlmostEqual(after[key], before[key] + 1)
+
+    def test_one_point_off_the_line(self):
+        """32 addresses 4 bytes apart take 31 cycles more. Of x = distinct - 1 = 0, 1, 3, 7, 15, 31 the mean is 9.5 and
+        the squares about it are 703.5: the cost grows by 31 (31 - 9.5) / 703.5, not as 64 bytes apart."""
+        def change(record):
+            self.change_answers(record, "^chain constant distinct 32 stride 4 warps 1 iterations 69 ",
+                                lambda numbers: [value + 31 * 1024 for value in numbers])
+
+        before, after = (found(file)["serialization_constant"] for file in (self.recorded, self.replay(change)))
+        more = 31 * (31 - 9.5) / 703.5
+        for stride, name, expected in ((4, "latency_per_extra_address", more), (4, "latency_base", 31 / 6 - 9.5 * more),
+                                       (64, "latency_per_extra_address", 0), (64, "latency_base", 0)):
+            self.assertAlmostEqual(number(after, name, stride_bytes=stride)["value"]
+                                   - number(before, name, stride_bytes=stride)["value"], expected)
+        self.assertGreater(number(after, "latency_largest_deviation", stride_bytes=4)["value"], 5)
+        self.assertEqual([{verdict["name"]: verdict["value"] for verdict in experiment["verdicts"]}
+                          for experiment in (before, after)],
+                         [{"latency_grows_per": "address", "throughput_falls_per": "address"},
+                          {"latency_grows_per": None, "throughput_falls_per": "address"}])
+
+    def test_points_that_are_on_no_line(self):
+        """32 addresses 4 bytes apart take as long as one: the cost has an interval wider than itself, and says nothing."""
+        def change(record):
+            self.change_answers(record, "^chain constant distinct 32 stride 4 warps 1 iterations 69 ",
+                                lambda numbers: [value - 341 * 1024 for value in numbers])
+
+        after = found(self.replay(change))["serialization_constant"]
+        cost = number(after, "latency_per_extra_address", stride_bytes=4)
+        self.assertGreater(cost["high"] - cost["low"], cost["value"])
+        self.assertEqual({verdict["name"]: verdict["value"] for verdict in after["verdicts"]},
+                         {"latency_grows_per": None, "throughput_falls_per": "address"})
+
+    def test_a_launch_that_keeps_the_first_level(self):
+        """Every access after another launch takes what a hit of the first level takes."""
+        def change(record):
+            self.change_answers(record, r"^walk constant .* before launch list 0\+64\*16$",
+                                lambda numbers: [34] * len(numbers))
+
+        verdicts = {(verdict["level"], verdict["before"]): verdict["value"]
+                    for verdict in found(self.replay(change))["invalidation_constant"]["verdicts"]}
+        self.assertEqual(verdicts[1, "launch"], "kept")
+        self.assertEqual(verdicts[1, "copy"], "lost")
+
+    def test_sms_that_share_nothing(self):
+        def change(record):
+            self.change_answers(record, "^sharing ",
+                                lambda numbers: [value if i % 2 == 0 else 320 for i, value in enumerate(numbers)])
+
+        experiment = found(self.replay(change))["sharing_constant"]
+        self.assertEqual([len(group) for group in experiment["groups"]], [1] * self.recorded["device"]["sm_count"])
+
+    def test_the_level_that_one_bank_does_not_fill(self):
+        """Eight banks: the second level is found by walks over more than 64 KB, and what the first makes of banks."""
+        levels = found(self.recorded)["geometry_constant_modules"]["geometry"]["levels"]
+        self.assertEqual([levels[1][name]["value"] for name in ("capacity_bytes", "ways", "sets", "line_bytes")],
+                         [8 * 64 * 256, 8, 64, 256])
+        self.assertEqual(levels[0]["bank_swaps"], list(range(8)))
+
+    def swapped_by(self, addresses):
+        def change(record):
+            record["probes"]["bank_addresses"] = addresses
+
+        verdict, = found(self.replay(change))["geometry_constant_modules"]["verdicts"]
+        return verdict["value"]
+
+    def test_what_swaps_sets(self):
+        self.assertEqual(self.swapped_by([(5 + k) << 16 for k in range(8)]), "order of launches")
+        self.assertIsNone(self.swapped_by([k << 16 for k in range(8)]))  # it could be either
+
+    def test_code_that_pushes_nothing_out(self):
+        def change(record):
+            self.change_answers(record, "^code ", lambda numbers: [104] * len(numbers))
+
+        experiment = found(self.replay(change))["code_constant"]
+        self.assertEqual([verdict["value"] for verdict in experiment["verdicts"]], ["not seen"])
+        self.assertEqual({one["value"] for one in experiment["numbers"]}, {0})
+
+    def test_counters_that_contradict_time(self):
+        """One line more, in one walk."""
+        def change(record):
+            self.change_answers(record, r"^count constant of walk .* list 0\+64\*33$",
+                                lambda numbers: [numbers[0], numbers[1] + 1, *numbers[2:]])
+
+        before, after = (found(file)["counts_constant"]["verdicts"][0] for file in (self.recorded, self.replay(change)))
+        self.assertEqual((before["level"], before["value"], after["value"]), (1, "agree", "differ"))
+        self.assertIn("largest difference 1 lines", after["reason"])
+
+    def test_cycles_of_the_unit(self):
+        """Made up: 3 cycles a request and 5 a line."""
+        def change(record):
+            self.change_answers(record, "^count constant of walk ",
+                                lambda numbers: [*numbers[:4], 3 * numbers[0] + 5 * numbers[1], numbers[5]])
+
+        experiment = found(self.replay(change))["counts_constant"]
+        for name, expected in (("active_cycles_per_request", 3), ("active_cycles_per_line", 5)):
+            one = number(experiment, name)
+            for key in ("value", "low", "high"):
+                self.assertAlmostEqual(one[key], expected, places=6)
+
+    def test_without_counters(self):
+        def change(record):
+            for kernel in record["probes"]["kernels"]:
+                if kernel["probe"] == "count":
+                    kernel.update(usable=False, reason="no permission")
+
+        again = found(self.replay(change))
+        self.assertEqual((again["counts_constant"]["status"], again["counts_constant"]["reason"]),
+                         ("skipped", "no permission"))
+        self.assertEqual(again["activity_param"]["status"], "skipped")
+        self.assertEqual(again["throughput_constant"]["status"], "ok")
+
+    def test_a_probe_whose_loads_are_others_is_not_believed(self):
+        def change(record):
+            for kernel in record["probes"]["kernels"]:
+                if (kernel["probe"], kernel["path"]) == ("chain", "constant_uniform"):
+                    kernel.update(usable=False, reason="the compiler made 16 LDC")
+
+        experiment = found(self.replay(change))["latency_constant_uniform"]
+        self.assertEqual((experiment["status"], experiment["reason"], experiment["numbers"]),
+                         ("skipped", "the compiler made 16 LDC", []))
+
+    def test_records_that_lack_what_is_asked(self):
+        def lacks(record):
+            record["experiments"][0]["evidence"].pop()
+
+        def short(record):
+            self.change_answers(record, "^chain constant distinct 1 ", lambda numbers: numbers[1:])
+
+        def nonsense(record):
+            record["experiments"][0]["evidence"][0]["answer"] = "28*21x"
+
+        def untold(record):
+            del record["experiments"][0]["evidence"][0]["answer"]
+
+        def another(record):
+            record["schema"]["name"] = "cbank-card"
+
+        for change, message in ((short, "has no answer to"), (nonsense, "has no answer to"), (untold, "no 'answer'"),
+                                (another, "is no characterization")):
+            with self.subTest(change.__name__):
+                self.assertIn(message, self.replay(change, status=2))
+        # What is asked twice is answered by the other.
+        self.replay(lacks)
+        self.assertIn("cannot", self.cbank("--replay", "none.json", status=2).stderr)
+
+    def test_files_that_are_no_records(self):
+        """Each ends it with 2, its name in the message and nothing written."""
+        with open(RECORDED, encoding="utf-8") as file:
+            text = file.read()
+        path = os.path.join(self.folder, "planted.json")
+        for content, message in ((text[:len(text) // 2], "truncated"), ("", "empty"), ("{}", "no characterization"),
+                                 ("# no JSON", "not JSON"), (None, "No such file")):
+            with self.subTest(message):
+                if content is None:
+                    os.remove(path)
+                else:
+                    with open(path, "w", encoding="utf-8") as file:
+                        file.write(content)
+                done = self.cbank("--replay", path, status=2)
+                self.assertIn(path, done.stderr)
+                self.assertIn(message, done.stderr)
+                self.assertEqual(done.stdout, "")
+                self.assertFalse(os.path.exists(os.path.join(self.folder, "characterization.json")))
+        result = os.path.join(ROOT, "results/h200/core-matrix.json")
+        self.assertIn(f"{result} is no characterization", self.cbank("--replay", result, status=2).stderr)
+
+    def test_without_a_gpu(self):
+        message = self.cbank(status=3).stderr
+        self.assertIn("--replay", message)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "characterization.json")))
+
+
+if __name__ == "__main__":
+    unittest.main()

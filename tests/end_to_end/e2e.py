@@ -1,0 +1,779 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""End-to-end tests of the built program on the model engine. CBANK names the program (default build/cbank)."""
+
+import copy
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import jsonschema
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
+
+# CUPTI opens its own libraries with RTLD_DEEPBIND, which AddressSanitizer refuses, and leaks a little: what
+# loads it is left out where the sanitized program has a CUDA engine.
+SANITIZED = "asan" in CBANK
+
+# The default plan, and what else there is.
+PATTERNS = ["per_block", "per_warp", "per_thread", "pseudo_random"]
+PATHS = ["constant", "global", "readonly"]
+MORE_PATTERNS = ["half_warp", "distinct", "broadcast", "lockstep"]
+MORE_PATHS = ["restrict", "global_l2", "texture", "shared", "staging", "param", "constant_uniform", "constant_operand"]
+WORKLOADS = ["add", "add_switch", "add_runtime", "refill", "modules", "stencil_1d", "conv_1d", "conv_2d", "conv_3d"]
+DEFAULT_ELEMENTS = [12800000, 128000]
+
+# A plan of one small cell, for tests that only need some result.
+ONE_CELL = ["--engine", "model", "--pattern", "per_warp", "--path", "constant", "--elements", "4096"]
+# A plan that takes a while on any machine: every size is walked anew.
+LONG_PLAN = ["--engine", "model", "--elements", ",".join(str(51200000 + i) for i in range(40))]
+
+
+def cbank(*arguments, cwd=None, **environment):
+    """Runs the program; returns the finished process with its text."""
+    clean = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "CLICOLOR_FORCE")}
+    return subprocess.run([CBANK, *arguments], capture_output=True, text=True, cwd=cwd, timeout=300, check=False,
+                          env={**clean, **environment})
+
+
+def read_json(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def write_text(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def loads_vendor_libraries_under_a_sanitizer():
+    return SANITIZED and json.loads(cbank("list", "images", "--json").stdout)
+
+
+def validator():
+    return jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/schema.json")))
+
+
+def identity(cell):
+    return tuple(cell[key] for key in ("workload", "path", "pattern", "elements", "block_size", "regime"))
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.file = os.path.join(folder.name, "result.json")
+
+    def check(self, done, status, *stderr_words):
+        """The process ended with this status, and its messages hold these words."""
+        self.assertEqual(done.returncode, status, done.stderr + done.stdout)
+        for word in stderr_words:
+            self.assertIn(word, done.stderr)
+        if status == 2:
+            self.assertTrue(done.stderr.strip(), "a usage error without a message")
+        return done
+
+    def usage_error(self, *arguments, words=()):
+        """Exit 2, the words said, nothing on stdout and no file left in the folder where it ran."""
+        before = sorted(os.listdir(self.folder))
+        done = self.check(cbank(*arguments, cwd=self.folder), 2, *words)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+        return done
+
+    def run_plan(self, *arguments, status=0):
+        """A run of the model engine; its result."""
+        self.check(cbank("run", *arguments, "--json", self.file, cwd=self.folder), status)
+        result = read_json(self.file)
+        validator().validate(result)
+        return result
+
+
+class Smoke(Case):
+    """What must work in every build, with no toolkit too."""
+
+    def test_default_plan(self):
+        started = time.monotonic()
+        done = self.check(cbank("run", "--engine", "model", "--json", self.file), 0)
+        seconds = time.monotonic() - started
+        result = read_json(self.file)
+        validator().validate(result)
+        self.assertEqual(result["engine"], "model")
+        self.assertIs(result["complete"], True)
+        expected = {("add", path, pattern, elements, 1024, "hot")
+                    for path in PATHS for pattern in PATTERNS for elements in DEFAULT_ELEMENTS}
+        self.assertEqual({identity(cell) for cell in result["cells"]}, expected)
+        self.assertEqual(len(result["cells"]), 24)
+        for cell in result["cells"]:
+            self.assertEqual(cell["status"], "ok", cell)
+            self.assertEqual(cell["array_bytes"], 65536)
+            self.assertGreater(cell["time_ns"]["median"], 0)
+        for name in PATTERNS + PATHS:
+            self.assertIn(name, done.stdout)
+        self.assertIn("model", done.stdout)
+        if not SANITIZED:
+            self.assertLess(seconds, 10, "the default plan on the model engine takes too long")
+
+    def test_show_prints_what_run_printed(self):
+        ran = self.check(cbank("run", *ONE_CELL, "--json", self.file), 0)
+        shown = self.check(cbank("show", self.file), 0)
+        self.assertEqual(shown.stdout, "".join(line for line in ran.stdout.splitlines(True)
+                                               if not line.startswith("result: ")))
+
+    def test_list(self):
+        rows = json.loads(self.check(cbank("list", "patterns", "--json"), 0).stdout)
+        self.assertEqual([row["name"] for row in rows], PATTERNS + MORE_PATTERNS)
+        self.assertEqual([row["name"] for row in rows if row["core"]], PATTERNS)
+
+    def test_doctor(self):
+        if loads_vendor_libraries_under_a_sanitizer():
+            self.skipTest("CUPTI cannot be loaded under a sanitizer")
+        done = cbank("doctor")
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        self.assertTrue(done.stdout.strip())
+
+    def test_help_and_version(self):
+        with open(os.path.join(ROOT, "VERSION"), encoding="utf-8") as file:
+            version = file.read().strip()
+        self.assertIn(version, self.check(cbank("--version"), 0).stdout)
+        self.assertIn("Exit codes", self.check(cbank("--help"), 0).stdout)
+        for command in ("run", "show", "list", "doctor"):
+            self.assertIn(command, self.check(cbank(command, "--help"), 0).stdout)
+
+
+class Run(Case):
+    def test_select_by_lists(self):
+        result = self.run_plan("--engine", "model", "--pattern", "per_thread,per_warp", "--path", "readonly,constant",
+                               "--elements", "1000,31", "--block-size", "32,96", "--regime", "hot,cold",
+                               "--workload", "add")
+        self.assertEqual({identity(cell) for cell in result["cells"]},
+                         {("add", path, pattern, elements, block_size, regime)
+                          for path in ("readonly", "constant") for pattern in ("per_thread", "per_warp")
+                          for elements in (1000, 31) for block_size in (32, 96) for regime in ("hot", "cold")})
+
+    def test_names_twice_count_once(self):
+        result = self.run_plan("--engine", "model", "--pattern", "per_warp,per_warp", "--path", "global",
+                               "--elements", "64,64")
+        self.assertEqual(len(result["cells"]), 1)
+
+    def test_parameters_are_axes(self):
+        result = self.run_plan("--engine", "model", "--pattern", "per_warp,distinct", "--path", "constant,global",
+                               "--elements", "4096", "--distinct", "8,2", "--stride-bytes", "64,4")
+        self.assertEqual([cell["parameters"] for cell in result["cells"] if cell["path"] == "global"],
+                         [{}] + [{"distinct": distinct, "stride_bytes": stride}
+                                 for distinct in (8, 2) for stride in (64, 4)])
+        for cell in result["cells"]:
+            if cell["pattern"] == "distinct":
+                distinct, stride = cell["parameters"]["distinct"], cell["parameters"]["stride_bytes"]
+                sectors = distinct if stride == 64 else 1  # 8 neighbours are 32 bytes: one sector
+                self.assertEqual(cell["model"]["requests_per_load"],
+                                 distinct if cell["path"] == "constant" else sectors)
+
+    def test_each_workload_has_its_own_plan(self):
+        """What the command line does not name is the workload's own; what it does is every workload's."""
+        result = self.run_plan("--engine", "model", "--workload", "all", "--path", "constant", "--elements", "4096")
+        plans = {}
+        for cell in result["cells"]:
+            self.assertEqual(cell["status"], "ok", cell)
+            plan = plans.setdefault(cell["workload"], {"patterns": [], "block_sizes": [], "parameters": []})
+            for key, value in (("patterns", cell["pattern"]), ("block_sizes", cell["block_size"]),
+                               ("parameters", cell["parameters"])):
+                if value not in plan[key]:
+                    plan[key].append(value)
+        self.assertEqual(list(plans), WORKLOADS)
+        fallbacks = {row["name"]: row["fallback"]
+                     for row in json.loads(cbank("list", "parameters", "--json").stdout)}
+        for row in json.loads(cbank("list", "workloads", "--json").stdout):
+            plan = plans[row["name"]]
+            self.assertEqual((plan["patterns"], plan["block_sizes"]), (row["patterns"], row["block_sizes"]))
+            self.assertEqual(plan["parameters"], [dict(zip(row["parameters"], (value,)))
+                                                  for name in row["parameters"] for value in fallbacks[name]] or [{}])
+
+    def test_cells_that_cannot_be_are_skipped_with_a_reason(self):
+        done = self.check(cbank("run", "--engine", "model", "--path", "all", "--workload", "add,conv_3d", "--pattern",
+                                "per_block,lockstep", "--radius", "3,4", "--elements", "4096", "--json", self.file), 0)
+        result = read_json(self.file)
+        validator().validate(result)
+        reasons = {}
+        for cell in result["cells"]:
+            self.assertIn(cell["status"], ("ok", "skipped"))
+            self.assertEqual(cell["status"] == "skipped", bool(cell["reason"]), cell)
+            if cell["reason"]:
+                reasons.setdefault(cell["reason"], []).append(cell)
+                self.assertIsNone(cell["time_ns"]["median"])
+        self.assertEqual(sorted((reason, len(cells)) for reason, cells in reasons.items()), [
+            ("constant_operand needs an index that is known when the kernel is compiled", 1),
+            ("conv_3d has a radius of 3 at most", len(PATHS + MORE_PATHS)),
+            ("conv_3d reads another element at every step, which the pattern does not", 2 * len(PATHS + MORE_PATHS)),
+        ])
+        printed = " ".join(done.stdout.split())
+        for reason in reasons:
+            self.assertIn(reason, printed)
+        skipped = sum(len(cells) for cells in reasons.values())
+        self.assertIn(f"{skipped} skipped", done.stdout)
+        self.assertEqual(done.stdout, cbank("show", self.file).stdout + f"result: {self.file}\n")
+
+    def test_a_plan_of_skipped_cells_alone(self):
+        done = self.check(cbank("run", "--engine", "model", "--path", "constant_operand", "--json", self.file), 0)
+        self.assertIn("0 of 8 ok, 8 skipped", done.stdout)
+        self.assertIs(read_json(self.file)["complete"], True)
+
+    def test_tables_of_everything_fit(self):
+        done = self.check(cbank("run", "--engine", "model", "--workload", "all", "--path", "all", "--pattern", "all",
+                                "--elements", "2048", "--json", self.file), 0)
+        for name in PATHS + MORE_PATHS + PATTERNS + MORE_PATTERNS + WORKLOADS:
+            self.assertIn(name, done.stdout)
+        tables = [line for line in done.stdout.splitlines() if " | " in line]
+        self.assertGreater(len(tables), 100)
+        self.assertLessEqual(max(map(len, tables)), 120)
+        for line in tables:
+            self.assertNotIn("nan", line)
+
+    def test_exact_counts(self):
+        """Requests per load against what can be said by hand for whole warps."""
+        result = self.run_plan("--engine", "model", "--elements", "32768")
+        load = {(cell["path"], cell["pattern"]): cell["model"]["requests_per_load"] for cell in result["cells"]}
+        self.assertEqual(load["constant", "per_block"], 1)
+        self.assertEqual(load["constant", "per_warp"], 1)
+        self.assertEqual(load["constant", "per_thread"], 32)
+        self.assertEqual(load["constant", "pseudo_random"], 32)
+        # 32 neighbours are 128 bytes: 4 sectors of 32. A stride of 1357 elements puts each in its own.
+        self.assertEqual(load["global", "per_block"], 1)
+        self.assertEqual(load["global", "per_thread"], 4)
+        self.assertEqual(load["global", "pseudo_random"], 32)
+        for pattern in PATTERNS:
+            self.assertEqual(load["readonly", pattern], load["global", pattern])
+
+    def test_exact_counters_equal_their_expectation(self):
+        result = self.run_plan("--engine", "model", "--elements", "32768")
+        for cell in result["cells"]:
+            for name, counter in cell["counters"].items():
+                if counter["kind"] == "exact" and counter["status"] == "ok":
+                    self.assertEqual(counter["value"], counter["expected"], name)
+            # 1024 warps, one input load each; the payload is a global load on the L1 paths.
+            loads = 1024 if cell["path"] == "constant" else 2048
+            self.assertEqual(cell["counters"]["global_load_instructions"]["expected"], loads)
+
+    def test_counters_by_name(self):
+        result = self.run_plan(*ONE_CELL, "--counters", "idc_requests,sm__cycles_active.sum")
+        self.assertEqual(list(result["cells"][0]["counters"]), ["idc_requests", "sm__cycles_active.sum"])
+        result = self.run_plan(*ONE_CELL, "--counters", "none")
+        self.assertEqual(result["cells"][0]["counters"], {})
+
+    def test_json_to_stdout(self):
+        done = self.check(cbank("run", *ONE_CELL, "--json", "-", cwd=self.folder), 0)
+        validator().validate(json.loads(done.stdout))
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_json_into_a_folder(self):
+        self.check(cbank("run", *ONE_CELL, "--json", "new/folder/", cwd=self.folder), 0)
+        names = os.listdir(os.path.join(self.folder, "new/folder"))
+        self.assertEqual(len(names), 1)
+        self.assertTrue(names[0].endswith(".json"))
+
+    def test_json_by_default_into_the_current_folder(self):
+        self.check(cbank("run", *ONE_CELL, cwd=self.folder), 0)
+        self.assertEqual(len(os.listdir(self.folder)), 1)
+
+    def test_existing_file_is_replaced_whole(self):
+        write_text(self.file, "x" * 1000000)
+        self.assertEqual(len(self.run_plan(*ONE_CELL)["cells"]), 1)
+        self.assertEqual(os.listdir(self.folder), ["result.json"])
+
+    def test_same_seed_same_result(self):
+        first = self.run_plan(*ONE_CELL, "--seed", "7")
+        second = self.run_plan(*ONE_CELL, "--seed", "7")
+        self.assertEqual(first["seed"], second["seed"])
+        self.assertEqual(first["cells"], second["cells"])
+
+    def test_large_seed_survives(self):
+        self.assertEqual(int(self.run_plan(*ONE_CELL, "--seed", str(2**64 - 1))["seed"]), 2**64 - 1)
+
+    def test_quiet_prints_nothing(self):
+        done = self.check(cbank("run", *ONE_CELL, "--quiet", "--json", self.file), 0)
+        self.assertEqual(done.stdout + done.stderr, "")
+
+    def test_no_progress_line_without_a_terminal(self):
+        done = self.check(cbank("run", *ONE_CELL, "--json", self.file), 0)
+        self.assertNotIn("\r", done.stderr)
+
+    def test_argv_is_recorded(self):
+        result = self.run_plan(*ONE_CELL)
+        self.assertIn("per_warp", json.dumps(result["tool"]["argv"]))
+
+    def test_another_card_changes_the_prediction(self):
+        default = self.run_plan(*ONE_CELL)["cells"][0]["time_ns"]["median"]
+        card = read_json(os.path.join(ROOT, "results/cards/h200.json"))
+        card["launch_ns"] = card["launch_ns"] + 12345
+        path = os.path.join(self.folder, "card.json")
+        write_text(path, json.dumps(card))
+        changed = self.run_plan(*ONE_CELL, "--card", path)["cells"][0]["time_ns"]["median"]
+        self.assertAlmostEqual(changed - default, 12345, places=3)
+
+    def test_planted_fault_is_a_finding(self):
+        done = self.check(cbank("run", *ONE_CELL, "--fault", "counter", "--json", self.file), 1)
+        self.assertIn("counter_differs", json.dumps(read_json(self.file)["cells"][0]["flags"]))
+        self.assertIn("expected", done.stdout + done.stderr)
+
+    def test_color(self):
+        self.check(cbank("run", *ONE_CELL, "--json", self.file), 0)
+        self.assertNotIn("\033", cbank("show", self.file).stdout)
+        self.assertIn("\033", cbank("show", "--color", "always", self.file).stdout)
+        self.assertNotIn("\033", cbank("show", "--color", "never", self.file).stdout)
+
+    def test_color_on_a_terminal(self):
+        self.check(cbank("run", *ONE_CELL, "--json", self.file), 0)
+        self.assertIn("\033", self.on_terminal("show", self.file))
+        self.assertNotIn("\033", self.on_terminal("show", self.file, NO_COLOR="1"))
+        self.assertNotIn("\033", self.on_terminal("show", self.file, TERM="dumb"))
+
+    def on_terminal(self, *arguments, **environment):
+        """What the program prints where stdout is a terminal."""
+        master, slave = os.openpty()
+        clean = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+        with subprocess.Popen([CBANK, *arguments], stdout=slave, stderr=subprocess.DEVNULL,
+                              env={**clean, "TERM": "xterm", **environment}) as process:
+            os.close(slave)
+            text = b""
+            try:
+                while block := os.read(master, 65536):
+                    text += block
+            except OSError:  # the terminal's other end is closed
+                pass
+            process.wait()
+        os.close(master)
+        return text.decode()
+
+
+class Explain(Case):
+    def schema(self):
+        return jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/explanation.schema.json")))
+
+    def test_a_prediction_explains_itself(self):
+        result = self.run_plan("--engine", "model", "--elements", "4096,3000000")
+        done = self.check(cbank("explain", self.file), 0)
+        self.assertIn("modelled: nothing was measured", done.stdout)
+        for cell in result["cells"]:
+            self.assertIn(f"add/{cell['path']}/{cell['pattern']}/{cell['elements']}/1024/hot\n", done.stdout)
+        explained = json.loads(self.check(cbank("explain", self.file, "--json"), 0).stdout)
+        self.schema().validate(explained)
+        for cell, was in zip(explained["results"][0]["cells"], result["cells"]):
+            self.assertEqual(identity(cell), identity(was))
+            self.assertEqual((cell["remainder_ns"], cell["within"], cell["reasons"]), (0, True, []))
+            self.assertEqual(cell["modelled"]["time_ns"], was["model"]["time_ns"])
+            self.assertEqual({name + "_ns": ns for name, ns in cell["modelled"]["parts_ns"].items()},
+                             was["model"]["parts"])
+
+    def test_card_files_and_parts(self):
+        self.run_plan("--engine", "model", "--elements", "4096", "--path", "constant")
+        card = read_json(os.path.join(ROOT, "results/cards/h200.json"))
+        card["launch_ns"] += 10000
+        path = os.path.join(self.folder, "card.json")
+        write_text(path, json.dumps(card))
+        done = self.check(cbank("explain", self.file, self.file, "--card", path, "--json", "--cell", "per_thread"), 0)
+        explained = json.loads(done.stdout)
+        self.schema().validate(explained)
+        self.assertEqual(explained["card"]["file"], path)
+        self.assertEqual(len(explained["results"]), 2)
+        for result in explained["results"]:
+            self.assertEqual([cell["pattern"] for cell in result["cells"]], ["per_thread"])
+            self.assertAlmostEqual(result["cells"][0]["remainder_ns"], -10000, places=3)
+            self.assertEqual(result["summary"]["short"]["cells"], 4)
+            self.assertIn("modelled", [reason["name"] for reason in result["cells"][0]["reasons"]])
+
+    def test_cards_of_other_chips(self):
+        self.run_plan(*ONE_CELL)
+        card = read_json(os.path.join(ROOT, "results/cards/h200.json"))
+        path = os.path.join(self.folder, "card.json")
+        write_text(path, json.dumps({**card, "name": "A100", "chip": "GA100", "cc_major": 8, "sm_count": 108}))
+        for arguments in ([], ["--json"]):
+            done = self.check(cbank("explain", self.file, "--card", path, *arguments), 3, "not comparable", "--card")
+            self.assertEqual(done.stdout, "")
+
+    def test_skipped_and_partial(self):
+        self.check(cbank("run", "--engine", "model", "--path", "constant,constant_operand", "--pattern", "per_warp",
+                         "--elements", "4096,8192", "--json", self.file), 0)
+        result = read_json(self.file)
+        result["complete"] = False
+        for cell in result["cells"][-1:]:
+            cell["status"] = "pending"
+            cell["time_ns"].update(median=None, ci_low=None, ci_high=None, min=None, mad=None)
+        write_text(self.file, json.dumps(result))
+        done = self.check(cbank("explain", self.file), 0)
+        self.assertIn("incomplete", done.stdout)
+        self.assertIn("skipped: constant_operand needs", done.stdout)
+        self.schema().validate(json.loads(cbank("explain", self.file, "--json").stdout))
+
+    def test_bad_input(self):
+        self.usage_error("explain", words=["FILE"])
+        self.usage_error("explain", "missing.json", words=["missing.json"])
+        self.run_plan(*ONE_CELL)
+        self.usage_error("explain", self.file, "--card", "missing.json", words=["missing.json"])
+        # One file that cannot be read does not keep the others away.
+        done = self.check(cbank("explain", "missing.json", self.file), 2, "missing.json")
+        self.assertIn("add/constant/per_warp/4096/1024/hot", done.stdout)
+
+    def test_every_committed_result(self):
+        folder = os.path.join(ROOT, "results/h200")
+        for name in sorted(os.listdir(folder)) if not SANITIZED else ():
+            if name.endswith(".json"):
+                with self.subTest(name):
+                    done = self.check(cbank("explain", os.path.join(folder, name), "--json"), 0)
+                    self.schema().validate(json.loads(done.stdout))
+                    lines = cbank("explain", os.path.join(folder, name)).stdout.splitlines()
+                    self.assertLessEqual(max(map(len, lines)), 120)
+
+
+class Interrupted(Case):
+    def interrupted(self, number):
+        """A partial result: a long plan, ended by a signal while it runs."""
+        with subprocess.Popen([CBANK, "run", *LONG_PLAN, "--json", self.file], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True) as process:
+            time.sleep(0.5)
+            self.assertIsNone(process.poll(), "the plan was done before it could be interrupted")
+            sent = time.monotonic()
+            process.send_signal(number)
+            _, messages = process.communicate(timeout=60)
+        self.assertLess(time.monotonic() - sent, 5, "it takes too long to stop")
+        self.assertEqual(process.returncode, -number, messages)
+        self.assertIn("--resume", messages)
+        result = read_json(self.file)
+        validator().validate(result)
+        self.assertIs(result["complete"], False)
+        self.assertEqual(os.listdir(self.folder), ["result.json"])
+        return result
+
+    def test_ctrl_c_leaves_a_valid_partial_file(self):
+        self.interrupted(signal.SIGINT)
+        self.check(cbank("show", self.file), 0)
+
+    def test_kill_leaves_a_valid_partial_file(self):
+        self.interrupted(signal.SIGTERM)
+
+    def partial(self):
+        """A result in which the second half of the cells is still to be measured, and the complete one."""
+        complete = self.run_plan("--engine", "model", "--elements", "2048", "--seed", "5")
+        partial = copy.deepcopy(complete)
+        partial["complete"] = False
+        partial["finished_utc"] = None
+        for cell in partial["cells"][6:]:
+            cell["status"] = "pending"
+        return partial, complete
+
+    def test_resume_measures_only_what_is_missing(self):
+        partial, complete = self.partial()
+        # A time that no model predicts: it stays, so this cell was not measured again.
+        partial["cells"][0]["time_ns"]["median"] = 123456789.0
+        write_text(self.file, json.dumps(partial))
+        self.check(cbank("run", "--resume", self.file), 0)
+        resumed = read_json(self.file)
+        validator().validate(resumed)
+        self.assertIs(resumed["complete"], True)
+        self.assertEqual(resumed["seed"], complete["seed"])
+        self.assertEqual(resumed["started_utc"], complete["started_utc"])
+        self.assertEqual(resumed["cells"][0]["time_ns"]["median"], 123456789.0)
+        self.assertEqual(resumed["cells"][1:], complete["cells"][1:])
+
+    def test_resume_into_another_file(self):
+        partial, complete = self.partial()
+        write_text(self.file, json.dumps(partial))
+        other = os.path.join(self.folder, "other.json")
+        self.check(cbank("run", "--resume", self.file, "--json", other), 0)
+        self.assertEqual(read_json(self.file), partial)
+        self.assertEqual(read_json(other)["cells"], complete["cells"])
+
+    def test_resume_of_a_complete_result_changes_no_cell(self):
+        complete = self.run_plan(*ONE_CELL)
+        self.check(cbank("run", "--resume", self.file), 0)
+        self.assertEqual(read_json(self.file)["cells"], complete["cells"])
+
+    def test_resume_takes_no_plan(self):
+        self.run_plan(*ONE_CELL)
+        self.usage_error("run", "--resume", self.file, "--elements", "64", words=["--resume"])
+
+
+class BadInput(Case):
+    def test_no_command(self):
+        self.assertEqual(cbank().returncode, 2)
+
+    def test_unknown_names(self):
+        for arguments, closest, valid in [
+                (["runn"], "'run'", "doctor"),
+                (["run", "--patern", "per_warp"], "pattern", "block-size"),
+                (["run", "--pattern", "per_wrap"], "'per_warp'", "pseudo_random"),
+                (["run", "--pattern", "per_warp,per_thred"], "'per_thread'", "pseudo_random"),
+                (["run", "--path", "globel"], "'global'", "readonly"),
+                (["run", "--workload", "ad"], "'add'", "add"),
+                (["run", "--regime", "hott"], "'hot'", "cold"),
+                (["run", "--engine", "modle"], "'model'", "cuda"),
+                (["run", "--counters", "idc_request"], "'idc_requests'", "instructions"),
+                (["run", "--color", "alway"], "'always'", "never"),
+                (["run", "--stride-byte5", "4"], "'stride-bytes'", "distinct"),
+                (["list", "paterns"], "'patterns'", "counters"),
+        ]:
+            with self.subTest(arguments):
+                self.usage_error(*arguments, words=[closest, valid])
+
+    def test_far_names_get_the_list_without_a_guess(self):
+        done = self.usage_error("run", "--pattern", "zzzzzzzzzzzz", words=PATTERNS)
+        self.assertNotIn("did you mean", done.stderr)
+
+    def test_limits(self):
+        for option, value, limit in [
+                ("--elements", "0", "1 to 4294966272"),
+                ("--elements", "-5", "1 to 4294966272"),
+                ("--elements", "4294967296", "1 to 4294966272"),
+                ("--elements", "99999999999999999999999", "1 to 4294966272"),
+                ("--elements", "128,0", "1 to 4294966272"),
+                ("--elements", "many", "many"),
+                ("--elements", "", ""),
+                ("--elements", "1e6", "1e6"),
+                ("--elements", "5,", ""),
+                ("--block-size", "0", "1024"),
+                ("--block-size", "-32", "1024"),
+                ("--block-size", "33", "32"),
+                ("--block-size", "1056", "1024"),
+                ("--distinct", "3", "power of two from 1 to 32 addresses"),
+                ("--distinct", "64", "power of two from 1 to 32 addresses"),
+                ("--distinct", "0", "power of two"),
+                ("--stride-bytes", "6", "multiple of 4 from 4 to 2048 bytes"),
+                ("--stride-bytes", "0", "multiple of 4"),
+                ("--stride-bytes", "64,2052", "multiple of 4 from 4 to 2048 bytes"),
+                ("--radius", "0", "1 to 7 elements"),
+                ("--radius", "8", "1 to 7 elements"),
+                ("--radius", "x", "'x'"),
+                ("--refill-bytes", "65540", "multiple of 4 from 4 to 65536 bytes"),
+                ("--modules", "5", "1 to 4 modules"),
+                ("--max-noise", "0", "percent"),
+                ("--max-noise", "nan", "nan"),
+                ("--max-noise", "-1", "percent"),
+                ("--device", "-1", "device"),
+                ("--device", "900", "device"),
+                ("--seed", "-1", "seed"),
+                ("--seed", "x", "seed"),
+                ("--json", "", "json"),
+        ]:
+            with self.subTest(option=option, value=value):
+                self.usage_error("run", "--engine", "model", f"{option}={value}", words=[limit])
+
+    def test_missing_and_superfluous_arguments(self):
+        self.usage_error("show", words=["FILE"])
+        self.usage_error("run", "nonsense", words=["nonsense"])
+        self.usage_error("doctor", "nonsense", words=["nonsense"])
+        self.usage_error("list", "patterns", "paths", words=["paths"])
+
+    def test_unwritable_output_is_found_before_measuring(self):
+        started = time.monotonic()
+        for path in ("missing/result.json", "/proc/result.json", "/dev/null/result.json"):
+            with self.subTest(path):
+                self.usage_error("run", *LONG_PLAN, "--json", path, words=[path])
+        self.assertLess(time.monotonic() - started, 10)
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
+    def test_read_only_folder(self):
+        os.chmod(self.folder, 0o555)
+        self.addCleanup(os.chmod, self.folder, 0o755)
+        self.usage_error("run", *LONG_PLAN, "--json", self.file, words=[self.file])
+
+    def test_full_disk(self):
+        done = cbank("run", *ONE_CELL, "--json", "/dev/full", cwd=self.folder)
+        self.assertEqual(done.returncode, 2, done.stderr)
+
+    def test_stdout_full(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([CBANK, "list", "patterns"], stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 2)
+
+    def test_malformed_files(self):
+        good = json.dumps(self.run_plan(*ONE_CELL), indent=1)
+        bad = os.path.join(self.folder, "bad.json")
+        for name, text in [
+                ("empty", ""),
+                ("truncated", good[:len(good) // 2]),
+                ("trailing text", good + "x"),
+                ("not an object", "[]"),
+                ("not JSON", "time is 5"),
+                ("another schema", good.replace("cbank-result", "other-result")),
+                ("duplicate key", good.replace('"engine"', '"seed": 1, "engine"', 1)),
+                ("unknown pattern", good.replace('"pattern": "per_warp"', '"pattern": "per_moon"')),
+                ("a cell that is no object", re.sub(r'"cells": \[', '"cells": [5, ', good)),
+                ("text for a number", good.replace('"elements": 4096', '"elements": "many"')),
+                ("deep", "[" * 100000),
+        ]:
+            self.assertNotEqual(text, good, name)
+            for command in (["show"], ["run", "--resume"]):
+                with self.subTest(name, command=command):
+                    write_text(bad, text)
+                    self.usage_error(*command, bad, words=["bad.json"])
+                    with open(bad, encoding="utf-8") as file:
+                        self.assertEqual(file.read(), text, "the file was overwritten")
+
+    def test_every_truncation_is_refused(self):
+        good = json.dumps(self.run_plan(*ONE_CELL, "--counters", "idc_requests"))
+        bad = os.path.join(self.folder, "bad.json")
+        for length in range(0, len(good) - 1, max(1, len(good) // 40)):
+            write_text(bad, good[:length])
+            self.usage_error("show", bad, words=["bad.json"])
+
+    def test_every_missing_key_is_refused_or_read(self):
+        """No key that is taken away makes the program crash."""
+        good = self.run_plan(*ONE_CELL, "--counters", "idc_requests")
+        bad = os.path.join(self.folder, "bad.json")
+        for taken in paths_of(good):
+            for replacement in (None, "text", -1, {}, []):
+                broken = copy.deepcopy(good)
+                place = broken
+                for key in taken[:-1]:
+                    place = place[key]
+                place[taken[-1]] = replacement
+                write_text(bad, json.dumps(broken))
+                done = cbank("show", bad)
+                self.assertIn(done.returncode, (0, 2), f"{taken} = {replacement}: {done.stderr}")
+
+    def test_major_version(self):
+        result = self.run_plan(*ONE_CELL)
+        version = str(result["schema"]["version"])
+        result["schema"]["version"] = re.sub(r"^\d+", "99", version)
+        write_text(self.file, json.dumps(result))
+        self.usage_error("show", self.file, words=["99"])
+
+    def test_unknown_fields_are_ignored(self):
+        result = self.run_plan(*ONE_CELL)
+        result["later"] = {"x": [1, 2]}
+        result["cells"][0]["later"] = "y"
+        write_text(self.file, json.dumps(result))
+        self.check(cbank("show", self.file), 0)
+
+    def test_missing_files(self):
+        for command in (["show"], ["run", "--resume"], ["run", "--engine", "model", "--card"]):
+            self.usage_error(*command, "missing.json", words=["missing.json"])
+            self.usage_error(*command, "/", words=["/"])
+
+    def test_malformed_cards(self):
+        card = read_json(os.path.join(ROOT, "results/cards/h200.json"))
+        path = os.path.join(self.folder, "card.json")
+        for name, text in [
+                ("truncated", json.dumps(card)[:-20]),
+                ("negative", json.dumps({**card, "sm_count": -1})),
+                ("no SMs", json.dumps({**card, "sm_count": 0})),
+                ("text", json.dumps({**card, "launch_ns": "soon"})),
+        ]:
+            with self.subTest(name):
+                write_text(path, text)
+                self.usage_error("run", *ONE_CELL, "--card", path, words=["card.json"])
+
+    def test_cuda_engine_without_a_gpu(self):
+        devices = json.loads(cbank("list", "devices", "--json").stdout)
+        if any(device["engine"] == "cuda" for device in devices):
+            self.skipTest("there is a GPU")
+        done = self.check(cbank("run", "--engine", "cuda", cwd=self.folder), 3, "cuda")
+        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(done.stdout, "")
+
+    def test_auto_takes_the_model_where_there_is_no_gpu(self):
+        devices = json.loads(cbank("list", "devices", "--json").stdout)
+        if any(device["engine"] == "cuda" for device in devices):
+            self.skipTest("there is a GPU")
+        done = self.check(cbank("run", "--elements", "64", "--json", self.file), 0, "model engine")
+        self.assertEqual(read_json(self.file)["engine"], "model")
+        self.assertIn("model", done.stdout)
+
+
+def paths_of(value, prefix=()):
+    """Paths of every key and index below a JSON value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, below in items:
+        yield prefix + (key,)
+        yield from paths_of(below, prefix + (key,))
+
+
+class Lists(Case):
+    def test_every_list(self):
+        names = ["workloads", "paths", "patterns", "parameters", "regimes", "counters", "engines", "devices", "images", "chips"]
+        if loads_vendor_libraries_under_a_sanitizer():
+            names.remove("chips")
+        for name in names:
+            with self.subTest(name):
+                rows = json.loads(self.check(cbank("list", name, "--json"), 0).stdout)
+                text = self.check(cbank("list", name), 0).stdout
+                lines = text.splitlines()
+                for row in rows:
+                    number = next(i for i, line in enumerate(lines) if line.startswith(f"  {row['name']} "))
+                    # A summary that would make the line too long is on the next one.
+                    below = lines[number + 1] if lines[number + 1:] and lines[number + 1].startswith("      ") else ""
+                    for value in row.values():  # every value of the JSON is in what people read
+                        for word in value if isinstance(value, list) else [value]:
+                            word = {True: "yes", False: "no"}[word] if isinstance(word, bool) else word
+                            if word not in (None, ""):
+                                self.assertIn(str(word), lines[number] + below)
+
+    def test_all_lists_at_once(self):
+        if loads_vendor_libraries_under_a_sanitizer():
+            self.skipTest("CUPTI cannot be loaded under a sanitizer")
+        everything = json.loads(self.check(cbank("list", "--json"), 0).stdout)
+        for name, rows in everything.items():
+            self.assertEqual(rows, json.loads(cbank("list", name, "--json").stdout))
+        text = self.check(cbank("list"), 0).stdout
+        for name in PATTERNS + PATHS:
+            self.assertIn(name, text)
+
+    def test_rows(self):
+        rows = json.loads(cbank("list", "paths", "--json").stdout)
+        self.assertEqual([(row["name"], row["sass"], row["ptx"]) for row in rows],
+                         [("constant", "LDC", "ld.const"), ("global", "LDG", "ld.global"),
+                          ("readonly", "LDG.CONSTANT", "ld.global.nc"), ("restrict", "LDG.CONSTANT", "ld.global.nc"),
+                          ("global_l2", "LDG.STRONG", "ld.global.cg"), ("texture", "TLD", "tex.1d"),
+                          ("shared", "LDS", "ld.shared"), ("staging", "LDS", "ld.shared"),
+                          ("param", "LDC.PARAMETER", "ld.param"), ("constant_uniform", "ULDC", "ld.const"),
+                          ("constant_operand", "OPERAND", "ld.const")])
+        self.assertEqual([row["name"] for row in rows if row["chosen"]], ["constant_uniform", "constant_operand"])
+        self.assertEqual([row["name"] for row in rows if not row["loads"]], ["staging"])
+        self.assertEqual([row["name"] for row in rows if row["bytes"] < 65536], ["param"])
+        self.assertEqual({row["name"]: row["scope"] for row in rows if row["scope"] != "thread"},
+                         {"constant_uniform": "block", "constant_operand": "immediate"})
+        rows = json.loads(cbank("list", "workloads", "--json").stdout)
+        self.assertEqual([(row["name"], row["steps"], row["dimensions"], row["radius_max"]) for row in rows],
+                         [(name, 1, 1, 0) for name in WORKLOADS[:5]] +
+                         [("stencil_1d", 4, 1, 0), ("conv_1d", 0, 1, 7), ("conv_2d", 0, 2, 7), ("conv_3d", 0, 3, 3)])
+        self.assertEqual([row["index"] for row in rows],
+                         ["compiled", "switched", "switched_length"] + ["compiled"] * 6)
+        self.assertEqual([row["name"] for row in rows if row["before"] != "nothing"], ["refill"])
+
+    def test_parameters_say_who_takes_them(self):
+        rows = json.loads(cbank("list", "parameters", "--json").stdout)
+        taken = {(taker, row["name"]) for row in rows for taker in row["taken_by"]}
+        takers = [row for table in ("patterns", "workloads")
+                  for row in json.loads(cbank("list", table, "--json").stdout)]
+        self.assertEqual(taken, {(row["name"], name) for row in takers for name in row["parameters"]})
+        help_text = cbank("run", "--help").stdout
+        for row in rows:
+            self.assertIn(f"{row['option']}=LIST", help_text)
+
+    def test_schema_is_a_schema(self):
+        for name in ("schema.json", "card.schema.json", "explanation.schema.json", "characterization.schema.json"):
+            jsonschema.Draft202012Validator.check_schema(read_json(os.path.join(ROOT, "results", name)))
+        schema = read_json(os.path.join(ROOT, "results/card.schema.json"))
+        for name in os.listdir(os.path.join(ROOT, "results/cards")):
+            jsonschema.Draft202012Validator(schema).validate(read_json(os.path.join(ROOT, "results/cards", name)))
+
+    def test_reference_results_are_valid(self):
+        names = [name for name in os.listdir(os.path.join(ROOT, "results")) if name.endswith(".json")]
+        for name in names:
+            path = os.path.join(ROOT, "results", name)
+            if not name.endswith("schema.json"):
+                with self.subTest(name):
+                    validator().validate(read_json(path))
+                    self.check(cbank("show", path), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,686 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of scripts/plot.py and of the figures that it makes: their data against golden files, and every one drawn.
+
+CBANK names the program (default build/cbank), which explains and compares. With UPDATE_GOLDEN set, the golden files are
+written instead of compared.
+"""
+
+import csv
+import hashlib
+import io
+import itertools
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
+PLOT = os.path.join(ROOT, "scripts/plot.py")
+GOLDEN = os.path.join(ROOT, "tests/golden/figures")
+MATRIX = os.path.join(ROOT, "results/h200/core-matrix.json")
+CONVOLUTIONS = os.path.join(ROOT, "results/h200/convolution.json")
+CHARACTERIZATION = os.path.join(ROOT, "results/characterizations/h200.json")
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+import figures  # noqa: E402
+from figures import documents, output, style  # noqa: E402
+
+
+# -- documents made by hand ---------------------------------------------------------------------------------------
+
+
+def cell(path="constant", pattern="per_warp", time=(1000, 990, 1010), elements=128000, samples=(), **more):
+    median, low, high = time
+    return {"workload": "add", "path": path, "pattern": pattern, "elements": elements, "block_size": 1024,
+            "regime": "hot", "parameters": {}, "array_bytes": 65536, "status": "ok", "reason": None, "verified": True,
+            "time_ns": {"median": median, "ci_low": low, "ci_high": high, "min": low, "mad": 5,
+                        "launches_per_sample": 10, "stop_reason": "converged", "samples": list(samples)},
+            "cycles": None, "sm_clock_mhz": 1980, "flags": [], "counters": {}, "operations": None,
+            "operations_per_byte": {"ideal": None, "dram": None, "l2": None}, "kernel": None, "model": None, **more}
+
+
+def result(*cells, engine="cuda", complete=True, name="GPU of a test", **more):
+    return {"schema": {"name": "cbank-result", "version": "1.1"}, "engine": engine, "complete": complete,
+            "tool": {"name": "cbank", "version": "0.1.0", "git_commit": "0123abc", "git_dirty": False},
+            "device": {"name": name, "driver": "580.1", "uuid": "GPU-1", "compute_capability": "9.0",
+                       "throttle": {"known": True, "before": 0, "after": 0}},
+            "cells": list(cells), **more}
+
+
+FOUR = [cell("constant", "per_warp", (900, 891, 909)), cell("global", "per_warp", (1000, 990, 1010)),
+        cell("constant", "per_thread", (4000, 3900, 4200), flags=["throttled", "unstable"]),
+        cell("global", "per_thread", (2000, 2000, 2000))]
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def write(self, name, content):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    def document(self, content, name="planted.json"):
+        return documents.read(self.write(name, content))
+
+    def plot(self, *arguments, status=0, environment=None):
+        """(lines of stdout, lines of stderr)."""
+        out = os.path.join(self.folder, "out")
+        done = subprocess.run([sys.executable, PLOT, "-o", out, "--program", CBANK, *arguments], cwd=self.folder,
+                              capture_output=True, text=True, timeout=120, check=False,
+                              env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})})
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        return done.stdout.splitlines(), done.stderr.splitlines()
+
+    def made(self, name):
+        with open(os.path.join(self.folder, "out", name), "rb") as file:
+            return file.read()
+
+
+# Those that a golden file is made of: a document each, small enough to be worked out by hand.
+def number(value, low=None, high=None, reason=None, **more):
+    return {"value": value, "low": value if low is None else low, "high": value if high is None else high,
+            "unit": "cycles", "samples": 21, "method": "by hand", "reason": reason, **more}
+
+
+def experiment(name, path, **more):
+    return {"name": f"{name}_{path}", "what": "", "path": path, "status": "ok", "reason": None, "seconds": 1,
+            "numbers": [], "verdicts": [], "evidence": [], **more}
+
+
+def characterization(*experiments):
+    return {"schema": {"name": "cbank-characterization", "version": "1.0"}, "experiments": list(experiments),
+            "tool": {"name": "cbank", "version": "0.1.0", "git_commit": None, "git_dirty": True},
+            "device": {"name": "GPU of a test", "driver": "580.1"}}
+
+
+SERIAL = characterization(
+    experiment("serialization", "constant", numbers=[
+        number(28, name="latency", distinct=1, warps=1),
+        number(39, 38, 40, name="latency", distinct=2, stride_bytes=4, warps=1),
+        number(900, name="latency", distinct=32, stride_bytes=4, warps=1, reason="left out of the fit"),
+        number(28, name="latency_base", stride_bytes=4),
+        number(11, 10.5, 11.5, name="latency_per_extra_address", stride_bytes=4)],
+        verdicts=[{"name": "latency_grows_per", "value": "address", "reason": ""}]))
+
+
+def level(latency, size=None, fits=None, reason=None):
+    numbers = {key: number(None) for key in ("fetch_bytes", "line_bytes", "ways", "sets", "lines_taken", "replacement")}
+    return {**numbers, "latency": number(latency), "capacity_bytes": number(size, reason=reason),
+            "fits_bytes": number(fits), "replacement_name": None, "contradiction": None}
+
+
+def asked(step, count, answer):
+    return {"asked": f"walk constant warm_up 2 timed 3 before nothing list 0+{step}*{count}", "answer": answer}
+
+
+CAPACITY = characterization(
+    experiment("latency", "constant", numbers=[number(28, name="latency")]),
+    experiment("geometry", "constant",
+               geometry={"searched_bytes": 256,
+                         "levels": [level(34, 128, 128),
+                                    level(104, reason="all of the 256 bytes that could be walked fit")],
+                         "plateaus": [{"first_bytes": 64, "last_bytes": 128, "cycles": 34},
+                                      {"first_bytes": 256, "last_bytes": 256, "cycles": 69}]},
+               # Two walks are of other series: another step, and not warmed up.
+               evidence=[asked(64, 2, "34*6"), asked(16, 16, "34*24 104*24"), asked(16, 4, "34*12"),
+                         asked(16, 8, "34*12 104 34*11"),
+                         {"asked": "walk constant warm_up 0 timed 1 before launch list 0+16*4", "answer": "306 34*3"}]))
+
+
+def explained_cell(bound_by, **parts):
+    of = cell("constant", "per_warp", (1000, 995, 1005))
+    keys = ("workload", "path", "pattern", "elements", "block_size", "regime", "parameters", "array_bytes", "status",
+            "reason")
+    return {**{key: of[key] for key in keys}, "time_ns": {"median": 1000, "ci_low": 995, "ci_high": 1005},
+            "modelled": {"time_ns": 900, "bound_by": bound_by,
+                         "parts_ns": {"launch": 100, "wave": 200, "residency": 0, "issue": 50, "serialization": 0,
+                                      "misses": 0, "stream": 10, **parts}},
+            "remainder_ns": 100, "remainder": 0.1, "within": True, "reasons": [], "exact_counters": [], "levels": []}
+
+
+EXPLANATION = {
+    "schema": {"name": "cbank-explanation", "version": "1.0"},
+    "tool": {"name": "cbank", "version": "0.1.0", "git_commit": "0123abc", "git_dirty": False},
+    "card": {"file": None, "name": "card of a test", "chip": "GH100"},
+    "results": [{"file": "a.json", "engine": "cuda", "modelled_time": False, "complete": True,
+                 "device": "GPU of a test", "uuid": None,
+                 "cells": [explained_cell(["serialization", "misses"], serialization=400, misses=200)]}]}
+
+
+def compared(path, verdict, ratio):
+    of = cell(path)
+    return {**{key: of[key] for key in ("workload", "path", "pattern", "elements", "block_size", "regime")},
+            "parameters": {}, "array_bytes": 65536, "verdict": verdict, "base_ns": 1000, "new_ns": 1020,
+            "ratio": ratio and dict(zip(("value", "ci_low", "ci_high", "p", "resamples"), (*ratio, 0.5, 10000))),
+            "adjusted_p": 1, "noise": None, "underpowered": False, "sass_differs": False, "counters": [], "note": None}
+
+
+def comparison(*cells, **more):
+    side = {"label": "a", "results": 1, "incomplete": 0, "engine": "cuda", "device": "GPU of a test", "driver": "580.1"}
+    return {"schema": {"name": "cbank-comparison", "version": "1.1"}, "comparable": True, "base": side,
+            "new": {**side, "driver": "590.2"}, "options": {"threshold": 0.01}, "differences": [], "cells": list(cells),
+            **more}
+
+
+COMPARISON = comparison(compared("constant", "regressed", (1.02, 1.015, 1.025)),
+                        compared("global", "same", (1, 0.99, 1.01)), compared("readonly", "missing", None))
+
+
+def counter(value, expected=None, status="ok"):
+    return {"value": value, "expected": expected, "kind": "exact" if expected else "measured", "status": status,
+            "metric": "m", "unit": "requests", "reason": None}
+
+
+CONVOLUTION = result(*(cell(path, "lockstep", workload="conv_1d", parameters={"radius": 3}, operations=7000,
+                            operations_per_byte={"ideal": ideal, "dram": dram, "l2": None})
+                       for path, ideal, dram in (("constant", 0.5, 1.75), ("global", 0.25, 1.5),
+                                                 ("staging", None, None))))
+COUNTED = result(cell("constant", counters={"idc_requests": counter(32, 32), "idc_hits": counter(-3),
+                                            "gcc_requests": counter(None, status="unsupported")}),
+                 cell("global", counters={"idc_requests": counter(1, 1), "idc_hits": counter(5), "same": counter(4)}),
+                 cell("readonly", counters={"same": counter(4)}))
+
+
+class Data(Case):
+    """What stands in the CSV of each figure."""
+
+    def golden(self, name, *contents):
+        module = figures.FIGURES[name]
+        given = [self.document(content, f"planted-{i}.json") for i, content in enumerate(contents)]
+        made = output.csv_text(module.COLUMNS, module.rows(given if hasattr(module, "COMBINES") else given[0]))
+        path = os.path.join(GOLDEN, f"{name}.csv")
+        if os.environ.get("UPDATE_GOLDEN"):
+            os.makedirs(GOLDEN, exist_ok=True)
+            output.write(path, made.encode())
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(made, file.read())
+        return list(csv.DictReader(io.StringIO(made)))
+
+    def test_matrix(self):
+        rows = self.golden("matrix", result(*FOUR))
+        # 900 / 1000; 891 / 1010; 909 / 990.
+        self.assertEqual([rows[0][key] for key in ("ratio_to_global", "ratio_low", "ratio_high")],
+                         ["0.9", repr(891 / 1010), repr(909 / 990)])
+        self.assertEqual([rows[1][key] for key in ("ratio_to_global", "ratio_low", "ratio_high")], ["1", "", ""])
+        self.assertEqual((rows[2]["ratio_to_global"], rows[2]["flags"]), ("2", "throttled unstable"))
+
+    def test_serialization(self):
+        rows = self.golden("serialization", SERIAL)
+        self.assertEqual([(row["record"], row["distinct"], row["value"], row["in_fit"]) for row in rows],
+                         [("point", "1", "28", "true"), ("point", "2", "39", "true"), ("point", "32", "900", "false"),
+                          ("fit", "", "", "")])
+        self.assertEqual([rows[3][key] for key in ("base", "slope", "slope_low", "slope_high", "verdict")],
+                         ["28", "11", "10.5", "11.5", "address"])
+
+    def test_serialization_of_a_result(self):
+        cells = [cell(pattern="distinct", time=(1000 * count, None, None),
+                      parameters={"distinct": count, "stride_bytes": 64}) for count in (1, 2)]
+        rows = figures.FIGURES["serialization"].rows(self.document(result(*cells, cell())))
+        self.assertEqual([(row["quantity"], row["distinct"], row["value"]) for row in rows],
+                         [("time", 1, 1000), ("time", 2, 2000)])
+        self.assertFalse(any(row["record"] == "fit" for row in rows))
+
+    def test_capacity(self):
+        rows = self.golden("capacity", CAPACITY)
+        # (23 x 34 + 104) / 24; (34 + 104) / 2. The 23rd of 24 and the 46th of 48 accesses.
+        self.assertEqual([(row["bytes"], row["cycles_mean"], row["cycles_p95"]) for row in rows[:3]],
+                         [("64", "34", "34"), ("128", repr((23 * 34 + 104) / 24), "34"), ("256", "69", "104")])
+        self.assertEqual([(row["level"], row["capacity_bytes"], row["latency_without_clock_cycles"])
+                          for row in rows[3:]], [("1", "128", "28"), ("2", "", "98")])
+        self.assertIn("all of the 256 bytes", rows[4]["capacity_reason"])
+
+    def test_parts(self):
+        rows = self.golden("parts", EXPLANATION)
+        self.assertEqual({row["part"]: (row["drawn"], row["ends_at_share"]) for row in rows},
+                         {"measured": ("measured", "1"), "launch": ("stacked", "0.1"), "wave": ("stacked", "0.3"),
+                          "residency": ("hidden", "0.3"), "issue": ("hidden", "0.35"),
+                          "serialization": ("stacked", "0.7"), "misses": ("stacked", "0.9"),
+                          "stream": ("hidden", "0.31")})
+
+    def test_parts_of_several_results(self):
+        """They are not mixed."""
+        two = EXPLANATION["results"] + [{**EXPLANATION["results"][0], "file": "x/b.json", "engine": "model"}]
+        document = self.document({**EXPLANATION, "results": two})
+        parts = figures.FIGURES["parts"]
+        self.assertEqual([(one["result"], one["engine"]) for one in parts.rows(document) if one["part"] == "measured"],
+                         [("a.json", "cuda"), ("b.json", "model")])
+        self.assertEqual(len({parts.panel_of(row) for row in parts.rows(document)}), 2)
+
+    def test_drivers(self):
+        rows = self.golden("drivers", COMPARISON)
+        self.assertEqual([(row["path"], row["verdict"], row["ratio"]) for row in rows],
+                         [("constant", "regressed", "1.02"), ("global", "same", "1")])
+        self.assertEqual((rows[0]["base"], rows[0]["new"]), ("driver 580.1", "driver 590.2"))
+
+    def test_generations(self):
+        old = result(cell("constant", time=(300, 300, 300)), cell("global", time=(200, 200, 200)), name="old GPU")
+        rows = self.golden("generations", result(*FOUR), old, result(*FOUR[:2], engine="model"), result(*FOUR))
+        self.assertEqual([(row["device"], row["engine"], row["pattern"], row["ratio"]) for row in rows],
+                         [("GPU of a test", "cuda", "per_warp", "0.9"), ("GPU of a test", "cuda", "per_thread", "2"),
+                          ("old GPU", "cuda", "per_warp", "1.5"), ("GPU of a test", "model", "per_warp", "0.9")])
+
+    def test_samples(self):
+        rows = self.golden("samples", result(cell(samples=(990, 1000, 1020), flags=["unstable"])))
+        self.assertEqual([(row["sample"], row["time_ns"], round(float(row["deviation_percent"]), 9)) for row in rows],
+                         [("1", "990", -1), ("2", "1000", 0), ("3", "1020", 2)])
+        self.assertEqual([rows[0][key] for key in ("sm_clock_mhz", "flags", "throttle_before")],
+                         ["1980", "unstable", "0"])
+
+    def test_operations(self):
+        rows = self.golden("operations", CONVOLUTION)
+        self.assertEqual([(row["path"], row["traffic"], row["operations_per_byte"]) for row in rows],
+                         [("constant", "ideal", "0.5"), ("constant", "dram", "1.75"), ("global", "ideal", "0.25"),
+                          ("global", "dram", "1.5")])
+
+    def test_counters(self):
+        rows = self.golden("counters", COUNTED)
+        self.assertEqual([(row["counter"], row["path"], row["value"], row["expected"]) for row in rows],
+                         [("idc_requests", "constant", "32", "32"), ("idc_requests", "global", "1", "1"),
+                          ("idc_hits", "constant", "-3", ""), ("idc_hits", "global", "5", "")])
+
+    def test_every_figure_has_a_golden_file(self):
+        self.assertEqual(sorted(os.listdir(GOLDEN)), sorted(f"{name}.csv" for name in figures.FIGURES))
+
+
+class Files(Case):
+    """Text that is written."""
+
+    def test_numbers_keep_their_digits(self):
+        self.assertEqual([output.text(value) for value in (None, True, 2.0, 0.1, 1e-300, 1 / 3, 12, "a_b")],
+                         ["", "true", "2", "0.1", "1e-300", "0.3333333333333333", "12", "a_b"])
+
+    def test_csv_has_a_column_for_everything(self):
+        with self.assertRaises(KeyError):
+            output.csv_text(("a",), [{"a": 1, "b": 2}])
+
+    def test_table(self):
+        rows = [{"path": "global_l2", "share": 0.123456, "engine": "cuda"},
+                {"path": "a&b", "share": None, "engine": "cuda"}]
+        made = output.table_text(("path", "share", "engine"), rows, "50 % of it.", "name", {"source": "x.json"})
+        self.assertIn("% source: x.json\n", made)
+        self.assertIn(r"\caption{50 \% of it. engine cuda.}", made)
+        self.assertIn("global\\_l2 & 0.1235 \\\\\na\\&b &  \\\\\n", made)
+        self.assertIn(r"\begin{tabular}{lr}", made)
+        self.assertIn("longtable", output.table_text(("path", "share"), rows * 30, "", "name", {}))
+
+
+class Looks(unittest.TestCase):
+    """Without colour."""
+
+    def test_paths_have_looks(self):
+        done = subprocess.run([CBANK, "list", "paths", "--json"], capture_output=True, text=True, check=True)
+        self.assertEqual({row["name"] for row in json.loads(done.stdout)}, set(style.PATHS))
+
+    def test_lines_and_bars_differ(self):
+        for table in (style.PATHS, style.PARTS):
+            markers = [its.marker for its in table.values()]
+            self.assertEqual(len(set(markers)), len(markers))
+            bars = [(its.hatch, its.color) for its in table.values()]
+            self.assertEqual(len(set(bars)), len(bars))
+            for one, other in itertools.combinations(table.values(), 2):
+                if one.hatch == other.hatch:  # then lightness has to tell them apart
+                    self.assertGreater(abs(self.lightness(one) - self.lightness(other)), 0.1, (one, other))
+
+    @staticmethod
+    def lightness(its):
+        red, green, blue = (int(its.color[i:i + 2], 16) / 255 for i in (1, 3, 5))
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    def test_a_path_without_a_row_always_looks_the_same(self):
+        self.assertEqual(style.look("fresh"), style.look("fresh"))
+        self.assertNotIn(style.look("fresh"), style.PATHS.values())
+
+
+class Drawn(Case):
+    """Every figure from the committed results."""
+
+    # What a figure is made of, and the names of its files.
+    FROM = {"matrix": (MATRIX, "core-matrix-matrix"), "serialization": (CHARACTERIZATION, "h200-serialization"),
+            "capacity": (CHARACTERIZATION, "h200-capacity"), "parts": (MATRIX, "core-matrix-parts"),
+            "drivers": ("two.json", "two-drivers"), "generations": (MATRIX, "generations"),
+            "samples": (MATRIX, "core-matrix-samples"), "operations": (CONVOLUTIONS, "convolution-operations"),
+            "counters": (MATRIX, "core-matrix-counters-1")}
+
+    def setUp(self):
+        super().setUp()
+        subprocess.run([CBANK, "compare", "--quiet", "--json", os.path.join(self.folder, "two.json"), MATRIX,
+                        os.path.join(ROOT, "results/h200/second-process.json")], check=True)
+
+    def all_of(self, *options):
+        """Everything written, by name."""
+        lines, _ = self.plot(MATRIX, CHARACTERIZATION, "two.json", *options)
+        more, _ = self.plot(CONVOLUTIONS, "--figure", "operations", *options)
+        return {os.path.basename(path): self.made(os.path.basename(path)) for path in lines + more}
+
+    def test_all(self):
+        self.assertEqual(set(self.FROM), set(figures.FIGURES))
+        made = self.all_of("--format", "pdf,svg,png")
+        for _, stem in self.FROM.values():
+            for form in ("pdf", "svg", "png", "csv", "tex"):
+                with self.subTest(stem, form=form):
+                    self.assertGreater(len(made[f"{stem}.{form}"]), 100)
+        self.check_metadata(made)
+        self.check_fonts(made)
+        self.check_size(made, 180)
+        # The same bytes once more, whichever other formats there are.
+        again = self.all_of("--format", "svg")
+        self.plot(MATRIX, "--figure", "matrix", "--format", "pdf,png")
+        again.update((f"core-matrix-matrix.{form}", self.made(f"core-matrix-matrix.{form}")) for form in ("pdf", "png"))
+        self.assertEqual({name for name in again if made[name] != again[name]}, set())
+
+    def check_metadata(self, made):
+        with open(MATRIX, "rb") as file:
+            sha256 = hashlib.sha256(file.read()).hexdigest()
+        commit = read(MATRIX)["tool"]["git_commit"]
+        for form in ("pdf", "svg", "png", "tex"):
+            text = made[f"core-matrix-matrix.{form}"].decode("latin-1")
+            for words in ("core-matrix.json", sha256, commit, "NVIDIA H200", "580.159.04"):
+                self.assertIn(words, text.replace("\\", ""), form)
+            for date in ("CreationDate", "<dc:date>", "tIME"):
+                self.assertNotIn(date, text)
+        self.assertIn(sha256.encode(), made["core-matrix-matrix.csv"])
+
+    @unittest.skipUnless(shutil.which("pdffonts"), "no pdffonts on this machine")
+    def check_fonts(self, made):
+        for name in (name for name in made if name.endswith(".pdf")):
+            done = subprocess.run(["pdffonts", os.path.join(self.folder, "out", name)], capture_output=True, text=True,
+                                  check=True)
+            kinds = [line[37:54].strip() for line in done.stdout.splitlines()[2:]]
+            self.assertTrue(kinds, name)
+            self.assertNotIn("Type 3", kinds, name)
+
+    def check_size(self, made, width_mm):
+        for name, data in made.items():
+            if name.endswith(".png"):
+                width, height = struct.unpack(">II", data[16:24])
+                self.assertAlmostEqual(width, width_mm / 25.4 * 300, delta=1, msg=name)
+                self.assertLess(height / 300 * 25.4, 260, name)  # a page
+
+    def test_one_column(self):
+        self.check_size(self.all_of("--format", "png", "--width", "one"), 88)
+
+    def test_nothing_is_cut_off(self):
+        """No letter of any text reaches over the edge of its figure, or into another text."""
+        for name, (file, _) in self.FROM.items():
+            module = figures.FIGURES[name]
+            document = self.explained(file) if name == "parts" else documents.read(os.path.join(self.folder, file))
+            for width in style.WIDTHS_MM.values():
+                with self.subTest(name, width=width), style.sheet():
+                    rows = module.rows([document] if hasattr(module, "COMBINES") else document)
+                    self.check_inside(module.draw(module.pages(rows, width)[0], width, "a note of what is in it"))
+
+    def explained(self, file):
+        with open(os.path.join(self.folder, "explained.json"), "wb") as out:
+            subprocess.run([CBANK, "explain", "--json", file], stdout=out, check=True)
+        return documents.read(out.name)
+
+    def check_inside(self, figure):
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.text import Text
+        output.lay_out(figure)
+        renderer = FigureCanvasAgg(figure).get_renderer()
+        hidden = self.not_shown(figure)
+        shown = [text for text in figure.findobj(Text)
+                 if text.get_visible() and text.get_text() and text not in hidden]
+        self.assertGreater(len(shown), 5)
+        boxes = [(text, text.get_window_extent(renderer)) for text in shown]
+        for (text, box), (other, beside) in itertools.combinations(boxes, 2):
+            across = min(box.x1, beside.x1) - max(box.x0, beside.x0)
+            down = min(box.y1, beside.y1) - max(box.y0, beside.y0)
+            self.assertFalse(across > 1 and down > 1, f"{text.get_text()} and {other.get_text()}")
+        for text, box in boxes:
+            self.assertGreaterEqual(min(box.x0, box.y0), -1, text.get_text())
+            self.assertLessEqual(box.x1, figure.bbox.x1 + 1, text.get_text())
+            self.assertLessEqual(box.y1, figure.bbox.y1 + 1, text.get_text())
+
+    @staticmethod
+    def not_shown(figure):
+        """Labels of ticks beyond the limits of their axis, and all of panels that are not there."""
+        from matplotlib.axis import Axis
+        from matplotlib.text import Text
+        found = set()
+        for axis in figure.findobj(Axis):
+            low, high = sorted(axis.get_view_interval())
+            for tick in axis.get_major_ticks() + axis.get_minor_ticks():
+                if not low <= tick.get_loc() <= high:
+                    found |= {tick.label1, tick.label2}
+            if not axis.axes.get_visible():
+                found |= set(axis.axes.findobj(Text))
+        return found
+
+    @unittest.skipUnless(shutil.which("pdflatex"), "no LaTeX on this machine")
+    def test_pgf(self):
+        names = [name for name, (file, _) in self.FROM.items() if file == MATRIX]
+        lines, errors = self.plot(MATRIX, "--format", "pgf", *(f"--figure={name}" for name in names))
+        self.assertEqual(errors, [])
+        self.assertEqual(sum(line.endswith(".pgf") for line in lines), 6)
+        self.assertIn(b"% sha256: ", self.made("core-matrix-matrix.pgf"))
+        self.assertIn(b"\\begin{pgfpicture}", self.made("core-matrix-matrix.pgf"))
+
+    def test_pgf_without_latex(self):
+        empty = os.path.join(self.folder, "no-commands")
+        os.mkdir(empty)
+        lines, errors = self.plot(MATRIX, "--figure", "matrix", "--format", "pgf,svg", status=3,
+                                  environment={"PATH": empty})
+        self.assertIn("texlive-latex-base", errors[-1])
+        self.assertEqual([os.path.splitext(line)[1] for line in lines], [".svg", ".csv", ".tex"])
+
+
+class Reproduced(Case):
+    def test_figures_of_the_readme(self):
+        out = os.path.join(self.folder, "again")
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/reproduce.py"), "--program", CBANK, "-o",
+                               out], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        committed = os.path.join(ROOT, "docs/figures")
+        self.assertEqual(sorted(os.listdir(out)), sorted(os.listdir(committed)))
+        for name in os.listdir(out):
+            ours, theirs = (self.content(os.path.join(folder, name)) for folder in (out, committed))
+            # How a figure is drawn is up to the version of matplotlib that it names.
+            if not name.endswith(".svg") or f"matplotlib: {output.version()}".encode() in theirs:
+                self.assertTrue(ours == theirs, f"{name}: run make reproduce")
+
+    @staticmethod
+    def content(path):
+        with open(path, "rb") as file:
+            return file.read()
+
+    def test_the_readme_shows_them(self):
+        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+            shown = re.findall(r"\]\(docs/figures/([\w-]+\.svg)\)", file.read())
+        self.assertEqual(sorted(shown), sorted(name for name in os.listdir(os.path.join(ROOT, "docs/figures"))
+                                               if name.endswith(".svg")))
+
+
+class Reasons(Case):
+    """One line for each figure that cannot be drawn."""
+
+    def not_drawn(self, content, *options, status=0):
+        _, errors = self.plot(self.write("planted.json", content), "--format", "svg", *options, status=status)
+        return {match[1]: match[2] for line in errors
+                if (match := re.match(r"plot: (\w+)(?: of \S+)? not drawn: (.*)$", line))}
+
+    def test_without_counters_and_samples(self):
+        why = self.not_drawn(result(*FOUR, counters_reason="no permission"))
+        self.assertEqual(why["counters"], "no chosen cell has a counter: no permission")
+        self.assertEqual(why["samples"], "no chosen cell has samples")
+        self.assertEqual(why["operations"], "no chosen cell is of a convolution")
+        self.assertEqual(why["serialization"], "no chosen cell has 'distinct'")
+        self.assertIn("needs a characterization", why["capacity"])
+        self.assertIn("needs a comparison", why["drivers"])
+        self.assertTrue({"matrix", "generations"}.isdisjoint(why))
+
+    def test_one_cell(self):
+        why = self.not_drawn(result(FOUR[0]))
+        self.assertEqual(why["generations"], "no chosen cell was timed on both constant and global")
+        self.assertNotIn("matrix", why)
+        self.assertIn(",900,891,909,,,,", self.made("planted-matrix.csv").decode())
+
+    def test_modelled(self):
+        why = self.not_drawn(result(*FOUR, engine="model"))
+        self.assertEqual(why["samples"], "it is modelled, and has no samples")
+        self.assertNotIn("matrix", why)
+
+    def test_nothing_measured(self):
+        pending = [{**one, "status": "pending", "time_ns": {**one["time_ns"], "median": None}} for one in FOUR]
+        why = self.not_drawn(result(*pending, complete=False), status=2)
+        self.assertEqual(why["matrix"], "no chosen cell has a time")
+
+    def test_notes(self):
+        """Modelled and incomplete results say so in the figure, and modelled chips in their name."""
+        document = self.document(result(*FOUR, {**FOUR[0], "status": "pending"}, engine="model", complete=False))
+        self.assertEqual(documents.note(document), "modelled, not measured; incomplete run: 4 of 5 cells")
+        with style.sheet():
+            matrix = figures.FIGURES["matrix"]
+            made = matrix.draw(matrix.rows(document), 88, documents.note(document))
+        from matplotlib.text import Text
+        self.assertTrue(any("modelled, not measured" in text.get_text() for text in made.findobj(Text)))
+        chips = [("9.0", "H", engine, "1") for engine in ("cuda", "model")]
+        self.assertEqual(figures.FIGURES["generations"].chip_texts(chips), ["H", "H, modelled"])
+        self.assertIsNone(documents.note(self.document(result(*FOUR))))
+        mixed = comparison(compared("global", "same", (1, 1, 1)), compared("global", "missing", None))
+        mixed["new"] = {**mixed["new"], "engine": "model"}
+        self.assertEqual(documents.note(self.document(mixed)),
+                         "base: engine cuda, new: engine model; 1 of 2 cells have no ratio")
+
+    def test_not_comparable(self):
+        why = self.not_drawn(comparison(comparable=False, differences=[
+            {"facet": "device", "allowed": False, "base": "a", "new": "b"},
+            {"facet": "driver", "allowed": True, "base": "1", "new": "2"}]), status=2)
+        self.assertEqual(why["drivers"], "the sides are not comparable: device")
+
+    def test_card(self):
+        """The one given explains the results given."""
+        with open(os.path.join(ROOT, "results/cards/h200.json"), encoding="utf-8") as file:
+            card = re.sub(r'("name":\s*)"H200"', r'\1"another"', file.read(), count=1)
+        self.plot(MATRIX, self.write("another.json", card), "--figure", "parts", "--format", "svg")
+        rows = csv.DictReader(io.StringIO(self.made("core-matrix-parts.csv").decode()))
+        self.assertEqual({(row["card"], row["result"]) for row in rows}, {("another", "core-matrix.json")})
+
+    def test_no_program(self):
+        why = self.not_drawn(result(*FOUR), "--program", "/nowhere/cbank")
+        self.assertIn("needs an explanation", why["parts"])
+
+    def test_without_numbers(self):
+        why = self.not_drawn(characterization(experiment("latency", "constant")), status=2)
+        self.assertEqual(why["serialization"], "no experiment of it counts distinct addresses")
+        self.assertEqual(why["capacity"], "no experiment of it walks over working sets")
+
+
+class Selecting(Case):
+    def paths(self, *selects):
+        self.plot(self.write("planted.json", result(*FOUR, cell("constant", elements=64, parameters={"radius": 3}))),
+                  "--figure", "matrix", "--format", "svg", *(f"--select={one}" for one in selects))
+        rows = csv.DictReader(io.StringIO(self.made("planted-matrix.csv").decode()))
+        return [(row["path"], row["pattern"], row["elements"], row["ratio_to_global"]) for row in rows]
+
+    def test_globs(self):
+        # The ratio is there though global memory was not chosen.
+        self.assertEqual(self.paths("path=constant,pattern=per_w*,elements=128000"),
+                         [("constant", "per_warp", "128000", "0.9")])
+        self.assertEqual(len(self.paths("path=global", "radius=3")), 3)
+        self.assertEqual(len(self.paths("pattern=*")), 5)
+
+    def test_bad_ones(self):
+        file = self.write("planted.json", result(*FOUR))
+        for select, words in (("path", "is not KEY=GLOB"), ("pth=a", "no cell has 'pth'; there are:"),
+                              ("=a", "KEY=GLOB")):
+            _, errors = self.plot(file, "--select", select, status=2)
+            self.assertIn(words, errors[-1])
+        _, errors = self.plot(file, "--select", "path=none", status=2)
+        self.assertIn("plot: matrix of planted.json not drawn: no cell of it was chosen", errors)
+
+
+class WrongFiles(Case):
+    def refused(self, name, words, *options):
+        lines, errors = self.plot(name, *options, status=2)
+        self.assertEqual(lines, [])
+        self.assertIn(words, errors[-1])
+        self.assertIn(os.path.basename(name), errors[-1])
+
+    def test_unreadable(self):
+        self.refused("missing.json", "cannot read")
+        self.refused(self.folder, "cannot read")
+        self.refused(self.write("a.json", "{"), "is not JSON")
+        self.refused(self.write("a.json", "[]"), "holds no JSON object")
+        self.refused(self.write("a.json", '{"schema": NaN}'), "is no number of JSON")
+        self.refused(self.write("a.json", "{}"), "has no schema.name")
+
+    def test_others(self):
+        self.refused(os.path.join(ROOT, "results/h200/gate/calibration.json"), "is a cbank-calibration")
+        self.refused(self.write("a.json", {**result(), "schema": {"name": "cbank-result", "version": "2.0"}}),
+                     "has version 2.0")
+        lacking = result()
+        del lacking["cells"]
+        self.refused(self.write("a.json", lacking), "it has no 'cells'")
+
+    def test_broken_within(self):
+        self.refused(self.write("a.json", result({**FOUR[0], "time_ns": {"median": "fast"}})),
+                     "not what its schema says")
+        self.refused(self.write("a.json", result({"path": "constant"})), "not what its schema says")
+        self.refused(self.write("a.json", result("cell")), "not what its schema says")
+
+    def test_older_and_newer_results(self):
+        """Cells of schema 1.0 have no parameters; a later minor version has more keys."""
+        self.plot(os.path.join(ROOT, "tests/data/result-1.0.json"), "--figure", "matrix", "--format", "svg")
+        newer = {**result(*FOUR), "schema": {"name": "cbank-result", "version": "1.9"}, "more": 1}
+        self.plot(self.write("a.json", newer), "--figure", "matrix", "--format", "svg")
+
+    def test_equal_names(self):
+        os.mkdir(os.path.join(self.folder, "b"))
+        files = [self.write(name, result(*FOUR)) for name in ("a.json", "b/a.json")]
+        _, errors = self.plot(*files, "--figure", "matrix", status=2)
+        self.assertIn("a-matrix.csv", errors[-1])
+
+
+class Usage(Case):
+    def test_help_and_list(self):
+        lines, _ = self.plot("--list")
+        self.assertEqual([line.split()[0] for line in lines[1:]], list(figures.FIGURES))
+        lines, _ = self.plot("--help")
+        for name in figures.FIGURES:
+            self.assertTrue(any(line.startswith(f"  {name}") for line in lines), name)
+
+    def test_bad_options(self):
+        for options in (["--figure", "pie"], ["--format", "gif"], ["--width", "3"], ["--width", "wide"], []):
+            _, errors = self.plot(*([MATRIX] if options else []), *options, status=2)
+            self.assertIn("error:", errors[-1])
+
+    def test_style_and_title(self):
+        sheet = self.write("own.mplstyle", "axes.labelcolor: 123456\n")
+        self.plot(MATRIX, "--figure", "matrix", "--format", "svg", "--style", sheet, "--title")
+        self.assertIn(b"#123456", self.made("core-matrix-matrix.svg"))
+        _, errors = self.plot(MATRIX, "--style", "none.mplstyle", status=2)
+        self.assertIn("none.mplstyle", errors[-1])
+
+    def test_no_matplotlib(self):
+        """As on a machine that lacks it."""
+        self.write("sitecustomize.py", "import importlib.util as u\nfind = u.find_spec\n"
+                   "u.find_spec = lambda name, *more: None if name == 'matplotlib' else find(name, *more)\n")
+        _, errors = self.plot(MATRIX, status=3, environment={"PYTHONPATH": self.folder})
+        self.assertIn("python3-matplotlib", errors[-1])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Reads the golden files of reports and exports as the programs they are for would."""
+
+import csv
+import datetime
+import glob
+import json
+import math
+import os
+import statistics
+import unittest
+import xml.etree.ElementTree
+
+import jsonschema
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+GOLDEN = os.path.join(ROOT, "tests", "golden")
+COMPARISONS = ("every", "driver", "refused")
+VERDICTS_FAILED = {"regressed", "missing", "invalid"}
+VERDICTS_SKIPPED = {"inconclusive", "new"}
+
+
+def golden(name):
+    return os.path.join(GOLDEN, name)
+
+
+def load(path):
+    """Strict JSON: no NaN, no key twice."""
+    def once(pairs):
+        keys = [key for key, _ in pairs]
+        assert len(keys) == len(set(keys)), keys
+        return dict(pairs)
+
+    def refuse(constant):
+        raise ValueError(constant)
+
+    with open(path, encoding="utf-8") as file:
+        return json.load(file, object_pairs_hook=once, parse_constant=refuse)
+
+
+def rows(path):
+    """Header and rows of a CSV file whose lines end as RFC 4180 says."""
+    with open(path, "rb") as file:
+        text = file.read()
+    assert text.endswith(b"\r\n") and text.count(b"\n") == text.count(b"\r\n"), path
+    with open(path, newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file, strict=True)
+        found = list(reader)
+    for row in found:
+        assert None not in row and None not in row.values(), row
+    return reader.fieldnames, found
+
+
+def identity(cell):
+    """Of a cell in JSON or, by with_parameters, of a row of CSV."""
+    keys = ("workload", "path", "pattern", "elements", "block_size", "regime")
+    parameters = [f"{name}={value}" for name, value in cell["parameters"].items()]
+    return "/".join([str(cell[key]) for key in keys] + parameters)
+
+
+def with_parameters(header, found):
+    """Rows of CSV whose columns of parameters, those after regime, are one member."""
+    end = "verdict" if "verdict" in header else "status"
+    names = header[header.index("regime") + 1:header.index(end)]
+    return [{**row, "parameters": {name: row[name] for name in names if row[name]}} for row in found]
+
+
+class Reports(unittest.TestCase):
+    def test_json_follows_the_schema(self):
+        schema = load(os.path.join(ROOT, "results", "comparison.schema.json"))
+        jsonschema.Draft202012Validator.check_schema(schema)
+        for name in COMPARISONS:
+            with self.subTest(name):
+                jsonschema.Draft202012Validator(schema).validate(load(golden(f"compare_{name}.json")))
+
+    def test_schema_knows_every_key(self):
+        schema = load(os.path.join(ROOT, "results", "comparison.schema.json"))
+
+        def check(value, part):
+            part = schema["$defs"][part["$ref"].split("/")[-1]] if "$ref" in part else part
+            if isinstance(value, dict) and "properties" in part:
+                self.assertLessEqual(set(value), set(part["properties"]))
+                for key, member in value.items():
+                    check(member, part["properties"][key])
+            for element in value if isinstance(value, list) else []:
+                check(element, part["items"])
+
+        for name in COMPARISONS:
+            check(load(golden(f"compare_{name}.json")), schema)
+
+    def test_counts_agree(self):
+        for name in COMPARISONS:
+            comparison = load(golden(f"compare_{name}.json"))
+            verdicts = [cell["verdict"] for cell in comparison["cells"]]
+            for verdict, count in comparison["counts"].items():
+                with self.subTest(name, verdict=verdict):
+                    self.assertEqual(verdicts.count(verdict), count)
+
+    def test_junit_is_well_formed_and_agrees(self):
+        for name in COMPARISONS:
+            with self.subTest(name):
+                comparison = load(golden(f"compare_{name}.json"))
+                root = xml.etree.ElementTree.parse(golden(f"compare_{name}.xml")).getroot()
+                suite = root.find("testsuite")
+                cases = {case.get("name"): case for case in suite.findall("testcase")}
+                self.assertEqual(root.tag, "testsuites")
+                for attribute, element in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+                    self.assertEqual(int(suite.get(attribute)), len(suite.findall(f"testcase/{element}")))
+                    self.assertEqual(root.get(attribute), suite.get(attribute))
+                self.assertEqual(int(suite.get("tests")), len(cases))
+                self.assertEqual(len(cases), len(comparison["cells"]) + (not comparison["comparable"]))
+                for cell in comparison["cells"]:
+                    case = cases[identity(cell)]
+                    self.assertEqual(case.find("failure") is not None, cell["verdict"] in VERDICTS_FAILED)
+                    self.assertEqual(case.find("skipped") is not None, cell["verdict"] in VERDICTS_SKIPPED)
+
+    def test_text_survives_escaping(self):
+        root = xml.etree.ElementTree.parse(golden("compare_every.xml")).getroot()
+        properties = {entry.get("name"): entry.get("value") for entry in root.iter("property")}
+        self.assertEqual(properties["base"], 'results/<base> & "co"|*')
+        self.assertEqual(load(golden("compare_every.json"))["base"]["label"], 'results/<base> & "co"|*')
+
+    def test_csv_agrees(self):
+        for name in COMPARISONS:
+            with self.subTest(name):
+                comparison = load(golden(f"compare_{name}.json"))
+                found = with_parameters(*rows(golden(f"compare_{name}.csv")))
+                times = [row for row in found if row["quantity"] == "time_ns"]
+                moved = [row for row in found if row["quantity"] != "time_ns"]
+                self.assertEqual([identity(row) for row in times], [identity(cell) for cell in comparison["cells"]])
+                self.assertEqual(len(moved), sum(len(cell["counters"]) for cell in comparison["cells"]))
+                for row, cell in zip(times, comparison["cells"]):
+                    self.assertEqual(row["verdict"], cell["verdict"])
+                    self.assertEqual(float(row["base"]) if row["base"] else None, cell["base_ns"])
+                    self.assertEqual(float(row["ratio"]) if row["ratio"] else None,
+                                     cell["ratio"] and cell["ratio"]["value"])
+
+    def test_markdown_tables_are_whole(self):
+        for name in COMPARISONS:
+            with open(golden(f"compare_{name}.md"), encoding="utf-8") as file:
+                lines = [line for line in file.read().splitlines() if line.startswith("|")]
+            self.assertGreater(len(lines), 2)
+            for line in lines:
+                with self.subTest(line):
+                    self.assertEqual(line.replace("\\|", "").count("|"), 10)
+
+
+class Explanations(unittest.TestCase):
+    def test_json_follows_the_schema(self):
+        schema = load(os.path.join(ROOT, "results", "explanation.schema.json"))
+        for name in ("every", "modelled"):
+            with self.subTest(name):
+                explained = load(golden(f"explain_{name}.json"))
+                jsonschema.Draft202012Validator(schema).validate(explained)
+                for result in explained["results"]:
+                    self.check_sums(result)
+
+    def check_sums(self, result):
+        for cell in result["cells"]:
+            if cell["modelled"]:
+                parts = cell["modelled"]["parts_ns"]
+                bound = sum(parts[name] for name in cell["modelled"]["bound_by"])
+                self.assertAlmostEqual(parts["launch"] + parts["wave"] + bound, cell["modelled"]["time_ns"])
+            self.assertEqual(cell["within"] is None, cell["remainder"] is None)
+        for kind in ("long", "short"):
+            timed = [cell for cell in result["cells"] if cell["remainder"] is not None and
+                     (cell["time_ns"]["median"] > result["summary"]["long_ns"]) == (kind == "long")]
+            self.assertEqual(result["summary"][kind]["cells"], len(timed))
+            self.assertEqual(result["summary"][kind]["within"], sum(cell["within"] for cell in timed))
+
+
+class Gbench(unittest.TestCase):
+    """As tools/gbench/report.py groups and compares: entries of one name are repetitions."""
+
+    def times(self, name):
+        groups = {}
+        for entry in load(golden(name))["benchmarks"]:
+            self.assertEqual(entry["run_type"], "iteration")
+            self.assertEqual(entry["time_unit"], "ns")
+            self.assertEqual(entry["run_name"], entry["name"])
+            self.assertGreaterEqual(entry["iterations"], 1)
+            groups.setdefault(entry["name"], []).append(entry)
+        for entries in groups.values():
+            self.assertEqual([entry["repetition_index"] for entry in entries], list(range(len(entries))))
+            self.assertEqual({entry["repetitions"] for entry in entries}, {len(entries)})
+            self.assertEqual({entry["family_index"] for entry in entries}, {entries[0]["family_index"]})
+        return {key: ([entry["real_time"] for entry in entries], [entry["cpu_time"] for entry in entries])
+                for key, entries in groups.items()}
+
+    def test_repetitions(self):
+        one, two = self.times("export_gbench_one.json"), self.times("export_gbench_two.json")
+        self.assertEqual(one["add/global/per_block/128000/256/hot"][0], [2000, 2000.25, 2000.5])
+        self.assertEqual(two["add/global/per_block/128000/256/hot"][0], [2000, 2000.25, 2000.5] * 2)
+        self.assertTrue(set(one) < set(two))
+
+    def test_every_entry_can_be_compared(self):
+        for name in ("export_gbench_one.json", "export_gbench_two.json"):
+            for real, cpu in self.times(name).values():
+                # Means are geometric, and the U test refuses values that are all zero.
+                self.assertTrue(all(time > 0 for time in real + cpu))
+
+    def test_cells_without_time_are_named(self):
+        for name in ("export_gbench_one.json", "export_gbench_two.json"):
+            without = load(golden(name))["context"]["cells_without_time"]
+            self.assertEqual(list(without), ["add/constant/per_warp/128000/256/hot"])
+            self.assertFalse(set(without) & set(self.times(name)))
+
+
+class Bmf(unittest.TestCase):
+    SCHEMA = {
+        "type": "object",
+        "additionalProperties": {
+            "type": "object",
+            "propertyNames": {"maxLength": 64},
+            "additionalProperties": {
+                "type": "object",
+                "required": ["value"],
+                "properties": {key: {"type": "number"} for key in ("value", "lower_value", "upper_value")},
+                "additionalProperties": False,
+            },
+        },
+    }
+
+    def test_metrics(self):
+        for name in ("export_bmf_one.json", "export_bmf_two.json"):
+            found = load(golden(name))
+            jsonschema.Draft202012Validator(self.SCHEMA).validate(found)
+            for benchmark, measures in found.items():
+                for measure, metric in measures.items():
+                    with self.subTest(name, benchmark=benchmark, measure=measure):
+                        low, high = metric.get("lower_value", -math.inf), metric.get("upper_value", math.inf)
+                        self.assertLessEqual(low, metric["value"])
+                        self.assertLessEqual(metric["value"], high)
+
+    def test_interval_of_one_result(self):
+        metric = load(golden("export_bmf_one.json"))["add/global/per_block/128000/256/hot"]["time_ns"]
+        self.assertEqual(metric, {"value": 2000.25, "lower_value": 2000, "upper_value": 2000.5})
+
+
+class Csv(unittest.TestCase):
+    def test_tidy(self):
+        for name in ("export_csv_one.csv", "export_csv_two.csv"):
+            header, found = rows(golden(name))
+            self.assertEqual(header[-2:], ["sample", "time_ns"])
+            for row in found:
+                self.assertEqual(row["status"] == "ok", row["time_ns"] != "")
+                self.assertEqual(row["sample"] != "", row["time_ns"] != "")
+                self.assertEqual(row["device"], 'NVIDIA "H200", 141 GB')
+
+    def test_medians_are_those_of_the_other_formats(self):
+        found = with_parameters(*rows(golden("export_csv_one.csv")))
+        self.assertIn({"distinct": "8", "stride_bytes": "64"}, [row["parameters"] for row in found])
+        bmf = load(golden("export_bmf_one.json"))
+        groups = {}
+        for row in found:
+            if row["time_ns"]:
+                groups.setdefault(identity(row), []).append(float(row["time_ns"]))
+        for cell, times in groups.items():
+            self.assertEqual(statistics.median(times), bmf[cell]["time_ns"]["value"])
+
+    def test_otava(self):
+        """As its CsvImporter does: a header, ISO times in order, every metric a float."""
+        for name in ("export_otava_one.csv", "export_otava_two.csv"):
+            header, found = rows(golden(name))
+            self.assertEqual(header[0], "time")
+            metrics = [column for column in header if "/" in column]
+            self.assertEqual(len(metrics) + 7, len(header))
+            times = [datetime.datetime.fromisoformat(row["time"].replace("Z", "+00:00")) for row in found]
+            self.assertEqual(times, sorted(times))
+            for row in found:
+                for metric in metrics:
+                    float(row[metric])
+        self.assertTrue(math.isnan(float(found[0]["add/constant/per_warp/128000/256/hot"])))
+
+
+class Golden(unittest.TestCase):
+    def test_every_file_is_read_here(self):
+        names = {os.path.basename(path) for path in glob.glob(golden("export_*")) + glob.glob(golden("compare_*"))}
+        names -= {f"compare_{name}.txt" for name in (*COMPARISONS, "all")}
+        read = {f"compare_{name}.{ending}" for name in COMPARISONS for ending in ("md", "xml", "json", "csv")}
+        read |= {f"export_{kind}_{count}.{ending}" for count in ("one", "two")
+                 for kind, ending in (("csv", "csv"), ("gbench", "json"), ("bmf", "json"), ("otava", "csv"))}
+        self.assertEqual(names, read)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,377 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""End-to-end tests of compare, calibrate, history and export on committed results of a real GPU and on copies of
+them with a planted change. CBANK names the program (default build/cbank)."""
+
+import copy
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree as xml
+
+import jsonschema
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
+FIRST = os.path.join(ROOT, "results/h200/core-matrix.json")
+SECOND = os.path.join(ROOT, "results/h200/second-process.json")
+
+
+def read_json(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def scale(cell, factor):
+    """Makes a cell slower by a factor, all its samples alike."""
+    time = cell["time_ns"]
+    for key in ("median", "ci_low", "ci_high", "min", "mad"):
+        time[key] *= factor
+    time["samples"] = [sample * factor for sample in time["samples"]]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def cbank(self, *arguments, status=0):
+        done = subprocess.run([CBANK, *arguments], capture_output=True, text=True, timeout=120, check=False,
+                              cwd=self.folder, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def plant(self, change, source=SECOND, name="new.json"):
+        """A copy of a result after change(result)."""
+        result = copy.deepcopy(read_json(source))
+        change(result)
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(result, file)
+        return path
+
+    def compare(self, base, new, *options, status=0):
+        """The comparison as JSON, valid under its schema."""
+        done = self.cbank("compare", base, new, "--json", "-", *options, status=status)
+        comparison = json.loads(done.stdout)
+        schema = read_json(os.path.join(ROOT, "results/comparison.schema.json"))
+        jsonschema.Draft202012Validator(schema).validate(comparison)
+        return comparison
+
+
+def verdicts(comparison):
+    return {(cell["path"], cell["pattern"], cell["elements"]): cell["verdict"] for cell in comparison["cells"]}
+
+
+class Verdicts(Case):
+    def test_two_processes_on_one_gpu(self):
+        comparison = self.compare(FIRST, SECOND)
+        self.assertEqual(set(verdicts(comparison).values()), {"same"})
+
+    def test_a_slower_path_regresses(self):
+        def slower(result):
+            for cell in result["cells"]:
+                if cell["path"] == "global":
+                    scale(cell, 1.02)
+
+        comparison = self.compare(FIRST, self.plant(slower), status=1)
+        for (path, _, _), verdict in verdicts(comparison).items():
+            self.assertEqual(verdict, "regressed" if path == "global" else "same")
+        self.assertTrue(all(cell["verdict"] == "regressed" for cell in comparison["cells"][:8]))  # worst first
+
+    def test_a_change_below_the_threshold_passes(self):
+        def slower(result):
+            for cell in result["cells"]:
+                scale(cell, 1.003)
+
+        self.assertNotIn("regressed", verdicts(self.compare(FIRST, self.plant(slower))).values())
+
+    def test_the_threshold_is_the_users(self):
+        def slower(result):
+            scale(result["cells"][9], 1.02)
+
+        new = self.plant(slower)
+        self.compare(FIRST, new, "--threshold", "5%")
+        self.compare(FIRST, new, "--threshold", "1", status=1)
+
+    def test_improvement_never_fails(self):
+        def faster(result):
+            for cell in result["cells"]:
+                scale(cell, 0.9)
+
+        self.assertEqual(set(verdicts(self.compare(FIRST, self.plant(faster))).values()), {"improved"})
+
+    def test_a_missing_cell_fails_and_a_new_one_does_not(self):
+        def shorter(result):
+            del result["cells"][0]
+
+        short = self.plant(shorter)
+        self.assertIn("missing", verdicts(self.compare(FIRST, short, status=1)).values())
+        self.assertIn("new", verdicts(self.compare(short, FIRST)).values())
+
+    def test_an_exact_counter_that_moved_fails(self):
+        def moved(result):
+            result["cells"][3]["counters"]["idc_requests"]["value"] += 1
+
+        comparison = self.compare(FIRST, self.plant(moved), status=1)
+        self.assertEqual(comparison["cells"][0]["verdict"], "regressed")
+        self.assertIn("idc_requests", json.dumps(comparison["cells"][0]))
+
+    def test_a_failed_cell_is_invalid(self):
+        def failed(result):
+            result["cells"][5].update(status="failed", reason="planted")
+
+        self.assertIn("invalid", verdicts(self.compare(FIRST, self.plant(failed), status=1)).values())
+
+    def test_wide_samples_are_inconclusive(self):
+        def noisy(result):
+            samples = result["cells"][7]["time_ns"]["samples"]
+            result["cells"][7]["time_ns"]["samples"] = [s * (0.9 if i % 2 else 1.1) for i, s in enumerate(samples)]
+
+        new = self.plant(noisy)
+        self.assertIn("inconclusive", verdicts(self.compare(FIRST, new)).values())
+        self.compare(FIRST, new, "--strict", status=4)
+
+    def test_the_same_files_give_the_same_report(self):
+        self.assertEqual(self.cbank("compare", FIRST, SECOND, "--all").stdout,
+                         self.cbank("compare", FIRST, SECOND, "--all").stdout)
+
+    def test_several_launches_on_a_side(self):
+        comparison = self.compare(f"{FIRST},{SECOND}", SECOND)
+        self.assertEqual(comparison["counts"]["same"], 24)
+
+
+class Comparable(Case):
+    def test_another_gpu_is_refused_unless_allowed(self):
+        def other(result):
+            result["device"]["uuid"] = "GPU-00000000-0000-0000-0000-000000000000"
+
+        new = self.plant(other)
+        done = self.cbank("compare", FIRST, new, status=3)
+        self.assertIn("uuid", done.stdout + done.stderr)
+        self.cbank("compare", FIRST, new, "--allow-diff", "uuid")
+
+    def test_another_driver_is_what_the_gate_is_for(self):
+        def other(result):
+            result["device"]["driver"] = "999.1"
+
+        self.assertIn("999.1", self.cbank("compare", FIRST, self.plant(other)).stdout)
+
+    def test_another_code_is_said(self):
+        def other(result):
+            for cell in result["cells"][:3]:
+                cell["kernel"]["sass_sha256"] = "0" * 64
+
+        new = self.plant(other)
+        self.assertIn("sass", self.cbank("compare", FIRST, new, status=3).stdout)
+        self.cbank("compare", FIRST, new, "--allow-diff", "sass")
+
+    def test_modelled_against_measured(self):
+        self.cbank("run", "--engine", "model", "--quiet", "--json", "model.json")
+        self.cbank("compare", FIRST, "model.json", status=3)
+
+    def test_no_cell_in_common(self):
+        self.cbank("run", "--engine", "model", "--elements", "77", "--quiet", "--json", "a.json")
+        self.cbank("run", "--engine", "model", "--elements", "78", "--quiet", "--json", "b.json")
+        self.cbank("compare", "a.json", "b.json", status=3)
+
+    def test_bad_input(self):
+        bad = os.path.join(self.folder, "bad.json")
+        with open(bad, "w", encoding="utf-8") as file:
+            file.write(read(FIRST)[:5000])
+        for arguments in ((FIRST, bad), (bad, FIRST), (FIRST, "absent.json"), (FIRST, self.folder + "/empty")):
+            os.makedirs(self.folder + "/empty", exist_ok=True)
+            with self.subTest(arguments):
+                done = self.cbank("compare", *arguments, status=2)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        done = self.cbank("compare", FIRST, SECOND, "--allow-diff", "uuids", status=2)
+        self.assertIn("did you mean 'uuid'", done.stderr)
+
+
+class Reports(Case):
+    def test_every_format(self):
+        def slower(result):
+            scale(result["cells"][4], 1.5)
+
+        new = self.plant(slower)
+        self.cbank("compare", FIRST, new, "--markdown", "r.md", "--junit", "r.xml", "--csv", "r.csv", "--quiet", status=1)
+        self.assertIn("regressed", read(os.path.join(self.folder, "r.md")))
+        suite = xml.parse(os.path.join(self.folder, "r.xml")).getroot()
+        self.assertEqual(len(list(suite.iter("testcase"))), 24)
+        self.assertEqual(len(list(suite.iter("failure"))), 1)
+        rows = list(csv.DictReader(io.StringIO(read(os.path.join(self.folder, "r.csv")))))
+        self.assertEqual(len({tuple(row[key] for key in ("path", "pattern", "elements")) for row in rows}), 24)
+
+    def test_a_report_that_cannot_be_written(self):
+        self.cbank("compare", FIRST, SECOND, "--markdown", "/nonexistent/r.md", status=2)
+
+    def test_exports(self):
+        for name in ("csv", "gbench", "bmf", "otava"):
+            with self.subTest(name):
+                text = self.cbank("export", FIRST, SECOND, "--format", name).stdout
+                self.assertGreater(len(text), 1000)
+                if name in ("gbench", "bmf"):
+                    json.loads(text)
+        self.assertEqual(len(self.cbank("export", FIRST).stdout.splitlines()),
+                         1 + sum(len(cell["time_ns"]["samples"]) for cell in read_json(FIRST)["cells"]))
+
+    def test_no_control_character_of_a_file_reaches_the_terminal(self):
+        def hostile(result):
+            result["device"]["name"] = "H200\u001b[2J"
+            result["device"]["driver"] = "580\u0007\n"
+
+        new = self.plant(hostile)
+        for arguments in (("show", new), ("history", new), ("compare", new, new)):
+            text = self.cbank(*arguments).stdout
+            self.assertIn("H200?[2J", text)
+            self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f]")
+
+    def test_history(self):
+        lines = self.cbank("history", os.path.dirname(FIRST)).stdout.splitlines()
+        starts = [line.split()[0] for line in lines[1:]]
+        self.assertEqual(starts, sorted(starts))
+        series = self.cbank("history", FIRST, SECOND, "--cell", "constant/per_warp/128000/").stdout.splitlines()
+        self.assertEqual(len(series), 3)
+
+
+class Calibration(Case):
+    def test_launches_of_the_model_engine_do_not_differ(self):
+        self.cbank("calibrate", "--engine", "model", "--launches", "3", "--elements", "128000", "--json", "noise.json",
+                   "--keep", "kept")
+        calibration = read_json(os.path.join(self.folder, "noise.json"))
+        schema = read_json(os.path.join(ROOT, "results/calibration.schema.json"))
+        jsonschema.Draft202012Validator(schema).validate(calibration)
+        self.assertEqual({cell["noise"] for cell in calibration["cells"]}, {0})
+        self.assertEqual(len(os.listdir(os.path.join(self.folder, "kept"))), 3)
+        self.cbank("compare", "kept", "kept", "--calibration", "noise.json")
+
+    def test_a_change_within_the_noise_does_not_count(self):
+        def slower(result):
+            for cell in result["cells"]:
+                scale(cell, 1.02)
+
+        new = self.plant(slower)
+        self.compare(FIRST, new, status=1)
+        noise = {"schema": {"name": "cbank-calibration", "version": "1.0"}, "launches": 5,
+                 "device": {key: read_json(FIRST)["device"][key] for key in ("name", "uuid", "driver")},
+                 "cells": [{**{key: cell[key] for key in ("workload", "path", "pattern", "elements", "block_size",
+                                                          "regime", "array_bytes")},
+                            "noise": 0.03, "median_ns": cell["time_ns"]["median"],
+                            "sass_sha256": cell["kernel"]["sass_sha256"]} for cell in read_json(FIRST)["cells"]]}
+        path = os.path.join(self.folder, "noise.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(noise, file)
+        self.assertNotIn("regressed", verdicts(self.compare(FIRST, new, "--calibration", path)).values())
+
+
+class Parameters(Case):
+    """Cells that a parameter alone tells apart, from the run to every report."""
+
+    PLAN = ("--engine", "model", "--workload", "add,refill,conv_1d", "--pattern", "per_warp,distinct,lockstep",
+            "--path", "constant,param", "--elements", "4096")
+
+    def setUp(self):
+        super().setUp()
+        self.cbank("run", *self.PLAN, "--quiet", "--json", "a.json")
+        self.path = os.path.join(self.folder, "a.json")
+        self.cells = read_json(self.path)["cells"]
+
+    def test_the_result_follows_its_schema_and_is_written_again_alike(self):
+        schema = read_json(os.path.join(ROOT, "results/schema.json"))
+        jsonschema.Draft202012Validator(schema).validate(read_json(self.path))
+        self.assertEqual({cell["status"] for cell in self.cells}, {"ok", "skipped"})
+        for cell in self.cells:
+            self.assertEqual(set(cell["parameters"]),
+                             {name for row, names in (("refill", {"refill_bytes"}), ("conv_1d", {"radius"}),
+                                                      ("distinct", {"distinct", "stride_bytes"}))
+                              if row in (cell["workload"], cell["pattern"]) for name in names})
+            self.assertEqual(cell["array_bytes"], {"constant": 65536, "param": 2048}[cell["path"]])
+            self.assertEqual(cell["operations"] is None, cell["status"] == "skipped")
+            self.assertEqual(cell["operations_per_byte"]["ideal"], 0.5 if cell["workload"] == "conv_1d" else None)
+        self.cbank("run", "--resume", "a.json", "--quiet")
+        self.assertEqual(read_json(self.path)["cells"], self.cells)
+
+    def test_compare(self):
+        def slower(result):
+            cell, = (cell for cell in result["cells"] if cell["path"] == "param" and cell["workload"] == "add" and
+                     cell["parameters"] == {"distinct": 8, "stride_bytes": 64})
+            scale(cell, 1.5)
+
+        new = self.plant(lambda result: (slower(result), result["cells"].reverse()), self.path)
+        comparison = self.compare("a.json", new, "--markdown", "r.md", "--junit", "r.xml", "--csv", "r.csv", status=1)
+        found = comparison["cells"][0]
+        self.assertEqual((found["verdict"], found["parameters"]), ("regressed", {"distinct": 8, "stride_bytes": 64}))
+        self.assertEqual(comparison["counts"]["regressed"], 1)
+        self.assertEqual(comparison["counts"]["same"], len(self.cells) - 1)
+        self.assertIn("distinct=8/stride\\_bytes=64", read(os.path.join(self.folder, "r.md")))
+        names = [case.get("name") for case in xml.parse(os.path.join(self.folder, "r.xml")).getroot().iter("testcase")]
+        self.assertEqual(len(set(names)), len(self.cells))
+        self.assertIn("add/param/distinct/4096/1024/hot/distinct=8/stride_bytes=64", names)
+        worst = next(csv.DictReader(io.StringIO(read(os.path.join(self.folder, "r.csv")))))
+        self.assertEqual([worst[name] for name in ("distinct", "stride_bytes", "radius", "refill_bytes")],
+                         ["8", "64", "", ""])
+
+    def test_calibrate(self):
+        self.cbank("calibrate", *self.PLAN, "--launches", "2", "--json", "noise.json")
+        calibration = read_json(os.path.join(self.folder, "noise.json"))
+        schema = read_json(os.path.join(ROOT, "results/calibration.schema.json"))
+        jsonschema.Draft202012Validator(schema).validate(calibration)
+        keys = ("workload", "path", "pattern", "parameters")
+        self.assertEqual(*({json.dumps([cell[key] for key in keys]) for cell in cells}
+                           for cells in (calibration["cells"], self.cells)))
+        self.cbank("compare", "a.json", "a.json", "--calibration", "noise.json")
+
+    def test_history_and_exports(self):
+        lines = self.cbank("history", "a.json", "--cell", "/radius=3").stdout.splitlines()[1:]
+        self.assertEqual(len(lines), sum("radius" in cell["parameters"] for cell in self.cells))
+        self.assertEqual(sum(line.split()[2] == "-" for line in lines),
+                         sum("radius" in cell["parameters"] and cell["status"] == "skipped" for cell in self.cells))
+        for name in ("csv", "gbench", "bmf", "otava"):
+            with self.subTest(name):
+                text = self.cbank("export", "a.json", "--format", name).stdout
+                self.assertTrue("radius=3" in text or ",radius," in text)
+
+
+class Workflow(Case):
+    """The workflow of the README, line by line, on planted data."""
+
+    def run_steps(self, status):
+        block = re.search(r"```yaml\n(.*?)```", read(os.path.join(ROOT, "README.md")), re.DOTALL).group(1)
+        steps = [line.split("- run: ", 1)[1] for line in block.splitlines() if "- run: " in line]
+        self.assertEqual(len(steps), 3)
+        steps = [step.replace("build/cbank", CBANK) for step in steps if step != "make"]
+        done = subprocess.run(["bash", "-e", "-c", "\n".join(steps)], capture_output=True, text=True, timeout=120,
+                              check=False, cwd=self.folder,
+                              env={**os.environ, "CUDA_VISIBLE_DEVICES": "",
+                                   "GITHUB_STEP_SUMMARY": os.path.join(self.folder, "summary.md")})
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.assertGreater(len(read(os.path.join(self.folder, "summary.md"))), 50)
+
+    def test_nothing_changed(self):
+        self.cbank("run", "--quiet", "--json", "baseline.json")
+        self.run_steps(0)
+
+    def test_a_push_made_cells_slower(self):
+        self.cbank("run", "--quiet", "--json", "fast.json")
+
+        def faster(result):
+            for cell in result["cells"]:
+                scale(cell, 0.9)
+
+        self.plant(faster, os.path.join(self.folder, "fast.json"), "baseline.json")
+        self.run_steps(1)
+
+
+if __name__ == "__main__":
+    unittest.main()

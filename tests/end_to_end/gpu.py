@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""End-to-end tests of the built program on a real GPU. CBANK names the program (default build/cbank)."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import jsonschema
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
+
+SMALL = ["--elements", "128000", "--pattern", "per_warp", "--path", "constant"]
+
+
+def cbank(*arguments, environment=None):
+    return subprocess.run([CBANK, *arguments], capture_output=True, text=True, timeout=300, check=False,
+                          env={**os.environ, **(environment or {})})
+
+
+def read_json(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def cuda_devices():
+    rows = json.loads(cbank("list", "devices", "--json").stdout)
+    return [row for row in rows if row["engine"] == "cuda"]
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not cuda_devices():
+            raise AssertionError("no GPU here: " + cbank("list", "devices").stderr)
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.file = os.path.join(folder.name, "result.json")
+
+    def measure(self, *arguments, status=0, environment=None):
+        """A run on the GPU: its result and what it said."""
+        done = cbank("run", "--engine", "cuda", *arguments, "--json", self.file, environment=environment)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        result = read_json(self.file)
+        schema = read_json(os.path.join(ROOT, "results/schema.json"))
+        jsonschema.Draft202012Validator(schema).validate(result)
+        return result, done.stdout + done.stderr
+
+
+class DefaultPlan(Case):
+    def test_everything_is_verified_counted_and_as_expected(self):
+        result, _ = self.measure()
+        self.assertEqual(result["engine"], "cuda")
+        self.assertIs(result["complete"], True)
+        self.assertEqual(len(result["cells"]), 24)
+        for cell in result["cells"]:
+            where = f"{cell['path']} {cell['pattern']} {cell['elements']}"
+            self.assertEqual(cell["status"], "ok", where)
+            self.assertIs(cell["verified"], True, where)
+            self.assertGreater(cell["time_ns"]["median"], 0, where)
+            self.assertGreater(len(cell["time_ns"]["samples"]), 5, where)
+            self.assertGreater(len(cell["counters"]), 10, where)
+            for name, counter in cell["counters"].items():
+                self.assertEqual(counter["status"], "ok", f"{where} {name}: {counter['reason']}")
+                if counter["kind"] == "exact":
+                    self.assertEqual(counter["value"], counter["expected"], f"{where} {name}")
+
+    def test_a_second_process_measures_the_same(self):
+        """The same cells with the same code. How near the times are is reported: scripts/repeatability.py."""
+        first, second = (self.measure("--counters", "none")[0] for _ in range(2))
+        keys = ("workload", "path", "pattern", "elements", "block_size", "regime", "parameters", "kernel")
+        self.assertEqual(*([[cell[key] for key in keys] for cell in result["cells"]] for result in (first, second)))
+        for cell in first["cells"]:
+            self.assertRegex(cell["kernel"]["sass_sha256"], "^[0-9a-f]{64}$")
+
+
+class Runs(Case):
+    def test_every_device(self):
+        done = cbank("run", "--engine", "cuda", *SMALL, "--device", "all", "--json", self.folder + "/")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        names = {read_json(os.path.join(self.folder, name))["device"]["uuid"] for name in os.listdir(self.folder)}
+        self.assertEqual(names, {row["uuid"] for row in cuda_devices()})
+
+    def test_regimes_and_odd_sizes(self):
+        result, _ = self.measure("--elements", "1,31,33,100001", "--block-size", "32,1024", "--regime", "hot,cold",
+                                 "--counters", "none")
+        self.assertEqual(len(result["cells"]), 12 * 4 * 2 * 2)
+        for cell in result["cells"]:
+            self.assertEqual((cell["status"], cell["verified"]), ("ok", True))
+
+    def test_any_cupti_metric_and_one_that_is_unknown(self):
+        result, _ = self.measure(*SMALL, "--counters", "sm__cycles_active.sum,no__such_metric.sum,idc_requests")
+        counters = result["cells"][0]["counters"]
+        self.assertEqual(counters["sm__cycles_active.sum"]["status"], "ok")
+        self.assertEqual(counters["no__such_metric.sum"]["status"], "unsupported")
+        self.assertEqual(counters["idc_requests"]["status"], "ok")
+
+    def test_without_cupti_cells_are_timed_and_counters_say_why(self):
+        result, said = self.measure(*SMALL, environment={"CBANK_CUPTI_DIR": "/nonexistent"})
+        cell = result["cells"][0]
+        self.assertEqual((cell["status"], cell["verified"]), ("ok", True))
+        self.assertGreater(cell["time_ns"]["median"], 0)
+        self.assertEqual({counter["status"] for counter in cell["counters"].values()}, {"unavailable"})
+        for counter in cell["counters"].values():
+            self.assertIn("libcupti", counter["reason"])
+        self.assertIn("warning: counters were not read", said)
+
+    def test_a_longer_sample_is_of_more_launches(self):
+        counts = []
+        for us in ("100", "2000"):
+            result, _ = self.measure(*SMALL, "--counters", "none", "--sample-us", us)
+            counts.append(result["cells"][0]["time_ns"]["launches_per_sample"])
+        self.assertGreater(counts[1], counts[0])
+
+    def test_the_benchmark_of_repeatability(self):
+        """That it measures and reports. What it says of times is not judged."""
+        report = os.path.join(self.folder, "report.json")
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/repeatability.py"), "--program", CBANK,
+                               "--run", os.path.join(self.folder, "runs"), "--json", report, "--", *SMALL],
+                              capture_output=True, text=True, timeout=300, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for other in read_json(report)["others"]:
+            self.assertEqual((len(other["cells"]), other["differs"]), (1, []), other["file"])
+            self.assertIn(other["file"], done.stdout)
+
+    def test_elements_beyond_device_memory(self):
+        devices = cuda_devices()
+        beyond = min(int(devices[0]["memory_bytes"]) // 8 + 1, 4294966272)
+        if beyond == 4294966272:
+            self.skipTest("this device has room for the largest size")
+        done = cbank("run", "--engine", "cuda", "--elements", str(beyond))
+        self.assertEqual(done.returncode, 2, done.stderr)
+
+    def test_planted_wrong_output(self):
+        result, said = self.measure(*SMALL, "--fault", "output", status=1)
+        cell = result["cells"][0]
+        self.assertEqual((cell["status"], cell["verified"]), ("failed", False))
+        self.assertIn("element", cell["reason"])
+        self.assertIn(cell["reason"], said)
+
+    def test_planted_allocation_failure_leaves_the_other_cells(self):
+        result, _ = self.measure("--pattern", "per_warp", "--path", "constant", "--fault", "memory", status=1)
+        by_size = {cell["elements"]: cell["status"] for cell in result["cells"]}
+        self.assertEqual(by_size, {12800000: "failed", 128000: "ok"})
+
+    def test_planted_counter(self):
+        result, _ = self.measure(*SMALL, "--fault", "counter", status=1)
+        self.assertIn("counter_differs", result["cells"][0]["flags"])
+
+    def test_interrupted_and_resumed(self):
+        plan = ["--pattern", "per_warp", "--max-samples", "10000", "--max-seconds", "60", "--max-noise", "0.001"]
+        with subprocess.Popen([CBANK, "run", "--engine", "cuda", *plan, "--json", self.file],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+            time.sleep(3)
+            self.assertIsNone(process.poll(), "it was done before it could be interrupted")
+            process.send_signal(signal.SIGINT)
+            _, messages = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGINT, messages)
+        self.assertIs(read_json(self.file)["complete"], False)
+        done = cbank("run", "--resume", self.file)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        self.assertIs(read_json(self.file)["complete"], True)
+
+
+if __name__ == "__main__":
+    unittest.main()

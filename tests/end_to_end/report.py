@@ -1,0 +1,872 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of cbank report: what stands in its pages, where links lead, and how the pages are in a browser.
+
+CBANK names the program (default build/cbank), which runs the report. Tests in a browser need chromium, its driver and
+python3-selenium (scripts/setup.sh browser), and are skipped without. Those with axe-core need build/axe/package; with
+CBANK_FETCH=1 it is fetched first, by npm. With CBANK_SCREENSHOTS=DIR, pictures of the pages are left there.
+"""
+
+import base64
+import contextlib
+import functools
+import hashlib
+import http.server
+import io
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+import xml.etree.ElementTree as ET
+import zipfile
+from html.parser import HTMLParser
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
+MATRIX = os.path.join(ROOT, "results/h200/core-matrix.json")
+SECOND = os.path.join(ROOT, "results/h200/second-process.json")
+CHARACTERIZATION = os.path.join(ROOT, "results/characterizations/h200.json")
+BYTES_MAX = 5_000_000  # of the report of 20 files
+AXE = "axe-core@4.14.1"
+AXE_FILE = os.path.join(ROOT, "build/axe/package/axe.min.js")
+VOID = {"meta", "link", "img", "br", "hr", "input"}
+CELLS = {"td", "th"}
+APART = {*CELLS, "dt", "dd", "li", "p", "h2", "summary", "caption"}  # whose text does not go on in what follows
+
+
+def environment(**more):
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
+    return {**clean, "PYTHONDONTWRITEBYTECODE": "1", **more}
+
+
+def cbank(*arguments, program=CBANK, **more):
+    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=400, check=False,
+                          env=environment(**more))
+
+
+def read_json(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def modelled(path, *arguments):
+    """A result of the model engine."""
+    done = cbank("run", "--engine", "model", "--quiet", "--json", path, *arguments)
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return path
+
+
+# -- pages --------------------------------------------------------------------------------------------------------
+
+
+class Element:
+    def __init__(self, tag, attributes, parent):
+        self.tag, self.attributes, self.parent, self.children = tag, dict(attributes), parent, []
+
+    def get(self, key):
+        return self.attributes.get(key)
+
+    def all(self, *tags):
+        for child in self.children:
+            if isinstance(child, Element):
+                if not tags or child.tag in tags:
+                    yield child
+                yield from child.all(*tags)
+
+    @property
+    def text(self):
+        return " ".join("".join(self.parts()).split())
+
+    def parts(self):
+        for child in self.children:
+            if isinstance(child, Element):
+                yield from child.parts()
+                yield " " if child.tag in APART else ""
+            else:
+                yield child
+
+
+class Page(HTMLParser):
+    """The tree of a page. Cells and rows of tables end where others begin, as HTML says; nothing else is mended."""
+
+    ENDED_BY = {"td": {"td", "th", "tr", "tbody"}, "th": {"td", "th", "tr", "tbody"}, "tr": {"tr", "tbody"},
+                "thead": {"tbody"}, "dt": {"dt", "dd"}, "dd": {"dt", "dd"}}
+
+    def __init__(self, path):
+        super().__init__()
+        self.root = self.at = Element("root", [], None)
+        with open(path, encoding="utf-8") as file:
+            self.source = file.read()
+        self.feed(self.source)
+        self.close()
+        if self.at is not self.root:
+            raise AssertionError(f"{path}: <{self.at.tag}> is open at the end")
+
+    def handle_starttag(self, tag, attrs):
+        while tag in self.ENDED_BY.get(self.at.tag, ()):
+            self.at = self.at.parent
+        made = Element(tag, attrs, self.at)
+        self.at.children.append(made)
+        if tag not in VOID:
+            self.at = made
+
+    def handle_endtag(self, tag):
+        while self.at.tag != tag and self.at.tag in {*self.ENDED_BY, "tbody"}:
+            self.at = self.at.parent
+        if self.at.tag != tag:
+            raise AssertionError(f"line {self.getpos()[0]}: </{tag}> ends <{self.at.tag}>")
+        self.at = self.at.parent
+
+    def handle_data(self, data):
+        self.at.children.append(data)
+
+    def by_id(self, name):
+        return next((element for element in self.root.all() if element.get("id") == name), None)
+
+    def section(self, name):
+        return next(element for element in self.root.all("section", "footer")
+                    if element.get("aria-labelledby") == name)
+
+
+def rows_of(table):
+    """Texts of the rows of a table's body."""
+    for row in table.all("tr"):
+        cells = [child for child in row.children if isinstance(child, Element) and child.tag in CELLS]
+        if row.parent.tag == "tbody":
+            yield cells
+
+
+class Report:
+    """A report that was made, and its pages."""
+
+    def __init__(self, folder, *arguments, status=0, **more):
+        self.folder = folder
+        self.done = cbank("report", *arguments, "-o", folder, **more)
+        if self.done.returncode != status:
+            raise AssertionError(f"exit {self.done.returncode}: {self.done.stdout}{self.done.stderr}")
+
+    @functools.lru_cache(maxsize=None)
+    def page(self, name="index.html"):
+        return Page(os.path.join(self.folder, name))
+
+    @functools.cached_property
+    def pages(self):
+        return {name: self.page(name) for name in self.files() if name.endswith(".html")}
+
+    def files(self):
+        return sorted(os.path.relpath(os.path.join(folder, name), self.folder)
+                      for folder, _, names in os.walk(self.folder) for name in names)
+
+    def bytes(self, name):
+        with open(os.path.join(self.folder, name), "rb") as file:
+            return file.read()
+
+    @property
+    def text(self):
+        return self.page().root.text
+
+
+TEMPORARY = tempfile.TemporaryDirectory()
+NAMES = itertools.count()
+
+
+def folder():
+    """A new name in a folder that is removed at the end."""
+    return os.path.join(TEMPORARY.name, f"report-{next(NAMES)}")
+
+
+@functools.lru_cache(maxsize=None)
+def measured():
+    """Of two committed results, compared, and the characterization."""
+    return Report(folder(), MATRIX, SECOND, CHARACTERIZATION)
+
+
+@functools.lru_cache(maxsize=None)
+def interactive():
+    if not os.path.exists("/usr/share/javascript/d3/d3.min.js"):
+        raise unittest.SkipTest("no libjs-d3 on this machine")
+    return Report(folder(), "--interactive", MATRIX, SECOND)
+
+
+def tearDownModule():
+    TEMPORARY.cleanup()
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.folder = place.name
+
+    def write(self, name, content):
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    def report(self, *arguments, status=0, **more):
+        return Report(os.path.join(self.folder, "out"), *arguments, status=status, **more)
+
+    def check(self, report, scripts=False):
+        """Everything that has to be so on every page."""
+        for name, page in report.pages.items():
+            with self.subTest(name):
+                self.check_page(report, name, page, scripts and name == "index.html")
+
+    def check_page(self, report, name, page, scripts):
+        elements = list(page.root.all())
+        html = next(page.root.all("html"))
+        self.assertTrue(page.source.startswith("<!DOCTYPE html>"))
+        self.assertEqual(html.get("lang"), "en")
+        self.assertTrue(next(page.root.all("title")).text)
+        self.assertEqual(len(list(page.root.all("h1"))), 1)
+        levels = [int(element.tag[1]) for element in elements if re.fullmatch(r"h[1-6]", element.tag)]
+        self.assertTrue(all(after <= before + 1 for before, after in zip(levels, levels[1:])
+                            if after != 1), "a level of headings is left out")
+        ids = [element.get("id") for element in elements if element.get("id")]
+        self.assertEqual(len(ids), len(set(ids)))
+        for element in elements:
+            self.assertFalse([key for key in element.attributes if key == "style" or key.startswith("on")], element.tag)
+            self.assertNotEqual(element.tag, "style")
+            self.assertTrue(scripts or element.tag != "script")
+            for label in (element.get("aria-labelledby") or "").split():
+                self.assertIn(label, ids)
+        self.check_tables(page)
+        self.check_links(report, name, elements)
+
+    def check_tables(self, page):
+        for table in page.root.all("table"):
+            self.assertTrue(next(table.all("caption")).text)
+            region = table.parent
+            self.assertEqual((region.get("class"), region.get("tabindex"), region.get("role")), ("scroll", "0", "group"))
+            self.assertTrue(region.get("aria-labelledby") or region.get("aria-label"))
+            columns = {sum(int(cell.get("colspan") or 1) for cell in cells) for cells in rows_of(table)}
+            self.assertLessEqual(len(columns), 1, next(table.all("caption")).text)
+            for cell in table.all("th"):
+                self.assertIn(cell.get("scope"), ("row", "col", "colgroup"))
+
+    def check_links(self, report, name, elements):
+        for element in elements:
+            target = element.get("href") or element.get("src")
+            if element.tag == "img":
+                self.assertTrue(element.get("alt"))
+                self.assertTrue(element.get("width") and element.get("height"))
+            if target is None:
+                continue
+            path, _, anchor = target.partition("#")
+            path = os.path.normpath(os.path.join(os.path.dirname(name), path)) if path else name
+            self.assertTrue(os.path.isfile(os.path.join(report.folder, path)), target)
+            if anchor:
+                self.assertIsNotNone(report.page(path).ids.get(anchor) if hasattr(report.page(path), "ids")
+                                     else index(report.page(path)).get(anchor), target)
+
+
+def index(page):
+    page.ids = {element.get("id"): element for element in page.root.all() if element.get("id")}
+    return page.ids
+
+
+def target_of(report, cell):
+    """The element that the link in a cell of a table leads to; None without one."""
+    link = next(cell.all("a"), None)
+    if link is None:
+        return None
+    path, _, anchor = link.get("href").partition("#")
+    return index(report.page(path)).get(anchor) if anchor else report.page(path).root
+
+
+# -- what stands there --------------------------------------------------------------------------------------------
+
+
+class Content(Case):
+    def test_every_page(self):
+        self.check(measured())
+
+    def test_sections(self):
+        titles = [element.text for element in measured().page().root.all("h2")]
+        self.assertEqual(titles, ["Contents", "Summary", "Environment", "Matrix", "Characterization", "Comparison",
+                                  "Explanation", "Figures", "Cells", "Sources"])
+
+    def test_matrix_is_that_of_show(self):
+        """Every line of the tables of cbank show, number by number."""
+        for file, name in ((MATRIX, "core-matrix"), (SECOND, "second-process")):
+            shown = [[word for part in line.split("|") for word in part.split()]
+                     for line in cbank("show", file).stdout.splitlines() if re.match(r"per_|pseudo", line)]
+            made = [" ".join(cell.text for cell in cells).replace("µs", "us").replace("×", "x").split()
+                    for table in self.matrix_tables(name) for cells in rows_of(table)]
+            self.assertEqual(made, shown)
+
+    @staticmethod
+    def matrix_tables(name):
+        return [table for table in measured().page().section("matrix").all("table")
+                if next(table.all("caption")).text.endswith(f": {name}")]
+
+    def test_matrix_leads_to_its_cells(self):
+        page, found = measured(), 0
+        for table in self.matrix_tables("core-matrix"):
+            for cells in rows_of(table):
+                for column, cell in enumerate(cells[1:]):
+                    section = target_of(page, cell)
+                    self.assertIn(cells[0].text, section.text)
+                    self.assertIn(("constant", "global", "readonly")[column // 4], next(section.all("h2")).text)
+                    if column % 4 == 0:
+                        self.assertIn(f"median time {cell.text}:".replace(" ", ""), section.text.replace(" ", ""))
+                    found += 1
+        self.assertEqual(found, 24 * 4)
+
+    def test_comparison_leads_to_both_sides(self):
+        comparison = json.loads(cbank("compare", "--quiet", "--json", "-", MATRIX, SECOND).stdout)
+        rows = list(rows_of(next(measured().page().section("comparison").all("table"))))
+        self.assertEqual(len(rows), len(comparison["cells"]))
+        for cells, cell in zip(rows, comparison["cells"]):
+            name = "/".join(str(cell[key]) for key in ("workload", "path", "pattern", "elements", "block_size", "regime"))
+            self.assertEqual((cells[0].text, cells[1].text), (name, cell["verdict"]))
+            self.assertEqual(cells[4].text, f"{cell['ratio']['value']:.4f}")
+            self.assertEqual(cells[5].text, f"[{cell['ratio']['ci_low']:.4f}, {cell['ratio']['ci_high']:.4f}]")
+            for place, page in ((2, "core-matrix"), (3, "second-process")):
+                self.assertIn(f"cells/{page}.html#", next(cells[place].all("a")).get("href"))
+                self.assertIn(cells[place].text.replace(" ", ""),
+                              target_of(measured(), cells[place]).text.replace(" ", ""))
+                self.assertEqual(next(target_of(measured(), cells[place]).all("h2")).text, name)
+        self.assertIn(comparison["summary"], measured().text)
+
+    def test_cells_have_all_counters(self):
+        page = measured().page("cells/core-matrix.html")
+        for place, cell in enumerate(read_json(MATRIX)["cells"], 1):
+            section = page.by_id(f"cell-{place}")
+            rows = {cells[0].text: [other.text for other in cells[1:]]
+                    for table in section.all("table") for cells in rows_of(table)}
+            expected = {name: [str(counter["value"]), "" if counter["expected"] is None else "="]
+                        for name, counter in cell["counters"].items()}
+            self.assertEqual(rows, expected)
+            self.assertIn(f"{cell['time_ns']['median']:.7g} ns", section.text)
+
+    def test_summary_counts(self):
+        rows = list(rows_of(next(measured().page().section("summary").all("table"))))
+        self.assertEqual([cell.text for cell in rows[0]],
+                         ["core-matrix", "cuda", "NVIDIA H200", "24 of 24", "0", "24", "0", "216 of 216", "no"])
+
+    def test_extremes(self):
+        """The lowest and the highest ratio of the figure matrix."""
+        table = [table for table in measured().page().section("summary").all("table")
+                 if "constant" in next(table.all("caption")).text][0]
+        cells = next(rows_of(table))
+        self.assertEqual([cell.text for cell in cells[1:]],
+                         ["0.9816", "[0.9782, 0.9907]", "add, per_warp, 128000, hot",
+                          "31.58", "[31.52, 31.63]", "add, pseudo_random, 12800000, hot"])
+
+    def test_environment_and_sources(self):
+        for path in (MATRIX, SECOND, CHARACTERIZATION):
+            with open(path, "rb") as file:
+                self.assertIn(hashlib.sha256(file.read()).hexdigest(), measured().page().section("sources").text)
+        self.assertIn("GPU-16c7c2a1", measured().page().section("environment").text)
+
+    def test_characterization(self):
+        section = measured().page().section("characterization")
+        numbers = sum(len(experiment["numbers"]) for experiment in read_json(CHARACTERIZATION)["experiments"])
+        folded = [table for details in section.all("details") for table in details.all("table")]
+        self.assertEqual(sum(len(list(rows_of(table))) for table in folded), numbers)
+        self.assertIn("serialization_constant latency grows per", section.text)
+
+    def test_figures_are_those_of_plot(self):
+        """The same data, byte by byte, and images with no style of their own."""
+        out = os.path.join(self.folder, "figures")
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/plot.py"), "--program", CBANK, "--format", "svg",
+                               "-o", out, "--figure", "matrix", "--figure", "samples", "--figure", "counters", MATRIX],
+                              capture_output=True, text=True, check=False, env=environment())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        stems = [name.removesuffix(".csv") for name in os.listdir(out) if name.endswith(".csv")]
+        self.assertEqual(len(stems), 4)
+        for stem in stems:
+            with zipfile.ZipFile(io.BytesIO(measured().bytes(f"figures/{stem}.zip"))) as archive:
+                for ending in ("csv", "tex"):
+                    with open(os.path.join(out, f"{stem}.{ending}"), "rb") as file:
+                        self.assertEqual(archive.read(f"{stem}.{ending}"), file.read())
+
+    def test_images(self):
+        """Readable where inline styles are blocked; title and source within; every name that is used is there."""
+        images = [name for name in measured().files() if name.endswith(".svg")]
+        self.assertEqual(len(images), len(list(measured().page().root.all("img"))))
+        for name in images:
+            text = measured().bytes(name).decode()
+            root = ET.fromstring(text)
+            self.assertNotRegex(text, r"<style| style=|<script")
+            self.assertTrue(root.findtext("{http://www.w3.org/2000/svg}title"))
+            self.assertIn("sha256", root.findtext("{http://www.w3.org/2000/svg}desc"))
+            ids = [element.get("id") for element in root.iter() if element.get("id")]
+            self.assertEqual(len(ids), len(set(ids)))
+            self.assertLessEqual(set(re.findall(r"(?:href=\"|url\()#(\w+)", text)), set(ids))
+
+    def test_interactive(self):
+        self.check(interactive(), scripts=True)
+        self.assertIn("Michael Bostock", interactive().page().section("sources").text)
+        self.assertNotIn("<script", measured().page().source)
+        for name in interactive().pages:
+            if name != "index.html":
+                self.assertNotIn("<script", interactive().page(name).source)
+
+
+# -- what may be given --------------------------------------------------------------------------------------------
+
+
+class Inputs(Case):
+    def changed(self, name, change, source=MATRIX):
+        content = read_json(source)
+        change(content)
+        return self.write(name, content)
+
+    def four(self, content):
+        content["cells"] = content["cells"][:4]
+
+    def made(self, *files):
+        report = self.report(*files)
+        self.check(report)
+        return report
+
+    def test_no_counters(self):
+        def change(content):
+            self.four(content)
+            content["counters_reason"] = "no permission"
+            for cell in content["cells"]:
+                cell["counters"] = {}
+        report = self.made(self.changed("a.json", change))
+        self.assertIn("Not drawn of a: no chosen cell has a counter: no permission.", report.text)
+        self.assertIn("No counters: no permission.", report.page("cells/a.html").root.text)
+
+    def test_no_samples(self):
+        def change(content):
+            self.four(content)
+            for cell in content["cells"]:
+                cell["time_ns"]["samples"] = []
+        report = self.made(self.changed("a.json", change))
+        self.assertIn("Not drawn of a: no chosen cell has samples.", report.text)
+        self.assertIn("figures/a-matrix.svg", report.files())
+
+    def test_partial(self):
+        def change(content):
+            self.four(content)
+            content["complete"] = False
+            content["cells"][3].update(status="pending", counters={}, kernel=None, verified=None,
+                                       time_ns={**content["cells"][3]["time_ns"], "median": None, "ci_low": None,
+                                                "ci_high": None, "samples": []})
+            content["cells"][2].update(status="failed", reason="it is wrong", verified=False)
+            content["cells"][1]["flags"] = ["throttled"]
+            content["cells"][0]["counters"]["ldc_instructions"]["value"] = 1
+        report = self.made(self.changed("a.json", change))
+        self.assertIn("Incomplete: a", report.text)
+        self.assertIn("2 of 4", report.text)
+        self.assertIn("1 failed, 1 pending", report.text)
+        findings = [line.text for line in report.page().section("summary").all("li")]
+        self.assertTrue(any(line.startswith("add/") and line.endswith("failed: it is wrong") for line in findings))
+        self.assertTrue(any("ldc_instructions is 1, expected 1 600 000" in line for line in findings), findings)
+        self.assertTrue(any("1 cell throttled" in line for line in findings))
+        self.assertIn("differs: 1600000", report.page("cells/a.html").by_id("cell-1").text)
+
+    def test_one_cell(self):
+        def change(content):
+            content["cells"] = content["cells"][:1]
+        report = self.made(self.changed("a.json", change))
+        self.assertIn("Not drawn of a: no chosen cell was timed on both constant and global.", report.text)
+        self.assertNotIn("Time through constant to time through global", report.text)
+
+    def test_no_cells(self):
+        report = self.made(self.changed("a.json", lambda content: content.update(cells=[])))
+        self.assertIn("The result has no cells.", report.page("cells/a.html").root.text)
+
+    def test_modelled_alone(self):
+        report = self.made(modelled(os.path.join(self.folder, "m.json"), "--elements", "4096"))
+        self.assertIn("Modelled: m is predicted by the model engine", report.text)
+        self.assertIn("it is modelled, and has no samples", report.text)
+        for table in report.page().section("matrix").all("table"):
+            self.assertTrue(next(table.all("caption")).text.endswith(": m, modelled"))
+        for name in ("figures/m-matrix.svg", "figures/m-counters.svg"):
+            self.assertIn(b"modelled, not measured", report.bytes(name))
+
+    def test_mixed_engines(self):
+        """Labelled, and never in one table or one panel."""
+        report = self.made(self.changed("a.json", self.four),
+                           modelled(os.path.join(self.folder, "m.json"), "--elements", "12800000"))
+        self.assertIn("the two are never put together", report.text)
+        self.assertIn("engine differs: cuda and model, which is not allowed to differ", report.text)
+        captions = [next(table.all("caption")).text for table in report.page().section("matrix").all("table")]
+        self.assertEqual(sorted(caption.partition(": ")[2] for caption in captions), ["a", "m, modelled"])
+
+    def test_every_kind(self):
+        result = modelled(os.path.join(self.folder, "m.json"), "--elements", "4096", "--path", "all")
+        comparison = self.write("c.json", cbank("compare", "--quiet", "--json", "-", result, result).stdout)
+        explanation = self.write("e.json", cbank("explain", "--json", result).stdout)
+        card = os.path.join(ROOT, "results/cards/h200.json")
+        report = self.made(result, comparison, explanation, card)
+        self.assertIn("1 result, 1 comparison, 1 explanation, 1 card", report.text)
+        self.assertIn("Card H200: values and their origins", report.text)
+        self.made(comparison)
+        self.made(explanation)
+        self.made(card)
+
+    def test_other_workloads(self):
+        result = modelled(os.path.join(self.folder, "m.json"), "--workload", "conv_1d,refill,stencil_1d",
+                          "--path", "all", "--elements", "4096")
+        self.assertIn("skipped: ", self.made(result).page().section("matrix").text)
+
+    def test_older_result(self):
+        self.made(os.path.join(ROOT, "tests/data/result-1.0.json"))
+
+    def test_equal_names(self):
+        files = [modelled(os.path.join(self.folder, name), "--elements", "4096", "--path", "constant,global")
+                 for name in map(self.place, ("a", "b"))]
+        report = self.made(*files)
+        self.assertIn("cells/r-2.html", report.files())
+
+    def place(self, name):
+        os.mkdir(os.path.join(self.folder, name))
+        return os.path.join(name, "r.json")
+
+    def test_text_is_text(self):
+        def change(content):
+            self.four(content)
+            content["device"]["name"] = "<script>alert('1')</script> & \"co\""
+            content["cells"][0].update(status="failed", reason="<b>bold</b>")
+        report = self.made(self.changed("odd name'&<.json", change))
+        self.assertIn("<script>alert('1')</script> & \"co\"", report.text)
+        self.assertIn("<b>bold</b>", report.text)
+
+    def test_same_bytes(self):
+        files = [modelled(os.path.join(self.folder, "m.json"), "--elements", "4096", "--seed", "1"),
+                 self.changed("a.json", self.four)]
+        first, second = (Report(os.path.join(self.folder, name), *files) for name in ("first", "second"))
+        self.assertEqual(first.files(), second.files())
+        for name in first.files():
+            self.assertEqual(first.bytes(name), second.bytes(name), name)
+
+    def test_twenty_files(self):
+        """Small enough to be kept with every run."""
+        files = []
+        for number in range(20):
+            files.append(os.path.join(self.folder, f"run-{number}.json"))
+            shutil.copyfile(MATRIX, files[-1])
+        report = self.report(*files)
+        size = sum(os.path.getsize(os.path.join(report.folder, name)) for name in report.files())
+        print(f"20 files: {size} bytes", file=sys.stderr)
+        self.assertLessEqual(size, BYTES_MAX)
+        self.check(report)
+
+    def test_what_else_is_there_stays(self):
+        file = modelled(os.path.join(self.folder, "m.json"), "--elements", "4096", "--path", "constant")
+        other = self.write("out/figures/other.txt", "mine")
+        self.write("out/index.html", "old")
+        report = self.report(file)
+        self.assertEqual(report.page().root.text.split()[0], "cbank")
+        with open(other, encoding="utf-8") as stayed:
+            self.assertEqual(stayed.read(), "mine")
+
+
+class Refusals(Case):
+    def refused(self, *arguments, status=2, words=(), **more):
+        done = cbank("report", *arguments, **more)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("cbank: error: "), done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "out/index.html")))
+
+    def test_wrong_files(self):
+        out = ["-o", os.path.join(self.folder, "out")]
+        self.refused("missing.json", *out, words=["missing.json", "No such file"])
+        self.refused(MATRIX, self.write("a.json", "{"), *out, words=["a.json", "is not JSON"])
+        self.refused(self.write("a.json", "{}"), *out, words=["a.json", "has no schema.name"])
+        self.refused(os.path.join(ROOT, "results/h200/gate/calibration.json"), *out, words=["cbank-calibration"])
+        broken = read_json(MATRIX)
+        del broken["cells"][3]["counters"]
+        self.refused(self.write("a.json", broken), *out, words=["a.json", "it has no 'counters'"])
+
+    def test_usage(self):
+        self.refused(MATRIX, words=["-o DIR"])
+        self.refused("-o", self.folder, words=["report needs FILE..."])
+        self.refused(MATRIX, "-o", self.folder, "--interactiv3", words=["interactive"])
+
+    def test_wrong_folder(self):
+        self.refused(MATRIX, "-o", self.write("file", ""), words=["file is a file, not a folder"])
+        self.refused(MATRIX, "-o", os.path.join(self.write("file", ""), "below"), words=["a file"])
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
+    def test_folder_that_cannot_be_written(self):
+        os.chmod(self.folder, 0o500)
+        self.addCleanup(os.chmod, self.folder, 0o700)
+        self.refused(MATRIX, "-o", os.path.join(self.folder, "out"), words=["cannot make"])
+
+    def test_missing_modules(self):
+        """As on a machine that lacks them."""
+        for name in ("matplotlib", "jinja2"):
+            self.write("sitecustomize.py", "import importlib.util as u\nfind = u.find_spec\n"
+                       f"u.find_spec = lambda name, *more: None if name == '{name}' else find(name, *more)\n")
+            self.refused(MATRIX, "-o", os.path.join(self.folder, "out"), status=3, words=[f"python3-{name}"],
+                         PYTHONPATH=self.folder)
+
+    def test_library(self):
+        out = ["-o", os.path.join(self.folder, "out"), "--interactive", "--library"]
+        self.refused(MATRIX, *out, "none.js", status=3, words=["cannot read none.js"])
+        self.refused(MATRIX, *out, self.write("x.js", "1"), status=3, words=["is not d3.min.js"])
+        self.refused(MATRIX, *out, self.write("x.js", "var d3={}"), status=3, words=["without its licence"])
+
+
+class Install(Case):
+    def test_installed(self):
+        """From where make install puts it, with nothing of this tree."""
+        place = os.path.join(self.folder, "place")
+        build = os.path.dirname(CBANK)
+        done = subprocess.run(["make", f"BUILD={build}", f"DESTDIR={place}", "PREFIX=/usr", "-o", CBANK,
+                               *(["NO_CUDA=1"] if not os.environ.get("CBANK_CUDA") else []), "install"],
+                              cwd=ROOT, capture_output=True, text=True, check=False, env=environment())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        file = modelled(os.path.join(self.folder, "m.json"), "--elements", "4096", "--path", "constant,global")
+        done = cbank("report", file, "-o", os.path.join(self.folder, "out"),
+                     program=os.path.join(place, "usr/bin/cbank"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(os.path.isfile(os.path.join(self.folder, "out/figures/m-matrix.svg")))
+        scripts = os.path.join(place, "usr/share/cbank/scripts")
+        self.assertFalse([name for name, _, _ in os.walk(scripts) if name.endswith("__pycache__")])
+
+
+# -- in a browser -------------------------------------------------------------------------------------------------
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves a folder as viewers of CI artefacts do."""
+
+    POLICY = "sandbox allow-same-origin; default-src 'none'; img-src 'self'; style-src 'self'"
+
+    def end_headers(self):
+        self.send_header("Content-Security-Policy", self.POLICY)
+        super().end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def served(path):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=path))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def browser():
+    """(module, options, service) of selenium; skips without."""
+    try:
+        from selenium import webdriver
+        from selenium.webdriver.chrome.options import Options
+        from selenium.webdriver.chrome.service import Service
+    except ImportError:
+        raise unittest.SkipTest("no python3-selenium (scripts/setup.sh browser)") from None
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    driver = shutil.which("chromedriver")
+    if not chromium or not driver:
+        raise unittest.SkipTest("no chromium with its driver (scripts/setup.sh browser)")
+    options = Options()
+    options.binary_location = chromium
+    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1280,900",
+                 "--disable-dev-shm-usage"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver, options, Service(driver)
+
+
+def axe():
+    """The text of axe-core; skips without."""
+    if not os.path.exists(AXE_FILE) and os.environ.get("CBANK_FETCH") and shutil.which("npm"):
+        place = os.path.dirname(os.path.dirname(AXE_FILE))
+        os.makedirs(place, exist_ok=True)
+        done = subprocess.run(["npm", "pack", AXE, "--pack-destination", place], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            shutil.unpack_archive(os.path.join(place, done.stdout.split()[-1]), place)
+    if not os.path.exists(AXE_FILE):
+        raise unittest.SkipTest(f"no {AXE} in build/axe (CBANK_FETCH=1 fetches it)")
+    with open(AXE_FILE, encoding="utf-8") as file:
+        return file.read()
+
+
+class Browser(Case):
+    @classmethod
+    def setUpClass(cls):
+        webdriver, options, service = browser()
+        try:
+            cls.driver = webdriver.Chrome(service=service, options=options)
+        except Exception as error:  # pylint: disable=broad-except
+            raise unittest.SkipTest(f"chromium does not start: {str(error).splitlines()[0]}") from None
+        cls.addClassCleanup(cls.driver.quit)
+
+    def tell(self, command, **arguments):
+        return self.driver.execute_cdp_cmd(command, arguments)
+
+    def open(self, url, width=1280, dark=False, scripts=True):
+        self.tell("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        self.tell("Emulation.setEmulatedMedia",
+                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.tell("Emulation.setScriptExecutionDisabled", value=not scripts)
+        self.driver.get("about:blank")
+        self.driver.get_log("browser")
+        self.driver.get(url)
+
+    def url(self, report, name="index.html"):
+        return f"file://{report.folder}/{name}"
+
+    def width(self):
+        return self.tell("Page.getLayoutMetrics")["cssContentSize"]["width"]
+
+    def picture(self, name, height=2000):
+        """For people: left where CBANK_SCREENSHOTS says."""
+        size = self.tell("Page.getLayoutMetrics")["cssContentSize"]
+        made = self.tell("Page.captureScreenshot", captureBeyondViewport=True,
+                         clip={"x": 0, "y": 0, "width": size["width"], "height": min(height, size["height"]), "scale": 1})
+        data = base64.b64decode(made["data"])
+        self.assertGreater(len(data), 5000)
+        if os.environ.get("CBANK_SCREENSHOTS"):
+            os.makedirs(os.environ["CBANK_SCREENSHOTS"], exist_ok=True)
+            with open(os.path.join(os.environ["CBANK_SCREENSHOTS"], f"{name}.png"), "wb") as file:
+                file.write(data)
+        return data
+
+    def errors(self):
+        return [entry["message"] for entry in self.driver.get_log("browser") if "favicon" not in entry["message"]]
+
+    def test_light_dark_and_narrow(self):
+        """At 400 % of 1280 pixels nothing scrolls sideways but tables and figures by themselves."""
+        pictures = {}
+        for page in ("index.html", "cells/core-matrix.html"):
+            for width, dark in ((1280, False), (1280, True), (320, False), (320, True)):
+                self.open(self.url(measured(), page), width, dark, scripts=False)
+                self.assertLessEqual(self.width(), width, (page, width))
+                name = f"{os.path.basename(page)}-{width}-{'dark' if dark else 'light'}"
+                pictures[name] = self.picture(name)
+        self.assertEqual(len(set(pictures.values())), 8)
+
+    def test_blocked(self):
+        """With no scripts and no inline styles everything is there, and nothing was blocked."""
+        with served(measured().folder) as url:
+            self.open(f"{url}/index.html")
+            self.assertEqual(self.errors(), [])
+            found = self.tell("Page.getLayoutMetrics")["cssContentSize"]
+            self.assertEqual(found["width"], 1280)
+            blocked = self.picture("blocked")
+        self.open(self.url(measured()), scripts=False)
+        self.assertEqual(blocked, self.picture("not-blocked"))
+        with served(measured().folder) as url:
+            for name in [name for name in measured().files() if name.endswith(".svg")][:3]:
+                self.driver.get(f"{url}/{name}")
+                self.assertEqual(self.errors(), [])
+
+    def test_images_are_drawn(self):
+        self.open(self.url(measured()))
+        self.assertTrue(self.driver.execute_script(
+            "return [...document.images].every(image => image.complete && image.naturalWidth > 300)"))
+
+    def test_no_sheet(self):
+        """Read from the top: headings, tables and figures follow each other."""
+        self.open(self.url(measured()))
+        self.driver.execute_script("document.querySelector('link[rel=stylesheet]').remove()")
+        self.picture("no-sheet")
+        tops = self.driver.execute_script("return [...document.querySelectorAll('h2')].map("
+                                          "h => h.getBoundingClientRect().top)")
+        self.assertEqual(tops, sorted(tops))
+
+    def focused(self):
+        return self.driver.execute_script(
+            "const e = document.activeElement, r = e.getBoundingClientRect();"
+            "return [e.tagName, e.className, e.getAttribute('href'), r.width > 0 && r.height > 0 && r.top >= 0 &&"
+            "r.top < innerHeight, getComputedStyle(e).outlineStyle]")
+
+    def test_keyboard(self):
+        """The order is that of the page; what has the focus is seen, and that it has it."""
+        from selenium.webdriver.common.action_chains import ActionChains
+        from selenium.webdriver.common.keys import Keys
+        self.open(self.url(measured()))
+        tops = []
+        for step in range(60):
+            ActionChains(self.driver).send_keys(Keys.TAB).perform()
+            tag, _, href, seen, outline = self.focused()
+            if step == 0:
+                self.assertEqual((tag, href), ("A", "#main"))
+            self.assertTrue(seen, (step, tag, href))
+            self.assertNotEqual(outline, "none", (step, tag, href))
+            tops.append(tag)
+        self.assertIn("DIV", tops)  # a table that scrolls
+        self.open(self.url(measured()))
+        ActionChains(self.driver).send_keys(Keys.TAB, Keys.ENTER, Keys.TAB).perform()
+        self.assertTrue(self.driver.execute_script("return document.activeElement.closest('main') !== null"))
+        scrolls = self.driver.execute_script(
+            "return [...document.querySelectorAll('*')].filter(e => e.scrollWidth > e.clientWidth + 1 &&"
+            "/auto|scroll/.test(getComputedStyle(e).overflowX) && e.tabIndex < 0).length")
+        self.assertEqual(scrolls, 0)
+
+    def test_accessibility(self):
+        """axe-core finds nothing, in light and dark, wide and narrow, everything unfolded."""
+        script = axe()
+        pages = [(measured(), "index.html"), (measured(), "cells/core-matrix.html")]
+        with contextlib.suppress(unittest.SkipTest):
+            pages.append((interactive(), "index.html"))
+        for (report, name), dark, width in itertools.product(pages, (False, True), (1280, 320)):
+            with self.subTest(name, dark=dark, width=width):
+                self.open(self.url(report, name), width, dark)
+                self.driver.execute_script("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+                self.driver.execute_script(script)
+                found = self.driver.execute_async_script(
+                    "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']}).then("
+                    "r => done([r.passes.length, r.violations.map(v => v.id + ': ' + v.help + ' ' + "
+                    "v.nodes.slice(0, 3).map(n => n.html.slice(0, 150)).join(' | '))]))")
+                self.assertEqual(found[1], [])
+                self.assertGreater(found[0], 15)
+
+    def test_interactive(self):
+        from selenium.webdriver.common.action_chains import ActionChains
+        from selenium.webdriver.common.by import By
+        from selenium.webdriver.common.keys import Keys
+        from selenium.webdriver.support.ui import Select
+        self.open(self.url(interactive()))
+        self.assertEqual(self.errors(), [])
+        self.assertEqual(self.driver.find_element(By.ID, "shown").text, "48 of 48 cells, 48 in the chart")
+        self.picture("interactive")
+
+        Select(self.driver.find_element(By.ID, "filter-path")).select_by_value("constant")
+        Select(self.driver.find_element(By.ID, "filter-file")).select_by_value("core-matrix")
+        Select(self.driver.find_element(By.ID, "quantity")).select_by_value("idc_requests")
+        self.assertEqual(self.driver.find_element(By.ID, "shown").text, "8 of 48 cells, 8 in the chart")
+        left = self.driver.execute_script(
+            "return [...document.querySelectorAll('main a[href*=\"#cell-\"]')].filter(a => a.offsetParent)"
+            ".map(a => a.getAttribute('href'))")
+        numbers = [place for place, cell in enumerate(read_json(MATRIX)["cells"], 1) if cell["path"] == "constant"]
+        self.assertEqual(set(left), {f"cells/core-matrix.html#cell-{place}" for place in numbers})
+
+        self.driver.execute_script("document.getElementById('chart').focus()")
+        ActionChains(self.driver).send_keys(Keys.ARROW_RIGHT).perform()
+        tip = self.driver.find_element(By.ID, "tip")
+        self.assertIn("idc_requests", tip.text)
+        ActionChains(self.driver).send_keys(Keys.ESCAPE).perform()
+        self.assertFalse(tip.is_displayed())
+        point = self.driver.find_element(By.CSS_SELECTOR, "#chart .point")
+        ActionChains(self.driver).move_to_element(point).perform()
+        self.assertRegex(tip.text, r"add/constant/\w+/\d+/1024/hot\ncore-matrix\n[\d.]+ .s \[")
+        self.picture("interactive-filtered")
+        self.driver.find_element(By.CSS_SELECTOR, "#filters button").click()
+        self.driver.execute_async_script("setTimeout(arguments[0], 100)")
+        self.assertEqual(self.driver.find_element(By.ID, "shown").text, "48 of 48 cells, 48 in the chart")
+
+
+if __name__ == "__main__":
+    unittest.main()

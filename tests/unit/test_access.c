@@ -1,0 +1,678 @@
+/* SPDX-License-Identifier: MIT
+ * Exact counts against a count thread by thread, and against numbers worked out by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "access.h"
+#include "capture.h"
+
+/* -- patterns that the table does not have ------------------------------------------------------------ */
+
+static uint32_t hash_index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length,
+                           struct pattern_numbers numbers)
+{
+    (void)numbers;
+    uint32_t x = block * 2654435761u ^ thread * 2246822519u ^ step * 3266489917u;
+
+    x ^= x >> 15;
+    x *= 2654435761u;
+    x ^= x >> 13;
+    return x % length;
+}
+
+/* Four distinct elements in a warp, in two sectors of a line, last threads first. */
+static uint32_t clusters_index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length,
+                               struct pattern_numbers numbers)
+{
+    (void)numbers;
+    return (block * 16 + step + (31 - thread % 32) / 8 * 3) % length;
+}
+
+/* Even blocks are alike, and odd blocks are alike: no block is like the one before. */
+static uint32_t alternating_index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length,
+                                  struct pattern_numbers numbers)
+{
+    (void)numbers;
+    return (block % 2 ? thread * 5 : 7) % length + step * 0;
+}
+
+static uint32_t last_index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length,
+                           struct pattern_numbers numbers)
+{
+    (void)numbers;
+    return length - 1 - (block + thread + step) % 2;
+}
+
+static uint32_t beyond_index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length,
+                             struct pattern_numbers numbers)
+{
+    (void)numbers;
+    return block == 3 && thread == 40 && step == 0 ? length : thread % length;
+}
+
+#define BLOCK_INDICES(name)                                                                            \
+    static void name##_block_indices(uint32_t block, uint32_t threads, uint32_t step, uint32_t length, \
+                                     struct pattern_numbers numbers, uint32_t *index)                  \
+    {                                                                                                  \
+        for (uint32_t thread = 0; thread < threads; thread++)                                          \
+            index[thread] = name##_index(block, thread, step, length, numbers);                        \
+    }
+BLOCK_INDICES(hash)
+BLOCK_INDICES(clusters)
+BLOCK_INDICES(alternating)
+BLOCK_INDICES(last)
+BLOCK_INDICES(beyond)
+
+static const struct pattern local_patterns[] = {
+    {.name = "hash", .index = hash_index, .block_indices = hash_block_indices},
+    {.name = "clusters", .index = clusters_index, .block_indices = clusters_block_indices},
+    {.name = "alternating", .index = alternating_index, .block_indices = alternating_block_indices},
+    {.name = "last", .index = last_index, .block_indices = last_block_indices},
+};
+
+static const struct pattern beyond = {.name = "beyond", .index = beyond_index, .block_indices = beyond_block_indices};
+
+/* -- rows --------------------------------------------------------------------------------------------- */
+
+static const void *find_row(const void *rows, size_t row_bytes, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *const *row = (const void *)((const char *)rows + i * row_bytes);
+
+        if (strcmp(*row, name) == 0)
+            return row;
+    }
+    fail_msg("no row %s", name);
+    return NULL;
+}
+
+static const struct pattern *find_pattern(const char *name)
+{
+    return find_row(patterns, sizeof(patterns[0]), pattern_count, name);
+}
+
+static const struct path *find_path(const char *name)
+{
+    return find_row(paths, sizeof(paths[0]), path_count, name);
+}
+
+static const struct workload *find_workload(const char *name)
+{
+    return find_row(workloads, sizeof(workloads[0]), workload_count, name);
+}
+
+static struct cell make_cell(const struct workload *workload, const struct path *path, const struct pattern *pattern,
+                             uint64_t elements, uint32_t block_size)
+{
+    return (struct cell){.workload = workload,
+                         .path = path,
+                         .pattern = pattern,
+                         .elements = elements,
+                         .block_size = block_size,
+                         .regime = &regimes[0]};
+}
+
+/* add with three payload loads a thread. */
+static struct workload three_steps(void)
+{
+    struct workload workload = workloads[0];
+
+    workload.name = "three_steps";
+    workload.steps = 3;
+    return workload;
+}
+
+/* -- the count thread by thread ----------------------------------------------------------------------- */
+
+/* Distinct values of `bytes / unit` among the byte addresses of a warp, each compared with all before. */
+static uint32_t brute_distinct(const uint64_t *bytes, uint32_t count, uint32_t unit)
+{
+    uint32_t distinct = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t j = 0;
+
+        while (bytes[j] / unit != bytes[i] / unit)
+            j++;
+        distinct += j == i;
+    }
+    return distinct;
+}
+
+/* Turns that shared memory takes: in each it answers one address of every bank. */
+static uint32_t brute_wavefronts(const uint64_t *bytes, uint32_t count)
+{
+    uint32_t in_bank[32] = {0}, most = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t bank = (uint32_t)(bytes[i] / 4 % 32);
+        uint32_t j = 0;
+
+        while (bytes[j] != bytes[i])
+            j++;
+        in_bank[bank] += j == i;
+        most = in_bank[bank] > most ? in_bank[bank] : most;
+    }
+    return most;
+}
+
+struct brute {
+    struct access_counts counts;
+    uint8_t used[CBANK_TABLE_LENGTH];
+};
+
+/* A load of the input by the threads of a warp: byte addresses. */
+static void brute_stream(struct brute *brute, const uint64_t *bytes, uint32_t count)
+{
+    brute->counts.stream_loads += count > 0;
+    brute->counts.stream_sectors += brute_distinct(bytes, count, 32);
+}
+
+/* The element that thread `thread` of a block loads from the input at `step` of the shape's code; false for none.
+ * Written after kernels.cu, for each shape apart. */
+typedef bool input_of(const struct cell *cell, uint64_t block, uint32_t thread, uint32_t step, uint64_t *element);
+
+static bool map_input(const struct cell *cell, uint64_t block, uint32_t thread, uint32_t step, uint64_t *element)
+{
+    *element = block * cell->block_size + thread;
+    return step == 0 && *element < cell->elements;
+}
+
+static bool stencil_input(const struct cell *cell, uint64_t block, uint32_t thread, uint32_t step, uint64_t *element)
+{
+    const uint64_t own = block * cell->block_size + thread;
+
+    switch (step) {
+    case 0:
+        *element = own;
+        return own < cell->elements;
+    case 1:
+        *element = own - 4;
+        return thread < 4 && own >= 4;
+    default:
+        *element = own + cell->block_size;
+        return thread < 4 && *element < cell->elements;
+    }
+}
+
+static bool convolution_input(const struct cell *cell, uint64_t block, uint32_t thread, uint32_t step,
+                              uint64_t *element)
+{
+    const struct image_size image = workload_image(cell->workload, cell->elements);
+    const uint64_t own = block * cell->block_size + thread;
+    const int64_t r = cell->parameters[PARAMETER_radius], side = 2 * r + 1;
+    const int64_t size[] = {(int64_t)image.width, (int64_t)image.height, (int64_t)image.depth};
+    int64_t at[] = {(int64_t)(own % image.width), (int64_t)(own / image.width % image.height),
+                    (int64_t)(own / image.width / image.height)};
+
+    for (uint32_t d = 0; d < cell->workload->dimensions; d++, step /= (uint32_t)side) {
+        at[d] += step % side - r;
+        if (at[d] < 0 || at[d] >= size[d])
+            return false;
+    }
+    *element = (uint64_t)((at[2] * size[1] + at[1]) * size[0] + at[0]);
+    return own < cell->elements;
+}
+
+static input_of *find_input(const struct workload *workload)
+{
+    if (strncmp(workload->name, "conv", 4) == 0)
+        return convolution_input;
+    return strncmp(workload->name, "stencil", 7) == 0 ? stencil_input : map_input;
+}
+
+static void brute_warp(struct brute *brute, const struct cell *cell, uint64_t block, uint32_t first)
+{
+    const uint32_t steps = workload_steps(cell->workload, cell->parameters);
+    const uint64_t warp_first = block * cell->block_size + first;
+    const uint32_t active = warp_first >= cell->elements        ? 0
+                            : cell->elements - warp_first >= 32 ? 32
+                                                                : (uint32_t)(cell->elements - warp_first);
+    uint64_t bytes[32];
+
+    brute->counts.warps_launched++;
+    brute->counts.warps_active += active > 0;
+    for (uint32_t step = 0; step < workload_input_loads(cell->workload, cell->parameters); step++) {
+        uint32_t count = 0;
+
+        for (uint32_t lane = 0; lane < 32; lane++) {
+            uint64_t element;
+
+            if (find_input(cell->workload)(cell, block, first + lane, step, &element))
+                bytes[count++] = element * 4;
+        }
+        brute_stream(brute, bytes, count);
+        if (find_input(cell->workload) == convolution_input)
+            brute->counts.operations += 2 * count;
+    }
+    if (find_input(cell->workload) != convolution_input)
+        brute->counts.operations += find_input(cell->workload) == map_input ? active : 12 * active;
+    if (active == 0 || !cell->path->loads)
+        return;
+    for (uint32_t step = 0; step < steps; step++) {
+        for (uint32_t lane = 0; lane < active; lane++) {
+            const uint32_t index = cell->pattern->index((uint32_t)block, first + lane, step, cell->path->bytes / 4,
+                                                        pattern_numbers(cell->parameters));
+
+            bytes[lane] = (uint64_t)index * 4;
+            brute->used[index] = 1;
+        }
+        brute->counts.payload_loads++;
+        brute->counts.addresses += brute_distinct(bytes, active, 4);
+        brute->counts.lines += brute_distinct(bytes, active, 64);
+        brute->counts.sectors += brute_distinct(bytes, active, 32);
+        brute->counts.wavefronts += brute_wavefronts(bytes, active);
+    }
+}
+
+/* A warp's part of the copying of the table. */
+static void brute_staging(struct brute *brute, const struct cell *cell, uint32_t first)
+{
+    const bool map = find_input(cell->workload) == map_input;
+    const uint32_t length = map ? cell->path->bytes / 4 : workload_steps(cell->workload, cell->parameters);
+
+    for (uint32_t done = 0; cell->path->unit == UNIT_SHARED && done < length; done += cell->block_size) {
+        uint64_t bytes[32];
+        uint32_t count = 0;
+
+        for (uint32_t lane = 0; lane < 32; lane++)
+            if (done + first + lane < length)
+                bytes[count++] = (done + first + lane) * 4;
+        brute->counts.staging_loads += count > 0;
+        brute->counts.staging_sectors += brute_distinct(bytes, count, 32);
+    }
+}
+
+static struct access_counts brute_count(const struct cell *cell)
+{
+    static struct brute brute;
+
+    memset(&brute, 0, sizeof(brute));
+    for (uint64_t block = 0; block * cell->block_size < cell->elements; block++) {
+        brute.counts.blocks++;
+        for (uint32_t first = 0; first < cell->block_size; first += 32) {
+            brute_warp(&brute, cell, block, first);
+            brute_staging(&brute, cell, first);
+        }
+    }
+    for (uint32_t i = 0; i < CBANK_TABLE_LENGTH; i++)
+        brute.counts.footprint_bytes += brute.used[i] ? 4 : 0;
+    return brute.counts;
+}
+
+static void assert_counts(const struct access_counts *a, const struct access_counts *b)
+{
+    assert_int_equal(a->blocks, b->blocks);
+    assert_int_equal(a->warps_launched, b->warps_launched);
+    assert_int_equal(a->warps_active, b->warps_active);
+    assert_int_equal(a->payload_loads, b->payload_loads);
+    assert_int_equal(a->addresses, b->addresses);
+    assert_int_equal(a->lines, b->lines);
+    assert_int_equal(a->sectors, b->sectors);
+    assert_int_equal(a->wavefronts, b->wavefronts);
+    assert_int_equal(a->stream_loads, b->stream_loads);
+    assert_int_equal(a->stream_sectors, b->stream_sectors);
+    assert_int_equal(a->staging_loads, b->staging_loads);
+    assert_int_equal(a->staging_sectors, b->staging_sectors);
+    assert_int_equal(a->footprint_bytes, b->footprint_bytes);
+    assert_int_equal(a->operations, b->operations);
+}
+
+static void check(const struct cell *cell)
+{
+    const struct access_counts expected = brute_count(cell);
+    struct access_counts actual;
+
+    assert_int_equal(access_count(cell, &actual), STATUS_OK);
+    assert_counts(&actual, &expected);
+}
+
+static const uint32_t block_sizes[] = {32, 64, 96, 160, 256, 352, 992, 1024};
+
+/* A cell of one load a thread at many sizes. */
+static void check_sizes(struct cell cell)
+{
+    static const uint64_t elements[] = {1,    2,    7,    8,    9,    31,   32,    33,    63,    64,
+                                        65,   95,   96,   97,   127,  512,  1000,  1023,  1024,  1025,
+                                        2047, 2049, 3001, 4096, 5000, 8191, 10240, 16384, 33000, 70001};
+
+    for (size_t e = 0; e < sizeof(elements) / sizeof(elements[0]); e++)
+        for (size_t b = 0; b < sizeof(block_sizes) / sizeof(block_sizes[0]); b++) {
+            cell.elements = elements[e];
+            cell.block_size = block_sizes[b];
+            check(&cell);
+        }
+}
+
+static void table_patterns_match_brute_force(void **state)
+{
+    static const char *const some_paths[] = {"constant", "param"};
+
+    (void)state;
+    for (size_t path = 0; path < 2; path++)
+        for (size_t p = 0; p < pattern_count; p++) {
+            struct cell cell = make_cell(&workloads[0], find_path(some_paths[path]), &patterns[p], 1, 32);
+
+            if (cell_takes(cell.workload, cell.pattern) & PARAMETER_BIT(distinct)) {
+                cell.parameters[PARAMETER_distinct] = 8;
+                cell.parameters[PARAMETER_stride_bytes] = 64;
+            }
+            check_sizes(cell);
+        }
+}
+
+static void local_patterns_match_brute_force(void **state)
+{
+    const struct workload steps = three_steps();
+
+    (void)state;
+    for (size_t p = 0; p < sizeof(local_patterns) / sizeof(local_patterns[0]); p++) {
+        check_sizes(make_cell(&workloads[0], &paths[0], &local_patterns[p], 1, 32));
+        check_sizes(make_cell(&steps, &paths[0], &local_patterns[p], 1, 32));
+    }
+}
+
+/* Every workload on every path that it can have: few elements, since convolutions have many steps. */
+static void workloads_match_brute_force(void **state)
+{
+    static const uint64_t elements[] = {1, 5, 33, 100, 1023, 1025, 1056, 2080, 3001, 5000};
+    char reason[CELL_REASON_BYTES];
+    size_t checked = 0;
+
+    (void)state;
+    for (size_t w = 0; w < workload_count; w++)
+        for (size_t p = 0; p < path_count; p++)
+            for (size_t e = 0; e < sizeof(elements) / sizeof(elements[0]); e++)
+                for (size_t b = 0; b < sizeof(block_sizes) / sizeof(block_sizes[0]); b += 3) {
+                    struct cell cell =
+                        make_cell(&workloads[w], &paths[p],
+                                  find_pattern(workload_steps(&workloads[w], (uint32_t[PARAMETER_COUNT]){0, 0, 1}) > 1
+                                                   ? "lockstep"
+                                                   : "per_warp"),
+                                  elements[e], block_sizes[b]);
+
+                    cell.parameters[PARAMETER_radius] = workloads[w].radius_max ? 2 : 0;
+                    if (cell_obstacle(&cell, 0, reason))
+                        continue;
+                    check(&cell);
+                    checked++;
+                }
+    assert_true(checked > 1000);
+}
+
+/* All radii, and images that end anywhere in a row, in a plane, or a few elements into another. */
+static void convolutions_match_brute_force(void **state)
+{
+    static const uint64_t elements[] = {1,    2,    6,    31,   32,   34,   37,   64,   68,   96,   97,
+                                        1000, 1024, 1026, 2048, 2050, 3000, 4090, 4095, 4096, 4100, 9000};
+
+    (void)state;
+    for (size_t w = 0; w < workload_count; w++)
+        for (uint32_t radius = 1; radius <= workloads[w].radius_max; radius += workloads[w].dimensions)
+            for (size_t e = 0; e < sizeof(elements) / sizeof(elements[0]); e++) {
+                struct cell cell =
+                    make_cell(&workloads[w], find_path("staging"), find_pattern("lockstep"), elements[e], 96);
+
+                cell.parameters[PARAMETER_radius] = radius;
+                check(&cell);
+            }
+}
+
+/* Three planes and a part of a fourth: whole planes, whole rows and a part of one. */
+static void volume_matches_brute_force(void **state)
+{
+    struct cell cell =
+        make_cell(find_workload("conv_3d"), find_path("staging"), find_pattern("lockstep"), 3 * 1024 + 5 * 32 + 3, 256);
+
+    (void)state;
+    cell.parameters[PARAMETER_radius] = 1;
+    check(&cell);
+    cell.elements = 31 * 1024 + 7; /* close to a whole cube */
+    check(&cell);
+    cell.elements = 36000; /* 64 wide */
+    check(&cell);
+}
+
+/* More blocks than the table has elements: per_block comes round. */
+static void block_index_wraps(void **state)
+{
+    (void)state;
+    for (size_t p = 0; p < pattern_count; p++) {
+        struct cell cell = make_cell(&workloads[0], &paths[0], &patterns[p], 32u * 16384 + 32 * 7 + 5, 32);
+
+        cell.parameters[PARAMETER_distinct] = 4; /* for those that take it */
+        cell.parameters[PARAMETER_stride_bytes] = 4;
+        check(&cell);
+    }
+}
+
+/* -- by hand ------------------------------------------------------------------------------------------ */
+
+/* 12,800,000 elements in blocks of 1024: 12,500 blocks of 32 warps, none of them partial.
+ * pseudo_random: 32 threads 1357 elements apart, modulo 16384. 1357 is odd, so they are distinct. Two in one
+ * line would need d x 1357 within 15 of a multiple of 16384 for a d of 1 .. 31; the nearest are d = 12
+ * (16284, 100 short) and d = 24 (200 short). So every address has a line of its own. A block reads 1024
+ * distinct elements. 1357 being odd, the addresses of a warp are in distinct banks. */
+static void large_grid_by_hand(void **state)
+{
+    static const struct {
+        const char *pattern;
+        uint64_t addresses, lines, sectors, wavefronts, footprint_bytes;
+    } rows[] = {
+        {"per_block", 400000, 400000, 400000, 400000, 12500 * 4},
+        {"per_warp", 400000, 400000, 400000, 400000, 32 * 4},
+        {"per_thread", 400000 * 32, 400000 * 2, 400000 * 4, 400000, 1024 * 4},
+        {"pseudo_random", 400000 * 32, 400000 * 32, 400000 * 32, 400000, 1024 * 4},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct cell cell = make_cell(&workloads[0], &paths[0], find_pattern(rows[i].pattern), 12800000, 1024);
+        const struct access_counts expected = {
+            .blocks = 12500,
+            .warps_launched = 400000,
+            .warps_active = 400000,
+            .payload_loads = 400000,
+            .addresses = rows[i].addresses,
+            .lines = rows[i].lines,
+            .sectors = rows[i].sectors,
+            .wavefronts = rows[i].wavefronts,
+            .stream_loads = 400000,
+            .stream_sectors = 1600000,
+            .footprint_bytes = rows[i].footprint_bytes,
+            .operations = 12800000,
+        };
+        struct access_counts actual;
+
+        assert_int_equal(access_count(&cell, &actual), STATUS_OK);
+        assert_counts(&actual, &expected);
+    }
+}
+
+/* One element beyond a block: a second block of 32 warps, of which one has one thread with an element. */
+static void partial_block_by_hand(void **state)
+{
+    const struct cell cell = make_cell(&workloads[0], &paths[0], find_pattern("per_thread"), 1025, 1024);
+    const struct access_counts expected = {
+        .blocks = 2,
+        .warps_launched = 64,
+        .warps_active = 33,
+        .payload_loads = 33,
+        .addresses = 32 * 32 + 1,
+        .lines = 32 * 2 + 1,
+        .sectors = 32 * 4 + 1,
+        .wavefronts = 33,
+        .stream_loads = 33,
+        .stream_sectors = 32 * 4 + 1,
+        .footprint_bytes = 4096,
+        .operations = 1025,
+    };
+    struct access_counts actual;
+
+    (void)state;
+    assert_int_equal(access_count(&cell, &actual), STATUS_OK);
+    assert_counts(&actual, &expected);
+}
+
+/* Addresses 128 bytes apart are in one bank: 8 distinct ones take 8 turns. A block copies 16384 elements, 32 a load. */
+static void shared_memory_by_hand(void **state)
+{
+    struct cell cell = make_cell(find_workload("add"), find_path("shared"), find_pattern("distinct"), 2048, 1024);
+    struct access_counts counts;
+
+    (void)state;
+    cell.parameters[PARAMETER_distinct] = 8;
+    cell.parameters[PARAMETER_stride_bytes] = 128;
+    assert_int_equal(access_count(&cell, &counts), STATUS_OK);
+    assert_int_equal(counts.wavefronts, 64 * 8);
+    assert_int_equal(counts.staging_loads, 2 * 512);
+    assert_int_equal(counts.staging_sectors, 2 * 2048);
+    cell.parameters[PARAMETER_stride_bytes] = 64; /* two banks */
+    assert_int_equal(access_count(&cell, &counts), STATUS_OK);
+    assert_int_equal(counts.wavefronts, 64 * 4);
+    cell.path = find_path("staging");
+    assert_int_equal(access_count(&cell, &counts), STATUS_OK);
+    assert_int_equal(counts.payload_loads + counts.addresses + counts.lines + counts.sectors + counts.wavefronts +
+                         counts.footprint_bytes,
+                     0);
+    assert_int_equal(counts.staging_loads, 2 * 512);
+    assert_int_equal(counts.stream_loads, 64);
+}
+
+/* 2^24 elements in blocks of 32: 524,288 warps. Each block but one has a left halo and each but one a right one, of a
+ * sector each. */
+static void stencil_by_hand(void **state)
+{
+    const struct cell cell =
+        make_cell(find_workload("stencil_1d"), find_path("shared"), find_pattern("lockstep"), 1 << 24, 32);
+    struct access_counts counts;
+
+    (void)state;
+    assert_int_equal(access_count(&cell, &counts), STATUS_OK);
+    assert_int_equal(counts.payload_loads, 4 * 524288);
+    assert_int_equal(counts.wavefronts, 4 * 524288);
+    assert_int_equal(counts.footprint_bytes, 16);
+    assert_int_equal(counts.stream_loads, 524288 + 2 * 524287);
+    assert_int_equal(counts.stream_sectors, 4 * 524288 + 2 * 524287);
+    assert_int_equal(counts.staging_loads, 524288);
+    assert_int_equal(counts.staging_sectors, 524288);
+    assert_int_equal(counts.operations, 12 * (1 << 24));
+}
+
+/* 4096 x 4096 elements, radius 1. A row has 128 warps. dx = 0: 4 sectors each. dx = -1: the first warp reads 31
+ * elements in 4 sectors, the others 5 sectors; dx = 1 the same from the other end. Of 3 dy two lack a row. */
+static void convolution_by_hand(void **state)
+{
+    struct cell cell =
+        make_cell(find_workload("conv_2d"), find_path("constant"), find_pattern("lockstep"), 1 << 24, 1024);
+    struct access_counts counts;
+
+    (void)state;
+    cell.parameters[PARAMETER_radius] = 1;
+    assert_int_equal(access_count(&cell, &counts), STATUS_OK);
+    assert_int_equal(counts.payload_loads, 9 * 524288);
+    assert_int_equal(counts.addresses, 9 * 524288);
+    assert_int_equal(counts.footprint_bytes, 36);
+    assert_int_equal(counts.stream_loads, (3 * 4096 - 2) * 3 * 128);
+    assert_int_equal(counts.stream_sectors, (3 * 4096 - 2) * (128 * 4 + 2 * (127 * 5 + 4)));
+    assert_int_equal(counts.operations, 2 * (3 * 4096 - 2) * (UINT64_C(3) * 4096 - 2));
+}
+
+/* Cells of the list below, of which some were not wanted. */
+struct list {
+    const struct cell *cells;
+};
+
+static const struct cell *list_at(const void *context, size_t i)
+{
+    return &((const struct list *)context)->cells[i];
+}
+
+/* What is taken over from an earlier cell is what counting would have given. */
+static void cells_share_counts_where_they_are_the_same(void **state)
+{
+    static const char *const names[] = {"constant", "global", "shared", "staging", "param"};
+    struct cell cells[40];
+    struct access_counts counts[40] = {0};
+    const struct list list = {cells};
+    size_t count = 0;
+
+    (void)state;
+    for (uint32_t distinct = 1; distinct <= 8; distinct *= 2)
+        for (size_t i = 0; i < 10; i++) {
+            struct cell *cell = &cells[count++];
+
+            *cell = make_cell(&workloads[0], find_path(names[i % 5]), find_pattern("distinct"), 3000, 256);
+            cell->parameters[PARAMETER_distinct] = distinct;
+            cell->parameters[PARAMETER_stride_bytes] = 256;
+            cell->regime = &regimes[i / 5];
+        }
+    for (size_t i = 0; i < count; i++) {
+        struct access_counts alone;
+
+        if (i % 7 == 0)
+            continue; /* not wanted */
+        assert_int_equal(access_count(&cells[i], &alone), STATUS_OK);
+        assert_int_equal(access_count_next(list_at, &list, i, counts), STATUS_OK);
+        assert_counts(&counts[i], &alone);
+    }
+}
+
+static void distinct_elements_in_order_of_threads(void **state)
+{
+    static const uint32_t index[] = {9, 5, 9, 16383, 5, 0, 0, 9};
+    static const uint32_t expected[] = {9, 5, 16383, 0};
+    struct access_set seen = {0};
+    const struct access_set empty = {0};
+    uint32_t distinct[8];
+
+    (void)state;
+    assert_int_equal(access_distinct(index, 8, &seen, distinct), 4);
+    assert_memory_equal(distinct, expected, sizeof(expected));
+    assert_memory_equal(&seen, &empty, sizeof(seen));
+    assert_int_equal(access_distinct(index, 1, &seen, distinct), 1);
+    assert_int_equal(distinct[0], 9);
+    assert_int_equal(access_distinct(index + 5, 2, &seen, distinct), 1);
+    assert_int_equal(distinct[0], 0);
+}
+
+static void reading_beyond_the_table_is_an_error(void **state)
+{
+    const struct cell cell = make_cell(&workloads[0], &paths[0], &beyond, 1000, 64);
+    struct access_counts counts;
+    struct capture capture;
+    enum status status;
+
+    (void)state;
+    capture_begin(&capture, stderr);
+    status = access_count(&cell, &counts);
+    assert_non_null(strstr(capture_end(&capture), "pattern beyond reads element 16384 of a table of 16384"));
+    assert_int_equal(status, STATUS_USAGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table_patterns_match_brute_force),
+        cmocka_unit_test(local_patterns_match_brute_force),
+        cmocka_unit_test(workloads_match_brute_force),
+        cmocka_unit_test(convolutions_match_brute_force),
+        cmocka_unit_test(volume_matches_brute_force),
+        cmocka_unit_test(block_index_wraps),
+        cmocka_unit_test(large_grid_by_hand),
+        cmocka_unit_test(partial_block_by_hand),
+        cmocka_unit_test(shared_memory_by_hand),
+        cmocka_unit_test(stencil_by_hand),
+        cmocka_unit_test(convolution_by_hand),
+        cmocka_unit_test(cells_share_counts_where_they_are_the_same),
+        cmocka_unit_test(distinct_elements_in_order_of_threads),
+        cmocka_unit_test(reading_beyond_the_table_is_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

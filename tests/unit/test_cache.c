@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT
+ * The simulated cache against lists, and against what LRU is known to do. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cache.h"
+#include "capture.h"
+
+/* -- a cache of lists: each set its lines, last used first -------------------------------------------- */
+
+enum { LIST_SETS_MAX = 64, LIST_WAYS_MAX = 64 };
+
+struct lists {
+    uint32_t line_bytes, sets, ways;
+    uint32_t count[LIST_SETS_MAX];
+    uint64_t lines[LIST_SETS_MAX][LIST_WAYS_MAX + 1];
+};
+
+static bool lists_lookup(struct lists *lists, uint64_t address)
+{
+    const uint64_t line = address / lists->line_bytes;
+    const uint32_t set = (uint32_t)(line % lists->sets);
+    uint64_t *list = lists->lines[set];
+    uint32_t at = 0;
+    bool hit;
+
+    while (at < lists->count[set] && list[at] != line)
+        at++;
+    hit = at < lists->count[set];
+    memmove(list + 1, list, at * sizeof(*list));
+    list[0] = line;
+    if (!hit && lists->count[set] < lists->ways)
+        lists->count[set]++;
+    return hit;
+}
+
+static uint32_t next_random(uint32_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 17;
+    *state ^= *state << 5;
+    return *state;
+}
+
+static void check_random(uint32_t line_bytes, uint32_t sets, uint32_t ways, uint32_t span_bytes)
+{
+    static struct lists lists;
+    struct cache cache;
+    uint32_t random = 2463534242u;
+    uint64_t hits = 0;
+
+    memset(&lists, 0, sizeof(lists));
+    lists.line_bytes = line_bytes;
+    lists.sets = sets;
+    lists.ways = ways;
+    assert_int_equal(cache_open(&cache, line_bytes * sets * ways, line_bytes, ways, CACHE_LRU), STATUS_OK);
+    assert_int_equal(cache.sets, sets);
+    for (uint32_t i = 0; i < 20000; i++) {
+        const uint64_t address = next_random(&random) % span_bytes;
+        const bool hit = lists_lookup(&lists, address);
+
+        hits += hit;
+        assert_int_equal(cache_lookup(&cache, address), hit);
+    }
+    assert_int_equal(cache.hits, hits);
+    assert_int_equal(cache.hits + cache.misses, 20000);
+    cache_close(&cache);
+}
+
+static void random_lookups_match_lists(void **state)
+{
+    static const uint32_t line_bytes[] = {4, 32, 64, 256};
+    static const uint32_t sets[] = {1, 2, 3, 8, 33, 64};
+    static const uint32_t ways[] = {1, 2, 4, 7, 33, 64};
+
+    (void)state;
+    for (size_t l = 0; l < sizeof(line_bytes) / sizeof(line_bytes[0]); l++)
+        for (size_t s = 0; s < sizeof(sets) / sizeof(sets[0]); s++)
+            for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
+                const uint32_t capacity = line_bytes[l] * sets[s] * ways[w];
+
+                check_random(line_bytes[l], sets[s], ways[w], capacity / 2 + 1);
+                check_random(line_bytes[l], sets[s], ways[w], capacity + capacity / 4 + 8);
+                check_random(line_bytes[l], sets[s], ways[w], 4 * capacity);
+            }
+}
+
+/* -- known behaviour ---------------------------------------------------------------------------------- */
+
+/* Misses of one sweep over `lines` lines, after one sweep before it. */
+static uint64_t sweep_misses(uint32_t capacity_bytes, uint32_t line_bytes, uint32_t ways, uint32_t lines)
+{
+    struct cache cache;
+    uint64_t misses = 0;
+
+    assert_int_equal(cache_open(&cache, capacity_bytes, line_bytes, ways, CACHE_LRU), STATUS_OK);
+    for (uint32_t pass = 0; pass < 2; pass++) {
+        misses = cache.misses;
+        for (uint32_t i = 0; i < lines; i++)
+            cache_lookup(&cache, (uint64_t)i * line_bytes);
+    }
+    misses = cache.misses - misses;
+    cache_close(&cache);
+    return misses;
+}
+
+/* A cyclic sweep that fits never misses again; one line more, and a fully associative LRU cache always
+ * misses, a set-associative one in the set that has a line too many: its ways and that line. */
+static void cyclic_sweeps(void **state)
+{
+    (void)state;
+    assert_int_equal(sweep_misses(2048, 64, 32, 32), 0);
+    assert_int_equal(sweep_misses(2048, 64, 32, 33), 33);
+    assert_int_equal(sweep_misses(2112, 64, 33, 33), 0);
+    assert_int_equal(sweep_misses(2112, 64, 33, 34), 34);
+    assert_int_equal(sweep_misses(2048, 64, 4, 32), 0);
+    assert_int_equal(sweep_misses(2048, 64, 4, 33), 5);
+    assert_int_equal(sweep_misses(2048, 64, 4, 39), 35);
+    assert_int_equal(sweep_misses(2048, 64, 4, 40), 40);
+    assert_int_equal(sweep_misses(2048, 64, 1, 33), 2);
+    assert_int_equal(sweep_misses(131072, 256, 16, 256), 0);
+}
+
+/* Lines a multiple of sets x line apart fall into one set. */
+static void one_set_holds_its_ways(void **state)
+{
+    struct cache cache;
+
+    (void)state;
+    assert_int_equal(cache_open(&cache, 2048, 64, 4, CACHE_LRU), STATUS_OK);
+    for (uint64_t i = 0; i < 4; i++)
+        assert_false(cache_lookup(&cache, i * 8 * 64));
+    for (uint64_t i = 0; i < 4; i++)
+        assert_true(cache_lookup(&cache, i * 8 * 64 + 63));
+    assert_false(cache_lookup(&cache, 4 * 8 * 64)); /* drops line 0, the oldest */
+    assert_true(cache_lookup(&cache, 1 * 8 * 64));
+    assert_false(cache_lookup(&cache, 0));          /* drops line 2: 1 was used since */
+    assert_false(cache_lookup(&cache, 2 * 8 * 64));
+    assert_true(cache_lookup(&cache, 1 * 8 * 64));
+    cache_close(&cache);
+}
+
+/* Lines by their number, all of one set of four ways; 1: a hit. */
+static void check_sequence(enum cache_replacement replacement, const char *lines, const char *hits)
+{
+    struct cache cache;
+
+    assert_int_equal(cache_open(&cache, 256, 64, 4, replacement), STATUS_OK);
+    for (size_t i = 0; lines[i]; i++)
+        assert_int_equal(cache_lookup(&cache, (uint64_t)(lines[i] - 'a') * 64), hits[i] == '1');
+    cache_close(&cache);
+}
+
+/* By hand. a b c d fill; a is used again, then e comes. LRU drops b. FIFO drops a. The tree: after d its root leads left
+ * and there to a; after a, right and there to c. */
+static void policies_drop_what_they_say(void **state)
+{
+    (void)state;
+    check_sequence(CACHE_LRU, "abcdaeb", "0000100");
+    check_sequence(CACHE_LRU, "abcdaea", "0000101");
+    check_sequence(CACHE_FIFO, "abcdaea", "0000100");
+    check_sequence(CACHE_FIFO, "abcdaeb", "0000101");
+    check_sequence(CACHE_TREE, "abcdaec", "0000100");
+    check_sequence(CACHE_TREE, "abcdaeb", "0000101");
+    /* a b c d, a again, e, over and over. The tree comes to miss every second, as an H200 was seen to; LRU misses four of
+     * six, FIFO five. */
+    check_sequence(CACHE_TREE, "abcdaeabcdaeabcdaeabcdaeabcdae", "000010110000101010101010101010");
+    check_sequence(CACHE_LRU, "abcdaeabcdaeabcdae", "000010100010100010");
+    check_sequence(CACHE_FIFO, "abcdaeabcdaeabcdae", "000010000010000010");
+}
+
+/* With two ways the tree is LRU. */
+static void a_tree_of_two_is_lru(void **state)
+{
+    struct cache tree, lru;
+    uint32_t random = 88172645u;
+
+    (void)state;
+    assert_int_equal(cache_open(&tree, 1024, 64, 2, CACHE_TREE), STATUS_OK);
+    assert_int_equal(cache_open(&lru, 1024, 64, 2, CACHE_LRU), STATUS_OK);
+    for (uint32_t i = 0; i < 10000; i++) {
+        const uint64_t address = next_random(&random) % 2048;
+
+        assert_int_equal(cache_lookup(&tree, address), cache_lookup(&lru, address));
+    }
+    cache_close(&tree);
+    cache_close(&lru);
+}
+
+static void clear_forgets(void **state)
+{
+    struct cache cache;
+
+    (void)state;
+    assert_int_equal(cache_open(&cache, 64, 64, 1, CACHE_LRU), STATUS_OK);
+    assert_false(cache_lookup(&cache, 0));
+    assert_true(cache_lookup(&cache, 0));
+    cache_clear(&cache);
+    assert_int_equal(cache.hits, 0);
+    assert_int_equal(cache.misses, 0);
+    assert_false(cache_lookup(&cache, 0));
+    assert_false(cache_lookup(&cache, UINT64_MAX));
+    assert_true(cache_lookup(&cache, UINT64_MAX - 63));
+    cache_close(&cache);
+}
+
+static void bad_geometry_is_refused(void **state)
+{
+    static const uint32_t rows[][3] = {{0, 64, 1}, {64, 0, 1}, {64, 64, 0}, {2112, 64, 4}, {63, 64, 1}};
+    struct capture capture;
+    struct cache cache;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        enum status status;
+
+        capture_begin(&capture, stderr);
+        status = cache_open(&cache, rows[i][0], rows[i][1], rows[i][2], CACHE_LRU);
+        assert_non_null(strstr(capture_end(&capture), "cbank: error: a cache of"));
+        assert_int_equal(status, STATUS_USAGE);
+        assert_null(cache.lines);
+        cache_close(&cache);
+    }
+    capture_begin(&capture, stderr);
+    assert_int_equal(cache_open(&cache, 384, 64, 6, CACHE_TREE), STATUS_USAGE);
+    assert_non_null(strstr(capture_end(&capture), "tree pseudo-LRU takes a power of two of ways, not 6"));
+    assert_null(cache.lines);
+}
+
+static void closing_zeroed_is_fine(void **state)
+{
+    struct cache cache = {0};
+
+    (void)state;
+    cache_close(&cache);
+    cache_close(&cache);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_lookups_match_lists),  cmocka_unit_test(cyclic_sweeps),
+        cmocka_unit_test(policies_drop_what_they_say), cmocka_unit_test(a_tree_of_two_is_lru),
+        cmocka_unit_test(one_set_holds_its_ways),      cmocka_unit_test(clear_forgets),
+        cmocka_unit_test(bad_geometry_is_refused),     cmocka_unit_test(closing_zeroed_is_fine),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

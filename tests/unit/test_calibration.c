@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "calibration.h"
+#include "capture.h"
+#include "cells.h"
+
+static char directory[] = "/tmp/cbank-test-XXXXXX";
+static char path[64];
+
+static int make_directory(void **state)
+{
+    (void)state;
+    if (!mkdtemp(directory))
+        return -1;
+    snprintf(path, sizeof(path), "%s/calibration.json", directory);
+    return 0;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(directory);
+}
+
+/* Cells in the tables' order, the third with parameters. */
+static struct cell cell_at(size_t index)
+{
+    return index == 2 ? cell_distinct(0, 4, 64) : cell_of(0, index);
+}
+
+/* A side of three launches: cell 0 has the medians 100, 102 and 101; cell 1 one launch; cell 2 failed. Not to be
+ * closed: nothing in it is owned. */
+static struct side make_side(struct side_cell cells[3])
+{
+    static const double a[] = {99, 100, 150}, b[] = {102}, c[] = {100.5, 101.5};
+    static const struct launch_samples all[] = {{a, 3}, {b, 1}, {c, 2}};
+    struct side side = {.label = "side", .files = 3, .cells = cells, .cell_count = 3};
+
+    side.identity = (struct side_identity){.engine = "cuda", .device = "NVIDIA Test", .uuid = "GPU-1", .driver = "570"};
+    /* Not in the tables' order: a calibration sorts. */
+    for (size_t i = 0; i < 3; i++) {
+        cells[i] = (struct side_cell){.cell = cell_at(2 - i), .launches = (void *)all, .launch_count = 3};
+        cells[i].status = CELL_OK;
+        memset(cells[i].sha256, 'a' + (int)i, SASS_HASH_HEX_BYTES - 1);
+    }
+    cells[1].launch_count = 1;
+    cells[2].status = CELL_FAILED;
+    return side;
+}
+
+static struct calibration make_calibration(void)
+{
+    struct side_cell cells[3];
+    const struct side side = make_side(cells);
+    struct calibration calibration;
+
+    assert_int_equal(calibration_of(&side, &calibration), STATUS_OK);
+    return calibration;
+}
+
+static void check(const struct calibration *calibration)
+{
+    assert_string_equal(calibration->uuid, "GPU-1");
+    assert_string_equal(calibration->device, "NVIDIA Test");
+    assert_string_equal(calibration->driver, "570");
+    assert_int_equal(calibration->launches, 3);
+    assert_int_equal(calibration->cell_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct cell cell = cell_at(i);
+
+        assert_true(cell_equal(&calibration->cells[i].cell, &cell));
+        assert_int_equal(calibration->cells[i].sha256[0], 'c' - (int)i);
+    }
+    assert_true(calibration->cells[2].noise == 102.0 / 100 - 1);
+    assert_true(calibration->cells[2].median_ns == 101);
+    assert_true(isnan(calibration->cells[0].noise) && isnan(calibration->cells[1].noise));
+    assert_true(isnan(calibration->cells[0].median_ns));
+}
+
+static void test_noise_of_launches(void **state)
+{
+    struct calibration calibration = make_calibration();
+
+    (void)state;
+    check(&calibration);
+    calibration_close(&calibration);
+    calibration_close(&calibration);
+}
+
+static void test_round_trip(void **state)
+{
+    struct calibration calibration = make_calibration(), read;
+    char *first, *second;
+
+    (void)state;
+    assert_int_equal(calibration_write(&calibration, path), STATUS_OK);
+    assert_int_equal(calibration_read(path, &read), STATUS_OK);
+    check(&read);
+    first = file_text(path);
+    assert_int_equal(calibration_write(&read, path), STATUS_OK);
+    second = file_text(path);
+    assert_string_equal(first, second);
+    free(first);
+    free(second);
+    calibration_close(&read);
+    calibration_close(&calibration);
+}
+
+static void test_where_it_applies(void **state)
+{
+    struct calibration calibration = make_calibration();
+    const struct cell cell = cell_at(2), failed = cell_at(1), absent = cell_at(3), other = cell_distinct(0, 4, 4);
+    const char *hash = calibration.cells[2].sha256;
+    const struct side_identity same = {.uuid = "GPU-1", .driver = "570"};
+    const struct {
+        const struct cell *cell;
+        struct side_identity identity;
+        const char *sha256, *why;
+    } rows[] = {
+        {&cell, {.uuid = "GPU-2", .driver = "570"}, hash, "GPU"},
+        {&cell, {.uuid = "", .driver = "570"}, hash, "GPU"},
+        {&cell, {.uuid = "GPU-1", .driver = "571"}, hash, "driver"},
+        {&cell, same, "bb", "code"},
+        {&cell, same, "", "code"},
+        {&cell, same, "mixed", "code"},
+        {&failed, same, calibration.cells[1].sha256, "failed"},
+        {&absent, same, hash, "no such cell"},
+        {&other, same, hash, "no such cell"},
+    };
+    const char *why = "";
+    double noise = 0;
+
+    (void)state;
+    assert_true(calibration_noise(&calibration, &cell, &same, hash, &noise, &why));
+    assert_true(noise == 102.0 / 100 - 1);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        why = "";
+        assert_false(calibration_noise(&calibration, rows[i].cell, &rows[i].identity, rows[i].sha256, &noise, &why));
+        assert_non_null(strstr(why, rows[i].why));
+    }
+    calibration_close(&calibration);
+    assert_false(calibration_noise(&calibration, &cell, &same, hash, &noise, &why));
+}
+
+/* Calibrates what cannot be; returns what was said. */
+static void expect_refusal(const struct side *side, const char *said)
+{
+    struct calibration calibration;
+    struct capture capture;
+
+    capture_begin(&capture, stderr);
+    assert_int_equal(calibration_of(side, &calibration), STATUS_USAGE);
+    capture_end(&capture);
+    assert_non_null(strstr(capture.text, said));
+    assert_null(calibration.cells);
+}
+
+static void test_sides_that_are_refused(void **state)
+{
+    struct side_cell cells[3];
+    struct side side = make_side(cells);
+
+    (void)state;
+    side.files = 1;
+    expect_refusal(&side, "too few");
+    side = make_side(cells);
+    strcpy(side.identity.uuid, "mixed");
+    expect_refusal(&side, "several GPUs");
+    side = make_side(cells);
+    strcpy(side.identity.driver, "mixed");
+    expect_refusal(&side, "drivers");
+}
+
+/* The text of a good file with `from` replaced by `to` must be refused with a line that has `said`. */
+static void expect_bad(const char *good, const char *from, const char *to, const char *said)
+{
+    const char *at = strstr(good, from);
+    struct calibration calibration;
+    struct capture capture;
+    char text[8192];
+    int bytes;
+
+    assert_non_null(at);
+    bytes = snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
+    file_put(path, text, (size_t)bytes);
+    capture_begin(&capture, stderr);
+    assert_int_equal(calibration_read(path, &calibration), STATUS_USAGE);
+    capture_end(&capture);
+    if (!strstr(capture.text, said) || !strstr(capture.text, path))
+        fail_msg("%s", capture.text);
+    assert_ptr_equal(strchr(capture.text, '\n') + 1, capture.text + strlen(capture.text));
+    assert_null(calibration.cells);
+    calibration_close(&calibration);
+}
+
+static void test_bad_files(void **state)
+{
+    static const struct {
+        const char *from, *to, *said;
+    } rows[] = {
+        {"cbank-calibration", "cbank-result", "no calibration"},
+        {"\"1.1\"", "\"2.0\"", "2.0"},
+        {"\"1.1\"", "\"1\"", "schema.version"},
+        {"\"1.1\"", "1", "schema.version"},
+        {"\"schema\"", "\"other\"", "no calibration"},
+        {"\"launches\":\t3", "\"launches\":\t1", "launches"},
+        {"\"launches\":\t3", "\"launches\":\t-1", "launches"},
+        {"\"device\"", "\"devices\"", "device"},
+        {"\"uuid\":\t\"GPU-1\"", "\"uuid\":\t7", "device.uuid"},
+        {"NVIDIA Test",
+         "01234567890123456789012345678901234567890123456789"
+         "01234567890123456789012345678901234567890123456789",
+         "device.name"},
+        {"\"cells\"", "\"cellars\"", "cells"},
+        {"\"workload\"", "\"work\"", "cells[0].workload"},
+        {"\"workload\":\t\"", "\"workload\":\t\"x", "cells[0].workload"},
+        {"\"elements\":\t128000", "\"elements\":\t0", "cells[0].elements"},
+        {"\"array_bytes\":\t65536", "\"array_bytes\":\t1", "cells[0].array_bytes"},
+        {"\"parameters\":\t{\n", "\"parameters\":\t{\"radius\": 3\n",
+         "cells[0].parameters.radius: add with per_block does not take it"},
+        {"\"parameters\":\t{\n", "\"parameters\":\t7, \"x\":\t{\n", "cells[0].parameters: expected an object"},
+        {"\"distinct\":\t4", "\"distinct\":\t5", "cells[2].parameters.distinct: expected a power of two"},
+        {"\"distinct\":\t4,", "", "cells[2].parameters.distinct: expected a power of two from 1 to 32, it is missing"},
+        {"\"noise\":\tnull", "\"noise\":\t-1", "cells[0].noise"},
+        {"\"noise\":\tnull", "\"noise\":\t\"1\"", "cells[0].noise"},
+        {"\"noise\":\tnull", "\"other\":\tnull", "cells[0].noise"},
+        {"\"noise\":\tnull", "\"noise\":\t1e999", "number"},
+        {"\"launches\"", "\"launches\": 3, \"launches\"", "twice"},
+        {"}", "", ""},
+    };
+    struct calibration calibration = make_calibration();
+    char *good;
+
+    (void)state;
+    assert_int_equal(calibration_write(&calibration, path), STATUS_OK);
+    good = file_text(path);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        expect_bad(good, rows[i].from, rows[i].to, rows[i].said);
+    free(good);
+    calibration.cells[1].cell = calibration.cells[0].cell;
+    assert_int_equal(calibration_write(&calibration, path), STATUS_OK);
+    good = file_text(path);
+    expect_bad(good, "", "", "twice in one calibration");
+    free(good);
+    calibration_close(&calibration);
+}
+
+/* A file of a later minor version has keys that are not known here. */
+static void test_later_minor_version(void **state)
+{
+    struct calibration calibration = make_calibration(), read;
+    char *good, text[8192];
+    const char *at;
+    int bytes;
+
+    (void)state;
+    assert_int_equal(calibration_write(&calibration, path), STATUS_OK);
+    good = file_text(path);
+    at = strstr(good, "\"1.1\"");
+    bytes = snprintf(text, sizeof(text), "%.*s\"1.7\", \"more\": []%s", (int)(at - good), good, at + 5);
+    file_put(path, text, (size_t)bytes);
+    assert_int_equal(calibration_read(path, &read), STATUS_OK);
+    check(&read);
+    free(good);
+    calibration_close(&read);
+    calibration_close(&calibration);
+}
+
+/* A calibration of version 1.0, of a real GPU: cells without parameters. */
+static void test_version_1_0(void **state)
+{
+    struct calibration read;
+
+    (void)state;
+    assert_int_equal(calibration_read("results/h200/gate/calibration.json", &read), STATUS_OK);
+    assert_int_equal(read.cell_count, 24);
+    for (size_t i = 0; i < read.cell_count; i++)
+        assert_int_equal(cell_takes(read.cells[i].cell.workload, read.cells[i].cell.pattern), 0);
+    calibration_close(&read);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_noise_of_launches), cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_where_it_applies),  cmocka_unit_test(test_sides_that_are_refused),
+        cmocka_unit_test(test_bad_files),         cmocka_unit_test(test_later_minor_version),
+        cmocka_unit_test(test_version_1_0),
+    };
+
+    return cmocka_run_group_tests_name("calibration", tests, make_directory, remove_directory);
+}

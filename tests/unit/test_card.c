@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ * Cards: the built-in one, and what is wrong with others. Runs in the repository's root. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+#include <cmocka.h>
+
+#include "capture.h"
+#include "card.h"
+#include "json.h"
+
+static const char default_path[] = "results/cards/h200.json";
+
+static void built_in_card_is_the_file(void **state)
+{
+    struct card built_in, file;
+
+    (void)state;
+    assert_int_equal(card_read(NULL, &built_in), STATUS_OK);
+    assert_int_equal(card_read(default_path, &file), STATUS_OK);
+    assert_memory_equal(&built_in, &file, sizeof(file));
+}
+
+static void built_in_card_is_an_h200(void **state)
+{
+    struct card card;
+
+    (void)state;
+    assert_int_equal(card_read(NULL, &card), STATUS_OK);
+    assert_string_equal(card.name, "H200");
+    assert_string_equal(card.chip, "GH100");
+    assert_int_equal(card.cc_major, 9);
+    assert_int_equal(card.cc_minor, 0);
+    assert_int_equal(card.sm_count, 132);
+    assert_int_equal(card.warps_per_sm, 64);
+    assert_int_equal(card.blocks_per_sm, 32);
+    assert_int_equal(card.shared_bytes_per_sm, 228 * 1024);
+    assert_int_equal(card.l2_bytes, 62914560);
+    assert_true(card.l2_kept_bytes <= card.l2_bytes && card.l2_dirty_bytes <= card.l2_bytes);
+    assert_int_equal(card.parameter_lines, 2);
+    assert_false(card.levels[0].kept_between_launches);
+    assert_int_equal(card.level_count, 2);
+    assert_int_equal(card.levels[0].sms, 1);
+    assert_int_equal(card.levels[0].line_bytes, 64);
+    assert_int_equal(card_level_index(&card, "idc"), 0);
+    assert_int_equal(card_level_index(&card, "gcc"), 1);
+    assert_int_equal(card_level_index(&card, "IDC"), 2);
+    assert_int_equal(card_level_index(&card, ""), 2);
+}
+
+/* -- cards with something wrong ----------------------------------------------------------------------- */
+
+/* The default card with one thing changed. `level`: in levels[level], or -1 for the card itself. `json` is
+ * the new value; NULL removes the key. */
+struct change {
+    int level;
+    const char *key;
+    const char *json;
+    const char *message; /* what the error says; NULL: the card is taken */
+};
+
+static enum status read_changed(const struct change *change, struct card *card, const char **message)
+{
+    static struct capture capture;
+    char path[] = "/tmp/cbank-card-XXXXXX";
+    const int file = mkstemp(path);
+    cJSON *json = NULL;
+    enum status status;
+
+    assert_true(file >= 0);
+    close(file);
+    assert_int_equal(json_read_file(default_path, &json), STATUS_OK);
+    cJSON *object = json;
+
+    if (change->level >= 0)
+        object = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(json, "levels"), change->level);
+    cJSON_DeleteItemFromObjectCaseSensitive(object, change->key);
+    if (change->json)
+        cJSON_AddItemToObject(object, change->key, cJSON_CreateRaw(change->json));
+    assert_int_equal(json_write_file(path, json), STATUS_OK);
+    cJSON_Delete(json);
+
+    capture_begin(&capture, stderr);
+    status = card_read(path, card);
+    *message = capture_end(&capture);
+    unlink(path);
+    return status;
+}
+
+static void check_change(const struct change *change)
+{
+    struct card card, untouched;
+    const char *message;
+    enum status status;
+
+    memset(&card, 0x5a, sizeof(card));
+    untouched = card;
+    status = read_changed(change, &card, &message);
+    if (change->message == NULL) {
+        assert_string_equal(message, "");
+        assert_int_equal(status, STATUS_OK);
+        return;
+    }
+    if (strstr(message, change->message) == NULL)
+        fail_msg("'%s' is not in: %s", change->message, message);
+    assert_int_equal(status, STATUS_USAGE);
+    assert_memory_equal(&card, &untouched, sizeof(card));
+    assert_ptr_equal(strchr(message, '\n'), message + strlen(message) - 1); /* said once */
+}
+
+#define LONG_NAME "\"0123456789012345678901234567890123456789012345678901234567890123\""
+#define ONE_LEVEL                                                                        \
+    "{\"name\":\"idc\",\"capacity_bytes\":2048,\"line_bytes\":64,\"ways\":32,\"sms\":1," \
+    "\"kept_between_launches\":true,\"request_cycles\":1,\"miss_cycles\":2,\"miss_latency_cycles\":3}"
+
+static void wrong_keys_are_named(void **state)
+{
+    static const struct change changes[] = {
+        {-1, "name", NULL, ": name must be a text of 1 to 63 bytes"},
+        {-1, "name", "\"\"", ": name must be a text"},
+        {-1, "name", "7", ": name must be a text"},
+        {-1, "name", LONG_NAME, ": name must be a text of 1 to 63 bytes"},
+        {-1, "cc_major", "0", ": cc_major must be a whole number from 1 to 99"},
+        {-1, "cc_major", "9.5", ": cc_major must be a whole number"},
+        {-1, "cc_minor", "-1", ": cc_minor must be a whole number"},
+        {-1, "sm_count", "0", ": sm_count must be a whole number from 1 to 4096"},
+        {-1, "sm_count", "4294967297", ": sm_count must be"},
+        {-1, "sm_count", "\"many\"", ": sm_count must be"},
+        {-1, "warps_per_sm", "31", ": warps_per_sm must be"},
+        {-1, "sm_clock_mhz", "0", ": sm_clock_mhz must be a number from 1e-09 to 1000000000"},
+        {-1, "sm_clock_mhz", "true", ": sm_clock_mhz must be"},
+        {-1, "l2_bytes", "null", ": l2_bytes must be"},
+        {-1, "dram_bytes_per_ns", "0", ": dram_bytes_per_ns must be"},
+        {-1, "blocks_per_sm", "0", ": blocks_per_sm must be a whole number from 1 to 1024"},
+        {-1, "l2_dirty_bytes", "0", ": l2_dirty_bytes must be"},
+        {-1, "wave_ns", NULL, ": wave_ns must be"},
+        {-1, "block_dram_ns", "-0.5", ": block_dram_ns must be"},
+        {-1, "parameter_lines", "1.5", ": parameter_lines must be a whole number from 0 to 1048576"},
+        {-1, "launch_ns", "-1", ": launch_ns must be"},
+        {-1, "l1_sectors_per_cycle", "1e10", ": l1_sectors_per_cycle must be"},
+        {-1, "shared_bytes_per_sm", "1000", ": shared_bytes_per_sm must be a whole number from 1024 to 16777216"},
+        {-1, "shared_bytes_reserved", "-1", ": shared_bytes_reserved must be"},
+        {-1, "l2_slices", "0", ": l2_slices must be a whole number from 1 to 4096"},
+        {-1, "l2_request_ns", NULL, ": l2_request_ns must be"},
+        {-1, "texture_requests_per_cycle", "0", ": texture_requests_per_cycle must be a number from 1e-09"},
+        {-1, "shared_wavefronts_per_cycle", "0", ": shared_wavefronts_per_cycle must be"},
+        {-1, "copy_bytes_per_ns", "0", ": copy_bytes_per_ns must be"},
+        {-1, "alternate_ns", "-1", ": alternate_ns must be"},
+        {-1, "levels", NULL, ": levels must be an array of 1 to 4 levels"},
+        {-1, "levels", "[]", ": levels must be"},
+        {-1, "levels", "{}", ": levels must be"},
+        {-1, "levels", "[1]", ": levels[0].name must be"},
+        {-1, "chip", "7", ": chip must be a text of 1 to 63 bytes"},
+        {-1, "chip", "\"\"", ": chip must be a text"},
+        {-1, "schema", NULL, "is not a card"},
+        {-1, "schema", "7", "is not a card"},
+        {-1, "schema", "{\"name\":\"cbank-result\",\"version\":\"1.0\"}", "is not a card"},
+        {-1, "schema", "{\"name\":\"cbank-card\",\"version\":\"2.0\"}", "has version '2.0'"},
+        {-1, "schema", "{\"name\":\"cbank-card\",\"version\":\"11.0\"}", "has version '11.0'"},
+        {-1, "schema", "{\"name\":\"cbank-card\"}", "has version ''"},
+        {0, "name", NULL, ": levels[0].name must be"},
+        {1, "line_bytes", "96", ": levels[1].line_bytes must be a power of two"},
+        {1, "line_bytes", "2", ": levels[1].line_bytes must be"},
+        {0, "ways", "3", ": levels[0].ways must be a power of two for a tree"},
+        {0, "capacity_bytes", "2112", ": levels[0].capacity_bytes must be a whole number of sets"},
+        {0, "ways", "4194304", ": levels[0].capacity_bytes must be a whole number of sets"},
+        {1, "sms", "0", ": levels[1].sms must be"},
+        {0, "replacement", "1", ": levels[0].replacement must be \"LRU\", \"FIFO\" or \"tree pseudo-LRU\""},
+        {1, "replacement", "\"lru\"", ": levels[1].replacement must be \"LRU\", \"FIFO\" or \"tree pseudo-LRU\""},
+        {0, "kept_between_launches", NULL, ": levels[0].kept_between_launches must be true or false"},
+        {1, "kept_between_launches", "1", ": levels[1].kept_between_launches must be true or false"},
+        {1, "miss_latency_cycles", "\"long\"", ": levels[1].miss_latency_cycles must be"},
+        {1, "miss_cycles", NULL, ": levels[1].miss_cycles must be"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
+        check_change(&changes[i]);
+}
+
+static void other_cards_are_taken(void **state)
+{
+    static const struct change changes[] = {
+        {-1, "schema", "{\"name\":\"cbank-card\",\"version\":\"1.7\"}", NULL},
+        {-1, "schema", "{\"name\":\"cbank-card\",\"version\":\"1.0\"}", NULL},
+        {-1, "unknown_key", "[1, 2]", NULL},
+        {-1, "source", NULL, NULL},
+        {-1, "origins", "7", NULL},
+        {-1, "chip", NULL, NULL},
+        {-1, "chip", "null", NULL},
+        {-1, "launch_ns", "0", NULL},
+        {-1, "levels", "[" ONE_LEVEL "]", NULL},
+        {-1, "levels", "[" ONE_LEVEL "," ONE_LEVEL "," ONE_LEVEL "," ONE_LEVEL "]", NULL},
+        {0, "capacity_bytes", "2304", NULL},
+        {0, "ways", "32", NULL},
+    };
+    static const struct change too_many = {-1, "levels",
+                                           "[" ONE_LEVEL "," ONE_LEVEL "," ONE_LEVEL "," ONE_LEVEL "," ONE_LEVEL "]",
+                                           "levels must be"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
+        check_change(&changes[i]);
+    check_change(&too_many);
+}
+
+static void missing_file_is_an_error(void **state)
+{
+    struct capture capture;
+    struct card card;
+    enum status status;
+
+    (void)state;
+    capture_begin(&capture, stderr);
+    status = card_read("/nonexistent/card.json", &card);
+    assert_non_null(strstr(capture_end(&capture), "/nonexistent/card.json"));
+    assert_int_equal(status, STATUS_USAGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(built_in_card_is_the_file), cmocka_unit_test(built_in_card_is_an_h200),
+        cmocka_unit_test(wrong_keys_are_named),      cmocka_unit_test(other_cards_are_taken),
+        cmocka_unit_test(missing_file_is_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,812 @@
+/* SPDX-License-Identifier: MIT
+ * Verdicts and exit codes of sides made here, and how often simulated comparisons are right. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "compare.h"
+#include "random.h"
+
+static const struct compare_options defaults = {.threshold = 0.01, .counter_threshold = 0.05, .seed = 1};
+
+/* -- sides -------------------------------------------------------------------------------------------- */
+
+static double uniform(uint64_t *state)
+{
+    return ((double)(random_next(state) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(uint64_t *state)
+{
+    const double radius = sqrt(-2 * log(uniform(state)));
+
+    return radius * cos(6.283185307179586 * uniform(state));
+}
+
+/* Cell `index` of any number: each has its own size. */
+static struct cell cell_at(size_t index)
+{
+    return (struct cell){
+        .workload = &workloads[0],
+        .path = &paths[index % path_count],
+        .pattern = &patterns[index / path_count % pattern_count],
+        .elements = 1000 + index,
+        .block_size = 256,
+        .regime = &regimes[0],
+    };
+}
+
+/* A side of cells with nothing but their identity, one kernel each and a clock. side_close releases it. */
+static struct side make_side(size_t cells)
+{
+    struct side side = {.files = 1, .cell_count = cells, .cells = calloc(cells + 1, sizeof(*side.cells))};
+
+    assert_non_null(side.cells);
+    side.identity = (struct side_identity){.engine = "cuda",
+                                           .device = "NVIDIA Test",
+                                           .uuid = "GPU-1",
+                                           .driver = "570",
+                                           .vbios = "96",
+                                           .ecc = "on",
+                                           .mig = "off"};
+    for (size_t i = 0; i < cells; i++) {
+        side.cells[i] = (struct side_cell){.cell = cell_at(i), .status = CELL_OK, .sm_clock_mhz = 1980};
+        snprintf(side.cells[i].sha256, sizeof(side.cells[i].sha256), "%zu", i);
+    }
+    return side;
+}
+
+static double *add_launch(struct side_cell *cell, size_t samples)
+{
+    double *values = malloc(samples * sizeof(*values));
+    struct launch_samples *launches = realloc(cell->launches, (cell->launch_count + 1) * sizeof(*launches));
+
+    assert_non_null(values);
+    assert_non_null(launches);
+    cell->launches = launches;
+    launches[cell->launch_count++] = (struct launch_samples){values, samples};
+    return values;
+}
+
+/* Noise of a simulated measurement, relative. */
+struct noise {
+    double between, within;
+    size_t launches, samples;
+};
+
+static const struct noise quiet = {0.0005, 0.002, 3, 20};
+
+static void simulate_cell(struct side_cell *cell, double ns, const struct noise *noise, uint64_t *state)
+{
+    for (size_t i = 0; i < noise->launches; i++) {
+        const double center = ns * (1 + noise->between * normal(state));
+        double *samples = add_launch(cell, noise->samples);
+
+        for (size_t k = 0; k < noise->samples; k++)
+            samples[k] = center * (1 + noise->within * normal(state));
+    }
+}
+
+/* A side all of whose cells take 1 us, the first `factor` times that. */
+static struct side simulate(size_t cells, double factor, const struct noise *noise, uint64_t seed)
+{
+    struct side side = make_side(cells);
+
+    for (size_t i = 0; i < cells; i++)
+        simulate_cell(&side.cells[i], i == 0 ? 1000 * factor : 1000, noise, &seed);
+    return side;
+}
+
+static void add_counter(struct side_cell *cell, const char *name, enum counter_kind kind, double value)
+{
+    struct side_counter *counters = realloc(cell->counters, (cell->counter_count + 1) * sizeof(*counters));
+
+    assert_non_null(counters);
+    cell->counters = counters;
+    counters[cell->counter_count] =
+        (struct side_counter){.kind = kind, .read = !isnan(value), .value = value, .low = value, .high = value};
+    snprintf(counters[cell->counter_count++].name, sizeof(counters->name), "%s", name);
+}
+
+static struct comparison compare(const struct side *base, const struct side *new_side,
+                                 const struct compare_options *options)
+{
+    struct comparison comparison;
+
+    assert_int_equal(compare_sides(base, new_side, options, &comparison), STATUS_OK);
+    return comparison;
+}
+
+/* The verdict of cell `index` of the sides. */
+static const struct comparison_cell *cell_of(const struct comparison *comparison, size_t index)
+{
+    const struct cell cell = cell_at(index);
+
+    for (size_t i = 0; i < comparison->cell_count; i++)
+        if (cell_equal(&comparison->cells[i].cell, &cell))
+            return &comparison->cells[i];
+    fail();
+    return NULL;
+}
+
+static void close_all(struct comparison *comparison, struct side *base, struct side *new_side)
+{
+    comparison_close(comparison);
+    comparison_close(comparison);
+    side_close(base);
+    side_close(new_side);
+}
+
+/* Compares two sides that are then closed: verdict of cell 0 and exit code. */
+static void expect(struct side base, struct side new_side, const struct compare_options *options, enum verdict verdict,
+                   enum status status)
+{
+    struct comparison comparison = compare(&base, &new_side, options);
+
+    assert_string_equal(verdict_rows[cell_of(&comparison, 0)->verdict].name, verdict_rows[verdict].name);
+    assert_int_equal(comparison_status(&comparison), status);
+    close_all(&comparison, &base, &new_side);
+}
+
+/* -- verdicts of time --------------------------------------------------------------------------------- */
+
+static void test_time_verdicts(void **state)
+{
+    static const struct noise loud = {0.01, 0.02, 3, 20};
+
+    (void)state;
+    expect(simulate(4, 1, &quiet, 1), simulate(4, 1, &quiet, 2), &defaults, VERDICT_SAME, STATUS_OK);
+    expect(simulate(4, 1, &quiet, 1), simulate(4, 1.005, &quiet, 2), &defaults, VERDICT_SAME, STATUS_OK);
+    expect(simulate(4, 1, &quiet, 1), simulate(4, 1.03, &quiet, 2), &defaults, VERDICT_REGRESSED, STATUS_FINDING);
+    expect(simulate(4, 1.03, &quiet, 1), simulate(4, 1, &quiet, 2), &defaults, VERDICT_IMPROVED, STATUS_OK);
+    expect(simulate(1, 1, &loud, 1), simulate(1, 1.001, &loud, 2), &defaults, VERDICT_INCONCLUSIVE,
+           STATUS_INCONCLUSIVE);
+}
+
+static void test_threshold(void **state)
+{
+    struct compare_options options = defaults;
+
+    (void)state;
+    options.threshold = 0.05;
+    expect(simulate(4, 1, &quiet, 1), simulate(4, 1.03, &quiet, 2), &options, VERDICT_SAME, STATUS_OK);
+    options.threshold = 0.001;
+    expect(simulate(4, 1, &quiet, 1), simulate(4, 1.005, &quiet, 2), &options, VERDICT_REGRESSED, STATUS_FINDING);
+    options.threshold = 0;
+    expect(simulate(1, 1, &quiet, 1), simulate(1, 1, &quiet, 1), &options, VERDICT_INCONCLUSIVE, STATUS_INCONCLUSIVE);
+}
+
+/* Ratio, interval and estimates are those of the sides. */
+static void test_numbers(void **state)
+{
+    struct side base = simulate(3, 1, &quiet, 1), new_side = simulate(3, 1.03, &quiet, 2);
+    struct comparison comparison = compare(&base, &new_side, &defaults);
+    const struct comparison_cell *cell = &comparison.cells[0];
+
+    (void)state;
+    assert_int_equal(comparison.cell_count, 3);
+    assert_int_equal(comparison.counts[VERDICT_REGRESSED], 1);
+    assert_int_equal(comparison.counts[VERDICT_SAME], 2);
+    assert_true(comparison.comparable && comparison.difference_count == 0);
+    assert_true(cell == cell_of(&comparison, 0));
+    assert_true(fabs(cell->ratio.value - 1.03) < 0.002 && cell->ratio.value == cell->new_ns / cell->base_ns);
+    assert_true(fabs(cell->base_ns - 1000) < 2);
+    assert_true(cell->ratio.ci_low > 1.025 && cell->ratio.ci_low < cell->ratio.value);
+    assert_true(cell->ratio.ci_high < 1.035 && cell->ratio.ci_high > cell->ratio.value);
+    assert_true(cell->adjusted_p == 3 * cell->ratio.p && cell->adjusted_p < 0.05);
+    assert_false(cell->underpowered || cell->sass_differs || cell->noise_known);
+    assert_true(cell->noise == 0);
+    assert_string_equal(cell->note, "");
+    close_all(&comparison, &base, &new_side);
+}
+
+/* One sample a side has no spread, which must not pass for certainty. */
+static void test_underpowered(void **state)
+{
+    static const struct {
+        size_t samples;
+        double factor;
+        bool underpowered;
+        enum verdict verdict;
+    } rows[] = {
+        {1, 1.03, true, VERDICT_INCONCLUSIVE},
+        {1, 1, true, VERDICT_INCONCLUSIVE},
+        {3, 1.03, true, VERDICT_INCONCLUSIVE},
+        {7, 1.03, false, VERDICT_REGRESSED},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct noise noise = {0, 0.0002, 1, rows[i].samples};
+        struct side base = simulate(1, 1, &noise, 1), new_side = simulate(1, rows[i].factor, &noise, 2);
+        struct comparison comparison = compare(&base, &new_side, &defaults);
+
+        assert_int_equal(comparison.cells[0].underpowered, rows[i].underpowered);
+        assert_int_equal(comparison.cells[0].verdict, rows[i].verdict);
+        close_all(&comparison, &base, &new_side);
+    }
+}
+
+/* What seven samples can show in one cell they cannot in 2000. */
+static void test_power_falls_with_cells(void **state)
+{
+    static const struct noise noise = {0, 0.0002, 1, 7};
+    static const struct noise loud = {0, 0.1, 1, 50};
+    struct side base = simulate(40, 1, &noise, 1), new_side = simulate(40, 1.03, &noise, 2);
+    struct comparison comparison = compare(&base, &new_side, &defaults);
+
+    (void)state;
+    assert_false(cell_of(&comparison, 0)->underpowered);
+    close_all(&comparison, &base, &new_side);
+    base = simulate(200, 1, &noise, 1), new_side = simulate(200, 1.03, &noise, 2);
+    comparison = compare(&base, &new_side, &defaults);
+    assert_true(cell_of(&comparison, 0)->underpowered);
+    close_all(&comparison, &base, &new_side);
+    /* Wide intervals never fit the threshold. */
+    base = simulate(1, 1, &loud, 1), new_side = simulate(1, 1, &loud, 2);
+    comparison = compare(&base, &new_side, &defaults);
+    assert_true(comparison.cells[0].underpowered);
+    close_all(&comparison, &base, &new_side);
+}
+
+static struct side modelled(double ns)
+{
+    struct side side = make_side(1);
+
+    strcpy(side.identity.engine, "model");
+    side.cells[0].modelled = true;
+    add_launch(&side.cells[0], 1)[0] = ns;
+    return side;
+}
+
+static void test_modelled(void **state)
+{
+    const void *engine[] = {&facets[0]};
+    const struct selection allowed = {engine, 1};
+    struct compare_options options = defaults;
+    struct side base = modelled(1000), new_side = modelled(1015);
+    struct comparison comparison = compare(&base, &new_side, &defaults);
+
+    (void)state;
+    assert_true(comparison.cells[0].ratio.p == 0 && comparison.cells[0].ratio.ci_low == 1.015 &&
+                comparison.cells[0].ratio.ci_high == 1.015);
+    assert_false(comparison.cells[0].underpowered);
+    close_all(&comparison, &base, &new_side);
+    expect(modelled(1000), modelled(1015), &defaults, VERDICT_REGRESSED, STATUS_FINDING);
+    expect(modelled(1015), modelled(1000), &defaults, VERDICT_IMPROVED, STATUS_OK);
+    expect(modelled(1000), modelled(1000), &defaults, VERDICT_SAME, STATUS_OK);
+    expect(modelled(1000), modelled(1005), &defaults, VERDICT_SAME, STATUS_OK);
+    /* Against measured only when asked for. */
+    expect(modelled(1000), simulate(1, 1.03, &quiet, 1), &defaults, VERDICT_INVALID, STATUS_ENVIRONMENT);
+    options.allowed = &allowed;
+    expect(modelled(1000), simulate(1, 1.03, &quiet, 1), &options, VERDICT_REGRESSED, STATUS_FINDING);
+    expect(modelled(1000), simulate(1, 1, &quiet, 1), &options, VERDICT_SAME, STATUS_OK);
+}
+
+/* -- missing, new, invalid ---------------------------------------------------------------------------- */
+
+static void test_missing_and_new(void **state)
+{
+    struct side base = simulate(3, 1, &quiet, 1), new_side = simulate(2, 1, &quiet, 2);
+    struct comparison comparison = compare(&base, &new_side, &defaults);
+
+    (void)state;
+    assert_int_equal(comparison.cells[0].verdict, VERDICT_MISSING);
+    assert_true(comparison.cells[0].cell.elements == 1002);
+    assert_true(isnan(comparison.cells[0].ratio.value) && isnan(comparison.cells[0].adjusted_p));
+    assert_int_equal(comparison_status(&comparison), STATUS_FINDING);
+    comparison_close(&comparison);
+    comparison = compare(&new_side, &base, &defaults);
+    assert_int_equal(cell_of(&comparison, 2)->verdict, VERDICT_NEW);
+    assert_int_equal(comparison_status(&comparison), STATUS_OK);
+    close_all(&comparison, &base, &new_side);
+}
+
+static void test_nothing_in_common(void **state)
+{
+    struct side base = simulate(2, 1, &quiet, 1), new_side = simulate(2, 1, &quiet, 1), none = make_side(0);
+    struct comparison comparison;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        new_side.cells[i].cell.block_size = 512;
+    comparison = compare(&base, &new_side, &defaults);
+    assert_false(comparison.comparable);
+    assert_int_equal(comparison.counts[VERDICT_MISSING], 2);
+    assert_int_equal(comparison.counts[VERDICT_NEW], 2);
+    assert_int_equal(comparison_status(&comparison), STATUS_ENVIRONMENT);
+    comparison_close(&comparison);
+    comparison = compare(&none, &none, &defaults);
+    assert_int_equal(comparison.cell_count, 0);
+    assert_int_equal(comparison_status(&comparison), STATUS_ENVIRONMENT);
+    close_all(&comparison, &base, &new_side);
+    side_close(&none);
+}
+
+static void test_invalid(void **state)
+{
+    static const enum cell_status statuses[] = {CELL_FAILED, CELL_SKIPPED, CELL_PENDING};
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        struct side base = simulate(2, 1, &quiet, 1), new_side = simulate(2, 1, &quiet, 2);
+        struct side_cell *cell = i % 2 ? &base.cells[0] : &new_side.cells[0];
+        struct comparison comparison;
+
+        cell->status = statuses[i / 2];
+        strcpy(cell->reason, "because");
+        comparison = compare(&base, &new_side, &defaults);
+        assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_INVALID);
+        assert_true(isnan(cell_of(&comparison, 0)->ratio.value));
+        assert_non_null(strstr(cell_of(&comparison, 0)->note, "because"));
+        assert_non_null(strstr(cell_of(&comparison, 0)->note, i % 2 ? "base is" : "new is"));
+        assert_int_equal(cell_of(&comparison, 1)->verdict, VERDICT_SAME);
+        assert_int_equal(comparison_status(&comparison), STATUS_FINDING);
+        close_all(&comparison, &base, &new_side);
+    }
+}
+
+static void test_times_that_are_none(void **state)
+{
+    static const double bad[] = {0, -1, 1e-308, 1e308};
+    struct side base = simulate(1, 1, &quiet, 1), new_side = make_side(1);
+    struct comparison comparison = compare(&base, &new_side, &defaults);
+
+    (void)state;
+    assert_string_equal(cell_of(&comparison, 0)->note, "new has no time");
+    assert_int_equal(comparison_status(&comparison), STATUS_FINDING);
+    close_all(&comparison, &base, &new_side);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        base = make_side(1), new_side = make_side(1);
+        add_launch(&base.cells[0], 1)[0] = i == 3 ? 1e-308 : 1e308;
+        add_launch(&new_side.cells[0], 1)[0] = bad[i];
+        comparison = compare(&base, &new_side, &defaults);
+        assert_int_equal(comparison.cells[0].verdict, VERDICT_INVALID);
+        assert_true(isnan(comparison.cells[0].ratio.value));
+        assert_true(comparison.cells[0].note[0]);
+        close_all(&comparison, &base, &new_side);
+    }
+}
+
+/* -- counters ----------------------------------------------------------------------------------------- */
+
+static void test_exact_counters(void **state)
+{
+    struct side base = simulate(3, 1, &quiet, 1), new_side = simulate(3, 1, &quiet, 2);
+    struct comparison comparison;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        add_counter(&base.cells[i], "idc_requests", COUNTER_EXACT, 4000);
+        add_counter(&base.cells[i], "l2_sectors", COUNTER_MEASURED, 100);
+        add_counter(&new_side.cells[i], "l2_sectors", COUNTER_MEASURED, i == 1 ? 106 : 104);
+        add_counter(&new_side.cells[i], "idc_requests", COUNTER_EXACT, i == 0 ? 4001 : 4000);
+    }
+    comparison = compare(&base, &new_side, &defaults);
+    assert_true(&comparison.cells[0] == cell_of(&comparison, 0));
+    assert_int_equal(comparison.cells[0].verdict, VERDICT_REGRESSED);
+    assert_int_equal(comparison.cells[0].change_count, 1);
+    assert_string_equal(comparison.cells[0].changes[0].name, "idc_requests");
+    assert_int_equal(comparison.cells[0].changes[0].kind, COUNTER_EXACT);
+    assert_true(comparison.cells[0].changes[0].base == 4000 && comparison.cells[0].changes[0].new_value == 4001);
+    assert_int_equal(cell_of(&comparison, 1)->verdict, VERDICT_SAME);
+    assert_int_equal(cell_of(&comparison, 1)->change_count, 1);
+    assert_string_equal(cell_of(&comparison, 1)->changes[0].name, "l2_sectors");
+    assert_int_equal(cell_of(&comparison, 2)->change_count, 0);
+    assert_int_equal(comparison_status(&comparison), STATUS_FINDING);
+    close_all(&comparison, &base, &new_side);
+}
+
+/* One launch of NEW that counted something else is a change; one of BASE that NEW has not is none. */
+static void test_exact_counter_of_one_launch(void **state)
+{
+    struct side base = simulate(2, 1, &quiet, 1), new_side = simulate(2, 1, &quiet, 2);
+    struct comparison comparison;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        add_counter(&base.cells[i], "idc_requests", COUNTER_EXACT, 4000);
+        add_counter(&new_side.cells[i], "idc_requests", COUNTER_EXACT, 4000);
+    }
+    new_side.cells[0].counters[0].low = 3000;
+    base.cells[1].counters[0].high = 5000;
+    comparison = compare(&base, &new_side, &defaults);
+    assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_REGRESSED);
+    assert_true(cell_of(&comparison, 0)->changes[0].new_value == 3000);
+    assert_int_equal(cell_of(&comparison, 1)->verdict, VERDICT_SAME);
+    close_all(&comparison, &base, &new_side);
+}
+
+/* What one side did not read says nothing. */
+static void test_counters_not_read(void **state)
+{
+    struct side base = simulate(1, 1, &quiet, 1), new_side = simulate(1, 1, &quiet, 2);
+    struct comparison comparison;
+
+    (void)state;
+    add_counter(&base.cells[0], "a", COUNTER_EXACT, 1);
+    add_counter(&base.cells[0], "b", COUNTER_EXACT, NAN);
+    add_counter(&base.cells[0], "c", COUNTER_EXACT, 1);
+    add_counter(&new_side.cells[0], "a", COUNTER_EXACT, NAN);
+    add_counter(&new_side.cells[0], "b", COUNTER_EXACT, 1);
+    comparison = compare(&base, &new_side, &defaults);
+    assert_int_equal(comparison.cells[0].change_count, 0);
+    assert_int_equal(comparison.cells[0].verdict, VERDICT_SAME);
+    close_all(&comparison, &base, &new_side);
+}
+
+/* -- facets ------------------------------------------------------------------------------------------- */
+
+static const struct facet *facet_named(const char *name)
+{
+    static const struct table table = TABLE("facet", facets, facet_count);
+
+    return table_find(&table, name);
+}
+
+/* Changes the facet of a side that has it as text. */
+static void change_text(struct side *side, const struct facet *facet)
+{
+    strcpy((char *)&side->identity + facet->offset, "else");
+}
+
+static void test_facets_of_sides(void **state)
+{
+    size_t seen = 0;
+
+    (void)state;
+    for (size_t i = 0; i < facet_count; i++) {
+        const void *row[] = {&facets[i]};
+        const struct selection allowed = {row, 1};
+        struct compare_options options = defaults;
+        struct side base = simulate(2, 1, &quiet, 1), new_side = simulate(2, 1, &quiet, 2);
+        struct comparison comparison;
+
+        if (facets[i].offset != SIZE_MAX) {
+            change_text(&new_side, &facets[i]);
+            comparison = compare(&base, &new_side, &options);
+            assert_int_equal(comparison.difference_count, 1);
+            assert_ptr_equal(comparison.differences[0].facet, &facets[i]);
+            assert_string_equal(comparison.differences[0].new_text, "else");
+            assert_int_equal(comparison.differences[0].allowed, facets[i].allowed);
+            assert_int_equal(comparison.counts[VERDICT_INVALID], facets[i].allowed ? 0 : 2);
+            assert_int_equal(comparison_status(&comparison), facets[i].allowed ? STATUS_OK : STATUS_ENVIRONMENT);
+            comparison_close(&comparison);
+            options.allowed = &allowed;
+            comparison = compare(&base, &new_side, &options);
+            assert_true(comparison.comparable && comparison.differences[0].allowed);
+            assert_int_equal(comparison.counts[VERDICT_SAME], 2);
+            comparison_close(&comparison);
+            seen++;
+        }
+        side_close(&base);
+        side_close(&new_side);
+    }
+    assert_int_equal(seen, 7);
+    assert_true(facet_named("driver")->allowed && facet_named("vbios")->allowed && !facet_named("uuid")->allowed);
+}
+
+/* A side of several GPUs is of none that could be the same; what is not known is no difference. */
+static void test_mixed_and_unknown(void **state)
+{
+    struct side base = simulate(1, 1, &quiet, 1), new_side = simulate(1, 1, &quiet, 2);
+    struct comparison comparison;
+
+    (void)state;
+    strcpy(base.identity.uuid, "mixed");
+    strcpy(new_side.identity.uuid, "mixed");
+    comparison = compare(&base, &new_side, &defaults);
+    assert_false(comparison.comparable);
+    assert_non_null(strstr(comparison.cells[0].note, "uuid differs"));
+    comparison_close(&comparison);
+    strcpy(base.identity.uuid, "");
+    comparison = compare(&base, &new_side, &defaults);
+    assert_true(comparison.comparable);
+    close_all(&comparison, &base, &new_side);
+}
+
+static void test_clocks(void **state)
+{
+    const void *row[] = {facet_named("clocks")};
+    const struct selection allowed = {row, 1};
+    struct compare_options options = defaults;
+    struct side base = simulate(3, 1, &quiet, 1), new_side = simulate(3, 1, &quiet, 2);
+    struct comparison comparison;
+
+    (void)state;
+    new_side.cells[0].sm_clock_mhz = 1980 * 1.02;
+    new_side.cells[1].sm_clock_mhz = 1980 * 1.005;
+    new_side.cells[2].sm_clock_mhz = NAN;
+    comparison = compare(&base, &new_side, &options);
+    assert_false(comparison.comparable);
+    assert_int_equal(comparison.difference_count, 1);
+    assert_string_equal(comparison.differences[0].base, "1 cell");
+    assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_INVALID);
+    assert_non_null(strstr(cell_of(&comparison, 0)->note, "clocks differs"));
+    assert_int_equal(cell_of(&comparison, 1)->verdict, VERDICT_SAME);
+    assert_int_equal(cell_of(&comparison, 2)->verdict, VERDICT_SAME);
+    assert_int_equal(comparison_status(&comparison), STATUS_ENVIRONMENT);
+    comparison_close(&comparison);
+    options.allowed = &allowed;
+    comparison = compare(&base, &new_side, &options);
+    assert_int_equal(comparison_status(&comparison), STATUS_OK);
+    close_all(&comparison, &base, &new_side);
+}
+
+static void test_sass(void **state)
+{
+    const void *row[] = {facet_named("sass")};
+    const struct selection allowed = {row, 1};
+    struct compare_options options = defaults;
+    struct side base = simulate(3, 1, &quiet, 1), new_side = simulate(3, 1, &quiet, 2);
+    struct comparison comparison;
+
+    (void)state;
+    strcpy(new_side.cells[0].sha256, "else");
+    strcpy(new_side.cells[1].sha256, "");
+    add_counter(&base.cells[0], "instructions", COUNTER_EXACT, 10);
+    add_counter(&new_side.cells[0], "instructions", COUNTER_EXACT, 11);
+    comparison = compare(&base, &new_side, &options);
+    assert_int_equal(comparison_status(&comparison), STATUS_ENVIRONMENT);
+    assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_INVALID);
+    assert_true(cell_of(&comparison, 0)->sass_differs);
+    assert_false(cell_of(&comparison, 1)->sass_differs);
+    comparison_close(&comparison);
+    options.allowed = &allowed;
+    comparison = compare(&base, &new_side, &options);
+    assert_int_equal(comparison_status(&comparison), STATUS_OK);
+    assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_SAME);
+    assert_int_equal(cell_of(&comparison, 0)->change_count, 1);
+    assert_non_null(strstr(cell_of(&comparison, 0)->note, "the code differs"));
+    close_all(&comparison, &base, &new_side);
+}
+
+static void test_flags_are_noted(void **state)
+{
+    struct side base = simulate(1, 1, &quiet, 1), new_side = simulate(1, 1, &quiet, 2);
+    struct comparison comparison;
+
+    (void)state;
+    new_side.cells[0].flags = FLAG_THROTTLED | FLAG_CLOCK_VARIED;
+    comparison = compare(&base, &new_side, &defaults);
+    assert_string_equal(comparison.cells[0].note, "new is throttled; new is clock_varied");
+    close_all(&comparison, &base, &new_side);
+}
+
+/* -- calibration -------------------------------------------------------------------------------------- */
+
+static void test_calibrated_noise(void **state)
+{
+    struct calibrated_cell calibrated = {.cell = cell_at(0), .noise = 0.04, .median_ns = 1000, .sha256 = "0"};
+    struct calibration calibration = {
+        .uuid = "GPU-1", .driver = "570", .launches = 5, .cells = &calibrated, .cell_count = 1};
+    struct compare_options options = defaults;
+    struct side base = simulate(2, 1, &quiet, 1), new_side = simulate(2, 1.03, &quiet, 2);
+    struct comparison comparison;
+
+    (void)state;
+    strcpy(new_side.identity.driver, "580");
+    options.calibration = &calibration;
+    comparison = compare(&base, &new_side, &options);
+    assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_INCONCLUSIVE);
+    assert_true(cell_of(&comparison, 0)->noise_known && cell_of(&comparison, 0)->noise == 0.04);
+    assert_non_null(strstr(cell_of(&comparison, 0)->note, "noise"));
+    assert_false(cell_of(&comparison, 1)->noise_known);
+    assert_non_null(strstr(cell_of(&comparison, 1)->note, "no such cell"));
+    comparison_close(&comparison);
+    calibrated.noise = 0.02;
+    comparison = compare(&base, &new_side, &options);
+    assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_REGRESSED);
+    comparison_close(&comparison);
+    strcpy(calibration.driver, "1");
+    calibrated.noise = 0.04;
+    comparison = compare(&base, &new_side, &options);
+    assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_REGRESSED);
+    assert_non_null(strstr(cell_of(&comparison, 0)->note, "another driver"));
+    close_all(&comparison, &base, &new_side);
+}
+
+/* Cells that differ in one parameter alone are different cells, in sides and in a calibration. */
+static void test_parameters(void **state)
+{
+    struct side base = simulate(2, 1.03, &quiet, 1), new_side = simulate(2, 1, &quiet, 2);
+    struct calibrated_cell calibrated = {.noise = 0.04, .median_ns = 1000, .sha256 = "0"};
+    struct calibration calibration = {
+        .uuid = "GPU-1", .driver = "570", .launches = 5, .cells = &calibrated, .cell_count = 1};
+    struct compare_options options = defaults;
+    struct comparison comparison;
+    char identity[CELL_IDENTITY_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        base.cells[i].cell = cell_at(0);
+        base.cells[i].cell.parameters[PARAMETER_radius] = 1 + (uint32_t)i;
+        /* In the other order. */
+        new_side.cells[1 - i].cell = base.cells[i].cell;
+        strcpy(base.cells[i].sha256, "0");
+        strcpy(new_side.cells[i].sha256, "0");
+    }
+    calibrated.cell = base.cells[0].cell;
+    options.calibration = &calibration;
+    comparison = compare(&base, &new_side, &options);
+    assert_int_equal(comparison.cell_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct comparison_cell *cell = &comparison.cells[i];
+
+        cell_identity(&cell->cell, identity);
+        assert_int_equal(cell->noise_known, strstr(identity, "/radius=1") != NULL);
+        assert_int_equal(cell->verdict, cell->noise_known ? VERDICT_INCONCLUSIVE : VERDICT_SAME);
+    }
+    comparison_close(&comparison);
+    new_side.cells[0].cell.parameters[PARAMETER_radius] = 3;
+    comparison = compare(&base, &new_side, &options);
+    assert_int_equal(comparison.counts[VERDICT_MISSING], 1);
+    assert_int_equal(comparison.counts[VERDICT_NEW], 1);
+    close_all(&comparison, &base, &new_side);
+}
+
+/* -- order and exit codes ----------------------------------------------------------------------------- */
+
+static void test_worst_first(void **state)
+{
+    static const double factors[] = {1, 0.9, 1.02, 1.2, 1, 1};
+    static const enum verdict expected[] = {VERDICT_REGRESSED, VERDICT_REGRESSED, VERDICT_MISSING, VERDICT_INVALID,
+                                            VERDICT_IMPROVED,  VERDICT_NEW,       VERDICT_SAME};
+    uint64_t seed = 5;
+    struct side base = make_side(6), new_side = make_side(6);
+    struct comparison comparison;
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        simulate_cell(&base.cells[i], 1000, &quiet, &seed);
+        simulate_cell(&new_side.cells[i], 1000 * factors[i], &quiet, &seed);
+    }
+    new_side.cells[4].cell = cell_at(100);
+    new_side.cells[5].status = CELL_FAILED;
+    comparison = compare(&base, &new_side, &defaults);
+    assert_int_equal(comparison.cell_count, 7);
+    for (size_t i = 0; i < 7; i++)
+        assert_int_equal(comparison.cells[i].verdict, expected[i]);
+    assert_true(comparison.cells[0].cell.elements == 1003 && comparison.cells[1].cell.elements == 1002);
+    assert_int_equal(comparison_status(&comparison), STATUS_FINDING);
+    close_all(&comparison, &base, &new_side);
+}
+
+static void test_every_exit_code(void **state)
+{
+    static const enum status expected[] = {
+        [VERDICT_SAME] = STATUS_OK,           [VERDICT_IMPROVED] = STATUS_OK,
+        [VERDICT_REGRESSED] = STATUS_FINDING, [VERDICT_INCONCLUSIVE] = STATUS_INCONCLUSIVE,
+        [VERDICT_MISSING] = STATUS_FINDING,   [VERDICT_NEW] = STATUS_OK,
+        [VERDICT_INVALID] = STATUS_FINDING,
+    };
+    struct comparison comparison = {.comparable = true};
+
+    (void)state;
+    assert_int_equal(verdict_count, sizeof(expected) / sizeof(expected[0]));
+    for (size_t i = 0; i < verdict_count; i++) {
+        comparison = (struct comparison){.comparable = true};
+        comparison.counts[i] = 1000;
+        assert_int_equal(comparison_status(&comparison), expected[i]);
+        comparison.counts[VERDICT_INCONCLUSIVE] = 1;
+        assert_int_equal(comparison_status(&comparison),
+                         expected[i] == STATUS_FINDING ? STATUS_FINDING : STATUS_INCONCLUSIVE);
+        comparison.comparable = false;
+        assert_int_equal(comparison_status(&comparison), STATUS_ENVIRONMENT);
+    }
+}
+
+/* -- the same on any number of threads ----------------------------------------------------------------- */
+
+/* A cell's numbers do not depend on what else is compared, and so not on how the cells are shared out to threads. */
+static void test_each_cell_by_itself(void **state)
+{
+    struct side base = simulate(24, 1.01, &quiet, 1), new_side = simulate(24, 1, &quiet, 2);
+    struct comparison all = compare(&base, &new_side, &defaults), again = compare(&base, &new_side, &defaults);
+    struct compare_options options = defaults;
+
+    (void)state;
+    for (size_t i = 0; i < 24; i++) {
+        const struct side one = {.identity = base.identity, .cells = &base.cells[i], .cell_count = 1};
+        const struct side other = {.identity = new_side.identity, .cells = &new_side.cells[i], .cell_count = 1};
+        struct comparison alone = compare(&one, &other, &defaults);
+
+        assert_memory_equal(&alone.cells[0].ratio, &cell_of(&all, i)->ratio, sizeof(struct ratio));
+        assert_memory_equal(&again.cells[i].ratio, &all.cells[i].ratio, sizeof(struct ratio));
+        assert_true(cell_equal(&again.cells[i].cell, &all.cells[i].cell));
+        comparison_close(&alone);
+    }
+    comparison_close(&again);
+    options.seed = 2;
+    again = compare(&base, &new_side, &options);
+    assert_memory_not_equal(&cell_of(&again, 3)->ratio, &cell_of(&all, 3)->ratio, sizeof(struct ratio));
+    comparison_close(&again);
+    close_all(&all, &base, &new_side);
+}
+
+/* -- how often it is right ---------------------------------------------------------------------------- */
+
+/* Verdicts of the first of 24 cells, and of the other 23, over `comparisons`; all seeded. */
+static void simulate_many(double factor, const struct noise *noise, size_t comparisons,
+                          size_t first[VERDICT_INVALID + 1], size_t others[VERDICT_INVALID + 1])
+{
+    memset(first, 0, (VERDICT_INVALID + 1) * sizeof(*first));
+    memset(others, 0, (VERDICT_INVALID + 1) * sizeof(*others));
+    for (size_t i = 0; i < comparisons; i++) {
+        /* Seeds next to each other begin sequences that are far apart. */
+        struct side base = simulate(24, 1, noise, 2 * i), new_side = simulate(24, factor, noise, 2 * i + 1);
+        struct comparison comparison = compare(&base, &new_side, &defaults);
+
+        for (size_t k = 0; k < 24; k++)
+            (k == 0 ? first : others)[cell_of(&comparison, k)->verdict]++;
+        close_all(&comparison, &base, &new_side);
+    }
+}
+
+static void test_false_alarms(void **state)
+{
+    static const struct noise launches = {0.002, 0.002, 3, 20}, one_launch = {0.001, 0.002, 1, 20};
+    size_t first[VERDICT_INVALID + 1], others[VERDICT_INVALID + 1];
+
+    (void)state;
+    simulate_many(1, &launches, 200, first, others);
+    assert_int_equal(first[VERDICT_REGRESSED] + first[VERDICT_IMPROVED], 0);
+    assert_int_equal(others[VERDICT_REGRESSED] + others[VERDICT_IMPROVED], 0);
+    assert_true(first[VERDICT_SAME] + others[VERDICT_SAME] > 200 * 24 * 99 / 100);
+    simulate_many(1, &one_launch, 50, first, others);
+    assert_int_equal(first[VERDICT_REGRESSED] + first[VERDICT_IMPROVED], 0);
+    assert_int_equal(others[VERDICT_REGRESSED] + others[VERDICT_IMPROVED], 0);
+}
+
+static void test_power(void **state)
+{
+    static const struct noise launches = {0.002, 0.002, 5, 20};
+    size_t first[VERDICT_INVALID + 1], others[VERDICT_INVALID + 1];
+
+    (void)state;
+    simulate_many(1.015, &launches, 100, first, others);
+    assert_true(first[VERDICT_REGRESSED] >= 95);
+    assert_int_equal(others[VERDICT_REGRESSED] + others[VERDICT_IMPROVED], 0);
+    simulate_many(1.003, &launches, 100, first, others);
+    assert_int_equal(first[VERDICT_REGRESSED], 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_time_verdicts),
+        cmocka_unit_test(test_threshold),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_underpowered),
+        cmocka_unit_test(test_power_falls_with_cells),
+        cmocka_unit_test(test_modelled),
+        cmocka_unit_test(test_missing_and_new),
+        cmocka_unit_test(test_nothing_in_common),
+        cmocka_unit_test(test_invalid),
+        cmocka_unit_test(test_times_that_are_none),
+        cmocka_unit_test(test_exact_counters),
+        cmocka_unit_test(test_exact_counter_of_one_launch),
+        cmocka_unit_test(test_counters_not_read),
+        cmocka_unit_test(test_facets_of_sides),
+        cmocka_unit_test(test_mixed_and_unknown),
+        cmocka_unit_test(test_clocks),
+        cmocka_unit_test(test_sass),
+        cmocka_unit_test(test_flags_are_noted),
+        cmocka_unit_test(test_calibrated_noise),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_worst_first),
+        cmocka_unit_test(test_every_exit_code),
+        cmocka_unit_test(test_each_cell_by_itself),
+        cmocka_unit_test(test_false_alarms),
+        cmocka_unit_test(test_power),
+    };
+
+    return cmocka_run_group_tests_name("compare", tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ * Expected values of exact counters, by hand, for cells of every unit and shape. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "access.h"
+#include "counter.h"
+#include "table.h"
+
+static const struct table workload_table = TABLE("workload", workloads, workload_count);
+static const struct table path_table = TABLE("path", paths, path_count);
+static const struct table pattern_table = TABLE("pattern", patterns, pattern_count);
+static const struct table counter_table = TABLE("counter", counters, counter_count);
+
+static struct cell make_cell(const char *workload, const char *path, const char *pattern, uint64_t elements,
+                             uint32_t block_size)
+{
+    const struct cell cell = {
+        .workload = table_find(&workload_table, workload),
+        .path = table_find(&path_table, path),
+        .pattern = table_find(&pattern_table, pattern),
+        .elements = elements,
+        .block_size = block_size,
+        .regime = &regimes[0],
+    };
+
+    assert_true(cell.workload && cell.path && cell.pattern);
+    return cell;
+}
+
+/* Straight-line code of sm_90: 3 loads of parameters in a register, 2 in uniform registers. */
+static const struct sass_counts sm_90 = {
+    .architecture = 90,
+    .prologue = {.instructions = 8, .ldc_parameter = 1, .uniform_constant = 1},
+    .body = {.instructions = 12, .ldc_parameter = 2, .ldc_user = 1, .uniform_constant = 1},
+};
+
+/* NAN where it cannot be said. */
+static double expected(const char *name, const struct cell *cell, const struct sass_counts *sass)
+{
+    const struct counter *counter = table_find(&counter_table, name);
+    struct access_counts access;
+    const struct expectation expectation = {.cell = cell, .access = &access, .sass = sass};
+    double value = NAN;
+
+    assert_non_null(counter);
+    assert_int_equal(counter->kind, COUNTER_EXACT);
+    assert_int_equal(access_count(cell, &access), STATUS_OK);
+    return counter->expect(&expectation, &value) ? value : NAN;
+}
+
+struct expected_case {
+    const char *path;
+    double global_loads, requests, sectors, texture, shared_loads;
+};
+
+static void check_cases(struct cell cell, const struct expected_case *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        cell.path = table_find(&path_table, cases[i].path);
+        assert_non_null(cell.path);
+        assert_true(expected("global_load_instructions", &cell, NULL) == cases[i].global_loads);
+        assert_true(expected("l1_requests", &cell, NULL) == cases[i].requests);
+        assert_true(expected("l1_sectors", &cell, NULL) == cases[i].sectors);
+        assert_true(expected("texture_instructions", &cell, NULL) == cases[i].texture);
+        assert_true(expected("shared_load_instructions", &cell, NULL) == cases[i].shared_loads);
+    }
+}
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* 2 blocks of 1024 and one thread more: 65 warps load input of 4 sectors, one of them of 1. A warp reads 8 addresses
+ * 128 bytes apart: 8 sectors, all in one bank. 3 blocks copy 16384 elements: 512 loads, 2048 sectors each. */
+static void loads_of_add(void **state)
+{
+    static const struct expected_case cases[] = {
+        {"constant", 65, 65, 257, 0, 0},
+        {"param", 65, 65, 257, 0, 0},
+        {"global", 130, 130, 257 + 513, 0, 0},
+        {"restrict", 130, 130, 257 + 513, 0, 0},
+        {"global_l2", 130, 130, 257 + 513, 0, 0},
+        {"texture", 65, 65, 257, 65, 0},
+        {"shared", 65 + 1536, 65 + 1536, 257 + 6144, 0, 65},
+        {"staging", 65 + 1536, 65 + 1536, 257 + 6144, 0, 0},
+    };
+    struct cell cell = make_cell("add", "constant", "distinct", 2049, 1024);
+
+    (void)state;
+    cell.parameters[PARAMETER_distinct] = 8;
+    cell.parameters[PARAMETER_stride_bytes] = 128;
+    check_cases(cell, cases, COUNT(cases));
+}
+
+/* 8 blocks of 32: 8 warps, 32 sectors, and 7 left and 7 right halos of a sector; the blocks at the ends execute the
+ * eighth of each. A thread reads 8 elements of the tile and 4 coefficients; 8 blocks copy those in one load of one
+ * sector. */
+static void loads_of_the_stencil(void **state)
+{
+    static const struct expected_case cases[] = {
+        {"constant", 24, 22, 46, 0, 64},
+        {"global", 24 + 32, 22 + 32, 46 + 32, 0, 64},
+        {"texture", 24, 22, 46, 32, 64},
+        {"shared", 24 + 8, 22 + 8, 46 + 8, 0, 64 + 32},
+        {"staging", 24 + 8, 22 + 8, 46 + 8, 0, 64},
+    };
+    struct cell cell = make_cell("stencil_1d", "constant", "lockstep", 256, 32);
+
+    (void)state;
+    check_cases(cell, cases, COUNT(cases));
+    cell.block_size = 64;
+    assert_true(isnan(expected("global_load_instructions", &cell, NULL)));
+    assert_true(expected("l1_requests", &cell, NULL) == 8 + 6);
+}
+
+/* A row of 64 elements, radius 1. To the left the first warp reads elements 0 .. 30, the second 31 .. 62: 4 and 5
+ * sectors. To the right 1 .. 32 and 33 .. 63: 5 and 4. */
+static void loads_of_a_convolution(void **state)
+{
+    static const struct expected_case cases[] = {
+        {"constant", 6, 6, 9 + 8 + 9, 0, 0},
+        {"global_l2", 6 + 6, 6 + 6, 26 + 6, 0, 0},
+        {"shared", 6 + 2, 6 + 2, 26 + 2, 0, 6},
+    };
+    struct cell cell = make_cell("conv_1d", "constant", "lockstep", 64, 32);
+
+    (void)state;
+    cell.parameters[PARAMETER_radius] = 1;
+    check_cases(cell, cases, COUNT(cases));
+}
+
+/* One row of 32 elements: above and below it there is nothing, and the loads of that are executed. */
+static void loads_beyond_the_edges(void **state)
+{
+    static const struct expected_case cases[] = {{"constant", 9, 3, 3 * 4, 0, 0}};
+    struct cell cell = make_cell("conv_2d", "constant", "lockstep", 32, 32);
+
+    (void)state;
+    cell.parameters[PARAMETER_radius] = 1;
+    check_cases(cell, cases, COUNT(cases));
+}
+
+/* 2 warps of 32 distinct addresses each. Where the table is among the parameters, its load is the fourth of them. */
+static void requests_of_the_constant_caches(void **state)
+{
+    const struct sass_counts table_in_parameters = {.architecture = 90,
+                                                    .prologue = {.ldc_parameter = 1},
+                                                    .body = {.ldc_parameter = 3}};
+    struct cell cell = make_cell("add", "constant", "per_thread", 64, 64);
+
+    (void)state;
+    assert_true(expected("idc_requests", &cell, &sm_90) == 2 * (3 + 32));
+    assert_true(expected("ldc_instructions", &cell, &sm_90) == 2 * 4);
+    assert_true(expected("imc_requests", &cell, &sm_90) == 2 * 2);
+    cell.path = table_find(&path_table, "param");
+    assert_true(expected("idc_requests", &cell, &table_in_parameters) == 2 * (3 + 32));
+    assert_true(expected("ldc_instructions", &cell, &table_in_parameters) == 2 * 4);
+    cell.path = table_find(&path_table, "texture");
+    assert_true(expected("idc_requests", &cell, &sm_90) == 2 * 3);
+
+    cell = make_cell("add", "constant_uniform", "per_block", 64, 64);
+    assert_true(expected("idc_requests", &cell, &sm_90) == 2 * 3);
+    assert_true(expected("imc_requests", &cell, &sm_90) == 2 * 2);
+    cell = make_cell("add", "constant_operand", "broadcast", 64, 64);
+    assert_true(isnan(expected("imc_requests", &cell, &sm_90)));
+}
+
+/* Where the code is not known, what depends on it cannot be said. */
+static void without_the_code(void **state)
+{
+    static const char *const names[] = {"ldc_instructions", "idc_requests", "imc_requests", "instructions"};
+    const struct cell cell = make_cell("add", "constant", "per_thread", 64, 64);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(names); i++)
+        assert_true(isnan(expected(names[i], &cell, NULL)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loads_of_add),
+        cmocka_unit_test(loads_of_the_stencil),
+        cmocka_unit_test(loads_of_a_convolution),
+        cmocka_unit_test(loads_beyond_the_edges),
+        cmocka_unit_test(requests_of_the_constant_caches),
+        cmocka_unit_test(without_the_code),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT
+ * The loads of every kernel of every architecture in this program, as the harness itself reads them from the
+ * images: what `make check-sass` checks with NVIDIA's disassembler, here on any machine. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cell.h"
+#include "image.h"
+#include "version.h"
+
+/* A cell of the rows, with the smallest value of each parameter that it takes. */
+static struct cell smallest_cell(size_t workload_index, size_t path_index, size_t pattern_index)
+{
+    struct cell cell = {.workload = &workloads[workload_index],
+                        .path = &paths[path_index],
+                        .pattern = &patterns[pattern_index],
+                        .elements = 1024,
+                        .block_size = 1024,
+                        .regime = &regimes[0]};
+
+    for (size_t i = 0; i < parameter_count; i++)
+        if (cell_takes(cell.workload, cell.pattern) >> i & 1)
+            cell.parameters[i] = parameters[i].min;
+    return cell;
+}
+
+/* -- every kernel -------------------------------------------------------------------------------------- */
+
+/* Of one image: how many kernels were looked at, read, and counted as straight-line code. */
+struct tally {
+    size_t kernels, known, counted;
+};
+
+/* Of one architecture and a path whose instruction the compiler chooses: how many kernels have it. */
+struct choice {
+    uint32_t architecture;
+    const char *path;
+    size_t taken, kernels;
+};
+
+enum { CHOICES_MAX = 100 };
+
+static struct choice choices[CHOICES_MAX];
+static size_t choice_count;
+
+static struct choice *choice_of(uint32_t architecture, const char *path)
+{
+    size_t i = 0;
+
+    while (i < choice_count && (choices[i].architecture != architecture || choices[i].path != path))
+        i++;
+    assert_in_range(i, 0, CHOICES_MAX - 1);
+    if (i == choice_count)
+        choices[choice_count++] = (struct choice){.architecture = architecture, .path = path};
+    return &choices[i];
+}
+
+static void check_kernel(const struct image *image, uint32_t architecture, const struct cell *cell, struct tally *tally)
+{
+    char reason[CELL_REASON_BYTES], identity[CELL_IDENTITY_BYTES];
+    const bool can = !cell_obstacle(cell, architecture, reason);
+    struct kernel_sass kernel;
+
+    cell_identity(cell, identity);
+    if (image_kernel(image->data, image->bytes, cell, &kernel) != can)
+        fail_msg("%.*s has %s kernel for %s", (int)image->name_bytes, image->name, can ? "no" : "a", identity);
+    if (!can)
+        return;
+
+    const bool differs = image_kernel_differs(cell, &kernel, reason);
+
+    assert_int_equal(strlen(kernel.sha256), SASS_HASH_HEX_BYTES - 1);
+    assert_int_equal(kernel.counts.architecture, architecture);
+    if (differs && !cell->path->chosen)
+        fail_msg("%.*s %s: %s", (int)image->name_bytes, image->name, identity, reason);
+    if (kernel.known && cell->path->chosen) {
+        struct choice *choice = choice_of(architecture, cell->path->name);
+
+        choice->taken += !differs;
+        choice->kernels++;
+    }
+    tally->kernels++;
+    tally->known += kernel.known;
+    tally->counted += kernel.counted;
+}
+
+static void check_image(const struct image *image, const char *workload, uint32_t architecture)
+{
+    struct tally tally = {0};
+
+    for (size_t w = 0; w < workload_count; w++)
+        for (size_t a = 0; a < path_count; a++)
+            for (size_t p = 0; p < pattern_count && strcmp(workloads[w].name, workload) == 0; p++) {
+                struct cell cell = smallest_cell(w, a, p);
+
+                do {
+                    check_kernel(image, architecture, &cell, &tally);
+                } while (cell.parameters[PARAMETER_radius]++ < workloads[w].radius_max);
+            }
+    print_message("%.*s: %zu kernels, %zu read, %zu of straight-line code\n", (int)image->name_bytes, image->name,
+                  tally.kernels, tally.known, tally.counted);
+    assert_true(tally.kernels > 0);
+    assert_true(tally.known == (architecture >= 70 ? tally.kernels : 0));
+}
+
+/* Splits "NAME.sm_NN.cubin"; false for any other image, for the probes and the tools. */
+static bool kernels_of(const struct image *image, char workload[32], uint32_t *architecture)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "%.*s", (int)image->name_bytes, image->name);
+    return sscanf(name, "%31[a-z0-9_].sm_%" SCNu32 ".cubin", workload, architecture) == 2 &&
+           strcmp(workload, "probes") != 0 && strcmp(workload, "tools") != 0;
+}
+
+/* A row of scripts/chosen.txt, which check_sass.py describes. */
+struct known {
+    unsigned major, minor; /* toolkit */
+    struct choice choice;
+    char path[32];
+};
+
+static bool older(const struct known *a, const struct known *b)
+{
+    return a->major < b->major || (a->major == b->major && a->minor < b->minor);
+}
+
+/* The row of the newest toolkit that is not newer than this program's and has one for the choice. */
+static bool known_choice(const struct choice *choice, struct known *out)
+{
+    FILE *file = fopen("scripts/chosen.txt", "r");
+    struct known mine = {0}, row;
+    char line[200];
+    bool found = false;
+
+    *out = (struct known){0};
+    assert_non_null(file);
+    assert_int_equal(sscanf(tool.cuda_toolkit, "%u.%u", &mine.major, &mine.minor), 2);
+    while (fgets(line, sizeof(line), file))
+        if (sscanf(line, "%u.%u sm_%" SCNu32 " %31s %zu %zu", &row.major, &row.minor, &row.choice.architecture,
+                   row.path, &row.choice.taken, &row.choice.kernels) == 6 &&
+            row.choice.architecture == choice->architecture && strcmp(row.path, choice->path) == 0 &&
+            !older(&mine, &row) && !older(&row, out)) {
+            *out = row;
+            found = true;
+        }
+    fclose(file);
+    return found;
+}
+
+static void check_choice(const struct choice *choice)
+{
+    struct known known = {0};
+
+    print_message("sm_%" PRIu32 " %s: %zu of %zu kernels have its instruction\n", choice->architecture, choice->path,
+                  choice->taken, choice->kernels);
+    if (known_choice(choice, &known) &&
+        (known.choice.taken != choice->taken || known.choice.kernels != choice->kernels))
+        fail_msg("with CUDA %u.%u it was %zu of %zu. If the compiler, or a row, changed that, scripts/chosen.txt needs "
+                 "the row: %s sm_%" PRIu32 " %s %zu %zu",
+                 known.major, known.minor, known.choice.taken, known.choice.kernels, tool.cuda_toolkit,
+                 choice->architecture, choice->path, choice->taken, choice->kernels);
+}
+
+static void every_kernel_loads_what_its_path_names(void **state)
+{
+    struct image image;
+    char workload[32];
+    uint32_t architecture;
+    bool any = false;
+
+    (void)state;
+    choice_count = 0;
+    for (size_t i = 0; image_at(i, &image); i++)
+        if (kernels_of(&image, workload, &architecture)) {
+            check_image(&image, workload, architecture);
+            any = true;
+        }
+    if (!any)
+        skip(); /* a build without CUDA */
+    for (size_t i = 0; i < choice_count; i++)
+        check_choice(&choices[i]);
+}
+
+/* -- loads that are not as they should be -------------------------------------------------------------- */
+
+static size_t row(const char *name, const char *(*name_at)(size_t), size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name_at(i), name) == 0)
+            return i;
+    fail_msg("no row %s", name);
+    return 0;
+}
+
+static const char *workload_at(size_t i)
+{
+    return workloads[i].name;
+}
+
+static const char *path_at(size_t i)
+{
+    return paths[i].name;
+}
+
+static const char *pattern_at(size_t i)
+{
+    return patterns[i].name;
+}
+
+static struct cell cell_named(const char *workload, const char *path, const char *pattern)
+{
+    return smallest_cell(row(workload, workload_at, workload_count), row(path, path_at, path_count),
+                         row(pattern, pattern_at, pattern_count));
+}
+
+static void differs(struct cell cell, struct kernel_sass sass, const char *expected)
+{
+    char text[CELL_REASON_BYTES] = "";
+
+    sass.known = true;
+    assert_int_equal(image_kernel_differs(&cell, &sass, text), expected != NULL);
+    if (expected)
+        assert_string_equal(text, expected);
+}
+
+static void differences_are_found(void **state)
+{
+    const struct cell constant = cell_named("add", "constant", "per_warp");
+    const struct cell readonly = cell_named("add", "readonly", "per_warp");
+    const struct cell convolution = cell_named("conv_2d", "constant_operand", "lockstep");
+    const struct cell stencil = cell_named("stencil_1d", "constant", "lockstep");
+    const struct cell shared = cell_named("stencil_1d", "shared", "lockstep");
+    const struct cell staging = cell_named("add", "staging", "per_warp");
+
+    (void)state;
+    differs(constant, (struct kernel_sass){.classes = {[SASS_LDC] = 1, [SASS_LDG] = 1}}, NULL);
+    differs(constant, (struct kernel_sass){.classes = {[SASS_LDG] = 2}},
+            "constant wants 1 LDC, 1 LDG; the kernel has 2 LDG");
+    differs(constant, (struct kernel_sass){.classes = {[SASS_ULDC] = 1, [SASS_LDG] = 1}},
+            "constant wants 1 LDC, 1 LDG; the kernel has 1 ULDC, 1 LDG");
+    differs(constant, (struct kernel_sass){.classes = {[SASS_LDC] = 1, [SASS_LDG] = 1, [SASS_LDS] = 1}},
+            "constant wants 1 LDC, 1 LDG; the kernel has 1 LDC, 1 LDG, 1 LDS");
+    differs(readonly, (struct kernel_sass){.classes = {[SASS_LDG] = 2}},
+            "readonly wants 1 LDG, 1 LDG.CONSTANT; the kernel has 2 LDG");
+    differs(convolution, (struct kernel_sass){.classes = {[SASS_OPERAND] = 9, [SASS_LDG] = 9}}, NULL);
+    differs(convolution, (struct kernel_sass){.classes = {[SASS_OPERAND] = 8, [SASS_LDG] = 9}},
+            "constant_operand wants 9 OPERAND, 9 LDG; the kernel has 8 OPERAND, 9 LDG");
+    differs(stencil, (struct kernel_sass){.classes = {[SASS_LDC] = 4, [SASS_LDG] = 3, [SASS_LDS] = 8}}, NULL);
+    differs(stencil, (struct kernel_sass){.classes = {[SASS_LDC] = 2, [SASS_LDG] = 3, [SASS_LDS] = 8}},
+            "constant wants 4 LDC, 3 LDG, 8 LDS; the kernel has 2 LDC, 3 LDG, 8 LDS");
+    differs(shared, (struct kernel_sass){.classes = {[SASS_LDG] = 4, [SASS_LDS] = 12}}, NULL);
+    differs(shared, (struct kernel_sass){.classes = {[SASS_LDG] = 3, [SASS_LDS] = 12}},
+            "shared wants 3 LDG, 12 LDS and copies; the kernel has 3 LDG, 12 LDS");
+    differs(staging, (struct kernel_sass){.classes = {[SASS_LDG] = 6, [SASS_LDS] = 1}}, NULL);
+    differs(staging, (struct kernel_sass){.classes = {[SASS_LDG] = 6, [SASS_LDS] = 2}},
+            "staging wants 1 LDG, 1 LDS and copies; the kernel has 6 LDG, 2 LDS");
+}
+
+static void nothing_is_said_of_unknown_code(void **state)
+{
+    const struct cell cell = cell_named("add", "constant", "per_warp");
+    char text[CELL_REASON_BYTES];
+
+    (void)state;
+    assert_false(image_kernel_differs(&cell, &(struct kernel_sass){.known = false}, text));
+}
+
+static void every_path_names_a_class(void **state)
+{
+    (void)state;
+    for (size_t a = 0; a < path_count; a++) {
+        size_t i = 0;
+
+        while (i < SASS_CLASS_COUNT && strcmp(sass_class_names[i], paths[a].sass) != 0)
+            i++;
+        assert_true(i < SASS_CLASS_COUNT);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kernel_loads_what_its_path_names),
+        cmocka_unit_test(differences_are_found),
+        cmocka_unit_test(nothing_is_said_of_unknown_code),
+        cmocka_unit_test(every_path_names_a_class),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,655 @@
+/* SPDX-License-Identifier: MIT */
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "capture.h"
+#include "cells.h"
+#include "json.h"
+#include "result.h"
+
+static char directory[] = "/tmp/cbank-test-XXXXXX";
+static char path[64], other[64];
+
+static int make_directory(void **state)
+{
+    (void)state;
+    if (!mkdtemp(directory))
+        return -1;
+    snprintf(path, sizeof(path), "%s/a.json", directory);
+    snprintf(other, sizeof(other), "%s/b.json", directory);
+    return 0;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    unlink(path);
+    unlink(other);
+    return rmdir(directory);
+}
+
+/* Cell 0 of the result: everything that a cell can have. */
+static void fill_measured_cell(struct cell_result *cell)
+{
+    static const double samples[] = {1.0 / 3, 0.1, 25.25, DBL_MIN, DBL_MAX, 1e-5};
+
+    cell->status = CELL_OK;
+    cell->verified = true;
+    cell->time = (struct cell_time){
+        .summary = {.count = 6, .median = 0.1, .ci_low = DBL_MIN, .ci_high = 1e300, .min = DBL_MIN, .mad = 0.25},
+        .launches_per_sample = 64,
+        .stop_reason = STOP_CONVERGED,
+        .samples_ns = malloc(sizeof(samples)),
+        .cycles = 49.5,
+        .sm_clock_mhz = 1980,
+    };
+    assert_non_null(cell->time.samples_ns);
+    memcpy(cell->time.samples_ns, samples, sizeof(samples));
+    cell->flags = FLAG_THROTTLED | FLAG_COUNTER_DIFFERS;
+    cell->counters = calloc(2, sizeof(*cell->counters));
+    assert_non_null(cell->counters);
+    cell->counter_count = 2;
+    cell->counters[0] = (struct counter_value){.name = "idc_requests",
+                                               .metric = "idc__requests.sum",
+                                               .unit = "requests",
+                                               .kind = COUNTER_EXACT,
+                                               .status = COUNTER_OK,
+                                               .value = 4001,
+                                               .expected = 4000};
+    cell->counters[1] = (struct counter_value){.name = "l2_sectors",
+                                               .unit = "sectors",
+                                               .kind = COUNTER_MEASURED,
+                                               .status = COUNTER_NO_PERMISSION,
+                                               .value = NAN,
+                                               .expected = NAN,
+                                               .reason = "the driver \"says\" no\n"};
+    cell->kernel = (struct cell_kernel){.known = true,
+                                        .symbol = "_Z6kernel",
+                                        .image = "kernels.sm_90.cubin",
+                                        .sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+                                        .registers = 10};
+    cell->operations = UINT64_MAX;
+    cell->modelled = true;
+    cell->model = (struct model_cell){
+        .requests_per_load = 32,
+        .footprint_bytes = 65536,
+        .time_ns = 1234.5,
+        .parts = {1, 2, 3, 4, 5, 6, 7},
+        .levels = {.requests = {128000, 500}, .misses = {500, 0}},
+    };
+}
+
+/* A result of four cells, one of each status. The caller closes it. */
+static void fill(struct result *result)
+{
+    const struct cell cells[] = {cell_of(0, 0), cell_distinct(1, 8, 64), cell_of(2, 0), cell_of(0, 1)};
+
+    assert_int_equal(result_open(result, cells, 4), STATUS_OK);
+    result->engine = "cuda";
+    strcpy(result->started_utc, "2026-01-02T03:04:05Z");
+    result->seed = UINT64_MAX;
+    result->max_noise = 0.005;
+    strcpy(result->argv, "cbank run");
+    strcpy(result->counters_asked, "default");
+    strcpy(result->device.name, "NVIDIA Test \xc3\xa4");
+    strcpy(result->device.driver, "570.86.15");
+    result->device.cc_major = 12;
+    result->device.cc_minor = 1;
+    result->device.sm_count = 132;
+    result->device.l2_bytes = 52428800;
+    result->device.throttle_known = true;
+    result->device.throttle_after = (uint64_t)1 << 60;
+    result->phases[0] = (struct phase_time){"prepare", 0.125};
+    result->phases[1] = (struct phase_time){"time", 12.1};
+    result->phase_count = 2;
+    fill_measured_cell(&result->cells[0]);
+    result->cells[2].status = CELL_SKIPPED;
+    strcpy(result->cells[2].reason, "no image for this chip");
+    result->cells[3].status = CELL_FAILED;
+    strcpy(result->cells[3].reason, "output[7] is 1, not 2");
+}
+
+/* Writing, reading and writing again gives the same bytes. */
+static void test_round_trip(void **state)
+{
+    struct result result, back;
+    char *first, *second;
+
+    (void)state;
+    fill(&result);
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    assert_int_equal(result_read(path, &back), STATUS_OK);
+    assert_int_equal(result_write(&back, other), STATUS_OK);
+    first = file_text(path);
+    second = file_text(other);
+    assert_string_equal(first, second);
+    free(first);
+    free(second);
+
+    assert_int_equal(back.cell_count, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_true(cell_equal(&back.cells[i].cell, &result.cells[i].cell));
+    assert_true(back.cells[0].operations == UINT64_MAX && back.cells[1].operations == 0);
+    assert_true(back.seed == UINT64_MAX && back.device.throttle_after == (uint64_t)1 << 60);
+    assert_false(back.complete || back.modelled_time);
+    assert_string_equal(back.finished_utc, "");
+    assert_memory_equal(back.cells[0].time.samples_ns, result.cells[0].time.samples_ns, 6 * sizeof(double));
+    assert_int_equal(back.cells[0].time.summary.count, 6);
+    assert_int_equal(back.cells[0].flags, FLAG_THROTTLED | FLAG_COUNTER_DIFFERS);
+    assert_int_equal(back.cells[0].counters[1].status, COUNTER_NO_PERMISSION);
+    assert_true(isnan(back.cells[0].counters[1].value));
+    assert_true(back.cells[0].model.levels.requests[1] == 500);
+    assert_int_equal(back.cells[1].status, CELL_PENDING);
+    assert_true(isnan(back.cells[1].time.summary.median) && back.cells[1].time.stop_reason == STOP_NONE);
+    assert_false(back.cells[1].kernel.known || back.cells[1].modelled);
+    assert_string_equal(back.cells[2].reason, "no image for this chip");
+    result_close(&result);
+    result_close(&back);
+    result_close(&back); /* a zeroed struct */
+}
+
+/* What the keys that everything relies on look like in the file. */
+static void test_keys(void **state)
+{
+    struct result result;
+    const cJSON *cell, *time;
+    const char *text = NULL;
+    cJSON *root;
+
+    (void)state;
+    fill(&result);
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    assert_int_equal(json_read_file(path, &root), STATUS_OK);
+    assert_true(json_get_text(json_get(root, "schema"), "name", &text));
+    assert_string_equal(text, "cbank-result");
+    assert_true(json_get_text(json_get(root, "device"), "compute_capability", &text));
+    assert_string_equal(text, "12.1");
+    assert_true(json_get_text(root, "seed", &text));
+    assert_string_equal(text, "18446744073709551615");
+    assert_true(cJSON_IsNull(json_get(root, "finished_utc")));
+    cell = json_get(root, "cells")->child;
+    assert_int_equal(cJSON_GetArraySize(json_get(cell, "parameters")), 0);
+    assert_true(json_get(json_get(cell->next, "parameters"), "stride_bytes")->valuedouble == 64);
+    assert_true(json_get_text(cell, "operations", &text));
+    assert_string_equal(text, "18446744073709551615");
+    assert_true(cJSON_IsNull(json_get(cell->next, "operations")));
+    assert_true(cJSON_IsNull(json_get(json_get(cell, "operations_per_byte"), "ideal")));
+    time = json_get(cell, "time_ns");
+    assert_true(json_get(time, "median")->valuedouble == 0.1);
+    assert_int_equal(cJSON_GetArraySize(json_get(time, "samples")), 6);
+    assert_true(json_get_text(json_get(cell, "kernel"), "instruction", &text));
+    assert_string_equal(text, "LDC");
+    assert_true(json_get(json_get(json_get(cell, "counters"), "idc_requests"), "value")->valuedouble == 4001);
+    assert_true(cJSON_IsNull(json_get(cell->next, "model")));
+    assert_true(cJSON_IsNull(json_get(json_get(cell->next, "time_ns"), "median")));
+    cJSON_Delete(root);
+    result_close(&result);
+}
+
+/* Replaces the first `from` in the file at path by `to`. */
+static void edit(const char *from, const char *to)
+{
+    char *text = file_text(path);
+    const char *at = strstr(text, from);
+    char *edited;
+
+    assert_non_null(at);
+    assert_true(asprintf(&edited, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from)) > 0);
+    file_put(path, edited, strlen(edited));
+    free(edited);
+    free(text);
+}
+
+/* Files that differ from a good one in one place, and what is said of them. */
+static void test_refused_files(void **state)
+{
+    static const struct {
+        const char *from, *to, *message;
+    } rows[] = {
+        {"\"cbank-result\"", "\"cbank-card\"", "a.json: schema.name: 'cbank-card' is no result"},
+        {"\"version\":\t\"1.1\"", "\"version\":\t\"2.0\"", "a.json: schema.version: 2.0, this build reads 1.x; use"},
+        {"\"version\":\t\"1.1\"", "\"version\":\t\"0.9\"", "schema.version: 0.9, this"},
+        {"\"version\":\t\"1.1\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
+        {"\"version\":\t\"1.1\"", "\"version\":\t1.0", "schema.version: expected a string, it is this number"},
+        {"\"version\":\t\"1.1\"", "\"version\":\t\"+1.0\"", "schema.version: expected a version"},
+        {"\"version\":\t\"1.1\"", "\"version\":\t\"1.\"", "schema.version: expected a version"},
+        {"\"cbank-result\"", "\"\\u001b]0;a\\n\"", "schema.name: '?]0;a?' is no result"},
+        {"\"schema\"", "\"Schema\"", "schema: expected an object, it is missing"},
+        {"\"cuda\"", "\"cude\"", "a.json: engine: this build has no engine 'cude'"},
+        {"\"per_warp\"", "\"per_wrap\"", "a.json: cells[3].pattern: this build has no pattern 'per_wrap'"},
+        {"\"path\":\t\"constant\"", "\"path\":\t7", "cells[0].path: expected a string, it is this number"},
+        {"\"elements\":\t128000", "\"elements\":\t0",
+         "cells[0].elements: expected an integer from 1 to 4294966272, it is this number"},
+        {"\"elements\":\t128000", "\"elements\":\t1.5", "cells[0].elements: expected an integer"},
+        {"\"elements\":\t128000", "\"elements\":\t\"4294966273\"", "cells[0].elements: expected an integer"},
+        {"\"elements\":\t128000,", "", "cells[0].elements: expected an integer from 1 to 4294966272, it is missing"},
+        {"\"block_size\":\t256", "\"block_size\":\t48", "cells[0].block_size: expected a multiple of 32"},
+        {"\"block_size\":\t256", "\"block_size\":\t2048", "cells[0].block_size: expected an integer from 32 to 1024"},
+        {"\"array_bytes\":\t65536", "\"array_bytes\":\t1024", "cells[0].array_bytes: expected an integer from 65536"},
+        {"\"parameters\":\t{\n", "\"parameters\":\tnull, \"x\":{\n",
+         "cells[0].parameters: expected an object, it is null"},
+        {"\"parameters\":\t{\n", "\"parameters\":\t{\"stride\\n\": 4\n",
+         "cells[0].parameters.stride?: this build has no parameter 'stride?'; cbank list shows"},
+        {"\"parameters\":\t{\n", "\"parameters\":\t{\"radius\": 3\n",
+         "cells[0].parameters.radius: add with per_block does not take it"},
+        {"\"distinct\":\t8", "\"distinct\":\t9",
+         "cells[1].parameters.distinct: expected a power of two from 1 to 32, it is this number"},
+        {"\"distinct\":\t8", "\"distinct\":\t64", "cells[1].parameters.distinct: expected a power of two from 1 to 32"},
+        {"\"distinct\":\t8", "\"distinct\":\t0", "cells[1].parameters.distinct: expected a power"},
+        {"\"distinct\":\t8", "\"distinct\":\ttrue",
+         "cells[1].parameters.distinct: expected a power of two from 1 to 32, it is true or false"},
+        {"\"distinct\":\t8,", "", "cells[1].parameters.distinct: expected a power of two from 1 to 32, it is missing"},
+        {"\"stride_bytes\":\t64", "\"stride_bytes\":\t66",
+         "cells[1].parameters.stride_bytes: expected a multiple of 4 from 4 to 2048, it is this number"},
+        {"\"stride_bytes\":\t64", "\"stride_bytes\":\t64, \"modules\": 1",
+         "cells[1].parameters.modules: add with distinct does not take it"},
+        {"\"pattern\":\t\"distinct\"", "\"pattern\":\t\"per_warp\"",
+         "cells[1].parameters.distinct: add with per_warp does not take it"},
+        {"\"operations\":\t\"18446744073709551615\"", "\"operations\":\t-1",
+         "cells[0].operations: expected an integer from 0 to 18446744073709551615"},
+        {"\"regime\":\t\"hot\"", "\"regime\":\tnull", "cells[0].regime: expected a string, it is null"},
+        {"\"status\":\t\"ok\"", "\"status\":\t\"good\"", "cells[0].status: expected pending, ok, skipped or failed"},
+        {"\"verified\":\ttrue", "\"verified\":\t1", "cells[0].verified: expected true or false"},
+        {"\"median\":", "\"mean\":", "cells[0].time_ns.median: expected a number or null, it is missing"},
+        {"\"converged\"", "\"done\"", "cells[0].time_ns.stop_reason: expected converged"},
+        {", 25.25,", ", null,", "cells[0].time_ns.samples: expected an array of numbers"},
+        {"\"throttled\"", "\"hot\"", "cells[0].flags: expected an array of flags"},
+        {"\"flags\":", "\"flag\":", "cells[0].flags: expected an array, it is missing"},
+        {"\"kind\":\t\"exact\"", "\"kind\":\t\"sharp\"",
+         "cells[0].counters.idc_requests.kind: expected exact or measured"},
+        {"\"value\":\t4001", "\"value\":\tnull", "cells[0].counters.idc_requests.value: expected a number, since"},
+        {"\"unit\":\t\"requests\"", "\"unit\":\tnull", "counters.idc_requests.unit: expected a string, it is null"},
+        {"\"requests_per_load\":\t32", "\"requests_per_load\":\t\"32\"", "cells[0].model.requests_per_load"},
+        {"\"issue_ns\":\t4", "\"issue_ns\":\tnull", "cells[0].model.parts.issue_ns: expected a number, it is null"},
+        {"\"misses\":\t500", "\"misses\":\ttrue", "cells[0].model.levels[0].misses: expected a number"},
+        {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"12\"", "device.compute_capability"},
+        {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"-1.0\"", "device.compute_capability"},
+        {"\"sm_count\":\t132", "\"sm_count\":\t4294967296",
+         "device.sm_count: expected an integer from 0 to 4294967295"},
+        {"\"throttle\":", "\"throttles\":", "device.throttle: expected an object, it is missing"},
+        {"\"seconds\":\t0.125", "\"seconds\":\t\"x\"", "phases[0].seconds: expected a number"},
+        {"\"confidence\":\t0.94999999999999996", "\"confidence\":\t0.99", "confidence: expected 0.95"},
+        {"\"complete\":\tfalse", "\"complete\":\tnull", "complete: expected true or false, it is null"},
+        {"\"started_utc\":\t\"", "\"started_utc\":\t\"2026-01-02T03:04:05.0000000000000",
+         "a string of at most 31 bytes"},
+        {"\"cells\":", "\"cell\":", "cells: expected an array, it is missing"},
+        {"\"max_noise\":", "\"seed\":1, \"max_noise\":", "key \"seed\" is twice in the outermost object;"},
+        {"\"median\":", "\"min\":1, \"median\":", "key \"min\" is twice in cells[0].time_ns;"},
+        {"\"max_noise\":\t", "\"max_noise\":\t1e400, \"x\":", ": number too large for a double;"},
+        {"\"max_noise\":\t", "\"max_noise\":\t00, \"x\":", ": malformed number;"},
+        {"\"idc_requests\"", "\"a\\nb\":0, \"idc_requests\"",
+         "cells[0].counters.a?b: expected an object, it is this number"},
+    };
+    struct capture capture;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct result result, back;
+        enum status status;
+
+        fill(&result);
+        assert_int_equal(result_write(&result, path), STATUS_OK);
+        result_close(&result);
+        edit(rows[i].from, rows[i].to);
+        capture_begin(&capture, stderr);
+        status = result_read(path, &back);
+        capture_end(&capture);
+        if (status != STATUS_USAGE || !strstr(capture.text, rows[i].message))
+            fail_msg("row %zu: \"%s\" lacks \"%s\"", i, capture.text, rows[i].message);
+        /* Said once. */
+        assert_ptr_equal(strchr(capture.text, '\n'), capture.text + strlen(capture.text) - 1);
+    }
+}
+
+/* A later minor version, with fields of its own, is read all the same. */
+static void test_newer_minor(void **state)
+{
+    struct result result, back;
+
+    (void)state;
+    fill(&result);
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    result_close(&result);
+    edit("\"version\":\t\"1.1\"", "\"version\":\t\"1.7\", \"more\": [{}]");
+    edit("\"elements\":", "\"humidity\": {\"percent\": 40}, \"elements\":");
+    assert_int_equal(result_read(path, &back), STATUS_OK);
+    assert_int_equal(back.cells[0].cell.elements, 128000);
+    result_close(&back);
+}
+
+/* Takes every member of that name from the objects of an array. */
+static void remove_members(const cJSON *array, const char *name)
+{
+    cJSON *object;
+
+    cJSON_ArrayForEach (object, array)
+        cJSON_DeleteItemFromObjectCaseSensitive(object, name);
+}
+
+/* A file of version 1.0 has no parameters and no operations: it is of cells that take none. */
+static void test_version_1_0(void **state)
+{
+    static const char *const later[] = {"parameters", "operations", "operations_per_byte"};
+    struct result result, back;
+    struct capture capture;
+    cJSON *root;
+
+    (void)state;
+    fill(&result);
+    result.cells[1].cell = cell_of(1, 0);
+    result.cells[0].time.samples_ns[4] = 1; /* cJSON by itself, which writes this file, cannot write DBL_MAX */
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    edit("\"version\":\t\"1.1\"", "\"version\":\t\"1.0\"");
+    assert_int_equal(json_read_file(path, &root), STATUS_OK);
+    for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
+        remove_members(json_get(root, "cells"), later[i]);
+    assert_int_equal(json_write_file(path, root), STATUS_OK);
+    cJSON_Delete(root);
+    assert_int_equal(result_read(path, &back), STATUS_OK);
+    for (size_t i = 0; i < 4; i++)
+        assert_true(cell_equal(&back.cells[i].cell, &result.cells[i].cell));
+    assert_true(back.cells[0].operations == 0);
+    result_close(&back);
+    result_close(&result);
+
+    /* A pattern that takes parameters says nothing without them. */
+    edit("\"pattern\":\t\"per_block\"", "\"pattern\":\t\"distinct\"");
+    capture_begin(&capture, stderr);
+    assert_int_equal(result_read(path, &back), STATUS_USAGE);
+    capture_end(&capture);
+    assert_non_null(strstr(capture.text, "cells[0].parameters.distinct: expected a power of two from 1 to 32, it is "
+                                         "missing"));
+}
+
+/* A result of a real GPU as version 1.0 wrote it. */
+static void test_committed(void **state)
+{
+    struct result back;
+
+    (void)state;
+    assert_int_equal(result_read("tests/data/result-1.0.json", &back), STATUS_OK);
+    assert_int_equal(back.cell_count, 24);
+    for (size_t i = 0; i < back.cell_count; i++) {
+        char identity[CELL_IDENTITY_BYTES];
+
+        cell_identity(&back.cells[i].cell, identity);
+        assert_null(strchr(identity, '='));
+        assert_int_equal(back.cells[i].cell.path->bytes, 65536);
+    }
+    result_close(&back);
+}
+
+static const struct workload *workload_named(const char *name)
+{
+    size_t i = 0;
+
+    while (strcmp(workloads[i].name, name) != 0)
+        i++;
+    return &workloads[i];
+}
+
+static const struct path *path_named(const char *name)
+{
+    size_t i = 0;
+
+    while (strcmp(paths[i].name, name) != 0)
+        i++;
+    return &paths[i];
+}
+
+/* A sum of products has 2 operations for its 4 bytes of input, or for 8 where the filter is in global memory too. */
+static void test_operations_per_byte(void **state)
+{
+    static const struct {
+        const char *workload, *path;
+        double ideal; /* 0: none */
+    } rows[] = {
+        {"add", "constant", 0},      {"stencil_1d", "constant", 0.5}, {"stencil_1d", "param", 0.5},
+        {"conv_1d", "global", 0.25}, {"conv_2d", "readonly", 0.25},   {"conv_3d", "constant_operand", 0.5},
+        {"conv_1d", "staging", 0},
+    };
+    struct counter_value counters[] = {
+        {.name = "l2_sectors", .status = COUNTER_OK, .value = 10},
+        {.name = "dram_read_bytes", .status = COUNTER_OK, .value = 300},
+        {.name = "dram_write_bytes", .status = COUNTER_OK, .value = 100},
+    };
+    struct cell_result cell = {.cell = cell_of(0, 0), .counters = counters, .counter_count = 3};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        cell.cell.workload = workload_named(rows[i].workload);
+        cell.cell.path = path_named(rows[i].path);
+        cell.cell.parameters[PARAMETER_radius] = cell.cell.workload->radius_max ? 1 : 0;
+        if (rows[i].ideal > 0)
+            assert_true(cell_operations_per_byte(&cell).ideal == rows[i].ideal);
+        else
+            assert_true(isnan(cell_operations_per_byte(&cell).ideal));
+    }
+    assert_true(isnan(cell_operations_per_byte(&cell).dram) && isnan(cell_operations_per_byte(&cell).l2));
+    cell.operations = 640;
+    assert_true(cell_operations_per_byte(&cell).dram == 1.6 && cell_operations_per_byte(&cell).l2 == 2);
+    counters[0].value = 0;
+    counters[2].status = COUNTER_UNSUPPORTED;
+    assert_true(isnan(cell_operations_per_byte(&cell).dram) && isnan(cell_operations_per_byte(&cell).l2));
+}
+
+/* Cut anywhere, the file is refused and nothing leaks or crashes. */
+static void test_truncated(void **state)
+{
+    struct result result, back;
+    struct capture capture;
+    size_t bytes;
+    char *text;
+
+    (void)state;
+    fill(&result);
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    result_close(&result);
+    text = file_text(path);
+    bytes = strlen(text);
+    for (size_t cut = 0; cut < bytes - 2; cut += 7) {
+        file_put(path, text, cut);
+        capture_begin(&capture, stderr);
+        assert_int_equal(result_read(path, &back), STATUS_USAGE);
+        capture_end(&capture);
+        assert_non_null(strstr(capture.text, path));
+    }
+    free(text);
+}
+
+/* Files that are no result at all, and where the message says that this shows. */
+static void test_other_files(void **state)
+{
+#define ROW(text, message) {text, sizeof(text) - 1, message}
+    static const struct {
+        const char *text;
+        size_t bytes;
+        const char *message;
+    } rows[] = {
+        ROW("", "a.json: the file is empty"),
+        ROW("\n\n", "a.json: the file is empty"),
+        ROW("{\"schema\": {\"name\": \"cbank-re", "a.json:1:30: the text ends too early: truncated"),
+        ROW("{\"schema\":\n {name: 1}}", "a.json:2:3: expected a key in quotes"),
+        ROW("workload,path\nadd,shared\n", "a.json:1:1: not a JSON value"),
+        ROW("\x7f"
+            "ELF\x02\x01\x01\0\0\0",
+            "a.json:1:1: not a JSON value"),
+        ROW("\0\0\0\0", "a.json:1:1: not a JSON value"),
+        ROW("\xff\xfe{\0}\0", "a.json:1:1: not a JSON value"), /* UTF-16 */
+        ROW("{\"schema\": \"\xe4\"}", "a.json:1:13: not UTF-8"),
+        ROW("{\"schema\": 1e999}", "a.json:1:12: number too large"),
+        ROW("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
+            "a.json:1:65: nested too deeply"),
+        ROW("{\"schema\": {}, \"schema\": {}}", "a.json: key \"schema\" is twice in the outermost object"),
+        ROW("[1]", "a.json: expected an object, it is an array"),
+        ROW("{}", "a.json: schema: expected an object, it is missing"),
+        ROW("{\"schema\": {\"name\": \"cbank-card\", \"version\": \"1.0\"}}",
+            "a.json: schema.name: 'cbank-card' is no result of cbank"),
+        ROW("{\"schema\": {\"name\": \"cbank-result\", \"version\": \"2.0\"}}",
+            "a.json: schema.version: 2.0, this build reads 1.x"),
+        ROW("{\"schema\": {\"name\": \"cbank-result\", \"version\": \"99999.0\"}}",
+            "a.json: schema.version: 99999.0, this build reads 1.x"),
+        ROW("{\"schema\": {\"name\": \"cbank-result\", \"version\": \"4294967297.0\"}}",
+            "a.json: schema.version: expected a version"),
+        ROW("{\"schema\": {\"name\": \"cbank-result\", \"version\": \"1.0\"}}",
+            "a.json: cells: expected an array, it is missing"),
+    };
+#undef ROW
+    struct capture capture;
+    struct result back;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        enum status status;
+
+        file_put(path, rows[i].text, rows[i].bytes);
+        capture_begin(&capture, stderr);
+        status = result_read(path, &back);
+        capture_end(&capture);
+        if (status != STATUS_USAGE || !strstr(capture.text, rows[i].message))
+            fail_msg("row %zu: \"%s\" lacks \"%s\"", i, capture.text, rows[i].message);
+        assert_ptr_equal(strchr(capture.text, '\n'), capture.text + strlen(capture.text) - 1);
+        result_close(&back); /* it is empty */
+    }
+}
+
+/* Text of `head`, `count` members "c0", "c1" and so on that are `each`, `tail`. The caller's. */
+static char *repeat(const char *head, const char *each, size_t count, const char *tail)
+{
+    char *text = malloc(strlen(head) + count * (strlen(each) + 24) + strlen(tail) + 1);
+    size_t used;
+
+    assert_non_null(text);
+    used = (size_t)sprintf(text, "%s", head);
+    for (size_t i = 0; i < count; i++)
+        used += (size_t)sprintf(text + used, "%s\"c%zu\":%s", i ? "," : "", i, each);
+    strcpy(text + used, tail);
+    return text;
+}
+
+/* As many cells as there is no memory for, were they taken. */
+static void test_too_many_cells(void **state)
+{
+    const char head[] = "{\"schema\": {\"name\": \"cbank-result\", \"version\": \"1.0\"}, \"cells\": [";
+    enum { CELLS = 65537 };
+    const size_t room = sizeof(head) + 2 * CELLS + 8;
+    char *text = malloc(room);
+    struct capture capture;
+    struct result back;
+    size_t used;
+
+    (void)state;
+    assert_non_null(text);
+    used = (size_t)snprintf(text, room, "%s", head);
+    for (size_t i = 0; i < CELLS; i++)
+        used += (size_t)snprintf(text + used, room - used, i ? ",0" : "0");
+    used += (size_t)snprintf(text + used, room - used, "]}");
+    capture_begin(&capture, stderr);
+    assert_int_equal(result_parse("t.json", text, used, &back), STATUS_USAGE);
+    capture_end(&capture);
+    assert_non_null(strstr(capture.text, "t.json: cells: more than 65536 cells; measure fewer"));
+    free(text);
+}
+
+/* 20,000 counters in one cell: reading them must not take the square of that. */
+static void test_many_counters(void **state)
+{
+    enum { COUNTERS = 20000 };
+    static const char counter[] = "{\"value\":1,\"expected\":null,\"kind\":\"measured\",\"status\":\"ok\","
+                                  "\"metric\":null,\"unit\":\"x\",\"reason\":null}";
+    struct result result, back;
+    char *counters;
+
+    (void)state;
+    fill(&result);
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    result_close(&result);
+    counters = repeat("\"counters\":\t{", counter, COUNTERS, ",");
+    edit("\"counters\":\t{", counters);
+    free(counters);
+    assert_int_equal(result_read(path, &back), STATUS_OK);
+    assert_int_equal(back.cells[0].counter_count, COUNTERS + 2);
+    assert_string_equal(back.cells[0].counters[COUNTERS - 1].name, "c19999");
+    result_close(&back);
+}
+
+static void test_no_cells(void **state)
+{
+    struct result result, back;
+
+    (void)state;
+    assert_int_equal(result_open(&result, NULL, 0), STATUS_OK);
+    result.engine = "model";
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    assert_int_equal(result_read(path, &back), STATUS_OK);
+    assert_int_equal(back.cell_count, 0);
+    assert_true(back.modelled_time);
+    result_close(&result);
+    result_close(&back);
+}
+
+static void test_verdict(void **state)
+{
+    const struct cell cells[] = {cell_of(0, 0), cell_of(1, 0)};
+    struct result result;
+
+    (void)state;
+    assert_int_equal(result_open(&result, cells, 2), STATUS_OK);
+    assert_int_equal(result_verdict(&result), STATUS_OK);
+    result.cells[0].status = CELL_SKIPPED;
+    assert_int_equal(result_verdict(&result), STATUS_OK);
+    result.cells[1].flags = FLAG_THROTTLED | FLAG_CLOCK_VARIED;
+    assert_int_equal(result_verdict(&result), STATUS_OK);
+    result.cells[1].flags = FLAG_UNSTABLE;
+    assert_int_equal(result_verdict(&result), STATUS_INCONCLUSIVE);
+    result.cells[0].status = CELL_FAILED;
+    assert_int_equal(result_verdict(&result), STATUS_FINDING);
+    result.cells[0].status = CELL_OK;
+    result.cells[0].counters = calloc(1, sizeof(*result.cells[0].counters));
+    assert_non_null(result.cells[0].counters);
+    result.cells[0].counter_count = 1;
+    result.cells[0].counters[0] = (struct counter_value){
+        .name = "idc_requests", .kind = COUNTER_EXACT, .status = COUNTER_OK, .value = 2, .expected = 1};
+    assert_int_equal(result_verdict(&result), STATUS_FINDING);
+    result.cells[0].counters[0].value = 1;
+    assert_int_equal(result_verdict(&result), STATUS_INCONCLUSIVE);
+    result_close(&result);
+}
+
+static void test_standard_output(void **state)
+{
+    struct capture capture;
+    struct result result;
+
+    (void)state;
+    assert_int_equal(result_open(&result, NULL, 0), STATUS_OK);
+    result.engine = "model";
+    capture_begin(&capture, stdout);
+    assert_int_equal(result_write(&result, "-"), STATUS_OK);
+    capture_end(&capture);
+    assert_memory_equal(capture.text, "{\n\t\"schema\":", 12);
+    assert_true(capture.text[strlen(capture.text) - 1] == '\n');
+    result_close(&result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_refused_files),   cmocka_unit_test(test_newer_minor),
+        cmocka_unit_test(test_truncated),       cmocka_unit_test(test_other_files),
+        cmocka_unit_test(test_no_cells),        cmocka_unit_test(test_verdict),
+        cmocka_unit_test(test_standard_output), cmocka_unit_test(test_too_many_cells),
+        cmocka_unit_test(test_many_counters),   cmocka_unit_test(test_version_1_0),
+        cmocka_unit_test(test_committed),       cmocka_unit_test(test_operations_per_byte),
+    };
+
+    return cmocka_run_group_tests_name("result", tests, make_directory, remove_directory);
+}

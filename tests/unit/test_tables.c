@@ -1,0 +1,668 @@
+/* SPDX-License-Identifier: MIT
+ * The tables: patterns against hand-computed indices, parameters, cells that cannot be, the plan, finding and choosing
+ * rows, expected counters, and the small sources of truth that they stand on (SHA-256, random numbers, ranges of work). */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cell.h"
+#include "counter.h"
+#include "parallel.h"
+#include "plan.h"
+#include "random.h"
+#include "sha256.h"
+#include "table.h"
+
+/* -- patterns ----------------------------------------------------------------------------------------- */
+
+struct index_case {
+    const char *pattern;
+    uint32_t block, thread, step;
+    uint32_t distinct, stride; /* elements */
+    uint32_t length;
+    uint32_t index;
+};
+
+/* By hand. 16384 elements are the whole table, 512 that of a path of 2 KB. */
+static const struct index_case index_cases[] = {
+    {"per_block", 0, 1023, 0, 0, 0, 16384, 0},
+    {"per_block", 12499, 5, 0, 0, 0, 16384, 12499},
+    {"per_block", 16384, 0, 0, 0, 0, 16384, 0},
+    {"per_block", 20000, 31, 0, 0, 0, 16384, 3616},
+    {"per_block", 1000, 31, 0, 0, 0, 512, 488},
+    {"per_warp", 7, 31, 0, 0, 0, 16384, 0},
+    {"per_warp", 7, 32, 0, 0, 0, 16384, 1},
+    {"per_warp", 0, 1023, 0, 0, 0, 16384, 31},
+    {"per_thread", 3, 0, 0, 0, 0, 16384, 0},
+    {"per_thread", 3, 1023, 0, 0, 0, 16384, 1023},
+    {"per_thread", 3, 1023, 0, 0, 0, 512, 511},
+    {"pseudo_random", 0, 1, 0, 0, 0, 16384, 1357},
+    {"pseudo_random", 9, 12, 0, 0, 0, 16384, 16284},
+    {"pseudo_random", 9, 13, 0, 0, 0, 16384, 1257},    /* 17641 - 16384 */
+    {"pseudo_random", 0, 1023, 0, 0, 0, 16384, 11955}, /* 1388211 - 84 x 16384 */
+    {"half_warp", 4, 15, 0, 0, 0, 16384, 0},
+    {"half_warp", 4, 16, 0, 0, 0, 16384, 1},
+    {"half_warp", 4, 31, 0, 0, 0, 16384, 1},
+    {"half_warp", 4, 1023, 0, 0, 0, 16384, 63},
+    {"distinct", 0, 0, 0, 4, 16, 16384, 0},
+    {"distinct", 0, 5, 0, 4, 16, 16384, 16},           /* address 1 of 4 */
+    {"distinct", 0, 7, 0, 4, 16, 16384, 48},
+    {"distinct", 9, 39, 0, 4, 16, 16384, 48},          /* the next warp reads the same */
+    {"distinct", 9, 31, 0, 1, 16, 16384, 0},
+    {"distinct", 0, 13, 0, 8, 1, 16384, 5},
+    {"distinct", 0, 31, 0, 32, 512, 16384, 15872},
+    {"distinct", 0, 63, 0, 32, 16, 512, 496},
+    {"distinct", 0, 17, 0, 16, 3, 16384, 3},
+    {"broadcast", 12499, 1023, 0, 0, 0, 16384, 0},
+    {"lockstep", 5, 77, 0, 0, 0, 16384, 0},
+    {"lockstep", 5, 77, 342, 0, 0, 16384, 342},
+    {"lockstep", 5, 77, 342, 0, 0, 512, 342},
+    {"lockstep", 0, 0, 16390, 0, 0, 16384, 6},
+};
+
+static const struct table pattern_table = TABLE("pattern", patterns, pattern_count);
+static const struct table path_table = TABLE("path", paths, path_count);
+static const struct table workload_table = TABLE("workload", workloads, workload_count);
+
+static void patterns_read_the_elements_they_name(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(index_cases) / sizeof(index_cases[0]); i++) {
+        const struct index_case *c = &index_cases[i];
+        const struct pattern *pattern = table_find(&pattern_table, c->pattern);
+        const struct pattern_numbers numbers = {.distinct = c->distinct, .stride = c->stride};
+
+        assert_non_null(pattern);
+        if (pattern->index(c->block, c->thread, c->step, c->length, numbers) != c->index)
+            fail_msg("case %zu: %s", i, c->pattern);
+    }
+}
+
+static void every_pattern_stays_in_the_table_and_agrees_with_its_block_form(void **state)
+{
+    static const uint32_t lengths[] = {CBANK_TABLE_LENGTH, 512};
+    const struct pattern_numbers numbers = {.distinct = 32, .stride = 16};
+    uint32_t index[CELL_BLOCK_SIZE_MAX];
+
+    (void)state;
+    for (size_t p = 0; p < 2 * pattern_count; p++)
+        for (uint32_t block = 0; block < 70000; block += 777) {
+            const struct pattern *pattern = &patterns[p / 2];
+            const uint32_t length = lengths[p % 2], step = block % 345;
+
+            pattern->block_indices(block, CELL_BLOCK_SIZE_MAX, step, length, numbers, index);
+            for (uint32_t thread = 0; thread < CELL_BLOCK_SIZE_MAX; thread++) {
+                assert_true(index[thread] < length);
+                assert_int_equal(index[thread], pattern->index(block, thread, step, length, numbers));
+            }
+        }
+}
+
+/* What a row says of its formula holds: a compiler sees as much as scope, and walks alone depends on the step. */
+static void patterns_are_what_their_columns_say(void **state)
+{
+    const struct pattern_numbers numbers = {.distinct = 4, .stride = 16}, others = {.distinct = 32, .stride = 2};
+
+    (void)state;
+    for (size_t p = 0; p < pattern_count; p++) {
+        bool by_block = false, by_thread = false, by_step = false, by_number = false;
+
+        for (uint32_t i = 1; i < 100; i++) {
+            const uint32_t first = patterns[p].index(0, 0, 0, CBANK_TABLE_LENGTH, numbers);
+
+            by_block = by_block || patterns[p].index(i, 0, 0, CBANK_TABLE_LENGTH, numbers) != first;
+            by_thread = by_thread || patterns[p].index(0, i, 0, CBANK_TABLE_LENGTH, numbers) != first;
+            by_step = by_step || patterns[p].index(0, 0, i, CBANK_TABLE_LENGTH, numbers) != first;
+            by_number = by_number || patterns[p].index(0, i, 0, CBANK_TABLE_LENGTH, others) !=
+                                         patterns[p].index(0, i, 0, CBANK_TABLE_LENGTH, numbers);
+        }
+        assert_int_equal(by_thread, patterns[p].scope == INDEX_THREAD);
+        assert_int_equal(by_block, patterns[p].scope == INDEX_BLOCK);
+        assert_int_equal(by_step, patterns[p].walks);
+        assert_int_equal(by_number, patterns[p].takes != 0);
+    }
+}
+
+/* -- parameters --------------------------------------------------------------------------------------- */
+
+static void parameters_have_limits(void **state)
+{
+    static const struct {
+        enum parameter_index parameter;
+        uint64_t value;
+        bool allowed;
+    } cases[] = {
+        {PARAMETER_distinct, 0, false},
+        {PARAMETER_distinct, 1, true},
+        {PARAMETER_distinct, 2, true},
+        {PARAMETER_distinct, 3, false},
+        {PARAMETER_distinct, 24, false},
+        {PARAMETER_distinct, 32, true},
+        {PARAMETER_distinct, 64, false},
+        {PARAMETER_stride_bytes, 0, false},
+        {PARAMETER_stride_bytes, 2, false},
+        {PARAMETER_stride_bytes, 4, true},
+        {PARAMETER_stride_bytes, 6, false},
+        {PARAMETER_stride_bytes, 12, true},
+        {PARAMETER_stride_bytes, 2048, true},
+        {PARAMETER_stride_bytes, 2052, false},
+        {PARAMETER_stride_bytes, 4294967300, false}, /* 2^32 + 4 */
+        {PARAMETER_radius, 0, false},
+        {PARAMETER_radius, 1, true},
+        {PARAMETER_radius, 5, true},
+        {PARAMETER_radius, 7, true},
+        {PARAMETER_radius, 8, false},
+        {PARAMETER_refill_bytes, 3, false},
+        {PARAMETER_refill_bytes, 65536, true},
+        {PARAMETER_refill_bytes, 65540, false},
+        {PARAMETER_modules, 3, true},
+        {PARAMETER_modules, 5, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (parameter_allows(&parameters[cases[i].parameter], cases[i].value) != cases[i].allowed)
+            fail_msg("%s %llu", parameters[cases[i].parameter].name, (unsigned long long)cases[i].value);
+}
+
+/* -- cells -------------------------------------------------------------------------------------------- */
+
+static struct cell cell_named(const char *workload, const char *path, const char *pattern)
+{
+    struct cell cell = {.workload = table_find(&workload_table, workload),
+                        .path = table_find(&path_table, path),
+                        .pattern = table_find(&pattern_table, pattern),
+                        .elements = 128000,
+                        .block_size = 1024,
+                        .regime = &regimes[0]};
+
+    assert_non_null(cell.workload);
+    assert_non_null(cell.path);
+    assert_non_null(cell.pattern);
+    return cell;
+}
+
+struct obstacle_case {
+    const char *workload, *path, *pattern;
+    enum parameter_index parameter;
+    uint32_t value, stride_bytes;
+    uint32_t architecture;
+    const char *reason; /* NULL: nothing stands in the way */
+};
+
+static const struct obstacle_case obstacle_cases[] = {
+    /* Many steps need a pattern that walks. */
+    {"conv_1d", "constant", "per_warp", PARAMETER_radius, 3, 0, 90,
+     "conv_1d reads another element at every step, which the pattern does not"},
+    {"conv_1d", "constant", "lockstep", PARAMETER_radius, 3, 0, 90, NULL},
+    {"stencil_1d", "global", "broadcast", PARAMETER_radius, 0, 0, 90,
+     "stencil_1d reads another element at every step, which the pattern does not"},
+    {"add", "global", "lockstep", PARAMETER_radius, 0, 0, 90, NULL},
+    /* What chooses at run time has the core matrix alone. */
+    {"add_switch", "constant", "half_warp", PARAMETER_radius, 0, 0, 90,
+     "add_switch chooses between the patterns of the core matrix alone"},
+    {"add_runtime", "constant", "lockstep", PARAMETER_radius, 0, 0, 90,
+     "add_runtime chooses between the patterns of the core matrix alone"},
+    {"add_runtime", "constant", "pseudo_random", PARAMETER_radius, 0, 0, 90, NULL},
+    /* Instructions that a compiler chooses when it sees enough of the index. */
+    {"add", "constant_uniform", "per_warp", PARAMETER_radius, 0, 0, 90,
+     "constant_uniform needs an index that the compiler sees to be the same in all threads of a block"},
+    {"add", "constant_uniform", "per_block", PARAMETER_radius, 0, 0, 90, NULL},
+    {"add", "constant_uniform", "broadcast", PARAMETER_radius, 0, 0, 90, NULL},
+    {"add_switch", "constant_uniform", "per_block", PARAMETER_radius, 0, 0, 90,
+     "constant_uniform needs an index that the compiler sees to be the same in all threads of a block"},
+    {"add", "constant_operand", "per_block", PARAMETER_radius, 0, 0, 90,
+     "constant_operand needs an index that is known when the kernel is compiled"},
+    {"add", "constant_operand", "broadcast", PARAMETER_radius, 0, 0, 90, NULL},
+    {"conv_2d", "constant_operand", "lockstep", PARAMETER_radius, 7, 0, 90, NULL},
+    /* Room. */
+    {"conv_3d", "constant", "lockstep", PARAMETER_radius, 4, 0, 90, "conv_3d has a radius of 3 at most"},
+    {"conv_3d", "param", "lockstep", PARAMETER_radius, 3, 0, 90, NULL},
+    {"add", "param", "distinct", PARAMETER_distinct, 32, 128, 90, "the table of param has 2048 bytes"},
+    {"add", "param", "distinct", PARAMETER_distinct, 32, 64, 90, NULL},
+    {"add", "constant", "distinct", PARAMETER_distinct, 32, 2048, 90, NULL},
+    {"refill", "param", "per_warp", PARAMETER_refill_bytes, 2052, 0, 90, "the table of param has 2048 bytes"},
+    {"refill", "param", "per_warp", PARAMETER_refill_bytes, 2048, 0, 90, NULL},
+    {"refill", "constant", "per_warp", PARAMETER_refill_bytes, 65536, 0, 90, NULL},
+    /* Chips; 0 is any. */
+    {"add", "constant_uniform", "per_block", PARAMETER_radius, 0, 0, 70,
+     "GPUs before compute capability 7.5 have no constant_uniform"},
+    {"add", "constant_uniform", "per_block", PARAMETER_radius, 0, 0, 75, NULL},
+    {"add", "constant_uniform", "per_block", PARAMETER_radius, 0, 0, 0, NULL},
+    {"add", "constant", "per_block", PARAMETER_radius, 0, 0, 35, NULL},
+};
+
+static void cells_that_cannot_be_say_why(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(obstacle_cases) / sizeof(obstacle_cases[0]); i++) {
+        const struct obstacle_case *c = &obstacle_cases[i];
+        struct cell cell = cell_named(c->workload, c->path, c->pattern);
+        char reason[CELL_REASON_BYTES] = "";
+
+        cell.parameters[c->parameter] = c->value;
+        cell.parameters[PARAMETER_stride_bytes] = c->stride_bytes;
+        if (cell_obstacle(&cell, c->architecture, reason) != (c->reason != NULL))
+            fail_msg("case %zu: %s/%s/%s: '%s'", i, c->workload, c->path, c->pattern, reason);
+        if (c->reason)
+            assert_string_equal(reason, c->reason);
+    }
+}
+
+static void identities_have_the_parameters_that_a_cell_takes(void **state)
+{
+    struct cell cell = cell_named("add", "global", "distinct"), other;
+    char text[CELL_IDENTITY_BYTES];
+
+    (void)state;
+    cell.parameters[PARAMETER_distinct] = 8;
+    cell.parameters[PARAMETER_stride_bytes] = 64;
+    cell_identity(&cell, text);
+    assert_string_equal(text, "add/global/distinct/128000/1024/hot/distinct=8/stride_bytes=64");
+    other = cell;
+    assert_true(cell_equal(&cell, &other));
+    other.parameters[PARAMETER_stride_bytes] = 128;
+    assert_false(cell_equal(&cell, &other));
+    assert_int_equal(cell_order(&cell, &other), -1);
+    other.parameters[PARAMETER_distinct] = 4;
+    assert_int_equal(cell_order(&cell, &other), 1);
+    other = cell_named("add", "global", "per_warp");
+    cell_identity(&other, text);
+    assert_string_equal(text, "add/global/per_warp/128000/1024/hot");
+}
+
+static void staging_asks_for_shared_memory(void **state)
+{
+    struct cell cell = cell_named("add", "shared", "per_warp");
+
+    (void)state;
+    assert_int_equal(cell_staged_bytes(&cell), 65536);
+    cell = cell_named("add", "global", "per_warp");
+    assert_int_equal(cell_staged_bytes(&cell), 0);
+    cell = cell_named("conv_2d", "staging", "lockstep");
+    cell.parameters[PARAMETER_radius] = 7;
+    assert_int_equal(cell_staged_bytes(&cell), 4 * 15 * 15);
+}
+
+/* -- the plan ----------------------------------------------------------------------------------------- */
+
+enum { ARGUMENTS_MAX = 16, IDENTITIES_BYTES = 16384 };
+
+/* The plan of a command line, as identities with a blank behind each. */
+static size_t plan_text(const char *line, char text[IDENTITIES_BYTES])
+{
+    static const struct command command = {.name = "run", .options = OPTIONS_PLAN};
+    char words[1024], *argv[ARGUMENTS_MAX + 2] = {"run"}, *rest = words;
+    struct options options;
+    struct plan plan;
+    int argc = 1;
+    bool done;
+
+    snprintf(words, sizeof(words), "%s", line);
+    for (char *word; argc <= ARGUMENTS_MAX && (word = strtok(rest, " ")); rest = NULL)
+        argv[argc++] = word;
+    assert_int_equal(options_parse(&command, argc, argv, &options, &done), STATUS_OK);
+    assert_int_equal(plan_open(&options, &plan), STATUS_OK);
+
+    const size_t count = plan.count;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        const size_t used = strlen(text);
+        char identity[CELL_IDENTITY_BYTES];
+
+        cell_identity(&plan.cells[i], identity);
+        snprintf(text + used, IDENTITIES_BYTES - used, "%s ", identity);
+    }
+    plan_close(&plan);
+    options_close(&options);
+    return count;
+}
+
+static void the_plan_is_every_combination_in_order(void **state)
+{
+    const char *first = "add/global/per_warp/64/32/hot add/constant/per_warp/64/32/hot "
+                        "add/global/distinct/64/32/hot/distinct=2/stride_bytes=64 "
+                        "add/constant/distinct/64/32/hot/distinct=2/stride_bytes=64 "
+                        "add/global/distinct/64/32/hot/distinct=1/stride_bytes=64 "
+                        "add/constant/distinct/64/32/hot/distinct=1/stride_bytes=64 "
+                        "add/global/per_warp/64/32/cold ";
+    char text[IDENTITIES_BYTES];
+
+    (void)state;
+    assert_int_equal(plan_text("--path global,constant --pattern per_warp,distinct --elements 64,32 --regime hot,cold "
+                               "--block-size 32 --distinct 2,1 --stride-bytes 64",
+                               text),
+                     24);
+    assert_memory_equal(text, first, strlen(first));
+    assert_string_equal(strstr(text, "add/global/distinct/32/32/cold/distinct=1"),
+                        "add/global/distinct/32/32/cold/distinct=1/stride_bytes=64 "
+                        "add/constant/distinct/32/32/cold/distinct=1/stride_bytes=64 ");
+    assert_int_equal(plan_text("--path global --pattern distinct --elements 32 --distinct 4,8 --stride-bytes 64,4",
+                               text),
+                     4);
+    assert_string_equal(text, "add/global/distinct/32/1024/hot/distinct=4/stride_bytes=64 "
+                              "add/global/distinct/32/1024/hot/distinct=4/stride_bytes=4 "
+                              "add/global/distinct/32/1024/hot/distinct=8/stride_bytes=64 "
+                              "add/global/distinct/32/1024/hot/distinct=8/stride_bytes=4 ");
+}
+
+static void a_plan_that_names_nothing_is_the_core_matrix(void **state)
+{
+    char text[IDENTITIES_BYTES];
+    const char *first = "add/constant/per_block/12800000/1024/hot add/global/per_block/12800000/1024/hot "
+                        "add/readonly/per_block/12800000/1024/hot add/constant/per_warp/12800000/1024/hot ";
+
+    (void)state;
+    assert_int_equal(plan_text("", text), 24);
+    assert_memory_equal(text, first, strlen(first));
+    assert_non_null(strstr(text, "add/readonly/pseudo_random/128000/1024/hot "));
+}
+
+static void each_workload_has_its_own_defaults(void **state)
+{
+    char text[IDENTITIES_BYTES];
+
+    (void)state;
+    assert_int_equal(plan_text("--workload stencil_1d,refill,modules,conv_2d --path constant", text), 1 + 4 + 3 + 1);
+    assert_string_equal(text, "stencil_1d/constant/lockstep/16777216/32/hot "
+                              "refill/constant/per_warp/128000/1024/hot/refill_bytes=1024 "
+                              "refill/constant/per_warp/128000/1024/hot/refill_bytes=4096 "
+                              "refill/constant/per_warp/128000/1024/hot/refill_bytes=16384 "
+                              "refill/constant/per_warp/128000/1024/hot/refill_bytes=65536 "
+                              "modules/constant/per_warp/128000/1024/hot/modules=1 "
+                              "modules/constant/per_warp/128000/1024/hot/modules=2 "
+                              "modules/constant/per_warp/128000/1024/hot/modules=4 "
+                              "conv_2d/constant/lockstep/16777216/1024/hot/radius=3 ");
+    assert_int_equal(
+        plan_text("--workload stencil_1d,conv_1d --path constant --block-size 64 --elements 7 --radius 2,1", text), 3);
+    assert_string_equal(text, "stencil_1d/constant/lockstep/7/64/hot conv_1d/constant/lockstep/7/64/hot/radius=2 "
+                              "conv_1d/constant/lockstep/7/64/hot/radius=1 ");
+}
+
+/* Every cell that a workload has by default, on the constant path, can be. */
+static void defaults_of_workloads_can_be(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < workload_count; w++) {
+        static const struct command command = {.name = "run", .options = OPTIONS_PLAN};
+        char *argv[] = {"run", "--workload", (char *)(uintptr_t)workloads[w].name, "--path", "constant"};
+        char reason[CELL_REASON_BYTES];
+        struct options options;
+        struct plan plan;
+        bool done;
+
+        assert_int_equal(options_parse(&command, 5, argv, &options, &done), STATUS_OK);
+        assert_int_equal(plan_open(&options, &plan), STATUS_OK);
+        assert_true(plan.count > 0);
+        for (size_t i = 0; i < plan.count; i++) {
+            const struct cell *cell = &plan.cells[i];
+
+            if (cell_obstacle(cell, 90, reason))
+                fail_msg("%s: %s", workloads[w].name, reason);
+            assert_true(cell->elements >= 1 && cell->elements <= CELL_ELEMENTS_MAX);
+            assert_true(cell->block_size % 32 == 0 && cell->block_size >= 32 &&
+                        cell->block_size <= CELL_BLOCK_SIZE_MAX);
+            for (size_t k = 0; k < parameter_count; k++)
+                if (cell_takes(cell->workload, cell->pattern) & 1u << k)
+                    assert_true(parameter_allows(&parameters[k], cell->parameters[k]));
+                else
+                    assert_int_equal(cell->parameters[k], 0);
+        }
+        plan_close(&plan);
+        options_close(&options);
+    }
+}
+
+/* -- choosing rows ------------------------------------------------------------------------------------ */
+
+struct fruit {
+    const char *name;
+};
+
+static const struct fruit fruits[] = {{"apple"}, {"pear"}, {"quince"}};
+static const size_t fruit_count = sizeof(fruits) / sizeof(fruits[0]);
+static const struct table fruit_table = TABLE("fruit", fruits, fruit_count);
+
+static void the_closest_name_is_suggested(void **state)
+{
+    (void)state;
+    assert_string_equal(table_closest(&fruit_table, "aple"), "apple");
+    assert_string_equal(table_closest(&fruit_table, "quins"), "quince");
+    assert_null(table_closest(&fruit_table, "strawberry"));
+    assert_null(table_find(&fruit_table, "Apple"));
+}
+
+static void lists_choose_rows_once_in_their_order(void **state)
+{
+    struct selection selection;
+
+    (void)state;
+    assert_int_equal(table_select(&fruit_table, "pear,apple,pear", &selection), STATUS_OK);
+    assert_int_equal(selection.count, 2);
+    assert_ptr_equal(selection.rows[0], &fruits[1]);
+    assert_ptr_equal(selection.rows[1], &fruits[0]);
+    selection_close(&selection);
+    assert_int_equal(table_select(&fruit_table, "quince,all", &selection), STATUS_OK);
+    assert_int_equal(selection.count, 3);
+    assert_ptr_equal(selection.rows[0], &fruits[2]);
+    selection_close(&selection);
+    assert_int_equal(table_select(&fruit_table, "pear,,apple", &selection), STATUS_USAGE);
+}
+
+static void counter_lists_take_rows_and_metrics(void **state)
+{
+    struct counter_set set;
+
+    (void)state;
+    assert_int_equal(counter_set_parse("none", &set), STATUS_OK);
+    assert_int_equal(set.count, 0);
+    counter_set_close(&set);
+    assert_int_equal(counter_set_parse("idc_requests,a__b.sum,idc_requests", &set), STATUS_OK);
+    assert_int_equal(set.count, 2);
+    assert_int_equal(set.counters[0].kind, COUNTER_EXACT);
+    assert_string_equal(set.counters[1].metrics[0], "a__b.sum");
+    assert_int_equal(set.counters[1].kind, COUNTER_MEASURED);
+    counter_set_close(&set);
+    assert_int_equal(counter_set_parse("a__b.sum,default", &set), STATUS_OK);
+    assert_int_equal(set.count, counter_count + 1);
+    counter_set_close(&set);
+    assert_int_equal(counter_set_parse("idc_request", &set), STATUS_USAGE);
+}
+
+/* -- expected values ---------------------------------------------------------------------------------- */
+
+/* A kernel as the H200 runs it: per_thread on the constant path with 12,800,000 elements, 1024 a block. */
+static const struct access_counts access_counts = {
+    .blocks = 12500,
+    .warps_launched = 400000,
+    .warps_active = 400000,
+    .payload_loads = 400000,
+    .addresses = 12800000,
+    .lines = 800000,
+    .sectors = 1600000,
+    .stream_loads = 400000,
+    .stream_sectors = 1600000,
+    .footprint_bytes = 4096,
+};
+
+static double expected(const char *name, const struct cell *cell, const struct access_counts *access,
+                       const struct sass_counts *sass)
+{
+    static const struct table table = TABLE("counter", counters, counter_count);
+    const struct counter *counter = table_find(&table, name);
+    const struct expectation expectation = {.cell = cell, .access = access, .sass = sass};
+    double value = NAN;
+
+    assert_non_null(counter);
+    assert_int_equal(counter->kind, COUNTER_EXACT);
+    return counter->expect(&expectation, &value) ? value : NAN;
+}
+
+static void exact_counters_add_what_parameters_cost(void **state)
+{
+    const struct path idc = {.name = "x", .unit = UNIT_IDC}, l1 = {.name = "y", .unit = UNIT_L1};
+    const struct cell constant = {.workload = &workloads[0], .path = &idc};
+    const struct cell global = {.workload = &workloads[0], .path = &l1};
+    const struct sass_counts sass = {
+        .architecture = 90,
+        .prologue = {.instructions = 8, .ldc_parameter = 1, .uniform_constant = 2},
+        .body = {.instructions = 13, .ldc_parameter = 3, .ldc_user = 1, .uniform_constant = 1, .ldg = 1},
+    };
+
+    (void)state;
+    assert_true(expected("ldc_instructions", &constant, &access_counts, &sass) == 5 * 400000.0);
+    assert_true(expected("idc_requests", &constant, &access_counts, &sass) == 4 * 400000.0 + 12800000.0);
+    assert_true(expected("idc_requests", &global, &access_counts, &sass) == 4 * 400000.0);
+    assert_true(expected("imc_requests", &constant, &access_counts, &sass) == 3 * 400000.0);
+    assert_true(expected("instructions", &constant, &access_counts, &sass) == 21 * 400000.0);
+    assert_true(expected("global_load_instructions", &constant, &access_counts, &sass) == 400000.0);
+    assert_true(expected("global_load_instructions", &global, &access_counts, &sass) == 800000.0);
+    assert_true(expected("l1_sectors", &constant, &access_counts, &sass) == 1600000.0);
+    assert_true(expected("l1_sectors", &global, &access_counts, &sass) == 3200000.0);
+}
+
+static void idle_warps_execute_the_prologue_alone(void **state)
+{
+    const struct path idc = {.name = "x", .unit = UNIT_IDC};
+    const struct cell constant = {.path = &idc};
+    const struct sass_counts sass = {.architecture = 80,
+                                     .prologue = {.instructions = 8, .ldc_parameter = 1},
+                                     .body = {.instructions = 13, .ldc_user = 1}};
+    const struct access_counts access = {.warps_launched = 32, .warps_active = 1, .payload_loads = 1, .addresses = 1};
+
+    (void)state;
+    assert_true(expected("instructions", &constant, &access, &sass) == 32 * 8 + 13.0);
+    assert_true(expected("ldc_instructions", &constant, &access, &sass) == 32 + 1.0);
+    assert_true(expected("idc_requests", &constant, &access, &sass) == 32 + 1.0);
+    /* Known on Hopper alone, and nowhere without the code. */
+    assert_true(isnan(expected("imc_requests", &constant, &access, &sass)));
+    assert_true(isnan(expected("instructions", &constant, &access, NULL)));
+}
+
+static void only_an_exact_counter_that_was_read_can_differ(void **state)
+{
+    struct counter_value value = {.kind = COUNTER_EXACT, .status = COUNTER_OK, .value = 5, .expected = 4};
+
+    (void)state;
+    assert_true(counter_differs(&value));
+    value.expected = 5;
+    assert_false(counter_differs(&value));
+    value.expected = NAN;
+    assert_false(counter_differs(&value));
+    value = (struct counter_value){.kind = COUNTER_MEASURED, .status = COUNTER_OK, .value = 5, .expected = 4};
+    assert_false(counter_differs(&value));
+    value = (struct counter_value){.kind = COUNTER_EXACT, .status = COUNTER_UNSUPPORTED, .value = 5, .expected = 4};
+    assert_false(counter_differs(&value));
+}
+
+/* -- what they stand on ------------------------------------------------------------------------------- */
+
+static void sha256_of_published_messages(void **state)
+{
+    /* FIPS 180-4 examples, and the empty message. */
+    static const char *const cases[][2] = {
+        {"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+        {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+    };
+    char hex[SHA256_HEX_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sha256_hex(cases[i][0], strlen(cases[i][0]), hex);
+        assert_string_equal(hex, cases[i][1]);
+    }
+}
+
+static void random_numbers_are_the_published_sequence(void **state)
+{
+    /* First outputs of SplitMix64 from 1234567, as its author's reference program prints them. */
+    static const uint64_t published[] = {6457827717110365317u, 3203168211198807973u, 9817491932198370423u};
+    uint64_t sequence = 1234567;
+    static uint32_t filled[200000];
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        assert_true(random_next(&sequence) == published[i]);
+    random_fill(99, filled, 200000);
+    sequence = 99;
+    for (size_t i = 0; i < 200000; i++)
+        assert_int_equal(filled[i], random_next(&sequence) >> 32);
+}
+
+static void a_shuffle_keeps_every_item(void **state)
+{
+    size_t items[100];
+    bool seen[100] = {false};
+    uint64_t sequence = 7;
+
+    (void)state;
+    for (size_t i = 0; i < 100; i++)
+        items[i] = i;
+    random_shuffle(&sequence, items, 100);
+    for (size_t i = 0; i < 100; i++) {
+        assert_false(seen[items[i]]);
+        seen[items[i]] = true;
+    }
+}
+
+/* Marks the range; each element has one writer, so no lock is needed. */
+static void mark_range(void *context, uint64_t first, uint64_t count)
+{
+    unsigned char *marks = context;
+
+    assert_int_equal(first % 96, 0);
+    for (uint64_t i = first; i < first + count; i++)
+        marks[i]++;
+}
+
+static void parallel_work_covers_everything_once(void **state)
+{
+    static const uint64_t totals[] = {1, 95, 96, 97, 1000, 100000};
+    static unsigned char marks[100000];
+
+    (void)state;
+    for (size_t t = 0; t < sizeof(totals) / sizeof(totals[0]); t++) {
+        memset(marks, 0, sizeof(marks));
+        parallel_ranges(totals[t], 96, mark_range, marks);
+        for (uint64_t i = 0; i < sizeof(marks); i++)
+            assert_int_equal(marks[i], i < totals[t]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(patterns_read_the_elements_they_name),
+        cmocka_unit_test(every_pattern_stays_in_the_table_and_agrees_with_its_block_form),
+        cmocka_unit_test(patterns_are_what_their_columns_say),
+        cmocka_unit_test(parameters_have_limits),
+        cmocka_unit_test(cells_that_cannot_be_say_why),
+        cmocka_unit_test(identities_have_the_parameters_that_a_cell_takes),
+        cmocka_unit_test(staging_asks_for_shared_memory),
+        cmocka_unit_test(the_plan_is_every_combination_in_order),
+        cmocka_unit_test(a_plan_that_names_nothing_is_the_core_matrix),
+        cmocka_unit_test(each_workload_has_its_own_defaults),
+        cmocka_unit_test(defaults_of_workloads_can_be),
+        cmocka_unit_test(the_closest_name_is_suggested),
+        cmocka_unit_test(lists_choose_rows_once_in_their_order),
+        cmocka_unit_test(counter_lists_take_rows_and_metrics),
+        cmocka_unit_test(exact_counters_add_what_parameters_cost),
+        cmocka_unit_test(idle_warps_execute_the_prologue_alone),
+        cmocka_unit_test(only_an_exact_counter_that_was_read_can_differ),
+        cmocka_unit_test(sha256_of_published_messages),
+        cmocka_unit_test(random_numbers_are_the_published_sequence),
+        cmocka_unit_test(a_shuffle_keeps_every_item),
+        cmocka_unit_test(parallel_work_covers_everything_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
