@@ -12,11 +12,37 @@ static int compare_doubles(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static double median_of_sorted(const double *sorted, size_t count)
+static int compare_uint32(const void *left, const void *right)
 {
-    const double upper = sorted[count / 2];
+    const uint32_t a = *(const uint32_t *)left;
+    const uint32_t b = *(const uint32_t *)right;
 
-    return count % 2 ? upper : sorted[count / 2 - 1] + (upper - sorted[count / 2 - 1]) / 2;
+    return (a > b) - (a < b);
+}
+
+void stats_sort(double *values, size_t count)
+{
+    qsort(values, count, sizeof(*values), compare_doubles);
+}
+
+void stats_sort_uint32(uint32_t *values, size_t count)
+{
+    qsort(values, count, sizeof(*values), compare_uint32);
+}
+
+static double middle(double lower, double upper)
+{
+    return lower + (upper - lower) / 2;
+}
+
+double stats_median(const double *sorted, size_t count)
+{
+    return count % 2 ? sorted[count / 2] : middle(sorted[count / 2 - 1], sorted[count / 2]);
+}
+
+double stats_median_uint32(const uint32_t *sorted, size_t count)
+{
+    return count % 2 ? sorted[count / 2] : middle(sorted[count / 2 - 1], sorted[count / 2]);
 }
 
 size_t stats_median_rank(size_t count, double confidence)
@@ -49,17 +75,17 @@ void stats_summarize(const double *samples, size_t count, double *sorted, struct
 
     for (size_t i = 0; i < count; i++)
         sorted[i] = samples[i];
-    qsort(sorted, count, sizeof(*sorted), compare_doubles);
+    stats_sort(sorted, count);
     out->count = count;
-    out->median = median_of_sorted(sorted, count);
+    out->median = stats_median(sorted, count);
     out->ci_low = rank ? sorted[rank - 1] : NAN;
     out->ci_high = rank ? sorted[count - rank] : NAN;
     out->min = sorted[0];
 
     for (size_t i = 0; i < count; i++)
         sorted[i] = fabs(samples[i] - out->median);
-    qsort(sorted, count, sizeof(*sorted), compare_doubles);
-    out->mad = median_of_sorted(sorted, count);
+    stats_sort(sorted, count);
+    out->mad = stats_median(sorted, count);
 }
 
 double stats_relative_half_width(const struct summary *summary)

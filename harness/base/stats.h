@@ -5,9 +5,18 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Coverage that every interval in cbank is asked for. */
 #define STATS_CONFIDENCE 0.95
+
+/* Sorts values[0 .. count - 1], ascending. Values are numbers, never NaN. */
+void stats_sort(double *values, size_t count);
+void stats_sort_uint32(uint32_t *values, size_t count);
+
+/* The median of values that are sorted; count >= 1. Of an even count the middle of the two in the middle. */
+double stats_median(const double *sorted, size_t count);
+double stats_median_uint32(const uint32_t *sorted, size_t count);
 
 struct summary {
     size_t count;

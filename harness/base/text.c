@@ -3,10 +3,9 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
-
-#include "log.h"
+#include <sys/ioctl.h>
 
 const struct escape escapes_none[] = {{'\0', NULL}};
 
@@ -21,30 +20,81 @@ const struct escape escapes_markdown[] = {
 
 static const struct escape escapes_csv[] = {{'"', "\"\""}, {'\0', NULL}};
 
-/* Bytes of the character that text begins with; 0 when it is none that every format takes. */
-static size_t character_bytes(const char *text)
+size_t text_utf8(const char *text, size_t left)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* by length: what needs as many bytes */
+    static const struct {
+        unsigned char first_low, first_high, second_low, second_high;
+        size_t length;
+    } forms[] = {
+        {0x00, 0x7f, 0x00, 0xff, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+        {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+    };
     const unsigned char *bytes = (const unsigned char *)text;
-    const size_t length = bytes[0] < 0x80   ? 1
-                          : bytes[0] < 0xc0 ? 0
-                          : bytes[0] < 0xe0 ? 2
-                          : bytes[0] < 0xf0 ? 3
-                          : bytes[0] < 0xf8 ? 4
-                                            : 0;
-    uint32_t code = length < 2 ? bytes[0] : bytes[0] & (0x7fu >> length);
 
-    for (size_t i = 1; i < length; i++) {
-        if ((bytes[i] & 0xc0) != 0x80)
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        const size_t length = forms[i].length;
+
+        if (bytes[0] < forms[i].first_low || bytes[0] > forms[i].first_high)
+            continue;
+        if (length > left || (length > 1 && (bytes[1] < forms[i].second_low || bytes[1] > forms[i].second_high)))
             return 0;
-        code = code << 6 | (bytes[i] & 0x3fu);
+        for (size_t k = 2; k < length; k++)
+            if (bytes[k] < 0x80 || bytes[k] > 0xbf)
+                return 0;
+        return length;
     }
-    if (length == 0 || code < least[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-        return 0;
-    /* Controls, C1 ones too, and what XML has no place for. */
-    if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0xfffe || code == 0xffff)
-        return 0;
-    return length;
+    return 0;
+}
+
+size_t text_printable(const char *text, size_t left)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    const size_t length = text_utf8(text, left);
+    /* C0 and DEL; C1, which begin with c2; U+FFFE and U+FFFF. */
+    const bool none = length == 1   ? *bytes < 0x20 || *bytes == 0x7f
+                      : length == 2 ? *bytes == 0xc2 && bytes[1] < 0xa0
+                                    : length == 3 && memcmp(bytes, "\xef\xbf", 2) == 0 && bytes[2] >= 0xbe;
+
+    return none ? 0 : length;
+}
+
+void text_clean(char *text)
+{
+    for (size_t left = strlen(text); left > 0;) {
+        const size_t length = text_printable(text, left);
+
+        if (length == 0)
+            *text = '?';
+        text += length ? length : 1;
+        left -= length ? length : 1;
+    }
+}
+
+const char *text_shown(const char *text, char out[TEXT_SHOWN_BYTES])
+{
+    static const char cut[] = "...";
+    const size_t room = TEXT_SHOWN_BYTES - sizeof(cut);
+    size_t used = 0;
+
+    for (size_t left = strlen(text), bytes; left > 0 && used + (bytes = text_utf8(text, left)) <= room; left -= bytes) {
+        bytes += bytes == 0;
+        memcpy(out + used, text, bytes);
+        used += bytes;
+        text += bytes;
+    }
+    memcpy(out + used, *text ? cut : "", *text ? sizeof(cut) : 1);
+    text_clean(out);
+    return out;
+}
+
+size_t text_columns(const char *text)
+{
+    size_t columns = 0;
+
+    for (; *text; text++)
+        columns += (*text & 0xc0) != 0x80;
+    return columns;
 }
 
 static const char *escaped(const struct escape *escapes, char from)
@@ -57,8 +107,8 @@ static const char *escaped(const struct escape *escapes, char from)
 
 void text_put(FILE *stream, const struct escape *escapes, const char *text)
 {
-    while (*text) {
-        const size_t bytes = character_bytes(text);
+    for (size_t left = strlen(text); left > 0;) {
+        const size_t bytes = text_printable(text, left);
         const char *to = bytes == 1 ? escaped(escapes, *text) : NULL;
 
         if (to)
@@ -68,6 +118,7 @@ void text_put(FILE *stream, const struct escape *escapes, const char *text)
         else
             fwrite(text, 1, bytes, stream);
         text += bytes ? bytes : 1;
+        left -= bytes ? bytes : 1;
     }
 }
 
@@ -91,21 +142,6 @@ void text_csv_number(FILE *stream, double value)
 void text_csv_end(FILE *stream)
 {
     fputs("\r\n", stream);
-}
-
-/* -- JSON --------------------------------------------------------------------------------------------- */
-
-enum status text_put_json(FILE *stream, cJSON *value)
-{
-    char *text = value ? cJSON_Print(value) : NULL;
-
-    cJSON_Delete(value);
-    if (!text)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for the JSON of a report");
-    fputs(text, stream);
-    putc('\n', stream);
-    cJSON_free(text);
-    return STATUS_OK;
 }
 
 /* -- numbers ------------------------------------------------------------------------------------------ */
@@ -151,6 +187,17 @@ void text_half_width(double relative, char out[TEXT_NUMBER_BYTES])
 
 /* -- lines -------------------------------------------------------------------------------------------- */
 
+int text_width(FILE *stream)
+{
+    const char *columns = getenv("COLUMNS");
+    const long asked = columns ? strtol(columns, NULL, 10) : 0;
+    struct winsize size;
+
+    if (asked > 0 && asked < 10000)
+        return (int)asked;
+    return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : TEXT_WIDTH;
+}
+
 void text_wrap(struct text_wrap *wrap, const char *text)
 {
     while (*text) {
@@ -161,7 +208,7 @@ void text_wrap(struct text_wrap *wrap, const char *text)
         if (length == 0)
             return;
         /* A comma may follow. */
-        if (wrap->blanks > 0 && wrap->column + wrap->blanks + length >= TEXT_COLUMNS) {
+        if (wrap->blanks > 0 && wrap->column + wrap->blanks + length >= wrap->width) {
             fputc('\n', wrap->stream);
             wrap->column = 0;
             wrap->blanks = wrap->indent;

@@ -4,11 +4,26 @@
 #ifndef CBANK_TEXT_H
 #define CBANK_TEXT_H
 
+#include <stddef.h>
 #include <stdio.h>
 
-#include <cjson/cJSON.h>
+/* Bytes of the UTF-8 character at text, which `left` bytes are left of; 0 when there is none: a stray or missing
+ * continuation, an overlong form, a surrogate, beyond U+10FFFF. */
+size_t text_utf8(const char *text, size_t left);
 
-#include "status.h"
+/* As text_utf8, and 0 also for what no terminal and no XML takes: control characters (C0, DEL, C1), U+FFFE, U+FFFF. */
+size_t text_printable(const char *text, size_t left);
+
+/* Replaces each byte that belongs to no printable character by '?'. */
+void text_clean(char *text);
+
+enum { TEXT_SHOWN_BYTES = 80 };
+
+/* Text from outside as a message can show it: clean, and cut when it is long. Returns out. */
+const char *text_shown(const char *text, char out[TEXT_SHOWN_BYTES]);
+
+/* Columns that text takes on a terminal: one for each character. */
+size_t text_columns(const char *text);
 
 /* A character that a format writes otherwise. */
 struct escape {
@@ -30,10 +45,6 @@ void text_csv(FILE *stream, const char *text);
 void text_csv_number(FILE *stream, double value);
 void text_csv_end(FILE *stream);
 
-/* Writes value as indented JSON with a newline, and deletes it. STATUS_ENVIRONMENT when memory ran out, here or
- * when a member was added. */
-enum status text_put_json(FILE *stream, cJSON *value);
-
 enum { TEXT_NUMBER_BYTES = 32 };
 
 /* A duration with four digits, "25.31 us"; "-" when not finite. */
@@ -45,16 +56,21 @@ void text_change(double relative, char out[TEXT_NUMBER_BYTES]);
 /* Half an interval's width as a share of its middle, "±0.12%"; "±?" when not finite. */
 void text_half_width(double relative, char out[TEXT_NUMBER_BYTES]);
 
-/* Text that goes on the next line at a blank where it reaches TEXT_COLUMNS. */
-enum { TEXT_COLUMNS = 110 };
+enum { TEXT_WIDTH = 80 };
 
+/* Columns that a table or text on this stream may take: those of COLUMNS, else of the terminal, else TEXT_WIDTH. */
+int text_width(FILE *stream);
+
+/* Text that goes on the next line at a blank where it reaches the width. */
 struct text_wrap {
     FILE *stream;
-    int column;
+    int width;  /* see text_width */
+    int column; /* where the next character goes */
     int indent; /* of the lines after the first */
     int blanks; /* not yet printed */
 };
 
+/* Writes text, of which a word is never divided. */
 void text_wrap(struct text_wrap *wrap, const char *text);
 
 #endif

@@ -67,9 +67,9 @@ __attribute__((format(printf, 3, 4))) static void blame(struct identity_fault *f
 
 static void blame_unknown(struct identity_fault *fault, const char *key, const char *what, const char *name)
 {
-    char shown[JSON_SHOWN_BYTES];
+    char shown[TEXT_SHOWN_BYTES];
 
-    blame(fault, key, "this build has no %s '%s'; cbank list shows those that it has", what, json_shown(name, shown));
+    blame(fault, key, "this build has no %s '%s'; cbank list shows those that it has", what, text_shown(name, shown));
 }
 
 /* The row that the member named as the table is names; NULL with a fault. */
@@ -100,17 +100,17 @@ static uint64_t get_integer(const cJSON *object, const char *key, uint64_t low, 
 }
 
 /* The key of a parameter, or of what is in the place of one. */
-static void parameter_key(const char *name, char out[JSON_SHOWN_BYTES + 16])
+static void parameter_key(const char *name, char out[TEXT_SHOWN_BYTES + 16])
 {
-    char shown[JSON_SHOWN_BYTES];
+    char shown[TEXT_SHOWN_BYTES];
 
-    snprintf(out, JSON_SHOWN_BYTES + 16, "%s.%s", parameters_key, json_shown(name, shown));
+    snprintf(out, TEXT_SHOWN_BYTES + 16, "%s.%s", parameters_key, text_shown(name, shown));
 }
 
 /* The value of a parameter that the cell takes. */
 static uint32_t get_parameter(const cJSON *values, const struct parameter *parameter, struct identity_fault *fault)
 {
-    char key[JSON_SHOWN_BYTES + 16], step[32] = "a power of two";
+    char key[TEXT_SHOWN_BYTES + 16], step[32] = "a power of two";
     uint64_t value = 0;
 
     if (json_get_integer(values, parameter->name, &value) && parameter_allows(parameter, value))
@@ -128,7 +128,7 @@ static void check_name(const char *name, const struct cell *cell, struct identit
 {
     static const struct table table = TABLE("parameter", parameters, parameter_count);
     const struct parameter *row = table_find(&table, name);
-    char key[JSON_SHOWN_BYTES + 16];
+    char key[TEXT_SHOWN_BYTES + 16];
 
     parameter_key(name, key);
     if (!row)

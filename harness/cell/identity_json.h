@@ -7,6 +7,7 @@
 
 #include "cell.h"
 #include "json.h"
+#include "text.h"
 
 /* Adds what cell_equal compares: workload, path, pattern, elements, block_size, regime, and in the object `parameters`
  * those that the cell takes. Then what follows from it: array_bytes, the size of the path's table. */
@@ -14,7 +15,7 @@ void json_add_identity(cJSON *object, const struct cell *cell);
 
 /* What is wrong with an identity in a file: the member, "regime" or "parameters.distinct", and what is said of it. */
 struct identity_fault {
-    char key[JSON_SHOWN_BYTES + 16];
+    char key[TEXT_SHOWN_BYTES + 16];
     char text[192];
 };
 

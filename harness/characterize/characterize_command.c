@@ -165,7 +165,7 @@ static enum status write_card(const struct options *options, const struct charac
         return STATUS_OK;
     status = card_make(&request, &card, &tally);
     if (status == STATUS_OK)
-        status = json_write_file(options->new_card_path, card);
+        status = json_write(options->new_card_path, card);
     if (status == STATUS_OK && !quiet && written)
         printf("card %s: %zu values characterized, %zu of the device, %zu of the card %s\n", options->new_card_path,
                tally.characterized, tally.device, tally.base, tally.base_name);
@@ -210,7 +210,7 @@ static enum status run_all(const struct options *options, int argc, char **argv,
         write_bank_addresses(record->source.bank_address, json_add(probes, "bank_addresses", cJSON_CreateArray()));
         probe_record_write_kernels(record, json_add(probes, "kernels", cJSON_CreateArray()));
         characterization_write(&characterization, record, root);
-        status = strcmp(options->json_path, "-") == 0 ? json_print(root) : json_write_file(options->json_path, root);
+        status = json_write(options->json_path, root);
         if (status == STATUS_OK && !quiet && strcmp(options->json_path, "-") != 0) {
             characterization_print(&characterization);
             printf("%.2f s; %s\n", now_seconds() - start, options->json_path);

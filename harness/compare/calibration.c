@@ -10,6 +10,7 @@
 #include "identity_json.h"
 #include "json.h"
 #include "log.h"
+#include "text.h"
 
 static const char schema_name[] = "cbank-calibration";
 enum { SCHEMA_MAJOR = 1, SCHEMA_MINOR = 1 };
@@ -174,7 +175,7 @@ enum status calibration_write(const struct calibration *calibration, const char 
     cells = json_add(root, "cells", cJSON_CreateArray());
     for (size_t i = 0; i < calibration->cell_count; i++)
         write_cell(cells, &calibration->cells[i]);
-    status = strcmp(path, "-") == 0 ? json_print(root) : json_write_file(path, root);
+    status = json_write(path, root);
     cJSON_Delete(root);
     return status;
 }
@@ -289,7 +290,7 @@ static void check_schema(struct reader *reader, const cJSON *root)
 {
     const cJSON *schema = json_get(root, "schema");
     const char *name = "", *version = "";
-    char shown[JSON_SHOWN_BYTES];
+    char shown[TEXT_SHOWN_BYTES];
     unsigned major, minor;
     int used = 0;
 
@@ -299,7 +300,7 @@ static void check_schema(struct reader *reader, const cJSON *root)
         reader->status = log_error(STATUS_USAGE,
                                    "%s: schema.name is '%s': this is no calibration; take a file that "
                                    "cbank calibrate wrote",
-                                   reader->file, json_shown(name, shown));
+                                   reader->file, text_shown(name, shown));
     else if (version[strspn(version, "0123456789.")] || sscanf(version, "%5u.%5u%n", &major, &minor, &used) != 2 ||
              version[used] != '\0')
         refuse(reader, "schema.version", "a version like \"1.0\"");
@@ -307,7 +308,7 @@ static void check_schema(struct reader *reader, const cJSON *root)
         reader->status = log_error(STATUS_USAGE,
                                    "%s: schema.version is %s, this build reads %d.x; use the cbank that "
                                    "wrote the file",
-                                   reader->file, json_shown(version, shown), SCHEMA_MAJOR);
+                                   reader->file, text_shown(version, shown), SCHEMA_MAJOR);
 }
 
 static void read_device(struct reader *reader, const cJSON *root, struct calibration *out)

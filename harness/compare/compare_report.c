@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
 #include "identity_csv.h"
 #include "identity_json.h"
 #include "json.h"
@@ -917,7 +918,7 @@ static enum status write_json(FILE *stream, const struct comparison *comparison)
     object = json_add(root, "cells", cJSON_CreateArray());
     for (size_t i = 0; i < comparison->cell_count; i++)
         json_append(object, json_cell(&comparison->cells[i]));
-    return text_put_json(stream, root);
+    return json_put_owned(stream, root);
 }
 
 /* -- CSV ---------------------------------------------------------------------------------------------- */
@@ -1056,36 +1057,20 @@ const struct report_format report_formats[] = {
 
 const size_t report_format_count = COUNT(report_formats);
 
-/* Writes finished text as JSON is written: whole or not at all. All formats end in a newline, which that adds. */
-static enum status write_text(char *text, size_t bytes, const char *path)
-{
-    enum status status;
-    cJSON *raw;
+/* A comparison and the format that it is written in. */
+struct written {
+    const struct report_format *format;
+    const struct comparison *comparison;
+};
 
-    if (bytes > 0 && text[bytes - 1] == '\n')
-        text[bytes - 1] = '\0';
-    raw = cJSON_CreateRaw(text);
-    if (!raw)
-        return log_error(STATUS_ENVIRONMENT, "cannot write %s: out of memory", path);
-    status = strcmp(path, "-") == 0 ? json_print(raw) : json_write_file(path, raw);
-    cJSON_Delete(raw);
-    return status;
+static enum status write_report(FILE *stream, const void *context)
+{
+    const struct written *written = context;
+
+    return written->format->write(stream, written->comparison);
 }
 
 enum status compare_write(const struct report_format *format, const struct comparison *comparison, const char *path)
 {
-    enum status status;
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *memory = open_memstream(&text, &bytes);
-
-    if (!memory)
-        return log_error(STATUS_ENVIRONMENT, "cannot write %s: out of memory", path);
-    status = format->write(memory, comparison);
-    if (fclose(memory) != 0 && status == STATUS_OK)
-        status = log_error(STATUS_ENVIRONMENT, "cannot write %s: out of memory", path);
-    if (status == STATUS_OK)
-        status = write_text(text, bytes, path);
-    free(text);
-    return status;
+    return file_write(path, write_report, &(struct written){format, comparison});
 }

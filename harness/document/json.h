@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cjson/cJSON.h>
 
@@ -36,24 +37,23 @@ struct json_place {
     size_t index;
 };
 
-enum { JSON_PLACE_BYTES = 256, JSON_SHOWN_BYTES = 80 };
+enum { JSON_PLACE_BYTES = 256 };
 
 /* Writes the place, "cells[3].time_ns", as far as there is room; "" for the outermost value. */
 void json_place_text(const struct json_place *place, char *out, size_t room);
 
-/* Text from a file as a message can show it: without control characters, cut when it is long. Returns out. */
-const char *json_shown(const char *text, char out[JSON_SHOWN_BYTES]);
+/* Prints a cJSON value as indented text with a newline at the end. STATUS_ENVIRONMENT, logged, when memory ran out, here
+ * or when a member was added. It is a file_writer of files.h. */
+enum status json_put(FILE *stream, const void *value);
 
-/* Writes value as indented text, with a newline at the end: to a temporary name beside `path`, synced,
- * then renamed, so that a reader sees the old file or the new one and never a part. */
-enum status json_write_file(const char *path, const cJSON *value);
+/* As json_put, and deletes the value. */
+enum status json_put_owned(FILE *stream, cJSON *value);
 
-/* Prints value as indented text to stdout. */
-enum status json_print(const cJSON *value);
+/* As json_put to a file, which is replaced as a whole (see file_write), or with "-" to stdout. */
+enum status json_write(const char *path, const cJSON *value);
 
 /* Adds item, which the object or array then owns, and returns it. Out of memory (item may be NULL for that)
- * the item is released, NULL is returned, and object cannot be printed any more: json_write_file and
- * json_print say so, and a file never lacks a member silently. A NULL object is accepted. The same holds for
+ * the item is released, NULL is returned, and object cannot be printed any more: json_put says so, and a file never lacks a member silently. A NULL object is accepted. The same holds for
  * the json_add_ functions below. */
 cJSON *json_add(cJSON *object, const char *key, cJSON *item);
 cJSON *json_append(cJSON *array, cJSON *item);

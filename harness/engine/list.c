@@ -361,7 +361,7 @@ static enum status print_list(const struct list *list, bool json)
 
     list->fill(array);
     if (json)
-        status = json_print(array);
+        status = json_write("-", array);
     else
         print_rows(list, array);
     cJSON_Delete(array);
@@ -376,7 +376,7 @@ static enum status print_all_json(void)
 
     for (size_t i = 0; i < list_count; i++)
         lists[i].fill(cJSON_AddArrayToObject(object, lists[i].name));
-    status = json_print(object);
+    status = json_write("-", object);
     cJSON_Delete(object);
     return status;
 }

@@ -47,7 +47,7 @@ enum status command_explain(const struct options *options, int argc, char **argv
         worst = status_worse(worst, explain_file(options, i, &card, document));
     /* A document without results would say that there is nothing to say. */
     if (options->json && cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(document, "results")) > 0)
-        worst = status_worse(worst, json_print(document));
+        worst = status_worse(worst, json_write("-", document));
     cJSON_Delete(document);
     return worst;
 }

@@ -174,7 +174,7 @@ static void print_exact(const struct view *view, const struct explained_cell *ce
             print_heading(view, "exact counter", "expected");
         if (value->status != COUNTER_OK) {
             fprintf(view->stream, "  %-*s%s: %.*s\n", NAME_WIDTH, value->name, counter_status_names[value->status],
-                    TEXT_COLUMNS - NAME_WIDTH - 20, value->reason ? value->reason : "no reason given");
+                    110 - NAME_WIDTH - 20, value->reason ? value->reason : "no reason given");
             continue;
         }
         format_count(value->expected, expected);
@@ -214,7 +214,7 @@ static void print_levels(const struct view *view, const struct explained_cell *c
 /* Why a cell may be beyond the limit, in its own numbers. */
 static void print_reasons(const struct view *view, const struct explained_cell *cell)
 {
-    struct text_wrap wrap = {.stream = view->stream, .indent = 4};
+    struct text_wrap wrap = {.stream = view->stream, .width = 110, .indent = 4};
     char text[CELL_REASON_BYTES];
     size_t count = 0;
 
@@ -237,7 +237,7 @@ static void print_cell(const struct view *view, const struct explained_cell *cel
     cell_identity(&own->cell, identity);
     fprintf(view->stream, "\n%s\n", identity);
     if (own->reason[0]) {
-        struct text_wrap wrap = {.stream = view->stream, .indent = 4};
+        struct text_wrap wrap = {.stream = view->stream, .width = 110, .indent = 4};
 
         text_wrap(&wrap, "  ");
         text_wrap(&wrap, cell_status_names[own->status]);
@@ -259,7 +259,7 @@ static void print_cell(const struct view *view, const struct explained_cell *cel
 
 static void print_tally(const struct view *view, const struct explain_tally *tally, const char *what)
 {
-    struct text_wrap wrap = {.stream = view->stream, .indent = 4};
+    struct text_wrap wrap = {.stream = view->stream, .width = 110, .indent = 4};
     char identity[CELL_IDENTITY_BYTES], remainder[TEXT_NUMBER_BYTES], text[2 * TEXT_BYTES];
 
     if (tally->cells == 0) {
@@ -278,7 +278,7 @@ static void print_tally(const struct view *view, const struct explain_tally *tal
 /* The identity, its remainder and the names of the reasons, which are added to those named. */
 static void print_over(const struct view *view, const struct explained_cell *cell, uint32_t *named)
 {
-    struct text_wrap wrap = {.stream = view->stream, .indent = 6};
+    struct text_wrap wrap = {.stream = view->stream, .width = 110, .indent = 6};
     char identity[CELL_IDENTITY_BYTES], remainder[TEXT_NUMBER_BYTES];
     size_t count = 0;
 
@@ -356,7 +356,7 @@ static void print_head(const struct view *view)
 
 static void print_legend(const struct view *view)
 {
-    struct text_wrap wrap = {.stream = view->stream};
+    struct text_wrap wrap = {.stream = view->stream, .width = 110};
 
     fputc('\n', view->stream);
     text_wrap(&wrap, "modelled: launch + wave + the longest of what is behind |, in brackets: these overlap and do not "

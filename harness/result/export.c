@@ -367,7 +367,7 @@ static enum status gbench_cell(FILE *stream, const struct catalogue *catalogue, 
         for (size_t i = 0; i < count && status == STATUS_OK; i++) {
             repetition.time_ns = samples[i];
             fputs(*separator, stream);
-            status = text_put_json(stream, gbench_entry(&repetition));
+            status = json_put_owned(stream, gbench_entry(&repetition));
             *separator = ",";
             repetition.index++;
         }
@@ -420,7 +420,7 @@ static enum status write_gbench(FILE *stream, const struct result *const *result
 
     if (status == STATUS_OK) {
         fputs("{\n\"context\": ", stream);
-        status = text_put_json(stream, gbench_context(&catalogue));
+        status = json_put_owned(stream, gbench_context(&catalogue));
         fputs(",\n\"benchmarks\": [\n", stream);
     }
     for (size_t i = 0; i < catalogue.count && status == STATUS_OK; i++)
@@ -542,7 +542,7 @@ static enum status write_bmf(FILE *stream, const struct result *const *results, 
             cell_identity(catalogue.cells[i], name);
             json_add(root, name, bmf_cell(&catalogue, i, values));
         }
-        status = text_put_json(stream, root);
+        status = json_put_owned(stream, root);
     }
     catalogue_close(&catalogue);
     free(values);

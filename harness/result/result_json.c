@@ -15,6 +15,7 @@
 #include "log.h"
 #include "result.h"
 #include "table.h"
+#include "text.h"
 #include "version.h"
 
 static const char schema_name[] = "cbank-result";
@@ -371,7 +372,7 @@ enum status result_write(const struct result *result, const char *path)
     cJSON *root = result_to_json(result);
     enum status status;
 
-    status = strcmp(path, "-") == 0 ? json_print(root) : json_write_file(path, root);
+    status = json_write(path, root);
     cJSON_Delete(root);
     return status;
 }
@@ -566,10 +567,10 @@ static const void *read_row(const struct node *node, const char *key, const stru
 
     if (name && !row) {
         const struct json_place place = place_of(node, key);
-        char shown[JSON_SHOWN_BYTES];
+        char shown[TEXT_SHOWN_BYTES];
 
         wrong(node->reader, &place, "this build has no %s '%s'; cbank list shows those that it has", table->what,
-              json_shown(name, shown));
+              text_shown(name, shown));
     }
     return row;
 }
@@ -620,14 +621,14 @@ static void check_schema(const struct node *root)
     const char *version = read_reference(&schema, "version", true);
     const struct json_place name_place = place_of(&schema, "name");
     const struct json_place version_place = place_of(&schema, "version");
-    char shown[JSON_SHOWN_BYTES];
+    char shown[TEXT_SHOWN_BYTES];
     uint32_t major, minor;
 
     if (failed(root))
         return;
     if (strcmp(name, schema_name) != 0)
         wrong(root->reader, &name_place, "'%s' is no result of cbank; give a file that cbank run wrote",
-              json_shown(name, shown));
+              text_shown(name, shown));
     else if (!parse_version(version, &major, &minor))
         refuse(&schema, "version", "a version like \"1.0\"");
     else if (major != SCHEMA_MAJOR)

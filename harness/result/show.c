@@ -78,7 +78,7 @@ struct view {
 /* -- text --------------------------------------------------------------------------------------------- */
 
 /* Columns that UTF-8 text takes on a terminal, for the characters used here. */
-static int text_width(const char *text)
+static int shown_width(const char *text)
 {
     int width = 0;
 
@@ -91,14 +91,14 @@ static int text_width(const char *text)
 static void append_right(char line[TEXT_BYTES], const char *text, int width)
 {
     const size_t used = strlen(line);
-    const int blanks = width - text_width(text);
+    const int blanks = width - shown_width(text);
 
     snprintf(line + used, TEXT_BYTES - used, "%*s%s", blanks > 0 ? blanks : 0, "", text);
 }
 
 static void print_left(FILE *stream, const char *text, int width)
 {
-    const int blanks = width - text_width(text);
+    const int blanks = width - shown_width(text);
 
     fprintf(stream, "%s%*s", text, blanks > 0 ? blanks : 0, "");
 }
@@ -280,7 +280,7 @@ static void absence_name(const struct group *group, const struct absence *absenc
 static void print_absence(const struct view *view, const struct group *group, const struct absence *absent,
                           size_t count)
 {
-    struct text_wrap wrap = {.stream = view->stream, .indent = 4};
+    struct text_wrap wrap = {.stream = view->stream, .width = 110, .indent = 4};
     char name[TEXT_BYTES], before[TEXT_BYTES] = "";
 
     text_wrap(&wrap, "  skipped:");
@@ -482,7 +482,7 @@ static void format_row(const struct view *view, const struct content *content, c
 
 static void widen(int *width, const char *text)
 {
-    *width = text_width(text) > *width ? text_width(text) : *width;
+    *width = shown_width(text) > *width ? shown_width(text) : *width;
 }
 
 /* Prints a table of up to COLUMNS_A_TABLE columns. Its rows are made twice, for the widths and to print. */
@@ -808,7 +808,7 @@ static void print_idle_paths(const struct result *result, struct text_wrap *wrap
 
 static void print_operations_legend(const struct view *view)
 {
-    struct text_wrap wrap = {.stream = view->stream};
+    struct text_wrap wrap = {.stream = view->stream, .width = 110};
 
     for (size_t i = 0; i < view->result->cell_count; i++)
         if (has_operations(&view->result->cells[i])) {
@@ -823,7 +823,7 @@ static void print_operations_legend(const struct view *view)
 
 static void print_legend(const struct view *view)
 {
-    struct text_wrap wrap = {.stream = view->stream};
+    struct text_wrap wrap = {.stream = view->stream, .width = 110};
     size_t kinds = 0;
 
     fputc('\n', view->stream);

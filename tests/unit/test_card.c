@@ -83,7 +83,7 @@ static enum status read_changed(const struct change *change, struct card *card, 
     cJSON_DeleteItemFromObjectCaseSensitive(object, change->key);
     if (change->json)
         cJSON_AddItemToObject(object, change->key, cJSON_CreateRaw(change->json));
-    assert_int_equal(json_write_file(path, json), STATUS_OK);
+    assert_int_equal(json_write(path, json), STATUS_OK);
     cJSON_Delete(json);
 
     capture_begin(&capture, stderr);

@@ -125,7 +125,7 @@ static char *json_text(const struct explanation *explanation)
     json_add_text(cJSON_GetObjectItemCaseSensitive(document, "tool"), "git_commit", "unknown");
     json_add(cJSON_GetObjectItemCaseSensitive(document, "tool"), "git_dirty", cJSON_CreateFalse());
     explain_json_add(document, explanation, "result.json", NULL);
-    assert_int_equal(text_put_json(stream, document), STATUS_OK);
+    assert_int_equal(json_put_owned(stream, document), STATUS_OK);
     assert_int_equal(fclose(stream), 0);
     return text;
 }

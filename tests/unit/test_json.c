@@ -14,6 +14,7 @@
 
 #include "capture.h"
 #include "json.h"
+#include "text.h"
 
 static enum status parse(const char *text, size_t bytes, cJSON **out, struct capture *capture)
 {
@@ -185,16 +186,16 @@ static void test_shown_text(void **state)
         {"\xc2\x9b \xc2\xa0", "?? \xc2\xa0"}, /* C1's CSI */
         {"\xff\xc3", "??"},
     };
-    char text[200], out[JSON_SHOWN_BYTES];
+    char text[200], out[TEXT_SHOWN_BYTES];
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        assert_string_equal(json_shown(rows[i].text, out), rows[i].shown);
+        assert_string_equal(text_shown(rows[i].text, out), rows[i].shown);
     /* Cut between characters, each of two bytes here. */
     for (size_t i = 0; i < sizeof(text) - 1; i++)
         text[i] = i % 2 ? '\xa4' : '\xc3';
     text[sizeof(text) - 2] = '\0';
-    assert_int_equal(strlen(json_shown(text, out)), JSON_SHOWN_BYTES - 1);
+    assert_int_equal(strlen(text_shown(text, out)), TEXT_SHOWN_BYTES - 1);
     assert_string_equal(out + strlen(out) - 5, "\xc3\xa4...");
 }
 
@@ -381,7 +382,7 @@ static void test_incomplete_values_are_not_written(void **state)
     json_add_double(object, "a", 1);
     assert_null(json_add(object, "b", NULL));
     capture_begin(&capture, stderr);
-    assert_int_equal(json_print(object), STATUS_ENVIRONMENT);
+    assert_int_equal(json_write("-", object), STATUS_ENVIRONMENT);
     capture_end(&capture);
     assert_non_null(strstr(capture.text, "out of memory"));
     cJSON_Delete(object);
@@ -416,12 +417,12 @@ static void test_write_file(void **state)
     snprintf(link, sizeof(link), "%s/link.json", directory);
     umask(027);
     json_add_double(value, "a", 1);
-    assert_int_equal(json_write_file(path, value), STATUS_OK);
+    assert_int_equal(json_write(path, value), STATUS_OK);
     assert_int_equal(stat(path, &about), 0);
     assert_int_equal(about.st_mode & 0777, 0640);
     assert_int_equal(symlink("a.json", link), 0);
     json_add_double(value, "b", 2);
-    assert_int_equal(json_write_file(link, value), STATUS_OK);
+    assert_int_equal(json_write(link, value), STATUS_OK);
     assert_int_equal(lstat(link, &about), 0);
     assert_true(S_ISLNK(about.st_mode));
     text = file_text(path);
@@ -434,10 +435,10 @@ static void test_write_file(void **state)
 
     /* A directory in the way: said once, and no temporary file is left. */
     capture_begin(&capture, stderr);
-    assert_int_equal(json_write_file(directory, value), STATUS_USAGE);
+    assert_int_equal(json_write(directory, value), STATUS_USAGE);
     capture_end(&capture);
     assert_non_null(strstr(capture.text, "Is a directory"));
-    assert_int_equal(json_write_file("/dev/null", value), STATUS_OK);
+    assert_int_equal(json_write("/dev/null", value), STATUS_OK);
 
     cJSON_Delete(value);
     unlink(path);
@@ -452,7 +453,7 @@ static void test_files_that_cannot_be(void **state)
 
     (void)state;
     capture_begin(&capture, stderr);
-    assert_int_equal(json_write_file("/nonexistent/a.json", value), STATUS_USAGE);
+    assert_int_equal(json_write("/nonexistent/a.json", value), STATUS_USAGE);
     capture_end(&capture);
     assert_non_null(strstr(capture.text, "cannot write /nonexistent/a.json: No such file or directory"));
     capture_begin(&capture, stderr);

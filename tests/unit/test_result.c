@@ -350,7 +350,7 @@ static void test_version_1_0(void **state)
     assert_int_equal(json_read_file(path, &root), STATUS_OK);
     for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
         remove_members(json_get(root, "cells"), later[i]);
-    assert_int_equal(json_write_file(path, root), STATUS_OK);
+    assert_int_equal(json_write(path, root), STATUS_OK);
     cJSON_Delete(root);
     assert_int_equal(result_read(path, &back), STATUS_OK);
     for (size_t i = 0; i < 4; i++)
