@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "document.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+cJSON *document_to_json(const struct document *document, const void *base)
+{
+    cJSON *root = cJSON_CreateObject();
+    cJSON *schema = json_add(root, "schema", cJSON_CreateObject());
+    char version[32];
+
+    snprintf(version, sizeof(version), "%" PRIu32 ".%" PRIu32, document->major, document->minor);
+    json_add_text(schema, "name", document->schema);
+    json_add_text(schema, "version", version);
+    fields_write(root, &document->root.fields, base);
+    return root;
+}
+
+enum status document_write(const struct document *document, const void *base, const char *path)
+{
+    cJSON *root = document_to_json(document, base);
+    const enum status status = json_write(path, root);
+
+    cJSON_Delete(root);
+    return status;
+}
+
+/* The major of "MAJOR.MINOR", each of at most 5 digits and without a sign. */
+static bool parse_major(const char *text, uint32_t *major)
+{
+    static const char digits[] = "0123456789";
+    const size_t first = strspn(text, digits);
+    const size_t second = text[first] == '.' ? strspn(text + first + 1, digits) : 0;
+
+    if (first < 1 || first > 5 || second < 1 || second > 5 || text[first + 1 + second] != '\0')
+        return false;
+    *major = (uint32_t)strtoul(text, NULL, 10);
+    return true;
+}
+
+static void read_schema(const struct document *document, const struct node *root)
+{
+    const struct node schema = node_object(root, "schema");
+    const char *name = node_text(&schema, "name", true), *version = node_text(&schema, "version", true);
+    char shown[TEXT_SHOWN_BYTES];
+    uint32_t major;
+
+    if (node_failed(root))
+        return;
+    if (strcmp(name, document->schema) != 0)
+        node_wrong_member(&schema, "name", "'%s' is no %s of cbank; %s", text_shown(name, shown), document->what,
+                          document->remedy);
+    else if (!parse_major(version, &major))
+        node_refuse(&schema, "version", "a version like \"1.0\"");
+    else if (major > document->major)
+        node_wrong_member(&schema, "version",
+                          "%s, this build reads up to %" PRIu32 ".x; use the cbank that wrote the "
+                          "file or a newer one",
+                          version, document->major);
+    else if (major < document->oldest_major)
+        node_wrong_member(&schema, "version",
+                          "%s, this build reads from %" PRIu32 ".0 on; use the cbank that wrote "
+                          "the file",
+                          version, document->oldest_major);
+    else
+        root->reader->major = major;
+}
+
+enum status document_take(const struct document *document, const char *name, const cJSON *tree, void *base)
+{
+    struct reader reader = {.file = name};
+    const struct node root = {.reader = &reader, .json = tree};
+
+    if (!cJSON_IsObject(tree))
+        node_wrong(&root, "expected an object, it is %s: this is no %s of cbank", json_kind(tree), document->what);
+    read_schema(document, &root);
+    fields_read(&root, &document->root.fields, base);
+    if (document->root.check && !node_failed(&root))
+        document->root.check(&root, base);
+    return reader.status;
+}
+
+enum status document_read(const struct document *document, const char *path, void *base, cJSON **tree)
+{
+    const enum status status = json_read_file(path, tree);
+
+    return status == STATUS_OK ? document_take(document, path, *tree, base) : status;
+}
+
+enum status document_parse(const struct document *document, const char *name, const char *text, size_t bytes,
+                           void *base, cJSON **tree)
+{
+    const enum status status = json_parse(name, text, bytes, tree);
+
+    return status == STATUS_OK ? document_take(document, name, *tree, base) : status;
+}

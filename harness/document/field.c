@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+#include "field.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table.h"
+#include "text.h"
+
+static const void *member_of(const struct field *field, const void *base)
+{
+    return (const char *)base + field->offset;
+}
+
+static void *member_in(const struct field *field, void *base)
+{
+    return (char *)base + field->offset;
+}
+
+static bool bool_at(const void *base, size_t offset)
+{
+    return *(const bool *)((const char *)base + offset);
+}
+
+/* Writes what stands for an empty member. */
+static void write_empty(cJSON *object, const struct field *field)
+{
+    if (field->presence != OMITTED)
+        json_add(object, field->key, cJSON_CreateNull());
+}
+
+/* Whether the file says that the member is empty, and may. */
+static bool is_empty(const struct node *node, const struct field *field)
+{
+    const cJSON *item = json_get(node->json, field->key);
+
+    if (!item)
+        return field->presence == LATER || field->presence == OMITTED;
+    return field->presence != REQUIRED && cJSON_IsNull(item);
+}
+
+/* Says what was expected, with what may stand for nothing. */
+static void refuse(const struct node *node, const struct field *field, const char *expected)
+{
+    char text[160];
+
+    snprintf(text, sizeof(text), "%s%s", expected, field->presence == REQUIRED ? "" : " or null");
+    node_refuse(node, field->key, text);
+}
+
+static void write_text(cJSON *object, const struct field *field, const void *base)
+{
+    const char *text = member_of(field, base);
+
+    if (*text || field->presence == REQUIRED)
+        json_add_text(object, field->key, text);
+    else
+        write_empty(object, field);
+}
+
+static void read_text(const struct node *node, const struct field *field, void *base)
+{
+    char *out = member_in(field, base), expected[64];
+    const char *text = "";
+
+    if (is_empty(node, field)) {
+        *out = '\0';
+    } else if (json_get_text(node->json, field->key, &text) && strlen(text) < field->bytes &&
+               (*text || field->low == 0)) {
+        memcpy(out, text, strlen(text) + 1);
+        text_clean(out);
+    } else {
+        snprintf(expected, sizeof(expected), "a string of %sat most %zu bytes", field->low > 0 ? "1 to " : "",
+                 field->bytes - 1);
+        refuse(node, field, expected);
+    }
+}
+
+static void write_reference(cJSON *object, const struct field *field, const void *base)
+{
+    const char *text = *(const char *const *)member_of(field, base);
+
+    if (text)
+        json_add_text(object, field->key, text);
+    else
+        write_empty(object, field);
+}
+
+static void read_reference(const struct node *node, const struct field *field, void *base)
+{
+    *(const char **)member_in(field, base) =
+        is_empty(node, field) ? NULL : node_text(node, field->key, field->presence == REQUIRED);
+}
+
+static void write_integer(cJSON *object, const struct field *field, uint64_t value)
+{
+    if (value || field->presence == REQUIRED)
+        json_add_integer(object, field->key, value);
+    else
+        write_empty(object, field);
+}
+
+static uint64_t read_integer(const struct node *node, const struct field *field, uint64_t most)
+{
+    if (is_empty(node, field))
+        return 0;
+    return node_integer(node, field->key, (uint64_t)field->low, field->high > 0 ? (uint64_t)field->high : most);
+}
+
+static void write_uint32(cJSON *object, const struct field *field, const void *base)
+{
+    write_integer(object, field, *(const uint32_t *)member_of(field, base));
+}
+
+static void read_uint32(const struct node *node, const struct field *field, void *base)
+{
+    *(uint32_t *)member_in(field, base) = (uint32_t)read_integer(node, field, UINT32_MAX);
+}
+
+static void write_uint64(cJSON *object, const struct field *field, const void *base)
+{
+    write_integer(object, field, *(const uint64_t *)member_of(field, base));
+}
+
+static void read_uint64(const struct node *node, const struct field *field, void *base)
+{
+    *(uint64_t *)member_in(field, base) = read_integer(node, field, UINT64_MAX);
+}
+
+static void write_number(cJSON *object, const struct field *field, const void *base)
+{
+    const double value = *(const double *)member_of(field, base);
+
+    if (isfinite(value))
+        json_add_double(object, field->key, value);
+    else
+        write_empty(object, field);
+}
+
+static void read_number(const struct node *node, const struct field *field, void *base)
+{
+    const bool limited = field->low != 0 || field->high != 0;
+    char expected[80] = "a number";
+    double value = NAN;
+
+    if (!is_empty(node, field) && (!json_get_double(node->json, field->key, &value) ||
+                                   (limited && !(value >= field->low && value <= field->high)))) {
+        if (limited)
+            snprintf(expected, sizeof(expected), "a number from %.15g to %.15g", field->low, field->high);
+        refuse(node, field, expected);
+    }
+    *(double *)member_in(field, base) = value;
+}
+
+static void write_bool(cJSON *object, const struct field *field, const void *base)
+{
+    json_add(object, field->key, cJSON_CreateBool(bool_at(base, field->offset)));
+}
+
+static void read_bool(const struct node *node, const struct field *field, void *base)
+{
+    bool *out = member_in(field, base);
+
+    *out = false;
+    if (!is_empty(node, field) && !json_get_bool(node->json, field->key, out))
+        refuse(node, field, "true or false");
+}
+
+/* -- names and rows ------------------------------------------------------------------------------------ */
+
+/* The value that text is the name of; names->count when it is of none. */
+static size_t value_named(const struct names *names, const char *text)
+{
+    size_t value = 0;
+
+    while (value < names->count && (!names->names[value] || strcmp(names->names[value], text) != 0))
+        value++;
+    return value;
+}
+
+static void write_name(cJSON *object, const struct field *field, const void *base)
+{
+    const struct names *names = field->of;
+    const char *name = names->names[*(const int *)member_of(field, base)];
+
+    if (name)
+        json_add_text(object, field->key, name);
+    else
+        write_empty(object, field);
+}
+
+static void read_name(const struct node *node, const struct field *field, void *base)
+{
+    const struct names *names = field->of;
+    const char *text = "";
+    size_t value;
+
+    if (is_empty(node, field))
+        return;
+    json_get_text(node->json, field->key, &text);
+    value = value_named(names, text);
+    if (value < names->count)
+        *(int *)member_in(field, base) = (int)value;
+    else
+        refuse(node, field, names->expected);
+}
+
+static void write_bits(cJSON *object, const struct field *field, const void *base)
+{
+    const struct names *names = field->of;
+    const uint32_t bits = *(const uint32_t *)member_of(field, base);
+    cJSON *array = json_add(object, field->key, cJSON_CreateArray());
+
+    for (size_t i = 0; i < names->count; i++)
+        if (bits >> i & 1)
+            json_append(array, cJSON_CreateString(names->names[i]));
+}
+
+static void read_bits(const struct node *node, const struct field *field, void *base)
+{
+    const struct names *names = field->of;
+    uint32_t *bits = member_in(field, base);
+    const cJSON *item;
+
+    if (is_empty(node, field))
+        return;
+
+    const struct node array = node_array(node, field->key);
+
+    cJSON_ArrayForEach (item, array.json) {
+        const size_t bit = cJSON_IsString(item) ? value_named(names, item->valuestring) : names->count;
+
+        if (bit == names->count)
+            refuse(node, field, names->expected);
+        else
+            *bits |= 1u << bit;
+    }
+}
+
+static void write_row(cJSON *object, const struct field *field, const void *base)
+{
+    /* Rows begin with their name. */
+    const char *const *row = *(const char *const *const *)member_of(field, base);
+
+    if (row)
+        json_add_text(object, field->key, *row);
+    else
+        write_empty(object, field);
+}
+
+static void read_row(const struct node *node, const struct field *field, void *base)
+{
+    const struct table *table = field->of;
+    const char *name = is_empty(node, field) ? NULL : node_text(node, field->key, true);
+    const void *row = name ? table_find(table, name) : NULL;
+    char shown[TEXT_SHOWN_BYTES];
+
+    if (name && !row)
+        node_wrong_member(node, field->key, "this build has no %s '%s'; cbank list shows those that it has",
+                          table->what, text_shown(name, shown));
+    *(const void **)member_in(field, base) = row;
+}
+
+/* -- numbers, objects and lists ------------------------------------------------------------------------ */
+
+static void write_numbers(cJSON *object, const struct field *field, const void *base)
+{
+    const struct numbers *numbers = member_of(field, base);
+
+    json_add(object, field->key, json_doubles(numbers->values, numbers->count));
+}
+
+static void read_numbers(const struct node *node, const struct field *field, void *base)
+{
+    struct numbers *out = member_in(field, base);
+    const cJSON *item;
+
+    if (is_empty(node, field))
+        return;
+
+    const struct node array = node_array(node, field->key);
+    const size_t count = (size_t)cJSON_GetArraySize(array.json);
+
+    if (count == 0)
+        return;
+    out->values = malloc(count * sizeof(*out->values));
+    if (!out->values) {
+        node_out_of_memory(node);
+        return;
+    }
+    cJSON_ArrayForEach (item, array.json) {
+        if (!cJSON_IsNumber(item)) {
+            refuse(node, field, "an array of numbers");
+            return;
+        }
+        out->values[out->count++] = item->valuedouble;
+    }
+}
+
+static void write_object(cJSON *object, const struct field *field, const void *base)
+{
+    const struct object *of = field->of;
+
+    if (of->given == SIZE_MAX || bool_at(base, of->given))
+        fields_write(json_add(object, field->key, cJSON_CreateObject()), &of->fields, member_of(field, base));
+    else
+        write_empty(object, field);
+}
+
+static void read_object(const struct node *node, const struct field *field, void *base)
+{
+    const struct object *of = field->of;
+
+    if (is_empty(node, field))
+        return;
+
+    const struct node child = node_object(node, field->key);
+
+    fields_read(&child, &of->fields, member_in(field, base));
+    if (of->given != SIZE_MAX)
+        *(bool *)((char *)base + of->given) = !node_failed(node);
+    if (of->check && !node_failed(node))
+        of->check(&child, member_in(field, base));
+}
+
+static size_t *count_in(const struct list *list, void *base)
+{
+    return (size_t *)((char *)base + list->count);
+}
+
+/* Element i of the list of the struct at base. */
+static const char *element_of(const struct field *field, const void *base, size_t i)
+{
+    const struct list *list = field->of;
+
+    return *(const char *const *)member_of(field, base) + i * list->element_bytes;
+}
+
+static size_t count_of(const struct list *list, const void *base)
+{
+    return *(const size_t *)((const char *)base + list->count);
+}
+
+static void write_list(cJSON *object, const struct field *field, const void *base)
+{
+    const struct list *list = field->of;
+    cJSON *array = json_add(object, field->key, cJSON_CreateArray());
+
+    for (size_t i = 0; i < count_of(list, base); i++)
+        fields_write(json_append(array, cJSON_CreateObject()), &list->fields, element_of(field, base, i));
+}
+
+static void write_map(cJSON *object, const struct field *field, const void *base)
+{
+    const struct list *list = field->of;
+    cJSON *map = json_add(object, field->key, cJSON_CreateObject());
+
+    for (size_t i = 0; i < count_of(list, base); i++) {
+        const char *element = element_of(field, base, i);
+        const char *key = *(const char *const *)(element + list->key);
+
+        fields_write(json_add(map, key, cJSON_CreateObject()), &list->fields, element);
+    }
+}
+
+/* Reads the elements of an array or map into new memory. */
+static void read_elements(const struct node *node, const struct field *field, void *base, bool map)
+{
+    const struct list *list = field->of;
+    const size_t count = (size_t)cJSON_GetArraySize(node->json);
+    const cJSON *item;
+    char *elements;
+
+    if (node_failed(node) || count == 0)
+        return;
+    if (count > list->max) {
+        node_wrong(node, "expected at most %zu, there are %zu", list->max, count);
+        return;
+    }
+    elements = calloc(count, list->element_bytes);
+    *(char **)member_in(field, base) = elements;
+    if (!elements) {
+        node_out_of_memory(node);
+        return;
+    }
+    cJSON_ArrayForEach (item, node->json) {
+        const size_t i = *count_in(list, base);
+        char *element = elements + i * list->element_bytes;
+        const struct node child = node_element(node, item, i);
+
+        if (list->open)
+            list->open(element);
+        if (map)
+            *(const char **)(element + list->key) = item->string;
+        *count_in(list, base) = i + 1;
+        fields_read(&child, &list->fields, element);
+        if (list->check && !node_failed(node))
+            list->check(&child, element);
+        if (node_failed(node))
+            return;
+    }
+}
+
+static void read_list(const struct node *node, const struct field *field, void *base)
+{
+    if (is_empty(node, field))
+        return;
+
+    const struct node array = node_array(node, field->key);
+
+    read_elements(&array, field, base, false);
+}
+
+static void read_map(const struct node *node, const struct field *field, void *base)
+{
+    if (is_empty(node, field))
+        return;
+
+    const struct node object = node_object(node, field->key);
+
+    read_elements(&object, field, base, true);
+}
+
+const struct field_kind field_text = {write_text, read_text};
+const struct field_kind field_reference = {write_reference, read_reference};
+const struct field_kind field_uint32 = {write_uint32, read_uint32};
+const struct field_kind field_uint64 = {write_uint64, read_uint64};
+const struct field_kind field_number = {write_number, read_number};
+const struct field_kind field_bool = {write_bool, read_bool};
+const struct field_kind field_name = {write_name, read_name};
+const struct field_kind field_bits = {write_bits, read_bits};
+const struct field_kind field_row = {write_row, read_row};
+const struct field_kind field_numbers = {write_numbers, read_numbers};
+const struct field_kind field_object = {write_object, read_object};
+const struct field_kind field_list = {write_list, read_list};
+const struct field_kind field_map = {write_map, read_map};
+
+void fields_write(cJSON *object, const struct fields *fields, const void *base)
+{
+    for (const struct field *field = fields->rows; field < fields->rows + fields->count; field++)
+        field->kind->write(object, field, base);
+}
+
+void fields_read(const struct node *node, const struct fields *fields, void *base)
+{
+    for (const struct field *field = fields->rows; field < fields->rows + fields->count; field++)
+        if (field->kind->read && !node_failed(node))
+            field->kind->read(node, field, base);
+}

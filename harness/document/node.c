@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "node.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "log.h"
+
+bool node_failed(const struct node *node)
+{
+    return node->reader->status != STATUS_OK;
+}
+
+__attribute__((format(printf, 3, 0))) static void wrong_at(struct reader *reader, const struct json_place *place,
+                                                           const char *format, va_list arguments)
+{
+    char where[JSON_PLACE_BYTES], what[256];
+
+    if (reader->status != STATUS_OK)
+        return;
+    vsnprintf(what, sizeof(what), format, arguments);
+    json_place_text(place, where, sizeof(where));
+    reader->status = log_error(STATUS_USAGE, "%s: %s%s%s", reader->file, where, *where ? ": " : "", what);
+}
+
+void node_wrong(const struct node *node, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    wrong_at(node->reader, &node->place, format, arguments);
+    va_end(arguments);
+}
+
+static struct json_place place_of(const struct node *node, const char *key)
+{
+    return (struct json_place){.parent = &node->place, .key = key};
+}
+
+void node_wrong_member(const struct node *node, const char *key, const char *format, ...)
+{
+    const struct json_place place = place_of(node, key);
+    va_list arguments;
+
+    va_start(arguments, format);
+    wrong_at(node->reader, &place, format, arguments);
+    va_end(arguments);
+}
+
+void node_refuse(const struct node *node, const char *key, const char *expected)
+{
+    node_wrong_member(node, key, "expected %s, it is %s", expected, json_kind(json_get(node->json, key)));
+}
+
+void node_out_of_memory(const struct node *node)
+{
+    if (!node_failed(node))
+        node->reader->status = log_error(STATUS_ENVIRONMENT, "%s: out of memory; free some memory", node->reader->file);
+}
+
+static struct node member_node(const struct node *node, const char *key)
+{
+    return (struct node){.reader = node->reader, .json = json_get(node->json, key), .place = place_of(node, key)};
+}
+
+struct node node_object(const struct node *node, const char *key)
+{
+    struct node child = member_node(node, key);
+
+    if (!cJSON_IsObject(child.json)) {
+        node_refuse(node, key, "an object");
+        child.json = NULL;
+    }
+    return child;
+}
+
+struct node node_array(const struct node *node, const char *key)
+{
+    struct node child = member_node(node, key);
+
+    if (!cJSON_IsArray(child.json)) {
+        node_refuse(node, key, "an array");
+        child.json = NULL;
+    }
+    return child;
+}
+
+struct node node_element(const struct node *node, const cJSON *item, size_t index)
+{
+    struct node child = {
+        .reader = node->reader,
+        .json = item,
+        .place = {.parent = &node->place, .key = item->string, .index = index},
+    };
+
+    if (!cJSON_IsObject(item)) {
+        node_wrong(&child, "expected an object, it is %s", json_kind(item));
+        child.json = NULL;
+    }
+    return child;
+}
+
+uint64_t node_integer(const struct node *node, const char *key, uint64_t low, uint64_t high)
+{
+    uint64_t value = low;
+    char expected[80];
+
+    if (json_get_integer(node->json, key, &value) && value >= low && value <= high)
+        return value;
+    snprintf(expected, sizeof(expected), "an integer from %" PRIu64 " to %" PRIu64, low, high);
+    node_refuse(node, key, expected);
+    return low;
+}
+
+const char *node_text(const struct node *node, const char *key, bool required)
+{
+    const cJSON *item = json_get(node->json, key);
+    const char *text = NULL;
+
+    if (!json_get_text(node->json, key, &text) && (required || (item && !cJSON_IsNull(item))))
+        node_refuse(node, key, required ? "a string" : "a string or null");
+    return text;
+}
