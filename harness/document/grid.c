@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+#include "grid.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+
+enum { GAP = 2, NOTE_INDENT = 4, NOTE_BYTES = 512 };
+
+static const char bar[] = " | ";
+
+static const void *row_at(const struct grid *grid, size_t row)
+{
+    return (const char *)grid->rows + row * grid->row_bytes;
+}
+
+static void value_at(const struct grid *grid, size_t row, const struct grid_column *column, struct grid_value *out)
+{
+    out->number = NAN;
+    out->text = NULL;
+    out->style = GRID_PLAIN;
+    column->value(column, row_at(grid, row), out);
+}
+
+/* What people read; room is for a number. */
+static const char *shown(const struct grid_column *column, const struct grid_value *value, char room[TEXT_NUMBER_BYTES])
+{
+    if (value->text)
+        return value->text;
+    if (!column->format || !isfinite(value->number))
+        return "-";
+    column->format(value->number, room);
+    return room;
+}
+
+static bool same_group(const struct grid_column *a, const struct grid_column *b)
+{
+    return a->group && b->group && strcmp(a->group, b->group) == 0;
+}
+
+/* -- layout of text ------------------------------------------------------------------------------------ */
+
+/* A text that is being laid out. */
+struct layout {
+    FILE *stream;
+    const struct grid *grid;
+    const struct grid_look *look;
+    int *widths;      /* owned: of each column; 0: left out */
+    char **texts;     /* owned, and so are they: by row, then by column */
+    enum grid_style *styles; /* owned: the same */
+    bool stacked;     /* what names a row has a line of its own */
+};
+
+static void close_layout(struct layout *layout)
+{
+    const size_t count = layout->texts ? layout->grid->row_count * layout->grid->column_count : 0;
+
+    for (size_t i = 0; i < count; i++)
+        free(layout->texts[i]);
+    free(layout->texts);
+    free(layout->styles);
+    free(layout->widths);
+}
+
+static void widen(int *width, const char *text)
+{
+    const int columns = (int)text_columns(text);
+
+    *width = columns > *width ? columns : *width;
+}
+
+/* Asks for every value once. False when out of memory. */
+static bool fill_layout(struct layout *layout)
+{
+    const struct grid *grid = layout->grid;
+    char room[TEXT_NUMBER_BYTES];
+    struct grid_value value;
+
+    layout->widths = calloc(grid->column_count, sizeof(*layout->widths));
+    layout->texts = calloc(grid->row_count * grid->column_count, sizeof(*layout->texts));
+    layout->styles = calloc(grid->row_count * grid->column_count, sizeof(*layout->styles));
+    if (!layout->widths || !layout->texts || !layout->styles)
+        return false;
+    for (size_t c = 0; c < grid->column_count; c++) {
+        const struct grid_column *column = &grid->columns[c];
+
+        widen(&layout->widths[c], column->heading);
+        for (size_t r = 0; r < grid->row_count; r++) {
+            const size_t i = r * grid->column_count + c;
+
+            value_at(grid, r, column, &value);
+            layout->texts[i] = strdup(shown(column, &value, room));
+            if (!layout->texts[i])
+                return false;
+            text_clean(layout->texts[i]);
+            layout->styles[i] = value.style;
+            widen(&layout->widths[c], layout->texts[i]);
+        }
+    }
+    return true;
+}
+
+/* What stands before column c where `previous` stands before it; its width. */
+static int gap_before(const struct layout *layout, const struct grid_column *previous, size_t c)
+{
+    const struct grid_column *column = &layout->grid->columns[c];
+
+    if (!previous)
+        return 0;
+    return column->group && !same_group(previous, column) ? (int)sizeof(bar) - 1 : GAP;
+}
+
+/* Width of the columns that are not left out, heads only or the others only or both. */
+static int total_width(const struct layout *layout, bool heads, bool others)
+{
+    const struct grid_column *previous = NULL;
+    int width = 0;
+
+    for (size_t c = 0; c < layout->grid->column_count; c++) {
+        const struct grid_column *column = &layout->grid->columns[c];
+
+        if (layout->widths[c] == 0 || !(column->head ? heads : others))
+            continue;
+        width += gap_before(layout, previous, c) + layout->widths[c];
+        previous = column;
+    }
+    return width;
+}
+
+static int room_for_columns(const struct layout *layout)
+{
+    return layout->look->width - layout->look->indent;
+}
+
+/* Leaves out the columns of the greatest rank; false when there is none left with a rank. */
+static bool leave_out(struct layout *layout)
+{
+    const struct grid *grid = layout->grid;
+    unsigned greatest = 0;
+
+    for (size_t c = 0; c < grid->column_count; c++)
+        if (layout->widths[c] > 0 && grid->columns[c].rank > greatest)
+            greatest = grid->columns[c].rank;
+    for (size_t c = 0; greatest > 0 && c < grid->column_count; c++)
+        if (grid->columns[c].rank == greatest)
+            layout->widths[c] = 0;
+    return greatest > 0;
+}
+
+static void put_style(const struct layout *layout, enum grid_style style, bool begin)
+{
+    static const char *const attributes[] = {
+        [GRID_PLAIN] = "", [GRID_BOLD] = "1", [GRID_GOOD] = "32", [GRID_BAD] = "31", [GRID_DIM] = "2",
+    };
+
+    if (layout->look->color && style != GRID_PLAIN)
+        fprintf(layout->stream, "\033[%sm", begin ? attributes[style] : "");
+}
+
+/* -- lines --------------------------------------------------------------------------------------------- */
+
+/* Columns first .. last - 1 that go on one line, behind the heads if `heads`. */
+struct span {
+    size_t first, last;
+    bool heads;
+};
+
+static bool in_span(const struct layout *layout, const struct span *span, size_t c)
+{
+    if (layout->widths[c] == 0)
+        return false;
+    return layout->grid->columns[c].head ? span->heads : c >= span->first && c < span->last;
+}
+
+/* Something that has a text for each column: the groups, the headings, a row. */
+typedef const char *line_text(const struct layout *layout, size_t row, size_t c);
+
+static const char *heading_text(const struct layout *layout, size_t row, size_t c)
+{
+    (void)row;
+    return layout->grid->columns[c].heading;
+}
+
+static const char *row_text(const struct layout *layout, size_t row, size_t c)
+{
+    return layout->texts[row * layout->grid->column_count + c];
+}
+
+static void put_padded(const struct layout *layout, const char *text, size_t c, enum grid_style style, bool last)
+{
+    const int padding = layout->widths[c] - (int)text_columns(text);
+    const bool right = layout->grid->columns[c].format != NULL;
+
+    fprintf(layout->stream, "%*s", right ? padding : 0, "");
+    put_style(layout, style, true);
+    fputs(text, layout->stream);
+    put_style(layout, style, false);
+    if (!right && !last)
+        fprintf(layout->stream, "%*s", padding, "");
+}
+
+/* The last column of the span that is printed. */
+static size_t last_of(const struct layout *layout, const struct span *span)
+{
+    size_t last = 0;
+
+    for (size_t c = 0; c < layout->grid->column_count; c++)
+        if (in_span(layout, span, c))
+            last = c;
+    return last;
+}
+
+static void put_line(const struct layout *layout, const struct span *span, int indent, line_text *text, size_t row)
+{
+    const struct grid_column *previous = NULL;
+    const size_t last = last_of(layout, span);
+
+    fprintf(layout->stream, "%*s", layout->look->indent + indent, "");
+    for (size_t c = 0; c < layout->grid->column_count; c++) {
+        const size_t i = row * layout->grid->column_count + c;
+        int gap;
+
+        if (!in_span(layout, span, c))
+            continue;
+        gap = gap_before(layout, previous, c);
+        fprintf(layout->stream, "%s%*s", gap == GAP ? "" : previous ? bar : "", gap == GAP ? GAP : 0, "");
+        put_padded(layout, text(layout, row, c), c, text == row_text ? layout->styles[i] : GRID_PLAIN, c == last);
+        previous = &layout->grid->columns[c];
+    }
+    putc('\n', layout->stream);
+}
+
+/* Width of the columns of c's group from c on, in the span. */
+static int group_width(const struct layout *layout, const struct span *span, size_t c)
+{
+    const struct grid_column *first = &layout->grid->columns[c], *previous = NULL;
+    int width = 0;
+
+    for (; c < span->last && same_group(first, &layout->grid->columns[c]); c++)
+        if (in_span(layout, span, c)) {
+            width += gap_before(layout, previous, c) + layout->widths[c];
+            previous = &layout->grid->columns[c];
+        }
+    return width;
+}
+
+static bool has_groups(const struct layout *layout, const struct span *span)
+{
+    for (size_t c = span->first; c < span->last; c++)
+        if (in_span(layout, span, c) && layout->grid->columns[c].group)
+            return true;
+    return false;
+}
+
+/* The groups above the headings; nothing where there is none. */
+static void put_groups(const struct layout *layout, const struct span *span, int indent)
+{
+    const struct grid_column *previous = NULL, *last = &layout->grid->columns[last_of(layout, span)];
+    const int heads = span->heads ? total_width(layout, true, false) : 0;
+
+    if (!has_groups(layout, span))
+        return;
+    fprintf(layout->stream, "%*s", layout->look->indent + indent + heads, "");
+    for (size_t c = span->first; c < span->last; c++) {
+        const struct grid_column *column = &layout->grid->columns[c];
+        const char *group = column->group ? column->group : "";
+
+        if (!in_span(layout, span, c) || column->head || (previous && same_group(previous, column)))
+            continue;
+
+        const int left = group_width(layout, span, c) - (int)text_columns(group);
+
+        fprintf(layout->stream, "%s%s", heads || previous ? bar : "", group);
+        fprintf(layout->stream, "%*s", same_group(column, last) || left < 0 ? 0 : left, "");
+        previous = column;
+    }
+    putc('\n', layout->stream);
+}
+
+static void put_notes(const struct layout *layout, size_t row)
+{
+    char note[NOTE_BYTES];
+
+    if (!layout->grid->note)
+        return;
+    for (size_t i = 0; layout->grid->note(row_at(layout->grid, row), i, note, sizeof(note)); i++) {
+        const int indent = layout->look->indent + NOTE_INDENT;
+        struct text_wrap wrap = {.stream = layout->stream,
+                                 .width = layout->look->width,
+                                 .column = indent,
+                                 .indent = indent + 2};
+
+        text_clean(note);
+        fprintf(layout->stream, "%*s", indent, "");
+        text_wrap(&wrap, note);
+        putc('\n', layout->stream);
+    }
+}
+
+/* The end of the longest run of columns from `first` on that fits; groups stay whole where one alone fits. */
+static size_t span_end(const struct layout *layout, size_t first, int room)
+{
+    const struct grid *grid = layout->grid;
+    const struct grid_column *previous = NULL;
+    size_t whole = first;
+    int width = 0;
+
+    for (size_t c = first; c < grid->column_count; c++) {
+        if (grid->columns[c].head || layout->widths[c] == 0)
+            continue;
+        width += gap_before(layout, previous, c) + layout->widths[c];
+        if (width > room && previous)
+            return whole > first ? whole : c;
+        previous = &grid->columns[c];
+        if (c + 1 == grid->column_count || !same_group(previous, &grid->columns[c + 1]))
+            whole = c + 1;
+    }
+    return grid->column_count;
+}
+
+/* -- blocks -------------------------------------------------------------------------------------------- */
+
+/* Blocks of columns below each other, each with the heads beside it. */
+static void put_blocks(const struct layout *layout)
+{
+    const int heads = total_width(layout, true, false);
+    const size_t count = layout->grid->column_count;
+
+    for (size_t first = 0; first < count;) {
+        const struct span span = {
+            .first = first,
+            .last = span_end(layout, first, room_for_columns(layout) - heads - (heads ? (int)sizeof(bar) - 1 : 0)),
+            .heads = true,
+        };
+
+        if (first > 0)
+            putc('\n', layout->stream);
+        put_groups(layout, &span, 0);
+        put_line(layout, &span, 0, heading_text, 0);
+        for (size_t r = 0; r < layout->grid->row_count; r++) {
+            put_line(layout, &span, 0, row_text, r);
+            if (span.last >= count)
+                put_notes(layout, r);
+        }
+        first = span.last;
+    }
+}
+
+/* What names a row on a line, the other columns on lines below it. */
+static void put_stack(const struct layout *layout, line_text *text, size_t row)
+{
+    const size_t count = layout->grid->column_count;
+
+    put_line(layout, &(struct span){.heads = true}, 0, text, row);
+    for (size_t first = 0; first < count;) {
+        const struct span span = {
+            .first = first,
+            .last = span_end(layout, first, room_for_columns(layout) - NOTE_INDENT),
+        };
+
+        if (text == heading_text)
+            put_groups(layout, &span, NOTE_INDENT);
+        put_line(layout, &span, NOTE_INDENT, text, row);
+        first = span.last;
+    }
+}
+
+static void put_stacks(const struct layout *layout)
+{
+    put_stack(layout, heading_text, 0);
+    for (size_t r = 0; r < layout->grid->row_count; r++) {
+        put_stack(layout, row_text, r);
+        put_notes(layout, r);
+    }
+}
+
+enum status grid_print(FILE *stream, const struct grid *grid, const struct grid_look *look)
+{
+    struct layout layout = {.stream = stream, .grid = grid, .look = look};
+    enum status status = STATUS_OK;
+
+    if (grid->row_count == 0)
+        return STATUS_OK;
+    if (!fill_layout(&layout)) {
+        status = log_error(STATUS_ENVIRONMENT, "out of memory for a table; free some memory");
+        goto out;
+    }
+    while (total_width(&layout, true, true) > room_for_columns(&layout) && leave_out(&layout))
+        ;
+    layout.stacked = total_width(&layout, true, true) > room_for_columns(&layout) &&
+                     2 * total_width(&layout, true, false) > room_for_columns(&layout);
+    if (grid->title)
+        fprintf(stream, "%*s%s\n", look->indent, "", grid->title);
+    if (layout.stacked)
+        put_stacks(&layout);
+    else
+        put_blocks(&layout);
+out:
+    close_layout(&layout);
+    return status;
+}
+
+/* -- other formats ------------------------------------------------------------------------------------- */
+
+static void put_markdown_heading(FILE *stream, const struct grid *grid)
+{
+    for (size_t c = 0; c < grid->column_count; c++) {
+        const struct grid_column *column = &grid->columns[c];
+
+        fputs("| ", stream);
+        if (column->group)
+            text_put(stream, escapes_markdown, column->group);
+        fputs(column->group ? " " : "", stream);
+        text_put(stream, escapes_markdown, column->heading);
+        putc(' ', stream);
+    }
+    fputs("|\n", stream);
+    for (size_t c = 0; c < grid->column_count; c++)
+        fputs(grid->columns[c].format ? "|--:" : "|---", stream);
+    fputs("|\n", stream);
+}
+
+void grid_print_markdown(FILE *stream, const struct grid *grid)
+{
+    char room[TEXT_NUMBER_BYTES];
+    struct grid_value value;
+
+    if (grid->title)
+        fprintf(stream, "**%s**\n\n", grid->title);
+    put_markdown_heading(stream, grid);
+    for (size_t r = 0; r < grid->row_count; r++) {
+        for (size_t c = 0; c < grid->column_count; c++) {
+            value_at(grid, r, &grid->columns[c], &value);
+            fputs("| ", stream);
+            text_put(stream, escapes_markdown, shown(&grid->columns[c], &value, room));
+            putc(' ', stream);
+        }
+        fputs("|\n", stream);
+    }
+}
+
+void grid_print_csv(FILE *stream, const struct grid *grid)
+{
+    struct grid_value value;
+
+    for (size_t c = 0; c < grid->column_count; c++) {
+        fputs(c ? "," : "", stream);
+        text_csv(stream, grid->columns[c].key);
+    }
+    text_csv_end(stream);
+    for (size_t r = 0; r < grid->row_count; r++) {
+        for (size_t c = 0; c < grid->column_count; c++) {
+            value_at(grid, r, &grid->columns[c], &value);
+            fputs(c ? "," : "", stream);
+            if (grid->columns[c].format)
+                text_csv_number(stream, value.number);
+            else
+                text_csv(stream, value.text ? value.text : "");
+        }
+        text_csv_end(stream);
+    }
+}
+
+cJSON *grid_to_json(const struct grid *grid)
+{
+    cJSON *array = cJSON_CreateArray();
+    struct grid_value value;
+
+    for (size_t r = 0; r < grid->row_count; r++) {
+        cJSON *object = json_append(array, cJSON_CreateObject());
+
+        for (size_t c = 0; c < grid->column_count; c++) {
+            const struct grid_column *column = &grid->columns[c];
+
+            value_at(grid, r, column, &value);
+            if (column->format)
+                json_add_double(object, column->key, value.number);
+            else
+                json_add_text(object, column->key, value.text);
+        }
+    }
+    return array;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT
+ * Tests of the layout of grids: texts written by hand. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "grid.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+struct row {
+    const char *name;
+    double ns[2];
+    double share;
+    const char *notes[2];
+};
+
+static void value_name(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    out->text = ((const struct row *)row)->name;
+}
+
+static const size_t first = 0, second = 1;
+
+static void value_ns(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    out->number = ((const struct row *)row)->ns[*(const size_t *)column->of];
+    out->style = out->number < 100 ? GRID_BOLD : GRID_PLAIN;
+}
+
+static void value_share(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    out->number = ((const struct row *)row)->share;
+    if (out->number < 0)
+        out->text = "failed a";
+}
+
+static bool note_of(const void *row, size_t index, char *out, size_t bytes)
+{
+    const char *note = index < 2 ? ((const struct row *)row)->notes[index] : NULL;
+
+    if (note)
+        snprintf(out, bytes, "%s", note);
+    return note;
+}
+
+static const struct grid_column columns[] = {
+    {.key = "cell", .heading = "cell", .value = value_name, .head = true},
+    {.key = "base_ns", .heading = "time", .group = "constant", .format = text_time, .value = value_ns, .of = &first},
+    {.key = "share", .heading = "change", .group = "constant", .format = text_change, .value = value_share, .rank = 1},
+    {.key = "new_ns", .heading = "time", .group = "global", .format = text_time, .value = value_ns, .of = &second},
+};
+
+static const struct row rows[] = {
+    {"per_warp", {25.31e3, 1406}, 0.1, {"a note", NULL}},
+    {"x, \"y\"|", {98.5, NAN}, -1, {NULL, NULL}},
+};
+
+static const struct grid grid = {
+    .columns = columns,
+    .column_count = COUNT(columns),
+    .rows = rows,
+    .row_count = COUNT(rows),
+    .row_bytes = sizeof(rows[0]),
+    .note = note_of,
+};
+
+/* What a grid prints in a format; the caller's to free. */
+static char *printed(const struct grid *what, int width, bool color)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *stream = open_memstream(&text, &bytes);
+
+    assert_int_equal(grid_print(stream, what, &(struct grid_look){.width = width, .color = color}), STATUS_OK);
+    fclose(stream);
+    return text;
+}
+
+static void expect(char *text, const char *expected)
+{
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void test_wide(void **state)
+{
+    (void)state;
+    expect(printed(&grid, 60, false), "         | constant           | global\n"
+                                      "cell     |     time    change |     time\n"
+                                      "per_warp | 25.31 us    +10.0% | 1.406 us\n"
+                                      "    a note\n"
+                                      "x, \"y\"|  | 98.50 ns  failed a |        -\n");
+}
+
+static void test_narrower_set(void **state)
+{
+    (void)state;
+    expect(printed(&grid, 35, false), "         | constant | global\n"
+                                      "cell     |     time |     time\n"
+                                      "per_warp | 25.31 us | 1.406 us\n"
+                                      "    a note\n"
+                                      "x, \"y\"|  | 98.50 ns |        -\n");
+}
+
+static void test_blocks(void **state)
+{
+    (void)state;
+    expect(printed(&grid, 22, false), "         | constant\n"
+                                      "cell     |     time\n"
+                                      "per_warp | 25.31 us\n"
+                                      "x, \"y\"|  | 98.50 ns\n"
+                                      "\n"
+                                      "         | global\n"
+                                      "cell     |     time\n"
+                                      "per_warp | 1.406 us\n"
+                                      "    a note\n"
+                                      "x, \"y\"|  |        -\n");
+}
+
+static void test_stacked(void **state)
+{
+    const struct row names[] = {{.name = "add/global/distinct/128000", .ns = {1, 2}}};
+    const struct grid stacked = {.columns = columns,
+                                 .column_count = COUNT(columns),
+                                 .rows = names,
+                                 .row_count = 1,
+                                 .row_bytes = sizeof(names[0])};
+
+    (void)state;
+    expect(printed(&stacked, 30, false), "cell\n"
+                                         "    constant | global\n"
+                                         "        time |     time\n"
+                                         "add/global/distinct/128000\n"
+                                         "    1.000 ns | 2.000 ns\n");
+}
+
+static void test_no_line_is_wider(void **state)
+{
+    (void)state;
+    for (int width = 20; width < 70; width++) {
+        char *text = printed(&grid, width, false);
+
+        for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+            assert_true((int)text_columns(line) <= width);
+        free(text);
+    }
+}
+
+static void test_color(void **state)
+{
+    char *text = printed(&grid, 60, true);
+
+    (void)state;
+    assert_non_null(strstr(text, "| \033[1m98.50 ns\033[m  failed a"));
+    free(text);
+}
+
+static void test_formats(void **state)
+{
+    char *text = NULL, *json;
+    size_t bytes;
+    FILE *stream = open_memstream(&text, &bytes);
+    cJSON *array = grid_to_json(&grid);
+
+    (void)state;
+    grid_print_csv(stream, &grid);
+    grid_print_markdown(stream, &grid);
+    fclose(stream);
+    expect(text, "cell,base_ns,share,new_ns\r\n"
+                 "per_warp,25310,0.10000000000000001,1406\r\n"
+                 "\"x, \"\"y\"\"|\",98.5,-1,\r\n"
+                 "| cell | constant time | constant change | global time |\n"
+                 "|---|--:|--:|--:|\n"
+                 "| per\\_warp | 25.31 us | +10.0% | 1.406 us |\n"
+                 "| x, \"y\"\\| | 98.50 ns | failed a | - |\n");
+    json = cJSON_PrintUnformatted(array);
+    expect(json, "[{\"cell\":\"per_warp\",\"base_ns\":25310,\"share\":0.10000000000000001,\"new_ns\":1406},"
+                 "{\"cell\":\"x, \\\"y\\\"|\",\"base_ns\":98.5,\"share\":-1,\"new_ns\":null}]");
+    cJSON_Delete(array);
+}
+
+static void test_no_rows(void **state)
+{
+    const struct grid empty = {.title = "nothing", .columns = columns, .column_count = COUNT(columns)};
+
+    (void)state;
+    expect(printed(&empty, 60, false), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wide),    cmocka_unit_test(test_narrower_set),     cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_stacked), cmocka_unit_test(test_no_line_is_wider), cmocka_unit_test(test_color),
+        cmocka_unit_test(test_formats), cmocka_unit_test(test_no_rows),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
