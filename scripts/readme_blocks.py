@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Keeps the figures of README.md equal to what the program says of the committed results.
+"""Keeps the figures of README.md and docs/*.md equal to what the program says of the committed results.
 
 usage: readme_blocks.py --check | --write
 
 Between `<!-- begin: COMMAND -->` and `<!-- end -->` stands what COMMAND prints when it runs in the root of the
-tree. The word cbank is the built program (CBANK, default build/cbank). A block whose command names a result that
-is not there is left as it is, and said. Exit status 0; 1 when --check finds a block that differs; 2 when a
-command fails.
+tree, as text; after `<!-- begin markdown: COMMAND -->` it stands as the Markdown that COMMAND prints. The word cbank is
+the built program (CBANK, default build/cbank). A block whose command names a result that is not there is left as it is,
+and said. Exit status 0; 1 when --check finds a block that differs; 2 when a command fails.
 """
 
+import concurrent.futures
+import functools
+import glob
 import os
 import re
 import shlex
@@ -17,18 +20,22 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-README = os.path.join(ROOT, "README.md")
-BLOCK = re.compile(r"(<!-- begin: (.*?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- begin( markdown)?: (.*?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
-def read():
-    with open(README, encoding="utf-8") as file:
+def pages():
+    """The files that can have blocks, from the root of the tree."""
+    return ["README.md", "CONTRIBUTING.md"] + sorted(glob.glob("docs/*.md", root_dir=ROOT))
+
+
+def read(page):
+    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
         return file.read()
 
 
 def blocks(text):
-    """(command, content) of every block."""
-    return [(match.group(2), match.group(3)) for match in BLOCK.finditer(text)]
+    """(command, whether it prints Markdown, content) of every block."""
+    return [(match.group(3), bool(match.group(2)), match.group(4)) for match in BLOCK.finditer(text)]
 
 
 def missing(command):
@@ -37,7 +44,8 @@ def missing(command):
             if word.startswith("results/") and not os.path.exists(os.path.join(ROOT, word))]
 
 
-def output(command):
+@functools.lru_cache(maxsize=None)
+def output(command, markdown):
     """What a block is to hold."""
     words = shlex.split(command)
     if words[0] == "cbank":
@@ -47,38 +55,46 @@ def output(command):
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     if done.returncode != 0:
         raise RuntimeError(f"{command}: exit status {done.returncode}: {done.stderr.strip()}")
-    return "```text\n" + "\n".join(line.rstrip() for line in done.stdout.splitlines()) + "\n```\n"
+    text = "\n".join(line.rstrip() for line in done.stdout.splitlines())
+    return f"{text}\n" if markdown else f"```text\n{text}\n```\n"
+
+
+def filled(page):
+    """The page with what its blocks are to hold, and the commands of those that differ."""
+    differing = []
+
+    def fill(match):
+        command, content = match.group(3), match.group(4)
+        if missing(command):
+            print(f"{page}: not there yet, block left alone: {', '.join(missing(command))}")
+            return match.group(0)
+        wanted = output(command, bool(match.group(2)))
+        if wanted != content:
+            differing.append(command)
+        return match.group(1) + wanted + match.group(5)
+
+    return BLOCK.sub(fill, read(page)), differing
 
 
 def main():
     if sys.argv[1:] not in (["--check"], ["--write"]):
         print(__doc__.strip(), file=sys.stderr)
         sys.exit(2)
-    text = read()
-    differing = []
-
-    def fill(match):
-        command, content = match.group(2), match.group(3)
-        if missing(command):
-            print(f"not there yet, block left alone: {', '.join(missing(command))}")
-            return match.group(0)
-        wanted = output(command)
-        if wanted != content:
-            differing.append(command)
-        return match.group(1) + wanted + match.group(4)
-
     try:
-        filled = BLOCK.sub(fill, text)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = list(zip(pages(), pool.map(filled, pages())))
     except RuntimeError as error:
         print(f"readme_blocks: {error}", file=sys.stderr)
         sys.exit(2)
-    if sys.argv[1] == "--check":
-        for command in differing:
-            print(f"README.md is not what this prints: {command}")
-        sys.exit(1 if differing else 0)
-    if differing:
-        with open(README, "w", encoding="utf-8") as file:
-            file.write(filled)
+    found = [(page, text, differing) for page, (text, differing) in found if differing]
+    for page, text, differing in found:
+        if sys.argv[1] == "--check":
+            for command in differing:
+                print(f"{page} is not what this prints: {command}")
+        else:
+            with open(os.path.join(ROOT, page), "w", encoding="utf-8") as file:
+                file.write(text)
+    sys.exit(1 if found and sys.argv[1] == "--check" else 0)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Prints where a table should live, as results of one GPU say: a Markdown table.
+
+usage: rules.py FILE...
+
+FILEs are what claims.py takes. Each row is a way to read a table: the time that one place for it takes, over that of
+global memory, and the place to take. Where an interval comes within LEVEL of 1, the place does not matter: "either".
+A row that lacks a cell is left out. Exit status 0; 2 for what is not a measured result of that GPU.
+"""
+
+import argparse
+
+import claims
+
+LEVEL = 0.02  # a ratio that is nearer to 1 is no reason to move a table
+
+
+def latency_ratio(one, other):
+    def found(results, path):
+        return results.found(f"latency_{path}", lambda entry: entry["numbers"][0])
+    return lambda results: found(results, one) / found(results, other)
+
+
+def add_ratio(pattern):
+    return claims.time_ratio(claims.add("constant", pattern), claims.add("global", pattern))
+
+
+def refill(path):
+    return claims.cell("refill", path, "per_warp", 128000, refill_bytes=1024)
+
+
+# What the kernel does, where the table is tried, and the ratios there to global memory.
+RULES = (
+    ("All threads walk a table together, as a filter; the compiler sees that the index is the same for all",
+     "`__constant__`", [claims.time_ratio(claims.conv_2d("constant_uniform"), claims.conv_2d("global"))]),
+    ("All threads of a warp read one element; the compiler cannot see that", "`__constant__`",
+     [add_ratio("per_warp")]),
+    ("The same, and each load waits for the one before it", "`__constant__`", [latency_ratio("constant", "global")]),
+    ("The threads of a warp read different elements: neighbours, or far from each other", "`__constant__`",
+     [add_ratio("per_thread"), add_ratio("pseudo_random")]),
+    ("The host writes 1 KB of the table before each launch", "kernel parameter",
+     [claims.time_ratio(refill("param"), refill("global"))]),
+)
+
+
+def advice(place, figures):
+    if all(figure.high < 1 - LEVEL for figure in figures):
+        return place
+    return "global memory" if all(figure.low > 1 + LEVEL for figure in figures) else "either"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     usage=argparse.SUPPRESS)
+    parser.add_argument("files", metavar="FILE", nargs="+")
+    results = claims.Results(parser.parse_args().files)
+    device = results.header().split(",", maxsplit=1)[0].removeprefix("NVIDIA ")
+    print(f"| what the kernel does | tried | time to global memory's, {device} | so take |")
+    print("|---|---|---|---|")
+    for what, place, ratios in RULES:
+        try:
+            figures = [ratio(results) for ratio in ratios]
+        except claims.Missing:
+            continue
+        print(f"| {what} | {place} | {', '.join(f'{figure.value:.2f}x' for figure in figures)} "
+              f"| {advice(place, figures)} |")
+
+
+if __name__ == "__main__":
+    main()
