@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Measures on the first GPU everything that a folder of reference results holds (see README.md), one GPU and one hour:
+# Measures on the first GPU everything that a folder of reference results holds (see docs/results.md), one GPU and one hour:
 # a few minutes. Prints a line for each file, and what is claimed beside what was measured last.
 #
 # usage: scripts/record.sh [FOLDER [NAME...]]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws the figures of the README from the committed results, by scripts/plot.py: the same bytes each time.
+"""Draws the figures of README.md and docs/ from the committed results, by scripts/plot.py: the same bytes each time.
 
 usage: reproduce.py [--program FILE] [-o DIR]
 """

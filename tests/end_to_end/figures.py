@@ -7,6 +7,7 @@ written instead of compared.
 """
 
 import csv
+import glob
 import hashlib
 import io
 import itertools
@@ -506,11 +507,13 @@ class Reproduced(Case):
         with open(path, "rb") as file:
             return file.read()
 
-    def test_the_readme_shows_them(self):
-        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
-            shown = re.findall(r"\]\(docs/figures/([\w-]+\.svg)\)", file.read())
-        self.assertEqual(sorted(shown), sorted(name for name in os.listdir(os.path.join(ROOT, "docs/figures"))
-                                               if name.endswith(".svg")))
+    def test_every_figure_is_shown(self):
+        shown = set()
+        for page in ["README.md", *glob.glob("docs/*.md", root_dir=ROOT)]:
+            with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+                shown |= set(re.findall(r"\]\((?:docs/)?figures/([\w-]+\.svg)\)", file.read()))
+        self.assertEqual(shown, {name for name in os.listdir(os.path.join(ROOT, "docs/figures"))
+                                 if name.endswith(".svg")})
 
 
 class Reasons(Case):

@@ -344,10 +344,10 @@ class Parameters(Case):
 
 
 class Workflow(Case):
-    """The workflow of the README, line by line, on planted data."""
+    """The workflow of docs/comparing.md, line by line, on planted data."""
 
     def run_steps(self, status):
-        block = re.search(r"```yaml\n(.*?)```", read(os.path.join(ROOT, "README.md")), re.DOTALL).group(1)
+        block = re.search(r"```yaml\n(.*?)```", read(os.path.join(ROOT, "docs/comparing.md")), re.DOTALL).group(1)
         steps = [line.split("- run: ", 1)[1] for line in block.splitlines() if "- run: " in line]
         self.assertEqual(len(steps), 3)
         steps = [step.replace("build/cbank", CBANK) for step in steps if step != "make"]
