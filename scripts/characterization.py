@@ -15,7 +15,9 @@ import io
 import json
 import re
 import sys
+import textwrap
 
+WIDTH = 100
 SCHEMA = "cbank-characterization"
 
 # First level and second level of the constant path: size, line, latency in cycles; who published it.
@@ -153,14 +155,53 @@ def print_levels(experiments, device):
             print(f"size of level {i} not found: {level['capacity_bytes']['reason']}")
 
 
+# What a verdict means, by its name and value; None: it is unclear.
+SENTENCES = {
+    ("latency_grows_per", "address"): "each further distinct address of a warp delays a load, also in the same line",
+    ("latency_grows_per", "line"): "each further line that a warp touches delays a load; an address in it does not",
+    ("latency_grows_per", "neither"): "further distinct addresses of a warp do not delay a load",
+    ("latency_grows_per", None): "whether addresses or lines delay a load is unclear",
+    ("throughput_falls_per", "address"): "each further distinct address of a warp takes a turn, also in the same line",
+    ("throughput_falls_per", "line"): "each further line that a warp touches takes a turn; an address in it does not",
+    ("throughput_falls_per", "neither"): "further distinct addresses of a warp take no turns of their own",
+    ("throughput_falls_per", None): "whether addresses or lines take turns is unclear",
+    ("what_it_held_is", "lost"): "{level} is emptied by {before}",
+    ("what_it_held_is", "kept"): "{level} keeps what it holds over {before}",
+    ("what_it_held_is", "partly kept"): "{level} keeps part of what it holds over {before}",
+    ("sets_swapped_by", "nothing"): "every bank has the same sets of {level}",
+    ("sets_swapped_by", "order of launches"): "the sets of {level} are swapped by the order in which kernels start",
+    ("sets_swapped_by", "address"): "the sets of {level} are swapped by the address of the bank",
+    ("sets_swapped_by", None): "what swaps the sets of {level} is unclear",
+    ("instructions_and_constants_share", "yes"): "{level} holds instructions, too",
+    ("instructions_and_constants_share", "not seen"): "that {level} holds instructions, too, was not seen",
+    ("instructions_and_constants_share", None): "whether {level} holds instructions, too, is unclear",
+    ("counters_and_time", "agree"): "misses of {level}, counted and timed, are the same",
+    ("counters_and_time", "differ"): "misses of {level}, counted and timed, differ",
+}
+BEFORE = {"launch": "a launch", "copy": "a copy of the table", "module": "a launch of another module"}
+
+
+def sentence(verdict, before):
+    """A verdict in words; before: everything after which it is the same."""
+    text = SENTENCES.get((verdict["name"], verdict["value"]))
+    if text is None:
+        text = f"{verdict['name'].replace('_', ' ')}: {verdict['value'] or 'unclear'}"
+    *first, last = [BEFORE.get(name, name) for name in before] or [""]
+    text = text.format(level=f"level {verdict.get('level')}",
+                       before=f"{', '.join(first)} or {last}" if first else last)
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def print_verdicts(experiments):
     for name in ("serialization_constant", "invalidation_constant", "geometry_constant_modules", "code_constant",
                  "counts_constant"):
+        same = {}  # verdicts that differ in what they are after, which is all that is told of the others
         for verdict in experiments.get(name, {"verdicts": []})["verdicts"]:
-            where = f" of level {verdict['level']}" if "level" in verdict else ""
-            where += f" after a {verdict['before']}" if "before" in verdict else ""
-            print(f"{name.removesuffix('_constant')}: {verdict['name']}{where} "
-                  f"{verdict['value'] or 'unclear'}: {verdict['reason']}")
+            key = tuple(verdict.get(part) for part in ("name", "level", "value", "reason"))
+            same.setdefault(key, (verdict, []))[1].append(verdict.get("before"))
+        for verdict, before in same.values():
+            print(sentence(verdict, [word for word in before if word]))
+            print(textwrap.fill(verdict["reason"], WIDTH, initial_indent="    ", subsequent_indent="    "))
 
 
 def print_unit(experiments):
@@ -169,9 +210,9 @@ def print_unit(experiments):
     costs = [number(experiments.get("counts_constant", {"numbers": []}), name)
              for name in ("active_cycles_per_request", "active_cycles_per_line")]
     if share:
-        print(f"unit: active {text(share)} of the cycles under full load")
+        print(f"Under full load, the first level works in {text(share)} of the cycles.")
     if all(costs):
-        print(f"unit: active {text(costs[0])} cycles a request, {text(costs[1])} more a line that it brings")
+        print(f"It works {text(costs[0])} cycles for a request, and {text(costs[1])} more for a line that it brings.")
 
 
 def main():

@@ -32,7 +32,7 @@ def refill(path):
 
 # What the kernel does, where the table is tried, and the ratios there to global memory.
 RULES = (
-    ("All threads walk a table together, as a filter; the compiler sees that the index is the same for all",
+    ("All threads walk the table together, as with a filter; the compiler sees that they share the index",
      "`__constant__`", [claims.time_ratio(claims.conv_2d("constant_uniform"), claims.conv_2d("global"))]),
     ("All threads of a warp read one element; the compiler cannot see that", "`__constant__`",
      [add_ratio("per_warp")]),
@@ -56,7 +56,7 @@ def main():
     parser.add_argument("files", metavar="FILE", nargs="+")
     results = claims.Results(parser.parse_args().files)
     device = results.header().split(",", maxsplit=1)[0].removeprefix("NVIDIA ")
-    print(f"| what the kernel does | tried | time to global memory's, {device} | so take |")
+    print(f"| what the kernel does | tried | {device}: time, global memory is 1 | so take |")
     print("|---|---|---|---|")
     for what, place, ratios in RULES:
         try:

@@ -140,10 +140,22 @@ class Characterization(unittest.TestCase):
         self.assertIn("level 2: 8 ways, 4 sets, replacement tree pseudo-LRU", lines)
 
     def test_verdicts(self):
-        self.assertEqual(self.printed()[-3:],
-                         ["serialization: latency_grows_per address: as made up",
-                          "serialization: throughput_falls_per unclear: neither of both",
-                          "invalidation: what_it_held_is of level 1 after a copy lost: 0 of 8 hit"])
+        self.assertEqual(self.printed()[-6:],
+                         ["Each further distinct address of a warp delays a load, also in the same line.",
+                          "    as made up",
+                          "Whether addresses or lines take turns is unclear.",
+                          "    neither of both",
+                          "Level 1 is emptied by a copy of the table.",
+                          "    0 of 8 hit"])
+
+    def test_verdicts_that_differ_in_what_they_are_after(self):
+        verdict = self.rows["invalidation_constant"]["verdicts"][0]
+        self.rows["invalidation_constant"]["verdicts"] += [{**verdict, "before": "launch"}, {**verdict, "before": "flush"},
+                                                           {**verdict, "value": "kept", "before": "module"},
+                                                           {**verdict, "value": "on fire"}]
+        self.assertEqual(self.printed()[-6::2],
+                         ["Level 1 is emptied by a copy of the table, a launch or flush.",
+                          "Level 1 keeps what it holds over a launch of another module.", "What it held is: on fire."])
 
     def test_experiments_that_are_not_there(self):
         """Each can be missing, and the others are still said."""
