@@ -91,16 +91,16 @@ ROOMS := base document command cell result engine engine/cuda characterize compa
 CORE  := base document command cell result engine
 SEES_base         :=
 SEES_document     := base
-SEES_command      := base document cell result engine compare
+SEES_command      := base document
 SEES_cell         := base document command
-SEES_result       := base document command cell engine compare
-SEES_engine       := $(CORE) compare
+SEES_result       := base document command cell
+SEES_engine       := base document command cell result
 SEES_engine/cuda  := $(CORE)
-SEES_characterize := $(CORE) compare
+SEES_characterize := $(CORE)
 SEES_compare      := $(CORE)
-SEES_explain      := $(CORE) compare
-SEES_report       := $(CORE) compare
-TABLES_SEEN       := $(filter-out base document,$(ROOMS))
+SEES_explain      := $(CORE)
+SEES_report       := base document command
+TABLES_SEEN       := $(filter-out base document command report,$(ROOMS))
 
 # $(call room_flags,ROOM): its include path.
 room_flags = $(if $(filter $(1),$(TABLES_SEEN)),-Ipatterns -Ikernels) $(patsubst %,-Iharness/%,$(1) $(SEES_$(1)))

@@ -1,28 +1,59 @@
 # SPDX-License-Identifier: MIT
 #
-# Completion of cbank for bash. Asks the program for everything, so that it knows new rows of its tables.
+# Completion of cbank for bash. Printed by cbank help --completion; see CONTRIBUTING.md.
 
-# The names in a table of cbank's: one line each of the JSON has one.
-_cbank_names()
+# Options of a command.
+_cbank_options()
 {
-    "$1" list "$2" --json 2>/dev/null | sed -n 's/^.*"name":[[:space:]]*"\([^"]*\)".*$/\1/p'
+    case $1 in
+    '') echo 'run show explain compare calibrate characterize history export report list doctor help' ;;
+    run) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --json --resume --strict --quiet --color' ;;
+    show) echo '--help --color' ;;
+    explain) echo '--help --card --cell --json --color' ;;
+    compare) echo '--help --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --csv --strict --quiet --color' ;;
+    calibrate) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --processes --keep --json --color' ;;
+    characterize) echo '--help --device --replay --json --card --new-card --quiet' ;;
+    history) echo '--help --cell --color' ;;
+    export) echo '--help --format' ;;
+    report) echo '--help --output --interactive --library' ;;
+    list) echo '--help --json' ;;
+    doctor) echo '--help --color' ;;
+    esac
 }
 
-# Values of an option that takes rows of a table; other options take files or numbers.
-_cbank_values()
+# Words that an option of a command takes; nothing where it takes files or numbers.
+_cbank_words()
 {
-    case $2 in
-    --workload | --path | --pattern | --regime) echo all; _cbank_names "$1" "${2#--}s" ;;
-    --counters) echo default none; _cbank_names "$1" counters ;;
-    --engine) echo auto; _cbank_names "$1" engines ;;
-    --color) echo auto always never ;;
-    --device) [[ ${COMP_WORDS[1]} != characterize ]] && echo all ;;
+    case $1:$2 in
+    run:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d all' ;;
+    run:--path) echo 'constant global readonly restrict global_l2 texture shared staging param constant_uniform constant_operand all' ;;
+    run:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep all' ;;
+    run:--regime) echo 'hot cold all' ;;
+    run:--engine) echo 'cuda model auto' ;;
+    run:--device) echo 'all' ;;
+    run:--counters) echo 'default none ldc_instructions idc_requests idc_hits idc_misses idc_misses_new idc_misses_pending idc_misses_retried idc_active_cycles gcc_constant_requests gcc_constant_misses imc_requests global_load_instructions l1_requests l1_sectors texture_instructions shared_load_instructions shared_wavefronts l2_sectors dram_read_bytes dram_write_bytes instructions sm_cycles' ;;
+    run:--color) echo 'auto always never' ;;
+    show:--color) echo 'auto always never' ;;
+    explain:--color) echo 'auto always never' ;;
+    compare:--allow-diff) echo 'engine device uuid driver vbios clocks ecc mig sass all' ;;
+    compare:--color) echo 'auto always never' ;;
+    calibrate:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d all' ;;
+    calibrate:--path) echo 'constant global readonly restrict global_l2 texture shared staging param constant_uniform constant_operand all' ;;
+    calibrate:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep all' ;;
+    calibrate:--regime) echo 'hot cold all' ;;
+    calibrate:--engine) echo 'cuda model auto' ;;
+    calibrate:--device) echo 'all' ;;
+    calibrate:--counters) echo 'default none ldc_instructions idc_requests idc_hits idc_misses idc_misses_new idc_misses_pending idc_misses_retried idc_active_cycles gcc_constant_requests gcc_constant_misses imc_requests global_load_instructions l1_requests l1_sectors texture_instructions shared_load_instructions shared_wavefronts l2_sectors dram_read_bytes dram_write_bytes instructions sm_cycles' ;;
+    calibrate:--color) echo 'auto always never' ;;
+    history:--color) echo 'auto always never' ;;
+    export:--format) echo 'csv gbench bmf otava' ;;
+    doctor:--color) echo 'auto always never' ;;
     esac
 }
 
 _cbank()
 {
-    local program=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]} option= list=
+    local command=${COMP_WORDS[1]} word=${COMP_WORDS[COMP_CWORD]} option= list= words=
     COMPREPLY=()
 
     # Bash splits at "=": the value is a word of its own, or the "=" itself where it is still empty.
@@ -33,19 +64,16 @@ _cbank()
     elif [[ ${COMP_WORDS[COMP_CWORD - 1]} == --* ]]; then
         option=${COMP_WORDS[COMP_CWORD - 1]}
     fi
+    words=$(_cbank_words "$command" "$option")
 
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "$("$program" --help 2>/dev/null | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p')" -- "$word"))
-    elif [[ $word == --* ]]; then
-        COMPREPLY=($(compgen -W "$("$program" "${COMP_WORDS[1]}" --help 2>/dev/null |
-            sed -n 's/^ *\(-[a-z], \)\{0,1\}\(--[a-z-]*\).*/\2/p')" -- "$word"))
-    elif [[ $option == --* && -n $(_cbank_values "$program" "$option") ]]; then
+        COMPREPLY=($(compgen -W "$(_cbank_options '')" -- "$word"))
+    elif [[ $word == -* ]]; then
+        COMPREPLY=($(compgen -W "$(_cbank_options "$command")" -- "$word"))
+    elif [[ -n $words ]]; then
         # A list: what stands before the last comma stays.
         [[ $word == *,* ]] && list=${word%,*},
-        COMPREPLY=($(compgen -P "$list" -W "$(_cbank_values "$program" "$option")" -- "${word##*,}"))
-    elif [[ ${COMP_WORDS[1]} == list ]]; then
-        COMPREPLY=($(compgen -W "workloads paths patterns parameters regimes counters engines devices
-            chips images" -- "$word"))
+        COMPREPLY=($(compgen -P "$list" -W "$words" -- "${word##*,}"))
     else
         compopt -o filenames 2>/dev/null
         COMPREPLY=($(compgen -f -- "$word"))

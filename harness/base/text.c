@@ -162,6 +162,14 @@ void text_time(double ns, char out[TEXT_NUMBER_BYTES])
         snprintf(out, TEXT_NUMBER_BYTES, "-");
 }
 
+void text_count(double count, char out[TEXT_NUMBER_BYTES])
+{
+    if (isfinite(count))
+        snprintf(out, TEXT_NUMBER_BYTES, "%.*f", count == floor(count) ? 0 : 1, count);
+    else
+        snprintf(out, TEXT_NUMBER_BYTES, "-");
+}
+
 void text_change(double relative, char out[TEXT_NUMBER_BYTES])
 {
     const double percent = 100 * relative;

@@ -50,6 +50,9 @@ enum { TEXT_NUMBER_BYTES = 32 };
 /* A duration with four digits, "25.31 us"; "-" when not finite. */
 void text_time(double ns, char out[TEXT_NUMBER_BYTES]);
 
+/* A count, with all its digits: "12800000"; of what is no whole number one decimal; "-" when not finite. */
+void text_count(double count, char out[TEXT_NUMBER_BYTES]);
+
 /* A relative change with three digits and its sign, "+10.0%"; "-" when not finite. */
 void text_change(double relative, char out[TEXT_NUMBER_BYTES]);
 

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "cell.h"
 
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "log.h"
+#include "table.h"
 
 const struct regime regimes[] = {
     {.name = "hot", .summary = "launches back to back after warm-up", .flush = false},
@@ -22,6 +27,42 @@ void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES])
         if (cell->parameters[i])
             used += (size_t)snprintf(text + used, CELL_IDENTITY_BYTES - used, "/%s=%" PRIu32, parameters[i].name,
                                      cell->parameters[i]);
+}
+
+bool cell_is_named(const struct cell *cell, const char *name)
+{
+    char identity[CELL_IDENTITY_BYTES];
+
+    cell_identity(cell, identity);
+    return fnmatch(name, identity, 0) == 0;
+}
+
+/* An identity, as a table has rows: beginning with a name. */
+struct named_cell {
+    const char *name; /* the text below */
+    char identity[CELL_IDENTITY_BYTES];
+};
+
+enum status cell_unknown(const char *name, const struct cell *(*cell_at)(const void *context, size_t i),
+                         const void *context, size_t count)
+{
+    struct named_cell *cells = calloc(count + 1, sizeof(*cells));
+    const struct table table = {"cell", cells, sizeof(*cells), &count};
+    const char *closest;
+
+    if (!cells)
+        return log_error(STATUS_ENVIRONMENT, "out of memory for the names of %zu cells", count);
+    for (size_t i = 0; i < count; i++) {
+        cell_identity(cell_at(context, i), cells[i].identity);
+        cells[i].name = cells[i].identity;
+    }
+    closest = table_closest(&table, name);
+    log_error(STATUS_USAGE,
+              "no cell is named '%s'%s%s%s; a name is an identity, as cbank export prints them, or a glob: "
+              "'*/constant/*'",
+              name, closest ? "; did you mean '" : "", closest ? closest : "", closest ? "'?" : "");
+    free(cells);
+    return STATUS_USAGE;
 }
 
 bool cell_equal(const struct cell *a, const struct cell *b)

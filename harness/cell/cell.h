@@ -9,6 +9,7 @@
 
 #include "path.h"
 #include "pattern.h"
+#include "status.h"
 #include "workload.h"
 
 /* What the caches hold when a launch begins. */
@@ -41,6 +42,14 @@ enum { CELL_IDENTITY_BYTES = 256, CELL_REASON_BYTES = 256 };
 /* Writes "workload/path/pattern/elements/block_size/regime" into text, and "/name=value" for each parameter that the
  * cell takes. */
 void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES]);
+
+/* Whether `name`, an identity or a glob over identities as "add/constant*", names the cell. */
+bool cell_is_named(const struct cell *cell, const char *name);
+
+/* Logs that none of count cells is named so, with the nearest identity; cell_at gives cell i of what `context` is.
+ * Returns STATUS_USAGE. */
+enum status cell_unknown(const char *name, const struct cell *(*cell_at)(const void *context, size_t i),
+                         const void *context, size_t count);
 
 /* Whether two cells are the same measurement. */
 bool cell_equal(const struct cell *a, const struct cell *b);

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "card.h"
 #include "card_make.h"
 #include "characterize.h"
-#include "commands.h"
+#include "clock.h"
+#include "command.h"
 #include "cuda_probe.h"
 #include "identity_json.h"
 #include "log.h"
@@ -18,29 +18,60 @@
 
 static const char schema_name[] = "cbank-characterization", schema_version[] = "1.1";
 
+struct characterize_options {
+    uint64_t ordinal; /* of the GPU */
+    const char *replay_path; /* file whose answers are analysed again; NULL: a GPU is asked */
+    const char *json_path, *card_path;
+    const char *new_card_path; /* where the card of what was found goes; NULL: none */
+    bool quiet;
+};
+
+static const struct option_row rows[] = {
+    {.name = "device",
+     .argument = "N",
+     .help = "GPU ordinal (default 0)",
+     .kind = &option_integer,
+     .offset = offsetof(struct characterize_options, ordinal),
+     .high = 1023,
+     .unit = "as a device",
+     .fallback = "0"},
+    {.name = "replay",
+     .argument = "FILE",
+     .help = "analyse the answers in a characterization again, without a GPU",
+     .kind = &option_text,
+     .offset = offsetof(struct characterize_options, replay_path)},
+    {.name = "json",
+     .argument = "FILE",
+     .help = "where everything goes that was measured, - for stdout (default characterization.json)",
+     .kind = &option_text,
+     .offset = offsetof(struct characterize_options, json_path),
+     .fallback = "characterization.json"},
+    {.name = "card",
+     .argument = "FILE",
+     .help = "card that --new-card takes the other values from (default: built in)",
+     .kind = &option_text,
+     .offset = offsetof(struct characterize_options, card_path)},
+    {.name = "new-card",
+     .argument = "FILE",
+     .help = "write a card of the chip: what was found, and for the rest the values of --card",
+     .kind = &option_text,
+     .offset = offsetof(struct characterize_options, new_card_path)},
+    {.name = "quiet",
+     .help = "print errors and warnings alone",
+     .kind = &option_flag,
+     .offset = offsetof(struct characterize_options, quiet)},
+};
+
+static const struct option_group groups[] = {
+    OPTION_GROUP(rows, 0),
+};
+
 static bool quiet;
 
 static void progress(const struct experiment *experiment, size_t done)
 {
     if (!quiet)
         fprintf(stderr, "%zu of %zu: %s\n", done + 1, experiment_count, experiment->name);
-}
-
-static void utc_text(char text[32])
-{
-    const time_t now = time(NULL);
-    struct tm utc;
-
-    gmtime_r(&now, &utc);
-    strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
-}
-
-static double now_seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 static void add_known(cJSON *object, const char *key, uint32_t value)
@@ -71,15 +102,13 @@ static void write_device(const struct device_info *info, cJSON *root)
 }
 
 /* Who wrote the file, when, and of what. */
-static cJSON *open_root(int argc, char **argv, const char started[32])
+static cJSON *open_root(const struct invocation *invocation, const char started[32])
 {
     cJSON *root = cJSON_CreateObject(), *schema = json_add(root, "schema", cJSON_CreateObject()), *tool_object;
-    char words[1024] = "", finished[32];
-    size_t used = 0;
+    char words[1024], finished[32];
 
-    for (int i = 0; i < argc && used < sizeof(words); i++)
-        used += (size_t)snprintf(words + used, sizeof(words) - used, "%s%s", i ? " " : "", argv[i]);
-    utc_text(finished);
+    command_line(invocation, words, sizeof(words));
+    clock_utc(finished);
     json_add_text(schema, "name", schema_name);
     json_add_text(schema, "version", schema_version);
     tool_object = json_add_tool(root);
@@ -150,7 +179,8 @@ static void close_recorded(struct recorded *recorded)
 }
 
 /* The card, where one is asked for. `root`: the analysis as it was written. */
-static enum status write_card(const struct options *options, const struct characterization *found, const cJSON *root)
+static enum status write_card(const struct characterize_options *options, const struct characterization *found,
+                              const cJSON *root)
 {
     const char *written = strcmp(options->json_path, "-") == 0 ? NULL : options->json_path;
     const struct card_request request = {.found = found,
@@ -174,7 +204,7 @@ static enum status write_card(const struct options *options, const struct charac
 }
 
 /* What would not be known before the end. */
-static enum status check_card(const struct options *options)
+static enum status check_card(const struct characterize_options *options)
 {
     struct card card;
 
@@ -184,21 +214,22 @@ static enum status check_card(const struct options *options)
 }
 
 /* The analysis, and its file. `recorded`: the file that is replayed, NULL for a GPU that `info` describes. */
-static enum status run_all(const struct options *options, int argc, char **argv, struct probe_record *record,
-                           uint32_t sm_count, const struct device_info *info, const struct recorded *recorded)
+static enum status run_all(const struct characterize_options *options, const struct invocation *invocation,
+                           struct probe_record *record, uint32_t sm_count, const struct device_info *info,
+                           const struct recorded *recorded)
 {
     struct characterization characterization;
-    const double start = now_seconds();
+    const double start = clock_seconds();
     char started[32];
     cJSON *root, *probes;
     enum status status;
 
-    utc_text(started);
+    clock_utc(started);
     status = characterize(record, sm_count, progress, &characterization);
     if (status == STATUS_OK) {
-        root = open_root(argc, argv, started);
+        root = open_root(invocation, started);
         json_add_text(root, "replayed", recorded ? options->replay_path : NULL);
-        json_add_double(root, "seconds", now_seconds() - start);
+        json_add_double(root, "seconds", clock_seconds() - start);
         if (recorded)
             json_add(root, "device", cJSON_Duplicate(json_get(recorded->file, "device"), true));
         else
@@ -213,7 +244,7 @@ static enum status run_all(const struct options *options, int argc, char **argv,
         status = json_write(options->json_path, root);
         if (status == STATUS_OK && !quiet && strcmp(options->json_path, "-") != 0) {
             characterization_print(&characterization);
-            printf("%.2f s; %s\n", now_seconds() - start, options->json_path);
+            printf("%.2f s; %s\n", clock_seconds() - start, options->json_path);
         }
         if (status == STATUS_OK)
             status = write_card(options, &characterization, root);
@@ -223,8 +254,9 @@ static enum status run_all(const struct options *options, int argc, char **argv,
     return status;
 }
 
-enum status command_characterize(const struct options *options, int argc, char **argv)
+static enum status characterize_gpu(const void *parsed, const struct invocation *invocation)
 {
+    const struct characterize_options *options = parsed;
     struct probe_record record = {0};
     struct recorded recorded = {0};
     struct cuda_probe *probe = NULL;
@@ -240,14 +272,27 @@ enum status command_characterize(const struct options *options, int argc, char *
         record.source = recorded.record.source;
         record.replayed = &recorded.record;
         if (status == STATUS_OK)
-            status = run_all(options, argc, argv, &record, recorded.sm_count, NULL, &recorded);
+            status = run_all(options, invocation, &record, recorded.sm_count, NULL, &recorded);
     } else {
         status = cuda_probe_open((uint32_t)options->ordinal, &probe, &info, &record.source);
         if (status == STATUS_OK)
-            status = run_all(options, argc, argv, &record, info.sm_count, &info, NULL);
+            status = run_all(options, invocation, &record, info.sm_count, &info, NULL);
     }
     probe_record_close(&record);
     close_recorded(&recorded);
     cuda_probe_close(probe);
     return status;
 }
+
+const struct command characterize_command = {
+    .name = "characterize",
+    .summary = "Find out how the load paths of a GPU work: latencies, caches, serialization",
+    .groups = groups,
+    .group_count = sizeof(groups) / sizeof(groups[0]),
+    .options_bytes = sizeof(struct characterize_options),
+    .details =
+        "It measures the latency of a dependent load, what distinct addresses in a warp cost, throughput against resident warps,\n"
+        "the caches behind each path, what launches and copies leave of the constant caches, and which SMs share one. The file\n"
+        "has every answer of the probes, for --replay.",
+    .run = characterize_gpu,
+};

@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+#include "field.h"
+
 struct tool {
     const char *name;
     const char *version;
@@ -16,5 +18,9 @@ struct tool {
 };
 
 extern const struct tool tool;
+
+/* Kind of a field that writes this object: which cbank wrote a document. Its member is a char array, the command line,
+ * written as argv and read again; with bytes 0 there is none. What else it says is for people and is not read. */
+extern const struct field_kind field_tool;
 
 #endif

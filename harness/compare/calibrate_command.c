@@ -12,88 +12,120 @@
 #include <unistd.h>
 
 #include "calibration.h"
-#include "commands.h"
+#include "command.h"
 #include "log.h"
+#include "plan_options.h"
 
 enum { PATH_BYTES = 4096 };
 
-/* Options of calibrate that run does not have; each takes a value. */
-static const char *const own_options[] = {"--launches", "--keep", "--json"};
+struct calibrate_options {
+    struct plan_options plan;
+    struct measure_options measure;
+    struct look_options look;
+    uint64_t processes;
+    const char *keep_path; /* folder that the results are kept in; NULL: nowhere */
+    const char *json_path;
+};
 
-/* How many words of argv at i are an option of calibrate's own: 0, 1 ("--a=b") or 2 ("--a b"). */
-static int own_words(char **argv, int i)
+static const struct option_row rows[] = {
+    {.name = "processes",
+     .argument = "N",
+     .help = "processes that run the plan (default 5)",
+     .kind = &option_integer,
+     .offset = offsetof(struct calibrate_options, processes),
+     .low = 2,
+     .high = 1000,
+     .unit = "processes",
+     .fallback = "5"},
+    {.name = "keep",
+     .argument = "FOLDER",
+     .help = "keep the results of the processes there",
+     .kind = &option_text,
+     .offset = offsetof(struct calibrate_options, keep_path)},
+    {.name = "json",
+     .argument = "FILE",
+     .help = "where the calibration goes (default calibration.json)",
+     .kind = &option_text,
+     .offset = offsetof(struct calibrate_options, json_path),
+     .fallback = "calibration.json"},
+};
+
+static const struct option_group groups[] = {
+    OPTION_GROUP(plan_option_rows, offsetof(struct calibrate_options, plan)),
+    OPTION_GROUP(measure_option_rows, offsetof(struct calibrate_options, measure)),
+    OPTION_GROUP(rows, 0),
+    OPTION_GROUP(look_option_rows, offsetof(struct calibrate_options, look)),
+};
+
+/* Words of a child: this program, run, what the user gave of its options, and where its result goes. The caller's, to
+ * free, and so is *text, which they lie in. NULL when out of memory. */
+static char **child_words(const struct invocation *invocation, const char *path, char **text)
 {
-    for (size_t k = 0; k < sizeof(own_options) / sizeof(own_options[0]); k++) {
-        const size_t bytes = strlen(own_options[k]);
+    static char run[] = "run", quiet[] = "--quiet";
+    char **words = calloc(invocation->given_count + 6, sizeof(*words));
+    size_t bytes = 0, count = 0;
+    FILE *stream = open_memstream(text, &bytes);
 
-        if (strcmp(argv[i], own_options[k]) == 0)
-            return 2;
-        if (strncmp(argv[i], own_options[k], bytes) == 0 && argv[i][bytes] == '=')
-            return 1;
+    if (!words || !stream)
+        goto out;
+    fprintf(stream, "--json=%s%c", path, '\0');
+    for (size_t i = 0; i < invocation->given_count; i++) {
+        const struct given_option *given = &invocation->given[i];
+
+        if (given->group->rows == plan_option_rows || given->group->rows == measure_option_rows)
+            fprintf(stream, "--%s=%s%c", given->option->name, given->value, '\0');
     }
-    return 0;
-}
-
-/* Words of the child: this program, run, the user's options, and where its result goes. */
-static void child_words(int argc, char **argv, char *path, char **words)
-{
-    static char run[] = "run", quiet[] = "--quiet", json[] = "--json";
-    int count = 0;
-
-    words[count++] = argv[0];
+    fflush(stream);
+    words[count++] = invocation->argv[0];
     words[count++] = run;
     words[count++] = quiet;
-    words[count++] = json;
-    words[count++] = path;
-    for (int i = 2; i < argc;) {
-        const int own = own_words(argv, i);
-
-        if (own == 0)
-            words[count++] = argv[i++];
-        else
-            i += own;
-    }
-    words[count] = NULL;
+    for (char *word = *text; word < *text + bytes; word += strlen(word) + 1)
+        words[count++] = word;
+out:
+    if (stream)
+        fclose(stream);
+    return words;
 }
 
-static enum status run_child(int argc, char **argv, char *path)
+static enum status run_child(const struct invocation *invocation, const char *path)
 {
-    char *words[argc + 6];
+    char *text = NULL, **words = child_words(invocation, path, &text);
+    const pid_t child = words && text ? fork() : -1;
     int code = 0;
-    pid_t child;
 
-    child_words(argc, argv, path, words);
-    child = fork();
     if (child == 0) {
         execv("/proc/self/exe", words);
         _exit(STATUS_ENVIRONMENT);
     }
+    free(words);
+    free(text);
     if (child < 0 || waitpid(child, &code, 0) < 0)
-        return log_error(STATUS_ENVIRONMENT, "cannot start a launch: %s", strerror(errno));
+        return log_error(STATUS_ENVIRONMENT, "cannot start a process: %s", strerror(errno));
     if (!WIFEXITED(code))
-        return log_error(STATUS_ENVIRONMENT, "a launch was killed by signal %d", WTERMSIG(code));
+        return log_error(STATUS_ENVIRONMENT, "a process was killed by signal %d", WTERMSIG(code));
     return (enum status)WEXITSTATUS(code);
 }
 
-/* Runs the launches into folder; each has said what went wrong. */
-static enum status run_launches(const struct options *options, int argc, char **argv, const char *folder)
+/* Runs the processes into folder; each has said what went wrong. */
+static enum status run_processes(const struct calibrate_options *options, const struct invocation *invocation,
+                                 const char *folder)
 {
     enum status status = STATUS_OK;
 
-    for (uint64_t i = 0; status == STATUS_OK && i < options->launches; i++) {
+    for (uint64_t i = 0; status == STATUS_OK && i < options->processes; i++) {
         char path[PATH_BYTES];
 
-        snprintf(path, sizeof(path), "%s/launch-%03" PRIu64 ".json", folder, i + 1);
+        snprintf(path, sizeof(path), "%s/process-%03" PRIu64 ".json", folder, i + 1);
         if (isatty(STDERR_FILENO))
-            fprintf(stderr, "launch %" PRIu64 " of %" PRIu64 "\n", i + 1, options->launches);
-        status = run_child(argc, argv, path);
+            fprintf(stderr, "process %" PRIu64 " of %" PRIu64 "\n", i + 1, options->processes);
+        status = run_child(invocation, path);
     }
     return status;
 }
 
 static void print_calibration(const struct calibration *calibration)
 {
-    printf("%s, driver %s, %zu launches: greatest difference between two launches\n", calibration->device,
+    printf("%s, driver %s, %zu processes: greatest difference between two\n", calibration->device,
            calibration->driver[0] ? calibration->driver : "-", calibration->launches);
     for (size_t i = 0; i < calibration->cell_count; i++) {
         char identity[CELL_IDENTITY_BYTES];
@@ -102,25 +134,26 @@ static void print_calibration(const struct calibration *calibration)
 
         cell_identity(&cell->cell, identity);
         if (isnan(cell->noise))
-            printf("  %-60s not timed by two launches\n", identity);
+            printf("  %-60s not timed by two processes\n", identity);
         else
             printf("  %-60s %6.2f%% of %.4g us\n", identity, 100 * cell->noise, cell->median_ns / 1000);
     }
 }
 
-static void remove_launches(const char *folder, uint64_t launches)
+static void remove_processes(const char *folder, uint64_t processes)
 {
-    for (uint64_t i = 0; i < launches; i++) {
+    for (uint64_t i = 0; i < processes; i++) {
         char path[PATH_BYTES];
 
-        snprintf(path, sizeof(path), "%s/launch-%03" PRIu64 ".json", folder, i + 1);
+        snprintf(path, sizeof(path), "%s/process-%03" PRIu64 ".json", folder, i + 1);
         unlink(path);
     }
     rmdir(folder);
 }
 
-enum status command_calibrate(const struct options *options, int argc, char **argv)
+static enum status calibrate(const void *parsed, const struct invocation *invocation)
 {
+    const struct calibrate_options *options = parsed;
     char temporary[] = "/tmp/cbank-calibrate-XXXXXX";
     const char *folder = options->keep_path ? options->keep_path : mkdtemp(temporary);
     struct side side = {0};
@@ -128,9 +161,9 @@ enum status command_calibrate(const struct options *options, int argc, char **ar
     enum status status;
 
     if (!folder || (options->keep_path && mkdir(folder, 0777) != 0 && errno != EEXIST))
-        return log_error(STATUS_USAGE, "cannot make a folder for the launches: %s; choose one with --keep",
+        return log_error(STATUS_USAGE, "cannot make a folder for the processes: %s; choose one with --keep",
                          strerror(errno));
-    status = run_launches(options, argc, argv, folder);
+    status = run_processes(options, invocation, folder);
     if (status == STATUS_OK)
         status = side_read(folder, &side);
     if (status == STATUS_OK)
@@ -144,6 +177,16 @@ enum status command_calibrate(const struct options *options, int argc, char **ar
     calibration_close(&calibration);
     side_close(&side);
     if (!options->keep_path)
-        remove_launches(folder, options->launches);
+        remove_processes(folder, options->processes);
     return status;
 }
+
+const struct command calibrate_command = {
+    .name = "calibrate",
+    .summary = "Measure how much each cell differs between processes, for compare",
+    .groups = groups,
+    .group_count = sizeof(groups) / sizeof(groups[0]),
+    .options_bytes = sizeof(struct calibrate_options),
+    .details = "It runs the plan in several processes, one after the other.",
+    .run = calibrate,
+};

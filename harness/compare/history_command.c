@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
+#include "command.h"
 #include "files.h"
 #include "log.h"
 #include "result.h"
@@ -133,17 +133,34 @@ static void print_series(const struct entry *entries, size_t count, const char *
     }
 }
 
-enum status command_history(const struct options *options, int argc, char **argv)
+struct history_options {
+    const char *cell;
+    struct look_options look;
+};
+
+static const struct option_row rows[] = {
+    {.name = "cell",
+     .argument = "CELL",
+     .help = "the series of this cell, by its identity WORKLOAD/PATH/PATTERN/..., or of those that a glob names",
+     .kind = &option_text,
+     .offset = offsetof(struct history_options, cell)},
+};
+
+static const struct option_group groups[] = {
+    OPTION_GROUP(rows, 0),
+    OPTION_GROUP(look_option_rows, offsetof(struct history_options, look)),
+};
+
+static enum status history(const void *parsed, const struct invocation *invocation)
 {
+    const struct history_options *options = parsed;
     struct file_list files = {0};
     struct entry *entries = NULL;
     size_t count = 0;
     enum status status = STATUS_OK;
 
-    (void)argc;
-    (void)argv;
-    for (size_t i = 0; status == STATUS_OK && i < options->argument_count; i++)
-        status = files_add(&files, options->arguments[i]);
+    for (size_t i = 0; status == STATUS_OK && i < invocation->argument_count; i++)
+        status = files_add(&files, invocation->arguments[i]);
     if (status == STATUS_OK) {
         entries = calloc(files.count, sizeof(*entries));
         status = entries ? STATUS_OK : log_error(STATUS_ENVIRONMENT, "out of memory");
@@ -166,3 +183,15 @@ enum status command_history(const struct options *options, int argc, char **argv
     files_close(&files);
     return status;
 }
+
+const struct command history_command = {
+    .name = "history",
+    .summary = "Print one line a run, or the series of one cell",
+    .arguments = "PATH...",
+    .arguments_min = 1,
+    .arguments_max = 1000,
+    .groups = groups,
+    .group_count = sizeof(groups) / sizeof(groups[0]),
+    .options_bytes = sizeof(struct history_options),
+    .run = history,
+};

@@ -12,6 +12,8 @@
 #include "status.h"
 #include "text.h"
 
+enum { GRID_TEXT_BYTES = 256 };
+
 enum grid_style { GRID_PLAIN, GRID_BOLD, GRID_GOOD, GRID_BAD, GRID_DIM };
 
 /* What a row has in a column. Before it is asked for there is nothing: NaN and NULL, shown as "-". */
@@ -19,7 +21,7 @@ struct grid_value {
     double number;     /* of a column with a format */
     const char *text; /* shown to people in place of the number, or of a column without a format; lives as long as the
                           row, or is `room` */
-    char room[TEXT_NUMBER_BYTES * 4]; /* for a text that lives nowhere else */
+    char room[GRID_TEXT_BYTES]; /* for a text that lives nowhere else */
     enum grid_style style; /* on a terminal with colour */
 };
 

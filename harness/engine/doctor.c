@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "commands.h"
+#include "command.h"
 #include "engine.h"
 
 /* What the printing of findings needs to know, and the gravest so far. */
@@ -36,15 +36,35 @@ static void print_finding(void *context, enum finding finding, const char *subje
         doctor->worst = finding;
 }
 
-enum status command_doctor(const struct options *options, int argc, char **argv)
-{
-    struct doctor doctor = {.color = options_color(options, STDOUT_FILENO), .worst = FINDING_OK};
-    const struct diagnosis diagnosis = {.report = print_finding, .context = &doctor};
+struct doctor_options {
+    struct look_options look;
+};
 
-    (void)argc;
-    (void)argv;
+static const struct option_group groups[] = {
+    OPTION_GROUP(look_option_rows, offsetof(struct doctor_options, look)),
+};
+
+static enum status doctor(const void *parsed, const struct invocation *invocation)
+{
+    const struct doctor_options *options = parsed;
+    struct doctor findings = {.color = look_color(&options->look, STDOUT_FILENO), .worst = FINDING_OK};
+    const struct diagnosis diagnosis = {.report = print_finding, .context = &findings};
+
+    (void)invocation;
     for (size_t i = 0; i < engine_count; i++)
         if (engine_rows[i].engine->diagnose)
             engine_rows[i].engine->diagnose(&diagnosis);
-    return doctor.worst == FINDING_PROBLEM ? STATUS_ENVIRONMENT : STATUS_OK;
+    return findings.worst == FINDING_PROBLEM ? STATUS_ENVIRONMENT : STATUS_OK;
 }
+
+const struct command doctor_command = {
+    .name = "doctor",
+    .summary = "Say what this machine can do, and how to mend what it cannot",
+    .groups = groups,
+    .group_count = sizeof(groups) / sizeof(groups[0]),
+    .options_bytes = sizeof(struct doctor_options),
+    .details =
+        "It looks at the program, CUPTI, the GPU, kernels, clocks, other processes and the permission to read counters. The exit\n"
+        "code is 3 when something keeps it from measuring on a GPU.",
+    .run = doctor,
+};

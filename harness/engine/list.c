@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cell.h"
-#include "commands.h"
+#include "command.h"
 #include "counter.h"
 #include "engine.h"
 #include "image.h"
@@ -381,16 +381,27 @@ static enum status print_all_json(void)
     return status;
 }
 
-enum status command_list(const struct options *options, int argc, char **argv)
+struct list_options {
+    bool json;
+};
+
+static const struct option_row rows[] = {
+    {.name = "json", .help = "print JSON", .kind = &option_flag, .offset = offsetof(struct list_options, json)},
+};
+
+static const struct option_group groups[] = {
+    OPTION_GROUP(rows, 0),
+};
+
+static enum status list(const void *parsed, const struct invocation *invocation)
 {
+    const struct list_options *options = parsed;
     enum status status = STATUS_OK;
 
-    (void)argc;
-    (void)argv;
-    if (options->argument_count > 0) {
-        const struct list *list = table_find(&list_table, options->arguments[0]);
+    if (invocation->argument_count > 0) {
+        const struct list *found = table_find(&list_table, invocation->arguments[0]);
 
-        return list ? print_list(list, options->json) : table_unknown(&list_table, options->arguments[0]);
+        return found ? print_list(found, options->json) : table_unknown(&list_table, invocation->arguments[0]);
     }
     if (options->json)
         return print_all_json();
@@ -401,3 +412,18 @@ enum status command_list(const struct options *options, int argc, char **argv)
     }
     return status;
 }
+
+const struct command list_command = {
+    .name = "list",
+    .summary = "List workloads, paths, patterns, regimes, counters, engines, devices or chips; all without a name",
+    .arguments = "[TABLE]",
+    .arguments_min = 0,
+    .arguments_max = 1,
+    .groups = groups,
+    .group_count = sizeof(groups) / sizeof(groups[0]),
+    .options_bytes = sizeof(struct list_options),
+    .details =
+        "TABLE is workloads, paths, patterns, parameters, regimes, counters, engines, devices, chips (whose counters the\n"
+        "installed CUPTI knows) or images (the kernels in this program).",
+    .run = list,
+};

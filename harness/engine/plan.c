@@ -8,7 +8,7 @@
 
 /* The axes of one workload: what the command line names, or else what the workload's row does. */
 struct axes {
-    const struct options *options;
+    const struct plan_options *options;
     const struct workload *workload;
     struct selection patterns;             /* owned where the options name none */
     struct integers elements, block_sizes; /* the same */
@@ -35,7 +35,7 @@ static void axes_close(struct axes *axes)
         free(axes->block_sizes.values);
 }
 
-static enum status axes_open(const struct options *options, const struct workload *workload, struct axes *out)
+static enum status axes_open(const struct plan_options *options, const struct workload *workload, struct axes *out)
 {
     static const struct table table = TABLE("pattern", patterns, pattern_count);
     enum status status = STATUS_OK;
@@ -64,7 +64,7 @@ static enum status plan_add(struct plan *plan, const struct cell *cell)
 }
 
 /* The next combination of the parameters that the cell takes, the last turning fastest; false after the last. */
-static bool next_parameters(const struct options *options, uint32_t takes, size_t turn[PARAMETER_COUNT])
+static bool next_parameters(const struct plan_options *options, uint32_t takes, size_t turn[PARAMETER_COUNT])
 {
     for (size_t i = parameter_count; i-- > 0;) {
         if (!(takes & 1u << i))
@@ -77,7 +77,7 @@ static bool next_parameters(const struct options *options, uint32_t takes, size_
 }
 
 /* All parameters and paths of what is else said of the cell. */
-static enum status add_paths(const struct options *options, struct cell cell, struct plan *plan)
+static enum status add_paths(const struct plan_options *options, struct cell cell, struct plan *plan)
 {
     const uint32_t takes = cell_takes(cell.workload, cell.pattern);
     size_t turn[PARAMETER_COUNT] = {0};
@@ -96,7 +96,7 @@ static enum status add_paths(const struct options *options, struct cell cell, st
 
 static enum status add_workload(const struct axes *axes, struct plan *plan)
 {
-    const struct options *options = axes->options;
+    const struct plan_options *options = axes->options;
     const size_t count = axes->elements.count * axes->block_sizes.count * options->regimes.count * axes->patterns.count;
     enum status status = STATUS_OK;
 
@@ -116,7 +116,7 @@ static enum status add_workload(const struct axes *axes, struct plan *plan)
     return status;
 }
 
-enum status plan_open(const struct options *options, struct plan *out)
+enum status plan_open(const struct plan_options *options, struct plan *out)
 {
     struct plan plan = {0};
     enum status status = STATUS_OK;

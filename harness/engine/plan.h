@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "cell.h"
-#include "options.h"
+#include "plan_options.h"
 #include "status.h"
 
 struct plan {
@@ -17,7 +17,7 @@ struct plan {
 /* Every combination of the options' axes: workload, then elements, block size, regime, pattern, the parameters that the
  * cell takes, path. Where the options name no patterns, elements or block sizes, each workload has those of its row.
  * STATUS_ENVIRONMENT when out of memory. On success the caller closes *out. */
-enum status plan_open(const struct options *options, struct plan *out);
+enum status plan_open(const struct plan_options *options, struct plan *out);
 
 /* Releases; accepts a zeroed struct. */
 void plan_close(struct plan *plan);

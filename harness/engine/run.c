@@ -11,12 +11,49 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "commands.h"
+#include "clock.h"
+#include "command.h"
 #include "engine.h"
 #include "log.h"
 #include "plan.h"
+#include "plan_options.h"
 #include "result.h"
 #include "show.h"
+
+/* -- options ------------------------------------------------------------------------------------------ */
+
+struct run_options {
+    struct plan_options plan;
+    struct measure_options measure;
+    struct look_options look;
+    const char *json_path;   /* NULL: a name made up in the current folder; "-": stdout */
+    const char *resume_path; /* NULL: a new run */
+    bool strict, quiet;
+};
+
+#define OWN(member) .offset = offsetof(struct run_options, member)
+
+static const struct option_row own_rows[] = {
+    {.name = "json",
+     .argument = "PATH",
+     .help = "write the result to a file, into a folder (made if it ends in /), or - for stdout",
+     .kind = &option_text,
+     OWN(json_path)},
+    {.name = "resume",
+     .argument = "FILE",
+     .help = "measure what an interrupted result is missing, in place",
+     .kind = &option_text,
+     OWN(resume_path)},
+    {.name = "strict", .help = "exit 4 when a cell is inconclusive", .kind = &option_flag, OWN(strict)},
+    {.name = "quiet", .help = "print errors and warnings alone", .kind = &option_flag, OWN(quiet)},
+};
+
+static const struct option_group groups[] = {
+    OPTION_GROUP(plan_option_rows, offsetof(struct run_options, plan)),
+    OPTION_GROUP(measure_option_rows, offsetof(struct run_options, measure)),
+    OPTION_GROUP(own_rows, 0),
+    OPTION_GROUP(look_option_rows, offsetof(struct run_options, look)),
+};
 
 /* -- interruption ------------------------------------------------------------------------------------- */
 
@@ -40,25 +77,6 @@ static void catch_signals(void (*handler)(int))
     }
 }
 
-/* -- time --------------------------------------------------------------------------------------------- */
-
-static double now_seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static void utc_text(char text[32], const char *format)
-{
-    const time_t now = time(NULL);
-    struct tm utc;
-
-    gmtime_r(&now, &utc);
-    strftime(text, 32, format, &utc);
-}
-
 /* -- where the result goes ---------------------------------------------------------------------------- */
 
 enum { PATH_BYTES = 4096 };
@@ -66,9 +84,14 @@ enum { PATH_BYTES = 4096 };
 /* "cbank-ENGINE-NAME-DEVICE-TIME.json", with nothing in it that a shell or a file system minds. */
 static void made_up_name(const struct result *result, uint32_t device, char *name, size_t bytes)
 {
-    char when[32];
+    char when[CLOCK_UTC_BYTES], *end = when;
 
-    utc_text(when, "%Y%m%dT%H%M%SZ");
+    clock_utc(when);
+    /* Without what divides its parts: "20260131T120000Z". */
+    for (const char *c = when; *c; c++)
+        if (*c != '-' && *c != ':')
+            *end++ = *c;
+    *end = '\0';
     snprintf(name, bytes, "cbank-%s-%s-%u-%s.json", result->engine, result->device.name, (unsigned)device, when);
     for (char *c = name; *c; c++)
         if (*c == ' ' || *c == '/')
@@ -109,7 +132,7 @@ static void make_new(char path[PATH_BYTES])
 
 /* Where the result of one device goes, from --json, --resume or a made-up name. `several`: one of several
  * devices, whose number goes into a given file name. */
-static void result_path(const struct options *options, const struct result *result, uint32_t device, bool several,
+static void result_path(const struct run_options *options, const struct result *result, uint32_t device, bool several,
                         char path[PATH_BYTES])
 {
     const char *given = options->json_path ? options->json_path : options->resume_path;
@@ -145,7 +168,7 @@ static bool can_make_file(const char *folder)
 }
 
 /* Finds out before measuring that the result could not be written. */
-static enum status check_writable(const struct options *options, const char *path)
+static enum status check_writable(const struct run_options *options, const char *path)
 {
     char folder[PATH_BYTES], copy[PATH_BYTES];
     struct stat info;
@@ -172,7 +195,7 @@ static enum status check_writable(const struct options *options, const char *pat
 
 /* One device's run. */
 struct run {
-    const struct options *options;
+    const struct run_options *options;
     const struct engine *engine;
     struct result result;
     double start;        /* seconds: when the command began, or the device before was done */
@@ -192,7 +215,7 @@ static void progress_clear(const struct run *run)
 static bool run_step(void *context, const char *phase, size_t done, size_t total)
 {
     struct run *run = context;
-    const double now = now_seconds();
+    const double now = clock_seconds();
 
     if (run->phase != phase) {
         run->phase = phase;
@@ -219,7 +242,7 @@ static enum status run_checkpoint(void *context)
 
 static void phase_add(struct result *result, const char *name, double start)
 {
-    const double seconds = now_seconds() - start;
+    const double seconds = clock_seconds() - start;
 
     for (size_t i = 0; i < result->phase_count; i++)
         if (strcmp(result->phases[i].name, name) == 0) {
@@ -250,7 +273,7 @@ static enum status run_phases(struct run *run, struct engine_session *session)
     enum status status = STATUS_OK;
 
     for (size_t i = 0; status == STATUS_OK && !signal_received && i < sizeof(phases) / sizeof(phases[0]); i++) {
-        const double start = now_seconds();
+        const double start = clock_seconds();
         phase_hook *hook;
 
         memcpy(&hook, (const char *)run->engine + phases[i].hook, sizeof(hook));
@@ -288,7 +311,7 @@ static void report(const struct run *run, enum status verdict)
     if (!run->result.complete) {
         log_note(run->options->quiet, "interrupted; cbank run --resume %s measures the rest", run->path);
     } else if (table) {
-        show_result(stdout, &run->result, options_color(run->options, STDOUT_FILENO));
+        show_result(stdout, &run->result, look_color(&run->options->look, STDOUT_FILENO));
         printf("result: %s\n", run->path);
     } else if (verdict == STATUS_FINDING) {
         log_warning("a cell failed or an exact counter differs; cbank show tells which");
@@ -298,29 +321,29 @@ static void report(const struct run *run, enum status verdict)
 /* Opens the engine, goes through its phases and closes it. */
 static enum status run_engine(struct run *run, uint32_t device, const struct counter_set *counters)
 {
-    const struct options *options = run->options;
+    const struct run_options *options = run->options;
     const struct engine_options engine_options = {
         .device = device,
-        .card = options->card_path,
+        .card = options->measure.card_path,
         .counters = counters,
         .seed = run->result.seed,
         .max_noise = run->result.max_noise,
-        .sample_ns = 1e3 * options->sample_us,
-        .samples_max = (uint32_t)options->samples_max,
-        .seconds_max = options->seconds_max,
-        .fault = options->fault,
-        .slow_path = options->slow_path,
-        .slow_share = options->slow_percent / 100,
+        .sample_ns = 1e3 * options->measure.sample_us,
+        .samples_max = (uint32_t)options->measure.samples_max,
+        .seconds_max = options->measure.seconds_max,
+        .fault = options->measure.fault,
+        .slow_path = options->measure.slow.path,
+        .slow_share = options->measure.slow.percent / 100,
     };
     struct engine_session *session = NULL;
-    const double start = now_seconds();
+    const double start = clock_seconds();
     enum status status = run->engine->open(&engine_options, &run->result, &session);
 
     phase_add(&run->result, "open", start);
     if (status == STATUS_OK)
         status = run_phases(run, session);
 
-    const double end = now_seconds();
+    const double end = clock_seconds();
 
     run->engine->close(session);
     phase_add(&run->result, "close", end);
@@ -356,7 +379,7 @@ static enum status run_device(struct run *run, uint32_t device, const struct cou
         return status;
     settle_cells(&run->result, counters->count > 0);
     if (run->result.complete)
-        utc_text(run->result.finished_utc, "%Y-%m-%dT%H:%M:%SZ");
+        clock_utc(run->result.finished_utc);
     status = result_write(&run->result, run->path);
 
     const enum status verdict = result_verdict(&run->result);
@@ -368,15 +391,6 @@ static enum status run_device(struct run *run, uint32_t device, const struct cou
 
 /* -- new runs ----------------------------------------------------------------------------------------- */
 
-static void join_words(int argc, char **argv, char *text, size_t bytes)
-{
-    size_t used = 0;
-
-    text[0] = '\0';
-    for (int i = 0; i < argc && used < bytes; i++)
-        used += (size_t)snprintf(text + used, bytes - used, "%s%s", i ? " " : "", argv[i]);
-}
-
 static uint64_t clock_seed(void)
 {
     struct timespec now;
@@ -386,41 +400,41 @@ static uint64_t clock_seed(void)
 }
 
 /* The engine that was named, or the first that has a device. */
-static enum status choose_engine(const struct options *options, const struct engine **out, uint32_t *devices)
+static enum status choose_engine(const struct run_options *options, const struct engine **out, uint32_t *devices)
 {
     const char *reason = NULL;
 
     for (size_t i = 0; i < engine_count; i++) {
         const struct engine *engine = engine_rows[i].engine;
 
-        if (options->engine && options->engine->engine != engine)
+        if (options->measure.engine && options->measure.engine->engine != engine)
             continue;
         *out = engine;
         *devices = engine->device_count(&reason);
         if (*devices > 0)
             return STATUS_OK;
-        if (options->engine)
+        if (options->measure.engine)
             return log_error(STATUS_ENVIRONMENT, "engine %s cannot run here: %s", engine->name, reason);
         log_note(options->quiet, "no GPU measured: %s; the model engine runs instead", reason);
     }
     return log_error(STATUS_ENVIRONMENT, "no engine can run here");
 }
 
-static enum status check_memory(const struct options *options, const struct device_info *device)
+static enum status check_memory(const struct run_options *options, const struct device_info *device)
 {
-    for (size_t i = 0; i < options->elements.count; i++) {
+    for (size_t i = 0; i < options->plan.elements.count; i++) {
         const uint64_t limit = device->memory_bytes / (2 * sizeof(uint32_t));
 
-        if (device->memory_bytes && options->elements.values[i] > limit)
+        if (device->memory_bytes && options->plan.elements.values[i] > limit)
             return log_error(STATUS_USAGE,
                              "--elements: %" PRIu64 " need more memory than %s has; at most %" PRIu64 " elements",
-                             options->elements.values[i], device->name, limit);
+                             options->plan.elements.values[i], device->name, limit);
     }
     return STATUS_OK;
 }
 
-static enum status new_run(const struct options *options, const struct engine *engine, const struct plan *plan,
-                           uint32_t device, bool several, double start, int argc, char **argv)
+static enum status new_run(const struct run_options *options, const struct engine *engine, const struct plan *plan,
+                           uint32_t device, bool several, double start, const struct invocation *invocation)
 {
     struct run run = {.options = options, .engine = engine, .start = start};
     struct result *result = &run.result;
@@ -429,47 +443,47 @@ static enum status new_run(const struct options *options, const struct engine *e
     if (status != STATUS_OK)
         return status;
     result->engine = engine->name;
-    result->seed = options->seed_given ? options->seed : clock_seed();
-    result->max_noise = options->max_noise_percent / 100;
-    utc_text(result->started_utc, "%Y-%m-%dT%H:%M:%SZ");
-    join_words(argc, argv, result->argv, sizeof(result->argv));
-    snprintf(result->counters_asked, sizeof(result->counters_asked), "%s", options->counters_text);
-    status = engine->describe(device, options->card_path, &result->device);
+    result->seed = options->measure.seed_given ? options->measure.seed : clock_seed();
+    result->max_noise = options->measure.max_noise_percent / 100;
+    clock_utc(result->started_utc);
+    command_line(invocation, result->argv, sizeof(result->argv));
+    snprintf(result->counters_asked, sizeof(result->counters_asked), "%s", options->measure.counters.text);
+    status = engine->describe(device, options->measure.card_path, &result->device);
     if (status == STATUS_OK)
         status = check_memory(options, &result->device);
     if (status == STATUS_OK) {
         result_path(options, result, device, several, run.path);
-        status = run_device(&run, device, &options->counters);
+        status = run_device(&run, device, &options->measure.counters.set);
     }
     result_close(result);
     return status;
 }
 
-static enum status run_new(const struct options *options, int argc, char **argv)
+static enum status run_new(const struct run_options *options, const struct invocation *invocation)
 {
-    double start = now_seconds();
+    double start = clock_seconds();
     const struct engine *engine = NULL;
     struct plan plan = {0};
     uint32_t devices = 0;
     enum status status = choose_engine(options, &engine, &devices);
 
     if (status == STATUS_OK)
-        status = plan_open(options, &plan);
+        status = plan_open(&options->plan, &plan);
 
-    const size_t count = options->devices.all ? devices : options->devices.count;
+    const size_t count = options->measure.devices.all ? devices : options->measure.devices.count;
 
     for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        if (!options->devices.all && options->devices.values[i] >= devices)
+        if (!options->measure.devices.all && options->measure.devices.values[i] >= devices)
             status = log_error(STATUS_USAGE, "--device: there is no device %" PRIu64 "; valid: 0 to %" PRIu32,
-                               options->devices.values[i], devices - 1);
+                               options->measure.devices.values[i], devices - 1);
 
     enum status worst = status;
 
     for (size_t i = 0; status == STATUS_OK && !signal_received && i < count; i++) {
-        const uint32_t device = (uint32_t)(options->devices.all ? i : options->devices.values[i]);
+        const uint32_t device = (uint32_t)(options->measure.devices.all ? i : options->measure.devices.values[i]);
 
-        worst = status_worse(worst, new_run(options, engine, &plan, device, count > 1, start, argc, argv));
-        start = now_seconds();
+        worst = status_worse(worst, new_run(options, engine, &plan, device, count > 1, start, invocation));
+        start = clock_seconds();
     }
     plan_close(&plan);
     return worst;
@@ -507,14 +521,14 @@ static const struct engine *engine_named(const char *name)
     return NULL;
 }
 
-static enum status run_resumed(const struct options *options)
+static enum status run_resumed(const struct run_options *options)
 {
-    struct run run = {.options = options, .start = now_seconds()};
+    struct run run = {.options = options, .start = clock_seconds()};
     struct counter_set counters = {0};
     uint32_t device = 0;
     enum status status;
 
-    if (options->plan_given)
+    if (options->plan.given || options->measure.given || options->measure.seed_given)
         return log_error(STATUS_USAGE,
                          "--resume takes its plan from %s; leave out the options that choose cells or "
                          "how to measure them",
@@ -528,7 +542,7 @@ static enum status run_resumed(const struct options *options)
     if (status == STATUS_OK && run.result.complete)
         log_note(options->quiet, "%s is complete: nothing is missing", options->resume_path);
     if (status == STATUS_OK)
-        status = find_device(run.engine, options->card_path, &run.result.device, &device);
+        status = find_device(run.engine, options->measure.card_path, &run.result.device, &device);
     if (status == STATUS_OK)
         status = run_device(&run, device, &counters);
     counter_set_close(&counters);
@@ -544,13 +558,29 @@ static void end_by_signal(void)
     raise(signal_received);
 }
 
-enum status command_run(const struct options *options, int argc, char **argv)
+static enum status run(const void *parsed, const struct invocation *invocation)
 {
+    const struct run_options *options = parsed;
     enum status status;
 
     catch_signals(on_signal);
-    status = options->resume_path ? run_resumed(options) : run_new(options, argc, argv);
+    status = options->resume_path ? run_resumed(options) : run_new(options, invocation);
     if (signal_received)
         end_by_signal();
     return status;
 }
+
+const struct command run_command = {
+    .name = "run",
+    .summary = "Run the access-pattern matrix, verify it, count it, write a JSON result",
+    .groups = groups,
+    .group_count = sizeof(groups) / sizeof(groups[0]),
+    .options_bytes = sizeof(struct run_options),
+    .details =
+        "The plan is every combination of what the options select. Cells that cannot be (a path that a chip or a\n"
+        "pattern has not, a filter too large) are skipped and say why. Each device gets a result file of its own.\n"
+        "\n"
+        "With --resume the plan, the seed and the counters are the file's: options that choose cells or how to\n"
+        "measure them are refused. Device and driver have to be the same.",
+    .run = run,
+};

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "commands.h"
+#include "command.h"
 #include "log.h"
 
 /* Where the script lies, from the folder of the program: installed; built in build/, in build/NAME/. */
@@ -39,14 +39,40 @@ static enum status find_script(char program[PATH_MAX], char script[PATH_MAX])
                      places[0]);
 }
 
-enum status command_report(const struct options *options, int argc, char **argv)
+struct report_options {
+    const char *output_path, *library_path;
+    bool interactive;
+};
+
+static const struct option_row rows[] = {
+    {.name = "output",
+     .argument = "DIR",
+     .help = "folder of the page, made where there is none",
+     .kind = &option_text,
+     .offset = offsetof(struct report_options, output_path),
+     .letter = 'o'},
+    {.name = "interactive",
+     .help = "filter cells, and see them in a chart, by a script in the page (needs libjs-d3)",
+     .kind = &option_flag,
+     .offset = offsetof(struct report_options, interactive)},
+    {.name = "library",
+     .argument = "FILE",
+     .help = "d3.min.js for --interactive (default: the distribution's)",
+     .kind = &option_text,
+     .offset = offsetof(struct report_options, library_path)},
+};
+
+static const struct option_group groups[] = {
+    OPTION_GROUP(rows, 0),
+};
+
+static enum status report(const void *parsed, const struct invocation *invocation)
 {
+    const struct report_options *options = parsed;
     char program[PATH_MAX], script[PATH_MAX];
     enum status status;
     size_t count = 0;
 
-    (void)argc;
-    (void)argv;
     if (!options->output_path)
         return log_error(STATUS_USAGE, "report needs a folder to write to: -o DIR; try cbank report --help");
     status = find_script(program, script);
@@ -54,7 +80,7 @@ enum status command_report(const struct options *options, int argc, char **argv)
         return status;
 
     /* Python, -B (leaves no bytecode where it is installed), script, options, "--", files, NULL. */
-    const char **words = calloc(options->argument_count + 12, sizeof(*words));
+    const char **words = calloc(invocation->argument_count + 12, sizeof(*words));
 
     if (!words)
         return log_error(STATUS_ENVIRONMENT, "out of memory");
@@ -72,8 +98,8 @@ enum status command_report(const struct options *options, int argc, char **argv)
         words[count++] = options->library_path;
     }
     words[count++] = "--";
-    for (size_t i = 0; i < options->argument_count; i++)
-        words[count++] = options->arguments[i];
+    for (size_t i = 0; i < invocation->argument_count; i++)
+        words[count++] = invocation->arguments[i];
     for (size_t i = 0; i < sizeof(pythons) / sizeof(pythons[0]); i++) {
         words[0] = pythons[i];
         execvp(words[0], (char *const *)words);
@@ -84,3 +110,20 @@ enum status command_report(const struct options *options, int argc, char **argv)
                      "python3-jinja2 (scripts/setup.sh plots)",
                      strerror(errno));
 }
+
+const struct command report_command = {
+    .name = "report",
+    .summary = "Write a static page of results, characterizations and comparisons, with figures",
+    .arguments = "FILE...",
+    .arguments_min = 1,
+    .arguments_max = 1000,
+    .groups = groups,
+    .group_count = sizeof(groups) / sizeof(groups[0]),
+    .options_bytes = sizeof(struct report_options),
+    .details =
+        "FILEs are results, characterizations, comparisons, explanations and cards. The page has summary, environment, matrix,\n"
+        "characterization, comparison where two results (or a comparison) are given, explanation, every figure as SVG beside its\n"
+        "table and its CSV, and a page with all cells of each result, which each number leads to. What cannot be drawn is named,\n"
+        "with why. Needs python3 with matplotlib and jinja2. Files of the page are replaced, others stay.",
+    .run = report,
+};

@@ -8,6 +8,13 @@
 #include "json.h"
 #include "log.h"
 
+const struct engine_kind engine_kinds[] = {
+    {.name = "cuda"},
+    {.name = "model", .modelled = true},
+};
+
+const size_t engine_kind_count = sizeof(engine_kinds) / sizeof(engine_kinds[0]);
+
 const char *const cell_status_names[] = {
     [CELL_PENDING] = "pending",
     [CELL_OK] = "ok",

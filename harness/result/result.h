@@ -9,6 +9,7 @@
 
 #include "cell.h"
 #include "counter.h"
+#include "device.h"
 #include "model.h"
 #include "stats.h"
 #include "status.h"
@@ -19,6 +20,15 @@ enum cell_status {
     CELL_SKIPPED, /* this chip or build cannot; reason says why */
     CELL_FAILED,  /* wrong output, out of memory, launch failure; reason says which */
 };
+
+/* Who executed a plan, as a result names it; engine.h has what they do. */
+struct engine_kind {
+    const char *name;
+    bool modelled; /* its times are predictions */
+};
+
+extern const struct engine_kind engine_kinds[];
+extern const size_t engine_kind_count;
 
 /* Why sampling of a cell stopped. */
 enum stop_reason { STOP_NONE, STOP_CONVERGED, STOP_SAMPLES, STOP_TIME, STOP_MODELLED };
@@ -68,31 +78,6 @@ struct cell_result {
     struct cell_kernel kernel;
     bool modelled;             /* model is valid */
     struct model_cell model;
-};
-
-enum { DEVICE_TEXT_BYTES = 96 };
-
-/* The device of a cuda run, or the card of a model run (fields that a card lacks are empty or 0). */
-struct device_info {
-    char name[DEVICE_TEXT_BYTES];
-    char chip[DEVICE_TEXT_BYTES];   /* CUPTI's name; "" when not known */
-    char uuid[DEVICE_TEXT_BYTES];
-    char driver[DEVICE_TEXT_BYTES];
-    char vbios[DEVICE_TEXT_BYTES];
-    char ecc[DEVICE_TEXT_BYTES];    /* "on", "off", "" unknown */
-    char mig[DEVICE_TEXT_BYTES];    /* the same */
-    char pci_bus_id[DEVICE_TEXT_BYTES];
-    uint32_t cuda_driver_api;       /* 13000 is 13.0 */
-    uint32_t cc_major, cc_minor;
-    uint32_t sm_count;
-    uint32_t warps_per_sm, blocks_per_sm; /* that can be resident at a time; 0 when not known */
-    uint32_t shared_bytes_per_sm, shared_bytes_reserved; /* of an SM; of that for every block; the same */
-    uint64_t l2_bytes;
-    uint64_t memory_bytes;
-    double sm_clock_max_mhz, memory_clock_max_mhz; /* NaN when not known */
-    uint64_t throttle_before, throttle_after;      /* NVML's bits */
-    bool throttle_known;
-    double launch_ns;               /* measured: one more launch of an empty kernel; NaN when not known */
 };
 
 /* A timed stretch of the run. */

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine.h"
 #include "identity_json.h"
 #include "image.h"
 #include "json.h"
@@ -887,9 +886,9 @@ static bool open_cells(const struct node *array, struct result *result)
 
 static void read_result(const struct node *root, struct result *result)
 {
-    static const struct table engine_table = TABLE("engine", engine_rows, engine_count);
+    static const struct table engine_table = TABLE("engine", engine_kinds, engine_kind_count);
     const struct node cells = member(root, "cells", true);
-    const struct engine_row *row;
+    const struct engine_kind *row;
     const cJSON *item;
     size_t i = 0;
 
@@ -898,7 +897,7 @@ static void read_result(const struct node *root, struct result *result)
     row = read_row(root, "engine", &engine_table);
     if (row) {
         result->engine = row->name;
-        result->modelled_time = row->engine->modelled;
+        result->modelled_time = row->modelled;
     }
     read_tool(root, result);
     read_fields(root, result, result_fields, COUNT(result_fields));

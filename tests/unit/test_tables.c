@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "cell.h"
+#include "command.h"
 #include "counter.h"
 #include "parallel.h"
 #include "plan.h"
@@ -294,35 +295,60 @@ static void staging_asks_for_shared_memory(void **state)
 
 enum { ARGUMENTS_MAX = 16, IDENTITIES_BYTES = 16384 };
 
-/* The plan of a command line, as identities with a blank behind each. */
-static size_t plan_text(const char *line, char text[IDENTITIES_BYTES])
+/* What the command of these tests does with the plan that its options choose. */
+static void (*look_at_plan)(const struct plan *plan);
+
+static enum status open_plan(const void *options, const struct invocation *invocation)
 {
-    static const struct command command = {.name = "run", .options = OPTIONS_PLAN};
-    char words[1024], *argv[ARGUMENTS_MAX + 2] = {"run"}, *rest = words;
-    struct options options;
     struct plan plan;
-    int argc = 1;
-    bool done;
+
+    (void)invocation;
+    assert_int_equal(plan_open(options, &plan), STATUS_OK);
+    look_at_plan(&plan);
+    plan_close(&plan);
+    return STATUS_OK;
+}
+
+static void with_plan(const char *line, void (*look)(const struct plan *plan))
+{
+    static const struct option_group groups[] = {OPTION_GROUP(plan_option_rows, 0)};
+    static const struct command command = {.name = "plan",
+                                           .groups = groups,
+                                           .group_count = 1,
+                                           .options_bytes = sizeof(struct plan_options),
+                                           .run = open_plan};
+    char words[1024], *argv[ARGUMENTS_MAX + 3] = {"cbank", "plan"}, *rest = words;
+    int argc = 2;
 
     snprintf(words, sizeof(words), "%s", line);
     for (char *word; argc <= ARGUMENTS_MAX && (word = strtok(rest, " ")); rest = NULL)
         argv[argc++] = word;
-    assert_int_equal(options_parse(&command, argc, argv, &options, &done), STATUS_OK);
-    assert_int_equal(plan_open(&options, &plan), STATUS_OK);
+    look_at_plan = look;
+    assert_int_equal(command_run(&command, argc, argv), STATUS_OK);
+}
 
-    const size_t count = plan.count;
+static char identities[IDENTITIES_BYTES];
+static size_t identity_count;
 
-    text[0] = '\0';
-    for (size_t i = 0; i < count; i++) {
-        const size_t used = strlen(text);
+static void write_identities(const struct plan *plan)
+{
+    identities[0] = '\0';
+    identity_count = plan->count;
+    for (size_t i = 0; i < plan->count; i++) {
+        const size_t used = strlen(identities);
         char identity[CELL_IDENTITY_BYTES];
 
-        cell_identity(&plan.cells[i], identity);
-        snprintf(text + used, IDENTITIES_BYTES - used, "%s ", identity);
+        cell_identity(&plan->cells[i], identity);
+        snprintf(identities + used, sizeof(identities) - used, "%s ", identity);
     }
-    plan_close(&plan);
-    options_close(&options);
-    return count;
+}
+
+/* The plan of a command line, as identities with a blank behind each; how many there are. */
+static size_t plan_text(const char *line, char text[IDENTITIES_BYTES])
+{
+    with_plan(line, write_identities);
+    memcpy(text, identities, sizeof(identities));
+    return identity_count;
 }
 
 static void the_plan_is_every_combination_in_order(void **state)
@@ -386,38 +412,47 @@ static void each_workload_has_its_own_defaults(void **state)
                               "conv_1d/constant/lockstep/7/64/hot/radius=1 ");
 }
 
+static void check_cells(const struct plan *plan)
+{
+    char reason[CELL_REASON_BYTES];
+
+    assert_true(plan->count > 0);
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct cell *cell = &plan->cells[i];
+
+        if (cell_obstacle(cell, 90, reason))
+            fail_msg("%s: %s", cell->workload->name, reason);
+        assert_true(cell->elements >= 1 && cell->elements <= CELL_ELEMENTS_MAX);
+        assert_true(cell->block_size % 32 == 0 && cell->block_size >= 32 && cell->block_size <= CELL_BLOCK_SIZE_MAX);
+        for (size_t k = 0; k < parameter_count; k++)
+            if (cell_takes(cell->workload, cell->pattern) & 1u << k)
+                assert_true(parameter_allows(&parameters[k], cell->parameters[k]));
+            else
+                assert_int_equal(cell->parameters[k], 0);
+    }
+}
+
 /* Every cell that a workload has by default, on the constant path, can be. */
 static void defaults_of_workloads_can_be(void **state)
 {
     (void)state;
     for (size_t w = 0; w < workload_count; w++) {
-        static const struct command command = {.name = "run", .options = OPTIONS_PLAN};
-        char *argv[] = {"run", "--workload", (char *)(uintptr_t)workloads[w].name, "--path", "constant"};
-        char reason[CELL_REASON_BYTES];
-        struct options options;
-        struct plan plan;
-        bool done;
+        char line[128];
 
-        assert_int_equal(options_parse(&command, 5, argv, &options, &done), STATUS_OK);
-        assert_int_equal(plan_open(&options, &plan), STATUS_OK);
-        assert_true(plan.count > 0);
-        for (size_t i = 0; i < plan.count; i++) {
-            const struct cell *cell = &plan.cells[i];
-
-            if (cell_obstacle(cell, 90, reason))
-                fail_msg("%s: %s", workloads[w].name, reason);
-            assert_true(cell->elements >= 1 && cell->elements <= CELL_ELEMENTS_MAX);
-            assert_true(cell->block_size % 32 == 0 && cell->block_size >= 32 &&
-                        cell->block_size <= CELL_BLOCK_SIZE_MAX);
-            for (size_t k = 0; k < parameter_count; k++)
-                if (cell_takes(cell->workload, cell->pattern) & 1u << k)
-                    assert_true(parameter_allows(&parameters[k], cell->parameters[k]));
-                else
-                    assert_int_equal(cell->parameters[k], 0);
-        }
-        plan_close(&plan);
-        options_close(&options);
+        snprintf(line, sizeof(line), "--workload %s --path constant", workloads[w].name);
+        with_plan(line, check_cells);
     }
+}
+
+/* Numbers may have a scale; an option may be shortened. */
+static void numbers_have_scales(void **state)
+{
+    char text[IDENTITIES_BYTES];
+
+    (void)state;
+    assert_int_equal(plan_text("--patt per_warp --path global --elem 128k,12.8M,64Ki", text), 3);
+    assert_string_equal(text, "add/global/per_warp/128000/1024/hot add/global/per_warp/12800000/1024/hot "
+                              "add/global/per_warp/65536/1024/hot ");
 }
 
 /* -- choosing rows ------------------------------------------------------------------------------------ */
@@ -652,6 +687,7 @@ int main(void)
         cmocka_unit_test(a_plan_that_names_nothing_is_the_core_matrix),
         cmocka_unit_test(each_workload_has_its_own_defaults),
         cmocka_unit_test(defaults_of_workloads_can_be),
+        cmocka_unit_test(numbers_have_scales),
         cmocka_unit_test(the_closest_name_is_suggested),
         cmocka_unit_test(lists_choose_rows_once_in_their_order),
         cmocka_unit_test(counter_lists_take_rows_and_metrics),

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "cell_json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "table.h"
+#include "text.h"
+
+/* -- documents ----------------------------------------------------------------------------------------- */
+
+static const struct table workload_table = TABLE("workload", workloads, workload_count);
+static const struct table path_table = TABLE("path", paths, path_count);
+static const struct table pattern_table = TABLE("pattern", patterns, pattern_count);
+static const struct table regime_table = TABLE("regime", regimes, regime_count);
+static const struct table parameter_table = TABLE("parameter", parameters, parameter_count);
+
+static void write_identity(cJSON *object, const struct field *field, const void *base)
+{
+    char identity[CELL_IDENTITY_BYTES];
+
+    cell_identity(base, identity);
+    json_add_text(object, field->key, identity);
+}
+
+static void write_parameters(cJSON *object, const struct field *field, const void *base)
+{
+    const struct cell *cell = base;
+    cJSON *values = json_add(object, field->key, cJSON_CreateObject());
+
+    for (size_t i = 0; i < parameter_count; i++)
+        if (cell->parameters[i])
+            json_add_integer(values, parameters[i].name, cell->parameters[i]);
+}
+
+/* The value of a parameter that the cell takes. */
+static uint32_t read_parameter(const struct node *values, const struct parameter *parameter)
+{
+    char expected[96], step[32] = "a power of two";
+    uint64_t value = 0;
+
+    if (json_get_integer(values->json, parameter->name, &value) && parameter_allows(parameter, value))
+        return (uint32_t)value;
+    if (parameter->multiple)
+        snprintf(step, sizeof(step), "a multiple of %" PRIu32, parameter->multiple);
+    snprintf(expected, sizeof(expected), "%s from %" PRIu32 " to %" PRIu32, step, parameter->min, parameter->max);
+    node_refuse(values, parameter->name, expected);
+    return 0;
+}
+
+/* Refuses a parameter that this build does not know, or that the cell does not take. */
+static void check_parameter(const struct node *values, const char *name, const struct cell *cell)
+{
+    const struct parameter *row = table_find(&parameter_table, name);
+    char shown[TEXT_SHOWN_BYTES];
+
+    if (!row)
+        node_wrong_member(values, name, "this build has no %s '%s'; cbank list shows those that it has",
+                          parameter_table.what, text_shown(name, shown));
+    else if (!(cell_takes(cell->workload, cell->pattern) & 1u << (row - parameters)))
+        node_wrong_member(values, name, "%s with %s does not take it", cell->workload->name, cell->pattern->name);
+}
+
+/* Files of schema 1.0 lack the object where the cell takes none. */
+static void read_parameters(const struct node *node, const struct field *field, void *base)
+{
+    struct cell *cell = base;
+    const uint32_t takes = cell_takes(cell->workload, cell->pattern);
+    const cJSON *item;
+
+    if (!json_get(node->json, field->key) && takes == 0)
+        return;
+
+    const struct node values = node_object(node, field->key);
+
+    cJSON_ArrayForEach (item, values.json)
+        check_parameter(&values, item->string, cell);
+    for (size_t i = 0; i < parameter_count; i++)
+        if (takes & 1u << i)
+            cell->parameters[i] = read_parameter(&values, &parameters[i]);
+}
+
+static void write_array_bytes(cJSON *object, const struct field *field, const void *base)
+{
+    json_add_integer(object, field->key, ((const struct cell *)base)->path->bytes);
+}
+
+/* A table of another size is another cell than this build has. */
+static void read_array_bytes(const struct node *node, const struct field *field, void *base)
+{
+    const uint32_t bytes = ((const struct cell *)base)->path->bytes;
+
+    node_integer(node, field->key, bytes, bytes);
+}
+
+static void read_block_size(const struct node *node, const struct field *field, void *base)
+{
+    uint32_t *block_size = &((struct cell *)base)->block_size;
+
+    *block_size = (uint32_t)node_integer(node, field->key, CBANK_WARP_THREADS, CELL_BLOCK_SIZE_MAX);
+    if (*block_size % CBANK_WARP_THREADS != 0)
+        node_refuse(node, field->key, "a multiple of 32");
+}
+
+static void write_block_size(cJSON *object, const struct field *field, const void *base)
+{
+    json_add_integer(object, field->key, ((const struct cell *)base)->block_size);
+}
+
+static const struct field_kind kind_identity = {write_identity, NULL};
+static const struct field_kind kind_parameters = {write_parameters, read_parameters};
+static const struct field_kind kind_array_bytes = {write_array_bytes, read_array_bytes};
+static const struct field_kind kind_block_size = {write_block_size, read_block_size};
+
+static const struct field cell_rows[] = {
+    {.key = "identity", .kind = &kind_identity},
+    {FIELD(field_row, struct cell, "workload", workload, REQUIRED), .of = &workload_table},
+    {FIELD(field_row, struct cell, "path", path, REQUIRED), .of = &path_table},
+    {FIELD(field_row, struct cell, "pattern", pattern, REQUIRED), .of = &pattern_table},
+    {FIELD(field_uint64, struct cell, "elements", elements, REQUIRED), .low = 1, .high = (double)CELL_ELEMENTS_MAX},
+    {.key = "block_size", .kind = &kind_block_size},
+    {FIELD(field_row, struct cell, "regime", regime, REQUIRED), .of = &regime_table},
+    {.key = "parameters", .kind = &kind_parameters},
+    {.key = "array_bytes", .kind = &kind_array_bytes},
+};
+static const struct fields cell_fields = FIELDS(cell_rows);
+
+static void write_cell(cJSON *object, const struct field *field, const void *base)
+{
+    fields_write(object, &cell_fields, (const char *)base + field->offset);
+}
+
+static void read_cell(const struct node *node, const struct field *field, void *base)
+{
+    fields_read(node, &cell_fields, (char *)base + field->offset);
+}
+
+const struct field_kind field_cell = {write_cell, read_cell};
+
+/* -- grids --------------------------------------------------------------------------------------------- */
+
+static const struct cell *cell_of(const void *row)
+{
+    return *(const struct cell *const *)row;
+}
+
+static void value_row(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    /* A member of struct cell that points to a row, which begins with its name. */
+    out->text = **(const char *const *const *)((const char *)cell_of(row) + *(const size_t *)column->of);
+}
+
+static void value_elements(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    out->number = (double)cell_of(row)->elements;
+}
+
+static void value_block_size(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    out->number = cell_of(row)->block_size;
+}
+
+static void value_parameter(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const uint32_t value = cell_of(row)->parameters[(const struct parameter *)column->of - parameters];
+
+    out->number = value ? value : NAN;
+}
+
+static void value_identity(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    cell_identity(cell_of(row), out->room);
+    out->text = out->room;
+}
+
+static const size_t offset_workload = offsetof(struct cell, workload), offset_path = offsetof(struct cell, path),
+                    offset_pattern = offsetof(struct cell, pattern), offset_regime = offsetof(struct cell, regime);
+
+/* clang-format off */
+const struct grid_column cell_columns[CELL_COLUMN_COUNT] = {
+    {.key = "workload", .heading = "workload", .value = value_row, .of = &offset_workload, .head = true},
+    {.key = "path", .heading = "path", .value = value_row, .of = &offset_path, .head = true},
+    {.key = "pattern", .heading = "pattern", .value = value_row, .of = &offset_pattern, .head = true},
+    {.key = "elements", .heading = "elements", .format = text_count, .value = value_elements, .head = true},
+    {.key = "block_size", .heading = "block size", .format = text_count, .value = value_block_size, .head = true},
+    {.key = "regime", .heading = "regime", .value = value_row, .of = &offset_regime, .head = true},
+#define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_)         \
+    {.key = #name_, .heading = #name_, .format = text_count, .value = value_parameter,       \
+     .of = &parameters[PARAMETER_##name_], .head = true},
+#include "parameters.def"
+};
+/* clang-format on */
+
+const struct grid_column cell_identity_column = {.key = "cell",
+                                                 .heading = "cell",
+                                                 .value = value_identity,
+                                                 .head = true};

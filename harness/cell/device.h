@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ * A device: what the driver says of a GPU, or a card of a chip. Every document writes it in the same way. */
+#ifndef CBANK_DEVICE_H
+#define CBANK_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "field.h"
+
+enum { DEVICE_TEXT_BYTES = 96 };
+
+/* The device of a cuda run, or the card of a model run (fields that a card lacks are empty or 0). */
+struct device_info {
+    char name[DEVICE_TEXT_BYTES];
+    char chip[DEVICE_TEXT_BYTES]; /* CUPTI's name; "" when not known */
+    char uuid[DEVICE_TEXT_BYTES];
+    char driver[DEVICE_TEXT_BYTES];
+    char vbios[DEVICE_TEXT_BYTES];
+    char ecc[DEVICE_TEXT_BYTES]; /* "on", "off", "" unknown */
+    char mig[DEVICE_TEXT_BYTES]; /* as ecc */
+    char pci_bus_id[DEVICE_TEXT_BYTES];
+    uint32_t cuda_driver_api; /* 13000 is 13.0 */
+    uint32_t cc_major, cc_minor;
+    uint32_t sm_count;
+    uint32_t warps_per_sm, blocks_per_sm; /* that can be resident at a time; 0 when not known */
+    uint32_t shared_bytes_per_sm;         /* of an SM; 0 when not known */
+    uint32_t shared_bytes_reserved;       /* of that for every block; 0 when not known */
+    uint64_t l2_bytes;
+    uint64_t memory_bytes;
+    double sm_clock_max_mhz, memory_clock_max_mhz; /* NaN when not known */
+    uint64_t throttle_before, throttle_after;      /* NVML's bits */
+    bool throttle_known;
+    double launch_ns; /* measured: one more launch of an empty kernel; NaN when not known */
+};
+
+/* A device of which nothing is known: numbers are NaN. */
+extern const struct device_info device_unknown;
+
+/* Of FIELD_OBJECT: a struct device_info, from device.def. Files of schema 1.x are read, too. */
+extern const struct object device_object;
+
+#endif

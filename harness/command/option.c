@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+#include "option.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+
+/* -- messages ------------------------------------------------------------------------------------------ */
+
+static enum status bad_value(const struct option_row *option, const char *text, const char *expected)
+{
+    return log_error(STATUS_USAGE, "--%s: '%s' is not %s", option->name, text, expected);
+}
+
+static enum status out_of_limits(const struct option_row *option, const char *text)
+{
+    char step[48] = "";
+
+    if (option->power_of_two)
+        snprintf(step, sizeof(step), "a power of two from ");
+    else if (option->multiple > 1)
+        snprintf(step, sizeof(step), "a multiple of %" PRIu64 " from ", option->multiple);
+    if (step[0])
+        return log_error(STATUS_USAGE, "--%s: %s is not %s%.0f to %.0f %s", option->name, text, step, option->low,
+                         option->high, option->unit);
+    return log_error(STATUS_USAGE, "--%s: %s is out of limits; %.15g to %.15g %s", option->name, text, option->low,
+                     option->high, option->unit);
+}
+
+static enum status out_of_memory(void)
+{
+    return log_error(STATUS_ENVIRONMENT, "out of memory for the command line");
+}
+
+/* -- numbers ------------------------------------------------------------------------------------------- */
+
+/* What stands behind a number and multiplies it. */
+struct scale {
+    const char *name;
+    double factor;
+};
+
+static const struct scale scales[] = {
+    {"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"Ki", 1024}, {"Mi", 1048576}, {"Gi", 1073741824},
+};
+
+/* Reads digits, a point, digits and a scale, which have to make a whole number below 2^53. */
+static bool read_whole(const char *text, uint64_t *value)
+{
+    static const char digits[] = "0123456789";
+    const size_t whole = strspn(text, digits), point = text[whole] == '.';
+    const size_t rest = point ? strspn(text + whole + 1, digits) : 0;
+    const char *scale = text + whole + point + rest;
+    double number;
+
+    if (whole == 0 || (point && rest == 0))
+        return false;
+    for (size_t i = 0; i < sizeof(scales) / sizeof(scales[0]); i++)
+        if (strcmp(scale, scales[i].name) == 0) {
+            /* The product of 12.8 and 1e6 need not be whole in binary. */
+            number = strtod(text, NULL) * scales[i].factor;
+            *value = number < 9007199254740992.0 ? (uint64_t)llround(number) : UINT64_MAX;
+            return fabs(number - round(number)) < 1e-6 && (!point || scales[i].factor > 1);
+        }
+    return false;
+}
+
+static enum status read_integer(const struct option_row *option, const char *text, uint64_t *value)
+{
+    uint64_t unsigned_value;
+
+    if (text[0] == '-' && read_whole(text + 1, &unsigned_value))
+        return out_of_limits(option, text);
+    if (!read_whole(text, value))
+        return bad_value(option, text, "a whole number");
+    if ((double)*value < option->low || (double)*value > option->high ||
+        (option->multiple && *value % option->multiple) || (option->power_of_two && (*value & (*value - 1))))
+        return out_of_limits(option, text);
+    return STATUS_OK;
+}
+
+static enum status parse_integer(const struct option_row *option, const char *text, void *member)
+{
+    return read_integer(option, text, member);
+}
+
+static void integers_add(struct integers *integers, uint64_t value)
+{
+    for (size_t i = 0; i < integers->count; i++)
+        if (integers->values[i] == value)
+            return;
+    integers->values[integers->count++] = value;
+}
+
+void integers_close(struct integers *integers)
+{
+    free(integers->values);
+    *integers = (struct integers){0};
+}
+
+static void close_integers(void *member)
+{
+    integers_close(member);
+}
+
+static enum status parse_integers(const struct option_row *option, const char *text, void *member)
+{
+    struct integers *integers = member;
+    enum status status = STATUS_OK;
+    char *copy = strdup(text);
+    uint64_t value;
+
+    integers_close(integers);
+    integers->values = calloc(strlen(text) + 1, sizeof(uint64_t));
+    if (!copy || !integers->values) {
+        free(copy);
+        return out_of_memory();
+    }
+    integers->all = option->otherwise && strcmp(text, option->otherwise) == 0;
+    for (char *rest = integers->all ? NULL : copy, *word; status == STATUS_OK && (word = strsep(&rest, ","));) {
+        status = read_integer(option, word, &value);
+        if (status == STATUS_OK)
+            integers_add(integers, value);
+    }
+    free(copy);
+    return status;
+}
+
+static enum status parse_number(const struct option_row *option, const char *text, void *member)
+{
+    char *end;
+    const double value = strtod(text, &end);
+
+    if (*end == '%' && strcmp(option->unit, "percent") == 0)
+        end++;
+    if (end == text || *end || !isfinite(value))
+        return bad_value(option, text, "a number");
+    if (value < option->low || value > option->high)
+        return out_of_limits(option, text);
+    *(double *)member = value;
+    return STATUS_OK;
+}
+
+static enum status parse_seed(const struct option_row *option, const char *text, void *member)
+{
+    char *end;
+
+    errno = 0;
+    *(uint64_t *)member = strtoull(text, &end, 10);
+    if (errno || end == text || *end || text[0] == '-')
+        return bad_value(option, text, "a whole number below 2^64");
+    return STATUS_OK;
+}
+
+/* -- words --------------------------------------------------------------------------------------------- */
+
+static enum status parse_flag(const struct option_row *option, const char *text, void *member)
+{
+    (void)option;
+    (void)text;
+    *(bool *)member = true;
+    return STATUS_OK;
+}
+
+static enum status parse_text(const struct option_row *option, const char *text, void *member)
+{
+    if (!text[0])
+        return bad_value(option, text, "a path or a name");
+    *(const char **)member = text;
+    return STATUS_OK;
+}
+
+static enum status parse_choice(const struct option_row *option, const char *text, void *member)
+{
+    const void *row = table_find(&option->table, text);
+
+    if (!row && (!option->otherwise || strcmp(text, option->otherwise) != 0))
+        return table_unknown(&option->table, text);
+    *(const void **)member = row;
+    return STATUS_OK;
+}
+
+static void close_selection(void *member)
+{
+    selection_close(member);
+}
+
+static enum status parse_selection(const struct option_row *option, const char *text, void *member)
+{
+    selection_close(member);
+    return table_select(&option->table, text, member);
+}
+
+static const char *row_or(const struct option_row *option, size_t index, const char *last)
+{
+    const size_t count = *option->table.count;
+
+    return index < count ? table_name(&option->table, index) : index == count ? last : NULL;
+}
+
+static const char *choice_words(const struct option_row *option, size_t index)
+{
+    return row_or(option, index, option->otherwise);
+}
+
+static const char *selection_words(const struct option_row *option, size_t index)
+{
+    return row_or(option, index, "all");
+}
+
+static const char *integer_words(const struct option_row *option, size_t index)
+{
+    return index == 0 ? option->otherwise : NULL;
+}
+
+const struct option_kind option_flag = {parse_flag, NULL, NULL};
+const struct option_kind option_text = {parse_text, NULL, NULL};
+const struct option_kind option_integer = {parse_integer, NULL, NULL};
+const struct option_kind option_integers = {parse_integers, close_integers, integer_words};
+const struct option_kind option_number = {parse_number, NULL, NULL};
+const struct option_kind option_seed = {parse_seed, NULL, NULL};
+const struct option_kind option_choice = {parse_choice, NULL, choice_words};
+const struct option_kind option_selection = {parse_selection, close_selection, selection_words};
+
+/* -- colour -------------------------------------------------------------------------------------------- */
+
+static const struct color_row color_rows[] = {
+    {"auto", COLOR_AUTO},
+    {"always", COLOR_ALWAYS},
+    {"never", COLOR_NEVER},
+};
+static const size_t color_count = sizeof(color_rows) / sizeof(color_rows[0]);
+
+const struct option_row look_option_rows[1] = {
+    {.name = "color",
+     .argument = "WHEN",
+     .help = "auto, always or never; NO_COLOR is respected",
+     .kind = &option_choice,
+     .offset = offsetof(struct look_options, color),
+     .table = TABLE("colour mode", color_rows, color_count),
+     .fallback = "auto"},
+};
+
+bool look_color(const struct look_options *options, int descriptor)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    if (options->color->mode != COLOR_AUTO)
+        return options->color->mode == COLOR_ALWAYS;
+    return isatty(descriptor) && !(no_color && no_color[0]) && term && strcmp(term, "dumb") != 0;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ * Options: rows from which parsing, limits, help, man page and completion follow. A command, or a group that several
+ * commands share, has a struct and a table of rows whose members they set. */
+#ifndef CBANK_OPTION_H
+#define CBANK_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "status.h"
+#include "table.h"
+
+struct option_row;
+
+/* How a value is read and released. */
+struct option_kind {
+    /* Sets the member that lies at `member` of the row's struct. STATUS_USAGE, logged, for a bad value. */
+    enum status (*parse)(const struct option_row *option, const char *text, void *member);
+    void (*close)(void *member); /* releases what the member owns, and accepts a zeroed one; NULL: it owns nothing */
+    const char *(*choices)(const struct option_row *option,
+                           size_t index); /* word `index` for completion, NULL after the
+                                                                          last; NULL: words are not known */
+};
+
+struct option_row {
+    const char *name;
+    char letter;          /* of its short form; 0 for none */
+    const char *argument; /* its name in help; NULL for a flag */
+    const char *help;
+    const struct option_kind *kind;
+    size_t offset;        /* of the member in the struct */
+    size_t given;         /* offset of a bool that is set where the option stands on the line; 0: there is none */
+    struct table table;   /* rows to choose from */
+    double low, high;     /* limits of numbers */
+    uint64_t multiple;    /* integers are multiples of it; 0: of 1 */
+    bool power_of_two;    /* integers are powers of two */
+    const char *unit;     /* for the message about limits */
+    const char *otherwise; /* a word taken in place of numbers or a row: "all", "auto" */
+    const char *fallback; /* parsed where the option was not given; NULL: the member stays zero */
+    bool hidden;          /* for developers: not in help */
+};
+
+/* A list of integers in the order given, each once; `all` when the word `otherwise` stood instead. */
+struct integers {
+    uint64_t *values; /* owned */
+    size_t count;
+    bool all;
+};
+
+/* Releases; accepts a zeroed struct. */
+void integers_close(struct integers *integers);
+
+extern const struct option_kind option_flag;      /* bool */
+extern const struct option_kind option_text;      /* const char *, which lies in argv; not empty */
+extern const struct option_kind option_integer;   /* uint64_t; "128k", "12.8M", "64Ki" are numbers, too */
+extern const struct option_kind option_integers;  /* struct integers, comma-separated */
+extern const struct option_kind option_number;    /* double */
+extern const struct option_kind option_seed;      /* uint64_t without limits */
+extern const struct option_kind option_choice;    /* pointer to a row of `table`; NULL for `otherwise` */
+extern const struct option_kind option_selection; /* struct selection of rows of `table` */
+
+/* Rows that a command takes, and where the struct that they set lies in that of the command. */
+struct option_group {
+    const struct option_row *rows;
+    size_t count;
+    size_t offset;
+};
+
+#define OPTION_GROUP(rows, offset) {(rows), sizeof(rows) / sizeof((rows)[0]), (offset)}
+
+/* -- what several commands share ----------------------------------------------------------------------- */
+
+enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+struct color_row {
+    const char *name;
+    enum color_mode mode;
+};
+
+/* --color */
+struct look_options {
+    const struct color_row *color;
+};
+
+extern const struct option_row look_option_rows[1];
+
+/* Whether to use colour on a stream, from --color, NO_COLOR, TERM and whether it is a terminal. */
+bool look_color(const struct look_options *options, int descriptor);
+
+#endif

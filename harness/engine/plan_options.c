@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan_options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "log.h"
+
+static enum status parse_counters(const struct option_row *option, const char *text, void *member)
+{
+    struct counters_option *counters = member;
+
+    (void)option;
+    counter_set_close(&counters->set);
+    counters->text = text;
+    return counter_set_parse(text, &counters->set);
+}
+
+static void close_counters(void *member)
+{
+    counter_set_close(&((struct counters_option *)member)->set);
+}
+
+static const char *counter_words(const struct option_row *option, size_t index)
+{
+    static const char *const words[] = {"default", "none"};
+
+    (void)option;
+    return index < 2 ? words[index] : index - 2 < counter_count ? counters[index - 2].name : NULL;
+}
+
+static const struct option_kind option_counters = {parse_counters, close_counters, counter_words};
+
+/* "PATH:PERCENT". */
+static enum status parse_slow(const struct option_row *option, const char *text, void *member)
+{
+    struct slow_option *slow = member;
+    const size_t colon = strcspn(text, ":");
+    char name[64];
+
+    snprintf(name, sizeof(name), "%.*s", (int)colon, text);
+    slow->path = table_find(&option->table, name);
+    if (!slow->path)
+        return table_unknown(&option->table, name);
+    return option_number.parse(option, text[colon] ? text + colon + 1 : "", &slow->percent);
+}
+
+static const struct option_kind option_slow = {parse_slow, NULL, NULL};
+
+/* clang-format off */
+#define PLAN(member) \
+    .offset = offsetof(struct plan_options, member), .given = offsetof(struct plan_options, given)
+
+const struct option_row plan_option_rows[] = {
+    {.name = "workload", .argument = "LIST", .help = "workloads, comma-separated, or all (default add)",
+     .kind = &option_selection, PLAN(workloads), .table = TABLE("workload", workloads, workload_count), .fallback = "add"},
+    {.name = "path", .argument = "LIST", .help = "load paths, or all (default constant,global,readonly)",
+     .kind = &option_selection, PLAN(paths), .table = TABLE("path", paths, path_count),
+     .fallback = "constant,global,readonly"},
+    {.name = "pattern", .argument = "LIST", .help = "access patterns, or all (default: the workload's own)",
+     .kind = &option_selection, PLAN(patterns), .table = TABLE("pattern", patterns, pattern_count)},
+    {.name = "elements", .argument = "LIST", .help = "output elements, one a thread (default: the workload's own)",
+     .kind = &option_integers, PLAN(elements), .low = 1, .high = (double)CELL_ELEMENTS_MAX, .unit = "elements"},
+    {.name = "block-size", .argument = "LIST", .help = "threads a block, multiples of 32 (default: the workload's own)",
+     .kind = &option_integers, PLAN(block_sizes), .low = 32, .high = CELL_BLOCK_SIZE_MAX, .multiple = CBANK_WARP_THREADS,
+     .unit = "threads"},
+#define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_)                             \
+    {.name = option_, .argument = "LIST", .help = summary_ " (default " fallback_ ")", .kind = &option_integers, \
+     PLAN(parameters[PARAMETER_##name_]), .low = min_, .high = max_, .multiple = multiple_,                      \
+     .power_of_two = multiple_ == 0, .unit = unit_, .fallback = fallback_},
+#include "parameters.def"
+    {.name = "regime", .argument = "LIST",
+     .help = "hot (launches back to back after warm-up), cold (caches flushed before every launch), or all (default hot)",
+     .kind = &option_selection, PLAN(regimes), .table = TABLE("regime", regimes, regime_count), .fallback = "hot"},
+};
+
+#define MEASURE(member) \
+    .offset = offsetof(struct measure_options, member), .given = offsetof(struct measure_options, given)
+
+const struct option_row measure_option_rows[] = {
+    {.name = "engine", .argument = "NAME", .help = "cuda, model, or auto: cuda where there is a GPU (default)",
+     .kind = &option_choice, MEASURE(engine), .table = TABLE("engine", engine_rows, engine_count), .otherwise = "auto",
+     .fallback = "auto"},
+    {.name = "device", .argument = "LIST", .help = "GPU ordinals, or all; one result file each (default 0)",
+     .kind = &option_integers, MEASURE(devices), .low = 0, .high = 1023, .unit = "as a device", .otherwise = "all",
+     .fallback = "0"},
+    {.name = "counters", .argument = "LIST",
+     .help = "default, none, or names of the table and of CUPTI metrics with their rollup, as sm__cycles_active.sum",
+     .kind = &option_counters, MEASURE(counters), .fallback = "default"},
+    {.name = "max-noise", .argument = "PERCENT",
+     .help = "stop a cell when half its interval is below this share of the median (default 0.5)",
+     .kind = &option_number, MEASURE(max_noise_percent), .low = 0.001, .high = 100, .unit = "percent", .fallback = "0.5"},
+    {.name = "sample-us", .argument = "US",
+     .help = "length of a hot sample; longer ones take fewer, less noisy samples (default 500)",
+     .kind = &option_number, MEASURE(sample_us), .low = 10, .high = 1e6, .unit = "microseconds", .fallback = "500"},
+    {.name = "max-samples", .argument = "N", .help = "samples of a cell at most (default 200)",
+     .kind = &option_integer, MEASURE(samples_max), .low = 6, .high = 10000, .unit = "samples", .fallback = "200"},
+    {.name = "max-seconds", .argument = "SECONDS", .help = "sampling time of a cell at most (default 2)",
+     .kind = &option_number, MEASURE(seconds_max), .low = 0.001, .high = 3600, .unit = "seconds", .fallback = "2"},
+    {.name = "seed", .argument = "N", .help = "of inputs and order; recorded (default: from the clock)",
+     .kind = &option_seed, .offset = offsetof(struct measure_options, seed),
+     .given = offsetof(struct measure_options, seed_given)},
+    {.name = "card", .argument = "FILE", .help = "chip card of the model engine (default: built in)",
+     .kind = &option_text, .offset = offsetof(struct measure_options, card_path)},
+    {.name = "fault", .argument = "NAME", .help = "plant a fault", .kind = &option_choice, MEASURE(fault),
+     .table = TABLE("fault", faults, fault_count), .otherwise = "none", .fallback = "none", .hidden = true},
+    {.name = "slow", .argument = "PATH:PERCENT", .help = "add work to the hot cells of a path", .kind = &option_slow,
+     MEASURE(slow), .table = TABLE("path", paths, path_count), .low = 0, .high = 1000, .unit = "percent",
+     .hidden = true},
+};
+/* clang-format on */

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ * The options that say which cells are measured and how: of run, and of whatever runs it. */
+#ifndef CBANK_PLAN_OPTIONS_H
+#define CBANK_PLAN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "counter.h"
+#include "engine.h"
+#include "option.h"
+#include "parameter.h"
+
+/* Which cells. */
+struct plan_options {
+    struct selection workloads, paths, patterns, regimes; /* rows of these tables; no patterns: each workload's own */
+    struct integers elements, block_sizes;                /* none: each workload's own */
+    struct integers parameters[PARAMETER_COUNT];          /* by enum parameter_index */
+    bool given;                                           /* one of these stood on the line */
+};
+
+/* --counters */
+struct counters_option {
+    struct counter_set set;
+    const char *text;
+};
+
+/* --slow: hot cells of this path have this share of work added; NULL for none. */
+struct slow_option {
+    const struct path *path;
+    double percent;
+};
+
+/* How they are measured. */
+struct measure_options {
+    const struct engine_row *engine; /* NULL: auto */
+    struct integers devices;
+    struct counters_option counters;
+    double max_noise_percent;
+    double sample_us; /* a hot sample is about this long */
+    uint64_t samples_max;
+    double seconds_max; /* for each cell */
+    uint64_t seed;
+    bool seed_given;
+    const char *card_path; /* NULL: the built-in card */
+    const struct fault *fault;
+    struct slow_option slow;
+    bool given; /* one of these, but for the card, stood on the line */
+};
+
+enum { PLAN_OPTION_COUNT = 6 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 11 };
+
+extern const struct option_row plan_option_rows[PLAN_OPTION_COUNT];
+extern const struct option_row measure_option_rows[MEASURE_OPTION_COUNT];
+
+#endif
