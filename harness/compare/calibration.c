@@ -183,21 +183,21 @@ enum status calibration_write(const struct calibration *calibration, const char 
 /* -- reading ------------------------------------------------------------------------------------------ */
 
 /* Where reading stands. After the first error nothing more is said, and what is read means nothing. */
-struct reader {
+struct old_reader {
     const char *file;
     char place[32]; /* "cells[3]." or "" */
     enum status status;
 };
 
 /* Says that the member `key` is not what was expected. */
-static void refuse(struct reader *reader, const char *key, const char *expected)
+static void refuse(struct old_reader *reader, const char *key, const char *expected)
 {
     if (reader->status == STATUS_OK)
         reader->status = log_error(STATUS_USAGE, "%s: %s%s: expected %s; take a file that cbank calibrate wrote",
                                    reader->file, reader->place, key, expected);
 }
 
-static void read_text(struct reader *reader, const cJSON *object, const char *key, bool required, char *out,
+static void read_text(struct old_reader *reader, const cJSON *object, const char *key, bool required, char *out,
                       size_t bytes)
 {
     const char *text = "";
@@ -211,7 +211,7 @@ static void read_text(struct reader *reader, const cJSON *object, const char *ke
         snprintf(out, bytes, "%s", text);
 }
 
-static uint64_t read_integer(struct reader *reader, const cJSON *object, const char *key, uint64_t low, uint64_t high)
+static uint64_t read_integer(struct old_reader *reader, const cJSON *object, const char *key, uint64_t low, uint64_t high)
 {
     uint64_t value = low;
     char expected[80];
@@ -223,7 +223,7 @@ static uint64_t read_integer(struct reader *reader, const cJSON *object, const c
 }
 
 /* A number of at least 0; NaN for null. */
-static double read_number(struct reader *reader, const cJSON *object, const char *key)
+static double read_number(struct old_reader *reader, const cJSON *object, const char *key)
 {
     double value = NAN;
 
@@ -232,7 +232,7 @@ static double read_number(struct reader *reader, const cJSON *object, const char
     return value;
 }
 
-static void read_identity(struct reader *reader, const cJSON *object, struct cell *cell)
+static void read_identity(struct old_reader *reader, const cJSON *object, struct cell *cell)
 {
     struct identity_fault fault;
 
@@ -240,7 +240,7 @@ static void read_identity(struct reader *reader, const cJSON *object, struct cel
         reader->status = log_error(STATUS_USAGE, "%s: %s%s: %s", reader->file, reader->place, fault.key, fault.text);
 }
 
-static void read_cell(struct reader *reader, const cJSON *object, struct calibrated_cell *cell)
+static void read_cell(struct old_reader *reader, const cJSON *object, struct calibrated_cell *cell)
 {
     read_identity(reader, object, &cell->cell);
     cell->noise = read_number(reader, object, "noise");
@@ -249,7 +249,7 @@ static void read_cell(struct reader *reader, const cJSON *object, struct calibra
 }
 
 /* Refuses a cell that is there twice; the cells are sorted. */
-static void check_once(struct reader *reader, const struct calibration *calibration)
+static void check_once(struct old_reader *reader, const struct calibration *calibration)
 {
     for (size_t i = 1; i < calibration->cell_count && reader->status == STATUS_OK; i++)
         if (cell_equal(&calibration->cells[i - 1].cell, &calibration->cells[i].cell)) {
@@ -263,7 +263,7 @@ static void check_once(struct reader *reader, const struct calibration *calibrat
         }
 }
 
-static void read_cells(struct reader *reader, const cJSON *root, struct calibration *out)
+static void read_cells(struct old_reader *reader, const cJSON *root, struct calibration *out)
 {
     const cJSON *array = json_get(root, "cells"), *item;
 
@@ -286,7 +286,7 @@ static void read_cells(struct reader *reader, const cJSON *root, struct calibrat
     check_once(reader, out);
 }
 
-static void check_schema(struct reader *reader, const cJSON *root)
+static void check_schema(struct old_reader *reader, const cJSON *root)
 {
     const cJSON *schema = json_get(root, "schema");
     const char *name = "", *version = "";
@@ -311,7 +311,7 @@ static void check_schema(struct reader *reader, const cJSON *root)
                                    reader->file, text_shown(version, shown), SCHEMA_MAJOR);
 }
 
-static void read_device(struct reader *reader, const cJSON *root, struct calibration *out)
+static void read_device(struct old_reader *reader, const cJSON *root, struct calibration *out)
 {
     const cJSON *device = json_get(root, "device");
 
@@ -329,7 +329,7 @@ static void read_device(struct reader *reader, const cJSON *root, struct calibra
 /* Takes what a parsed file says; root is deleted. */
 static enum status calibration_take(const char *name, cJSON *root, struct calibration *out)
 {
-    struct reader reader = {.file = name, .status = STATUS_OK};
+    struct old_reader reader = {.file = name, .status = STATUS_OK};
 
     *out = (struct calibration){0};
     check_schema(&reader, root);

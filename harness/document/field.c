@@ -325,7 +325,7 @@ static void read_object(const struct node *node, const struct field *field, void
         of->check(&child, member_in(field, base));
 }
 
-static size_t *count_in(const struct list *list, void *base)
+static size_t *count_in(const struct objects *list, void *base)
 {
     return (size_t *)((char *)base + list->count);
 }
@@ -333,19 +333,19 @@ static size_t *count_in(const struct list *list, void *base)
 /* Element i of the list of the struct at base. */
 static const char *element_of(const struct field *field, const void *base, size_t i)
 {
-    const struct list *list = field->of;
+    const struct objects *list = field->of;
 
     return *(const char *const *)member_of(field, base) + i * list->element_bytes;
 }
 
-static size_t count_of(const struct list *list, const void *base)
+static size_t count_of(const struct objects *list, const void *base)
 {
     return *(const size_t *)((const char *)base + list->count);
 }
 
 static void write_list(cJSON *object, const struct field *field, const void *base)
 {
-    const struct list *list = field->of;
+    const struct objects *list = field->of;
     cJSON *array = json_add(object, field->key, cJSON_CreateArray());
 
     for (size_t i = 0; i < count_of(list, base); i++)
@@ -354,7 +354,7 @@ static void write_list(cJSON *object, const struct field *field, const void *bas
 
 static void write_map(cJSON *object, const struct field *field, const void *base)
 {
-    const struct list *list = field->of;
+    const struct objects *list = field->of;
     cJSON *map = json_add(object, field->key, cJSON_CreateObject());
 
     for (size_t i = 0; i < count_of(list, base); i++) {
@@ -368,7 +368,7 @@ static void write_map(cJSON *object, const struct field *field, const void *base
 /* Reads the elements of an array or map into new memory. */
 static void read_elements(const struct node *node, const struct field *field, void *base, bool map)
 {
-    const struct list *list = field->of;
+    const struct objects *list = field->of;
     const size_t count = (size_t)cJSON_GetArraySize(node->json);
     const cJSON *item;
     char *elements;

@@ -63,7 +63,7 @@ extern const struct field_kind field_bits; /* uint32_t, a set of bits, as an arr
 extern const struct field_kind field_row; /* const void *, a row of a table by its name: of is struct table */
 extern const struct field_kind field_numbers; /* struct numbers, as an array on one line */
 extern const struct field_kind field_object; /* struct, as an object: of is struct object */
-extern const struct field_kind field_list; /* pointer to owned elements, as an array of objects: of is struct list */
+extern const struct field_kind field_list; /* pointer to owned elements, as an array of objects: of is struct objects */
 extern const struct field_kind field_map; /* the same as an object, the key of each being a member of its own */
 
 /* Numbers that a struct owns. */
@@ -91,7 +91,7 @@ struct object {
 };
 
 /* An array of objects. */
-struct list {
+struct objects {
     struct fields fields;
     size_t element_bytes;
     size_t count; /* offset, from the base of the outer struct, of a size_t: how many elements there are */

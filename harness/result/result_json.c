@@ -26,7 +26,7 @@ enum { CELLS_MAX = 65536 };
 
 /* -- fields ------------------------------------------------------------------------------------------- */
 
-enum field_kind {
+enum old_kind {
     FIELD_TEXT,   /* char array; "" is null */
     FIELD_INT32,  /* uint32_t; 0 is null */
     FIELD_INT64,  /* uint64_t; 0 is null */
@@ -34,112 +34,112 @@ enum field_kind {
     FIELD_BOOL,
 };
 
-struct field {
+struct old_field {
     const char *key;
-    enum field_kind kind;
+    enum old_kind kind;
     bool required; /* never null: "", 0 and the like stand for themselves */
     size_t offset;
     size_t bytes;
 };
 
-#define FIELD(kind, type, key, member, required) \
+#define OLD_FIELD(kind, type, key, member, required) \
     {key, kind, required, offsetof(type, member), sizeof(((type *)0)->member)}
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const struct field result_fields[] = {
-    FIELD(FIELD_TEXT, struct result, "started_utc", started_utc, true),
-    FIELD(FIELD_TEXT, struct result, "finished_utc", finished_utc, false),
-    FIELD(FIELD_BOOL, struct result, "complete", complete, true),
-    FIELD(FIELD_INT64, struct result, "seed", seed, true),
-    FIELD(FIELD_NUMBER, struct result, "max_noise", max_noise, true),
-    FIELD(FIELD_TEXT, struct result, "counters_asked", counters_asked, true),
-    FIELD(FIELD_TEXT, struct result, "counters_reason", counters_reason, false),
+static const struct old_field result_fields[] = {
+    OLD_FIELD(FIELD_TEXT, struct result, "started_utc", started_utc, true),
+    OLD_FIELD(FIELD_TEXT, struct result, "finished_utc", finished_utc, false),
+    OLD_FIELD(FIELD_BOOL, struct result, "complete", complete, true),
+    OLD_FIELD(FIELD_INT64, struct result, "seed", seed, true),
+    OLD_FIELD(FIELD_NUMBER, struct result, "max_noise", max_noise, true),
+    OLD_FIELD(FIELD_TEXT, struct result, "counters_asked", counters_asked, true),
+    OLD_FIELD(FIELD_TEXT, struct result, "counters_reason", counters_reason, false),
 };
 
-static const struct field tool_fields[] = {
-    FIELD(FIELD_TEXT, struct result, "argv", argv, true),
+static const struct old_field tool_fields[] = {
+    OLD_FIELD(FIELD_TEXT, struct result, "argv", argv, true),
 };
 
-static const struct field device_fields[] = {
-    FIELD(FIELD_TEXT, struct device_info, "name", name, true),
-    FIELD(FIELD_TEXT, struct device_info, "chip", chip, false),
-    FIELD(FIELD_TEXT, struct device_info, "uuid", uuid, false),
-    FIELD(FIELD_INT32, struct device_info, "sm_count", sm_count, false),
-    FIELD(FIELD_INT64, struct device_info, "l2_bytes", l2_bytes, false),
-    FIELD(FIELD_INT64, struct device_info, "memory_bytes", memory_bytes, false),
-    FIELD(FIELD_TEXT, struct device_info, "driver", driver, false),
-    FIELD(FIELD_INT32, struct device_info, "cuda_driver_api", cuda_driver_api, false),
-    FIELD(FIELD_TEXT, struct device_info, "vbios", vbios, false),
-    FIELD(FIELD_TEXT, struct device_info, "ecc", ecc, false),
-    FIELD(FIELD_TEXT, struct device_info, "mig", mig, false),
-    FIELD(FIELD_TEXT, struct device_info, "pci_bus_id", pci_bus_id, false),
-    FIELD(FIELD_NUMBER, struct device_info, "launch_ns", launch_ns, false),
+static const struct old_field device_fields[] = {
+    OLD_FIELD(FIELD_TEXT, struct device_info, "name", name, true),
+    OLD_FIELD(FIELD_TEXT, struct device_info, "chip", chip, false),
+    OLD_FIELD(FIELD_TEXT, struct device_info, "uuid", uuid, false),
+    OLD_FIELD(FIELD_INT32, struct device_info, "sm_count", sm_count, false),
+    OLD_FIELD(FIELD_INT64, struct device_info, "l2_bytes", l2_bytes, false),
+    OLD_FIELD(FIELD_INT64, struct device_info, "memory_bytes", memory_bytes, false),
+    OLD_FIELD(FIELD_TEXT, struct device_info, "driver", driver, false),
+    OLD_FIELD(FIELD_INT32, struct device_info, "cuda_driver_api", cuda_driver_api, false),
+    OLD_FIELD(FIELD_TEXT, struct device_info, "vbios", vbios, false),
+    OLD_FIELD(FIELD_TEXT, struct device_info, "ecc", ecc, false),
+    OLD_FIELD(FIELD_TEXT, struct device_info, "mig", mig, false),
+    OLD_FIELD(FIELD_TEXT, struct device_info, "pci_bus_id", pci_bus_id, false),
+    OLD_FIELD(FIELD_NUMBER, struct device_info, "launch_ns", launch_ns, false),
 };
 
-static const struct field clock_fields[] = {
-    FIELD(FIELD_NUMBER, struct device_info, "sm_max_mhz", sm_clock_max_mhz, false),
-    FIELD(FIELD_NUMBER, struct device_info, "memory_max_mhz", memory_clock_max_mhz, false),
+static const struct old_field clock_fields[] = {
+    OLD_FIELD(FIELD_NUMBER, struct device_info, "sm_max_mhz", sm_clock_max_mhz, false),
+    OLD_FIELD(FIELD_NUMBER, struct device_info, "memory_max_mhz", memory_clock_max_mhz, false),
 };
 
-static const struct field throttle_fields[] = {
-    FIELD(FIELD_INT64, struct device_info, "before", throttle_before, true),
-    FIELD(FIELD_INT64, struct device_info, "after", throttle_after, true),
+static const struct old_field throttle_fields[] = {
+    OLD_FIELD(FIELD_INT64, struct device_info, "before", throttle_before, true),
+    OLD_FIELD(FIELD_INT64, struct device_info, "after", throttle_after, true),
 };
 
-static const struct field time_fields[] = {
-    FIELD(FIELD_NUMBER, struct cell_time, "median", summary.median, false),
-    FIELD(FIELD_NUMBER, struct cell_time, "ci_low", summary.ci_low, false),
-    FIELD(FIELD_NUMBER, struct cell_time, "ci_high", summary.ci_high, false),
-    FIELD(FIELD_NUMBER, struct cell_time, "min", summary.min, false),
-    FIELD(FIELD_NUMBER, struct cell_time, "mad", summary.mad, false),
-    FIELD(FIELD_INT32, struct cell_time, "launches_per_sample", launches_per_sample, true),
+static const struct old_field time_fields[] = {
+    OLD_FIELD(FIELD_NUMBER, struct cell_time, "median", summary.median, false),
+    OLD_FIELD(FIELD_NUMBER, struct cell_time, "ci_low", summary.ci_low, false),
+    OLD_FIELD(FIELD_NUMBER, struct cell_time, "ci_high", summary.ci_high, false),
+    OLD_FIELD(FIELD_NUMBER, struct cell_time, "min", summary.min, false),
+    OLD_FIELD(FIELD_NUMBER, struct cell_time, "mad", summary.mad, false),
+    OLD_FIELD(FIELD_INT32, struct cell_time, "launches_per_sample", launches_per_sample, true),
 };
 
-static const struct field clock_of_cell_fields[] = {
-    FIELD(FIELD_NUMBER, struct cell_time, "cycles", cycles, false),
-    FIELD(FIELD_NUMBER, struct cell_time, "sm_clock_mhz", sm_clock_mhz, false),
+static const struct old_field clock_of_cell_fields[] = {
+    OLD_FIELD(FIELD_NUMBER, struct cell_time, "cycles", cycles, false),
+    OLD_FIELD(FIELD_NUMBER, struct cell_time, "sm_clock_mhz", sm_clock_mhz, false),
 };
 
-static const struct field kernel_fields[] = {
-    FIELD(FIELD_TEXT, struct cell_kernel, "name", symbol, false),
-    FIELD(FIELD_TEXT, struct cell_kernel, "image", image, false),
-    FIELD(FIELD_TEXT, struct cell_kernel, "sass_sha256", sha256, false),
-    FIELD(FIELD_INT32, struct cell_kernel, "registers", registers, false),
+static const struct old_field kernel_fields[] = {
+    OLD_FIELD(FIELD_TEXT, struct cell_kernel, "name", symbol, false),
+    OLD_FIELD(FIELD_TEXT, struct cell_kernel, "image", image, false),
+    OLD_FIELD(FIELD_TEXT, struct cell_kernel, "sass_sha256", sha256, false),
+    OLD_FIELD(FIELD_INT32, struct cell_kernel, "registers", registers, false),
 };
 
 /* Since version 1.1. */
-static const struct field operations_field = FIELD(FIELD_INT64, struct cell_result, "operations", operations, false);
+static const struct old_field operations_field = OLD_FIELD(FIELD_INT64, struct cell_result, "operations", operations, false);
 
-static const struct field per_byte_fields[] = {
-    FIELD(FIELD_NUMBER, struct operations_per_byte, "ideal", ideal, false),
-    FIELD(FIELD_NUMBER, struct operations_per_byte, "dram", dram, false),
-    FIELD(FIELD_NUMBER, struct operations_per_byte, "l2", l2, false),
+static const struct old_field per_byte_fields[] = {
+    OLD_FIELD(FIELD_NUMBER, struct operations_per_byte, "ideal", ideal, false),
+    OLD_FIELD(FIELD_NUMBER, struct operations_per_byte, "dram", dram, false),
+    OLD_FIELD(FIELD_NUMBER, struct operations_per_byte, "l2", l2, false),
 };
 
-static const struct field model_fields[] = {
-    FIELD(FIELD_NUMBER, struct model_cell, "requests_per_load", requests_per_load, false),
-    FIELD(FIELD_INT64, struct model_cell, "footprint_bytes", footprint_bytes, true),
-    FIELD(FIELD_NUMBER, struct model_cell, "time_ns", time_ns, true),
+static const struct old_field model_fields[] = {
+    OLD_FIELD(FIELD_NUMBER, struct model_cell, "requests_per_load", requests_per_load, false),
+    OLD_FIELD(FIELD_INT64, struct model_cell, "footprint_bytes", footprint_bytes, true),
+    OLD_FIELD(FIELD_NUMBER, struct model_cell, "time_ns", time_ns, true),
 };
 
-static const struct field parts_fields[] = {
-    FIELD(FIELD_NUMBER, struct model_parts, "launch_ns", launch_ns, true),
-    FIELD(FIELD_NUMBER, struct model_parts, "wave_ns", wave_ns, true),
-    FIELD(FIELD_NUMBER, struct model_parts, "residency_ns", residency_ns, true),
-    FIELD(FIELD_NUMBER, struct model_parts, "issue_ns", issue_ns, true),
-    FIELD(FIELD_NUMBER, struct model_parts, "serialization_ns", serialization_ns, true),
-    FIELD(FIELD_NUMBER, struct model_parts, "misses_ns", misses_ns, true),
-    FIELD(FIELD_NUMBER, struct model_parts, "stream_ns", stream_ns, true),
+static const struct old_field parts_fields[] = {
+    OLD_FIELD(FIELD_NUMBER, struct model_parts, "launch_ns", launch_ns, true),
+    OLD_FIELD(FIELD_NUMBER, struct model_parts, "wave_ns", wave_ns, true),
+    OLD_FIELD(FIELD_NUMBER, struct model_parts, "residency_ns", residency_ns, true),
+    OLD_FIELD(FIELD_NUMBER, struct model_parts, "issue_ns", issue_ns, true),
+    OLD_FIELD(FIELD_NUMBER, struct model_parts, "serialization_ns", serialization_ns, true),
+    OLD_FIELD(FIELD_NUMBER, struct model_parts, "misses_ns", misses_ns, true),
+    OLD_FIELD(FIELD_NUMBER, struct model_parts, "stream_ns", stream_ns, true),
 };
 
 /* -- writing ------------------------------------------------------------------------------------------ */
 
-static void write_text(cJSON *object, const struct field *field, const char *text)
+static void write_text(cJSON *object, const struct old_field *field, const char *text)
 {
     json_add_text(object, field->key, *text || field->required ? text : NULL);
 }
 
-static void write_integer(cJSON *object, const struct field *field, uint64_t value)
+static void write_integer(cJSON *object, const struct old_field *field, uint64_t value)
 {
     if (value || field->required)
         json_add_integer(object, field->key, value);
@@ -148,9 +148,9 @@ static void write_integer(cJSON *object, const struct field *field, uint64_t val
 }
 
 /* Adds the fields of the struct at base. */
-static void write_fields(cJSON *object, const void *base, const struct field *fields, size_t count)
+static void write_fields(cJSON *object, const void *base, const struct old_field *fields, size_t count)
 {
-    for (const struct field *field = fields; field < fields + count; field++) {
+    for (const struct old_field *field = fields; field < fields + count; field++) {
         const void *member = (const char *)base + field->offset;
 
         switch (field->kind) {
@@ -380,28 +380,28 @@ enum status result_write(const struct result *result, const char *path)
 
 /* A file that is being read. After the first error nothing more is said, and reading goes on to no effect:
  * each function may find its node empty. */
-struct reader {
+struct old_reader {
     const char *file;
     enum status status;
 };
 
 /* An object or array in the file. It refers to the node it is in, which must outlive it. */
-struct node {
-    struct reader *reader;
+struct old_node {
+    struct old_reader *reader;
     const cJSON *json; /* NULL after an error */
     struct json_place place;
 };
 
-static bool failed(const struct node *node)
+static bool failed(const struct old_node *node)
 {
     return node->reader->status != STATUS_OK;
 }
 
 /* Says that what is at this place is wrong, unless something was before. */
-static void wrong(struct reader *reader, const struct json_place *place, const char *format, ...)
+static void wrong(struct old_reader *reader, const struct json_place *place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void wrong(struct reader *reader, const struct json_place *place, const char *format, ...)
+static void wrong(struct old_reader *reader, const struct json_place *place, const char *format, ...)
 {
     char where[JSON_PLACE_BYTES], what[256];
     va_list arguments;
@@ -415,19 +415,19 @@ static void wrong(struct reader *reader, const struct json_place *place, const c
     reader->status = log_error(STATUS_USAGE, "%s: %s%s%s", reader->file, where, *where ? ": " : "", what);
 }
 
-static void out_of_memory(struct reader *reader)
+static void out_of_memory(struct old_reader *reader)
 {
     if (reader->status == STATUS_OK)
         reader->status = log_error(STATUS_ENVIRONMENT, "%s: out of memory; free some memory", reader->file);
 }
 
-static struct json_place place_of(const struct node *node, const char *key)
+static struct json_place place_of(const struct old_node *node, const char *key)
 {
     return (struct json_place){.parent = &node->place, .key = key};
 }
 
 /* Says that the member `key` of node is not what was expected. */
-static void refuse(const struct node *node, const char *key, const char *expected)
+static void refuse(const struct old_node *node, const char *key, const char *expected)
 {
     const struct json_place place = place_of(node, key);
 
@@ -435,9 +435,9 @@ static void refuse(const struct node *node, const char *key, const char *expecte
 }
 
 /* The member `key` as a node: an object, or with `array` an array. */
-static struct node member(const struct node *node, const char *key, bool array)
+static struct old_node member(const struct old_node *node, const char *key, bool array)
 {
-    struct node child = {.reader = node->reader, .json = json_get(node->json, key)};
+    struct old_node child = {.reader = node->reader, .json = json_get(node->json, key)};
 
     child.place = place_of(node, key);
     if (array ? !cJSON_IsArray(child.json) : !cJSON_IsObject(child.json)) {
@@ -448,9 +448,9 @@ static struct node member(const struct node *node, const char *key, bool array)
 }
 
 /* `item`, which is number `index` within node: an object. */
-static struct node element(const struct node *node, const cJSON *item, size_t index)
+static struct old_node element(const struct old_node *node, const cJSON *item, size_t index)
 {
-    struct node child = {
+    struct old_node child = {
         .reader = node->reader,
         .json = item,
         .place = {.parent = &node->place, .key = item->string, .index = index},
@@ -464,7 +464,7 @@ static struct node element(const struct node *node, const cJSON *item, size_t in
 }
 
 /* A member that is null stands for the field's empty value, unless the field is required. */
-static bool is_null(const struct node *node, const struct field *field)
+static bool is_null(const struct old_node *node, const struct old_field *field)
 {
     return !field->required && cJSON_IsNull(json_get(node->json, field->key));
 }
@@ -477,7 +477,7 @@ static void copy_printable(char *out, const char *text)
     *out = '\0';
 }
 
-static void read_text(const struct node *node, const struct field *field, char *out)
+static void read_text(const struct old_node *node, const struct old_field *field, char *out)
 {
     const char *text = "";
     char expected[64];
@@ -492,7 +492,7 @@ static void read_text(const struct node *node, const struct field *field, char *
 }
 
 /* An integer of low .. high. */
-static uint64_t read_integer(const struct node *node, const char *key, uint64_t low, uint64_t high)
+static uint64_t read_integer(const struct old_node *node, const char *key, uint64_t low, uint64_t high)
 {
     uint64_t value = low;
     char expected[80];
@@ -504,7 +504,7 @@ static uint64_t read_integer(const struct node *node, const char *key, uint64_t 
     return low;
 }
 
-static double read_number(const struct node *node, const struct field *field)
+static double read_number(const struct old_node *node, const struct old_field *field)
 {
     double value = NAN;
 
@@ -513,7 +513,7 @@ static double read_number(const struct node *node, const struct field *field)
     return value;
 }
 
-static bool read_bool(const struct node *node, const char *key)
+static bool read_bool(const struct old_node *node, const char *key)
 {
     bool value = false;
 
@@ -523,9 +523,9 @@ static bool read_bool(const struct node *node, const char *key)
 }
 
 /* Fills the fields of the struct at base. */
-static void read_fields(const struct node *node, void *base, const struct field *fields, size_t count)
+static void read_fields(const struct old_node *node, void *base, const struct old_field *fields, size_t count)
 {
-    for (const struct field *field = fields; field < fields + count && !failed(node); field++) {
+    for (const struct old_field *field = fields; field < fields + count && !failed(node); field++) {
         void *out = (char *)base + field->offset;
 
         switch (field->kind) {
@@ -549,7 +549,7 @@ static void read_fields(const struct node *node, void *base, const struct field 
 }
 
 /* A string of the file's, which lives as long as its tree. */
-static const char *read_reference(const struct node *node, const char *key, bool required)
+static const char *read_reference(const struct old_node *node, const char *key, bool required)
 {
     const char *text = NULL;
 
@@ -559,7 +559,7 @@ static const char *read_reference(const struct node *node, const char *key, bool
 }
 
 /* The row of a table that the member `key` names; NULL after an error. */
-static const void *read_row(const struct node *node, const char *key, const struct table *table)
+static const void *read_row(const struct old_node *node, const char *key, const struct table *table)
 {
     const char *name = read_reference(node, key, true);
     const void *row = name ? table_find(table, name) : NULL;
@@ -585,7 +585,7 @@ static size_t name_index(const char *text, const char *const *names, size_t coun
 }
 
 /* The same of the member `key`, where `what` is expected. */
-static size_t read_name(const struct node *node, const char *key, const char *const *names, size_t count,
+static size_t read_name(const struct old_node *node, const char *key, const char *const *names, size_t count,
                         const char *what)
 {
     const char *text = "";
@@ -613,9 +613,9 @@ static bool parse_version(const char *text, uint32_t *major, uint32_t *minor)
     return true;
 }
 
-static void check_schema(const struct node *root)
+static void check_schema(const struct old_node *root)
 {
-    const struct node schema = member(root, "schema", false);
+    const struct old_node schema = member(root, "schema", false);
     const char *name = read_reference(&schema, "name", true);
     const char *version = read_reference(&schema, "version", true);
     const struct json_place name_place = place_of(&schema, "name");
@@ -636,16 +636,16 @@ static void check_schema(const struct node *root)
 }
 
 /* What wrote the file matters to people alone, but for its command line. */
-static void read_tool(const struct node *root, struct result *result)
+static void read_tool(const struct old_node *root, struct result *result)
 {
-    const struct node object = member(root, "tool", false);
+    const struct old_node object = member(root, "tool", false);
 
     read_reference(&object, "name", true);
     read_reference(&object, "version", true);
     read_fields(&object, result, tool_fields, COUNT(tool_fields));
 }
 
-static void read_confidence(const struct node *root)
+static void read_confidence(const struct old_node *root)
 {
     double confidence = 0;
 
@@ -653,11 +653,11 @@ static void read_confidence(const struct node *root)
         refuse(root, "confidence", "0.95");
 }
 
-static void read_device(const struct node *root, struct device_info *info)
+static void read_device(const struct old_node *root, struct device_info *info)
 {
-    const struct node device = member(root, "device", false);
-    const struct node clocks = member(&device, "clocks", false);
-    const struct node throttle = member(&device, "throttle", false);
+    const struct old_node device = member(root, "device", false);
+    const struct old_node clocks = member(&device, "clocks", false);
+    const struct old_node throttle = member(&device, "throttle", false);
     const char *capability = read_reference(&device, "compute_capability", true);
 
     read_fields(&device, info, device_fields, COUNT(device_fields));
@@ -669,14 +669,14 @@ static void read_device(const struct node *root, struct device_info *info)
         refuse(&device, "compute_capability", "a string like \"9.0\"");
 }
 
-static void read_phases(const struct node *root, struct result *result)
+static void read_phases(const struct old_node *root, struct result *result)
 {
-    static const struct field seconds = {.key = "seconds", .kind = FIELD_NUMBER, .required = true};
-    const struct node array = member(root, "phases", true);
+    static const struct old_field seconds = {.key = "seconds", .kind = FIELD_NUMBER, .required = true};
+    const struct old_node array = member(root, "phases", true);
     const cJSON *item;
 
     cJSON_ArrayForEach (item, array.json) {
-        const struct node phase = element(&array, item, result->phase_count);
+        const struct old_node phase = element(&array, item, result->phase_count);
 
         if (result->phase_count == RESULT_PHASES_MAX)
             refuse(root, "phases", "fewer phases");
@@ -689,7 +689,7 @@ static void read_phases(const struct node *root, struct result *result)
     }
 }
 
-static void read_identity(const struct node *node, struct cell *cell)
+static void read_identity(const struct old_node *node, struct cell *cell)
 {
     struct identity_fault fault;
 
@@ -701,9 +701,9 @@ static void read_identity(const struct node *node, struct cell *cell)
     wrong(node->reader, &place, "%s", fault.text);
 }
 
-static void read_samples(const struct node *time_node, struct cell_time *time)
+static void read_samples(const struct old_node *time_node, struct cell_time *time)
 {
-    const struct node array = member(time_node, "samples", true);
+    const struct old_node array = member(time_node, "samples", true);
     const size_t count = (size_t)cJSON_GetArraySize(array.json);
     const cJSON *item;
 
@@ -723,9 +723,9 @@ static void read_samples(const struct node *time_node, struct cell_time *time)
     }
 }
 
-static void read_time(const struct node *cell, struct cell_time *time)
+static void read_time(const struct old_node *cell, struct cell_time *time)
 {
-    const struct node node = member(cell, "time_ns", false);
+    const struct old_node node = member(cell, "time_ns", false);
 
     read_fields(&node, time, time_fields, COUNT(time_fields));
     if (!cJSON_IsNull(json_get(node.json, "stop_reason")))
@@ -735,9 +735,9 @@ static void read_time(const struct node *cell, struct cell_time *time)
     read_fields(cell, time, clock_of_cell_fields, COUNT(clock_of_cell_fields));
 }
 
-static uint32_t read_flags(const struct node *cell)
+static uint32_t read_flags(const struct old_node *cell)
 {
-    const struct node array = member(cell, "flags", true);
+    const struct old_node array = member(cell, "flags", true);
     const cJSON *item;
     uint32_t flags = 0;
 
@@ -753,11 +753,11 @@ static uint32_t read_flags(const struct node *cell)
     return flags;
 }
 
-static void read_counter(const struct node *node, struct counter_value *value)
+static void read_counter(const struct old_node *node, struct counter_value *value)
 {
-    static const struct field numbers[] = {
-        FIELD(FIELD_NUMBER, struct counter_value, "value", value, false),
-        FIELD(FIELD_NUMBER, struct counter_value, "expected", expected, false),
+    static const struct old_field numbers[] = {
+        OLD_FIELD(FIELD_NUMBER, struct counter_value, "value", value, false),
+        OLD_FIELD(FIELD_NUMBER, struct counter_value, "expected", expected, false),
     };
 
     *value = (struct counter_value){
@@ -775,9 +775,9 @@ static void read_counter(const struct node *node, struct counter_value *value)
         refuse(node, "value", "a number, since the status is ok");
 }
 
-static void read_counters(const struct node *cell, struct cell_result *result)
+static void read_counters(const struct old_node *cell, struct cell_result *result)
 {
-    const struct node all = member(cell, "counters", false);
+    const struct old_node all = member(cell, "counters", false);
     const size_t count = (size_t)cJSON_GetArraySize(all.json);
     const cJSON *item;
 
@@ -789,7 +789,7 @@ static void read_counters(const struct node *cell, struct cell_result *result)
         return;
     }
     cJSON_ArrayForEach (item, all.json) {
-        const struct node node = element(&all, item, result->counter_count);
+        const struct old_node node = element(&all, item, result->counter_count);
 
         if (failed(cell))
             return;
@@ -797,17 +797,17 @@ static void read_counters(const struct node *cell, struct cell_result *result)
     }
 }
 
-static void read_kernel(const struct node *cell, struct cell_kernel *kernel)
+static void read_kernel(const struct old_node *cell, struct cell_kernel *kernel)
 {
-    const struct node node = member(cell, "kernel", false);
+    const struct old_node node = member(cell, "kernel", false);
 
     read_fields(&node, kernel, kernel_fields, COUNT(kernel_fields));
     kernel->known = kernel->symbol[0] != '\0';
 }
 
-static void read_model(const struct node *cell, struct cell_result *result)
+static void read_model(const struct old_node *cell, struct cell_result *result)
 {
-    static const struct field level_fields[] = {
+    static const struct old_field level_fields[] = {
         {.key = "requests", .kind = FIELD_NUMBER, .required = true},
         {.key = "misses", .kind = FIELD_NUMBER, .required = true},
     };
@@ -818,14 +818,14 @@ static void read_model(const struct node *cell, struct cell_result *result)
     if (cJSON_IsNull(json_get(cell->json, "model")))
         return;
 
-    const struct node node = member(cell, "model", false);
-    const struct node parts = member(&node, "parts", false);
-    const struct node levels = member(&node, "levels", true);
+    const struct old_node node = member(cell, "model", false);
+    const struct old_node parts = member(&node, "parts", false);
+    const struct old_node levels = member(&node, "levels", true);
 
     read_fields(&node, model, model_fields, COUNT(model_fields));
     read_fields(&parts, &model->parts, parts_fields, COUNT(parts_fields));
     cJSON_ArrayForEach (item, levels.json) {
-        const struct node level = element(&levels, item, count);
+        const struct old_node level = element(&levels, item, count);
 
         if (count == CARD_LEVELS_MAX)
             refuse(&node, "levels", "at most 4 levels");
@@ -837,9 +837,9 @@ static void read_model(const struct node *cell, struct cell_result *result)
     result->modelled = true;
 }
 
-static void read_cell(const struct node *node, struct cell_result *cell)
+static void read_cell(const struct old_node *node, struct cell_result *cell)
 {
-    static const struct field reason = FIELD(FIELD_TEXT, struct cell_result, "reason", reason, false);
+    static const struct old_field reason = OLD_FIELD(FIELD_TEXT, struct cell_result, "reason", reason, false);
 
     cell->status = (enum cell_status)read_name(node, "status", cell_status_names, CELL_FAILED + 1,
                                                "pending, ok, skipped or failed");
@@ -855,7 +855,7 @@ static void read_cell(const struct node *node, struct cell_result *cell)
 }
 
 /* Opens *result with the cells that the array names. False after an error. */
-static bool open_cells(const struct node *array, struct result *result)
+static bool open_cells(const struct old_node *array, struct result *result)
 {
     const size_t count = (size_t)cJSON_GetArraySize(array->json);
     struct cell *cells;
@@ -872,7 +872,7 @@ static bool open_cells(const struct node *array, struct result *result)
         return false;
     }
     cJSON_ArrayForEach (item, array->json) {
-        const struct node node = element(array, item, i);
+        const struct old_node node = element(array, item, i);
 
         if (failed(array))
             break;
@@ -884,10 +884,10 @@ static bool open_cells(const struct node *array, struct result *result)
     return !failed(array);
 }
 
-static void read_result(const struct node *root, struct result *result)
+static void read_result(const struct old_node *root, struct result *result)
 {
     static const struct table engine_table = TABLE("engine", engine_kinds, engine_kind_count);
-    const struct node cells = member(root, "cells", true);
+    const struct old_node cells = member(root, "cells", true);
     const struct engine_kind *row;
     const cJSON *item;
     size_t i = 0;
@@ -905,7 +905,7 @@ static void read_result(const struct node *root, struct result *result)
     read_device(root, &result->device);
     read_phases(root, result);
     cJSON_ArrayForEach (item, cells.json) {
-        const struct node node = element(&cells, item, i);
+        const struct old_node node = element(&cells, item, i);
 
         if (failed(root))
             return;
@@ -916,8 +916,8 @@ static void read_result(const struct node *root, struct result *result)
 /* Takes json, which it keeps in *out or releases. */
 static enum status read_tree(const char *file, cJSON *json, struct result *out)
 {
-    struct reader reader = {.file = file};
-    const struct node root = {.reader = &reader, .json = json};
+    struct old_reader reader = {.file = file};
+    const struct old_node root = {.reader = &reader, .json = json};
 
     if (!cJSON_IsObject(json))
         wrong(&reader, &root.place, "expected an object, it is %s: this is no result of cbank", json_kind(json));
