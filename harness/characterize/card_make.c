@@ -760,7 +760,7 @@ static void quote_level(const struct making *making, const struct outcome *outco
         return;
     for (size_t i = 0; i < COUNT(quoted_geometry); i++) {
         const struct geometry_number *number = geometry_number(level, quoted_geometry[i].offset);
-        const double value = number->known ? number->value : NAN;
+        const double value = number->known ? (double)number->value : (double)NAN;
 
         object = open_number(array, experiment->name, experiment->path, quoted_geometry[i].number);
         json_add_integer(object, "level", index + 1);

@@ -47,7 +47,7 @@ static void write_verdict(const struct verdict *verdict, cJSON *array)
 static void write_finding(cJSON *level, const char *key, const struct geometry_number *finding, const char *unit)
 {
     cJSON *object = json_add(level, key, cJSON_CreateObject());
-    const double value = finding->known ? finding->value : NAN;
+    const double value = finding->known ? (double)finding->value : (double)NAN;
 
     json_add_double(object, "value", value);
     json_add_double(object, "low", value);

@@ -35,8 +35,8 @@ static void set_median(struct number *number, const uint32_t *sorted, size_t cou
         snprintf(number->reason, sizeof(number->reason), "no pair of SMs");
     else
         number->value = sorted[(count - 1) / 2];
-    number->low = rank ? sorted[rank - 1] : NAN;
-    number->high = rank ? sorted[count - rank] : NAN;
+    number->low = rank ? (double)sorted[rank - 1] : (double)NAN;
+    number->high = rank ? (double)sorted[count - rank] : (double)NAN;
 }
 
 /* cycles[of * sms + to]: those of the first load of `to` of what `of` brought; 0: not known. */
