@@ -74,16 +74,16 @@ def main():
     need_modules()
     sys.path.insert(0, HERE)
     from figures import documents
-    from page import given, page
+    from page import given, interactive, page
     try:
         files = given.read_all(asked.files)
-        library = page.find_library(asked.library) if asked.interactive else None
+        library = interactive.find_library(asked.library) if asked.interactive else None
         program = given.Program(asked.program)
         need_folder(asked.output)
         page.write(asked.output, program, files, library)
     except documents.WrongFile as error:
         fail(error)
-    except (given.WrongProgram, page.NoLibrary) as error:
+    except (given.WrongProgram, interactive.NoLibrary) as error:
         fail(error, 3)
     except OSError as error:
         fail(f"{error.filename or asked.output}: {error.strerror or error}")

@@ -28,6 +28,11 @@ needs='
     browser command chromedriver        chromium-driver     chromedriver        -
     browser module  selenium            python3-selenium    python3-selenium    python-selenium
     browser file    /usr/share/javascript/d3/d3.min.js libjs-d3 -               -
+    lint  command clang-format-19       clang-format-19     -                   -
+    lint  command clang-tidy-19         clang-tidy-19       -                   -
+    lint  command shellcheck            shellcheck          ShellCheck          shellcheck
+    lint  module  pyflakes              python3-pyflakes    python3-pyflakes    python-pyflakes
+    static command dpkg-source          dpkg-dev            -                   -
     cuda-11.8 command g++-11            g++-11              -                   -
 '
 
@@ -36,9 +41,11 @@ build) wanted='build' ;;
 plots) wanted='build plots' ;;
 test) wanted='build plots test' ;;
 browser) wanted='browser' ;;
+lint) wanted='lint' ;;
+static) wanted='build static' ;;
 cuda-11.8) wanted='cuda-11.8' ;;
 *)
-    echo "usage: scripts/setup.sh build|plots|test|browser|cuda-11.8" >&2
+    echo "usage: scripts/setup.sh build|plots|test|browser|lint|static|cuda-11.8" >&2
     exit 2
     ;;
 esac

@@ -10,7 +10,6 @@ import jinja2
 from figures import documents, output
 
 from . import drawn, given, interactive, others, results, tables
-from .interactive import NoLibrary, find_library  # noqa: F401: of whoever writes a page
 from .tables import Table, Value, head, words
 
 OPEN_ROWS = 12  # a table of so many rows is not folded, where there are few results

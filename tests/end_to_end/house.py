@@ -33,11 +33,16 @@ class House(unittest.TestCase):
 
     def test_license_comes_first(self):
         for name in self.code() + sources("tests/**/*.[ch]", "tests/**/*.py", "scripts/*", "scripts/figures/*",
-                                          "scripts/page/*", "scripts/page/templates/*", "Makefile", ".ci/run"):
+                                          "scripts/page/*", "scripts/page/templates/*", "Makefile", ".ci/run", ".clang-*",
+                                          "tests/.clang-*", ".editorconfig", ".shellcheckrc", "CITATION.cff",
+                                          ".github/**/*.yml"):
             if os.path.isfile(os.path.join(ROOT, name)):
                 with self.subTest(name):
                     first = [line for line in lines(name)[:2] if not line.startswith("#!")][0]
                     self.assertIn("SPDX-License-Identifier: MIT", first)
+
+    def test_citation_names_the_version(self):
+        self.assertIn(f"version: {lines('VERSION')[0]}", lines("CITATION.cff"))
 
     def test_includes_point_one_way(self):
         home = {os.path.basename(name): name.split("/")[0] for name in self.code()}

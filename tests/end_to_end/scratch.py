@@ -301,7 +301,7 @@ class SassCheck(Case):
         if "cannot decode" in done.stdout:
             self.skipTest("this nvdisasm cannot decode sm_100")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        self.assertRegex(done.stdout, rf"FAIL sm_100 \S*path_constant\d+pattern_per_block\S*: .*U?LDCU?")
+        self.assertRegex(done.stdout, r"FAIL sm_100 \S*path_constant\d+pattern_per_block\S*: .*U?LDCU?")
 
 
 if __name__ == "__main__":
