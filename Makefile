@@ -3,8 +3,9 @@
 # cbank's one makefile. `make help` lists the targets.
 #
 # Variables: CC, BUILD (where to build), CUDA (toolkit directory; empty for none), NO_CUDA=1, ARCHS ("75 90"),
-# CCBIN (host compiler of nvcc), SANITIZE=1, WERROR= (no -Werror), ARGS (for `make run`, `bench-gpu`, `plots`),
-# FILES (for `make plots`), FUZZ_SECONDS (for `make fuzz`), PREFIX, DESTDIR, V=1 (show the commands).
+# CCBIN (host compiler of nvcc), SANITIZE=1, STATIC=1 (cJSON in the program), WERROR= (no -Werror), ARGS (for
+# `make run`, `bench-gpu`, `plots`), FILES (for `make plots`), FUZZ_SECONDS (for `make fuzz`), PREFIX, DESTDIR, V=1 (show
+# the commands).
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DELETE_ON_ERROR:
@@ -32,7 +33,7 @@ PROGRAM := $(BUILD)/cbank
 OBJ     := $(BUILD)/obj
 
 # Goals that build nothing need no toolkit and no question to the driver.
-BUILDS := $(filter-out help clean uninstall setup check-headers,$(or $(MAKECMDGOALS),all))
+BUILDS := $(filter-out help clean uninstall setup check-headers format check-format lint dist,$(or $(MAKECMDGOALS),all))
 
 # ---- The CUDA toolkit: CUDA, CUDA_HOME, CUDA_PATH, nvcc on PATH, /usr/local/cuda; the first there is.
 
@@ -111,7 +112,9 @@ WERROR ?= -Werror
 OPTIMIZE := $(if $(SANITIZE),-O1 -fsanitize=address$(COMMA)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer,-O2)
 CFLAGS_ALL := -std=c11 $(OPTIMIZE) -g -Wall -Wextra -Wpedantic $(WERROR) $(CFLAGS)
 LDFLAGS_ALL := $(filter -fsanitize=%,$(OPTIMIZE)) -Wl,-rpath,'$$ORIGIN' $(LDFLAGS)
-LIBS := $(CUDA_LIBS) -lcjson -lpthread -lm
+# STATIC=1 puts cJSON into the program: from libcjson.a or, where the distribution has none, from its source package.
+LIBCJSON ?= $(if $(STATIC),$(or $(filter /%,$(shell $(CC) -print-file-name=libcjson.a)),$(BUILD)/cjson/libcjson.a),-lcjson)
+LIBS := $(CUDA_LIBS) $(LIBCJSON) -lpthread -lm
 
 # The only room that sees a vendor header. Where there is no toolkit, or its CUPTI has no Range Profiler, a stand-in
 # says so, in the program.
@@ -127,8 +130,8 @@ TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 CARDS   := $(wildcard results/cards/*.json)
 
-.PHONY: all tests run cards setup test test-gpu bench-gpu plots reproduce check-sass check-ptx check-headers sanitize fuzz fuzzers install \
-        uninstall clean help FORCE
+.PHONY: all tests run cards setup test test-gpu bench-gpu plots reproduce check-sass check-ptx check-headers sanitize fuzz fuzzers \
+        install uninstall format check-format lint dist deb clean help FORCE
 
 all: $(PROGRAM) ## build the program (the default)
 	@echo '$(PROGRAM): $(if $(CUDA),CUDA $(CUDA_VERSION)$(COMMA) architectures $(ARCHS)$(if $(filter $(CUPTI_ABSENT),$(SOURCES)),$(COMMA) no counters: no CUPTI with the Range Profiler),no CUDA toolkit: built without the CUDA engine (make CUDA=DIRECTORY names a toolkit))'
@@ -145,9 +148,15 @@ endef
 
 ifneq ($(BUILDS),)
 VERSION_TEXT := $(shell cat VERSION)
-ifneq ($(wildcard .git),)
+# In a tarball .commit says what git says elsewhere.
+ARCHIVED := $(filter-out $$Format:%,$(shell cat .commit 2>/dev/null))
+ifneq ($(ARCHIVED),)
+GIT_COMMIT := $(firstword $(ARCHIVED))
+COMMIT_TIME := $(lastword $(ARCHIVED))
+else ifneq ($(wildcard .git),)
 GIT_COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 GIT_DIRTY := $(if $(shell git status --porcelain -- Makefile VERSION patterns kernels harness results/cards 2>/dev/null),1,0)
+COMMIT_TIME := $(shell git log -1 --format=%ct 2>/dev/null)
 endif
 VERSION_DEFINES := -DCBANK_VERSION='"$(VERSION_TEXT)"' -DCBANK_GIT_COMMIT='"$(or $(GIT_COMMIT),unknown)"' \
                    -DCBANK_GIT_DIRTY=$(or $(GIT_DIRTY),0) -DCBANK_CUDA_TOOLKIT='"$(CUDA_VERSION)"'
@@ -181,6 +190,14 @@ $(OBJ)/%.o: %.S $(OBJ)/flags.stamp
 	$(call say,AS,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(HOUSE) $(EXTRA) -MMD -MP -c -o $@ $<
+
+$(BUILD)/cjson/libcjson.a:
+	$(call say,CJSON,$@)
+	$(Q)CC='$(CC)' scripts/build_cjson.sh $@
+
+ifdef STATIC
+$(PROGRAM) $(TESTS) $(FUZZERS): $(LIBCJSON)
+endif
 
 $(PROGRAM): $(OBJECTS) $(OBJ)/link.stamp
 	$(call say,LINK,$@)
@@ -340,6 +357,46 @@ uninstall: ## remove what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/cbank $(SHARE)/man/man1/cbank.1 $(SHARE)/bash-completion/completions/cbank
 	rm -rf $(SHARE)/cbank
 
+# One version of the formatter: another would format otherwise.
+CLANG_FORMAT ?= clang-format-19
+CLANG_TIDY   ?= clang-tidy-19
+FORMATTED := $(shell find patterns kernels harness tests -name '*.[ch]' | LC_ALL=C sort)
+
+format: ## format all C sources
+	@scripts/setup.sh lint
+	@$(CLANG_FORMAT) -i $(FORMATTED)
+
+check-format: ## fail where `make format` would change a source
+	@scripts/setup.sh lint
+	@$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED) 2>&1 | sed -n 's/^\([^ ][^:]*\):[0-9].*/\1/p' | sort -u | \
+	    { ! grep .; } || \
+	    { echo 'the sources above are not formatted; run: make format' >&2; exit 1; }
+
+# Settings: .clang-tidy, tests/.clang-tidy, .shellcheckrc. Sources of the CUDA engine need the vendor's headers.
+LINTED := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES)) $(CUDA_ABSENT) $(CUPTI_ABSENT) $(wildcard tests/*/*.c)
+
+lint: ## look for mistakes in C, Python and shell sources
+	@scripts/setup.sh lint
+	@printf '%s\n' $(LINTED) | xargs -P $(shell nproc) -n 4 sh -c '$(CLANG_TIDY) --quiet "$$@" -- -std=c11 \
+	    $(CPPFLAGS_ALL) $(EVERY_ROOM) -Itests/unit $(CUDA_CPPFLAGS) 2>/dev/null' lint
+	@$(PYTHON) -m pyflakes scripts tests
+	@shellcheck scripts/*.sh scripts/completion.bash .ci/*
+
+# Both are made of HEAD or of what was installed, with its times, so that they are the same bytes every time.
+DIST := cbank-$(shell cat VERSION)
+
+dist: ## make a tarball of what is committed, $(BUILD)/cbank-VERSION.tar.gz
+	@[ -e .git ] || { echo 'make dist makes a tarball of the git repository, which this is not' >&2; exit 3; }
+	@mkdir -p $(BUILD)
+	@git -c tar.umask=022 archive --format=tar --prefix=$(DIST)/ HEAD | gzip -n > $(BUILD)/$(DIST).tar.gz
+	@echo $(BUILD)/$(DIST).tar.gz
+
+deb: $(PROGRAM) ## make a Debian package, $(BUILD)/cbank_VERSION_ARCHITECTURE.deb (STATIC=1: that needs no libcjson)
+	@rm -rf $(BUILD)/deb
+	@$(MAKE) -s install DESTDIR=$(BUILD)/deb PREFIX=/usr
+	@SOURCE_DATE_EPOCH='$(or $(SOURCE_DATE_EPOCH),$(COMMIT_TIME),$(shell stat -c %Y VERSION))' CUDA_VERSION='$(CUDA_VERSION)' \
+	    scripts/make_deb.sh $(BUILD)/deb $(VERSION_TEXT) $(BUILD)
+
 clean: ## remove everything that was built
 	rm -rf build $(filter-out build,$(BUILD))
 
@@ -347,4 +404,4 @@ help: ## this list
 	@echo 'Targets:'
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
 	    printf '  %-14s %s\n' "$$name" "$$text"; done
-	@echo 'Variables: CC BUILD CUDA CCBIN NO_CUDA ARCHS SANITIZE WERROR ARGS FILES FUZZ_SECONDS PREFIX DESTDIR V (see the Makefile)'
+	@echo 'Variables: CC BUILD CUDA CCBIN NO_CUDA ARCHS SANITIZE STATIC WERROR ARGS FILES FUZZ_SECONDS PREFIX DESTDIR V (see the Makefile)'

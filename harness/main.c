@@ -27,7 +27,10 @@ struct word {
 static void print_version(const struct command_list *unused)
 {
     (void)unused;
-    printf("%s %s\n", tool.name, tool.version);
+    printf("%s %s", tool.name, tool.version);
+    if (tool.git_commit)
+        printf(" (commit %s%s)", tool.git_commit, tool.git_dirty ? ", with changes" : "");
+    putchar('\n');
 }
 
 static const struct word words[] = {

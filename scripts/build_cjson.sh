@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Makes libcjson.a for `make STATIC=1` where the distribution's package holds none: of the source package, patches and
+# all, which apt fetches from the mirror that this machine is set up for, and whose signature it checks. It works beside
+# the library, with lists of packages of its own; nothing is installed.
+
+set -e
+library=$(realpath -m "$1")
+folder=$(dirname "$library")
+
+give_up() {
+    echo "STATIC=1: $1; build cJSON yourself and name it: make LIBCJSON=/path/to/libcjson.a" >&2
+    exit 3
+}
+
+command -v apt-get >/dev/null || give_up "no libcjson.a here, and no apt-get to fetch the source package with"
+"$(dirname "$0")"/setup.sh static
+mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial"
+cd "$folder"
+
+# What packages come from, sources come from, too.
+rm -rf ./*.sources ./*.list cjson-*
+for file in /etc/apt/sources.list.d/*.sources; do
+    [ -f "$file" ] && sed 's/^Types:.*/Types: deb-src/' "$file" > "$(basename "$file")"
+done
+cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null | sed -n 's/^deb /deb-src /p' > configured.list
+
+apt() {
+    apt-get -qq -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$folder" \
+        -o Dir::State::Lists="$folder/lists" -o Dir::Cache="$folder/cache" -o APT::Sandbox::User="$(id -un)" \
+        -o Acquire::http::Timeout=20 "$@"
+}
+
+{ apt update && apt source cjson; } > log 2>&1 || give_up "the source package of cJSON cannot be had (see $folder/log)"
+"${CC:-cc}" -std=c99 -O2 -fPIC -c -o cJSON.o cjson-*/cJSON.c
+rm -f "$library"
+ar qcDs "$library" cJSON.o
+rm -rf lists cache

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of what is handed on: the tarball of `make dist`, what `make install` puts where, the package of `make deb`,
+and a program with cJSON in it (STATIC=1; CBANK_FETCH=1 lets it fetch the source where there is no libcjson.a).
+Everything is made of a repository that holds the tree as it is, without CUDA."""
+
+import glob
+import hashlib
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LEFT_OUT = shutil.ignore_patterns(".git", "build", "local", "__pycache__")
+# A make of its own: nothing of the job server or the variables of the make that runs the tests.
+OURS = ("MAKE", "MFLAGS", "GIT_", "SOURCE_DATE_EPOCH")
+CLEAN = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
+
+# What there is of every kind that is installed, by its place below the prefix.
+INSTALLED = {"bin/cbank": "build/cbank", "share/cbank/scripts/report.py": "scripts/report.py",
+             "share/cbank/scripts/plot.py": "scripts/plot.py",
+             "share/bash-completion/completions/cbank": "scripts/completion.bash",
+             "share/man/man1/cbank.1": "docs/cbank.1"}
+INSTALLED_FROM = {"share/cbank": "results/*schema.json", "share/cbank/cards": "results/cards/*.json",
+                  "share/cbank/scripts/figures": "scripts/figures/*.*", "share/cbank/scripts/page": "scripts/page/*.*",
+                  "share/cbank/scripts/page/templates": "scripts/page/templates/*.*"}
+
+
+def run(folder, *command, umask=0o022, status=0):
+    done = subprocess.run(command, cwd=folder, env=CLEAN, umask=umask, capture_output=True, text=True, check=False,
+                          timeout=300)
+    if done.returncode != status:
+        raise AssertionError(f"{command} exits {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def git(folder, *arguments):
+    return run(folder, "git", "-c", "user.name=Nobody", "-c", "user.email=", "-c", "commit.gpgsign=false", *arguments)
+
+
+def sha256(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def read(*path):
+    with open(os.path.join(*path), encoding="utf-8") as file:
+        return file.read()
+
+
+def files_below(folder):
+    return {os.path.relpath(os.path.join(place, name), folder) for place, _, names in os.walk(folder) for name in names}
+
+
+def expected_files(source):
+    """Where `make install` puts which file, of those of a source tree."""
+    files = dict(INSTALLED)
+    for place, pattern in INSTALLED_FROM.items():
+        files.update({f"{place}/{os.path.basename(path)}": os.path.relpath(path, source)
+                      for path in glob.glob(os.path.join(source, pattern))})
+    return files
+
+
+def needed_libraries(program):
+    return run("/", "readelf", "-d", program).partition("NEEDED")[2]
+
+
+def fetchable():
+    """Whether cJSON can be linked in: the library is there, or may be made of what is fetched."""
+    archive = run("/", os.environ.get("CC", "gcc"), "-print-file-name=libcjson.a").strip()
+    return os.path.isabs(archive) or (os.environ.get("CBANK_FETCH") and shutil.which("apt-get"))
+
+
+@unittest.skipUnless(shutil.which("git"), "no git")
+class Packaging(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+        cls.repository = os.path.join(cls.folder, "repository")
+        shutil.copytree(ROOT, cls.repository, ignore=LEFT_OUT)
+        git(cls.repository, "init", "-q")
+        git(cls.repository, "add", "-A")
+        git(cls.repository, "commit", "-qm", "all")
+        cls.commit = git(cls.repository, "rev-parse", "HEAD").strip()
+        cls.version = read(ROOT, "VERSION").strip()
+
+        run(cls.repository, "make", "dist", "NO_CUDA=1")
+        cls.tarball = os.path.join(cls.repository, f"build/cbank-{cls.version}.tar.gz")
+        with tarfile.open(cls.tarball) as archive:
+            archive.extractall(cls.folder)
+        cls.source = os.path.join(cls.folder, f"cbank-{cls.version}")
+        cls.make("all")
+
+    @classmethod
+    def make(cls, *arguments, **how):
+        return run(cls.source, "make", "NO_CUDA=1", *arguments, **how)
+
+    def check_version(self, program):
+        self.assertEqual(run("/", program, "--version"), f"cbank {self.version} (commit {self.commit})\n")
+
+    def package(self, *arguments, **how):
+        return os.path.join(self.source, self.make("-s", "deb", *arguments, **how).split()[-1])
+
+    def field(self, package, name):
+        return run("/", "dpkg-deb", "-f", package, name).strip()
+
+    def test_tarball_is_the_same_bytes_twice(self):
+        run(self.repository, "make", "dist", "BUILD=build/again", "NO_CUDA=1", umask=0o077)
+        self.assertEqual(sha256(os.path.join(self.repository, f"build/again/cbank-{self.version}.tar.gz")),
+                         sha256(self.tarball))
+        with tarfile.open(self.tarball) as archive:
+            for member in archive:
+                self.assertEqual((member.uname, member.gname, member.name.split("/")[0]),
+                                 ("root", "root", f"cbank-{self.version}"))
+
+    def test_tarball_knows_its_commit(self):
+        self.check_version(os.path.join(self.source, "build/cbank"))
+
+    def test_no_tarball_without_git(self):
+        run(self.source, "make", "dist", status=2)
+
+    def test_install(self):
+        place = os.path.join(self.folder, "place")
+        self.make("install", f"DESTDIR={place}", "PREFIX=/usr", umask=0o077)
+        expected = expected_files(self.source)
+        self.assertEqual(files_below(os.path.join(place, "usr")), set(expected))
+        for name, origin in expected.items():
+            with self.subTest(name):
+                path = os.path.join(place, "usr", name)
+                self.assertEqual(sha256(path), sha256(os.path.join(self.source, origin)))
+                self.assertEqual(os.stat(path).st_mode & 0o777, 0o755 if name.startswith("bin/") else 0o644)
+        self.check_version(os.path.join(place, "usr/bin/cbank"))
+
+    @unittest.skipUnless(shutil.which("dpkg-deb"), "no dpkg-deb")
+    def test_package_is_the_same_bytes_twice(self):
+        first = sha256(self.package())
+        os.utime(os.path.join(self.source, "docs/cbank.1"))
+        self.assertEqual(sha256(self.package(umask=0o077)), first)
+
+    @unittest.skipUnless(shutil.which("dpkg-deb"), "no dpkg-deb")
+    def test_package(self):
+        package = self.package()
+        self.assertEqual(os.path.basename(package).split("_")[:2], ["cbank", self.version])
+        self.assertEqual(self.field(package, "Version"), self.version)
+        self.assertRegex(self.field(package, "Depends"), r"^libc6 \(>= 2\.\d+\), libcjson1$")
+        self.assertEqual(self.field(package, "Recommends"), "python3-jinja2, python3-matplotlib")
+
+        place = os.path.join(self.folder, "package")
+        run("/", "dpkg-deb", "--raw-extract", package, place)
+        run(place, "md5sum", "--check", "--strict", "DEBIAN/md5sums")
+        files = {name.replace("cbank.1", "cbank.1.gz") for name in expected_files(self.source)}
+        self.assertEqual(files_below(os.path.join(place, "usr")),
+                         files | {"share/doc/cbank/copyright", "share/doc/cbank/changelog.gz"})
+        self.assertIn(read(self.source, "LICENSE"), read(place, "usr/share/doc/cbank/copyright"))
+        self.assertEqual(run(place, "gzip", "-dc", "usr/share/man/man1/cbank.1.gz"), read(self.source, "docs/cbank.1"))
+        self.check_version(os.path.join(place, "usr/bin/cbank"))
+
+    @unittest.skipUnless(fetchable(), "no libcjson.a, and CBANK_FETCH=1, by which its source is fetched, is not set")
+    def test_with_cjson_inside(self):
+        program = os.path.join(self.source, "build/static/cbank")
+        shutil.copytree(os.path.join(self.source, "build/obj"), os.path.join(self.source, "build/static/obj"))
+        self.make("STATIC=1", "BUILD=build/static", "all")
+        self.assertIn("libcjson", needed_libraries(os.path.join(self.source, "build/cbank")))
+        self.assertNotIn("libcjson", needed_libraries(program))
+        self.assertIn("per_warp", run("/", program, "list", "patterns", "--json"))
+        if shutil.which("dpkg-deb"):
+            package = self.package("STATIC=1", "BUILD=build/static")
+            self.assertRegex(self.field(package, "Depends"), r"^libc6 \(>= 2\.\d+\)$")
+            place = os.path.join(self.folder, "static")
+            run("/", "dpkg-deb", "--extract", package, place)
+            self.assertIn("cJSON", read(place, "usr/share/doc/cbank/copyright"))
+
+
+if __name__ == "__main__":
+    unittest.main()
