@@ -46,7 +46,7 @@ EXCEPTIONS = (
 # What the program or the makefile does not have yet, as an expression that the line matches. Whoever adds it takes it
 # from here: what works fails.
 NOT_YET = re.compile(
-    r"^make (deb|dist|test-all|test-distributions|test-kernels|format|lint)\b|^make ARCHS=all|cbank counters"
+    r"^make (test-all|test-distributions|test-kernels)\b|^make ARCHS=all|cbank counters"
     r"|calibrate --processes|--calibration noise|show .*(--markdown|--cell)|128k|--cell (nonsense|constant) ")
 
 
