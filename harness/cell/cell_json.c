@@ -167,7 +167,7 @@ static void value_parameter(const struct grid_column *column, const void *row, s
 {
     const uint32_t value = cell_of(row)->parameters[(const struct parameter *)column->of - parameters];
 
-    out->number = value ? value : NAN;
+    out->number = value ? (double)value : (double)NAN;
 }
 
 static void value_identity(const struct grid_column *column, const void *row, struct grid_value *out)
