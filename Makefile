@@ -175,6 +175,8 @@ $(OBJ)/harness/cell/images.o: $(IMAGE_ARCHIVE)
 # The default card goes into the program by .incbin, which dependency files do not see.
 $(filter $(OBJ)/harness/cell/card%,$(OBJECTS)): $(CARDS)
 
+$(OBJ)/harness/command/help_text.o: $(wildcard harness/command/*.txt)
+
 # What of the house an object sees, by its folder.
 $(foreach room,$(ROOMS),$(eval $(filter $(OBJ)/harness/$(room)/%,$(foreach object,$(OBJECTS),$(if $(filter $(OBJ)/harness/$(room)/,$(dir $(object))),$(object)))): HOUSE = $(call room_flags,$(room))))
 $(OBJ)/harness/main.o $(OBJ)/tests/%.o: HOUSE = $(EVERY_ROOM) -Itests/unit
