@@ -2,6 +2,7 @@
 """Figures of what cbank writes. Each is a module with the same names:
 
 NAME, SUMMARY     what it is called, and what it shows
+PLACE             its place among the figures: those of lower numbers come before it
 TAKES, NEEDS      the kinds of document that it can be made of, and the same in words
 METHOD            what its intervals are, for the caption of a table
 COLUMNS           of its CSV
@@ -13,7 +14,14 @@ draw(rows, width_mm, note)       a matplotlib Figure of one page; inside style.s
 COMBINES, of some: rows takes a list of all documents instead.
 """
 
-from . import (capacity, counters, drivers, generations, matrix, operations, parts, samples, serialization)
+import importlib
+import pkgutil
 
-FIGURES = {module.NAME: module for module in (matrix, serialization, capacity, parts, drivers, generations, samples,
-                                              operations, counters)}
+
+def found():
+    """Modules of this folder that are figures, in the order of their places."""
+    modules = [importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__)]
+    return sorted((module for module in modules if hasattr(module, "PLACE")), key=lambda module: module.PLACE)
+
+
+FIGURES = {module.NAME: module for module in found()}

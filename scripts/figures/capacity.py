@@ -6,6 +6,7 @@ import re
 from . import documents, panels, style
 
 NAME = "capacity"
+PLACE = 30
 SUMMARY = "latency of an access against the bytes walked, with the levels found and their size and latency"
 TAKES = ("characterization",)
 NEEDS = "a characterization (cbank characterize --json)"

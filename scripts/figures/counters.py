@@ -6,6 +6,7 @@ import math
 from . import documents, panels, style
 
 NAME = "counters"
+PLACE = 90
 SUMMARY = "each counter against the time, a point for each cell"
 TAKES = ("result",)
 NEEDS = "a result (cbank run --json) with counters"

@@ -4,6 +4,7 @@
 from . import documents, panels, style
 
 NAME = "drivers"
+PLACE = 50
 SUMMARY = "ratio of the times of two sides, such as two drivers, with intervals and the equivalence band"
 TAKES = ("comparison",)
 NEEDS = "a comparison (cbank compare BASE NEW --json)"

@@ -4,6 +4,7 @@
 from . import documents, panels, style
 
 NAME = "generations"
+PLACE = 60
 SUMMARY = "ratio of constant to global memory, chips by patterns, from all results given"
 TAKES = ("result",)
 NEEDS = "results (cbank run --json) with cells on the paths constant and global"

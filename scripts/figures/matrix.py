@@ -6,6 +6,7 @@ import math
 from . import documents, panels, style
 
 NAME = "matrix"
+PLACE = 10
 SUMMARY = "time of each pattern by each path, with interval; on top of each bar the ratio to global memory"
 TAKES = ("result",)
 NEEDS = "a result (cbank run --json)"

@@ -4,6 +4,7 @@
 from . import documents, panels, style
 
 NAME = "operations"
+PLACE = 80
 SUMMARY = "operations per byte of traffic, claimed and measured, against the radius of the convolution"
 TAKES = ("result",)
 NEEDS = "a result (cbank run --workload conv_1d,conv_2d,conv_3d --json) with counters"

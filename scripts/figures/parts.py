@@ -10,6 +10,7 @@ import os
 from . import documents, panels, style
 
 NAME = "parts"
+PLACE = 40
 SUMMARY = "measured time of each cell beside the modelled one, part by part"
 TAKES = ("explanation",)
 NEEDS = "an explanation (cbank explain --json), or a result and the program, which makes one"

@@ -8,6 +8,7 @@ what is marked, since no sample has a clock of its own.
 from . import documents, panels, style
 
 NAME = "samples"
+PLACE = 70
 SUMMARY = "every sample of each cell in the order taken, with median, interval, clock and throttle marks"
 TAKES = ("result",)
 NEEDS = "a result (cbank run --json) with samples"

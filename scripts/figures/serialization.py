@@ -8,6 +8,7 @@ kernels that do more than load: no line is fitted to them.
 from . import documents, panels, style
 
 NAME = "serialization"
+PLACE = 20
 SUMMARY = "cost of distinct addresses in a warp, path by path and stride by stride, with the lines fitted"
 TAKES = ("characterization", "result")
 NEEDS = "a characterization (cbank characterize --json) or a result with cells of pattern distinct"
