@@ -272,16 +272,20 @@ static uint64_t convolution_operations(const struct problem *problem)
     return 2 * image_sum(problem, row_pairs, 1);
 }
 
-/* `times` loads like those that the warp of elements 32 warp .. of a row makes of its neighbours. */
-static void warp_add(struct workload_stream *stream, uint64_t count, uint64_t width, int64_t dx, uint64_t warp,
-                     uint64_t times, uint32_t sector_elements)
+/* Elements of a row's neighbours that one warp loads. */
+struct warp_span {
+    uint64_t first, count;
+};
+
+/* What the warp of elements 32 warp .. of a row of `count` loads for one dx. */
+static struct warp_span warp_loads(uint64_t count, uint64_t width, int64_t dx, uint64_t warp)
 {
     const int64_t from = (int64_t)(warp * CBANK_WARP_THREADS), left = (int64_t)count - from;
     const int64_t to = from + (left < (int64_t)CBANK_WARP_THREADS ? left : (int64_t)CBANK_WARP_THREADS);
     const int64_t first = from + dx > 0 ? from + dx : 0;
     const int64_t end = to + dx < (int64_t)width ? to + dx : (int64_t)width;
 
-    stream_add(stream, (uint64_t)first, end > first ? (uint64_t)(end - first) : 0, times, sector_elements);
+    return (struct warp_span){(uint64_t)first, end > first ? (uint64_t)(end - first) : 0};
 }
 
 /* The loads of a row's warps for one dx. A radius is less than a warp: all warps are alike but the first and the last
@@ -292,8 +296,12 @@ static struct workload_stream row_stream(uint64_t count, uint64_t width, int64_t
     const uint64_t alike = warps > 3 ? warps - 3 : 1;
     struct workload_stream stream = {0};
 
-    for (uint64_t warp = 0; warp < warps; warp += warp == 1 ? alike : 1)
-        warp_add(&stream, count, width, dx, warp, warp == 1 ? alike : 1, sector_elements);
+    for (uint64_t warp = 0, times; warp < warps; warp += times) {
+        const struct warp_span span = warp_loads(count, width, dx, warp);
+
+        times = warp == 1 ? alike : 1;
+        stream_add(&stream, span.first, span.count, times, sector_elements);
+    }
     return stream;
 }
 
@@ -316,18 +324,15 @@ static struct workload_stream convolution_stream(const struct problem *problem, 
     };
 }
 
-/* Adds value * input[. + offset] to the sums of a run within one row, for neighbours inside the row. */
-static void add_row(const uint32_t *row, uint64_t width, uint64_t x, uint32_t count, int64_t offset, double value,
-                    double *sum)
+/* Adds value * row[from + k] to sum[k], for k below count, where the row has such an element. */
+static void add_row(const uint32_t *row, uint64_t width, int64_t from, uint32_t count, double value, double *sum)
 {
-    const int64_t begin = (int64_t)x + offset < 0 ? -((int64_t)x + offset) : 0;
-    const int64_t room = (int64_t)width - (int64_t)x - offset;
-    const int64_t end = room < (int64_t)count ? room : (int64_t)count;
+    const int64_t room = (int64_t)width - from, end = room < (int64_t)count ? room : (int64_t)count;
 
-    for (int64_t k = begin; k < end; k++) {
+    for (int64_t k = from < 0 ? -from : 0; k < end; k++) {
         float input;
 
-        memcpy(&input, &row[(int64_t)x + offset + k], sizeof(input));
+        memcpy(&input, &row[from + k], sizeof(input));
         sum[k] += value * (double)input;
     }
 }
@@ -349,8 +354,8 @@ static void row_sums(const struct run *run, uint64_t first, uint32_t count, doub
                 const uint64_t row = y + (uint64_t)dy, plane = z + (uint64_t)dz;
 
                 if (row < image.height && plane < image.depth)
-                    add_row(run->input + (plane * image.height + row) * image.width, image.width, x, count, dx,
-                            filter_value(run, step), sum);
+                    add_row(run->input + (plane * image.height + row) * image.width, image.width, (int64_t)x + dx,
+                            count, filter_value(run, step), sum);
             }
 }
 
@@ -498,15 +503,15 @@ uint64_t workload_operations(const struct problem *problem)
     return problem->workload->shape->operations(problem);
 }
 
-int workload_check(const struct problem *problem, uint64_t first, uint64_t count, const uint32_t *input,
-                   const uint32_t *values, const uint32_t *output, struct mismatch *mismatch)
+int workload_check(const struct problem *problem, const struct workload_data *data, uint64_t first, uint64_t count,
+                   struct mismatch *mismatch)
 {
     for (uint64_t start = first; start < first + count; start += problem->block_size) {
         const uint64_t left = first + count - start;
-        const struct run run = {problem, input, values, start,
+        const struct run run = {problem, data->input, data->values, start,
                                 left < problem->block_size ? (uint32_t)left : problem->block_size};
 
-        if (!problem->workload->shape->check(&run, output, mismatch))
+        if (!problem->workload->shape->check(&run, data->output, mismatch))
             return 0;
     }
     return 1;

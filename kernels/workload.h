@@ -117,12 +117,18 @@ struct mismatch {
     char text[96];
 };
 
-/* Compares output[first .. first + count - 1] with the reference computed here from input and from the table
- * values[0 .. CBANK_TABLE_LENGTH - 1]. first: a multiple of block_size. Integers are equal. Floats, all inputs and
+/* What a launch reads and writes. None of it is owned. */
+struct workload_data {
+    const uint32_t *input;
+    const uint32_t *values; /* the table, CBANK_TABLE_LENGTH of them */
+    const uint32_t *output;
+};
+
+/* Compares data->output[first .. first + count - 1] with the reference computed here from input and table. first: a multiple of block_size. Integers are equal. Floats, all inputs and
  * values being in +-[1, 2), differ from the sum in double precision by (steps + 2) x 2^-24 x 8 x steps at most: the
  * bound of the rounding errors of so many additions of products below 8. Returns 1 when all are so; else 0, with the
  * first difference in *mismatch. */
-int workload_check(const struct problem *problem, uint64_t first, uint64_t count, const uint32_t *input,
-                   const uint32_t *values, const uint32_t *output, struct mismatch *mismatch);
+int workload_check(const struct problem *problem, const struct workload_data *data, uint64_t first, uint64_t count,
+                   struct mismatch *mismatch);
 
 #endif

@@ -66,31 +66,19 @@ static const struct option_group groups[] = {
     OPTION_GROUP(rows, 0),
 };
 
-static enum status report(const void *parsed, const struct invocation *invocation)
+/* Words of the script: Python, -B (leaves no bytecode where it is installed), the script, its options, "--", files, NULL.
+ * Python's own is for the caller to set. The caller's, to free; NULL when out of memory. */
+static const char **script_words(const struct report_options *options, const struct invocation *invocation,
+                                 const char *program, const char *script)
 {
-    const struct report_options *options = parsed;
-    char program[PATH_MAX], script[PATH_MAX];
-    enum status status;
-    size_t count = 0;
-
-    if (!options->output_path)
-        return log_error(STATUS_USAGE, "report needs a folder to write to: -o DIR; try cbank report --help");
-    status = find_script(program, script);
-    if (status != STATUS_OK)
-        return status;
-
-    /* Python, -B (leaves no bytecode where it is installed), script, options, "--", files, NULL. */
+    const char *fixed[] = {"-B", script, "--program", program, "--output", options->output_path};
     const char **words = calloc(invocation->argument_count + 12, sizeof(*words));
+    size_t count = 1;
 
     if (!words)
-        return log_error(STATUS_ENVIRONMENT, "out of memory");
-    count = 1;
-    words[count++] = "-B";
-    words[count++] = script;
-    words[count++] = "--program";
-    words[count++] = program;
-    words[count++] = "--output";
-    words[count++] = options->output_path;
+        return NULL;
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+        words[count++] = fixed[i];
     if (options->interactive)
         words[count++] = "--interactive";
     if (options->library_path) {
@@ -100,14 +88,32 @@ static enum status report(const void *parsed, const struct invocation *invocatio
     words[count++] = "--";
     for (size_t i = 0; i < invocation->argument_count; i++)
         words[count++] = invocation->arguments[i];
+    return words;
+}
+
+static enum status report(const void *parsed, const struct invocation *invocation)
+{
+    const struct report_options *options = parsed;
+    char program[PATH_MAX], script[PATH_MAX];
+    const char **words;
+    enum status status;
+
+    if (!options->output_path)
+        return log_error(STATUS_USAGE, "report needs a folder to write to: -o DIR; try cbank report --help");
+    status = find_script(program, script);
+    if (status != STATUS_OK)
+        return status;
+    words = script_words(options, invocation, program, script);
+    if (!words)
+        return log_error(STATUS_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < sizeof(pythons) / sizeof(pythons[0]); i++) {
         words[0] = pythons[i];
         execvp(words[0], (char *const *)words);
     }
     free(words);
     return log_error(STATUS_ENVIRONMENT,
-                     "cannot run python3: %s; install python3, python3-matplotlib and "
-                     "python3-jinja2 (scripts/setup.sh plots)",
+                     "cannot run python3: %s; install python3, python3-matplotlib and python3-jinja2 "
+                     "(scripts/setup.sh plots)",
                      strerror(errno));
 }
 

@@ -64,7 +64,7 @@ static void fill_floats(uint64_t seed, uint32_t *out, size_t count)
 
 static int check(const struct problem *problem, uint64_t first, uint64_t count, struct mismatch *mismatch)
 {
-    return workload_check(problem, first, count, input, values, output, mismatch);
+    return workload_check(problem, &(struct workload_data){input, values, output}, first, count, mismatch);
 }
 
 /* -- convolution -------------------------------------------------------------------------------------- */

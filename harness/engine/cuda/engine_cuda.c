@@ -303,9 +303,10 @@ static void check_range(void *context, uint64_t first, uint64_t count)
     struct checking *checking = context;
     const struct problem problem = cell_problem(checking->cell);
     const struct cuda_device *device = checking->device;
+    const struct workload_data data = {device->host_input, checking->values, device->host_output};
     struct mismatch found;
 
-    if (workload_check(&problem, first, count, device->host_input, checking->values, device->host_output, &found))
+    if (workload_check(&problem, &data, first, count, &found))
         return;
     pthread_mutex_lock(&checking->lock);
     if (checking->equal || found.element < checking->first.element)
