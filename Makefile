@@ -2,8 +2,8 @@
 #
 # cbank's one makefile. `make help` lists the targets.
 #
-# Variables: CC, BUILD (where to build), CUDA (toolkit directory; empty for none), NO_CUDA=1, ARCHS ("75 90"),
-# CCBIN (host compiler of nvcc), SANITIZE=1, STATIC=1 (cJSON in the program), WERROR= (no -Werror), ARGS (for
+# Variables: CC, BUILD (where to build), CUDA (toolkit directory; empty for none), NO_CUDA=1, ARCHS ("75 90", or all),
+# CCBIN (host compiler of nvcc), SANITIZE=1, STATIC=1 (cJSON in the program), WERROR=-Werror, PYTHON, ARGS (for
 # `make run`, `bench-gpu`, `plots`), FILES (for `make plots`), FUZZ_SECONDS (for `make fuzz`), PREFIX, DESTDIR, V=1 (show
 # the commands).
 
@@ -70,13 +70,17 @@ ifeq ($(origin CCBIN)$(filter-out 1 2 3 4 5 6 7 8 9 10 11,$(CUDA_MAJOR)),undefin
 CCBIN := $(notdir $(firstword $(foreach version,11 10 9,$(shell command -v g++-$(version)))))
 endif
 NVCCFLAGS := $(if $(CCBIN),-ccbin $(CCBIN)) -rdc=true -std=c++17 -Wno-deprecated-gpu-targets
-# Of the machine's GPUs those that this toolkit knows; where there are none, all that it knows.
 KNOWN_ARCHS := $(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code))
+# Of the machine's GPUs those that this toolkit knows. Where there are none, one: 90, the newest whose results are
+# committed. Every toolkit since 11.8 knows it, and its PTX runs on every newer GPU. An older toolkit: its newest.
 ifeq ($(origin ARCHS),undefined)
 ARCHS := $(filter $(KNOWN_ARCHS),$(subst .,,$(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null)))
 ifeq ($(ARCHS),)
-ARCHS := $(KNOWN_ARCHS)
+ARCHS := $(lastword $(KNOWN_ARCHS) $(filter 90,$(KNOWN_ARCHS)))
+ARCHS_WHY := , as there is no GPU here that it knows (ARCHS=all builds for all)
 endif
+else ifeq ($(ARCHS),all)
+override ARCHS := $(KNOWN_ARCHS)
 endif
 override ARCHS := $(shell printf '%s\n' $(subst $(COMMA), ,$(ARCHS)) | sort -nu)
 ifneq ($(filter-out $(KNOWN_ARCHS),$(ARCHS)),)
@@ -108,8 +112,10 @@ room_flags = $(if $(filter $(1),$(TABLES_SEEN)),-Ipatterns -Ikernels) $(patsubst
 EVERY_ROOM := -Ipatterns -Ikernels $(ROOMS:%=-Iharness/%)
 
 CPPFLAGS_ALL := -D_GNU_SOURCE $(CPPFLAGS)
-WERROR ?= -Werror
-OPTIMIZE := $(if $(SANITIZE),-O1 -fsanitize=address$(COMMA)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer,-O2)
+# -Werror in tests: a compiler newer than these sources may warn of more, which must not stop who wants to measure.
+WERROR ?=
+SANITIZERS := -fsanitize=address$(COMMA)undefined -fno-sanitize-recover=all
+OPTIMIZE := $(if $(SANITIZE),-O1 $(SANITIZERS) -fno-omit-frame-pointer -DCBANK_SANITIZED,-O2)
 CFLAGS_ALL := -std=c11 $(OPTIMIZE) -g -Wall -Wextra -Wpedantic $(WERROR) $(CFLAGS)
 LDFLAGS_ALL := $(filter -fsanitize=%,$(OPTIMIZE)) -Wl,-rpath,'$$ORIGIN' $(LDFLAGS)
 # STATIC=1 puts cJSON into the program: from libcjson.a or, where the distribution has none, from its source package.
@@ -130,11 +136,11 @@ TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 CARDS   := $(wildcard results/cards/*.json)
 
-.PHONY: all tests run cards setup test test-gpu bench-gpu plots reproduce check-sass check-ptx check-headers sanitize fuzz fuzzers \
-        install uninstall format check-format lint dist deb clean help FORCE
+.PHONY: all tests run cards setup test test-kernels test-all test-gpu bench-gpu plots reproduce check-sass check-ptx \
+        check-headers sanitize fuzz fuzzers install uninstall format check-format lint dist deb clean help FORCE
 
 all: $(PROGRAM) ## build the program (the default)
-	@echo '$(PROGRAM): $(if $(CUDA),CUDA $(CUDA_VERSION)$(COMMA) architectures $(ARCHS)$(if $(filter $(CUPTI_ABSENT),$(SOURCES)),$(COMMA) no counters: no CUPTI with the Range Profiler),no CUDA toolkit: built without the CUDA engine (make CUDA=DIRECTORY names a toolkit))'
+	@echo '$(PROGRAM): $(if $(CUDA),CUDA $(CUDA_VERSION)$(COMMA) architectures $(ARCHS) and PTX of $(lastword $(ARCHS))$(ARCHS_WHY)$(if $(filter $(CUPTI_ABSENT),$(SOURCES)),$(COMMA) no counters: no CUPTI with the Range Profiler),no CUDA toolkit: built without the CUDA engine (make CUDA=DIRECTORY names a toolkit))'
 
 tests: $(TESTS) ## build the unit tests
 
@@ -177,8 +183,12 @@ $(filter $(OBJ)/harness/cell/card%,$(OBJECTS)): $(CARDS)
 
 $(OBJ)/harness/command/help_text.o: $(wildcard harness/command/*.txt)
 
+# A fuzzer is guided by what it reaches in the rooms that read files; clang knows how to tell it.
+FUZZED := base document result compare
+GUIDED := $(if $(SANITIZE),$(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link))
+
 # What of the house an object sees, by its folder.
-$(foreach room,$(ROOMS),$(eval $(filter $(OBJ)/harness/$(room)/%,$(foreach object,$(OBJECTS),$(if $(filter $(OBJ)/harness/$(room)/,$(dir $(object))),$(object)))): HOUSE = $(call room_flags,$(room))))
+$(foreach room,$(ROOMS),$(eval $(filter $(OBJ)/harness/$(room)/%,$(foreach object,$(OBJECTS),$(if $(filter $(OBJ)/harness/$(room)/,$(dir $(object))),$(object)))): HOUSE = $(call room_flags,$(room)) $(if $(filter $(room),$(FUZZED)),$(GUIDED))))
 $(OBJ)/harness/main.o $(OBJ)/tests/%.o: HOUSE = $(EVERY_ROOM) -Itests/unit
 $(OBJ)/patterns/%.o: HOUSE = -Ipatterns
 $(OBJ)/kernels/%.o: HOUSE = -Ikernels -Ipatterns
@@ -210,7 +220,7 @@ $(TESTS): $(BUILD)/tests/%: $(OBJ)/tests/%.o $(filter-out $(OBJ)/harness/main.o,
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(LIBS) -lcmocka
 
-# libFuzzer brings its own main; build these as `make fuzz` does.
+# libFuzzer brings its own main, and is clang's.
 $(FUZZERS): $(BUILD)/tests/%: $(OBJ)/tests/%.o $(filter-out $(OBJ)/harness/main.o,$(OBJECTS)) $(OBJ)/link.stamp
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
@@ -263,8 +273,10 @@ endif
 
 # ---- What people run
 
-# The Python that the distribution's packages are for, else the first on PATH.
-PYTHON ?= $(shell for p in /usr/bin/python3 python3; do $$p -c 'import importlib.util as u, sys; sys.exit(not u.find_spec("jsonschema"))' 2>/dev/null && echo $$p && exit; done; echo python3)
+# The Python that the distribution's packages are for, else the first on PATH. setup.sh sees to it that this one has
+# what scripts and tests import.
+PYTHON ?= $(or $(wildcard /usr/bin/python3),python3)
+export PYTHON
 
 run: ## set up, build, measure the default plan into results/local/ (more options: ARGS=)
 	@scripts/setup.sh build
@@ -278,13 +290,21 @@ cards: $(PROGRAM) ## make results/cards/ from the characterizations and results 
 setup: ## install the packages that building and testing need
 	@scripts/setup.sh test
 
-test: ## set up, build and run every test that needs no GPU
-	@scripts/setup.sh test
-	+@MAKE='$(MAKE)' CBANK_CUDA='$(CUDA)' $(PYTHON) tests/run.py
+# tests/run.py builds by makes of its own, with the variables of this command line.
+run_tests = @scripts/setup.sh test && { scripts/setup.sh lint || true; } && \
+            CBANK_CUDA='$(CUDA)' $(PYTHON) tests/run.py $(1) $(MAKEOVERRIDES)
+
+test: ## set up, build and run the tests: minutes, no GPU needed
+	$(call run_tests,test)
+
+test-kernels: ## check the kernels of every architecture, and of CUDA 11.8, and that planted faults are found
+	$(call run_tests,kernels)
+
+test-all: ## run all tests that need no GPU, with every repetition
+	$(call run_tests,all)
 
 test-gpu: ## run every test that needs a GPU
-	@scripts/setup.sh test
-	+@MAKE='$(MAKE)' CBANK_CUDA='$(CUDA)' $(PYTHON) tests/run.py gpu
+	$(call run_tests,gpu)
 
 bench-gpu: ## measure, on a GPU, how far times repeat, into results/local/repeatability/ (run options: ARGS=)
 	@scripts/setup.sh build
@@ -324,19 +344,22 @@ check-headers: ## compile each header alone, with what its room may see, by gcc 
 	    { echo "$$header does not compile alone with $$compiler"; exit 1; }; \
 	done || exit 1; done; echo "all headers compile alone with gcc and clang"
 
-sanitize: ## build program and unit tests with ASan and UBSan under build/asan
-	@$(MAKE) BUILD=build/asan SANITIZE=1 all tests
+# One build by clang is that of the sanitizers, of its warnings and of the fuzzers.
+SANITIZED := BUILD=build/asan CC=clang SANITIZE=1
+
+sanitize: ## build program and unit tests by clang with ASan and UBSan under build/asan
+	@$(MAKE) $(SANITIZED) all tests
 
 FUZZ_SECONDS ?= 60
 
-fuzzers:
-	@$(MAKE) BUILD=build/fuzz CC=clang NO_CUDA=1 SANITIZE=1 CFLAGS=-fsanitize=fuzzer-no-link \
-	    $(FUZZERS:$(BUILD)/%=build/fuzz/%)
+fuzzers: $(FUZZERS)
 
 # What reaches new code goes into build/fuzz/corpus; tests/corpus stays as it is.
-fuzz: fuzzers ## feed the reader of results with mutations of tests/corpus (FUZZ_SECONDS=60)
+fuzz: ## feed the reader of results with mutations of tests/corpus (FUZZ_SECONDS=60)
+	@scripts/setup.sh test
+	@$(MAKE) $(SANITIZED) fuzzers
 	@mkdir -p build/fuzz/corpus
-	@build/fuzz/tests/fuzz/fuzz_result -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 \
+	@build/asan/tests/fuzz/fuzz_result -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 \
 	    -max_len=8192 -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/corpus
 
 SHARE := $(DESTDIR)$(PREFIX)/share

@@ -61,7 +61,7 @@ static void every_chip_has_every_counter(void **state)
     const char *reason = "";
 
     (void)state;
-#ifdef __SANITIZE_ADDRESS__
+#ifdef CBANK_SANITIZED
     skip(); /* CUPTI opens its libraries with RTLD_DEEPBIND, which the address sanitizer refuses */
 #endif
     if (!engine_cuda.chips(check_chip, &census, &reason)) {

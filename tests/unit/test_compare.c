@@ -13,6 +13,7 @@
 
 #include "compare.h"
 #include "random.h"
+#include "size.h"
 
 static const struct compare_options defaults = {.threshold = 0.01, .counter_threshold = 0.05, .seed = 1};
 
@@ -753,14 +754,15 @@ static void simulate_many(double factor, const struct noise *noise, size_t compa
 static void test_false_alarms(void **state)
 {
     static const struct noise launches = {0.002, 0.002, 3, 20}, one_launch = {0.001, 0.002, 1, 20};
+    const size_t comparisons = repetitions(200, 10);
     size_t first[VERDICT_INVALID + 1], others[VERDICT_INVALID + 1];
 
     (void)state;
-    simulate_many(1, &launches, 200, first, others);
+    simulate_many(1, &launches, comparisons, first, others);
     assert_int_equal(first[VERDICT_REGRESSED] + first[VERDICT_IMPROVED], 0);
     assert_int_equal(others[VERDICT_REGRESSED] + others[VERDICT_IMPROVED], 0);
-    assert_true(first[VERDICT_SAME] + others[VERDICT_SAME] > 200 * 24 * 99 / 100);
-    simulate_many(1, &one_launch, 50, first, others);
+    assert_true(first[VERDICT_SAME] + others[VERDICT_SAME] > comparisons * 24 * 99 / 100);
+    simulate_many(1, &one_launch, comparisons / 4, first, others);
     assert_int_equal(first[VERDICT_REGRESSED] + first[VERDICT_IMPROVED], 0);
     assert_int_equal(others[VERDICT_REGRESSED] + others[VERDICT_IMPROVED], 0);
 }
@@ -768,13 +770,14 @@ static void test_false_alarms(void **state)
 static void test_power(void **state)
 {
     static const struct noise launches = {0.002, 0.002, 5, 20};
+    const size_t comparisons = repetitions(100, 5);
     size_t first[VERDICT_INVALID + 1], others[VERDICT_INVALID + 1];
 
     (void)state;
-    simulate_many(1.015, &launches, 100, first, others);
-    assert_true(first[VERDICT_REGRESSED] >= 95);
+    simulate_many(1.015, &launches, comparisons, first, others);
+    assert_true(first[VERDICT_REGRESSED] >= comparisons * 95 / 100);
     assert_int_equal(others[VERDICT_REGRESSED] + others[VERDICT_IMPROVED], 0);
-    simulate_many(1.003, &launches, 100, first, others);
+    simulate_many(1.003, &launches, comparisons, first, others);
     assert_int_equal(first[VERDICT_REGRESSED], 0);
 }
 

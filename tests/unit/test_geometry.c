@@ -12,6 +12,7 @@
 
 #include "geometry.h"
 #include "simulated_prober.h"
+#include "size.h"
 
 enum { BANK_BYTES = 65536, SAMPLES_MAX = 65536, LARGEST_BYTES = 262144 };
 
@@ -245,7 +246,7 @@ static void random_hierarchies(void **state)
     const char *const first = getenv("GEOMETRY_SEED");
     const char *const seeds = getenv("GEOMETRY_SEEDS");
     const uint64_t from = first ? strtoull(first, NULL, 0) : 1;
-    const uint64_t count = first ? 1 : seeds ? strtoull(seeds, NULL, 0) : 200;
+    const uint64_t count = first ? 1 : seeds ? strtoull(seeds, NULL, 0) : repetitions(200, 20);
     struct score scores[QUANTITIES] = {{0}}, reachable[SIM_LEVELS_MAX] = {{0}};
     size_t walks = 0, accesses = 0, all_accesses = 0;
     uint32_t wrong = 0;

@@ -260,7 +260,7 @@ static void put_zeros(const char *path, size_t count)
 /* Whatever the file, reading it takes less than 512 MiB. */
 static void test_bounded_memory(void **state)
 {
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef CBANK_SANITIZED
     enum { MIB_MAX = 8192 }; /* its own memory counts; what is read and refused is the same */
 #else
     enum { MIB_MAX = 400 };

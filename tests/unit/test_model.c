@@ -16,6 +16,7 @@
 #include "counter.h"
 #include "engine.h"
 #include "model.h"
+#include "size.h"
 
 /* Two doubles at most `tolerance` apart. */
 #define assert_near(a, b, tolerance) assert_true(fabs((double)(a) - (double)(b)) <= (tolerance))
@@ -569,11 +570,12 @@ static void check_on_cards(const struct cell *cell)
 static void invariants_hold(void **state)
 {
     static const uint64_t elements[] = {1, 1000, 128000, 3000000};
+    const size_t sizes = repetitions(sizeof(elements) / sizeof(elements[0]), 3);
 
     (void)state;
     for (size_t path = 0; path < path_count; path++)
         for (size_t pattern = 0; pattern < pattern_count; pattern++)
-            for (size_t e = 0; e < sizeof(elements) / sizeof(elements[0]); e++)
+            for (size_t e = 0; e < sizes; e++)
                 for (size_t regime = 0; regime < regime_count; regime++) {
                     const struct cell cell =
                         make_cell(paths[path].name, patterns[pattern].name, elements[e], 256, regimes[regime].name);
