@@ -2,86 +2,104 @@
 # SPDX-License-Identifier: MIT
 #
 # Finds out what is missing on this machine to build (setup.sh build), also to draw figures and reports (setup.sh plots),
-# also to test (setup.sh test), to test reports in a browser, too (setup.sh browser; without, those tests are skipped), or
-# to build with CUDA 11.8 (setup.sh cuda-11.8: the host compiler that its nvcc takes), and installs it from the
-# distribution's packages: as root, or by sudo where that asks for no password. Otherwise prints the command to type and
-# exits 3. Quiet when nothing is missing. Never installs CUDA.
+# also to test (setup.sh test), to test reports in a browser, too (setup.sh browser; without, those tests are skipped), to
+# format and check sources (setup.sh lint), to link cJSON in (setup.sh static), to build with CUDA 11.8 (setup.sh cuda-11.8:
+# the host compiler that its nvcc takes), or to try the README on bare distributions (setup.sh distributions), and installs
+# it from the distribution's packages: as root, or by sudo where that asks for no password. Otherwise prints the command to
+# type and exits 3. Quiet when nothing is missing. Never installs CUDA.
+#
+# A thing is there when it does what it is for: a command runs, a library links, a module is imported by PYTHON, which
+# is the Makefile's.
 
-# What cbank needs, in one place. check NAME is how it is looked for (see found), "-" is "nothing to add".
-#   needed for, check, argument,        Debian and Ubuntu,  Fedora,             Arch
+# What cbank needs, in one place. try NAME is how it is tried (see try_NAME), "-" is "nothing to add".
+#   needed for, try, argument,          Debian and Ubuntu,  Fedora,             Arch
 needs='
     build command gcc                   gcc                 gcc                 gcc
     build command make                  make                make                make
     build command ar                    binutils            binutils            binutils
-    build header  stdlib.h              libc6-dev           glibc-devel         glibc
-    build header  cjson/cJSON.h         libcjson-dev        cjson-devel         cjson
-    test  header  cmocka.h              libcmocka-dev       libcmocka-devel     cmocka
+    build links   libc                  libc6-dev           glibc-devel         glibc
+    build links   cjson                 libcjson-dev        cjson-devel         cjson
+    test  command git                   git                 git                 git
+    test  links   cmocka                libcmocka-dev       libcmocka-devel     cmocka
     test  command clang                 clang               clang               clang
-    test  clang   fuzzer                libclang-rt-dev     compiler-rt         compiler-rt
-    test  library libasan.so            -                   libasan             -
-    test  library libubsan.so           -                   libubsan            -
+    test  fuzzer  clang                 libclang-rt-dev     compiler-rt         compiler-rt
+    test  sanitizer address             -                   libasan             -
+    test  sanitizer undefined           -                   libubsan            -
+    test  python  python                python3             python3             python
     test  module  jsonschema            python3-jsonschema  python3-jsonschema  python-jsonschema
+    test  module  scipy                 python3-scipy       python3-scipy       python-scipy
+    test  command groff                 groff-base          groff               groff
+    test  command pdffonts              poppler-utils       poppler-utils       poppler
     plots module  matplotlib            python3-matplotlib  python3-matplotlib  python-matplotlib
     plots module  jinja2                python3-jinja2      python3-jinja2      python-jinja
-    test  command pdffonts              poppler-utils       poppler-utils       poppler
-    browser command chromium|chromium-browser chromium      chromium            chromium
-    browser command chromedriver        chromium-driver     chromedriver        -
-    browser module  selenium            python3-selenium    python3-selenium    python-selenium
-    browser file    /usr/share/javascript/d3/d3.min.js libjs-d3 -               -
     lint  command clang-format-19       clang-format-19     -                   -
     lint  command clang-tidy-19         clang-tidy-19       -                   -
     lint  command shellcheck            shellcheck          ShellCheck          shellcheck
     lint  module  pyflakes              python3-pyflakes    python3-pyflakes    python-pyflakes
-    static command dpkg-source          dpkg-dev            -                   -
+    lint  command ctags                 universal-ctags     ctags               ctags
+    lint  command cloc                  cloc                cloc                cloc
+    browser command chromium|chromium-browser chromium      chromium            chromium
+    browser command chromedriver        chromium-driver     chromedriver        -
+    browser module  selenium            python3-selenium    python3-selenium    python-selenium
+    browser file    /usr/share/javascript/d3/d3.min.js libjs-d3 -               -
+    static  command dpkg-source         dpkg-dev            -                   -
     cuda-11.8 command g++-11            g++-11              -                   -
+    distributions command debootstrap   debootstrap         debootstrap         debootstrap
 '
 
 case $1 in
-build) wanted='build' ;;
+build | browser | lint | cuda-11.8 | distributions) wanted=$1 ;;
 plots) wanted='build plots' ;;
 test) wanted='build plots test' ;;
-browser) wanted='browser' ;;
-lint) wanted='lint' ;;
 static) wanted='build static' ;;
-cuda-11.8) wanted='cuda-11.8' ;;
 *)
-    echo "usage: scripts/setup.sh build|plots|test|browser|lint|static|cuda-11.8" >&2
+    echo "usage: scripts/setup.sh build|plots|test|browser|lint|static|cuda-11.8|distributions" >&2
     exit 2
     ;;
 esac
 
-# cmocka.h needs other headers before it.
-before='#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>'
+# As in the Makefile: the Python that the distribution's packages are for.
+python=${PYTHON:-$([ -x /usr/bin/python3 ] && echo /usr/bin/python3 || echo python3)}
+scratch=$(mktemp -d) || exit 3
+trap 'rm -rf "$scratch"' EXIT
 
-found() {
-    case $1 in
-    command) # any of those with | between
-        for command in $(echo "$2" | tr '|' ' '); do
-            command -v "$command" >/dev/null 2>&1 && return 0
-        done
-        return 1
-        ;;
-    file) [ -e "$2" ] ;;
-    header)
-        { [ "$2" = stdlib.h ] || echo "$before"; echo "#include <$2>"; } |
-            gcc -fsyntax-only -x c - 2>/dev/null
-        ;;
-    clang) # a runtime library of clang's: a package of its own on some distributions
-        set -- "$(clang -print-runtime-dir 2>/dev/null)"/libclang_rt."$2"*
-        [ -e "$1" ]
-        ;;
-    library) [ "$(gcc -print-file-name="$2" 2>/dev/null)" != "$2" ] ;;
-    module)
-        for python in /usr/bin/python3 python3; do
-            "$python" -c "import importlib.util as u, sys; sys.exit(not u.find_spec('$2'))" 2>/dev/null && return 0
-        done
-        return 1
-        ;;
-    esac
+# ---- How a thing is tried; all quiet.
+
+try_command() { # runs; any of those with | between
+    for command in $(echo "$1" | tr '|' ' '); do
+        case $command in
+        pdffonts) "$command" -v && return 0 ;;
+        *) "$command" --version && return 0 ;;
+        esac
+    done
+    return 1
 }
+
+try_file() { [ -r "$1" ]; }
+
+try_links() { # a program with it compiles, links and runs
+    case $1 in
+    libc) code='int main(void) { return puts("") < 0; }' header=stdio.h library= ;;
+    cjson) code='int main(void) { cJSON_Delete(cJSON_Parse("{}")); return 0; }' header=cjson/cJSON.h library=cjson ;;
+    cmocka) code='int main(void) { cmocka_set_message_output(CM_OUTPUT_TAP); return 0; }' header=cmocka.h library=cmocka ;;
+    esac
+    # cmocka.h needs other headers before it.
+    printf '%s\n' '#include <setjmp.h>' '#include <stdarg.h>' '#include <stddef.h>' '#include <stdint.h>' \
+        "#include <$header>" "$code" | gcc -x c - -o "$scratch/linked" ${library:+"-l$library"} && "$scratch/linked"
+}
+
+try_fuzzer() { # clang links a fuzzer with the sanitizers: a package of its own on some distributions
+    echo 'int LLVMFuzzerTestOneInput(const char *data, unsigned long bytes) { return !data && bytes; }' |
+        "$1" -fsanitize=fuzzer,address,undefined -x c - -o "$scratch/fuzzer"
+}
+
+try_sanitizer() { echo 'int main(void) { return 0; }' | gcc "-fsanitize=$1" -x c - -o "$scratch/sanitized"; }
+
+try_python() { "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; }
+
+try_module() { "$python" -c "import $1"; }
+
+found() { "try_$1" "$2" </dev/null >/dev/null 2>&1; }
 
 if command -v apt-get >/dev/null 2>&1; then
     column=4 refresh='apt-get update -qq' install='apt-get install -y --no-install-recommends'
@@ -138,7 +156,7 @@ fi
 
 missing=$(list)
 if [ -n "$missing" ]; then
-    echo "setup: still missing after the installation: $(echo "$missing" | cut -d' ' -f1 | tr '\n' ' ')" >&2
+    echo "setup: still missing after the installation: $(echo "$missing" | cut -d' ' -f1 | tr '\n' ' ')(modules: of $python)" >&2
     exit 3
 fi
 command -v nvcc >/dev/null 2>&1 || [ -x "${CUDA:-/usr/local/cuda}/bin/nvcc" ] ||

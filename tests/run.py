@@ -1,45 +1,53 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the parts of `make test` (or, with the argument gpu, of `make test-gpu`) and counts their tests.
+"""Runs the tests: builds, unit tests, those of tests/end_to_end and tests/kernels, as many parts at a time as there are
+processors, and counts.
 
-A part is a command. Its output is passed on as it comes or, of parts that run side by side, when it has ended; tests
-are counted from what cmocka (TAP) and unittest print, and a part that prints neither is one test: passed when it exits
-with 0. The last line is "N passed, N failed", with ", N skipped" where there are any. Exit status 0 when at least one
-test ran and none failed.
+usage: tests/run.py test|kernels|all|gpu [VARIABLE=VALUE...]
+
+VARIABLEs are for make. A part is one or more commands; a line says when it has ended, with its tests, its seconds and
+what is left. What it printed is in build/test-logs/, and is shown where it failed. Tests are counted from what cmocka
+(TAP) and unittest print, and a command that prints neither is one test: passed when it exits with 0. The last line is
+"N passed, N failed", with ", N skipped" where there are any. Exit status 0 when at least one test ran and none failed.
+
+Files are found: tests/unit/test_*.c, and in tests/end_to_end and tests/kernels every *.py that ends in unittest.main().
+Those that have a build of their own to make or take long are named in SECONDS, below, so that they start first.
 """
 
-import concurrent.futures
 import glob
 import os
+import queue
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 
-PART_SECONDS_MAX = 900
+COMMAND_SECONDS_MAX = 900
+LINES_SHOWN_MAX = 120  # of a command that failed
+LOGS = "build/test-logs"
+SLOTS = len(os.sched_getaffinity(0))
+
+# About how long parts take, in seconds of one processor: the long ones start first, and what is left is guessed.
+SECONDS = {"build": 45, "sanitizer build": 40, "unit tests": 15, "unit tests, sanitizers": 35, "build, no toolkit": 10,
+           "sanitizer build, gcc": 35, "unit tests, sanitizers, gcc": 80, "lint": 40, "fuzz": 15,
+           "end_to_end/report": 60, "end_to_end/figures": 35, "end_to_end/scratch": 40, "end_to_end/readme": 25,
+           "end_to_end/e2e": 15, "end_to_end/e2e, sanitizers": 20, "end_to_end/claims": 10, "end_to_end/cards": 10,
+           "kernels/kernel_faults": 60, "kernels/toolkit": 150, "kernels/cuda_11_8": 200}
+SECONDS_OF_OTHERS = 4
+
 TAP = re.compile(r"^(not )?ok \d+( - .*?)?( # SKIP.*)?$", re.IGNORECASE)
 UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in")
-UNITTEST_END = re.compile(r"^(?:OK|FAILED)(?: \((.*)\))?$")
-
-
-class Tally:
-    def __init__(self):
-        self.passed = self.failed = self.skipped = 0
-        self.broken = []  # parts with failures, for the summary
-
-    def add(self, name, passed, failed, skipped):
-        self.passed += passed
-        self.failed += failed
-        self.skipped += skipped
-        if failed:
-            self.broken.append(name)
+UNITTEST_END = re.compile(r"^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$")
+UNITTEST_SKIPPED = re.compile(r"\.\.\. skipped ['\"](.*)['\"]$")
 
 
 def count(lines, status):
-    """(passed, failed, skipped) of one part's output."""
+    """(passed, failed, skipped) of one command's output."""
     passed = failed = skipped = 0
     for line in lines:
         tap = TAP.match(line)
@@ -68,84 +76,86 @@ def count(lines, status):
     return passed, failed, skipped
 
 
-def run(command, environment, passed_on):
-    """The lines of a part's output, passed on as they come or not at all, and its exit status."""
-    lines = []
-    # File descriptors stay open for make's job server.
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                          env={**os.environ, **environment}, close_fds=False) as process:
-        timer = threading.Timer(PART_SECONDS_MAX, process.kill)
-        timer.start()
-        for line in process.stdout:
-            if passed_on:
-                print(line, end="", flush=True)
-            lines.append(line.rstrip("\n"))
-        status = process.wait()
-        timer.cancel()
-    return lines, status
+class Part:
+    """Commands that run one after the other when the parts that it is `after` have passed."""
+
+    def __init__(self, name, *commands, after=(), skip=None, slots=1, **environment):
+        self.name, self.commands, self.after, self.skip, self.slots = name, commands, after, skip, slots
+        self.environment = environment
+        self.passed = self.failed = self.skipped = 0
+        self.took, self.reasons, self.shown = 0.0, [], []
+
+    @property
+    def seconds(self):
+        return SECONDS.get(self.name, SECONDS_OF_OTHERS) / self.slots
+
+    @property
+    def log(self):
+        return os.path.join(LOGS, re.sub(r"\W+", "-", self.name) + ".log")
+
+    def run(self, processes):
+        start = time.monotonic()
+        with open(self.log, "w", encoding="utf-8") as log:
+            for command in self.commands:
+                lines, status = self.run_command(command, processes)
+                log.write(f"$ {shlex.join(command)}\n" + "\n".join(lines) + "\n")
+                passed, failed, skipped = count(lines, status)
+                self.passed, self.failed, self.skipped = self.passed + passed, self.failed + failed, self.skipped + skipped
+                self.reasons += [match[1] for line in lines if (match := UNITTEST_SKIPPED.search(line))]
+                if failed:
+                    self.shown += [f"$ {shlex.join(command)}: exit {status}", *lines[-LINES_SHOWN_MAX:]]
+        self.took = time.monotonic() - start
+
+    def run_command(self, command, processes):
+        """The lines of a command's output and its exit status. It is a group of processes, which ends with it."""
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                              text=True, errors="replace", env={**os.environ, **self.environment},
+                              start_new_session=True) as process:
+            processes.add(process)
+            timer = threading.Timer(COMMAND_SECONDS_MAX, kill, [process])
+            timer.start()
+            lines = process.stdout.read().splitlines()
+            status = process.wait()
+            timer.cancel()
+            processes.discard(process)
+        if status == -signal.SIGKILL:
+            lines.append(f"killed: after {COMMAND_SECONDS_MAX} s, or for want of memory")
+        return lines, status
 
 
-def head(name, command):
-    print(f"\n== {name}: {shlex.join(command)}", flush=True)
+def kill(process):
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
 
 
-def foot(tally, name, lines, status):
-    passed, failed, skipped = count(lines, status)
-    print(f"-- {name}: {passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""), flush=True)
-    tally.add(name, passed, failed, skipped)
-    return failed == 0
+# ---- What there is to run
 
 
-def part(tally, name, command, **environment):
-    """Runs one part; returns whether it passed."""
-    head(name, command)
-    return foot(tally, name, *run(command, environment, True))
+def make(*arguments, jobs=1):
+    return ["make", f"-j{jobs}", *sys.argv[2:], *arguments]
 
 
-def skip(tally, name, why):
-    print(f"\n== {name}: skipped: {why}", flush=True)
-    tally.add(name, 0, 0, 1)
-
-
-def make(*arguments):
-    return shlex.split(os.environ.get("MAKE", "make")) + list(arguments)
-
-
-def unit_tests(tally, build, label, **environment):
+def unit_tests(name, build, after, **environment):
     # Only tests whose source is still there, not what an older build left.
-    for source in sorted(glob.glob("tests/unit/test_*.c")):
-        name = os.path.basename(source)[:-2]
-        part(tally, f"{name} ({label})", [f"{build}/tests/unit/{name}"], CMOCKA_MESSAGE_OUTPUT="TAP", **environment)
+    programs = [f"{build}/tests/unit/{os.path.basename(source)[:-2]}" for source in sorted(glob.glob("tests/unit/test_*.c"))]
+    return Part(name, *([program] for program in programs), after=after, CMOCKA_MESSAGE_OUTPUT="TAP",
+                UBSAN_OPTIONS="print_stacktrace=1", **environment)
 
 
-def python_tests(tally, files, program, label, *arguments):
-    """As many at a time as there are processors; each one's output is passed on when it has ended."""
-    commands = [[sys.executable, file, *arguments] for file in files]
-    environment = {"CBANK": os.path.abspath(program)}
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        runs = pool.map(lambda command: run(command, environment, False), commands)
-        for file, command, (lines, status) in zip(files, commands, runs):
-            name = f"{os.path.basename(file)} ({label})"
-            head(name, command)
-            print("\n".join(lines), flush=True)
-            foot(tally, name, lines, status)
+def ends_in_tests(file):
+    with open(file, encoding="utf-8") as text:
+        return text.read().endswith("unittest.main()\n")
 
 
-def scripts_named(start):
-    return sorted(glob.glob(f"tests/end_to_end/{start}*.py") + glob.glob(f"tests/kernels/{start}*.py"))
+def files(folder):
+    return [file for file in sorted(glob.glob(f"tests/{folder}/*.py")) if ends_in_tests(file)]
 
 
-def disassembler_found(toolkit):
-    return shutil.which("nvdisasm", path=os.pathsep.join([os.path.join(toolkit, "bin"), os.environ["PATH"]]))
-
-
-def check_sass(tally, toolkit, *options):
-    if not toolkit:
-        skip(tally, "check-sass", "no CUDA toolkit, so no kernels")
-    elif not disassembler_found(toolkit):
-        skip(tally, "check-sass", "no nvdisasm on this machine")
-    else:
-        part(tally, "check-sass", make("check-sass", *options))
+def python(file, program, after, suffix="", only=(), **environment):
+    return Part(file[len("tests/"):-len(".py")] + suffix, [sys.executable, file, "-v", *only], after=after,
+                CBANK=os.path.abspath(program), **environment)
 
 
 def fuzzer_links():
@@ -157,55 +167,174 @@ def fuzzer_links():
                               input=source, stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
-def fuzz(tally):
+def fuzz(found):
     """The corpus, and a few seconds of mutations of it, the same each time; `make fuzz` goes on for longer."""
-    if not fuzzer_links():
-        skip(tally, "fuzz", "clang lacks the runtime library of -fsanitize=fuzzer")
-    elif part(tally, "build the fuzzer", make("fuzzers")):
-        with tempfile.TemporaryDirectory() as found:
-            part(tally, "fuzz", ["build/fuzz/tests/fuzz/fuzz_result", "-runs=20000", "-seed=1", "-timeout=20",
-                                 "-max_len=8192", "-verbosity=0", "-artifact_prefix=build/fuzz/", found,
-                                 "tests/corpus"])
+    build = make("BUILD=build/asan", "CC=clang", "SANITIZE=1", "fuzzers")
+    return Part("fuzz", build, ["build/asan/tests/fuzz/fuzz_result", "-runs=20000", "-seed=1", "-timeout=20",
+                                "-max_len=8192", "-verbosity=0", "-artifact_prefix=build/asan/", found, "tests/corpus"],
+                after=["sanitizer build"], skip=None if fuzzer_links() else "clang has no runtime library of fuzzers")
 
 
-def without_gpu(tally, toolkit):
-    if part(tally, "build", make("all", "tests")):
-        unit_tests(tally, "build", "gcc")
-        everywhere = scripts_named("e2e")
-        once = [file for file in scripts_named("") if file not in everywhere + scripts_named("gpu")]
-        python_tests(tally, everywhere + once, "build/cbank", "gcc")
-        if toolkit:
-            part(tally, "check-ptx", make("check-ptx"))
-        else:
-            skip(tally, "check-ptx", "no CUDA toolkit, so no kernels")
-        check_sass(tally, toolkit, "CHECK=--skip-undecodable")
-    if part(tally, "build with ASan and UBSan", make("sanitize")):
-        unit_tests(tally, "build/asan", "ASan, UBSan", UBSAN_OPTIONS="print_stacktrace=1")
-        python_tests(tally, scripts_named("e2e"), "build/asan/cbank", "ASan, UBSan")
-    fuzz(tally)
-    part(tally, "build with clang", make("BUILD=build/clang", "CC=clang", "all", "tests"))
-    part(tally, "check-headers", make("check-headers"))
-    if part(tally, "build without a toolkit", make("BUILD=build/nocuda", "NO_CUDA=1", "all")):
-        python_tests(tally, ["tests/end_to_end/e2e.py"], "build/nocuda/cbank", "no toolkit", "Smoke")
+def sanitized(suffix, build, *variables):
+    """A build with ASan and UBSan and what runs in it, with few repetitions."""
+    name, small = "sanitizer build" + suffix, {"CBANK_TEST": "small"}
+    return [Part(name, make(f"BUILD={build}", "SANITIZE=1", *variables, "all", "tests", jobs=max(1, SLOTS // 2))),
+            unit_tests("unit tests, sanitizers" + suffix, build, [name], **small),
+            python("tests/end_to_end/e2e.py", f"{build}/cbank", [name], ", sanitizers" + suffix, **small)]
 
 
-def with_gpu(tally, toolkit):
-    if part(tally, "build", make("all", "tests")):
-        check_sass(tally, toolkit)
-        python_tests(tally, scripts_named("gpu"), "build/cbank", "gpu")
+def kernel_checks(toolkit):
+    """Of the program's kernels, which are of one architecture where the machine has no GPU."""
+    disassembler = shutil.which("nvdisasm", path=os.pathsep.join([os.path.join(toolkit, "bin"), os.environ["PATH"]]))
+    none = None if toolkit else "no CUDA toolkit, so no kernels"
+    return [Part("check-ptx", make("check-ptx"), after=["build"], skip=none),
+            Part("check-sass", make("check-sass", "CHECK=--skip-undecodable"), after=["build"],
+                 skip=none or (None if disassembler else "no nvdisasm on this machine"))]
+
+
+def test(toolkit, found):
+    parts = [unit_tests("unit tests", "build", ["build"]), *kernel_checks(toolkit),
+             *sanitized("", "build/asan", "CC=clang"), fuzz(found), Part("check-headers", make("check-headers"))]
+    for file in files("end_to_end"):
+        if os.path.basename(file) != "gpu.py":
+            parts.append(python(file, "build/cbank", ["build"]))
+    for target, tool in (("check-format", "clang-format-19"), ("lint", "clang-tidy-19")):
+        if re.search(rf"(?m)^{target}:", read("Makefile")):
+            parts.append(Part(target, make(target), skip=None if shutil.which(tool) else f"no {tool} on this machine"))
+    if toolkit:
+        parts += [Part("build, no toolkit", make("BUILD=build/nocuda", "NO_CUDA=1", "CFLAGS=-O0", "all")),
+                  python("tests/end_to_end/e2e.py", "build/nocuda/cbank", ["build, no toolkit"], ", no toolkit", ["Smoke"])]
+    return parts
+
+
+def kernels(toolkit):
+    return [python(file, "build/cbank", ["build"]) for file in files("kernels")]
+
+
+def gpu(toolkit):
+    check = kernel_checks(toolkit)[1]
+    check.commands = [make("check-sass")]
+    return [check, python("tests/end_to_end/gpu.py", "build/cbank", ["build"])]
+
+
+def read(name):
+    with open(name, encoding="utf-8") as file:
+        return file.read()
+
+
+def parts_of(suite, found):
+    toolkit = os.environ.get("CBANK_CUDA", "")
+    build = Part("build", make("all", "tests", jobs=SLOTS), slots=SLOTS)
+    if suite == "all":
+        os.environ.setdefault("CBANK_TEST", "full")
+        return [build, *test(toolkit, found), *sanitized(", gcc", "build/asan-gcc"), *kernels(toolkit)]
+    os.environ.setdefault("CBANK_TEST", "small")
+    return [build, *{"test": lambda: test(toolkit, found), "kernels": lambda: kernels(toolkit),
+                     "gpu": lambda: gpu(toolkit)}[suite]()]
+
+
+# ---- Running it
+
+
+class Runner:
+    """Runs parts on SLOTS processors: of those that may start the longest, with all that waits for it, first."""
+
+    def __init__(self, parts):
+        self.parts, self.waiting, self.running = parts, list(parts), set()
+        self.passed, self.failed = set(), set()  # names
+        self.ended, self.processes = queue.Queue(), set()
+        self.names = max(len(part.name) for part in parts)
+
+    def weight(self, part):
+        return part.seconds + max((self.weight(other) for other in self.parts if part.name in other.after), default=0)
+
+    def run(self):
+        try:
+            while self.waiting or self.running:
+                self.start_what_may()
+                if self.running:
+                    self.end(self.ended.get())
+        finally:
+            for process in list(self.processes):
+                kill(process)
+
+    def start_what_may(self):
+        for part in [part for part in self.waiting if part.skip or set(part.after) & self.failed]:
+            self.waiting.remove(part)
+            part.skip = part.skip or f"{', '.join(part.after)} failed"
+            part.skipped = 1
+            self.failed.add(part.name)
+            self.say(part)
+        ready = [part for part in self.waiting if set(part.after) <= self.passed]
+        for part in sorted(ready, key=self.weight, reverse=True):
+            if part.slots <= SLOTS - sum(other.slots for other in self.running):
+                self.waiting.remove(part)
+                self.running.add(part)
+                threading.Thread(target=self.work, args=[part], daemon=True).start()
+
+    def work(self, part):
+        try:
+            part.run(self.processes)
+        except OSError as error:
+            part.failed, part.shown = part.failed + 1, [str(error)]
+        self.ended.put(part)
+
+    def end(self, part):
+        self.running.discard(part)
+        (self.failed if part.failed else self.passed).add(part.name)
+        self.say(part)
+        if part.failed:
+            print("\n".join(f"    {line}" for line in part.shown) + f"\n    all of it: {part.log}", flush=True)
+
+    def left(self):
+        """Of the parts that have not ended, guessed with how the others kept to SECONDS."""
+        ended = [part for part in self.parts if part.took]
+        pace = sum(part.took for part in ended) / sum(part.seconds for part in ended) if ended else 1
+        waiting = sum(part.seconds * part.slots for part in self.waiting)
+        return pace * (waiting + sum(part.seconds * part.slots for part in self.running) / 2) / SLOTS
+
+    def say(self, part):
+        tests = part.passed + part.failed
+        word = "FAILED" if part.failed else "ok" if tests else "skip"
+        text = part.skip or f"{tests:4} test{'s' if tests != 1 else ' '} {part.took:6.1f} s"
+        text += f", {part.failed} failed" if part.failed else ""
+        text += f", {part.skipped} skipped" if part.skipped and tests else ""
+        count_left = len(self.waiting) + len(self.running)
+        left = f"   [{count_left} left, about {max(5, round(self.left(), -1) or 5):.0f} s]" if count_left else ""
+        print(f"{word:6} {part.name:{self.names}} {text}{left}", flush=True)
+
+
+def summary(parts, seconds):
+    """Why tests were skipped, which parts failed, and the count."""
+    reasons = {}
+    for part in parts:
+        for reason in [part.skip] if part.skip else part.reasons:
+            reasons.setdefault(reason, []).append(part.name)
+    for reason, names in reasons.items():
+        print(f"skipped: {reason} ({', '.join(sorted(set(names)))})")
+    for part in parts:
+        if part.failed:
+            print(f"FAILED: {part.name}")
+    passed, failed, skipped = (sum(getattr(part, key) for part in parts) for key in ("passed", "failed", "skipped"))
+    print(f"{seconds:.0f} s on {SLOTS} processor{'s' if SLOTS > 1 else ''}; logs: {LOGS}/")
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""), flush=True)
+    return 0 if passed and not failed else 1
 
 
 def main():
+    if sys.argv[1:2] not in (["test"], ["kernels"], ["all"], ["gpu"]):
+        sys.exit("usage: tests/run.py test|kernels|all|gpu [VARIABLE=VALUE...]")
     os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    tally = Tally()
-    toolkit = os.environ.get("CBANK_CUDA", "")
-    (with_gpu if sys.argv[1:] == ["gpu"] else without_gpu)(tally, toolkit)
-    print()
-    for name in tally.broken:
-        print(f"FAILED: {name}")
-    print(f"{tally.passed} passed, {tally.failed} failed" + (f", {tally.skipped} skipped" if tally.skipped else ""),
-          flush=True)
-    sys.exit(0 if tally.passed and not tally.failed else 1)
+    # Each make is one of its own, with these variables, and what warns fails.
+    for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"):
+        os.environ.pop(name, None)
+    os.environ.update(WERROR="-Werror", PYTHONDONTWRITEBYTECODE="1")
+    os.makedirs(LOGS, exist_ok=True)
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as found:
+        parts = parts_of(sys.argv[1], found)
+        Runner(parts).run()
+    sys.exit(summary(parts, time.monotonic() - start))
 
 
 if __name__ == "__main__":

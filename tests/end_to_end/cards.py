@@ -16,6 +16,8 @@ import unittest
 
 import jsonschema
 
+from common import FULL, repetitions
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 NAMES = sorted(os.path.basename(path)[:-5] for path in glob.glob(os.path.join(ROOT, "results/base_cards/*.json")))
@@ -123,7 +125,7 @@ class Committed(Scratch):
             for key in ("numbers", "verdicts", "skipped"):
                 self.assertEqual(made[key], card[key])
 
-    @unittest.skipUnless(HAS_SCIPY and os.environ.get("CBANK_SLOW"), "takes minutes and scipy: CBANK_SLOW=1")
+    @unittest.skipUnless(HAS_SCIPY and FULL, "takes minutes, and scipy: CBANK_TEST=full")
     def test_everything_is_made_again(self):
         """make cards, into a folder. Another processor or scipy may round the last digit of a fit otherwise."""
         done = self.run_in_root("scripts/make_cards.sh", CBANK, self.folder, environment={"PYTHON": sys.executable})
@@ -269,7 +271,8 @@ class Fit(Scratch):
 
     @unittest.skipUnless(HAS_SCIPY, "no scipy")
     def test_planted_parameters_are_found_and_others_left(self):
-        result = self.result("--elements", "128000,270336,2000000,8000000,12800000,25600000")
+        result = self.result(*repetitions(["--elements", "128000,270336,2000000,8000000,12800000,25600000"],
+                                          ["--elements", "128000,2000000", "--pattern", "per_warp,per_thread,pseudo_random"]))
         base = self.planted()
         base.update({name: 1.3 * value for name, value in self.PLANTED.items()}, launch_ns=610)
         base["levels"][1]["request_cycles"] = 2.2

@@ -13,10 +13,11 @@ import unittest
 import unittest.mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "end_to_end"))
-import scratch  # pylint: disable=wrong-import-position
+from common import ROOT  # noqa: E402
+from tree import DISASSEMBLER, TOOLKIT, Scratch  # noqa: E402
 
-sys.path.insert(0, os.path.join(scratch.ROOT, "scripts"))
-import kernel_check  # pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+import kernel_check  # noqa: E402
 
 MAP_SUM = "uint32_t sum = stage<Path, Path::length>(args);\n        const uint32_t element = blockIdx"
 MAP_LOAD = "sum += Path::load(place, map_index<Workload, Path, Pattern>(args, step));"
@@ -70,13 +71,13 @@ FAULTS = {
 }
 
 
-@unittest.skipUnless(scratch.TOOLKIT, "no CUDA toolkit")
+@unittest.skipUnless(TOOLKIT, "no CUDA toolkit")
 class Faults(unittest.TestCase):
     """One tree; each fault is planted, looked for by all three readers, and taken out again."""
 
     @classmethod
     def setUpClass(cls):
-        cls.scratch = scratch.Scratch()
+        cls.scratch = Scratch()
         cls.addClassCleanup(cls.scratch.close)
 
     def look(self, done, text):
@@ -86,16 +87,13 @@ class Faults(unittest.TestCase):
     def check(self, name):
         fault = FAULTS[name]
         kernel = rf"workload_{fault.workload}ILj\dEE\d+path_{fault.path}1\S*"
-        path = os.path.join(self.scratch.root, fault.file)
-        with open(path, encoding="utf-8") as file:
-            as_it_was = file.read()
+        as_it_was = self.scratch.read(fault.file)
         self.scratch.edit(fault.file, fault.old, fault.new)
         try:
-            self.scratch.make(target="build/tests/unit/test_kernels")
-            self.scratch.make()
+            self.scratch.make("build/tests/unit/test_kernels", "all")
             if fault.ptx:
                 self.look(self.scratch.check_ptx(), rf"FAIL compute_\d+ \S*{kernel}: ")
-            if scratch.DISASSEMBLER:
+            if DISASSEMBLER:
                 self.look(self.scratch.check_sass(), rf"FAIL sm_\d+ \S*{kernel}: .*{re.escape(fault.found)}")
             # What the harness sees: loads that are other ones, not where they are.
             if "; found" in fault.found:
@@ -103,8 +101,7 @@ class Faults(unittest.TestCase):
                 self.assertNotEqual(done.returncode, 0, done.stdout)
                 self.assertRegex(done.stdout + done.stderr, r"\w+\.sm_\d+\.cubin \w+/\w+/\w+.*; the kernel has \d")
         finally:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(as_it_was)
+            self.scratch.write(fault.file, as_it_was)
 
 
 def add_test(name):

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""Scratch copies of the tree, to be changed and built.
+
+CBANK_CUDA names the CUDA toolkit. Kernels are built for one architecture, and for one workload of each shape; the C
+sources are not optimized, as nothing is timed. What was built once is copied: only what a change touches is built again.
+"""
+
+import atexit
+import functools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from common import ROOT
+
+TOOLKIT = os.environ.get("CBANK_CUDA", "")
+PATH = os.pathsep.join(([os.path.join(TOOLKIT, "bin")] if TOOLKIT else []) + [os.environ["PATH"]])
+DISASSEMBLER = shutil.which("nvdisasm", path=PATH)
+
+# Any disassembler that is about knows this one.
+ARCHITECTURE = "90"
+
+# One workload of each shape, and their kernels on an architecture that has every path: of add, 9 paths that take every
+# one of 8 patterns, constant_uniform with 3 and constant_operand with 2; of the others lockstep on 11 paths, radius 1.
+WORKLOADS = ["add", "stencil_1d", "conv_1d"]
+KERNELS = 9 * 8 + 3 + 2 + 11 + 11
+
+
+class Scratch:
+    """A copy of the tree, of another copy of it with what was built there, or of the one that is made for all tests."""
+
+    def __init__(self, source=None):
+        self.folder = tempfile.TemporaryDirectory()
+        self.root = os.path.join(self.folder.name, "cbank")
+        shutil.copytree(source or built(), self.root, ignore=self.ignored, symlinks=True)
+        self.touched = []
+
+    @staticmethod
+    def ignored(folder, names):
+        if folder == os.path.join(ROOT, "build"):  # whatever else people build there
+            return set(names) - {"images"}
+        return {".git", "local", "__pycache__"} & set(names)
+
+    def keep_workloads(self):
+        """Leaves WORKLOADS in the table, convolutions with one radius, and what compilers choose of these open."""
+        head, *rows = re.split(r"(?m)^(?=WORKLOAD\(|#undef)", self.read("kernels/workloads.def"))
+        rows = [re.sub(r'(PARAMETER_BIT\(radius\), )\d', r"\g<1>1", row) for row in rows
+                if row.startswith("#undef") or re.match(r"WORKLOAD\((\w+)", row).group(1) in WORKLOADS]
+        if len(rows) != len(WORKLOADS) + 1:
+            raise AssertionError("kernels/workloads.def is not as this test thinks")
+        self.write("kernels/workloads.def", head + "".join(rows))
+        self.write("scripts/chosen.txt", "1.0 sm_10 none 0 0\n")
+
+    def close(self):
+        self.folder.cleanup()
+
+    def read(self, name):
+        with open(os.path.join(self.root, name), encoding="utf-8") as file:
+            return file.read()
+
+    def write(self, name, text):
+        with open(os.path.join(self.root, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def edit(self, name, old, new):
+        """Replaces the one place where old stands."""
+        text = self.read(name)
+        if text.count(old) != 1:
+            raise AssertionError(f"{name} holds {text.count(old)} times: {old}")
+        self.write(name, text.replace(old, new))
+        self.touched.append(name)
+
+    def run(self, *command):
+        # A make of its own: nothing of the job server or the variables of the make that runs the tests.
+        clean = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
+        return subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False, timeout=500,
+                              env={**clean, "PATH": PATH})
+
+    def try_make(self, *targets, architecture=ARCHITECTURE):
+        toolkit = [f"CUDA={TOOLKIT}", f"ARCHS={architecture}"] if TOOLKIT else ["NO_CUDA=1"]
+        return self.run("make", *toolkit, "CFLAGS=-O0", *targets)
+
+    def make(self, *targets, architecture=ARCHITECTURE):
+        done = self.try_make(*targets or ["all"], architecture=architecture)
+        if done.returncode != 0:
+            raise AssertionError(f"make fails:\n{done.stdout}{done.stderr}")
+        return done
+
+    def check(self, script, *arguments):
+        return self.run(sys.executable, f"scripts/{script}.py", *arguments)
+
+    def check_sass(self):
+        return self.check("check_sass", "build/cbank")
+
+    def check_ptx(self):
+        images = os.path.join(self.root, "build/images")
+        names = [row["name"] for row in self.rows("workloads")]
+        return self.check("check_ptx", "--program", "build/cbank",
+                          *(os.path.join(images, f"{name}.compute_{ARCHITECTURE}.ptx") for name in names))
+
+    def rows(self, table):
+        return json.loads(self.run("build/cbank", "list", table, "--json").stdout)
+
+    def cells(self, *arguments):
+        """The cells of a run of the model engine, and what it prints."""
+        done = self.run("build/cbank", "run", "--engine", "model", "--json", "result.json", *arguments)
+        if done.returncode != 0:
+            raise AssertionError(f"run fails:\n{done.stdout}{done.stderr}")
+        return json.loads(self.read("result.json"))["cells"], done.stdout
+
+
+@functools.lru_cache(maxsize=None)
+def built():
+    """The root of a copy with WORKLOADS alone, built; removed at the end."""
+    scratch = Scratch(ROOT)
+    atexit.register(scratch.close)
+    if TOOLKIT:
+        scratch.keep_workloads()
+    scratch.make()
+    return scratch.root
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.scratch = Scratch()
+        self.addCleanup(self.scratch.close)
+
+    def needs(self, architecture):
+        """Skips the test where the toolkit is too old, or too new, for the architecture."""
+        known = self.scratch.run(os.path.join(TOOLKIT, "bin/nvcc"), "--list-gpu-code").stdout.split()
+        if f"sm_{architecture}" not in known:
+            self.skipTest(f"this toolkit does not know sm_{architecture}")
