@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""What is tested with every toolkit: the tree builds with it, and every kernel of every architecture that it knows loads
+what its path names. With CBANK_ARCHS=two, only of the oldest and the newest architecture.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "end_to_end"))
+from common import ROOT  # noqa: E402
+
+SECONDS_MAX = 850
+
+
+def run(folder, *command, **more):
+    # A make of its own: nothing of the job server or the variables of the make that runs the tests.
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=SECONDS_MAX,
+                          env={**clean, **more})
+
+
+def architectures(toolkit):
+    """All that it knows, the oldest first; or those of them that are asked for."""
+    known = sorted(map(int, re.findall(r"sm_(\d+)", run(ROOT, f"{toolkit}/bin/nvcc", "--list-gpu-code").stdout)))
+    chosen = [known[0], known[-1]] if os.environ.get("CBANK_ARCHS") == "two" else known
+    return [str(architecture) for architecture in chosen]
+
+
+def disassembler(toolkit):
+    return shutil.which("nvdisasm", path=os.pathsep.join([f"{toolkit}/bin", os.environ["PATH"]]))
+
+
+class Toolkit(unittest.TestCase):
+    """The tree as it is. A subclass names the toolkit and where it builds."""
+
+    maxDiff = None
+    toolkit = build = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.known = architectures(cls.toolkit)
+        done = cls.make("all", f"{cls.build}/tests/unit/test_kernels")
+        if done.returncode != 0:
+            raise AssertionError(f"make fails:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+
+    @classmethod
+    def make(cls, *arguments):
+        return run(ROOT, "make", f"CUDA={cls.toolkit}", f"BUILD={cls.build}", f"IMAGES={cls.build}/images",
+                   f"ARCHS={' '.join(cls.known)}", *arguments)
+
+    def check(self, done, status=0):
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def program(self, *arguments):
+        return run(ROOT, f"{self.build}/cbank", *arguments)
+
+    def test_check_sass(self):
+        if not disassembler(self.toolkit):
+            self.skipTest("no nvdisasm")
+        said = self.check(self.make("check-sass", "CHECK=--skip-undecodable")).stdout
+        for architecture in self.known:
+            self.assertRegex(said, rf"\bsm_{architecture}\b")
+
+    def test_check_ptx(self):
+        said = self.check(self.make("check-ptx")).stdout
+        for architecture in self.known:
+            self.assertRegex(said, rf"\bcompute_{architecture}\b")
+
+    def test_what_the_harness_reads(self):
+        self.check(run(ROOT, f"{self.build}/tests/unit/test_kernels"))
+
+    def test_model_engine(self):
+        self.check(self.program("run", "--engine", "model", "--elements", "4096", "--json", "-", "--quiet"))
