@@ -8,12 +8,13 @@
 #include "table.h"
 #include "version.h"
 
-extern const struct command run_command, show_command, explain_command, compare_command, calibrate_command,
-    characterize_command, history_command, export_command, report_command, list_command, doctor_command;
+extern const struct command run_command, show_command, counters_command, explain_command, compare_command,
+    calibrate_command, characterize_command, history_command, export_command, report_command, list_command,
+    doctor_command;
 
 static const struct command *const commands[] = {
-    &run_command,     &show_command,   &explain_command, &compare_command, &calibrate_command, &characterize_command,
-    &history_command, &export_command, &report_command,  &list_command,    &doctor_command,
+    &run_command,          &show_command,    &counters_command, &explain_command, &compare_command, &calibrate_command,
+    &characterize_command, &history_command, &export_command,   &report_command,  &list_command,    &doctor_command,
 };
 
 static const struct command_list list = {commands, sizeof(commands) / sizeof(commands[0])};

@@ -162,12 +162,38 @@ void text_time(double ns, char out[TEXT_NUMBER_BYTES])
         snprintf(out, TEXT_NUMBER_BYTES, "-");
 }
 
-void text_count(double count, char out[TEXT_NUMBER_BYTES])
+/* Prints a number with so many decimals and a unit; "-" when it is not finite. */
+static void put_number(double value, int decimals, const char *unit, char out[TEXT_NUMBER_BYTES])
 {
-    if (isfinite(count))
-        snprintf(out, TEXT_NUMBER_BYTES, "%.*f", count == floor(count) ? 0 : 1, count);
+    if (isfinite(value))
+        snprintf(out, TEXT_NUMBER_BYTES, "%.*f%s", decimals, value, unit);
     else
         snprintf(out, TEXT_NUMBER_BYTES, "-");
+}
+
+void text_count(double count, char out[TEXT_NUMBER_BYTES])
+{
+    put_number(count, count == floor(count) ? 0 : 1, "", out);
+}
+
+void text_tenths(double value, char out[TEXT_NUMBER_BYTES])
+{
+    put_number(value, 1, "", out);
+}
+
+void text_hundredths(double value, char out[TEXT_NUMBER_BYTES])
+{
+    put_number(value, 2, "", out);
+}
+
+void text_ratio(double ratio, char out[TEXT_NUMBER_BYTES])
+{
+    put_number(ratio, ratio < 99.995 ? 2 : 0, "x", out);
+}
+
+void text_share(double share, char out[TEXT_NUMBER_BYTES])
+{
+    put_number(100 * share, share < 0.09995 ? 1 : 0, "%", out);
 }
 
 void text_change(double relative, char out[TEXT_NUMBER_BYTES])
@@ -175,12 +201,12 @@ void text_change(double relative, char out[TEXT_NUMBER_BYTES])
     const double percent = 100 * relative;
     const double size = fabs(percent);
 
-    if (!isfinite(percent))
-        snprintf(out, TEXT_NUMBER_BYTES, "-");
-    else if (size < 999.5)
+    if (size < 999.5)
         snprintf(out, TEXT_NUMBER_BYTES, "%+.*f%%", size < 9.995 ? 2 : size < 99.95 ? 1 : 0, percent);
-    else
+    else if (isfinite(percent))
         snprintf(out, TEXT_NUMBER_BYTES, "%+.3g%%", percent);
+    else
+        snprintf(out, TEXT_NUMBER_BYTES, "-");
 }
 
 void text_half_width(double relative, char out[TEXT_NUMBER_BYTES])
@@ -206,6 +232,21 @@ int text_width(FILE *stream)
     return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : TEXT_WIDTH;
 }
 
+/* Writes a word; of one that is longer than a line what is too much goes below. */
+static void wrap_word(struct text_wrap *wrap, const char *word, int length)
+{
+    for (int room; (room = wrap->width - wrap->column) < length && room > 0 && wrap->width > wrap->indent;) {
+        while (room > 1 && (word[room] & 0xc0) == 0x80)
+            room--;
+        fprintf(wrap->stream, "%.*s\n%*s", room, word, wrap->indent, "");
+        wrap->column = wrap->indent;
+        word += room;
+        length -= room;
+    }
+    fprintf(wrap->stream, "%.*s", length, word);
+    wrap->column += length;
+}
+
 void text_wrap(struct text_wrap *wrap, const char *text)
 {
     while (*text) {
@@ -221,8 +262,9 @@ void text_wrap(struct text_wrap *wrap, const char *text)
             wrap->column = 0;
             wrap->blanks = wrap->indent;
         }
-        fprintf(wrap->stream, "%*s%.*s", wrap->blanks, "", length, text - length);
-        wrap->column += wrap->blanks + length;
+        fprintf(wrap->stream, "%*s", wrap->blanks, "");
+        wrap->column += wrap->blanks;
         wrap->blanks = 0;
+        wrap_word(wrap, text - length, length);
     }
 }

@@ -56,6 +56,16 @@ void text_count(double count, char out[TEXT_NUMBER_BYTES]);
 /* A relative change with three digits and its sign, "+10.0%"; "-" when not finite. */
 void text_change(double relative, char out[TEXT_NUMBER_BYTES]);
 
+/* A number with one decimal, or with two; "-" when not finite. */
+void text_tenths(double value, char out[TEXT_NUMBER_BYTES]);
+void text_hundredths(double value, char out[TEXT_NUMBER_BYTES]);
+
+/* How many times as much, "1.06x"; "-" when not finite. */
+void text_ratio(double ratio, char out[TEXT_NUMBER_BYTES]);
+
+/* A part of a whole, "52%"; "-" when not finite. */
+void text_share(double share, char out[TEXT_NUMBER_BYTES]);
+
 /* Half an interval's width as a share of its middle, "±0.12%"; "±?" when not finite. */
 void text_half_width(double relative, char out[TEXT_NUMBER_BYTES]);
 
@@ -73,7 +83,7 @@ struct text_wrap {
     int blanks; /* not yet printed */
 };
 
-/* Writes text, of which a word is never divided. */
+/* Writes text, of which a word is divided where it is longer than a line. */
 void text_wrap(struct text_wrap *wrap, const char *text);
 
 #endif

@@ -247,6 +247,22 @@ const struct option_row look_option_rows[1] = {
      .fallback = "auto"},
 };
 
+/* clang-format off */
+const struct option_row format_option_rows[3] = {
+    {.name = "markdown", .help = "print Markdown", .kind = &option_flag,
+     .offset = offsetof(struct format_options, markdown)},
+    {.name = "csv", .help = "print CSV", .kind = &option_flag, .offset = offsetof(struct format_options, csv)},
+    {.name = "json", .help = "print JSON", .kind = &option_flag, .offset = offsetof(struct format_options, json)},
+};
+/* clang-format on */
+
+enum status format_check(const struct format_options *options)
+{
+    if (options->markdown + options->csv + options->json > 1)
+        return log_error(STATUS_USAGE, "--markdown, --csv and --json exclude each other; take one");
+    return STATUS_OK;
+}
+
 bool look_color(const struct look_options *options, int descriptor)
 {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");

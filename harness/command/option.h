@@ -85,6 +85,16 @@ struct look_options {
 
 extern const struct option_row look_option_rows[1];
 
+/* --markdown, --csv, --json: in place of text */
+struct format_options {
+    bool markdown, csv, json;
+};
+
+extern const struct option_row format_option_rows[3];
+
+/* STATUS_USAGE, logged, where more than one of them stood on the line. */
+enum status format_check(const struct format_options *options);
+
 /* Whether to use colour on a stream, from --color, NO_COLOR, TERM and whether it is a terminal. */
 bool look_color(const struct look_options *options, int descriptor);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "grid.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "log.h"
 
-enum { GAP = 2, NOTE_INDENT = 4, NOTE_BYTES = 512 };
+enum { GAP = 2, NOTE_INDENT = 4, NOTE_BYTES = 512, RECORD_BYTES = 1536 };
 
 static const char bar[] = " | ";
 
@@ -40,6 +41,58 @@ static bool same_group(const struct grid_column *a, const struct grid_column *b)
     return a->group && b->group && strcmp(a->group, b->group) == 0;
 }
 
+/* -- values that are members --------------------------------------------------------------------------- */
+
+static const void *member_at(const struct grid_column *column, const void *row)
+{
+    const struct grid_member *member = column->of;
+    const void *base = member->pointer == SIZE_MAX ? row : *(const void *const *)((const char *)row + member->pointer);
+
+    return base ? (const char *)base + member->offset : NULL;
+}
+
+void grid_number(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const double *number = member_at(column, row);
+
+    out->number = number ? *number : NAN;
+}
+
+void grid_integer(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const void *integer = member_at(column, row);
+    const bool small = ((const struct grid_member *)column->of)->bytes == sizeof(uint32_t);
+    const uint64_t value = !integer ? 0 : small ? *(const uint32_t *)integer : *(const uint64_t *)integer;
+
+    out->number = value ? (double)value : NAN;
+}
+
+void grid_bool(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const bool *value = member_at(column, row);
+
+    out->text = !value ? NULL : *value ? "true" : "false";
+}
+
+void grid_name(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const int *value = member_at(column, row);
+
+    out->text = value ? ((const struct grid_member *)column->of)->names[*value] : NULL;
+}
+
+void grid_text(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const char *const *text = member_at(column, row);
+
+    out->text = text ? *text : NULL;
+}
+
+void grid_array(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    out->text = member_at(column, row);
+}
+
 /* -- layout of text ------------------------------------------------------------------------------------ */
 
 /* A text that is being laid out. */
@@ -47,11 +100,17 @@ struct layout {
     FILE *stream;
     const struct grid *grid;
     const struct grid_look *look;
-    int *widths;      /* owned: of each column; 0: left out */
+    int *widths;      /* owned: of each column */
     char **texts;     /* owned, and so are they: by row, then by column */
     enum grid_style *styles; /* owned: the same */
+    unsigned limit;   /* columns of a greater rank are left out */
     bool stacked;     /* what names a row has a line of its own */
 };
+
+static bool left_out(const struct layout *layout, size_t c)
+{
+    return layout->widths[c] == 0 || layout->grid->columns[c].rank > layout->limit;
+}
 
 static void close_layout(struct layout *layout)
 {
@@ -121,7 +180,7 @@ static int total_width(const struct layout *layout, bool heads, bool others)
     for (size_t c = 0; c < layout->grid->column_count; c++) {
         const struct grid_column *column = &layout->grid->columns[c];
 
-        if (layout->widths[c] == 0 || !(column->head ? heads : others))
+        if (left_out(layout, c) || !(column->head ? heads : others))
             continue;
         width += gap_before(layout, previous, c) + layout->widths[c];
         previous = column;
@@ -132,21 +191,6 @@ static int total_width(const struct layout *layout, bool heads, bool others)
 static int room_for_columns(const struct layout *layout)
 {
     return layout->look->width - layout->look->indent;
-}
-
-/* Leaves out the columns of the greatest rank; false when there is none left with a rank. */
-static bool leave_out(struct layout *layout)
-{
-    const struct grid *grid = layout->grid;
-    unsigned greatest = 0;
-
-    for (size_t c = 0; c < grid->column_count; c++)
-        if (layout->widths[c] > 0 && grid->columns[c].rank > greatest)
-            greatest = grid->columns[c].rank;
-    for (size_t c = 0; greatest > 0 && c < grid->column_count; c++)
-        if (grid->columns[c].rank == greatest)
-            layout->widths[c] = 0;
-    return greatest > 0;
 }
 
 static void put_style(const struct layout *layout, enum grid_style style, bool begin)
@@ -169,7 +213,7 @@ struct span {
 
 static bool in_span(const struct layout *layout, const struct span *span, size_t c)
 {
-    if (layout->widths[c] == 0)
+    if (left_out(layout, c))
         return false;
     return layout->grid->columns[c].head ? span->heads : c >= span->first && c < span->last;
 }
@@ -299,21 +343,27 @@ static void put_notes(const struct layout *layout, size_t row)
     }
 }
 
-/* The end of the longest run of columns from `first` on that fits; groups stay whole where one alone fits. */
-static size_t span_end(const struct layout *layout, size_t first, int room)
+/* The end of the longest run of columns from `first` on that fits, behind the heads or below them; groups stay whole
+ * where one alone fits. */
+static size_t span_end(const struct layout *layout, size_t first)
 {
     const struct grid *grid = layout->grid;
     const struct grid_column *previous = NULL;
+    const int heads = layout->stacked ? NOTE_INDENT : total_width(layout, true, false);
     size_t whole = first;
-    int width = 0;
+    int width = heads;
 
     for (size_t c = first; c < grid->column_count; c++) {
-        if (grid->columns[c].head || layout->widths[c] == 0)
+        const struct grid_column *column = &grid->columns[c];
+
+        if (column->head || left_out(layout, c))
             continue;
+        if (!previous && heads > 0 && !layout->stacked)
+            width += column->group ? (int)sizeof(bar) - 1 : GAP;
         width += gap_before(layout, previous, c) + layout->widths[c];
-        if (width > room && previous)
+        if (width > room_for_columns(layout) && previous)
             return whole > first ? whole : c;
-        previous = &grid->columns[c];
+        previous = column;
         if (c + 1 == grid->column_count || !same_group(previous, &grid->columns[c + 1]))
             whole = c + 1;
     }
@@ -325,15 +375,10 @@ static size_t span_end(const struct layout *layout, size_t first, int room)
 /* Blocks of columns below each other, each with the heads beside it. */
 static void put_blocks(const struct layout *layout)
 {
-    const int heads = total_width(layout, true, false);
     const size_t count = layout->grid->column_count;
 
     for (size_t first = 0; first < count;) {
-        const struct span span = {
-            .first = first,
-            .last = span_end(layout, first, room_for_columns(layout) - heads - (heads ? (int)sizeof(bar) - 1 : 0)),
-            .heads = true,
-        };
+        const struct span span = {.first = first, .last = span_end(layout, first), .heads = true};
 
         if (first > 0)
             putc('\n', layout->stream);
@@ -355,10 +400,7 @@ static void put_stack(const struct layout *layout, line_text *text, size_t row)
 
     put_line(layout, &(struct span){.heads = true}, 0, text, row);
     for (size_t first = 0; first < count;) {
-        const struct span span = {
-            .first = first,
-            .last = span_end(layout, first, room_for_columns(layout) - NOTE_INDENT),
-        };
+        const struct span span = {.first = first, .last = span_end(layout, first)};
 
         if (text == heading_text)
             put_groups(layout, &span, NOTE_INDENT);
@@ -376,6 +418,52 @@ static void put_stacks(const struct layout *layout)
     }
 }
 
+static size_t block_count(const struct layout *layout)
+{
+    size_t count = 0;
+
+    for (size_t first = 0; first < layout->grid->column_count; first = span_end(layout, first))
+        count++;
+    return count;
+}
+
+/* The greatest rank of a column that is below `limit`; 0 where there is none. */
+static unsigned rank_below(const struct grid *grid, unsigned limit)
+{
+    unsigned rank = 0;
+
+    for (size_t c = 0; c < grid->column_count; c++)
+        if (grid->columns[c].rank < limit && grid->columns[c].rank > rank)
+            rank = grid->columns[c].rank;
+    return rank;
+}
+
+static void limit_columns(struct layout *layout, unsigned limit)
+{
+    layout->limit = limit;
+    layout->stacked = total_width(layout, true, true) > room_for_columns(layout) &&
+                      2 * total_width(layout, true, false) > room_for_columns(layout);
+}
+
+/* Makes as few blocks as can be, and leaves out no more than that takes. Names on lines of their own are one more. */
+static void choose_columns(struct layout *layout)
+{
+    unsigned limit = UINT_MAX, best = 0;
+    size_t fewest = SIZE_MAX;
+
+    do {
+        limit = rank_below(layout->grid, limit);
+        limit_columns(layout, limit);
+        if (block_count(layout) + layout->stacked < fewest) {
+            fewest = block_count(layout) + layout->stacked;
+            best = limit;
+        }
+    } while (limit > 0);
+    limit_columns(layout, best);
+    if (layout->look->rank && *layout->look->rank < best)
+        *layout->look->rank = best;
+}
+
 enum status grid_print(FILE *stream, const struct grid *grid, const struct grid_look *look)
 {
     struct layout layout = {.stream = stream, .grid = grid, .look = look};
@@ -387,12 +475,9 @@ enum status grid_print(FILE *stream, const struct grid *grid, const struct grid_
         status = log_error(STATUS_ENVIRONMENT, "out of memory for a table; free some memory");
         goto out;
     }
-    while (total_width(&layout, true, true) > room_for_columns(&layout) && leave_out(&layout))
-        ;
-    layout.stacked = total_width(&layout, true, true) > room_for_columns(&layout) &&
-                     2 * total_width(&layout, true, false) > room_for_columns(&layout);
+    choose_columns(&layout);
     if (grid->title)
-        fprintf(stream, "%*s%s\n", look->indent, "", grid->title);
+        fprintf(stream, "%s\n", grid->title);
     if (layout.stacked)
         put_stacks(&layout);
     else
@@ -400,6 +485,42 @@ enum status grid_print(FILE *stream, const struct grid *grid, const struct grid_
 out:
     close_layout(&layout);
     return status;
+}
+
+/* -- records ------------------------------------------------------------------------------------------- */
+
+static void put_fact(FILE *stream, const struct grid_look *look, const char *heading, int width, const char *text)
+{
+    const int indent = look->indent + width + GAP;
+    struct text_wrap wrap = {.stream = stream, .width = look->width, .column = indent, .indent = indent};
+    char clean[RECORD_BYTES];
+
+    snprintf(clean, sizeof(clean), "%s", text);
+    text_clean(clean);
+    fprintf(stream, "%*s%s%*s", look->indent, "", heading, width + GAP - (int)text_columns(heading), "");
+    text_wrap(&wrap, clean);
+    putc('\n', stream);
+}
+
+void grid_print_records(FILE *stream, const struct grid *grid, const struct grid_look *look)
+{
+    const char *title = grid->title;
+    char room[TEXT_NUMBER_BYTES];
+    struct grid_value value;
+    int width = 0;
+
+    for (size_t c = 0; c < grid->column_count; c++)
+        widen(&width, grid->columns[c].heading);
+    for (size_t r = 0; r < grid->row_count; r++)
+        for (size_t c = 0; c < grid->column_count; c++) {
+            value_at(grid, r, &grid->columns[c], &value);
+            if (!isfinite(value.number) && !(value.text && value.text[0]))
+                continue;
+            if (title)
+                fprintf(stream, "%s\n", title);
+            title = NULL;
+            put_fact(stream, look, grid->columns[c].heading, width, shown(&grid->columns[c], &value, room));
+        }
 }
 
 /* -- other formats ------------------------------------------------------------------------------------- */
@@ -445,11 +566,12 @@ void grid_print_csv(FILE *stream, const struct grid *grid)
 {
     struct grid_value value;
 
-    for (size_t c = 0; c < grid->column_count; c++) {
+    for (size_t c = 0; c < grid->column_count && !grid->continued; c++) {
         fputs(c ? "," : "", stream);
         text_csv(stream, grid->columns[c].key);
     }
-    text_csv_end(stream);
+    if (!grid->continued)
+        text_csv_end(stream);
     for (size_t r = 0; r < grid->row_count; r++) {
         for (size_t c = 0; c < grid->column_count; c++) {
             value_at(grid, r, &grid->columns[c], &value);

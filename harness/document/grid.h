@@ -6,13 +6,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "json.h"
 #include "status.h"
 #include "text.h"
 
-enum { GRID_TEXT_BYTES = 256 };
+enum { GRID_TEXT_BYTES = 512 };
 
 enum grid_style { GRID_PLAIN, GRID_BOLD, GRID_GOOD, GRID_BAD, GRID_DIM };
 
@@ -39,6 +40,33 @@ struct grid_column {
     bool head; /* says what the row is: repeated beside every block of columns */
 };
 
+/* A member of the row, or of what a member of the row points to, for the functions below: columns have it in `of`. */
+struct grid_member {
+    size_t offset, bytes;
+    size_t pointer;           /* offset within the row of the pointer; SIZE_MAX: the member is the row's own */
+    const char *const *names; /* grid_name: words by value; NULL for those without */
+};
+
+#define GRID_MEMBER(type, member)                                           \
+    &(const struct grid_member)                                             \
+    {                                                                       \
+        offsetof(type, member), sizeof(((type *)0)->member), SIZE_MAX, NULL \
+    }
+#define GRID_BEHIND(row, to, type, member)                                           \
+    &(const struct grid_member)                                                      \
+    {                                                                                \
+        offsetof(type, member), sizeof(((type *)0)->member), offsetof(row, to), NULL \
+    }
+
+/* Values of such members; where the pointer is NULL there is nothing. */
+void grid_number(const struct grid_column *column, const void *row, struct grid_value *out);  /* double */
+void grid_integer(const struct grid_column *column, const void *row,
+                  struct grid_value *out); /* of 4 or 8 bytes; 0: nothing */
+void grid_bool(const struct grid_column *column, const void *row, struct grid_value *out);    /* "true" or "false" */
+void grid_name(const struct grid_column *column, const void *row, struct grid_value *out);    /* enum */
+void grid_text(const struct grid_column *column, const void *row, struct grid_value *out);    /* const char * */
+void grid_array(const struct grid_column *column, const void *row, struct grid_value *out);   /* char array */
+
 struct grid {
     const char *title; /* above the text; NULL: none */
     const struct grid_column *columns;
@@ -48,19 +76,26 @@ struct grid {
     /* Note number `index` of a row, printed below it in text and Markdown; false when there are no more. NULL: no row
      * has notes. */
     bool (*note)(const void *row, size_t index, char *out, size_t bytes);
+    bool continued; /* CSV: a grid before this one had the line of keys */
 };
 
 /* How text is laid out. */
 struct grid_look {
     int width; /* columns of the terminal, see text_width */
-    int indent; /* of every line */
+    int indent; /* of every line below the title */
     bool color; /* use ANSI attributes */
+    unsigned *rank; /* is raised to the greatest rank that was not left out; NULL: nobody asks */
 };
 
-/* Prints aligned text no wider than look->width: where the columns do not fit beside each other, those of the greatest
- * rank are left out, then the rest is printed in blocks below each other; where what names a row takes more than half of
- * the width, it has a line of its own. A grid without rows prints nothing. STATUS_ENVIRONMENT when out of memory. */
+/* Prints aligned text no wider than look->width: where the columns do not fit beside each other, they stand in blocks
+ * below each other, and those of the greatest rank are left out as far as that makes fewer blocks; where what names a row
+ * takes more than half of the width, it has a line of its own. A grid without rows prints nothing. STATUS_ENVIRONMENT when
+ * out of memory. */
 enum status grid_print(FILE *stream, const struct grid *grid, const struct grid_look *look);
+
+/* Prints each row as lines of a heading and a value, which goes on on the next line; what a row does not have is left
+ * out, and the title where there is nothing. */
+void grid_print_records(FILE *stream, const struct grid *grid, const struct grid_look *look);
 
 /* Prints GitHub-flavoured Markdown, with the group before the heading. */
 void grid_print_markdown(FILE *stream, const struct grid *grid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Prints a result as a table. */
+ * Prints a result for people, and for scripts as CSV. */
 #ifndef CBANK_SHOW_H
 #define CBANK_SHOW_H
 
@@ -8,11 +8,22 @@
 
 #include "result.h"
 
-/* One table for each workload, size, block size and regime: rows are patterns with their parameters, columns paths,
- * or the other way round where the paths do not fit beside each other; a cell holds time with its interval, ratio to
- * the fastest path of the pattern, and requests per load. Workloads that multiply and add have a second table, of
- * operations per byte. Then flags, failed and skipped cells, counters that differ, and where the time went. A path or
- * a pattern of which every cell is skipped is named below the table, with the reason. color: use ANSI attributes. */
-void show_result(FILE *stream, const struct result *result, bool color);
+/* One table for each workload, size, block size and regime, as wide as the terminal: rows are patterns with their
+ * parameters, columns paths, or the other way round where there are fewer patterns; a cell holds time with its interval,
+ * ratio to the fastest path of the pattern, requests per load, GB/s and their share of the peak, as far as there is room.
+ * Workloads that multiply and add have a second table, of operations per byte. Then flags, failed and skipped cells,
+ * counters that differ, and where the time went. A path or a pattern of which every cell is skipped is named below the
+ * table, with the reason. color: use ANSI attributes. STATUS_ENVIRONMENT when out of memory. */
+enum status show_result(FILE *stream, const struct result *result, bool color);
+
+/* The same as Markdown, with all columns. */
+enum status show_markdown(FILE *stream, const struct result *result);
+
+/* CSV of one row a cell. `file` is where the result is from. name: of those cells alone that this identity or glob names;
+ * NULL: of all. continued: without the line of keys. STATUS_USAGE when no cell is named so. */
+enum status show_csv(FILE *stream, const struct result *result, const char *file, const char *name, bool continued);
+
+/* All that is known of the cells that `name` names. STATUS_USAGE when there is none. */
+enum status show_cells(FILE *stream, const struct result *result, const char *file, const char *name);
 
 #endif

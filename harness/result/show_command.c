@@ -3,34 +3,71 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "log.h"
 #include "result.h"
 #include "show.h"
 
 struct show_options {
+    struct format_options format;
+    const char *cell; /* NULL: all */
     struct look_options look;
 };
 
+static const struct option_row rows[] = {
+    {.name = "cell",
+     .argument = "NAME",
+     .help = "all that is known of the cell of this identity WORKLOAD/PATH/PATTERN/..., or of those that a glob names",
+     .kind = &option_text,
+     .offset = offsetof(struct show_options, cell)},
+};
+
 static const struct option_group groups[] = {
+    OPTION_GROUP(rows, 0),
+    OPTION_GROUP(format_option_rows, offsetof(struct show_options, format)),
     OPTION_GROUP(look_option_rows, offsetof(struct show_options, look)),
 };
 
+/* Options that say nothing together. */
+static enum status check(const struct show_options *options, const struct invocation *invocation)
+{
+    if (options->format.json && invocation->argument_count > 1)
+        return log_error(STATUS_USAGE, "--json prints one result at a time; call it for each file");
+    if (options->cell && (options->format.json || options->format.markdown))
+        return log_error(STATUS_USAGE, "--cell prints text, or with --csv rows; leave out the other format");
+    return format_check(&options->format);
+}
+
+static enum status show_file(const struct show_options *options, const struct invocation *invocation, size_t index)
+{
+    const char *file = invocation->arguments[index];
+    struct result result;
+    enum status status = result_read(file, &result);
+
+    if (status != STATUS_OK)
+        return status;
+    if (invocation->argument_count > 1 && !options->format.csv)
+        printf("%s%s:\n", index ? "\n" : "", file);
+    if (options->format.json)
+        status = result_write(&result, "-");
+    else if (options->format.csv)
+        status = show_csv(stdout, &result, file, options->cell, index > 0);
+    else if (options->cell)
+        status = show_cells(stdout, &result, file, options->cell);
+    else if (options->format.markdown)
+        status = show_markdown(stdout, &result);
+    else
+        status = show_result(stdout, &result, look_color(&options->look, STDOUT_FILENO));
+    result_close(&result);
+    return status;
+}
+
 static enum status show(const void *parsed, const struct invocation *invocation)
 {
-    const struct show_options *options = parsed;
-    enum status worst = STATUS_OK;
+    const enum status checked = check(parsed, invocation);
+    enum status worst = checked;
 
-    for (size_t i = 0; i < invocation->argument_count; i++) {
-        struct result result;
-        const enum status status = result_read(invocation->arguments[i], &result);
-
-        worst = status_worse(worst, status);
-        if (status != STATUS_OK)
-            continue;
-        if (invocation->argument_count > 1)
-            printf("%s%s:\n", i ? "\n" : "", invocation->arguments[i]);
-        show_result(stdout, &result, look_color(&options->look, STDOUT_FILENO));
-        result_close(&result);
-    }
+    for (size_t i = 0; checked == STATUS_OK && i < invocation->argument_count; i++)
+        worst = status_worse(worst, show_file(parsed, invocation, i));
     return worst;
 }
 

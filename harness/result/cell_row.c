@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: MIT */
+#include "cell_row.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "version.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* -- values -------------------------------------------------------------------------------------------- */
+
+static void value_identity(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    cell_identity(((const struct cell_row *)row)->cell, out->room);
+    out->text = out->room;
+}
+
+static void value_seed(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    snprintf(out->room, sizeof(out->room), "%" PRIu64, ((const struct cell_row *)row)->result->seed);
+    out->text = out->room;
+}
+
+/* The version of the program that wrote the file, with its commit; a result that was not read is of this one. */
+static void value_version(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const cJSON *made = json_get(((const struct cell_row *)row)->result->storage, "tool");
+    const char *version = made ? "" : tool.version, *commit = made ? NULL : tool.git_commit;
+
+    (void)column;
+    json_get_text(made, "version", &version);
+    json_get_text(made, "git_commit", &commit);
+    snprintf(out->room, sizeof(out->room), "%s%s%s", version, commit ? ", commit " : "", commit ? commit : "");
+    out->text = out->room;
+}
+
+/* Names without a comma, separated by blanks. */
+static void value_flags(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const uint32_t flags = ((const struct cell_row *)row)->found->flags;
+    size_t used = 0;
+
+    (void)column;
+    out->room[0] = '\0';
+    for (size_t bit = 0; bit < cell_flag_count; bit++)
+        if (flags & 1u << bit)
+            used += (size_t)snprintf(out->room + used, sizeof(out->room) - used, "%s%s", used ? " " : "",
+                                     cell_flag_names[bit]);
+    out->text = out->room;
+}
+
+static void value_note(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    cell_row_note(row, out->room);
+    out->text = out->room;
+}
+
+static void value_instruction(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    if (((const struct cell_row *)row)->found->kernel.known)
+        out->text = ((const struct cell_row *)row)->cell->path->sass;
+}
+
+static void value_placement(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column, (void)row;
+    out->text = "not recorded: results of this version do not say where buffers lay";
+}
+
+/* The time with the mark of the cell's footnote, or why there is none. */
+static void value_time(const struct grid_column *column, const void *data, struct grid_value *out)
+{
+    const struct cell_row *row = data;
+    const enum cell_status status = row->found->status;
+    char time[TEXT_NUMBER_BYTES];
+
+    grid_number(column, row, out);
+    text_time(out->number, time);
+    snprintf(out->room, sizeof(out->room), "%s%s",
+             cell_row_timed(row)      ? time
+             : status == CELL_OK      ? "not timed"
+             : status == CELL_SKIPPED ? "-"
+                                      : cell_status_names[status],
+             row->mark);
+    out->text = out->room;
+    if (status == CELL_FAILED)
+        out->style = GRID_BAD;
+    else if (cell_row_timed(row) && row->cell->path->loads && out->number <= row->best)
+        out->style = GRID_BOLD;
+}
+
+/* Of a cell without a time the columns behind it have nothing to say. */
+static void value_half_width(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct cell_result *cell = ((const struct cell_row *)row)->found;
+
+    (void)column;
+    if (!cell_row_timed(row))
+        return;
+    out->number = stats_relative_half_width(&cell->time.summary);
+    text_half_width(out->number, out->room);
+    out->text = out->room;
+}
+
+static void value_interval(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct summary *time = &((const struct cell_row *)row)->found->time.summary;
+    char low[TEXT_NUMBER_BYTES], high[TEXT_NUMBER_BYTES], half[TEXT_NUMBER_BYTES];
+
+    (void)column;
+    if (!isfinite(time->ci_low))
+        return;
+    text_time(time->ci_low, low);
+    text_time(time->ci_high, high);
+    text_half_width(stats_relative_half_width(time), half);
+    snprintf(out->room, sizeof(out->room), "%s to %s, %s", low, high, half);
+    out->text = out->room;
+}
+
+static void value_ratio(const struct grid_column *column, const void *data, struct grid_value *out)
+{
+    const struct cell_row *row = data;
+
+    (void)column;
+    if (cell_row_timed(row) && isfinite(row->best))
+        out->number = row->found->time.summary.median / row->best;
+}
+
+/* Bytes that the kernel has to move: an element in, one out, and one for each payload load of a thread. */
+static void value_rate(const struct grid_column *column, const void *data, struct grid_value *out)
+{
+    enum { ELEMENT_BYTES = 4 };
+    const struct cell_row *row = data;
+    const uint32_t loads = row->cell->path->loads ? workload_steps(row->cell->workload, row->cell->parameters) : 0;
+
+    (void)column;
+    if (cell_row_timed(row))
+        out->number = ELEMENT_BYTES * (2.0 + loads) * (double)row->cell->elements / row->found->time.summary.median;
+}
+
+/* The time that these bytes would take at the rates of the card, that of DRAM or L2 for what streams and that of the
+ * path's first cache for what is asked of it, as a share of the time that they took. */
+static void value_peak(const struct grid_column *column, const void *data, struct grid_value *out)
+{
+    const struct cell_row *row = data;
+    const struct model_parts *parts = row->model ? &row->model->parts : NULL;
+
+    (void)column;
+    if (parts && cell_row_timed(row) && isfinite(parts->stream_ns))
+        out->number = fmax(parts->stream_ns, parts->serialization_ns) / row->found->time.summary.median;
+}
+
+/* The number at an offset of struct operations_per_byte. */
+static void value_operations(const struct grid_column *column, const void *data, struct grid_value *out)
+{
+    const struct operations_per_byte operations = cell_operations_per_byte(((const struct cell_row *)data)->found);
+
+    if (cell_row_multiplies(data))
+        memcpy(&out->number, (const char *)&operations + *(const size_t *)column->of, sizeof(out->number));
+}
+
+/* -- legends ------------------------------------------------------------------------------------------- */
+
+/* Whether a cell of the path is timed, and has requests. */
+static bool path_shown(const struct result *result, const struct path *path, bool requests)
+{
+    for (size_t i = 0; i < result->cell_count; i++) {
+        const struct cell_result *cell = &result->cells[i];
+        const struct cell_row row = {.found = cell};
+
+        if (cell->cell.path == path &&
+            (requests ? cell->modelled && isfinite(cell->model.requests_per_load) : cell_row_timed(&row)))
+            return true;
+    }
+    return false;
+}
+
+static void say_idle_paths(struct page *page, const struct result *result)
+{
+    for (size_t i = 0; i < path_count; i++)
+        if (!paths[i].loads && path_shown(result, &paths[i], false))
+            page_say(page, " (not %s, which loads nothing)", paths[i].name);
+}
+
+/* What req counts, by the unit that answers. */
+static const struct {
+    const char *what;
+    uint32_t units; /* a set of bits */
+} request_kinds[] = {
+    {"addresses", 1u << UNIT_IDC | 1u << UNIT_UNIFORM | 1u << UNIT_IMC},
+    {"sectors", 1u << UNIT_L1 | 1u << UNIT_L2 | 1u << UNIT_TEXTURE},
+    {"turns (wavefronts)", 1u << UNIT_SHARED},
+};
+
+static void say_requests(struct page *page, const struct result *result)
+{
+    const char *before = ": ";
+
+    for (size_t kind = 0; kind < COUNT(request_kinds); kind++) {
+        size_t named = 0;
+
+        for (size_t i = 0; i < path_count; i++) {
+            if (!(request_kinds[kind].units & 1u << paths[i].unit) || !path_shown(result, &paths[i], true))
+                continue;
+            if (named++ == 0)
+                page_say(page, "%s%s on %s", before, request_kinds[kind].what, paths[i].name);
+            else
+                page_say(page, ", %s", paths[i].name);
+            before = "; ";
+        }
+    }
+}
+
+/* -- columns ------------------------------------------------------------------------------------------- */
+
+/* clang-format off */
+#define COLUMN(key_, heading_, format_, value_) .key = key_, .heading = heading_, .format = format_, .value = value_
+#define ROW(member)      .of = GRID_MEMBER(struct cell_row, member)
+#define RESULT(member)   .of = GRID_BEHIND(struct cell_row, result, struct result, member)
+#define CELL(member)     .of = GRID_BEHIND(struct cell_row, found, struct cell_result, member)
+#define MODEL(member)    .of = GRID_BEHIND(struct cell_row, model, struct model_cell, member)
+#define WORD(member, words) \
+    .of = &(const struct grid_member){offsetof(struct cell_result, member), sizeof(int), offsetof(struct cell_row, found), words}
+#define MATRICES (VIEW_MEASURED | VIEW_MODELLED)
+
+static const struct cell_column result_table[] = {
+    {.column = {COLUMN("result", "result", text_count, grid_number), ROW(index)}, .views = VIEW_SAMPLES},
+    {.column = {COLUMN("file", "file", NULL, grid_text), ROW(file)}, .views = VIEW_CELLS | VIEW_ORIGIN},
+    {.column = {COLUMN("identity", "cell", NULL, value_identity)}, .views = VIEW_CELLS},
+    {.column = {COLUMN("started_utc", "started", NULL, grid_array), RESULT(started_utc)}, .views = VIEW_SAMPLES | VIEW_ORIGIN},
+    {.column = {COLUMN("engine", "engine", NULL, grid_text), RESULT(engine)}, .views = VIEW_SAMPLES | VIEW_ORIGIN},
+    {.column = {COLUMN("device", "device", NULL, grid_array), RESULT(device.name)}, .views = VIEW_SAMPLES | VIEW_ORIGIN},
+    {.column = {COLUMN("uuid", "UUID", NULL, grid_array), RESULT(device.uuid)}, .views = VIEW_SAMPLES | VIEW_ORIGIN},
+    {.column = {COLUMN("driver", "driver", NULL, grid_array), RESULT(device.driver)}, .views = VIEW_SAMPLES | VIEW_ORIGIN},
+    {.column = {COLUMN("version", "cbank", NULL, value_version)}, .views = VIEW_ORIGIN},
+    {.column = {COLUMN("argv", "command", NULL, grid_array), RESULT(argv)}, .views = VIEW_ORIGIN},
+    {.column = {COLUMN("seed", "seed", NULL, value_seed)}, .views = VIEW_ORIGIN},
+};
+
+static const struct cell_column cell_table[] = {
+    {.column = {COLUMN("status", "status", NULL, grid_name), WORD(status, cell_status_names)}, .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_TIME},
+    {.column = {COLUMN("reason", "reason", NULL, grid_array), CELL(reason)}, .views = VIEW_CELLS | VIEW_SAMPLES},
+    {.column = {COLUMN("verified", "verified", NULL, grid_bool), CELL(verified)}, .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_TIME},
+    {.column = {COLUMN("flags", "flags", NULL, value_flags)}, .views = VIEW_CELLS | VIEW_SAMPLES},
+    {.column = {COLUMN("note", "note", NULL, value_note)}, .views = VIEW_TIME},
+    {.column = {COLUMN("median_ns", "time", text_time, value_time), CELL(time.summary.median)}, .views = VIEW_MEASURED},
+    {.column = {COLUMN("median_ns", "modelled", text_time, value_time), CELL(time.summary.median)}, .views = VIEW_MODELLED},
+    {.column = {COLUMN("median_ns", "median", text_time, grid_number), CELL(time.summary.median)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("half_width", "95% CI", text_share, value_half_width)}, .views = VIEW_MEASURED},
+    {.column = {COLUMN("interval", "95% CI", NULL, value_interval)}, .views = VIEW_TIME},
+    {.column = {COLUMN("ci_low_ns", "low", text_time, grid_number), CELL(time.summary.ci_low)}, .views = VIEW_CELLS},
+    {.column = {COLUMN("ci_high_ns", "high", text_time, grid_number), CELL(time.summary.ci_high)}, .views = VIEW_CELLS},
+    {.column = {COLUMN("min_ns", "minimum", text_time, grid_number), CELL(time.summary.min)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("mad_ns", "MAD", text_time, grid_number), CELL(time.summary.mad)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("samples", "samples", text_count, grid_integer), CELL(time.summary.count)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("stop_reason", "stopped by", NULL, grid_name), WORD(time.stop_reason, stop_reason_names)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("ratio", "ratio", text_ratio, value_ratio), .rank = 1}, .views = MATRICES | VIEW_CELLS | VIEW_TIME,
+     .legend = "to the fastest path of the same pattern", .more = say_idle_paths},
+    {.column = {COLUMN("requests_per_load", "req", text_tenths, grid_number), MODEL(requests_per_load), .rank = 2},
+     .views = MATRICES | VIEW_CELLS | VIEW_MODEL, .legend = "modelled requests of a warp's load", .more = say_requests},
+    {.column = {COLUMN("gigabytes_per_second", "GB/s", text_tenths, value_rate), .rank = 3}, .views = MATRICES | VIEW_CELLS | VIEW_TIME,
+     .legend = "an element in, one out and one a payload load, 4 bytes each, over the time"},
+    {.column = {COLUMN("share_of_peak", "peak", text_share, value_peak), .rank = 4}, .views = MATRICES | VIEW_CELLS | VIEW_MODEL,
+     .legend = "their share of the rate that the card has: DRAM or L2 for what streams, the path's first cache for its requests, "
+     "whichever takes longer (modelled)"},
+    {.column = {COLUMN("operations_per_byte_ideal", "ideal", text_hundredths, value_operations),
+      .of = &(const size_t){offsetof(struct operations_per_byte, ideal)}}, .views = VIEW_OPERATIONS | VIEW_CELLS},
+    {.column = {COLUMN("operations_per_byte_dram", "DRAM", text_hundredths, value_operations),
+      .of = &(const size_t){offsetof(struct operations_per_byte, dram)}}, .views = VIEW_OPERATIONS | VIEW_CELLS},
+    {.column = {COLUMN("operations_per_byte_l2", "L2", text_hundredths, value_operations),
+      .of = &(const size_t){offsetof(struct operations_per_byte, l2)}}, .views = VIEW_OPERATIONS | VIEW_CELLS},
+    {.column = {COLUMN("operations", "operations", text_count, grid_integer), CELL(operations)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("cycles", "SM cycles", text_count, grid_number), CELL(time.cycles)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("kernel", "kernel", NULL, grid_array), CELL(kernel.symbol)}, .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("image", "image", NULL, grid_array), CELL(kernel.image)}, .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("instruction", "instruction", NULL, value_instruction)}, .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("registers", "registers", text_count, grid_integer), CELL(kernel.registers)}, .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("sass_sha256", "SASS hash", NULL, grid_array), CELL(kernel.sha256)}, .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_CODE},
+    {.column = {COLUMN("sm_clock_mhz", "SM clock, MHz", text_count, grid_number), CELL(time.sm_clock_mhz)},
+     .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_TIME},
+    {.column = {COLUMN("modelled", "modelled", NULL, grid_bool), RESULT(modelled_time)}, .views = VIEW_CELLS | VIEW_SAMPLES},
+    {.column = {COLUMN("launches_per_sample", "launches a sample", text_count, grid_integer), CELL(time.launches_per_sample)},
+     .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_TIME},
+    {.column = {COLUMN("placement", "placement", NULL, value_placement)}, .views = VIEW_TIME},
+    {.column = {COLUMN("footprint_bytes", "footprint, bytes", text_count, grid_integer), MODEL(footprint_bytes)},
+     .views = VIEW_CELLS | VIEW_MODEL},
+    {.column = {COLUMN("modelled_ns", "modelled time", text_time, grid_number), MODEL(time_ns)}, .views = VIEW_CELLS | VIEW_MODEL},
+    {.column = {COLUMN("modelled_launch_ns", "  launch", text_time, grid_number), MODEL(parts.launch_ns)}, .views = VIEW_MODEL},
+    {.column = {COLUMN("modelled_wave_ns", "  wave", text_time, grid_number), MODEL(parts.wave_ns)}, .views = VIEW_MODEL},
+    {.column = {COLUMN("modelled_residency_ns", "  residency", text_time, grid_number), MODEL(parts.residency_ns)}, .views = VIEW_MODEL},
+    {.column = {COLUMN("modelled_issue_ns", "  issue", text_time, grid_number), MODEL(parts.issue_ns)}, .views = VIEW_MODEL},
+    {.column = {COLUMN("modelled_serialization_ns", "  serialization", text_time, grid_number), MODEL(parts.serialization_ns)},
+     .views = VIEW_MODEL},
+    {.column = {COLUMN("modelled_misses_ns", "  misses", text_time, grid_number), MODEL(parts.misses_ns)}, .views = VIEW_MODEL},
+    {.column = {COLUMN("modelled_stream_ns", "  stream", text_time, grid_number), MODEL(parts.stream_ns)}, .views = VIEW_MODEL},
+    {.column = {COLUMN("sample", "sample", text_count, grid_number), ROW(sample)}, .views = VIEW_SAMPLES},
+    {.column = {COLUMN("time_ns", "time", text_time, grid_number), ROW(sample_ns)}, .views = VIEW_SAMPLES},
+};
+/* clang-format on */
+
+static const struct cell_column *next(const struct cell_column *table, size_t count, const struct cell_column *column,
+                                      unsigned views)
+{
+    for (column = column ? column + 1 : table; column < table + count; column++)
+        if (column->views & views)
+            return column;
+    return NULL;
+}
+
+const struct cell_column *result_column_next(const struct cell_column *column, unsigned views)
+{
+    return next(result_table, COUNT(result_table), column, views);
+}
+
+const struct cell_column *cell_column_next(const struct cell_column *column, unsigned views)
+{
+    return next(cell_table, COUNT(cell_table), column, views);
+}
+
+size_t cell_row_columns(unsigned views, bool identity, struct grid_column out[CELL_ROW_COLUMNS_MAX])
+{
+    _Static_assert(COUNT(result_table) + CELL_COLUMN_COUNT + COUNT(cell_table) <= CELL_ROW_COLUMNS_MAX, "no room");
+    size_t count = 0;
+
+    for (const struct cell_column *column = NULL; (column = result_column_next(column, views));)
+        out[count++] = column->column;
+    for (size_t i = 0; identity && i < CELL_COLUMN_COUNT; i++)
+        out[count++] = cell_columns[i];
+    for (const struct cell_column *column = NULL; (column = cell_column_next(column, views));)
+        out[count++] = column->column;
+    return count;
+}
+
+/* -- rows ---------------------------------------------------------------------------------------------- */
+
+bool cell_row_timed(const struct cell_row *row)
+{
+    const enum cell_status status = row->found->status;
+
+    return (status == CELL_OK || status == CELL_PENDING) && isfinite(row->found->time.summary.median);
+}
+
+bool cell_row_multiplies(const struct cell_row *row)
+{
+    return cell_row_timed(row) && row->found->operations > 0 &&
+           workload_steps(row->cell->workload, row->cell->parameters) > 1;
+}
+
+/* What a flag means, by its bit. */
+static const struct {
+    uint32_t flag;
+    const char *text;
+} flag_notes[] = {
+    {FLAG_THROTTLED, "throttled: the driver held the clocks down during the run"},
+    {FLAG_UNSTABLE, "unstable: sampling stopped before the interval was narrow enough"},
+    {FLAG_CLOCK_VARIED, "clock_varied: the SM clock changed by more than 1 % between samples"},
+    {FLAG_COUNTER_DIFFERS, "counter_differs: an exact counter is not what was expected"},
+};
+
+static void append_note(char note[CELL_NOTE_BYTES], const char *text)
+{
+    const size_t used = strlen(note);
+
+    snprintf(note + used, CELL_NOTE_BYTES - used, "%s%s", used ? "; " : "", text);
+}
+
+void cell_row_note(const struct cell_row *row, char note[CELL_NOTE_BYTES])
+{
+    const struct cell_result *cell = row->found;
+
+    note[0] = '\0';
+    if (cell->status == CELL_PENDING)
+        append_note(note, "pending: the run ended before the cell was done");
+    else if (cell->status != CELL_OK)
+        snprintf(note, CELL_NOTE_BYTES, "%s: %s", cell_status_names[cell->status],
+                 cell->reason[0] ? cell->reason : "no reason given");
+    else if (!cell->verified && !row->result->modelled_time)
+        append_note(note, "the output was not verified");
+    for (size_t i = 0; i < COUNT(flag_notes); i++)
+        if (cell->flags & flag_notes[i].flag)
+            append_note(note, flag_notes[i].text);
+}
+
+/* -1, 0 or 1. */
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+static int order_of_tables(const struct cell *a, const struct cell *b)
+{
+    if (a->workload != b->workload)
+        return ORDER(a->workload, b->workload);
+    if (a->elements != b->elements)
+        return ORDER(a->elements, b->elements);
+    return a->block_size != b->block_size ? ORDER(a->block_size, b->block_size) : ORDER(a->regime, b->regime);
+}
+
+static int order_of_lines(const struct cell *a, const struct cell *b)
+{
+    int order = order_of_tables(a, b);
+
+    order = order ? order : ORDER(a->pattern, b->pattern);
+    for (size_t i = 0; order == 0 && i < parameter_count; i++)
+        order = ORDER(a->parameters[i], b->parameters[i]);
+    return order;
+}
+
+static int order_of_rows(const void *left, const void *right)
+{
+    const struct cell *a = ((const struct cell_row *)left)->cell, *b = ((const struct cell_row *)right)->cell;
+    const int order = order_of_lines(a, b);
+
+    return order ? order : ORDER(a->path, b->path);
+}
+
+bool cell_row_same_table(const struct cell_row *a, const struct cell_row *b)
+{
+    return order_of_tables(a->cell, b->cell) == 0;
+}
+
+bool cell_row_same_line(const struct cell_row *a, const struct cell_row *b)
+{
+    return order_of_lines(a->cell, b->cell) == 0;
+}
+
+enum status cell_rows_open(const struct result *result, const char *file, struct cell_rows *out)
+{
+    const size_t count = result->cell_count;
+    /* One more than needed: of nothing, calloc may give NULL. */
+    struct cell_row *rows = calloc(count + 1, sizeof(*rows));
+
+    *out = (struct cell_rows){.rows = rows, .count = count};
+    if (!rows)
+        return log_error(STATUS_ENVIRONMENT, "out of memory for the table of %zu cells", count);
+    for (size_t i = 0; i < count; i++)
+        rows[i] = (struct cell_row){.cell = &result->cells[i].cell,
+                                    .found = &result->cells[i],
+                                    .model = result->cells[i].modelled ? &result->cells[i].model : NULL,
+                                    .result = result,
+                                    .file = file,
+                                    .mark = "",
+                                    .sample = NAN,
+                                    .sample_ns = NAN};
+    qsort(rows, count, sizeof(*rows), order_of_rows);
+    for (size_t first = 0, end; first < count; first = end) {
+        double best = INFINITY;
+
+        for (end = first; end < count && cell_row_same_line(&rows[first], &rows[end]); end++)
+            if (cell_row_timed(&rows[end]) && rows[end].cell->path->loads)
+                best = fmin(best, rows[end].found->time.summary.median);
+        for (size_t i = first; i < end; i++)
+            rows[i].best = best;
+    }
+    return STATUS_OK;
+}
+
+enum status cell_rows_choose(struct cell_rows *rows, const struct result *result, const char *name)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < rows->count; i++)
+        if (!name || cell_is_named(rows->rows[i].cell, name))
+            rows->rows[kept++] = rows->rows[i];
+    rows->count = kept;
+    return name && kept == 0 ? cell_unknown(name, result_cell, result, result->cell_count) : STATUS_OK;
+}
+
+void cell_rows_close(struct cell_rows *rows)
+{
+    free(rows->rows);
+    *rows = (struct cell_rows){0};
+}

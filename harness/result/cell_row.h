@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ * Cells of results as rows of grids: what show and export say of a cell, each column written once. */
+#ifndef CBANK_CELL_ROW_H
+#define CBANK_CELL_ROW_H
+
+#include "cell_json.h"
+#include "grid.h"
+#include "result.h"
+#include "show_page.h"
+
+/* What a grid's row is. */
+struct cell_row {
+    const struct cell *cell; /* that of `found`; the first member, as cell_columns take it */
+    const struct cell_result *found;
+    const struct model_cell *model; /* what the model says of it; NULL: nothing */
+    const struct result *result;
+    const char *file;  /* that the result is from; NULL when not known */
+    double index;      /* of the result among those that were given */
+    double best; /* shortest time of the same pattern in the same table, of paths that load; infinite: none has */
+    const char *mark; /* of its footnote, with blanks as wide as others; "": the table has none */
+    double sample; /* number of the sample that the row is of; NaN: of none */
+    double sample_ns;
+};
+
+/* Where a column stands: a set of bits. Columns have one order everywhere. */
+enum cell_view {
+    VIEW_MEASURED = 1 << 0, /* the matrix of a measured result */
+    VIEW_MODELLED = 1 << 1, /* that of a modelled one */
+    VIEW_OPERATIONS = 1 << 2, /* the table of operations per byte */
+    VIEW_CELLS = 1 << 3, /* show --csv: one row a cell */
+    VIEW_SAMPLES = 1 << 4, /* export --format csv: one row a sample */
+    VIEW_TIME = 1 << 5, /* show --cell: what was measured, */
+    VIEW_CODE = 1 << 6, /* of which code, */
+    VIEW_MODEL = 1 << 7, /* what the model says, */
+    VIEW_ORIGIN = 1 << 8, /* where it is from */
+};
+
+/* A column, and what stands below the tables for it. */
+struct cell_column {
+    struct grid_column column;
+    unsigned views;
+    const char *legend; /* NULL: what it says is plain */
+    void (*more)(struct page *page, const struct result *result); /* adds to the legend; NULL: nothing */
+};
+
+/* The first column after `column` that is in one of the views; NULL: the first of all, and after the last. Those of the
+ * result come before cell_columns, those of the cell after. */
+const struct cell_column *result_column_next(const struct cell_column *column, unsigned views);
+const struct cell_column *cell_column_next(const struct cell_column *column, unsigned views);
+
+enum { CELL_ROW_COLUMNS_MAX = 80 };
+
+/* Copies the columns of a view: of results, of the cell's identity (identity: whether these are wanted), of cells. Returns
+ * how many. */
+size_t cell_row_columns(unsigned views, bool identity, struct grid_column out[CELL_ROW_COLUMNS_MAX]);
+
+/* The rows of a result in the order of its tables: by workload, elements, block size, regime, then by pattern, parameters
+ * and path. */
+struct cell_rows {
+    struct cell_row *rows; /* owned */
+    size_t count;
+};
+
+/* STATUS_ENVIRONMENT when out of memory. `file` may be NULL. */
+enum status cell_rows_open(const struct result *result, const char *file, struct cell_rows *out);
+
+/* Keeps those that `name`, an identity or a glob, names; NULL: all. STATUS_USAGE, logged, when there is none. */
+enum status cell_rows_choose(struct cell_rows *rows, const struct result *result, const char *name);
+
+/* Releases; accepts a zeroed struct. */
+void cell_rows_close(struct cell_rows *rows);
+
+/* Whether two rows are in one table, and in one line of it. */
+bool cell_row_same_table(const struct cell_row *a, const struct cell_row *b);
+bool cell_row_same_line(const struct cell_row *a, const struct cell_row *b);
+
+/* Whether there is a time to print; and whether a sum of products was made in it: the one operation of other workloads
+ * says nothing. */
+bool cell_row_timed(const struct cell_row *row);
+bool cell_row_multiplies(const struct cell_row *row);
+
+enum { CELL_NOTE_BYTES = 512 };
+
+/* What there is to say of the cell beside its numbers: its status and reason, what its flags mean. "" for nothing. */
+void cell_row_note(const struct cell_row *row, char note[CELL_NOTE_BYTES]);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ * Single cells: as rows of CSV, and all that is known of one. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "cell_row.h"
+#include "show.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+enum { INDENT = 2 };
+
+enum status show_csv(FILE *stream, const struct result *result, const char *file, const char *name, bool continued)
+{
+    struct grid_column columns[CELL_ROW_COLUMNS_MAX];
+    struct cell_rows rows;
+    enum status status = cell_rows_open(result, file, &rows);
+
+    if (status == STATUS_OK)
+        status = cell_rows_choose(&rows, result, name);
+    if (status == STATUS_OK)
+        grid_print_csv(stream, &(struct grid){.columns = columns,
+                                              .column_count = cell_row_columns(VIEW_CELLS, true, columns),
+                                              .rows = rows.rows,
+                                              .row_count = rows.count,
+                                              .row_bytes = sizeof(*rows.rows),
+                                              .continued = continued});
+    cell_rows_close(&rows);
+    return status;
+}
+
+/* -- samples ------------------------------------------------------------------------------------------- */
+
+enum { BINS = 8, BAR = 40 };
+
+/* Samples from a time on, up to the next bin's. */
+struct bin {
+    double low_ns;
+    double count;
+    double most; /* of all bins */
+};
+
+static void value_bar(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct bin *bin = row;
+    const size_t length = (size_t)ceil(bin->count * BAR / bin->most);
+
+    (void)column;
+    for (size_t i = 0; i < length; i++)
+        out->room[i] = '#';
+    out->room[length] = '\0';
+    out->text = out->room;
+}
+
+static const struct grid_column bin_columns[] = {
+    {.key = "low_ns",
+     .heading = "from",
+     .format = text_time,
+     .value = grid_number,
+     .of = GRID_MEMBER(struct bin, low_ns)},
+    {.key = "count",
+     .heading = "count",
+     .format = text_count,
+     .value = grid_number,
+     .of = GRID_MEMBER(struct bin, count)},
+    {.key = "bar", .heading = "share", .value = value_bar},
+};
+
+/* How the samples lie between the least and the greatest; nothing where there is no width between them. */
+static enum status print_samples(FILE *stream, const struct cell_time *time, const struct grid_look *look)
+{
+    struct bin bins[BINS];
+    double low = INFINITY, high = -INFINITY;
+    double most = 1;
+
+    for (size_t i = 0; time->samples_ns && i < time->summary.count; i++) {
+        low = fmin(low, time->samples_ns[i]);
+        high = fmax(high, time->samples_ns[i]);
+    }
+    if (!(low < high))
+        return STATUS_OK;
+    for (size_t i = 0; i < BINS; i++)
+        bins[i] = (struct bin){.low_ns = low + (high - low) * (double)i / BINS};
+    for (size_t i = 0; i < time->summary.count; i++) {
+        const double place = BINS * (time->samples_ns[i] - low) / (high - low);
+        struct bin *bin = &bins[place < BINS ? (size_t)place : BINS - 1];
+
+        most = fmax(most, ++bin->count);
+    }
+    for (size_t i = 0; i < BINS; i++)
+        bins[i].most = most;
+    return grid_print(stream,
+                      &(struct grid){.title = "samples",
+                                     .columns = bin_columns,
+                                     .column_count = COUNT(bin_columns),
+                                     .rows = bins,
+                                     .row_count = BINS,
+                                     .row_bytes = sizeof(bins[0])},
+                      look);
+}
+
+/* -- counters ------------------------------------------------------------------------------------------ */
+
+static void value_quantity(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    grid_number(column, row, out);
+    out->style = counter_differs(row) ? GRID_BAD : GRID_PLAIN;
+}
+
+static void value_status(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct counter_value *value = row;
+
+    (void)column;
+    snprintf(out->room, sizeof(out->room), "%s %s", counter_kind_names[value->kind],
+             counter_status_names[value->status]);
+    out->text = out->room;
+}
+
+static bool note_reason(const void *row, size_t index, char *out, size_t bytes)
+{
+    const char *reason = index == 0 ? ((const struct counter_value *)row)->reason : NULL;
+
+    snprintf(out, bytes, "%s", reason ? reason : "");
+    return reason;
+}
+
+/* clang-format off */
+#define MEMBER(name) .of = GRID_MEMBER(struct counter_value, name)
+
+static const struct grid_column counter_columns[] = {
+    {.key = "counter", .heading = "counter", .value = grid_text, MEMBER(name), .head = true},
+    {.key = "value", .heading = "value", .format = text_count, .value = value_quantity, MEMBER(value)},
+    {.key = "expected", .heading = "expected", .format = text_count, .value = value_quantity, MEMBER(expected)},
+    {.key = "status", .heading = "status", .value = value_status},
+    {.key = "unit", .heading = "unit", .value = grid_text, MEMBER(unit)},
+    {.key = "metric", .heading = "metric", .value = grid_text, MEMBER(metric)},
+};
+/* clang-format on */
+
+/* -- all of it ----------------------------------------------------------------------------------------- */
+
+static const struct section {
+    const char *title;
+    enum cell_view view;
+} sections[] = {{NULL, VIEW_TIME}, {"code", VIEW_CODE}, {"model", VIEW_MODEL}, {"origin", VIEW_ORIGIN}};
+
+static void print_section(FILE *stream, const struct cell_row *row, const struct section *section,
+                          const struct grid_look *look)
+{
+    struct grid_column columns[CELL_ROW_COLUMNS_MAX];
+
+    grid_print_records(stream,
+                       &(struct grid){.title = section->title,
+                                      .columns = columns,
+                                      .column_count = cell_row_columns(section->view, false, columns),
+                                      .rows = row,
+                                      .row_count = 1,
+                                      .row_bytes = sizeof(*row)},
+                       look);
+}
+
+static enum status print_cell(FILE *stream, const struct cell_row *row)
+{
+    const struct grid_look look = {.width = text_width(stream), .indent = INDENT};
+    const struct grid counters = {.title = "counters",
+                                  .columns = counter_columns,
+                                  .column_count = COUNT(counter_columns),
+                                  .rows = row->found->counters,
+                                  .row_count = row->found->counter_count,
+                                  .row_bytes = sizeof(*row->found->counters),
+                                  .note = note_reason};
+    char identity[CELL_IDENTITY_BYTES];
+    enum status status;
+
+    cell_identity(row->cell, identity);
+    fprintf(stream, "%s%s\n", identity, row->result->modelled_time ? " (modelled)" : "");
+    print_section(stream, row, &sections[0], &look);
+    status = print_samples(stream, &row->found->time, &look);
+    for (size_t i = 1; i < COUNT(sections); i++)
+        print_section(stream, row, &sections[i], &look);
+    return status_worse(status, grid_print(stream, &counters, &look));
+}
+
+enum status show_cells(FILE *stream, const struct result *result, const char *file, const char *name)
+{
+    struct cell_rows rows;
+    enum status status = cell_rows_open(result, file, &rows);
+
+    if (status == STATUS_OK)
+        status = cell_rows_choose(&rows, result, name);
+    for (size_t i = 0; status == STATUS_OK && i < rows.count; i++) {
+        fputs(i ? "\n" : "", stream);
+        status = print_cell(stream, &rows.rows[i]);
+    }
+    cell_rows_close(&rows);
+    return status;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ * The tables of show: cells of one workload, size, block size and regime, paths by patterns. */
+#ifndef CBANK_SHOW_MATRIX_H
+#define CBANK_SHOW_MATRIX_H
+
+#include "cell_row.h"
+
+/* Prints the tables of the rows, which are all of one: times and what follows from them, footnotes, what was left out
+ * because every cell of it is skipped; then operations per byte where there are some. Patterns go down and paths across,
+ * or the other way round where there are fewer patterns. Sets the rows' marks. STATUS_ENVIRONMENT when out of memory. */
+enum status show_matrix(struct page *page, struct cell_row *rows, size_t count);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * What show prints on: text for a terminal, or Markdown. */
+#ifndef CBANK_SHOW_PAGE_H
+#define CBANK_SHOW_PAGE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "grid.h"
+#include "text.h"
+
+struct page {
+    FILE *stream;
+    bool markdown;
+    struct grid_look look; /* of text */
+    struct text_wrap wrap; /* of the paragraph that was begun */
+};
+
+/* A paragraph: begun, said piece by piece, ended. In Markdown one that is indented is an item of a list. Characters
+ * that a terminal or Markdown takes for something else are replaced. */
+void page_begin(struct page *page, int indent);
+void page_say(struct page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void page_end(struct page *page);
+
+/* A paragraph in one piece. */
+void page_line(struct page *page, int indent, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* What stands above a table. */
+void page_title(struct page *page, const char *title);
+
+/* An empty line, which Markdown has after everything. */
+void page_gap(struct page *page);
+
+/* A grid. STATUS_ENVIRONMENT when out of memory. */
+enum status page_grid(struct page *page, const struct grid *grid);
+
+#endif
