@@ -236,10 +236,13 @@ static void put_padded(const struct layout *layout, const char *text, size_t c, 
 {
     const int padding = layout->widths[c] - (int)text_columns(text);
     const bool right = layout->grid->columns[c].format != NULL;
+    int bytes = (int)strlen(text);
 
+    while (last && bytes > 0 && text[bytes - 1] == ' ')
+        bytes--;
     fprintf(layout->stream, "%*s", right ? padding : 0, "");
     put_style(layout, style, true);
-    fputs(text, layout->stream);
+    fprintf(layout->stream, "%.*s", bytes, text);
     put_style(layout, style, false);
     if (!right && !last)
         fprintf(layout->stream, "%*s", padding, "");

@@ -18,15 +18,13 @@
  *           a result that lacks a cell has nan there. */
 #include "export.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "identity_csv.h"
+#include "cell_row.h"
 #include "json.h"
 #include "log.h"
-#include "text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -34,73 +32,30 @@ enum { BMF_MEASURE_CHARACTERS_MAX = 64 };
 
 /* -- cells of several results -------------------------------------------------------------------------- */
 
-/* Each cell of any result once, in the order of the first result and then of later ones. */
+/* A cell of any of the results. */
+struct entry {
+    char name[CELL_IDENTITY_BYTES];
+    const struct cell *cell;
+    const struct cell_result **found; /* owned: by result; NULL where it lacks the cell */
+    size_t samples;                   /* in all results */
+    bool skipped; /* by every result that has it: it cannot be on these chips, nothing is missing */
+};
+
+/* Each cell once, in the order of the first result and then of later ones. */
 struct catalogue {
     const struct result *const *results; /* not owned */
     size_t result_count;
-    const struct cell_result **found;    /* owned: found[cell * result_count + result], NULL where it lacks */
-    const struct cell **cells;           /* owned */
-    size_t count;
+    struct entry *entries; /* owned */
+    size_t count, room;
+    size_t samples_most; /* of a cell of a result */
 };
 
 static void catalogue_close(struct catalogue *catalogue)
 {
-    free(catalogue->found);
-    free(catalogue->cells);
-    *catalogue = (struct catalogue){0};
-}
-
-/* Index of the cell, or count when it is new. Results of one plan agree in their order: `guess` is right. */
-static size_t catalogue_find(const struct catalogue *catalogue, const struct cell *cell, size_t guess)
-{
-    if (guess < catalogue->count && cell_equal(catalogue->cells[guess], cell))
-        return guess;
     for (size_t i = 0; i < catalogue->count; i++)
-        if (cell_equal(catalogue->cells[i], cell))
-            return i;
-    return catalogue->count;
-}
-
-/* Room for `room` cells, twice what there was. */
-static enum status catalogue_grow(struct catalogue *catalogue, size_t room)
-{
-    const size_t row = catalogue->result_count * sizeof(*catalogue->found);
-    const struct cell_result **found = realloc(catalogue->found, room * row + 1);
-    const struct cell **cells;
-
-    if (found)
-        catalogue->found = found;
-    cells = found ? realloc(catalogue->cells, room * sizeof(*cells)) : NULL;
-    if (!cells)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for %zu cells of %zu results", room,
-                         catalogue->result_count);
-    catalogue->cells = cells;
-    memset(found + catalogue->count * catalogue->result_count, 0, (room - catalogue->count) * row);
-    return STATUS_OK;
-}
-
-/* The caller closes *out, on failure too. */
-static enum status catalogue_open(const struct result *const *results, size_t count, struct catalogue *out)
-{
-    size_t room = 0;
-
-    *out = (struct catalogue){.results = results, .result_count = count};
-    for (size_t r = 0; r < count; r++) {
-        for (size_t i = 0; i < results[r]->cell_count; i++) {
-            const struct cell_result *cell = &results[r]->cells[i];
-            const size_t at = catalogue_find(out, &cell->cell, i);
-
-            if (at == room) {
-                room = room ? 2 * room : 64;
-                if (catalogue_grow(out, room) != STATUS_OK)
-                    return STATUS_ENVIRONMENT;
-            }
-            if (at == out->count)
-                out->cells[out->count++] = &cell->cell;
-            out->found[at * count + r] = cell;
-        }
-    }
-    return STATUS_OK;
+        free(catalogue->entries[i].found);
+    free(catalogue->entries);
+    *catalogue = (struct catalogue){0};
 }
 
 /* Samples of a cell; of a prediction, its one time. 0 where it has none. */
@@ -113,192 +68,97 @@ static size_t cell_samples(const struct cell_result *cell, const double **sample
     return sampled ? time->summary.count : isfinite(time->summary.median) ? 1 : 0;
 }
 
+/* The cell's entry, which is made where there is none; NULL when out of memory. Results of one plan agree in their
+ * order: `guess` is right. */
+static struct entry *catalogue_entry(struct catalogue *catalogue, const struct cell *cell, size_t guess)
+{
+    struct entry *entry, *entries = catalogue->entries;
+
+    if (guess < catalogue->count && cell_equal(entries[guess].cell, cell))
+        return &entries[guess];
+    for (size_t i = 0; i < catalogue->count; i++)
+        if (cell_equal(entries[i].cell, cell))
+            return &entries[i];
+    if (catalogue->count == catalogue->room) {
+        catalogue->room = catalogue->room ? 2 * catalogue->room : 64;
+        entries = realloc(entries, catalogue->room * sizeof(*entries));
+        if (!entries)
+            return NULL;
+        catalogue->entries = entries;
+    }
+    entry = &entries[catalogue->count];
+    *entry =
+        (struct entry){.cell = cell, .found = calloc(catalogue->result_count, sizeof(*entry->found)), .skipped = true};
+    cell_identity(cell, entry->name);
+    catalogue->count += entry->found != NULL;
+    return entry->found ? entry : NULL;
+}
+
+/* The caller closes *out, on failure too. */
+static enum status catalogue_open(const struct result *const *results, size_t count, struct catalogue *out)
+{
+    *out = (struct catalogue){.results = results, .result_count = count};
+    for (size_t r = 0; r < count; r++)
+        for (size_t i = 0; i < results[r]->cell_count; i++) {
+            const struct cell_result *cell = &results[r]->cells[i];
+            struct entry *entry = catalogue_entry(out, &cell->cell, i);
+            const double *samples;
+            const size_t sampled = cell_samples(cell, &samples);
+
+            if (!entry)
+                return log_error(STATUS_ENVIRONMENT, "out of memory for the cells of %zu results", count);
+            entry->found[r] = cell;
+            entry->samples += sampled;
+            entry->skipped = entry->skipped && cell->status == CELL_SKIPPED;
+            out->samples_most = sampled > out->samples_most ? sampled : out->samples_most;
+        }
+    return STATUS_OK;
+}
+
 static double cell_median(const struct cell_result *cell)
 {
     return cell ? cell->time.summary.median : NAN;
 }
 
-/* Whether every result that has the cell skipped it: no such cell can be on these chips, and nothing is missing. */
-static bool is_skipped(const struct catalogue *catalogue, size_t at)
-{
-    const struct cell_result *const *found = catalogue->found + at * catalogue->result_count;
-
-    for (size_t r = 0; r < catalogue->result_count; r++)
-        if (found[r] && found[r]->status != CELL_SKIPPED)
-            return false;
-    return true;
-}
-
-static const char *cell_reason(const struct cell_result *cell)
-{
-    return cell->reason[0] ? cell->reason : cell_status_names[cell->status];
-}
-
 /* -- csv ---------------------------------------------------------------------------------------------- */
 
-/* One row: a sample, or a cell without any. */
-struct sample_row {
-    size_t index; /* of the result */
-    const struct result *result;
-    const struct cell_result *cell;
-    bool sampled;
-    size_t sample;
-    double time_ns;
-};
-
-static void put_result(FILE *stream, const struct sample_row *row)
-{
-    fprintf(stream, "%zu", row->index);
-}
-
-static void put_started(FILE *stream, const struct sample_row *row)
-{
-    text_csv(stream, row->result->started_utc);
-}
-
-static void put_engine(FILE *stream, const struct sample_row *row)
-{
-    text_csv(stream, row->result->engine);
-}
-
-static void put_device(FILE *stream, const struct sample_row *row)
-{
-    text_csv(stream, row->result->device.name);
-}
-
-static void put_uuid(FILE *stream, const struct sample_row *row)
-{
-    text_csv(stream, row->result->device.uuid);
-}
-
-static void put_driver(FILE *stream, const struct sample_row *row)
-{
-    text_csv(stream, row->result->device.driver);
-}
-
-static void put_status(FILE *stream, const struct sample_row *row)
-{
-    text_csv(stream, cell_status_names[row->cell->status]);
-}
-
-static void put_reason(FILE *stream, const struct sample_row *row)
-{
-    text_csv(stream, row->cell->reason);
-}
-
-static void put_verified(FILE *stream, const struct sample_row *row)
-{
-    fputs(row->cell->verified ? "true" : "false", stream);
-}
-
-/* Names without a comma, separated by blanks. */
-static void put_flags(FILE *stream, const struct sample_row *row)
-{
-    const char *separator = "";
-
-    for (size_t bit = 0; bit < cell_flag_count; bit++) {
-        if (!(row->cell->flags & 1u << bit))
-            continue;
-        fprintf(stream, "%s%s", separator, cell_flag_names[bit]);
-        separator = " ";
-    }
-}
-
-static void put_sha256(FILE *stream, const struct sample_row *row)
-{
-    text_csv(stream, row->cell->kernel.known ? row->cell->kernel.sha256 : "");
-}
-
-static void put_clock(FILE *stream, const struct sample_row *row)
-{
-    text_csv_number(stream, row->cell->time.sm_clock_mhz);
-}
-
-static void put_modelled(FILE *stream, const struct sample_row *row)
-{
-    fputs(row->result->modelled_time ? "true" : "false", stream);
-}
-
-static void put_launches(FILE *stream, const struct sample_row *row)
-{
-    if (row->sampled && row->cell->time.launches_per_sample > 0)
-        fprintf(stream, "%" PRIu32, row->cell->time.launches_per_sample);
-}
-
-static void put_sample(FILE *stream, const struct sample_row *row)
-{
-    if (row->sampled)
-        fprintf(stream, "%zu", row->sample);
-}
-
-static void put_time(FILE *stream, const struct sample_row *row)
-{
-    text_csv_number(stream, row->time_ns);
-}
-
-/* Before the columns of the cell's identity, and after them. */
-static const struct {
-    const char *name;
-    void (*put)(FILE *stream, const struct sample_row *row);
-} result_columns[] =
-    {
-        {"result", put_result}, {"started_utc", put_started}, {"engine", put_engine},
-        {"device", put_device}, {"uuid", put_uuid},           {"driver", put_driver},
-},
-  cell_columns[] = {
-      {"status", put_status},      {"reason", put_reason},
-      {"verified", put_verified},  {"flags", put_flags},
-      {"sass_sha256", put_sha256}, {"sm_clock_mhz", put_clock},
-      {"modelled", put_modelled},  {"launches_per_sample", put_launches},
-      {"sample", put_sample},      {"time_ns", put_time},
-};
-
-static void put_sample_row(FILE *stream, const struct sample_row *row)
-{
-    for (size_t i = 0; i < COUNT(result_columns); i++) {
-        result_columns[i].put(stream, row);
-        putc(',', stream);
-    }
-    identity_csv_fields(stream, &row->cell->cell);
-    for (size_t i = 0; i < COUNT(cell_columns); i++) {
-        fputs(i ? "," : "", stream);
-        cell_columns[i].put(stream, row);
-    }
-    text_csv_end(stream);
-}
-
-static void put_sample_names(FILE *stream)
-{
-    for (size_t i = 0; i < COUNT(result_columns); i++)
-        fprintf(stream, "%s,", result_columns[i].name);
-    identity_csv_names(stream);
-    for (size_t i = 0; i < COUNT(cell_columns); i++)
-        fprintf(stream, "%s%s", i ? "," : "", cell_columns[i].name);
-    text_csv_end(stream);
-}
-
-static void put_cell_samples(FILE *stream, struct sample_row *row)
+/* The rows of a cell: one a sample, or one where there is none. rows: room for them. */
+static size_t sample_rows(const struct result *result, size_t index, const struct cell_result *cell,
+                          struct cell_row *rows)
 {
     const double *samples;
-    const size_t count = cell_samples(row->cell, &samples);
+    const size_t count = cell_samples(cell, &samples);
 
-    row->sampled = count > 0;
-    row->time_ns = NAN;
-    if (count == 0)
-        put_sample_row(stream, row);
-    for (row->sample = 0; row->sample < count; row->sample++) {
-        row->time_ns = samples[row->sample];
-        put_sample_row(stream, row);
-    }
+    for (size_t i = 0; i < count || i < 1; i++)
+        rows[i] = (struct cell_row){.cell = &cell->cell,
+                                    .found = cell,
+                                    .result = result,
+                                    .index = (double)index,
+                                    .sample = count ? (double)i : NAN,
+                                    .sample_ns = count ? samples[i] : NAN};
+    return count ? count : 1;
 }
 
-static enum status write_csv(FILE *stream, const struct result *const *results, size_t count)
+/* Cell by cell: the rows of all samples of some hundred results would take gigabytes. */
+static enum status write_csv(FILE *stream, const struct catalogue *catalogue)
 {
-    put_sample_names(stream);
-    for (size_t r = 0; r < count; r++)
-        for (size_t i = 0; i < results[r]->cell_count; i++)
-            put_cell_samples(stream,
-                             &(struct sample_row){.index = r, .result = results[r], .cell = &results[r]->cells[i]});
+    struct grid_column columns[CELL_ROW_COLUMNS_MAX];
+    struct cell_row *rows = calloc(catalogue->samples_most + 1, sizeof(*rows));
+    struct grid grid = {.columns = columns,
+                        .column_count = cell_row_columns(VIEW_SAMPLES, true, columns),
+                        .rows = rows,
+                        .row_bytes = sizeof(*rows)};
+
+    if (!rows)
+        return log_error(STATUS_ENVIRONMENT, "out of memory for the samples of a cell");
+    grid_print_csv(stream, &grid);
+    grid.continued = true;
+    for (size_t r = 0; r < catalogue->result_count; r++)
+        for (size_t i = 0; i < catalogue->results[r]->cell_count; i++) {
+            grid.row_count = sample_rows(catalogue->results[r], r, &catalogue->results[r]->cells[i], rows);
+            grid_print_csv(stream, &grid);
+        }
+    free(rows);
     return STATUS_OK;
 }
 
@@ -335,34 +195,19 @@ static cJSON *gbench_entry(const struct repetition *repetition)
     return entry;
 }
 
-/* Samples of the cell in all results. */
-static size_t gbench_count(const struct catalogue *catalogue, size_t at)
-{
-    const struct cell_result *const *found = catalogue->found + at * catalogue->result_count;
-    const double *samples;
-    size_t count = 0;
-
-    for (size_t r = 0; r < catalogue->result_count; r++)
-        count += found[r] ? cell_samples(found[r], &samples) : 0;
-    return count;
-}
-
 /* Writes the cell's samples of all results, one at a time: all of them as a tree would take a gigabyte for some
  * hundred results. *separator goes before the next entry. */
 static enum status gbench_cell(FILE *stream, const struct catalogue *catalogue, size_t at, const char **separator)
 {
-    const struct cell_result *const *found = catalogue->found + at * catalogue->result_count;
-    struct repetition repetition = {.family = at, .count = gbench_count(catalogue, at)};
+    const struct entry *entry = &catalogue->entries[at];
+    struct repetition repetition = {.name = entry->name, .family = at, .count = entry->samples};
     enum status status = STATUS_OK;
-    char name[CELL_IDENTITY_BYTES];
     const double *samples;
 
-    cell_identity(catalogue->cells[at], name);
-    repetition.name = name;
     for (size_t r = 0; r < catalogue->result_count; r++) {
-        const size_t count = found[r] ? cell_samples(found[r], &samples) : 0;
+        const size_t count = entry->found[r] ? cell_samples(entry->found[r], &samples) : 0;
 
-        repetition.cell = found[r];
+        repetition.cell = entry->found[r];
         repetition.modelled = catalogue->results[r]->modelled_time;
         for (size_t i = 0; i < count && status == STATUS_OK; i++) {
             repetition.time_ns = samples[i];
@@ -381,16 +226,14 @@ static cJSON *gbench_without_time(const struct catalogue *catalogue)
     cJSON *without = cJSON_CreateObject();
 
     for (size_t i = 0; i < catalogue->count; i++) {
-        const struct cell_result *const *found = catalogue->found + i * catalogue->result_count;
-        char name[CELL_IDENTITY_BYTES];
-        size_t r = 0;
+        const struct cell_result *const *found = catalogue->entries[i].found;
 
-        if (gbench_count(catalogue, i) > 0)
+        if (catalogue->entries[i].samples > 0)
             continue;
-        while (!found[r])
-            r++;
-        cell_identity(catalogue->cells[i], name);
-        json_add_text(without, name, cell_reason(found[r]));
+        while (!*found)
+            found++;
+        json_add_text(without, catalogue->entries[i].name,
+                      (*found)->reason[0] ? (*found)->reason : cell_status_names[(*found)->status]);
     }
     return without;
 }
@@ -412,33 +255,21 @@ static cJSON *gbench_context(const struct catalogue *catalogue)
     return context;
 }
 
-static enum status write_gbench(FILE *stream, const struct result *const *results, size_t count)
+static enum status write_gbench(FILE *stream, const struct catalogue *catalogue)
 {
-    struct catalogue catalogue;
-    enum status status = catalogue_open(results, count, &catalogue);
     const char *separator = "";
+    enum status status;
 
-    if (status == STATUS_OK) {
-        fputs("{\n\"context\": ", stream);
-        status = json_put_owned(stream, gbench_context(&catalogue));
-        fputs(",\n\"benchmarks\": [\n", stream);
-    }
-    for (size_t i = 0; i < catalogue.count && status == STATUS_OK; i++)
-        status = gbench_cell(stream, &catalogue, i, &separator);
-    if (status == STATUS_OK)
-        fputs("]\n}\n", stream);
-    catalogue_close(&catalogue);
+    fputs("{\n\"context\": ", stream);
+    status = json_put_owned(stream, gbench_context(catalogue));
+    fputs(",\n\"benchmarks\": [\n", stream);
+    for (size_t i = 0; i < catalogue->count && status == STATUS_OK; i++)
+        status = gbench_cell(stream, catalogue, i, &separator);
+    fputs("]\n}\n", stream);
     return status;
 }
 
 /* -- bmf ---------------------------------------------------------------------------------------------- */
-
-static int compare_doubles(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
 
 /* Adds a metric, unless there is no value. Bounds that are not known are left out. */
 static void bmf_add(cJSON *benchmark, const char *name, double value, double lower, double upper)
@@ -470,9 +301,8 @@ static void bmf_add_values(cJSON *benchmark, const char *name, double *values, s
             values[kept++] = values[i];
     if (kept == 0)
         return;
-    qsort(values, kept, sizeof(*values), compare_doubles);
-    bmf_add(benchmark, name, (values[(kept - 1) / 2] + values[kept / 2]) / 2, kept > 1 ? values[0] : NAN,
-            kept > 1 ? values[kept - 1] : NAN);
+    stats_sort(values, kept);
+    bmf_add(benchmark, name, stats_median(values, kept), kept > 1 ? values[0] : NAN, kept > 1 ? values[kept - 1] : NAN);
 }
 
 /* The time over the results; with one result, with the interval of its samples. values: room for one a result. */
@@ -513,38 +343,24 @@ static void bmf_counters(const struct cell_result *const *found, size_t count, c
     }
 }
 
-static cJSON *bmf_cell(const struct catalogue *catalogue, size_t at, double *values)
+static enum status write_bmf(FILE *stream, const struct catalogue *catalogue)
 {
-    const struct cell_result *const *found = catalogue->found + at * catalogue->result_count;
-    cJSON *benchmark = cJSON_CreateObject();
+    double *values = calloc(catalogue->result_count + 1, sizeof(*values));
+    cJSON *root = cJSON_CreateObject();
+    enum status status;
 
-    bmf_time(found, catalogue->result_count, benchmark, values);
-    bmf_counters(found, catalogue->result_count, benchmark, values);
-    return benchmark;
-}
+    for (size_t i = 0; values && i < catalogue->count; i++) {
+        const struct entry *entry = &catalogue->entries[i];
+        cJSON *benchmark = entry->skipped ? NULL : json_add(root, entry->name, cJSON_CreateObject());
 
-static enum status write_bmf(FILE *stream, const struct result *const *results, size_t count)
-{
-    struct catalogue catalogue;
-    double *values = calloc(count + 1, sizeof(*values));
-    enum status status = catalogue_open(results, count, &catalogue);
-
-    if (status == STATUS_OK && !values)
-        status = log_error(STATUS_ENVIRONMENT, "out of memory for %zu results", count);
-    if (status == STATUS_OK) {
-        cJSON *root = cJSON_CreateObject();
-
-        for (size_t i = 0; i < catalogue.count; i++) {
-            char name[CELL_IDENTITY_BYTES];
-
-            if (is_skipped(&catalogue, i))
-                continue;
-            cell_identity(catalogue.cells[i], name);
-            json_add(root, name, bmf_cell(&catalogue, i, values));
-        }
-        status = json_put_owned(stream, root);
+        if (entry->skipped)
+            continue;
+        bmf_time(entry->found, catalogue->result_count, benchmark, values);
+        bmf_counters(entry->found, catalogue->result_count, benchmark, values);
     }
-    catalogue_close(&catalogue);
+    status = values ? json_put(stream, root)
+                    : log_error(STATUS_ENVIRONMENT, "out of memory for %zu results", catalogue->result_count);
+    cJSON_Delete(root);
     free(values);
     return status;
 }
@@ -553,99 +369,86 @@ static enum status write_bmf(FILE *stream, const struct result *const *results, 
 
 /* A result, and where it stands among those that were given. */
 struct dated {
-    const char *started_utc;
+    const struct result *result;
     size_t index;
 };
 
 static int compare_dates(const void *left, const void *right)
 {
     const struct dated *a = left, *b = right;
-    const int order = strcmp(a->started_utc, b->started_utc);
+    const int order = strcmp(a->result->started_utc, b->result->started_utc);
 
     return order ? order : (a->index > b->index) - (a->index < b->index);
 }
 
-static void otava_header(FILE *stream, const struct catalogue *catalogue)
+/* The time of an entry in a result. Otava takes no empty number. */
+static void value_series(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    fputs("time,engine,device,uuid,driver,vbios,complete", stream);
-    for (size_t i = 0; i < catalogue->count; i++) {
-        char name[CELL_IDENTITY_BYTES];
+    const double ns = cell_median(((const struct entry *)column->of)->found[((const struct dated *)row)->index]);
 
-        if (is_skipped(catalogue, i))
-            continue;
-        cell_identity(catalogue->cells[i], name);
-        putc(',', stream);
-        text_csv(stream, name);
-    }
-    text_csv_end(stream);
+    snprintf(out->room, sizeof(out->room), "%.17g", ns);
+    out->text = isfinite(ns) ? out->room : "nan";
 }
 
-static void otava_row(FILE *stream, const struct catalogue *catalogue, size_t r)
+/* clang-format off */
+#define ATTRIBUTE(key_, value_, member) \
+    {.key = key_, .value = value_, .of = GRID_BEHIND(struct dated, result, struct result, member)}
+
+static const struct grid_column otava_attributes[] = {
+    ATTRIBUTE("time", grid_array, started_utc), ATTRIBUTE("engine", grid_text, engine),
+    ATTRIBUTE("device", grid_array, device.name), ATTRIBUTE("uuid", grid_array, device.uuid),
+    ATTRIBUTE("driver", grid_array, device.driver), ATTRIBUTE("vbios", grid_array, device.vbios),
+    ATTRIBUTE("complete", grid_bool, complete),
+};
+/* clang-format on */
+
+/* The attributes, then a column for each entry. Says which have gaps: Otava finds no change point in them. */
+static size_t otava_columns(const struct catalogue *catalogue, struct grid_column *columns)
 {
-    const struct result *result = catalogue->results[r];
-    const char *const attributes[] = {result->started_utc,
-                                      result->engine,
-                                      result->device.name,
-                                      result->device.uuid,
-                                      result->device.driver,
-                                      result->device.vbios,
-                                      result->complete ? "true" : "false"};
+    size_t count = COUNT(otava_attributes);
 
-    for (size_t i = 0; i < COUNT(attributes); i++) {
-        fputs(i ? "," : "", stream);
-        text_csv(stream, attributes[i]);
-    }
+    memcpy(columns, otava_attributes, sizeof(otava_attributes));
     for (size_t i = 0; i < catalogue->count; i++) {
-        const double ns = cell_median(catalogue->found[i * catalogue->result_count + r]);
-
-        if (is_skipped(catalogue, i))
-            continue;
-        if (isfinite(ns))
-            fprintf(stream, ",%.17g", ns);
-        else
-            fputs(",nan", stream);
-    }
-    text_csv_end(stream);
-}
-
-/* Says which columns have gaps: Otava finds no change point in them. */
-static void otava_warn(const struct catalogue *catalogue)
-{
-    for (size_t i = 0; i < catalogue->count; i++) {
-        char name[CELL_IDENTITY_BYTES];
+        const struct entry *entry = &catalogue->entries[i];
         size_t gaps = 0;
 
-        for (size_t r = 0; r < catalogue->result_count; r++)
-            gaps += !isfinite(cell_median(catalogue->found[i * catalogue->result_count + r]));
-        if (gaps == 0 || is_skipped(catalogue, i))
+        if (entry->skipped)
             continue;
-        cell_identity(catalogue->cells[i], name);
-        log_warning("%s has no time in %zu of %zu results, and nan there; leave it out of Otava's metrics", name, gaps,
-                    catalogue->result_count);
+        columns[count++] = (struct grid_column){.key = entry->name, .value = value_series, .of = entry};
+        for (size_t r = 0; r < catalogue->result_count; r++)
+            gaps += !isfinite(cell_median(entry->found[r]));
+        if (gaps > 0)
+            log_warning("%s has no time in %zu of %zu results, and nan there; leave it out of Otava's metrics",
+                        entry->name, gaps, catalogue->result_count);
     }
+    return count;
 }
 
-static enum status write_otava(FILE *stream, const struct result *const *results, size_t count)
+static enum status write_otava(FILE *stream, const struct catalogue *catalogue)
 {
-    struct catalogue catalogue;
+    const size_t count = catalogue->result_count;
     struct dated *dates = calloc(count + 1, sizeof(*dates));
-    enum status status = catalogue_open(results, count, &catalogue);
+    struct grid_column *columns = calloc(COUNT(otava_attributes) + catalogue->count, sizeof(*columns));
+    enum status status = STATUS_OK;
 
-    if (status == STATUS_OK && !dates)
-        status = log_error(STATUS_ENVIRONMENT, "out of memory for %zu results", count);
-    if (status == STATUS_OK) {
+    if (dates && columns) {
         for (size_t r = 0; r < count; r++)
-            dates[r] = (struct dated){.started_utc = results[r]->started_utc, .index = r};
+            dates[r] = (struct dated){.result = catalogue->results[r], .index = r};
         qsort(dates, count, sizeof(*dates), compare_dates);
-        otava_header(stream, &catalogue);
-        for (size_t r = 0; r < count; r++)
-            otava_row(stream, &catalogue, dates[r].index);
-        otava_warn(&catalogue);
+        grid_print_csv(stream, &(struct grid){.columns = columns,
+                                              .column_count = otava_columns(catalogue, columns),
+                                              .rows = dates,
+                                              .row_count = count,
+                                              .row_bytes = sizeof(*dates)});
+    } else {
+        status = log_error(STATUS_ENVIRONMENT, "out of memory for %zu results", count);
     }
-    catalogue_close(&catalogue);
     free(dates);
+    free(columns);
     return status;
 }
+
+/* -- formats ------------------------------------------------------------------------------------------- */
 
 const struct export_format export_formats[] = {
     {"csv", "tidy CSV: one row a sample, for pandas", write_csv},
@@ -655,3 +458,15 @@ const struct export_format export_formats[] = {
 };
 
 const size_t export_format_count = COUNT(export_formats);
+
+enum status export_write(const struct export_format *format, FILE *stream, const struct result *const *results,
+                         size_t count)
+{
+    struct catalogue catalogue;
+    enum status status = catalogue_open(results, count, &catalogue);
+
+    if (status == STATUS_OK)
+        status = format->write(stream, &catalogue);
+    catalogue_close(&catalogue);
+    return status;
+}

@@ -9,7 +9,9 @@
 #include "result.h"
 #include "status.h"
 
-/* A format: writes one or more results to a stream.
+struct catalogue;
+
+/* A format: a row, with the function that writes the cells of one or more results.
  *   csv     tidy: one row a sample (cell columns, one of them for each parameter, sample index, time_ns), for pandas
  *   gbench  Google Benchmark's JSON, one repetition a sample, that its compare.py reads
  *   bmf     Bencher Metric Format: {"CELL": {"time_ns": {"value", "lower_value", "upper_value"}, counters}}
@@ -17,10 +19,14 @@
 struct export_format {
     const char *name;
     const char *summary;
-    enum status (*write)(FILE *stream, const struct result *const *results, size_t count);
+    enum status (*write)(FILE *stream, const struct catalogue *catalogue);
 };
 
 extern const struct export_format export_formats[];
 extern const size_t export_format_count;
+
+/* Writes results in a format. STATUS_ENVIRONMENT when out of memory. */
+enum status export_write(const struct export_format *format, FILE *stream, const struct result *const *results,
+                         size_t count);
 
 #endif

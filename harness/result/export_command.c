@@ -49,7 +49,7 @@ static enum status export(const void *parsed, const struct invocation *invocatio
     results = calloc(files.count, sizeof(*results));
     pointers = calloc(files.count, sizeof(*pointers));
     status = results && pointers ? read_all(&files, results, pointers) : log_error(STATUS_ENVIRONMENT, "out of memory");
-    if (status == STATUS_OK) status = options->format->write(stdout, pointers, files.count);
+    if (status == STATUS_OK) status = export_write(options->format, stdout, pointers, files.count);
     out : for (size_t i = 0; results && i < files.count; i++) result_close(&results[i]);
     free(results);
     free(pointers);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Golden files, run from the root of the repository: CBANK_UPDATE_GOLDEN=1 writes them anew. tests/formats.py
+ * Golden files, run from the root of the repository: CBANK_UPDATE_GOLDEN=1 writes them anew. tests/end_to_end/formats.py
  * reads them as the other tools would. */
 #include <math.h>
 #include <setjmp.h>
@@ -101,7 +101,7 @@ static char *written(const char *format, const struct result *const *results, si
     assert_non_null(row);
     assert_non_null(stream);
     capture_begin(&capture, stderr);
-    status = row->write(stream, results, count);
+    status = export_write(row, stream, results, count);
     capture_end(&capture);
     assert_int_equal(status, STATUS_OK);
     assert_int_equal(fclose(stream), 0);
@@ -193,7 +193,7 @@ static void test_warnings(void **state)
 
         assert_non_null(stream);
         capture_begin(&capture, stderr);
-        ((const struct export_format *)table_find(&format_table, i ? "otava" : "bmf"))->write(stream, &pointer, 1);
+        export_write(table_find(&format_table, i ? "otava" : "bmf"), stream, &pointer, 1);
         said = capture_end(&capture);
         assert_non_null(strstr(said, i ? "/hot/distinct=8/stride_bytes=64 has no time in 1 of 1" : long_name));
         fclose(stream);
