@@ -12,15 +12,17 @@
 #include "show.h"
 #include "table.h"
 
-/* What show_result prints; the caller's, to free. */
-static char *shown(const struct result *result, bool color)
+/* What show_result prints for a terminal of so many columns; the caller's, to free. */
+static char *shown(const struct result *result, int width, bool color)
 {
-    char *text = NULL;
+    char *text = NULL, columns[16];
     size_t bytes;
     FILE *stream = open_memstream(&text, &bytes);
 
     assert_non_null(stream);
-    show_result(stream, result, color);
+    snprintf(columns, sizeof(columns), "%d", width);
+    setenv("COLUMNS", columns, 1);
+    assert_int_equal(show_result(stream, result, color), STATUS_OK);
     assert_int_equal(fclose(stream), 0);
     return text;
 }
@@ -34,12 +36,29 @@ static size_t columns(const char *line)
     return count;
 }
 
+/* Compares with golden files what is printed on terminals of 80 and of 160 columns. No width is exceeded. */
+static void check_shown(const struct result *result, const char *name)
+{
+    static const int widths[] = {80, 160};
+
+    for (size_t i = 0; i < 2; i++) {
+        char path[128], *text = shown(result, widths[i], false);
+
+        snprintf(path, sizeof(path), "tests/golden/show_%s_%d.txt", name, widths[i]);
+        for (const char *line = text; *line; line = strchr(line, '\n') + 1)
+            if (columns(line) > (size_t)widths[i])
+                fail_msg("%zu columns: %.*s", columns(line), (int)strcspn(line, "\n"), line);
+        check_golden(path, text);
+    }
+}
+
 static void time_cell(struct cell_result *cell, double ns, double half_width)
 {
     cell->status = CELL_OK;
     cell->verified = true;
     cell->modelled = true;
     cell->model.requests_per_load = cell->cell.path->unit == UNIT_IDC ? 32 : 4;
+    cell->model.parts.stream_ns = ns / 2;
     cell->time.summary = (struct summary){.count = 20,
                                           .median = ns,
                                           .ci_low = ns * (1 - half_width),
@@ -105,16 +124,11 @@ static void test_measured(void **state)
 {
     struct counter_value values[24];
     struct result result;
-    char *text;
 
     (void)state;
     fill(&result);
     fill_counters(&result, values);
-    text = shown(&result, false);
-    check_golden_text("tests/golden/show_measured.txt", text);
-    for (const char *line = text; *line; line = strchr(line, '\n') + 1)
-        assert_true(columns(line) <= 110);
-    free(text);
+    check_shown(&result, "measured");
     close_result(&result);
 }
 
@@ -123,7 +137,6 @@ static void test_troubled(void **state)
 {
     struct counter_value values[24];
     struct result result;
-    char *text;
 
     (void)state;
     fill(&result);
@@ -150,9 +163,7 @@ static void test_troubled(void **state)
     result.cells[13].time.summary.ci_low = NAN;
     result.cells[14].time.summary = (struct summary){.median = NAN, .ci_low = NAN, .ci_high = NAN};
     result.cells[15].modelled = false;
-    text = shown(&result, false);
-    check_golden_text("tests/golden/show_troubled.txt", text);
-    free(text);
+    check_shown(&result, "troubled");
     close_result(&result);
 }
 
@@ -215,7 +226,6 @@ static void test_paths(void **state)
     struct cell cells[512];
     struct result result;
     size_t count = 0;
-    char *text;
 
     (void)state;
     for (uint32_t distinct = 1; distinct <= 32; distinct *= 2) {
@@ -256,12 +266,7 @@ static void test_paths(void **state)
             cell->model.requests_per_load = NAN;
         }
     }
-    text = shown(&result, false);
-    check_golden_text("tests/golden/show_paths.txt", text);
-    for (const char *line = text; *line; line = strchr(line, '\n') + 1)
-        if (columns(line) > 122)
-            fail_msg("%zu columns: %.130s", columns(line), line);
-    free(text);
+    check_shown(&result, "paths");
     result_close(&result);
 }
 
@@ -269,7 +274,6 @@ static void test_modelled(void **state)
 {
     struct counter_value values[24];
     struct result result;
-    char *text;
 
     (void)state;
     fill(&result);
@@ -279,9 +283,7 @@ static void test_modelled(void **state)
     result.device.driver[0] = '\0';
     values[3].status = COUNTER_UNAVAILABLE;
     values[3].reason = "the model cannot say it";
-    text = shown(&result, false);
-    check_golden_text("tests/golden/show_modelled.txt", text);
-    free(text);
+    check_shown(&result, "modelled");
     close_result(&result);
 }
 
@@ -294,13 +296,13 @@ static void test_color(void **state)
 
     (void)state;
     fill(&result);
-    text = shown(&result, true);
+    text = shown(&result, 160, true);
     for (const char *at = text; (at = strstr(at, "\033[1m")); at++)
         count++;
     assert_int_equal(count, 8);
-    assert_non_null(strstr(text, "per_block     | \033[1m25.31 us  ±0.12%  1.00x 32.0\033[0m | "));
+    assert_non_null(strstr(text, "per_block     | \033[1m25.31 us\033[m  ±0.12%  1.00x  32.0 "));
     free(text);
-    text = shown(&result, false);
+    text = shown(&result, 160, false);
     assert_null(strchr(text, '\033'));
     free(text);
     close_result(&result);
@@ -314,14 +316,14 @@ static void test_order(void **state)
 
     (void)state;
     fill(&result);
-    forward = shown(&result, false);
+    forward = shown(&result, 160, false);
     for (size_t i = 0, k = result.cell_count - 1; i < k; i++, k--) {
         const struct cell_result cell = result.cells[i];
 
         result.cells[i] = result.cells[k];
         result.cells[k] = cell;
     }
-    backward = shown(&result, false);
+    backward = shown(&result, 160, false);
     assert_string_equal(forward, backward);
     free(forward);
     free(backward);
@@ -347,7 +349,7 @@ static void test_units(void **state)
         char *text;
 
         time_cell(&result.cells[0], rows[i].ns, 0.001);
-        text = shown(&result, false);
+        text = shown(&result, 160, false);
         if (!strstr(text, rows[i].text))
             fail_msg("%g is not shown as %s:\n%s", rows[i].ns, rows[i].text, text);
         free(text);
@@ -364,7 +366,7 @@ static void test_no_cells(void **state)
     assert_int_equal(result_open(&result, NULL, 0), STATUS_OK);
     result.engine = "cuda";
     strcpy(result.counters_reason, "no libcupti");
-    text = shown(&result, false);
+    text = shown(&result, 160, false);
     assert_non_null(strstr(text, "cells: 0 of 0 ok"));
     assert_non_null(strstr(text, "counters were not read: no libcupti"));
     assert_non_null(strstr(text, "incomplete"));
