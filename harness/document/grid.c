@@ -100,7 +100,8 @@ struct layout {
     FILE *stream;
     const struct grid *grid;
     const struct grid_look *look;
-    int *widths;      /* owned: of each column */
+    int *natural;     /* owned: widths of the columns by themselves */
+    int *widths;      /* owned: the same, as wide as the names of their groups */
     char **texts;     /* owned, and so are they: by row, then by column */
     enum grid_style *styles; /* owned: the same */
     unsigned limit;   /* columns of a greater rank are left out */
@@ -121,6 +122,7 @@ static void close_layout(struct layout *layout)
     free(layout->texts);
     free(layout->styles);
     free(layout->widths);
+    free(layout->natural);
 }
 
 static void widen(int *width, const char *text)
@@ -138,14 +140,15 @@ static bool fill_layout(struct layout *layout)
     struct grid_value value;
 
     layout->widths = calloc(grid->column_count, sizeof(*layout->widths));
+    layout->natural = calloc(grid->column_count, sizeof(*layout->natural));
     layout->texts = calloc(grid->row_count * grid->column_count, sizeof(*layout->texts));
     layout->styles = calloc(grid->row_count * grid->column_count, sizeof(*layout->styles));
-    if (!layout->widths || !layout->texts || !layout->styles)
+    if (!layout->widths || !layout->natural || !layout->texts || !layout->styles)
         return false;
     for (size_t c = 0; c < grid->column_count; c++) {
         const struct grid_column *column = &grid->columns[c];
 
-        widen(&layout->widths[c], column->heading);
+        widen(&layout->natural[c], column->heading);
         for (size_t r = 0; r < grid->row_count; r++) {
             const size_t i = r * grid->column_count + c;
 
@@ -155,7 +158,7 @@ static bool fill_layout(struct layout *layout)
                 return false;
             text_clean(layout->texts[i]);
             layout->styles[i] = value.style;
-            widen(&layout->widths[c], layout->texts[i]);
+            widen(&layout->natural[c], layout->texts[i]);
         }
     }
     return true;
@@ -209,13 +212,16 @@ static void put_style(const struct layout *layout, enum grid_style style, bool b
 struct span {
     size_t first, last;
     bool heads;
+    bool alone; /* only those heads that are among them */
 };
 
 static bool in_span(const struct layout *layout, const struct span *span, size_t c)
 {
     if (left_out(layout, c))
         return false;
-    return layout->grid->columns[c].head ? span->heads : c >= span->first && c < span->last;
+    if (span->alone || !layout->grid->columns[c].head)
+        return layout->grid->columns[c].head == span->alone && c >= span->first && c < span->last;
+    return span->heads;
 }
 
 /* Something that has a text for each column: the groups, the headings, a row. */
@@ -346,28 +352,28 @@ static void put_notes(const struct layout *layout, size_t row)
     }
 }
 
-/* The end of the longest run of columns from `first` on that fits, behind the heads or below them; groups stay whole
- * where one alone fits. */
-static size_t span_end(const struct layout *layout, size_t first)
+/* The end of the longest run of columns from `first` on that fits, behind the heads or below them, or of heads alone;
+ * groups stay whole where one alone fits. */
+static size_t span_end(const struct layout *layout, size_t first, bool alone)
 {
     const struct grid *grid = layout->grid;
     const struct grid_column *previous = NULL;
-    const int heads = layout->stacked ? NOTE_INDENT : total_width(layout, true, false);
+    const int heads = alone ? 0 : layout->stacked ? NOTE_INDENT : total_width(layout, true, false);
     size_t whole = first;
     int width = heads;
 
     for (size_t c = first; c < grid->column_count; c++) {
         const struct grid_column *column = &grid->columns[c];
 
-        if (column->head || left_out(layout, c))
-            continue;
-        if (!previous && heads > 0 && !layout->stacked)
-            width += column->group ? (int)sizeof(bar) - 1 : GAP;
-        width += gap_before(layout, previous, c) + layout->widths[c];
-        if (width > room_for_columns(layout) && previous)
-            return whole > first ? whole : c;
-        previous = column;
-        if (c + 1 == grid->column_count || !same_group(previous, &grid->columns[c + 1]))
+        if (column->head == alone && !left_out(layout, c)) {
+            if (!previous && heads > 0 && !layout->stacked)
+                width += column->group ? (int)sizeof(bar) - 1 : GAP;
+            width += gap_before(layout, previous, c) + layout->widths[c];
+            if (width > room_for_columns(layout) && previous)
+                return whole > first ? whole : c;
+            previous = column;
+        }
+        if (c + 1 == grid->column_count || !same_group(column, &grid->columns[c + 1]))
             whole = c + 1;
     }
     return grid->column_count;
@@ -381,7 +387,7 @@ static void put_blocks(const struct layout *layout)
     const size_t count = layout->grid->column_count;
 
     for (size_t first = 0; first < count;) {
-        const struct span span = {.first = first, .last = span_end(layout, first), .heads = true};
+        const struct span span = {.first = first, .last = span_end(layout, first, false), .heads = true};
 
         if (first > 0)
             putc('\n', layout->stream);
@@ -401,15 +407,15 @@ static void put_stack(const struct layout *layout, line_text *text, size_t row)
 {
     const size_t count = layout->grid->column_count;
 
-    put_line(layout, &(struct span){.heads = true}, 0, text, row);
-    for (size_t first = 0; first < count;) {
-        const struct span span = {.first = first, .last = span_end(layout, first)};
+    for (int heads = 1; heads >= 0; heads--)
+        for (size_t first = 0; first < count;) {
+            const struct span span = {.first = first, .last = span_end(layout, first, heads), .alone = heads};
 
-        if (text == heading_text)
-            put_groups(layout, &span, NOTE_INDENT);
-        put_line(layout, &span, NOTE_INDENT, text, row);
-        first = span.last;
-    }
+            if (text == heading_text && !heads)
+                put_groups(layout, &span, NOTE_INDENT);
+            put_line(layout, &span, heads ? 0 : NOTE_INDENT, text, row);
+            first = span.last;
+        }
 }
 
 static void put_stacks(const struct layout *layout)
@@ -425,7 +431,7 @@ static size_t block_count(const struct layout *layout)
 {
     size_t count = 0;
 
-    for (size_t first = 0; first < layout->grid->column_count; first = span_end(layout, first))
+    for (size_t first = 0; first < layout->grid->column_count; first = span_end(layout, first, false))
         count++;
     return count;
 }
@@ -443,7 +449,22 @@ static unsigned rank_below(const struct grid *grid, unsigned limit)
 
 static void limit_columns(struct layout *layout, unsigned limit)
 {
+    const size_t count = layout->grid->column_count;
+    const struct grid_column *columns = layout->grid->columns;
+
     layout->limit = limit;
+    memcpy(layout->widths, layout->natural, count * sizeof(*layout->widths));
+    for (size_t c = 0; c < count; c++) {
+        const int left = columns[c].group ? (int)text_columns(columns[c].group) -
+                                                group_width(layout, &(struct span){.first = c, .last = count}, c)
+                                          : 0;
+
+        /* The first column of a group that is there. */
+        if (left > 0 && !left_out(layout, c))
+            layout->widths[c] += left;
+        while (columns[c].group && !left_out(layout, c) && c + 1 < count && same_group(&columns[c], &columns[c + 1]))
+            c++;
+    }
     layout->stacked = total_width(layout, true, true) > room_for_columns(layout) &&
                       2 * total_width(layout, true, false) > room_for_columns(layout);
 }
