@@ -6,9 +6,10 @@
 _cbank_options()
 {
     case $1 in
-    '') echo 'run show explain compare calibrate characterize history export report list doctor help' ;;
+    '') echo 'run show counters explain compare calibrate characterize history export report list doctor help' ;;
     run) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --json --resume --strict --quiet --color' ;;
-    show) echo '--help --color' ;;
+    show) echo '--help --cell --markdown --csv --json --color' ;;
+    counters) echo '--help --cell --workload --path --pattern --regime --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --markdown --csv --json' ;;
     explain) echo '--help --card --cell --json --color' ;;
     compare) echo '--help --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --csv --strict --quiet --color' ;;
     calibrate) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --processes --keep --json --color' ;;
@@ -34,6 +35,10 @@ _cbank_words()
     run:--counters) echo 'default none ldc_instructions idc_requests idc_hits idc_misses idc_misses_new idc_misses_pending idc_misses_retried idc_active_cycles gcc_constant_requests gcc_constant_misses imc_requests global_load_instructions l1_requests l1_sectors texture_instructions shared_load_instructions shared_wavefronts l2_sectors dram_read_bytes dram_write_bytes instructions sm_cycles' ;;
     run:--color) echo 'auto always never' ;;
     show:--color) echo 'auto always never' ;;
+    counters:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d all' ;;
+    counters:--path) echo 'constant global readonly restrict global_l2 texture shared staging param constant_uniform constant_operand all' ;;
+    counters:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep all' ;;
+    counters:--regime) echo 'hot cold all' ;;
     explain:--color) echo 'auto always never' ;;
     compare:--allow-diff) echo 'engine device uuid driver vbios clocks ecc mig sass all' ;;
     compare:--color) echo 'auto always never' ;;

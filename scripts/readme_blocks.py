@@ -20,6 +20,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BLOCK_COLUMNS = 100  # what a block of code has room for on a page
 BLOCK = re.compile(r"(<!-- begin( markdown)?: (.*?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
@@ -52,7 +53,8 @@ def output(command, markdown):
         words[0] = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
     else:
         words.insert(0, sys.executable)
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60,
+                          env={**os.environ, "COLUMNS": str(BLOCK_COLUMNS)})
     if done.returncode != 0:
         raise RuntimeError(f"{command}: exit status {done.returncode}: {done.stderr.strip()}")
     text = "\n".join(line.rstrip() for line in done.stdout.splitlines())

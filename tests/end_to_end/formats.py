@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Reads the golden files of reports and exports as the programs they are for would."""
+"""Reads the golden files of reports and exports as the programs they are for would, and what cbank show prints. CBANK names
+the program (default build/cbank)."""
 
 import csv
 import datetime
 import glob
+import io
 import json
 import math
 import os
+import re
 import statistics
+import subprocess
 import unittest
 import xml.etree.ElementTree
 
 import jsonschema
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 GOLDEN = os.path.join(ROOT, "tests", "golden")
 COMPARISONS = ("every", "driver", "refused")
 VERDICTS_FAILED = {"regressed", "missing", "invalid"}
@@ -272,6 +277,97 @@ class Csv(unittest.TestCase):
                 for metric in metrics:
                     float(row[metric])
         self.assertTrue(math.isnan(float(found[0]["add/constant/per_warp/128000/256/hot"])))
+
+
+def printed(*arguments, width=80, status=0):
+    """What the program prints on a terminal so wide."""
+    done = subprocess.run([CBANK, *arguments], capture_output=True, text=True, timeout=60, check=False,
+                          env={**os.environ, "COLUMNS": str(width)})
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout if status == 0 else done.stderr
+
+
+class Show(unittest.TestCase):
+    FILE = os.path.join(ROOT, "results/h200/core-matrix.json")
+    CELL = "add/constant/pseudo_random/12800000/1024/hot"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cells = {identity(cell): cell for cell in load(cls.FILE)["cells"]}
+
+    def test_no_line_is_wider_than_the_terminal(self):
+        """Every committed result, as tables, by counters, and two of its cells."""
+        for file in glob.glob(os.path.join(ROOT, "results/h200/*.json")):
+            cells = [identity(cell) for cell in load(file)["cells"]]
+            for width in (80, 200):
+                for arguments in (("show", file), ("counters", file), ("show", file, "--cell", cells[0]),
+                                  ("show", file, "--cell", cells[-1])):
+                    for line in printed(*arguments, width=width).splitlines():
+                        with self.subTest(file, arguments=arguments, width=width):
+                            self.assertLessEqual(len(line), width, line)
+
+    def test_wide_terminals_are_used(self):
+        self.assertIn("left out for want of room", printed("show", self.FILE, width=80).lower())
+        wide = printed("show", self.FILE, width=200)
+        self.assertNotIn("left out", wide.lower())
+        for heading in ("ratio", "req", "GB/s", "peak"):
+            self.assertEqual(len(re.findall(rf" {heading}\b", wide.split("\n\n")[1])), 3)
+
+    def test_csv_is_a_row_a_cell(self):
+        found = list(csv.DictReader(io.StringIO(printed("show", self.FILE, "--csv"))))
+        self.assertEqual(sorted(row["identity"] for row in found), sorted(self.cells))
+        for row in found:
+            cell = self.cells[row["identity"]]
+            time, parts = cell["time_ns"], cell["model"]["parts"]
+            for key in ("median", "ci_low", "ci_high", "min", "mad"):
+                self.assertEqual(float(row[f"{key}_ns"]), time[key])
+            self.assertEqual(int(row["samples"]), len(time["samples"]))
+            # An element in, one out, one payload load.
+            self.assertAlmostEqual(float(row["gigabytes_per_second"]), 12 * cell["elements"] / time["median"])
+            self.assertAlmostEqual(float(row["share_of_peak"]),
+                                   max(parts["stream_ns"], parts["serialization_ns"]) / time["median"])
+
+    def test_csv_of_several_files_has_one_header(self):
+        text = printed("show", self.FILE, self.FILE, "--csv", "--cell", "*/per_warp/128000/*")
+        self.assertEqual(len(list(csv.DictReader(io.StringIO(text)))), 6)
+        self.assertEqual(text.count("identity"), 1)
+
+    def test_json_is_the_result(self):
+        written = json.loads(printed("show", self.FILE, "--json"))
+        schema = load(os.path.join(ROOT, "results/schema.json"))
+        jsonschema.Draft202012Validator(schema).validate(written)
+        for cell in written["cells"]:
+            self.assertEqual(cell["time_ns"]["samples"], self.cells[identity(cell)]["time_ns"]["samples"])
+
+    def test_markdown_has_whole_tables(self):
+        tables = [line for line in printed("show", self.FILE, "--markdown").splitlines() if line.startswith("|")]
+        self.assertEqual({line.count("|") for line in tables}, {1 + 1 + 3 * 6})
+        self.assertEqual(len(tables), 2 * (2 + 4))
+
+    def test_cell(self):
+        """What is known of a number is there, in 80 columns."""
+        text, cell = printed("show", self.FILE, "--cell", self.CELL), self.cells[self.CELL]
+        whole = re.sub(r"\s+", "", text)
+        for value in (self.CELL, "converged", cell["kernel"]["name"], cell["kernel"]["sass_sha256"], "not recorded",
+                      load(self.FILE)["device"]["uuid"], load(self.FILE)["tool"]["git_commit"], load(self.FILE)["seed"],
+                      self.FILE, load(self.FILE)["tool"]["argv"]):
+            self.assertIn(re.sub(r"\s+", "", value), whole)
+        for name, counter in cell["counters"].items():
+            self.assertRegex(text, rf"(?m)^ +{name} +{counter['value']} ")
+            self.assertIn(counter["metric"], text)
+        counts = re.findall(r"(?m)^ +[\d.]+ [mun]s +(\d+)(?: +#+)?$", text)
+        self.assertEqual(sum(map(int, counts)), len(cell["time_ns"]["samples"]))
+
+    def test_cells_are_named_exactly(self):
+        """An identity names one cell, and a part of one none."""
+        whole = printed("show", self.FILE, "--cell", "add/constant/per_warp/128000/1024/hot")
+        self.assertNotIn("12800000", whole)
+        for name in ("nonsense", "constant", "constant/per_warp/128000"):
+            self.assertIn("no cell is named", printed("show", self.FILE, "--cell", name, status=2))
+
+    def test_formats_exclude_each_other(self):
+        for arguments in (("--csv", "--json"), ("--markdown", "--csv"), ("--cell", "*", "--json"), ("--json", self.FILE)):
+            self.assertIn("error", printed("show", self.FILE, *arguments, status=2))
 
 
 class Golden(unittest.TestCase):
