@@ -2,11 +2,7 @@
 #include "model.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "cache.h"
-#include "log.h"
 
 /* Warp instructions, guesses: the sm_90 code of add has 21 to 24, that of other workloads is within a tenth. Issue is
  * far from the longest part of add. */
@@ -29,30 +25,6 @@ enum { PARAMETERS_PER_WARP = 4 };
 /* What L2 keeps in one slice. */
 enum { L2_LINE_BYTES = 128 };
 
-/* Instances of one level that the simulated SMs share. */
-struct level {
-    const struct card_level *card;
-    struct cache *caches; /* owned array, each open up to count */
-    uint32_t count;
-};
-
-struct tally {
-    double requests[CARD_LEVELS_MAX];
-    double misses[CARD_LEVELS_MAX];
-};
-
-struct simulation {
-    const struct cell *cell;
-    const struct card *card;
-    uint32_t blocks;          /* of the grid */
-    uint32_t sms;             /* simulated: SM 0 .. sms - 1 */
-    uint32_t blocks_resident; /* on an SM at a time */
-    uint64_t waves;           /* sm_count x blocks_resident blocks each */
-    struct level levels[CARD_LEVELS_MAX];
-    struct access_set seen;   /* scratch of access_distinct */
-    struct tally tally;
-};
-
 uint32_t model_blocks_resident(const struct cell *cell, const struct card *card)
 {
     const uint32_t shared = cell_staged_bytes(cell) + workload_tile_bytes(cell->workload, cell->parameters);
@@ -63,209 +35,6 @@ uint32_t model_blocks_resident(const struct cell *cell, const struct card *card)
     if (blocks < 1)
         return 1;
     return blocks < card->blocks_per_sm ? blocks : card->blocks_per_sm;
-}
-
-/* -- the constant levels ------------------------------------------------------------------------------ */
-
-static void simulation_close(struct simulation *simulation)
-{
-    for (uint32_t l = 0; l < simulation->card->level_count; l++) {
-        struct level *level = &simulation->levels[l];
-
-        for (uint32_t i = 0; i < level->count; i++)
-            cache_close(&level->caches[i]);
-        free(level->caches);
-    }
-}
-
-static enum status level_open(struct level *level, const struct card_level *card, uint32_t sms)
-{
-    const uint32_t count = (sms + card->sms - 1) / card->sms;
-
-    level->card = card;
-    level->caches = calloc(count, sizeof(*level->caches));
-    if (level->caches == NULL)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for the simulated caches; free some memory");
-    while (level->count < count) {
-        const enum status status = cache_open(&level->caches[level->count], card->capacity_bytes, card->line_bytes,
-                                              card->ways, card->replacement);
-
-        if (status != STATUS_OK)
-            return status;
-        level->count++;
-    }
-    return STATUS_OK;
-}
-
-/* On failure too, the caller closes. */
-static enum status simulation_open(struct simulation *simulation, const struct cell *cell, const struct card *card)
-{
-    uint64_t wave_blocks;
-    uint32_t sms = 1;
-
-    for (uint32_t l = 0; l < card->level_count; l++)
-        sms = card->levels[l].sms > sms ? card->levels[l].sms : sms;
-    *simulation = (struct simulation){
-        .cell = cell,
-        .card = card,
-        .blocks = cell_blocks(cell),
-        .sms = sms < card->sm_count ? sms : card->sm_count,
-        .blocks_resident = model_blocks_resident(cell, card),
-    };
-    wave_blocks = (uint64_t)card->sm_count * simulation->blocks_resident;
-    simulation->waves = (simulation->blocks + wave_blocks - 1) / wave_blocks;
-
-    for (uint32_t l = 0; l < card->level_count; l++) {
-        const enum status status = level_open(&simulation->levels[l], &card->levels[l], simulation->sms);
-
-        if (status != STATUS_OK)
-            return status;
-    }
-    return STATUS_OK;
-}
-
-/* One address: asks the levels in turn until one has it. */
-static void simulate_lookup(struct simulation *simulation, uint32_t sm, uint64_t address)
-{
-    for (uint32_t l = 0; l < simulation->card->level_count; l++) {
-        struct level *level = &simulation->levels[l];
-
-        simulation->tally.requests[l]++;
-        if (cache_lookup(&level->caches[sm / level->card->sms], address))
-            return;
-        simulation->tally.misses[l]++;
-    }
-}
-
-/* So many warps ask for one element, one after the other: what the first has brought, the others find. */
-static void simulate_uniform(struct simulation *simulation, uint32_t sm, uint32_t element, uint32_t warps)
-{
-    simulate_lookup(simulation, sm, (uint64_t)element * sizeof(uint32_t));
-    simulation->tally.requests[0] += warps - 1;
-}
-
-static void simulate_block(struct simulation *simulation, uint32_t sm, uint32_t block, uint32_t step)
-{
-    const struct cell *cell = simulation->cell;
-    const uint64_t left = cell->elements - (uint64_t)block * cell->block_size;
-    const uint32_t threads = left < cell->block_size ? (uint32_t)left : cell->block_size;
-    const struct pattern_numbers numbers = pattern_numbers(cell->parameters);
-    uint32_t index[CELL_BLOCK_SIZE_MAX];
-    uint32_t distinct[CBANK_WARP_THREADS];
-
-    if (cell->pattern->scope == INDEX_IMMEDIATE) {
-        simulate_uniform(simulation, sm, cell->pattern->index(block, 0, step, path_length(cell->path), numbers),
-                         (threads + CBANK_WARP_THREADS - 1) / CBANK_WARP_THREADS);
-        return;
-    }
-    cell->pattern->block_indices(block, threads, step, path_length(cell->path), numbers, index);
-    for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS) {
-        const uint32_t active = threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS;
-        const uint32_t count = access_distinct(index + first, active, &simulation->seen, distinct);
-
-        for (uint32_t i = 0; i < count; i++)
-            simulate_lookup(simulation, sm, (uint64_t)distinct[i] * sizeof(uint32_t));
-    }
-}
-
-/* Waves first .. last - 1 on the simulated SMs. */
-static void simulate_waves(struct simulation *simulation, uint64_t first, uint64_t last)
-{
-    const uint32_t resident = simulation->blocks_resident;
-
-    for (uint64_t wave = first; wave < last; wave++)
-        for (uint32_t step = 0; step < workload_steps(simulation->cell->workload, simulation->cell->parameters); step++)
-            for (uint64_t turn = wave * resident; turn < (wave + 1) * resident; turn++)
-                for (uint32_t sm = 0; sm < simulation->sms; sm++) {
-                    const uint64_t block = turn * simulation->card->sm_count + sm;
-
-                    if (block < simulation->blocks)
-                        simulate_block(simulation, sm, (uint32_t)block, step);
-                }
-}
-
-/* How many waves to simulate: all, or as many as MODEL_LOOKUPS_MAX allows, two at least. */
-static uint64_t waves_simulated(const struct simulation *simulation, const struct access_counts *access)
-{
-    const double block_lookups = (double)access->addresses / (double)access->blocks;
-    const double waves = MODEL_LOOKUPS_MAX / (block_lookups * simulation->sms * simulation->blocks_resident);
-    const uint64_t most = waves < 2 ? 2 : (uint64_t)waves;
-
-    return simulation->waves < most ? simulation->waves : most;
-}
-
-/* Lookups of the first level that the simulated SMs make in the whole launch. */
-static double launch_lookups(const struct simulation *simulation, const struct access_counts *access)
-{
-    const uint32_t rounds = simulation->blocks / simulation->card->sm_count;
-    const uint32_t left = simulation->blocks % simulation->card->sm_count;
-    const double blocks = (double)rounds * simulation->sms + (left < simulation->sms ? left : simulation->sms);
-
-    return (double)access->addresses * blocks / simulation->blocks;
-}
-
-/* Leaves in the levels that are kept between launches what the launch before left. */
-static void simulate_launch_before(struct simulation *simulation, uint64_t waves)
-{
-    const struct card *card = simulation->card;
-    bool kept = false;
-
-    for (uint32_t l = 0; l < card->level_count; l++)
-        kept |= card->levels[l].kept_between_launches;
-    if (!kept || simulation->cell->regime->flush)
-        return;
-    simulate_waves(simulation, 0, waves);
-    simulation->tally = (struct tally){0};
-    for (uint32_t l = 0; l < card->level_count; l++)
-        for (uint32_t i = 0; i < simulation->levels[l].count && !card->levels[l].kept_between_launches; i++)
-            cache_clear(&simulation->levels[l].caches[i]);
-}
-
-/* Runs the launch, and gives its lookups on the whole grid. */
-static void simulate_launch(struct simulation *simulation, const struct access_counts *access, struct model_levels *out)
-{
-    const struct tally *end = &simulation->tally;
-    const uint64_t waves = waves_simulated(simulation, access);
-    struct tally half;
-    double lookups, rest, scale;
-
-    simulate_launch_before(simulation, waves);
-    simulate_waves(simulation, 0, waves / 2);
-    half = simulation->tally;
-    simulate_waves(simulation, waves / 2, waves);
-
-    /* What was not simulated is so many times the second half; the grid so many times these SMs. */
-    lookups = waves < simulation->waves ? launch_lookups(simulation, access) : end->requests[0];
-    rest = (lookups - end->requests[0]) / (end->requests[0] - half.requests[0]);
-    scale = (double)access->addresses / lookups;
-    for (uint32_t l = 0; l < simulation->card->level_count; l++) {
-        out->requests[l] = (end->requests[l] + (end->requests[l] - half.requests[l]) * rest) * scale;
-        out->misses[l] = (end->misses[l] + (end->misses[l] - half.misses[l]) * rest) * scale;
-    }
-}
-
-static enum status predict_levels(const struct cell *cell, const struct access_counts *access, const struct card *card,
-                                  struct model_levels *out)
-{
-    struct simulation simulation;
-    const enum status status = simulation_open(&simulation, cell, card);
-
-    if (status == STATUS_OK)
-        simulate_launch(&simulation, access, out);
-    simulation_close(&simulation);
-    return status;
-}
-
-/* -- time --------------------------------------------------------------------------------------------- */
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
 }
 
 static double cycles_to_ns(const struct card *card, double cycles)
@@ -281,9 +50,9 @@ static double busiest_share(const struct cell *cell, const struct card *card, ui
     const double blocks = cell_blocks(cell);
     const double units = ceil((double)card->sm_count / sms);
     const double even = ceil(blocks / units);
-    const double first_wave = sms * smaller(ceil(blocks / card->sm_count), model_blocks_resident(cell, card));
+    const double first_wave = sms * fmin(ceil(blocks / card->sm_count), model_blocks_resident(cell, card));
 
-    return smaller(larger(even, first_wave) / blocks, 1);
+    return fmin(fmax(even, first_wave) / blocks, 1);
 }
 
 /* What is modelled, for the units. */
@@ -296,15 +65,15 @@ struct work {
 
 /* What the payload loads of a path keep busy. NULL: nothing. Cycles are those of the whole grid on one SM. */
 struct unit {
-    uint64_t (*requests)(const struct access_counts *access); /* of all payload loads */
+    size_t requests;       /* of all payload loads: offset of a count of struct access_counts */
     uint32_t instructions; /* index and load */
     bool through_levels;   /* the table comes through the constant levels */
     bool through_l1;       /* its sectors come through L1 */
     bool global;           /* loads are global loads */
     bool shared;           /* loads are answered by shared memory */
     double (*cycles)(const struct work *work);       /* of the first level, for all payload requests */
-    double (*l1_cycles)(const struct work *work);    /* the same of L1, which takes no other loads meanwhile */
-    double (*other_cycles)(const struct work *work); /* the same for what is no payload */
+    double (*l1_cycles)(const struct work *work);    /* of L1 for them, while it takes no other loads */
+    double (*other_cycles)(const struct work *work); /* of the first level, for what is no payload */
     double (*beyond_ns)(const struct work *work);    /* of what stands behind it, in the whole launch */
     double (*wait_cycles)(const struct work *work);  /* of a block, for what stands behind it */
 };
@@ -351,8 +120,8 @@ static double l1_cycles(const struct work *work)
         (double)access->warps_active * workload_tile_loads(work->cell->workload, work->cell->parameters) +
         (double)(access->staging_loads + (unit->shared ? access->wavefronts : 0));
 
-    return larger(loads / card->l1_requests_per_cycle + optional(unit->l1_cycles, work),
-                  sectors / card->l1_sectors_per_cycle) +
+    return fmax(loads / card->l1_requests_per_cycle + optional(unit->l1_cycles, work),
+                sectors / card->l1_sectors_per_cycle) +
            wavefronts / card->shared_wavefronts_per_cycle;
 }
 
@@ -380,11 +149,6 @@ static uint32_t first_block_sectors(const struct cell *cell, uint32_t steps)
 
 /* -- units: the indexed constant cache ---------------------------------------------------------------- */
 
-static uint64_t address_requests(const struct access_counts *access)
-{
-    return access->addresses;
-}
-
 static double idc_cycles(const struct work *work)
 {
     return work->levels.requests[0] * work->card->levels[0].request_cycles;
@@ -401,7 +165,7 @@ static double first_lines_cycles(const struct work *work)
 {
     const double lines = work->levels.misses[0] / (double)work->access->warps_active;
 
-    return larger(lines - 1, 0) * work->card->levels[0].miss_latency_cycles;
+    return fmax(lines - 1, 0) * work->card->levels[0].miss_latency_cycles;
 }
 
 /* The busiest level. */
@@ -416,7 +180,7 @@ static double levels_ns(const struct work *work)
         const double cycles = work->levels.requests[l] * level->request_cycles + (l == 0 ? parameter_cycles(work) : 0) +
                               work->levels.misses[l] * level->miss_cycles;
 
-        busiest = larger(busiest, cycles_to_ns(card, cycles * share + (l == 0 ? first_lines_cycles(work) : 0)));
+        busiest = fmax(busiest, cycles_to_ns(card, cycles * share + (l == 0 ? first_lines_cycles(work) : 0)));
     }
     return busiest;
 }
@@ -427,17 +191,12 @@ static double levels_wait_cycles(const struct work *work)
     double cycles = 0;
 
     for (uint32_t l = 0; l < work->card->level_count; l++)
-        cycles += smaller(work->levels.misses[l] / (double)work->access->blocks, 1) *
-                  work->card->levels[l].miss_latency_cycles;
+        cycles +=
+            fmin(work->levels.misses[l] / (double)work->access->blocks, 1) * work->card->levels[l].miss_latency_cycles;
     return cycles;
 }
 
 /* -- units: the constant caches that a warp's load asks once ------------------------------------------ */
-
-static uint64_t load_requests(const struct access_counts *access)
-{
-    return access->payload_loads;
-}
 
 static double uniform_cycles(const struct work *work)
 {
@@ -455,21 +214,10 @@ static double line_wait_cycles(const struct work *work)
     const double lines = ceil((double)work->access->footprint_bytes / ACCESS_LINE_BYTES);
     const double blocks = (double)work->access->blocks;
 
-    return smaller(lines * smaller(blocks, work->card->sm_count) / blocks, 1) *
-           work->card->levels[0].miss_latency_cycles;
+    return fmin(lines * fmin(blocks, work->card->sm_count) / blocks, 1) * work->card->levels[0].miss_latency_cycles;
 }
 
 /* -- units: global and shared memory ------------------------------------------------------------------ */
-
-static uint64_t sector_requests(const struct access_counts *access)
-{
-    return access->sectors;
-}
-
-static uint64_t wavefront_requests(const struct access_counts *access)
-{
-    return access->wavefronts;
-}
 
 static double texture_cycles(const struct work *work)
 {
@@ -481,33 +229,42 @@ static double texture_cycles(const struct work *work)
 static double l2_ns(const struct work *work)
 {
     const double steps = workload_steps(work->cell->workload, work->cell->parameters);
-    const double bytes = larger(first_block_sectors(work->cell, 1) * (double)ACCESS_SECTOR_BYTES,
-                                (double)work->access->footprint_bytes / steps);
+    const double bytes = fmax(first_block_sectors(work->cell, 1) * (double)ACCESS_SECTOR_BYTES,
+                              (double)work->access->footprint_bytes / steps);
 
     return (double)work->access->lines * work->card->l2_request_ns /
-           smaller(ceil(bytes / L2_LINE_BYTES), work->card->l2_slices);
+           fmin(ceil(bytes / L2_LINE_BYTES), work->card->l2_slices);
 }
 
 static const struct unit units[] = {
-    [UNIT_IDC] = {.requests = address_requests,
+    [UNIT_IDC] = {.requests = offsetof(struct access_counts, addresses),
                   .instructions = 3,
                   .through_levels = true,
                   .cycles = idc_cycles,
                   .other_cycles = parameter_cycles,
                   .beyond_ns = levels_ns,
                   .wait_cycles = levels_wait_cycles},
-    [UNIT_UNIFORM] = {.requests = load_requests,
+    [UNIT_UNIFORM] = {.requests = offsetof(struct access_counts, payload_loads),
                       .instructions = 3,
                       .cycles = uniform_cycles,
                       .wait_cycles = line_wait_cycles},
-    [UNIT_IMC] = {.requests = load_requests,
+    [UNIT_IMC] = {.requests = offsetof(struct access_counts, payload_loads),
                   .instructions = 1,
                   .cycles = immediate_cycles,
                   .wait_cycles = line_wait_cycles},
-    [UNIT_L1] = {.requests = sector_requests, .instructions = 3, .through_l1 = true, .global = true},
-    [UNIT_L2] = {.requests = sector_requests, .instructions = 3, .global = true, .beyond_ns = l2_ns},
-    [UNIT_TEXTURE] = {.requests = sector_requests, .instructions = 3, .through_l1 = true, .l1_cycles = texture_cycles},
-    [UNIT_SHARED] = {.requests = wavefront_requests, .instructions = 1, .shared = true},
+    [UNIT_L1] = {.requests = offsetof(struct access_counts, sectors),
+                 .instructions = 3,
+                 .through_l1 = true,
+                 .global = true},
+    [UNIT_L2] = {.requests = offsetof(struct access_counts, sectors),
+                 .instructions = 3,
+                 .global = true,
+                 .beyond_ns = l2_ns},
+    [UNIT_TEXTURE] = {.requests = offsetof(struct access_counts, sectors),
+                      .instructions = 3,
+                      .through_l1 = true,
+                      .l1_cycles = texture_cycles},
+    [UNIT_SHARED] = {.requests = offsetof(struct access_counts, wavefronts), .instructions = 1, .shared = true},
 };
 
 static const struct unit *unit_of(const struct cell *cell)
@@ -519,11 +276,11 @@ static void predict_unit(const struct work *work, struct model_parts *parts)
 {
     const struct unit *unit = unit_of(work->cell);
     const double unit_cycles = optional(unit->cycles, work) + optional(unit->other_cycles, work);
-    const double cycles = larger(unit_cycles, l1_cycles(work));
+    const double cycles = fmax(unit_cycles, l1_cycles(work));
     const double beyond_ns = optional(unit->beyond_ns, work);
 
     parts->serialization_ns = cycles_to_ns(work->card, cycles * busiest_share(work->cell, work->card, 1));
-    parts->misses_ns = larger(beyond_ns - parts->serialization_ns, 0);
+    parts->misses_ns = fmax(beyond_ns - parts->serialization_ns, 0);
 }
 
 /* -- units: what a block waits for -------------------------------------------------------------------- */
@@ -543,7 +300,7 @@ static double extra_issue_cycles(const struct work *work)
     const double blocks = model_blocks_resident(work->cell, work->card);
     const double warps = blocks * work->cell->block_size / CBANK_WARP_THREADS;
 
-    return larger(warp_instructions(work) - add, 0) * warps / work->card->issue_per_cycle;
+    return fmax(warp_instructions(work) - add, 0) * warps / work->card->issue_per_cycle;
 }
 
 /* Where input and output are, as parts of 1. */
@@ -560,10 +317,10 @@ static struct stream find_stream(const struct cell *cell, const struct card *car
     const double output = sizeof(uint32_t) * (double)cell->elements;
     const double bytes = 2 * output;
     const double room = (double)card->l2_kept_bytes;
-    const double kept = bytes <= room ? 1 : larger(0, 2 * room - bytes) / bytes;
+    const double kept = bytes <= room ? 1 : fmax(0, 2 * room - bytes) / bytes;
 
     if (cell->regime->flush)
-        return (struct stream){.written_back = larger(0, 1 - (double)card->l2_dirty_bytes / output)};
+        return (struct stream){.written_back = fmax(0, 1 - (double)card->l2_dirty_bytes / output)};
     return (struct stream){.kept = kept, .written_back = 1 - kept};
 }
 
@@ -602,10 +359,10 @@ static double wave_ns(const struct cell *cell, const struct card *card)
 static double block_payload_ns(const struct work *work)
 {
     const struct unit *unit = unit_of(work->cell);
-    const double loads = larger(optional(unit->cycles, work), l1_cycles(work)) / (double)work->access->blocks;
+    const double loads = fmax(optional(unit->cycles, work), l1_cycles(work)) / (double)work->access->blocks;
     const double waits = optional(unit->wait_cycles, work) + staging_wait_cycles(work->cell, work->card);
 
-    return cycles_to_ns(work->card, larger(loads, extra_issue_cycles(work)) + waits);
+    return cycles_to_ns(work->card, fmax(loads, extra_issue_cycles(work)) + waits);
 }
 
 /* Waves after the first are whole or not: blocks end one by one. */
@@ -617,16 +374,18 @@ static double residency_ns(const struct cell *cell, const struct card *card, con
     const double block_ns = stream->kept * card->block_l2_ns + (1 - stream->kept) * card->block_dram_ns +
                             stream->written_back * card->block_write_back_ns + payload_ns;
 
-    return larger(larger(waves - 1, 0) * block_ns, blocks * card->block_launch_ns);
+    return fmax(fmax(waves - 1, 0) * block_ns, blocks * card->block_launch_ns);
 }
 
 /* What depends on the pattern alone. */
 static struct model_cell describe_loads(const struct cell *cell, const struct access_counts *access)
 {
+    uint64_t requests;
+
+    memcpy(&requests, (const char *)access + unit_of(cell)->requests, sizeof(requests));
     return (struct model_cell){
         .footprint_bytes = access->footprint_bytes,
-        .requests_per_load =
-            access->payload_loads ? (double)unit_of(cell)->requests(access) / (double)access->payload_loads : NAN,
+        .requests_per_load = access->payload_loads ? (double)requests / (double)access->payload_loads : NAN,
     };
 }
 
@@ -640,7 +399,7 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
     enum status status = STATUS_OK;
 
     if (unit_of(cell)->through_levels)
-        status = predict_levels(cell, access, card, &work.levels);
+        status = model_simulate(cell, access, card, &work.levels);
     if (status != STATUS_OK)
         return status;
     model.levels = work.levels;
@@ -652,111 +411,26 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
     parts->stream_ns = stream_ns(cell, card, &stream);
 
     model.time_ns = parts->launch_ns + parts->wave_ns +
-                    larger(larger(parts->residency_ns, parts->issue_ns),
-                           larger(parts->serialization_ns + parts->misses_ns, parts->stream_ns));
+                    fmax(fmax(parts->residency_ns, parts->issue_ns),
+                         fmax(parts->serialization_ns + parts->misses_ns, parts->stream_ns));
     *out = model;
     return status;
 }
 
-enum status model_explain(const struct cell *cell, const struct access_counts *access, uint32_t cc_major,
-                          uint32_t cc_minor, uint32_t sm_count, const struct card *card, struct model_cell *out)
+bool model_knows(const struct device_info *device, const struct card *card)
 {
-    if (card->cc_major == cc_major && card->cc_minor == cc_minor && card->sm_count == sm_count)
+    return device->cc_major == card->cc_major && device->cc_minor == card->cc_minor &&
+           device->sm_count == card->sm_count &&
+           (!device->chip[0] || !card->chip[0] || strcmp(device->chip, card->chip) == 0);
+}
+
+enum status model_explain(const struct cell *cell, const struct access_counts *access, const struct device_info *device,
+                          const struct card *card, struct model_cell *out)
+{
+    if (model_knows(device, card))
         return model_predict(cell, access, card, out);
     *out = describe_loads(cell, access);
     out->time_ns = NAN;
     out->parts = (struct model_parts){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     return STATUS_OK;
-}
-
-/* -- counters ----------------------------------------------------------------------------------------- */
-
-/* Partitions of an SM: each has a scheduler and an immediate constant cache. One warp alone makes an H200 fetch a
- * quarter of the lines that four do. */
-enum { SM_PARTITIONS = 4 };
-
-static double level_requests(const struct model_levels *levels, uint32_t level)
-{
-    return levels->requests[level];
-}
-
-static double level_misses(const struct model_levels *levels, uint32_t level)
-{
-    return levels->misses[level];
-}
-
-/* The measured counters that the model predicts: what they count at which level of the card. Lookups that wait for a
- * line on its way are counted by idc_misses, idc_hits and, of several SMs, gcc_constant_misses, and not modelled. */
-static const struct counted {
-    const char *counter;
-    const char *level;
-    double (*value)(const struct model_levels *levels, uint32_t level);
-    bool immediate_lines; /* the requests of the immediate constant caches come too */
-    bool others_may_hit;  /* lines that are not of the table count where the level does not hold them */
-} counted_rows[] = {
-    {.counter = "idc_misses_new", .level = "idc", .value = level_misses},
-    {.counter = "gcc_constant_requests", .level = "gcc", .value = level_requests, .immediate_lines = true},
-    {.counter = "gcc_constant_misses",
-     .level = "gcc",
-     .value = level_misses,
-     .immediate_lines = true,
-     .others_may_hit = true},
-};
-
-static const char reason_no_model[] = "the model does not predict it";
-static const char reason_not_simulated[] = "the model does not simulate the constant cache of this path";
-static const char reason_no_level[] = "the card has no such level of the constant path";
-
-/* Partitions with a warp, of all SMs: blocks go round the SMs, and the warps of each round its partitions. */
-static double partitions_used(const struct cell *cell, const struct access_counts *access, const struct card *card)
-{
-    const double rounds = floor((double)access->blocks / card->sm_count);
-    const double left = (double)access->blocks - rounds * card->sm_count;
-    const double warps = ceil(cell->block_size / (double)CBANK_WARP_THREADS);
-
-    return left * smaller((rounds + 1) * warps, SM_PARTITIONS) +
-           (card->sm_count - left) * smaller(rounds * warps, SM_PARTITIONS);
-}
-
-/* Lines that are not of the table. */
-static double other_lines(const struct cell *cell, const struct access_counts *access, const struct card *card,
-                          bool immediate)
-{
-    const double sms = smaller((double)access->blocks, card->sm_count);
-    const double immediate_lines = card->immediate_lines / (double)SM_PARTITIONS;
-
-    return sms * card->parameter_lines + (immediate ? partitions_used(cell, access, card) * immediate_lines : 0);
-}
-
-/* Whether payload comes through caches whose misses the model does not count. */
-static bool from_immediate_caches(const struct cell *cell)
-{
-    return cell->path->unit == UNIT_UNIFORM || cell->path->unit == UNIT_IMC;
-}
-
-bool model_counter(const char *name, const struct cell *cell, const struct access_counts *access,
-                   const struct card *card, const struct model_levels *levels, struct model_count *out,
-                   const char **reason)
-{
-    *reason = reason_no_model;
-    for (size_t i = 0; i < sizeof(counted_rows) / sizeof(counted_rows[0]); i++) {
-        const struct counted *row = &counted_rows[i];
-        const uint32_t level = card_level_index(card, row->level);
-
-        if (strcmp(row->counter, name) != 0)
-            continue;
-        *reason = reason_not_simulated;
-        if (row->immediate_lines && from_immediate_caches(cell))
-            return false;
-        *reason = reason_no_level;
-        if (level == card->level_count)
-            return false;
-        out->low = row->value(levels, level);
-        out->high = out->low + other_lines(cell, access, card, row->immediate_lines);
-        if (!row->others_may_hit)
-            out->low = out->high;
-        *reason = NULL;
-        return true;
-    }
-    return false;
 }

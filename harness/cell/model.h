@@ -1,21 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What the model says of a cell: predicted cache behaviour and time, from exact counts and a card.
- *
- * The constant levels are simulated: the warp loads of the SMs that share an instance of the last level go
- * through set-associative caches of the card's geometry and replacement. The simulation assumes that
- *   - block b runs on SM b modulo sm_count: the first wave of blocks fills the SMs in turn, and as all blocks
- *     take alike, each frees its place for the next in the same order;
- *   - the blocks that are resident together (warps_per_sm, blocks_per_sm) step together, one after the other
- *     at each step, and so do the SMs that share a level;
- *   - the warps of a block load in their order, and a load asks for its distinct addresses in the order of
- *     the threads;
- *   - the SMs that share an instance are numbered in a row. Real GPCs interleave, and are not all of a size.
- * Real warps interleave. Where many small blocks read the same scattered addresses an H200 fills up to four
- * times fewer lines than this predicts (pseudo_random, 256 threads a block); where the lines of one block do
- * not fit, a tenth more.
- * A launch finds a level empty, unless the regime is hot and the card says that the level is kept between
- * launches: then it holds what the same stream left. Of a long stream some MODEL_LOOKUPS_MAX lookups are
- * simulated, from its beginning, and the rate of their second half is taken for the rest.
+ * What the constant levels do is simulated: see model_levels.h.
  * Payload of UNIT_UNIFORM and UNIT_IMC is not simulated: a load is one request, and each SM waits once for every line.
  *
  * Time: blocks come in waves, as many at a time as have room on the SMs: room for threads, for blocks and in shared
@@ -30,9 +15,8 @@
 #include "access.h"
 #include "card.h"
 #include "cell.h"
-
-/* Lookups of the first level that are simulated of one launch, give or take a wave of blocks. */
-enum { MODEL_LOOKUPS_MAX = 1 << 19 };
+#include "device.h"
+#include "model_levels.h"
 
 /* Parts of the predicted time of one launch, ns. The parts of overlapping units do not add up: time is
  * launch + wave + max(residency, issue, unit (serialization + misses), stream). What a unit does is that of
@@ -70,14 +54,6 @@ struct model_parts {
                                 DRAM; input rows that are read for their neighbours' sake once more each, from L2 */
 };
 
-/* Predicted lookups of the constant levels in one launch of the whole grid (hot: after an earlier launch).
- * Payload loads alone. Zero for paths that do not use them. A miss is the fill of a line: those who ask for
- * it again before it has come are not counted. */
-struct model_levels {
-    double requests[CARD_LEVELS_MAX];
-    double misses[CARD_LEVELS_MAX];
-};
-
 struct model_cell {
     double requests_per_load; /* transactions of the path's unit per payload load: distinct addresses for
                                  UNIT_IDC, sectors for UNIT_L1, UNIT_L2 and UNIT_TEXTURE, wavefronts for
@@ -95,23 +71,25 @@ uint32_t model_blocks_resident(const struct cell *cell, const struct card *card)
 enum status model_predict(const struct cell *cell, const struct access_counts *access, const struct card *card,
                           struct model_cell *out);
 
-/* The same for a measured cell on `device`: what depends on the pattern alone always, the rest NaN unless the
- * card is of that device (same compute capability and number of SMs). */
-enum status model_explain(const struct cell *cell, const struct access_counts *access, uint32_t cc_major,
-                          uint32_t cc_minor, uint32_t sm_count, const struct card *card, struct model_cell *out);
+/* Whether the card is of that device's chip: same compute capability, number of SMs and, where both are known, chip. */
+bool model_knows(const struct device_info *device, const struct card *card);
 
-/* What a counter counts in a launch: at least low, at most high. */
+/* Predicts a cell that was measured on `device`: what depends on the pattern alone always, the rest NaN unless the card
+ * is of its chip. */
+enum status model_explain(const struct cell *cell, const struct access_counts *access, const struct device_info *device,
+                          const struct card *card, struct model_cell *out);
+
+/* What a counter counts in a launch: at least low, at most high. Both NaN, and why, where the model does not say it. */
 struct model_count {
     double low, high;
+    const char *reason; /* NULL where it does */
 };
 
 /* What the counter of that name counts, by the levels that model_predict gave: lookups of the table, and the lines that
- * every SM with a block fetches beside it: parameter_lines into the first level, and from the second for its
+ * every SM with a block fetches beside it. Those are parameter_lines into the first level and, from the second for its
  * immediate constant caches, one a partition, the share of immediate_lines of the partitions that have a warp. Whether
- * the second level holds those lines when they are asked for is not known: hence low and high. False, with the reason,
- * where the model does not say it. */
-bool model_counter(const char *name, const struct cell *cell, const struct access_counts *access,
-                   const struct card *card, const struct model_levels *levels, struct model_count *out,
-                   const char **reason);
+ * the second level holds those lines when they are asked for is not known: hence low and high. */
+struct model_count model_counter(const char *name, const struct cell *cell, const struct access_counts *access,
+                                 const struct card *card, const struct model_levels *levels);
 
 #endif

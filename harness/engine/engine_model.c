@@ -83,13 +83,11 @@ static const char reason_range[] = "the model gives limits, and no number";
 static void predict_measured(const struct engine_session *session, const struct cell_result *cell,
                              const struct expectation *expectation, struct counter_value *value)
 {
-    struct model_count count;
+    const struct model_count count =
+        model_counter(value->name, &cell->cell, expectation->access, &session->card, &cell->model.levels);
 
-    if (!model_counter(value->name, &cell->cell, expectation->access, &session->card, &cell->model.levels, &count,
-                       &value->reason))
-        return;
-    value->reason = reason_range;
-    if (count.low != count.high)
+    value->reason = count.reason ? count.reason : reason_range;
+    if (count.reason || count.low != count.high)
         return;
     value->value = count.low;
     value->status = COUNTER_OK;

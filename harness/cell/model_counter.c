@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <string.h>
+
+#include "model.h"
+
+/* Partitions of an SM: each has a scheduler and an immediate constant cache. One warp alone makes an H200 fetch a
+ * quarter of the lines that four do. */
+enum { SM_PARTITIONS = 4 };
+
+/* The measured counters that the model predicts: what they count at which level of the card. Lookups that wait for a
+ * line on its way are counted by idc_misses, idc_hits and, of several SMs, gcc_constant_misses, and not modelled. */
+static const struct counted {
+    const char *counter;
+    const char *level;
+    bool misses; /* else requests */
+    bool immediate_lines; /* the requests of the immediate constant caches come too */
+    bool others_may_hit;  /* lines that are not of the table count where the level does not hold them */
+} counted_rows[] = {
+    {.counter = "idc_misses_new", .level = "idc", .misses = true},
+    {.counter = "gcc_constant_requests", .level = "gcc", .immediate_lines = true},
+    {.counter = "gcc_constant_misses", .level = "gcc", .misses = true, .immediate_lines = true, .others_may_hit = true},
+};
+
+/* Partitions with a warp, of all SMs: blocks go round the SMs, and the warps of each round its partitions. */
+static double partitions_used(const struct cell *cell, const struct access_counts *access, const struct card *card)
+{
+    const double rounds = floor((double)access->blocks / card->sm_count);
+    const double left = (double)access->blocks - rounds * card->sm_count;
+    const double warps = ceil(cell->block_size / (double)CBANK_WARP_THREADS);
+
+    return left * fmin((rounds + 1) * warps, SM_PARTITIONS) +
+           (card->sm_count - left) * fmin(rounds * warps, SM_PARTITIONS);
+}
+
+/* Lines that are not of the table. */
+static double other_lines(const struct cell *cell, const struct access_counts *access, const struct card *card,
+                          bool immediate)
+{
+    const double sms = fmin((double)access->blocks, card->sm_count);
+    const double immediate_lines = card->immediate_lines / (double)SM_PARTITIONS;
+
+    return sms * card->parameter_lines + (immediate ? partitions_used(cell, access, card) * immediate_lines : 0);
+}
+
+/* Whether payload comes through caches whose misses the model does not count. */
+static bool from_immediate_caches(const struct cell *cell)
+{
+    return cell->path->unit == UNIT_UNIFORM || cell->path->unit == UNIT_IMC;
+}
+
+static struct model_count unknown(const char *reason)
+{
+    return (struct model_count){.low = NAN, .high = NAN, .reason = reason};
+}
+
+struct model_count model_counter(const char *name, const struct cell *cell, const struct access_counts *access,
+                                 const struct card *card, const struct model_levels *levels)
+{
+    for (size_t i = 0; i < sizeof(counted_rows) / sizeof(counted_rows[0]); i++) {
+        const struct counted *row = &counted_rows[i];
+        const uint32_t level = card_level_index(card, row->level);
+        double low, high;
+
+        if (strcmp(row->counter, name) != 0)
+            continue;
+        if (row->immediate_lines && from_immediate_caches(cell))
+            return unknown("the model does not simulate the constant cache of this path");
+        if (level == card->level_count)
+            return unknown("the card has no such level of the constant path");
+        low = row->misses ? levels->misses[level] : levels->requests[level];
+        high = low + other_lines(cell, access, card, row->immediate_lines);
+        return (struct model_count){.low = row->others_may_hit ? low : high, .high = high};
+    }
+    return unknown("the model does not predict it");
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "model_levels.h"
+
+#include <stdlib.h>
+
+#include "cache.h"
+#include "log.h"
+#include "model.h"
+
+/* Instances of one level that the simulated SMs share. */
+struct level {
+    const struct card_level *card;
+    struct cache *caches; /* owned array, each open up to count */
+    uint32_t count;
+};
+
+struct simulation {
+    const struct cell *cell;
+    const struct card *card;
+    uint32_t blocks;          /* of the grid */
+    uint32_t sms;             /* simulated: SM 0 .. sms - 1 */
+    uint32_t blocks_resident; /* on an SM at a time */
+    uint64_t waves;           /* sm_count x blocks_resident blocks each */
+    struct level levels[CARD_LEVELS_MAX];
+    struct access_set seen;   /* scratch of access_distinct */
+    struct model_levels tally; /* of the simulated SMs, so far */
+};
+
+static void simulation_close(struct simulation *simulation)
+{
+    for (uint32_t l = 0; l < simulation->card->level_count; l++) {
+        struct level *level = &simulation->levels[l];
+
+        for (uint32_t i = 0; i < level->count; i++)
+            cache_close(&level->caches[i]);
+        free(level->caches);
+    }
+}
+
+static enum status level_open(struct level *level, const struct card_level *card, uint32_t sms)
+{
+    const uint32_t count = (sms + card->sms - 1) / card->sms;
+
+    level->card = card;
+    level->caches = calloc(count, sizeof(*level->caches));
+    if (level->caches == NULL)
+        return log_error(STATUS_ENVIRONMENT, "out of memory for the simulated caches; free some memory");
+    while (level->count < count) {
+        const enum status status = cache_open(&level->caches[level->count], card->capacity_bytes, card->line_bytes,
+                                              card->ways, card->replacement);
+
+        if (status != STATUS_OK)
+            return status;
+        level->count++;
+    }
+    return STATUS_OK;
+}
+
+/* On failure too, the caller closes. */
+static enum status simulation_open(struct simulation *simulation, const struct cell *cell, const struct card *card)
+{
+    uint64_t wave_blocks;
+    uint32_t sms = 1;
+
+    for (uint32_t l = 0; l < card->level_count; l++)
+        sms = card->levels[l].sms > sms ? card->levels[l].sms : sms;
+    *simulation = (struct simulation){
+        .cell = cell,
+        .card = card,
+        .blocks = cell_blocks(cell),
+        .sms = sms < card->sm_count ? sms : card->sm_count,
+        .blocks_resident = model_blocks_resident(cell, card),
+    };
+    wave_blocks = (uint64_t)card->sm_count * simulation->blocks_resident;
+    simulation->waves = (simulation->blocks + wave_blocks - 1) / wave_blocks;
+
+    for (uint32_t l = 0; l < card->level_count; l++) {
+        const enum status status = level_open(&simulation->levels[l], &card->levels[l], simulation->sms);
+
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+/* One address: asks the levels in turn until one has it. */
+static void simulate_lookup(struct simulation *simulation, uint32_t sm, uint64_t address)
+{
+    for (uint32_t l = 0; l < simulation->card->level_count; l++) {
+        struct level *level = &simulation->levels[l];
+
+        simulation->tally.requests[l]++;
+        if (cache_lookup(&level->caches[sm / level->card->sms], address))
+            return;
+        simulation->tally.misses[l]++;
+    }
+}
+
+/* So many warps ask for one element, one after the other: what the first has brought, the others find. */
+static void simulate_uniform(struct simulation *simulation, uint32_t sm, uint32_t element, uint32_t warps)
+{
+    simulate_lookup(simulation, sm, (uint64_t)element * sizeof(uint32_t));
+    simulation->tally.requests[0] += warps - 1;
+}
+
+static void simulate_block(struct simulation *simulation, uint32_t sm, uint32_t block, uint32_t step)
+{
+    const struct cell *cell = simulation->cell;
+    const uint64_t left = cell->elements - (uint64_t)block * cell->block_size;
+    const uint32_t threads = left < cell->block_size ? (uint32_t)left : cell->block_size;
+    const struct pattern_numbers numbers = pattern_numbers(cell->parameters);
+    uint32_t index[CELL_BLOCK_SIZE_MAX];
+    uint32_t distinct[CBANK_WARP_THREADS];
+
+    if (cell->pattern->scope == INDEX_IMMEDIATE) {
+        simulate_uniform(simulation, sm, cell->pattern->index(block, 0, step, path_length(cell->path), numbers),
+                         (threads + CBANK_WARP_THREADS - 1) / CBANK_WARP_THREADS);
+        return;
+    }
+    cell->pattern->block_indices(block, threads, step, path_length(cell->path), numbers, index);
+    for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS) {
+        const uint32_t active = threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS;
+        const uint32_t count = access_distinct(index + first, active, &simulation->seen, distinct);
+
+        for (uint32_t i = 0; i < count; i++)
+            simulate_lookup(simulation, sm, (uint64_t)distinct[i] * sizeof(uint32_t));
+    }
+}
+
+/* Waves first .. last - 1 on the simulated SMs. */
+static void simulate_waves(struct simulation *simulation, uint64_t first, uint64_t last)
+{
+    const uint32_t resident = simulation->blocks_resident;
+
+    for (uint64_t wave = first; wave < last; wave++)
+        for (uint32_t step = 0; step < workload_steps(simulation->cell->workload, simulation->cell->parameters); step++)
+            for (uint64_t turn = wave * resident; turn < (wave + 1) * resident; turn++)
+                for (uint32_t sm = 0; sm < simulation->sms; sm++) {
+                    const uint64_t block = turn * simulation->card->sm_count + sm;
+
+                    if (block < simulation->blocks)
+                        simulate_block(simulation, sm, (uint32_t)block, step);
+                }
+}
+
+/* How many waves to simulate: all, or as many as MODEL_LOOKUPS_MAX allows, two at least. */
+static uint64_t waves_simulated(const struct simulation *simulation, const struct access_counts *access)
+{
+    const double block_lookups = (double)access->addresses / (double)access->blocks;
+    const double waves = MODEL_LOOKUPS_MAX / (block_lookups * simulation->sms * simulation->blocks_resident);
+    const uint64_t most = waves < 2 ? 2 : (uint64_t)waves;
+
+    return simulation->waves < most ? simulation->waves : most;
+}
+
+/* Lookups of the first level that the simulated SMs make in the whole launch. */
+static double launch_lookups(const struct simulation *simulation, const struct access_counts *access)
+{
+    const uint32_t rounds = simulation->blocks / simulation->card->sm_count;
+    const uint32_t left = simulation->blocks % simulation->card->sm_count;
+    const double blocks = (double)rounds * simulation->sms + (left < simulation->sms ? left : simulation->sms);
+
+    return (double)access->addresses * blocks / simulation->blocks;
+}
+
+/* Leaves in the levels that are kept between launches what the launch before left. */
+static void simulate_launch_before(struct simulation *simulation, uint64_t waves)
+{
+    const struct card *card = simulation->card;
+    bool kept = false;
+
+    for (uint32_t l = 0; l < card->level_count; l++)
+        kept |= card->levels[l].kept_between_launches;
+    if (!kept || simulation->cell->regime->flush)
+        return;
+    simulate_waves(simulation, 0, waves);
+    simulation->tally = (struct model_levels){0};
+    for (uint32_t l = 0; l < card->level_count; l++)
+        for (uint32_t i = 0; i < simulation->levels[l].count && !card->levels[l].kept_between_launches; i++)
+            cache_clear(&simulation->levels[l].caches[i]);
+}
+
+/* Runs the launch, and gives its lookups on the whole grid. */
+static void simulate_launch(struct simulation *simulation, const struct access_counts *access, struct model_levels *out)
+{
+    const struct model_levels *end = &simulation->tally;
+    const uint64_t waves = waves_simulated(simulation, access);
+    struct model_levels half;
+    double lookups, rest, scale;
+
+    simulate_launch_before(simulation, waves);
+    simulate_waves(simulation, 0, waves / 2);
+    half = simulation->tally;
+    simulate_waves(simulation, waves / 2, waves);
+
+    /* What was not simulated is so many times the second half; the grid so many times these SMs. */
+    lookups = waves < simulation->waves ? launch_lookups(simulation, access) : end->requests[0];
+    rest = (lookups - end->requests[0]) / (end->requests[0] - half.requests[0]);
+    scale = (double)access->addresses / lookups;
+    for (uint32_t l = 0; l < simulation->card->level_count; l++) {
+        out->requests[l] = (end->requests[l] + (end->requests[l] - half.requests[l]) * rest) * scale;
+        out->misses[l] = (end->misses[l] + (end->misses[l] - half.misses[l]) * rest) * scale;
+    }
+}
+
+enum status model_simulate(const struct cell *cell, const struct access_counts *access, const struct card *card,
+                           struct model_levels *out)
+{
+    struct simulation simulation;
+    const enum status status = simulation_open(&simulation, cell, card);
+
+    if (status == STATUS_OK)
+        simulate_launch(&simulation, access, out);
+    simulation_close(&simulation);
+    return status;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * The constant levels by simulation: what a launch asks of them, and what they miss.
+ *
+ * The warp loads of the SMs that share an instance of the last level go through set-associative caches of the card's
+ * geometry and replacement. The simulation assumes that
+ *   - block b runs on SM b modulo sm_count: the first wave of blocks fills the SMs in turn, and as all blocks
+ *     take alike, each frees its place for the next in the same order;
+ *   - the blocks that are resident together (warps_per_sm, blocks_per_sm) step together, one after the other
+ *     at each step, and so do the SMs that share a level;
+ *   - the warps of a block load in their order, and a load asks for its distinct addresses in the order of
+ *     the threads;
+ *   - the SMs that share an instance are numbered in a row. Real GPCs interleave, and are not all of a size.
+ * Real warps interleave. Where many small blocks read the same scattered addresses an H200 fills up to four
+ * times fewer lines than this predicts (pseudo_random, 256 threads a block); where the lines of one block do
+ * not fit, a tenth more.
+ * A launch finds a level empty, unless the regime is hot and the card says that the level is kept between
+ * launches: then it holds what the same stream left. Of a long stream some MODEL_LOOKUPS_MAX lookups are
+ * simulated, from its beginning, and the rate of their second half is taken for the rest. */
+#ifndef CBANK_MODEL_LEVELS_H
+#define CBANK_MODEL_LEVELS_H
+
+#include "access.h"
+#include "card.h"
+#include "cell.h"
+#include "status.h"
+
+/* Lookups of the first level that are simulated of one launch, give or take a wave of blocks. */
+enum { MODEL_LOOKUPS_MAX = 1 << 19 };
+
+/* Predicted lookups of the constant levels in one launch of the whole grid (hot: after an earlier launch).
+ * Payload loads alone. Zero for paths that do not use them. A miss is the fill of a line: those who ask for
+ * it again before it has come are not counted. */
+struct model_levels {
+    double requests[CARD_LEVELS_MAX];
+    double misses[CARD_LEVELS_MAX];
+};
+
+/* Simulates a cell; access are its exact counts. STATUS_ENVIRONMENT when out of memory. */
+enum status model_simulate(const struct cell *cell, const struct access_counts *access, const struct card *card,
+                           struct model_levels *out);
+
+#endif
