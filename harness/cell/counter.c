@@ -18,7 +18,7 @@ const char *const counter_status_names[] = {
 
 /* -- expected values ---------------------------------------------------------------------------------- */
 
-/* Executions of instructions of which `prologue` stand before the guard and `body` behind it. */
+/* How often instructions are executed: `prologue` before the guard, by every warp, and `body` behind it. */
 static double executions(const struct expectation *e, uint32_t prologue, uint32_t body)
 {
     return (double)e->access->warps_launched * prologue + (double)e->access->warps_active * body;
@@ -256,6 +256,21 @@ void counter_set_close(struct counter_set *set)
     free(set->counters);
     free(set->names);
     *set = (struct counter_set){0};
+}
+
+const struct counter_value *counter_find(const struct counter_value *values, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(values[i].name, name) == 0)
+            return &values[i];
+    return NULL;
+}
+
+double counter_counted(const struct counter_value *values, size_t count, const char *name)
+{
+    const struct counter_value *value = counter_find(values, count, name);
+
+    return value && value->status == COUNTER_OK ? value->value : NAN;
 }
 
 bool counter_differs(const struct counter_value *value)

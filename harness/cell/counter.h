@@ -8,7 +8,7 @@
 
 #include "access.h"
 #include "cell.h"
-#include "image.h"
+#include "sass.h"
 #include "status.h"
 
 enum counter_kind { COUNTER_EXACT, COUNTER_MEASURED };
@@ -73,6 +73,12 @@ struct counter_value {
     double expected; /* NaN unless kind is COUNTER_EXACT and it can be said */
     const char *reason; /* why the status is not ok; NULL else */
 };
+
+/* The value of that name; NULL when there is none. */
+const struct counter_value *counter_find(const struct counter_value *values, size_t count, const char *name);
+
+/* What the counter of that name read; NaN where nothing was read. */
+double counter_counted(const struct counter_value *values, size_t count, const char *name);
 
 /* Whether an exact counter was read and is not what was expected. */
 bool counter_differs(const struct counter_value *value);

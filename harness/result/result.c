@@ -67,13 +67,9 @@ void result_close(struct result *result)
     *result = (struct result){0};
 }
 
-/* The value of a counter that was read; NaN else. */
 static double counter_read(const struct cell_result *cell, const char *name)
 {
-    for (size_t i = 0; i < cell->counter_count; i++)
-        if (strcmp(cell->counters[i].name, name) == 0 && cell->counters[i].status == COUNTER_OK)
-            return cell->counters[i].value;
-    return NAN;
+    return counter_counted(cell->counters, cell->counter_count, name);
 }
 
 /* NaN where there are no bytes. */

@@ -548,7 +548,7 @@ static void exact_counters_add_what_parameters_cost(void **state)
     const struct sass_counts sass = {
         .architecture = 90,
         .prologue = {.instructions = 8, .ldc_parameter = 1, .uniform_constant = 2},
-        .body = {.instructions = 13, .ldc_parameter = 3, .ldc_user = 1, .uniform_constant = 1, .ldg = 1},
+        .body = {.instructions = 13, .ldc_parameter = 3, .ldc_user = 1, .uniform_constant = 1},
     };
 
     (void)state;

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ * SASS: what the machine code of a kernel says of its loads. Needs no disassembler and no CUDA toolkit. */
+#ifndef CBANK_SASS_H
+#define CBANK_SASS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cell.h"
+
+/* Instruction counts of a stretch of code that a warp executes once from end to end. */
+struct sass_stretch {
+    uint32_t instructions;
+    uint32_t ldc_user;      /* LDC from the user bank with a register index */
+    uint32_t ldc_parameter; /* every other: parameters, a table among them too, block size, stack */
+    uint32_t uniform_constant; /* ULDC, LDCU */
+};
+
+/* What the SASS of one kernel does, for straight-line code: everything up to and including the first EXIT is executed
+ * by every launched warp (prologue), what follows by warps with an element (body). */
+struct sass_counts {
+    uint32_t architecture; /* 90 for sm_90 */
+    struct sass_stretch prologue, body;
+};
+
+/* The classes of instructions by which paths.def names payload loads. */
+enum sass_class {
+    SASS_LDC,           /* user bank, with a register index */
+    SASS_LDC_PARAMETER, /* parameter bank, with a register index */
+    SASS_ULDC,          /* user bank, into uniform registers: ULDC or LDCU */
+    SASS_OPERAND,       /* user bank, in an arithmetic instruction */
+    SASS_LDG,           /* plain */
+    SASS_LDG_CONSTANT,
+    SASS_LDG_STRONG,
+    SASS_TLD,           /* TLD or TEX */
+    SASS_LDS,
+    SASS_CLASS_COUNT
+};
+
+/* Their names in paths.def. */
+extern const char *const sass_class_names[SASS_CLASS_COUNT];
+
+enum { SASS_HASH_HEX_BYTES = 65 }; /* 64 digits and NUL */
+
+struct kernel_sass {
+    const char *symbol;           /* mangled name, in the image */
+    char sha256[SASS_HASH_HEX_BYTES]; /* of the code bytes, lower-case hex */
+    bool known;                   /* the encoding is known here: of 128 bits */
+    uint32_t classes[SASS_CLASS_COUNT]; /* if known: instructions anywhere in the code */
+    bool counted;                 /* counts is valid: known, and a warp executes the code once from end to end */
+    struct sass_counts counts;
+};
+
+/* Reads code of an architecture into known, classes, counted and counts. */
+void sass_read(const void *code, size_t bytes, uint32_t architecture, struct kernel_sass *out);
+
+/* -- what there should be (sass_wanted.c) -------------------------------------------------------------- */
+
+/* "2 LDC, 1 LDG": the loads anywhere in known code. */
+void image_classes(const struct kernel_sass *sass, char text[CELL_REASON_BYTES]);
+
+/* Whether the code is known and its loads are not those that the cell's path names, as many as its workload makes, and
+ * no others; then with what was found in text. A fault where the path's `chosen` is 0, else the compiler's choice. */
+bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sass, char text[CELL_REASON_BYTES]);
+
+#endif

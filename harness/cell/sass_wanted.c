@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sass.h"
+
+const char *const sass_class_names[SASS_CLASS_COUNT] = {
+    [SASS_LDC] = "LDC",
+    [SASS_LDC_PARAMETER] = "LDC.PARAMETER",
+    [SASS_ULDC] = "ULDC",
+    [SASS_OPERAND] = "OPERAND",
+    [SASS_LDG] = "LDG",
+    [SASS_LDG_CONSTANT] = "LDG.CONSTANT",
+    [SASS_LDG_STRONG] = "LDG.STRONG",
+    [SASS_TLD] = "TLD",
+    [SASS_LDS] = "LDS",
+};
+
+/* The loads of a cell's kernel, without the copies that staging makes. A path that stages and loads nothing has one
+ * load that never happens. */
+static void classes_wanted(const struct cell *cell, uint32_t classes[SASS_CLASS_COUNT])
+{
+    const uint32_t payload = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 1;
+
+    memset(classes, 0, SASS_CLASS_COUNT * sizeof(classes[0]));
+    for (size_t i = 0; i < SASS_CLASS_COUNT; i++)
+        if (strcmp(sass_class_names[i], cell->path->sass) == 0)
+            classes[i] += payload;
+    classes[SASS_LDG] += workload_input_loads(cell->workload, cell->parameters);
+    classes[SASS_LDS] += workload_tile_loads(cell->workload, cell->parameters);
+}
+
+static void append(const char *what, char text[CELL_REASON_BYTES])
+{
+    const size_t used = strlen(text);
+
+    snprintf(text + used, CELL_REASON_BYTES - used, "%s", what);
+}
+
+static void classes_append(const uint32_t classes[SASS_CLASS_COUNT], char text[CELL_REASON_BYTES])
+{
+    const char *separator = "";
+    char one[40];
+
+    for (size_t i = 0; i < SASS_CLASS_COUNT; i++)
+        if (classes[i]) {
+            snprintf(one, sizeof(one), "%s%" PRIu32 " %s", separator, classes[i], sass_class_names[i]);
+            append(one, text);
+            separator = ", ";
+        }
+}
+
+void image_classes(const struct kernel_sass *sass, char text[CELL_REASON_BYTES])
+{
+    text[0] = '\0';
+    classes_append(sass->classes, text);
+}
+
+bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sass, char text[CELL_REASON_BYTES])
+{
+    const bool staged = cell->path->unit == UNIT_SHARED;
+    uint32_t wanted[SASS_CLASS_COUNT];
+    bool differs = false;
+
+    if (!sass->known)
+        return false;
+    classes_wanted(cell, wanted);
+    for (size_t i = 0; i < SASS_CLASS_COUNT; i++)
+        differs |= staged && i == SASS_LDG ? sass->classes[i] <= wanted[i] : sass->classes[i] != wanted[i];
+    if (!differs)
+        return false;
+    snprintf(text, CELL_REASON_BYTES, "%s wants ", cell->path->name);
+    classes_append(wanted, text);
+    append(staged ? " and copies; the kernel has " : "; the kernel has ", text);
+    classes_append(sass->classes, text);
+    return true;
+}
