@@ -219,6 +219,12 @@ void text_half_width(double relative, char out[TEXT_NUMBER_BYTES])
         snprintf(out, TEXT_NUMBER_BYTES, "±?");
 }
 
+void text_signed(void (*format)(double value, char out[TEXT_NUMBER_BYTES]), double value, char out[TEXT_NUMBER_BYTES])
+{
+    out[0] = '+';
+    format(value, value >= 0 ? out + 1 : out);
+}
+
 /* -- lines -------------------------------------------------------------------------------------------- */
 
 int text_width(FILE *stream)

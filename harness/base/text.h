@@ -69,6 +69,9 @@ void text_share(double share, char out[TEXT_NUMBER_BYTES]);
 /* Half an interval's width as a share of its middle, "±0.12%"; "±?" when not finite. */
 void text_half_width(double relative, char out[TEXT_NUMBER_BYTES]);
 
+/* A number with its sign, "+25.31 us", by text_time or another of these. */
+void text_signed(void (*format)(double value, char out[TEXT_NUMBER_BYTES]), double value, char out[TEXT_NUMBER_BYTES]);
+
 enum { TEXT_WIDTH = 80 };
 
 /* Columns that a table or text on this stream may take: those of COLUMNS, else of the terminal, else TEXT_WIDTH. */

@@ -6,9 +6,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "access.h"
 #include "card.h"
+#include "document.h"
+#include "grid.h"
 #include "model.h"
 #include "result.h"
 #include "status.h"
@@ -25,92 +28,127 @@ struct explain_part {
     int term; /* parts of one term add up; EXPLAIN_TERM_ALONE: overlaps with nothing */
 };
 
-enum { EXPLAIN_TERM_ALONE = -1, EXPLAIN_TERMS = 4, EXPLAIN_PARTS = 7 };
+enum { EXPLAIN_TERM_ALONE = -1, EXPLAIN_TERMS = 4, EXPLAIN_PART_ISSUE = 3, EXPLAIN_PARTS = 7 };
 
 extern const struct explain_part explain_parts[EXPLAIN_PARTS];
 
 double explain_part_ns(const struct model_parts *parts, size_t part);
 
-/* What is modelled of the constant levels beside what counters say. NaN where it is not known. */
-struct explain_level {
-    double measured;
-    struct model_count modelled;
-};
-
-/* One quantity of the constant levels. */
-struct explain_level_row {
-    const char *name; /* "idc hits" */
-    const char *counted; /* the counters it is made of, for people */
-    const char *plus; /* counter */
-    const char *minus; /* counter that is taken from it; NULL for none */
-};
-
-enum { EXPLAIN_LEVELS = 5 };
-
-extern const struct explain_level_row explain_levels[EXPLAIN_LEVELS];
-
-enum explain_verdict {
+/* How what was measured agrees with what is modelled. */
+enum explain_agreement {
     EXPLAIN_UNKNOWN, /* not measured or not modelled */
     EXPLAIN_EQUAL,
     EXPLAIN_WITHIN, /* the model gives limits, and it is within them */
     EXPLAIN_DIFFERS,
 };
 
-extern const char *const explain_verdict_names[]; /* by enum explain_verdict; NULL for EXPLAIN_UNKNOWN */
+extern const char *const explain_agreement_names[]; /* by enum explain_agreement; NULL for EXPLAIN_UNKNOWN */
 
-enum explain_verdict explain_level_verdict(const struct explain_level *level);
+/* An exact counter, or a quantity of the constant levels. */
+struct explained_count {
+    const char *name; /* "idc_hits" */
+    const char *counters; /* that it is made of, for people */
+    enum counter_status status;
+    const char *reason; /* why that is not ok; NULL else */
+    double measured; /* NaN where it is not known */
+    double low, high; /* modelled, equal where there are no limits; NaN where it is not known */
+    enum explain_agreement agreement;
+};
+
+/* Quantities of the constant levels: hits and misses of idc, requests, hits and misses of gcc. */
+enum { EXPLAIN_LEVEL_IDC_MISSES = 1, EXPLAIN_LEVELS = 5 };
+
+/* Why a cell may be over the limit. */
+struct explained_reason {
+    const struct explain_reason *row;
+    char text[CELL_REASON_BYTES]; /* with the cell's numbers */
+};
 
 struct explained_cell {
     const struct cell_result *cell; /* of the result */
-    bool predicted; /* what follows is valid: the cell can be */
+    struct summary time; /* of the cell, if it is timed */
+    bool chosen; /* to be shown */
+    bool timed;
+    bool predicted; /* access, model and bound are valid, and there are levels */
     struct access_counts access;
     struct model_cell model;
-    int bound; /* the term that is longest */
-    double remainder_ns; /* measured less predicted; NaN without a median */
-    double remainder; /* the same as a share of the measured time */
-    struct explain_level levels[EXPLAIN_LEVELS];
-    uint32_t reasons; /* why it may be over the limit: a set of bits of explain_reasons */
+    uint32_t bound; /* parts of the term that is longest: a set of bits, by the index in explain_parts */
+    double remainder_ns; /* measured less predicted; NaN where one of them is missing */
+    double remainder; /* as a share of the measured time */
+    enum explain_agreement agreement; /* EXPLAIN_WITHIN: the remainder is within EXPLAIN_LIMIT */
+    struct explained_count *exact; /* owned; exact_count of exact counters, and behind them the levels */
+    struct explained_count *levels; /* none or EXPLAIN_LEVELS */
+    size_t exact_count, level_count;
+    struct explained_reason *reasons; /* owned; of a cell that differs */
+    size_t reason_count;
 };
 
 /* Cells of one kind, of all that were timed. */
 struct explain_tally {
-    size_t cells, within;
-    const struct explained_cell *largest; /* the one with the largest remainder as a share; NULL without cells */
+    uint64_t cells, within;
+    double largest_remainder; /* as a share; NaN without cells */
+    char largest[CELL_IDENTITY_BYTES]; /* whose that is; "" without cells */
+};
+
+/* Of all cells of a result, whether chosen or not. */
+struct explain_summary {
+    double limit, long_ns; /* EXPLAIN_LIMIT, EXPLAIN_LONG_NS */
+    struct explain_tally tallies[2]; /* by explain_is_long: those up to EXPLAIN_LONG_NS, the longer ones */
+    uint64_t untimed; /* cells without a time */
+    uint64_t exact, exact_equal; /* exact counters that were read and have an expected value */
+    uint64_t single, single_equal, single_within; /* levels of cells of one warp */
 };
 
 struct explanation {
-    const struct result *result;
-    const struct card *card;
+    const char *file;
+    struct result result; /* what it owns is the caller's */
     struct explained_cell *cells; /* owned; one for each cell of the result */
-    struct explain_tally tallies[2]; /* by explain_is_long: those up to EXPLAIN_LONG_NS, the longer ones */
-    size_t untimed; /* cells without a time */
-    size_t exact, exact_equal; /* exact counters that were read and have an expected value */
-    size_t single, single_equal, single_within; /* hits, misses and requests of cells of one warp */
+    size_t chosen; /* how many are */
+    struct explain_summary summary;
 };
 
-/* A reason why a cell may not be predicted: what the data and the card say, no more. */
+struct evidence;
+
+/* A reason why a cell may not be predicted: a row of reasons.def. */
 struct explain_reason {
     const char *name;
     const char *summary;
-    /* Whether it applies; then with the text in out. */
-    bool (*applies)(const struct explanation *explanation, const struct explained_cell *cell, char *out, size_t bytes);
+    bool (*applies)(const struct evidence *evidence, char text[CELL_REASON_BYTES]); /* then writes text */
 };
 
 extern const struct explain_reason explain_reasons[];
 extern const size_t explain_reason_count;
 
+/* Sets the reasons that apply to a cell. STATUS_ENVIRONMENT when out of memory. */
+enum status explain_find_reasons(const struct result *result, const struct card *card, struct explained_cell *cell);
+
 /* Whether the cell was timed and takes longer than EXPLAIN_LONG_NS. */
 bool explain_is_long(const struct explained_cell *cell);
 
-/* Whether the cell was timed and its remainder is beyond EXPLAIN_LIMIT. */
-bool explain_is_over(const struct explained_cell *cell);
-
-/* Predicts every cell of a result, which `name` is for messages, and puts it beside what was measured. Both have to
- * live as long. STATUS_ENVIRONMENT when the card is of another chip, or out of memory. On success the caller closes. */
-enum status explain_open(const char *name, const struct result *result, const struct card *card,
+/* Predicts every cell of the result of `file`, and puts it beside what was measured. Chosen are the cells that are named
+ * `name`, see cell_is_named (NULL: all). What file and result point to has to live as long. STATUS_ENVIRONMENT when the card is of
+ * another chip, or out of memory. On success the caller closes. */
+enum status explain_open(const char *file, const struct result *result, const struct card *card, const char *name,
                          struct explanation *out);
 
 /* Releases; accepts a zeroed struct. */
 void explain_close(struct explanation *explanation);
+
+/* -- what it looks like -------------------------------------------------------------------------------- */
+
+/* What a card says of several results. */
+struct explained_results {
+    const char *card_file; /* NULL: the built-in card */
+    const struct card *card;
+    struct explanation *results; /* owned */
+    size_t count;
+};
+
+/* Prints the chosen cells of a result, and the summary of all, as text. STATUS_ENVIRONMENT when out of memory. */
+enum status explain_print(FILE *stream, const struct explanation *explanation, const struct card *card,
+                          const struct grid_look *look);
+
+/* The document of struct explained_results: written as results/explanation.schema.json says, and not read. */
+extern const struct document explain_document;
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "card.h"
 #include "command.h"
 #include "explain.h"
-#include "explain_report.h"
-#include "json.h"
+#include "log.h"
 #include "result.h"
+#include "text.h"
 
 struct explain_options {
     const char *card_path; /* NULL: the built-in card */
@@ -35,27 +36,55 @@ static const struct option_group groups[] = {
     OPTION_GROUP(look_option_rows, offsetof(struct explain_options, look)),
 };
 
-/* Explains one file: into the document where there is one, else as text. */
-static enum status explain_file(const struct explain_options *options, const struct invocation *invocation,
-                                size_t index, const struct card *card, cJSON *document)
+/* Adds what the card says of one file. */
+static enum status add_file(const char *file, const char *name, struct explained_results *explained)
 {
-    const char *file = invocation->arguments[index];
-    struct explanation explanation = {0};
     struct result result;
     enum status status = result_read(file, &result);
 
     if (status != STATUS_OK)
         return status;
-    status = explain_open(file, &result, card, &explanation);
-    if (status == STATUS_OK && options->json) {
-        explain_json_add(document, &explanation, file, options->cell);
-    } else if (status == STATUS_OK) {
-        if (invocation->argument_count > 1)
-            printf("%s%s:\n", index ? "\n" : "", file);
-        explain_print(stdout, &explanation, options->cell, look_color(&options->look, STDOUT_FILENO));
+    status = explain_open(file, &result, explained->card, name, &explained->results[explained->count]);
+    if (status == STATUS_OK)
+        explained->count++;
+    else
+        result_close(&result);
+    return status;
+}
+
+/* Cell i of all files. */
+static const struct cell *cell_at(const void *context, size_t i)
+{
+    const struct explanation *explanation = ((const struct explained_results *)context)->results;
+
+    while (i >= explanation->result.cell_count)
+        i -= explanation++->result.cell_count;
+    return result_cell(&explanation->result, i);
+}
+
+/* STATUS_USAGE where the name is of no cell of any file. */
+static enum status check_name(const char *name, const struct explained_results *explained)
+{
+    size_t chosen = 0, cells = 0;
+
+    for (size_t i = 0; i < explained->count; i++) {
+        chosen += explained->results[i].chosen;
+        cells += explained->results[i].result.cell_count;
     }
-    explain_close(&explanation);
-    result_close(&result);
+    return name && chosen == 0 ? cell_unknown(name, cell_at, explained, cells) : STATUS_OK;
+}
+
+static enum status print_text(const struct look_options *options, const struct explained_results *explained,
+                              bool several)
+{
+    const struct grid_look look = {.width = text_width(stdout), .color = look_color(options, STDOUT_FILENO)};
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; status == STATUS_OK && i < explained->count; i++) {
+        if (several)
+            printf("%s%s:\n", i ? "\n" : "", explained->results[i].file);
+        status = explain_print(stdout, &explained->results[i], explained->card, &look);
+    }
     return status;
 }
 
@@ -63,18 +92,30 @@ static enum status explain(const void *parsed, const struct invocation *invocati
 {
     const struct explain_options *options = parsed;
     struct card card;
-    enum status worst = card_read(options->card_path, &card);
-    cJSON *document;
+    struct explained_results explained = {.card_file = options->card_path, .card = &card};
+    const size_t count = invocation->argument_count;
+    enum status status, worst = card_read(options->card_path, &card);
 
     if (worst != STATUS_OK)
         return worst;
-    document = options->json ? explain_json_open(&card, options->card_path) : NULL;
-    for (size_t i = 0; i < invocation->argument_count; i++)
-        worst = status_worse(worst, explain_file(options, invocation, i, &card, document));
+    explained.results = calloc(count, sizeof(*explained.results));
+    if (!explained.results)
+        return log_error(STATUS_ENVIRONMENT, "out of memory for %zu files; free some memory", count);
+    for (size_t i = 0; i < count; i++)
+        worst = status_worse(worst, add_file(invocation->arguments[i], options->cell, &explained));
     /* A document without results would say that there is nothing to say. */
-    if (options->json && cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(document, "results")) > 0)
-        worst = status_worse(worst, json_write("-", document));
-    cJSON_Delete(document);
+    if (explained.count > 0) {
+        status = check_name(options->cell, &explained);
+        if (status == STATUS_OK)
+            status = options->json ? document_write(&explain_document, &explained, "-")
+                                   : print_text(&options->look, &explained, count > 1);
+        worst = status_worse(worst, status);
+    }
+    for (size_t i = 0; i < explained.count; i++) {
+        explain_close(&explained.results[i]);
+        result_close(&explained.results[i].result);
+    }
+    free(explained.results);
     return worst;
 }
 

@@ -39,7 +39,7 @@ def rows(document, selection=documents.ALL):
 def rows_of(document, result, cell):
     measured, low, high = documents.time_of(cell)
     same = {**documents.identity(cell), "card": document.content["card"]["name"],
-            "result": os.path.basename(result["file"]), "device": result["device"], "engine": result["engine"],
+            "result": os.path.basename(result["file"]), "device": result["device"]["name"], "engine": result["engine"],
             **document.source()}
     made = [{**same, "part": "measured", "drawn": "measured", "time_ns": measured, "time_ns_ci_low": low,
              "time_ns_ci_high": high, "share_of_measured": 1.0, "ends_at_share": 1.0,

@@ -163,11 +163,11 @@ def explained_cell(bound_by, **parts):
 
 
 EXPLANATION = {
-    "schema": {"name": "cbank-explanation", "version": "1.0"},
+    "schema": {"name": "cbank-explanation", "version": "2.0"},
     "tool": {"name": "cbank", "version": "0.1.0", "git_commit": "0123abc", "git_dirty": False},
     "card": {"file": None, "name": "card of a test", "chip": "GH100"},
     "results": [{"file": "a.json", "engine": "cuda", "modelled_time": False, "complete": True,
-                 "device": "GPU of a test", "uuid": None,
+                 "device": {"name": "GPU of a test", "uuid": None},
                  "cells": [explained_cell(["serialization", "misses"], serialization=400, misses=200)]}]}
 
 

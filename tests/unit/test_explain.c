@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "cells.h"
+#include "document.h"
 #include "explain.h"
-#include "explain_report.h"
 #include "golden.h"
 #include "json.h"
 #include "table.h"
@@ -85,46 +85,54 @@ static void set_counters(struct cell_result *cell, const struct counter_value *v
     cell->counter_count = count;
 }
 
-/* What explain_print prints; the caller's, to free. */
-static char *printed(const struct explanation *explanation, const char *part, bool color)
+/* What explain_print prints on so many columns; the caller's, to free. */
+static char *printed(const struct explanation *explanation, int width, bool color)
 {
+    const struct card card = default_card();
+    const struct grid_look look = {.width = width, .color = color};
     char *text = NULL;
     size_t bytes;
     FILE *stream = open_memstream(&text, &bytes);
 
     assert_non_null(stream);
-    explain_print(stream, explanation, part, color);
+    assert_int_equal(explain_print(stream, explanation, &card, &look), STATUS_OK);
     assert_int_equal(fclose(stream), 0);
     return text;
 }
 
-static void assert_narrow(const char *text)
+static void assert_narrow(const char *text, size_t width)
 {
     for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
         size_t count = 0;
 
         for (const char *at = line; *at != '\n'; at++)
             count += (*at & 0xc0) != 0x80;
-        if (count > 120 || (count > 0 && strchr(line, '\n')[-1] == ' '))
+        if (count > width || (count > 0 && strchr(line, '\n')[-1] == ' '))
             fail_msg("%zu columns, or a blank at the end: %.130s", count, line);
     }
 }
 
-/* The same as JSON, of one file. */
+/* The document of one file as JSON; the caller's, to free. */
 static char *json_text(const struct explanation *explanation)
 {
-    cJSON *document = explain_json_open(explanation->card, NULL);
+    const struct card card = default_card();
+    struct explanation copy = *explanation;
+    const struct explained_results results = {.card = &card, .results = &copy, .count = 1};
+    cJSON *document = document_to_json(&explain_document, &results), *tool;
     char *text = NULL;
     size_t bytes;
     FILE *stream = open_memstream(&text, &bytes);
 
     assert_non_null(stream);
     /* The program that wrote it changes. */
-    cJSON_DeleteItemFromObjectCaseSensitive(cJSON_GetObjectItemCaseSensitive(document, "tool"), "git_commit");
-    cJSON_DeleteItemFromObjectCaseSensitive(cJSON_GetObjectItemCaseSensitive(document, "tool"), "git_dirty");
-    json_add_text(cJSON_GetObjectItemCaseSensitive(document, "tool"), "git_commit", "unknown");
-    json_add(cJSON_GetObjectItemCaseSensitive(document, "tool"), "git_dirty", cJSON_CreateFalse());
-    explain_json_add(document, explanation, "result.json", NULL);
+    tool = cJSON_CreateObject();
+    json_add_text(tool, "name", "cbank");
+    json_add_text(tool, "version", "0.1.0");
+    json_add_text(tool, "git_commit", "unknown");
+    json_add(tool, "git_dirty", cJSON_CreateFalse());
+    json_add_text(tool, "compiler", "gcc");
+    json_add_text(tool, "cuda_toolkit", NULL);
+    cJSON_ReplaceItemInObjectCaseSensitive(document, "tool", tool);
     assert_int_equal(json_put_owned(stream, document), STATUS_OK);
     assert_int_equal(fclose(stream), 0);
     return text;
@@ -132,17 +140,22 @@ static char *json_text(const struct explanation *explanation)
 
 static void explain(const struct result *result, const struct card *card, struct explanation *out)
 {
-    assert_int_equal(explain_open("result.json", result, card, out), STATUS_OK);
+    assert_int_equal(explain_open("result.json", result, card, NULL, out), STATUS_OK);
 }
 
-/* Has the cell that reason? */
-static bool has_reason(const struct explained_cell *cell, const char *name)
+/* Has the set of reasons that one? */
+static bool has_reason(uint32_t reasons, const char *name)
 {
     for (size_t i = 0; i < explain_reason_count; i++)
         if (strcmp(explain_reasons[i].name, name) == 0)
-            return (cell->reasons & 1u << i) != 0;
+            return (reasons & 1u << i) != 0;
     fail_msg("no reason %s", name);
     return false;
+}
+
+static bool is_over(const struct explained_cell *cell)
+{
+    return cell->agreement == EXPLAIN_DIFFERS;
 }
 
 /* -- parts and remainders ----------------------------------------------------------------------------- */
@@ -167,7 +180,7 @@ static void test_parts_make_the_time(void **state)
         double ns = 0, terms[EXPLAIN_TERMS] = {0};
 
         for (size_t part = 0; part < EXPLAIN_PARTS; part++)
-            if (explain_parts[part].term == EXPLAIN_TERM_ALONE || explain_parts[part].term == cell->bound)
+            if (explain_parts[part].term == EXPLAIN_TERM_ALONE || cell->bound & 1u << part)
                 ns += explain_part_ns(&cell->model.parts, part);
             else
                 terms[explain_parts[part].term] += explain_part_ns(&cell->model.parts, part);
@@ -203,15 +216,15 @@ static void test_limits(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         set_time(&result.cells[0], ns * rows[i].factor);
         explain(&result, &card, &explanation);
-        assert_int_equal(explain_is_over(&explanation.cells[0]), rows[i].over);
-        assert_int_equal(explanation.tallies[true].cells, 1);
-        assert_int_equal(explanation.tallies[true].within, !rows[i].over);
+        assert_int_equal(is_over(&explanation.cells[0]), rows[i].over);
+        assert_int_equal(explanation.summary.tallies[true].cells, 1);
+        assert_int_equal(explanation.summary.tallies[true].within, !rows[i].over);
         explain_close(&explanation);
     }
     set_time(&result.cells[0], 10000);
     explain(&result, &card, &explanation);
     assert_false(explain_is_long(&explanation.cells[0]));
-    assert_int_equal(explanation.tallies[false].cells, 1);
+    assert_int_equal(explanation.summary.tallies[false].cells, 1);
     explain_close(&explanation);
     result_close(&result);
 }
@@ -257,10 +270,10 @@ static void test_levels_by_hand(void **state)
     open_result(&result, &cell, 1);
     set_counters(&result.cells[0], values, 4);
     explain(&result, &card, &explanation);
-    const struct explain_level *levels = explanation.cells[0].levels;
+    const struct explained_count *levels = explanation.cells[0].levels;
     static const struct {
         double measured, low;
-        enum explain_verdict verdict;
+        enum explain_agreement agreement;
     } rows[EXPLAIN_LEVELS] = {{15500, 15500, EXPLAIN_EQUAL},
                               {500, 500, EXPLAIN_EQUAL},
                               {1499, 1500, EXPLAIN_DIFFERS},
@@ -269,21 +282,20 @@ static void test_levels_by_hand(void **state)
 
     for (size_t i = 0; i < EXPLAIN_LEVELS; i++) {
         assert_near(levels[i].measured, rows[i].measured, 0);
-        assert_near(levels[i].modelled.low, rows[i].low, 1e-6);
-        assert_int_equal(explain_level_verdict(&levels[i]), rows[i].verdict);
+        assert_near(levels[i].low, rows[i].low, 1e-6);
+        assert_int_equal(levels[i].agreement, rows[i].agreement);
     }
-    assert_near(levels[4].modelled.high, 125 / 18.0 + 1250, 1e-6);
-    assert_int_equal(explanation.exact, 1);
-    assert_int_equal(explanation.exact_equal, 1);
-    assert_int_equal(explanation.single, 0);
+    assert_near(levels[4].high, 125 / 18.0 + 1250, 1e-6);
+    assert_int_equal(explanation.summary.exact, 1);
+    assert_int_equal(explanation.summary.exact_equal, 1);
+    assert_int_equal(explanation.summary.single, 0);
     explain_close(&explanation);
 
     /* What was not read is not known. */
     result.cells[0].counters[1].status = COUNTER_UNSUPPORTED;
     result.cells[0].counters[1].value = NAN;
     explain(&result, &card, &explanation);
-    assert_int_equal(explain_level_verdict(&explanation.cells[0].levels[0]), EXPLAIN_UNKNOWN);
-    assert_int_equal(explain_level_verdict(&explanation.cells[0].levels[1]), EXPLAIN_UNKNOWN);
+    assert_int_equal(explanation.cells[0].levels[1].agreement, EXPLAIN_UNKNOWN);
     explain_close(&explanation);
     result_close(&result);
 }
@@ -302,29 +314,29 @@ static void test_single_warps_of_an_h200(void **state)
     assert_int_equal(result.cell_count, 24);
     for (size_t i = 0; i < result.cell_count; i++)
         for (size_t level = 0; level < EXPLAIN_LEVELS; level++)
-            assert_int_equal(explain_level_verdict(&explanation.cells[i].levels[level]),
-                             level < 3 ? EXPLAIN_EQUAL : EXPLAIN_WITHIN);
-    assert_int_equal(explanation.single, 24 * EXPLAIN_LEVELS);
-    assert_int_equal(explanation.single_equal, 24 * 3);
-    assert_int_equal(explanation.single_within, 24 * 2);
-    assert_int_equal(explanation.exact, explanation.exact_equal);
+            assert_int_equal(explanation.cells[i].levels[level].agreement, level < 3 ? EXPLAIN_EQUAL : EXPLAIN_WITHIN);
+    assert_int_equal(explanation.summary.single, 24 * EXPLAIN_LEVELS);
+    assert_int_equal(explanation.summary.single_equal, 24 * 3);
+    assert_int_equal(explanation.summary.single_within, 24 * 2);
+    assert_int_equal(explanation.summary.exact, explanation.summary.exact_equal);
     explain_close(&explanation);
     result_close(&result);
 }
 
 /* -- reasons ------------------------------------------------------------------------------------------ */
 
-/* The reasons of a cell that is far off. */
-static struct explained_cell explained(struct result *result, const struct card *card)
+/* The reasons of a cell that is far off: a set of bits, by the index in explain_reasons. */
+static uint32_t reasons_of(struct result *result, const struct card *card)
 {
     struct explanation explanation;
-    struct explained_cell cell;
+    uint32_t reasons = 0;
 
     explain(result, card, &explanation);
-    assert_true(explain_is_over(&explanation.cells[0]));
-    cell = explanation.cells[0];
+    assert_true(is_over(&explanation.cells[0]));
+    for (size_t i = 0; i < explanation.cells[0].reason_count; i++)
+        reasons |= 1u << (explanation.cells[0].reasons[i].row - explain_reasons);
     explain_close(&explanation);
-    return cell;
+    return reasons;
 }
 
 static const void *find_row(const char *what, const void *rows, size_t row_bytes, size_t count, const char *name)
@@ -341,7 +353,7 @@ static void test_reasons(void **state)
     const struct cell cell = make_cell(0, 1, 12800000, 0);
     const struct counter_value misses[] = {measured("idc_misses_new", 900), measured("idc_misses_retried", 7)};
     const struct card card = default_card();
-    struct explained_cell seen;
+    uint32_t seen;
     struct result result;
 
     (void)state;
@@ -349,75 +361,75 @@ static void test_reasons(void **state)
     struct cell_result *own = &result.cells[0];
 
     set_time(own, 1e6);
-    assert_int_equal(explained(&result, &card).reasons, 0);
+    assert_int_equal(reasons_of(&result, &card), 0);
 
     own->flags = FLAG_UNSTABLE | FLAG_THROTTLED | FLAG_CLOCK_VARIED | FLAG_COUNTER_DIFFERS;
     own->time.sm_clock_mhz = 1700;
     result.device.launch_ns = 900;
-    seen = explained(&result, &card);
-    assert_true(has_reason(&seen, "unstable") && has_reason(&seen, "throttled") && has_reason(&seen, "clock_varied"));
-    assert_true(has_reason(&seen, "counter_differs") && has_reason(&seen, "clock_differs"));
-    assert_true(has_reason(&seen, "launch_differs"));
-    assert_int_equal(__builtin_popcount(seen.reasons), 6);
+    seen = reasons_of(&result, &card);
+    assert_true(has_reason(seen, "unstable") && has_reason(seen, "throttled") && has_reason(seen, "clock_varied"));
+    assert_true(has_reason(seen, "counter_differs") && has_reason(seen, "clock_differs"));
+    assert_true(has_reason(seen, "launch_differs"));
+    assert_int_equal(__builtin_popcount(seen), 6);
     own->flags = 0;
     own->time.sm_clock_mhz = NAN;
     result.device.launch_ns = NAN;
-    assert_int_equal(explained(&result, &card).reasons, 0);
+    assert_int_equal(reasons_of(&result, &card), 0);
 
     set_counters(own, misses, 2);
-    seen = explained(&result, &card);
-    assert_true(has_reason(&seen, "misses_differ") && has_reason(&seen, "misses_retried"));
+    seen = reasons_of(&result, &card);
+    assert_true(has_reason(seen, "misses_differ") && has_reason(seen, "misses_retried"));
     own->counter_count = 0;
 
     /* 32 warps of 64 registers: 65536 hold one block; 32: two, which is what threads leave room for. */
     own->kernel.registers = 64;
-    seen = explained(&result, &card);
-    assert_true(has_reason(&seen, "registers"));
+    seen = reasons_of(&result, &card);
+    assert_true(has_reason(seen, "registers"));
     own->kernel.registers = 32;
-    assert_int_equal(explained(&result, &card).reasons, 0);
+    assert_int_equal(reasons_of(&result, &card), 0);
     own->kernel.registers = 33;
-    seen = explained(&result, &card);
-    assert_true(has_reason(&seen, "registers"));
+    seen = reasons_of(&result, &card);
+    assert_true(has_reason(seen, "registers"));
     own->kernel.registers = 0;
 
     own->cell.block_size = 256;
-    seen = explained(&result, &card);
-    assert_true(has_reason(&seen, "block_size"));
+    seen = reasons_of(&result, &card);
+    assert_true(has_reason(seen, "block_size"));
     own->cell.block_size = 1024;
 
     own->cell.elements = 5000000;
-    seen = explained(&result, &card);
-    assert_true(has_reason(&seen, "l2_part"));
+    seen = reasons_of(&result, &card);
+    assert_true(has_reason(seen, "l2_part"));
     own->cell.elements = 32;
-    seen = explained(&result, &card);
-    assert_true(has_reason(&seen, "idle_sms") && has_reason(&seen, "latency") && !has_reason(&seen, "short"));
+    seen = reasons_of(&result, &card);
+    assert_true(has_reason(seen, "idle_sms") && has_reason(seen, "latency") && !has_reason(seen, "short"));
     set_time(own, 5000);
     own->cell.regime = &regimes[1];
-    seen = explained(&result, &card);
-    assert_true(has_reason(&seen, "short") && has_reason(&seen, "cold"));
+    seen = reasons_of(&result, &card);
+    assert_true(has_reason(seen, "short") && has_reason(seen, "cold"));
     own->cell.regime = &regimes[0];
     own->cell.elements = 12800000;
     set_time(own, 1e6);
 
     own->cell.path = find_row("path", paths, sizeof(paths[0]), path_count, "texture");
-    seen = explained(&result, &card);
-    assert_true(has_reason(&seen, "unit"));
+    seen = reasons_of(&result, &card);
+    assert_true(has_reason(seen, "unit"));
     own->cell.path = &paths[0];
     own->cell.workload = find_row("workload", workloads, sizeof(workloads[0]), workload_count, "refill");
     own->cell.parameters[PARAMETER_refill_bytes] = 1024;
-    seen = explained(&result, &card);
-    assert_true(has_reason(&seen, "refill") && has_reason(&seen, "workload"));
+    seen = reasons_of(&result, &card);
+    assert_true(has_reason(seen, "refill") && has_reason(seen, "workload"));
     own->cell.parameters[PARAMETER_refill_bytes] = 0;
     own->cell.workload = find_row("workload", workloads, sizeof(workloads[0]), workload_count, "modules");
     own->cell.parameters[PARAMETER_modules] = 2;
-    seen = explained(&result, &card);
-    assert_true(has_reason(&seen, "modules"));
+    seen = reasons_of(&result, &card);
+    assert_true(has_reason(seen, "modules"));
     own->cell.workload = &workloads[0];
     own->cell.parameters[PARAMETER_modules] = 0;
 
     result.modelled_time = true;
-    seen = explained(&result, &card);
-    assert_true(has_reason(&seen, "modelled"));
+    seen = reasons_of(&result, &card);
+    assert_true(has_reason(seen, "modelled"));
     result.cells[0].cell = cell;
     result_close(&result);
 }
@@ -438,7 +450,7 @@ static void test_no_reason_within(void **state)
     set_time(&result.cells[0], explanation.cells[0].model.time_ns);
     explain_close(&explanation);
     explain(&result, &card, &explanation);
-    assert_int_equal(explanation.cells[0].reasons, 0);
+    assert_int_equal(explanation.cells[0].reason_count, 0);
     explain_close(&explanation);
     result_close(&result);
 }
@@ -515,8 +527,11 @@ static void test_every_kind_of_cell(void **state)
     fill(&result, &card);
     result.complete = false;
     explain(&result, &card, &explanation);
-    text = printed(&explanation, NULL, false);
-    assert_narrow(text);
+    text = printed(&explanation, 160, false);
+    assert_narrow(text, 160);
+    free(text);
+    text = printed(&explanation, TEXT_WIDTH, false);
+    assert_narrow(text, TEXT_WIDTH);
     check_golden("tests/golden/explain_every.txt", text);
     text = json_text(&explanation);
     check_golden("tests/golden/explain_every.json", text);
@@ -540,8 +555,8 @@ static void test_modelled_result(void **state)
     strcpy(result.counters_reason, "not asked for");
     set_time(&result.cells[0], 1700);
     explain(&result, &card, &explanation);
-    text = printed(&explanation, NULL, false);
-    assert_narrow(text);
+    text = printed(&explanation, TEXT_WIDTH, false);
+    assert_narrow(text, TEXT_WIDTH);
     assert_null(strstr(text, "  measured"));
     check_golden("tests/golden/explain_modelled.txt", text);
     text = json_text(&explanation);
@@ -550,31 +565,41 @@ static void test_modelled_result(void **state)
     result_close(&result);
 }
 
-/* A part of an identity leaves cells out, and the summary as it is. */
-static void test_part(void **state)
+/* A name leaves cells out, and the summary as it is. */
+static void test_chosen_cells(void **state)
 {
+    static const struct {
+        const char *name, *printed;
+        size_t chosen;
+    } rows[] = {
+        {NULL, NULL, 9},
+        {"add/constant/per_thread/12800000/1024/hot", "printed: 1 of 9 cells\n", 1},
+        {"*/constant/*", "printed: 4 of 9 cells\n", 4},
+        {"constant/per_thread", "printed: 0 of 9 cells\n", 0},
+    };
     const struct card card = default_card();
     struct explanation explanation;
     struct result result;
-    char *all, *some, *none;
+    char *all = NULL, *text;
 
     (void)state;
     fill(&result, &card);
-    explain(&result, &card, &explanation);
-    all = printed(&explanation, NULL, false);
-    some = printed(&explanation, "constant/per_thread", false);
-    none = printed(&explanation, "nowhere", false);
-    assert_null(strstr(all, "printed:"));
-    assert_non_null(strstr(some, "\nadd/constant/per_thread/12800000/1024/hot\n"));
-    assert_null(strstr(some, "\nadd/global/per_thread"));
-    assert_non_null(strstr(some, "printed: 1 of 9 cells\n"));
-    assert_non_null(strstr(none, "printed: 0 of 9 cells\n"));
-    some = (free(some), strdup(strstr(all, "\ncells over 10 us")));
-    assert_non_null(strstr(none, some));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(explain_open("result.json", &result, &card, rows[i].name, &explanation), STATUS_OK);
+        assert_int_equal(explanation.chosen, rows[i].chosen);
+        text = printed(&explanation, TEXT_WIDTH, false);
+        all = all ? all : strdup(text);
+        assert_int_equal(strstr(text, "\nprinted:") != NULL, rows[i].printed != NULL);
+        if (rows[i].printed)
+            assert_string_equal(strstr(text, "printed:"), rows[i].printed);
+        assert_int_equal(strstr(text, "\nadd/constant/per_thread/12800000/1024/hot\n") != NULL, rows[i].chosen > 0);
+        assert_int_equal(strstr(text, "\nadd/global/per_thread") != NULL, rows[i].chosen == 9);
+        assert_memory_equal(strstr(text, "\ncells over 10 us"), strstr(all, "\ncells over 10 us"),
+                            strlen(strstr(all, "\ncells over 10 us")));
+        free(text);
+        explain_close(&explanation);
+    }
     free(all);
-    free(some);
-    free(none);
-    explain_close(&explanation);
     result_close(&result);
 }
 
@@ -588,11 +613,11 @@ static void test_color(void **state)
     (void)state;
     fill(&result, &card);
     explain(&result, &card, &explanation);
-    text = printed(&explanation, NULL, true);
+    text = printed(&explanation, TEXT_WIDTH, true);
     assert_non_null(strstr(text, "\033[1m[")); /* what bounds a cell */
     assert_non_null(strstr(text, "\033[31m+")); /* what is beyond the limit */
     free(text);
-    text = printed(&explanation, NULL, false);
+    text = printed(&explanation, TEXT_WIDTH, false);
     assert_null(strchr(text, '\033'));
     free(text);
     explain_close(&explanation);
@@ -609,9 +634,9 @@ static void test_no_cells(void **state)
     (void)state;
     open_result(&result, NULL, 0);
     explain(&result, &card, &explanation);
-    text = printed(&explanation, NULL, false);
+    text = printed(&explanation, TEXT_WIDTH, false);
     assert_non_null(strstr(text, "cells over 10 us: none\n"));
-    assert_narrow(text);
+    assert_narrow(text, TEXT_WIDTH);
     free(text);
     explain_close(&explanation);
     result_close(&result);
@@ -640,7 +665,7 @@ static void test_other_chips_are_refused(void **state)
         strcpy(other.chip, what == 3 ? "GB100" : "GH100");
         result.device.chip[0] = what == 4 ? '\0' : 'G'; /* not known: no obstacle */
         capture_begin(&capture, stderr);
-        status = explain_open("result.json", &result, &other, &explanation);
+        status = explain_open("result.json", &result, &other, NULL, &explanation);
         said = capture_end(&capture);
         assert_int_equal(status, what == 4 ? STATUS_OK : STATUS_ENVIRONMENT);
         if (what < 4) {
@@ -666,7 +691,7 @@ int main(void)
         cmocka_unit_test(test_names_are_unique),
         cmocka_unit_test(test_every_kind_of_cell),
         cmocka_unit_test(test_modelled_result),
-        cmocka_unit_test(test_part),
+        cmocka_unit_test(test_chosen_cells),
         cmocka_unit_test(test_color),
         cmocka_unit_test(test_no_cells),
         cmocka_unit_test(test_other_chips_are_refused),

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "explain.h"
+#include "log.h"
+#include "text.h"
+
+/* What the core matrix, to which cards are fitted, consists of; see workloads.def. */
+enum { CORE_BLOCK_SIZE = 1024, CORE_UNITS = 1 << UNIT_IDC | 1 << UNIT_L1 };
+
+/* Differences from the card, and of its misses from the counted ones, that are worth a word. */
+#define CLOCK_LIMIT  0.01
+#define LAUNCH_LIMIT 0.1
+#define MISSES_LIMIT 0.1
+
+/* 32-bit registers of an SM, of which a warp gets a whole number of steps: since compute capability 3.5, except 3.7. */
+enum { SM_REGISTERS = 65536, WARP_REGISTERS_STEP = 256 };
+
+/* What a reason is looked for in. */
+struct evidence {
+    const struct result *result;
+    const struct card *card;
+    const struct explained_cell *cell;
+    const struct cell_result *own; /* of the cell */
+};
+
+struct shown_time {
+    char text[TEXT_NUMBER_BYTES];
+};
+
+static struct shown_time shown(double ns)
+{
+    struct shown_time shown;
+
+    text_time(ns, shown.text);
+    return shown;
+}
+
+static double fixed_ns(const struct evidence *e)
+{
+    return e->cell->model.parts.launch_ns + e->cell->model.parts.wave_ns;
+}
+
+/* The lines of one warp come one after the other, and the model lets other warps work meanwhile. */
+static double line_wait_ns(const struct evidence *e)
+{
+    return e->cell->model.levels.misses[0] / (double)e->cell->access.warps_active *
+           e->card->levels[0].miss_latency_cycles * 1000 / e->card->sm_clock_mhz;
+}
+
+/* Blocks on an SM that there are registers for. Warps get registers in whole steps, and an SM's are in four parts, each
+ * for every fourth warp. */
+static uint32_t blocks_of_registers(const struct evidence *e)
+{
+    const uint32_t block_warps = e->own->cell.block_size / CBANK_WARP_THREADS;
+    const uint32_t steps =
+        (e->own->kernel.registers * CBANK_WARP_THREADS + WARP_REGISTERS_STEP - 1) / WARP_REGISTERS_STEP;
+
+    return steps ? SM_REGISTERS / 4 / (steps * WARP_REGISTERS_STEP) * 4 / block_warps : UINT32_MAX;
+}
+
+static double stream_bytes(const struct evidence *e)
+{
+    return 2.0 * sizeof(uint32_t) * (double)e->own->cell.elements;
+}
+
+static bool through_idc(const struct evidence *e)
+{
+    return e->own->cell.path->unit == UNIT_IDC;
+}
+
+static const struct explained_count *misses(const struct evidence *e)
+{
+    return &e->cell->levels[EXPLAIN_LEVEL_IDC_MISSES];
+}
+
+static double retried(const struct evidence *e)
+{
+    return counter_counted(e->own->counters, e->own->counter_count, "idc_misses_retried");
+}
+
+#define REASON(name, summary, applies, ...)                                            \
+    static bool applies_##name(const struct evidence *e, char text[CELL_REASON_BYTES]) \
+    {                                                                                  \
+        return (applies) && snprintf(text, CELL_REASON_BYTES, __VA_ARGS__) > 0;        \
+    }
+#include "reasons.def"
+
+const struct explain_reason explain_reasons[] = {
+#define REASON(name, summary, applies, ...) {#name, summary, applies_##name},
+#include "reasons.def"
+};
+
+const size_t explain_reason_count = sizeof(explain_reasons) / sizeof(explain_reasons[0]);
+
+enum status explain_find_reasons(const struct result *result, const struct card *card, struct explained_cell *cell)
+{
+    const struct evidence evidence = {.result = result, .card = card, .cell = cell, .own = cell->cell};
+
+    cell->reasons = calloc(explain_reason_count, sizeof(*cell->reasons));
+    if (!cell->reasons)
+        return log_error(STATUS_ENVIRONMENT, "out of memory for reasons; free some memory");
+    for (const struct explain_reason *row = explain_reasons; row < explain_reasons + explain_reason_count; row++) {
+        struct explained_reason *reason = &cell->reasons[cell->reason_count];
+
+        reason->row = row;
+        cell->reason_count += row->applies(&evidence, reason->text);
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "explain.h"
+#include "text.h"
+
+enum { INDENT = 2, LINE_BYTES = 1024 };
+
+struct view {
+    FILE *stream;
+    const struct explanation *explanation;
+    const struct grid_look *look;
+};
+
+/* Prints a paragraph whose first line begins as the text does, and whose others are indented. */
+__attribute__((format(printf, 3, 4))) static void put(const struct view *view, int indent, const char *format, ...)
+{
+    struct text_wrap wrap = {.stream = view->stream, .width = view->look->width, .indent = indent};
+    char text[LINE_BYTES];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    text_wrap(&wrap, text);
+    fputc('\n', view->stream);
+}
+
+/* Appends to text with a separator before it unless it is the first. */
+static void append(char text[LINE_BYTES], const char *separator, const char *more)
+{
+    const size_t used = strlen(text);
+
+    snprintf(text + used, LINE_BYTES - used, "%s%s", used ? separator : "", more);
+}
+
+/* What the times in the file are. */
+static const char *time_word(const struct view *view)
+{
+    return view->explanation->result.modelled_time ? "in the file" : "measured";
+}
+
+/* -- time --------------------------------------------------------------------------------------------- */
+
+static void print_time(const struct view *view, const struct explained_cell *cell)
+{
+    const struct summary *time = &cell->time;
+    const bool over = cell->agreement == EXPLAIN_DIFFERS && view->look->color;
+    char measured[TEXT_NUMBER_BYTES], width[TEXT_NUMBER_BYTES], predicted[TEXT_NUMBER_BYTES],
+        remainder_ns[TEXT_NUMBER_BYTES], remainder[TEXT_NUMBER_BYTES];
+
+    text_time(cell->model.time_ns, predicted);
+    if (cell->agreement == EXPLAIN_UNKNOWN) {
+        put(view, 2 * INDENT, "  %s%snot timed, modelled %s",
+            cell->cell->reason[0] ? "" : cell_status_names[cell->cell->status], cell->cell->reason[0] ? "" : ": ",
+            predicted);
+        return;
+    }
+    text_time(time->median, measured);
+    text_half_width(stats_relative_half_width(time), width);
+    text_signed(text_time, cell->remainder_ns, remainder_ns);
+    text_change(cell->remainder, remainder);
+    fprintf(view->stream, "  %s %s%s%s, modelled %s, remainder %s%s, %s%s\n", time_word(view), measured,
+            view->explanation->result.modelled_time ? "" : " ", view->explanation->result.modelled_time ? "" : width,
+            predicted, over ? "\033[31m" : "", remainder_ns, remainder, over ? "\033[0m" : "");
+}
+
+/* Why a cell may be beyond the limit, in its own numbers. */
+static void print_reasons(const struct view *view, const struct explained_cell *cell)
+{
+    char text[LINE_BYTES] = "";
+
+    for (size_t i = 0; i < cell->reason_count; i++)
+        append(text, "; ", cell->reasons[i].text);
+    if (text[0])
+        put(view, 2 * INDENT, "  why: %s", text);
+}
+
+/* A part, in brackets where it is of the term that counts. */
+static void value_part(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct explained_cell *cell = row;
+    const size_t part = (size_t)((const struct explain_part *)column->of - explain_parts);
+    const bool bound = cell->bound & 1u << part;
+    char time[TEXT_NUMBER_BYTES];
+
+    text_time(explain_part_ns(&cell->model.parts, part), time);
+    snprintf(out->room, sizeof(out->room), bound ? "[%s]" : "%s", time);
+    out->style = bound ? GRID_BOLD : GRID_PLAIN;
+    out->text = out->room;
+}
+
+static enum status print_parts(const struct view *view, const struct explained_cell *cell)
+{
+    const struct grid_look look = {view->look->width, INDENT, view->look->color};
+    struct grid_column columns[EXPLAIN_PARTS];
+    const struct grid grid = {
+        .columns = columns, .column_count = EXPLAIN_PARTS, .rows = cell, .row_count = 1, .row_bytes = sizeof(*cell)};
+
+    for (size_t i = 0; i < EXPLAIN_PARTS; i++)
+        columns[i] = (struct grid_column){
+            .key = explain_parts[i].name,
+            .heading = explain_parts[i].name,
+            .group = explain_parts[i].term == EXPLAIN_TERM_ALONE ? "these add up" : "these overlap: the longest counts",
+            .format = text_time,
+            .value = value_part,
+            .of = &explain_parts[i],
+        };
+    return grid_print(view->stream, &grid, &look);
+}
+
+/* -- counts ------------------------------------------------------------------------------------------- */
+
+static void value_name(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    out->text = ((const struct explained_count *)row)->name;
+}
+
+static void value_measured(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    out->number = ((const struct explained_count *)row)->measured;
+}
+
+static void value_modelled(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct explained_count *count = row;
+    char low[TEXT_NUMBER_BYTES], high[TEXT_NUMBER_BYTES];
+
+    (void)column;
+    out->number = count->low;
+    text_count(count->low, low);
+    text_count(count->high, high);
+    if (count->status == COUNTER_OK && strcmp(low, high) != 0) {
+        snprintf(out->room, sizeof(out->room), "%s to %s", low, high);
+        out->text = out->room;
+    }
+}
+
+/* How far measured is from the nearer limit; or that it is equal or within. */
+static void value_agreement(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct explained_count *count = row;
+    const double difference = count->measured - (count->measured > count->high ? count->high : count->low);
+    char share[TEXT_NUMBER_BYTES];
+
+    (void)column;
+    out->text =
+        count->status == COUNTER_OK ? explain_agreement_names[count->agreement] : counter_status_names[count->status];
+    if (count->agreement != EXPLAIN_DIFFERS)
+        return;
+    text_signed(text_count, difference, out->room);
+    text_change(difference / fabs(count->measured), share);
+    strcat(strcat(out->room, ", "), share);
+    out->text = out->room;
+    out->style = GRID_BAD;
+}
+
+/* Why a counter was not read. */
+static bool count_note(const void *row, size_t index, char *out, size_t bytes)
+{
+    const struct explained_count *count = row;
+
+    if (index == 0 && count->reason)
+        snprintf(out, bytes, "%s", count->reason);
+    return index == 0 && count->reason;
+}
+
+static enum status print_counts(const struct view *view, const char *name, const char *modelled,
+                                const struct explained_count *counts, size_t count)
+{
+    const struct grid_look look = {view->look->width, INDENT, view->look->color};
+    const struct grid_column columns[] = {
+        {.key = "name", .heading = name, .value = value_name, .head = true},
+        {.key = "measured", .heading = time_word(view), .format = text_count, .value = value_measured},
+        {.key = "modelled", .heading = modelled, .format = text_count, .value = value_modelled},
+        {.key = "agreement", .heading = "agreement", .value = value_agreement},
+    };
+    const struct grid grid = {.columns = columns,
+                              .column_count = sizeof(columns) / sizeof(columns[0]),
+                              .rows = counts,
+                              .row_count = count,
+                              .row_bytes = sizeof(*counts),
+                              .note = count_note};
+
+    return grid_print(view->stream, &grid, &look);
+}
+
+/* Levels whose counters were read, which stand beside each other: all of one cache or none. */
+static enum status print_levels(const struct view *view, const struct explained_cell *cell)
+{
+    struct explained_count read[EXPLAIN_LEVELS];
+    size_t count = 0;
+
+    for (size_t i = 0; i < cell->level_count; i++)
+        if (isfinite(cell->levels[i].measured))
+            read[count++] = cell->levels[i];
+    return print_counts(view, "constant levels", "modelled", read, count);
+}
+
+/* -- cells -------------------------------------------------------------------------------------------- */
+
+static enum status print_cell(const struct view *view, const struct explained_cell *cell)
+{
+    const struct cell_result *own = cell->cell;
+    char identity[CELL_IDENTITY_BYTES];
+    enum status status;
+
+    cell_identity(&own->cell, identity);
+    fprintf(view->stream, "\n%s\n", identity);
+    if (own->reason[0])
+        put(view, 2 * INDENT, "  %s: %s", cell_status_names[own->status], own->reason);
+    if (!cell->predicted)
+        return STATUS_OK;
+    print_time(view, cell);
+    print_reasons(view, cell);
+    status = print_parts(view, cell);
+    if (status == STATUS_OK)
+        status = print_counts(view, "exact counter", "expected", cell->exact, cell->exact_count);
+    return status == STATUS_OK ? print_levels(view, cell) : status;
+}
+
+/* -- summary ------------------------------------------------------------------------------------------ */
+
+/* The cells beyond the limit, each with the names of its reasons. */
+static void print_over(const struct view *view, bool is_long, const char *what)
+{
+    const struct explain_tally *tally = &view->explanation->summary.tallies[is_long];
+    const struct explained_cell *cells = view->explanation->cells;
+
+    if (tally->within < tally->cells)
+        put(view, 0, "beyond that, %s:", what);
+    for (const struct explained_cell *cell = cells; cell < cells + view->explanation->result.cell_count; cell++) {
+        char identity[CELL_IDENTITY_BYTES], remainder[TEXT_NUMBER_BYTES], names[LINE_BYTES] = "";
+
+        if (cell->agreement != EXPLAIN_DIFFERS || explain_is_long(cell) != is_long)
+            continue;
+        for (size_t i = 0; i < cell->reason_count; i++)
+            append(names, ", ", cell->reasons[i].row->name);
+        cell_identity(&cell->cell->cell, identity);
+        text_change(cell->remainder, remainder);
+        put(view, 3 * INDENT, "  %s %s: %s", identity, remainder, names[0] ? names : "nothing in the file says why");
+    }
+}
+
+static void print_tally(const struct view *view, bool is_long, const char *what)
+{
+    const struct explain_tally *tally = &view->explanation->summary.tallies[is_long];
+    char remainder[TEXT_NUMBER_BYTES];
+
+    text_change(tally->largest_remainder, remainder);
+    if (tally->cells == 0)
+        put(view, 0, "cells %s: none", what);
+    else
+        put(view, 2 * INDENT, "cells %s: %" PRIu64 " of %" PRIu64 " within %.0f %%; largest remainder %s, %s", what,
+            tally->within, tally->cells, 100 * EXPLAIN_LIMIT, remainder, tally->largest);
+}
+
+/* What the names of reasons mean. */
+static void print_meanings(const struct view *view)
+{
+    const struct explanation *explanation = view->explanation;
+    size_t printed = 0;
+
+    for (const struct explain_reason *row = explain_reasons; row < explain_reasons + explain_reason_count; row++) {
+        bool named = false;
+
+        for (size_t i = 0; i < explanation->result.cell_count; i++)
+            for (size_t k = 0; k < explanation->cells[i].reason_count; k++)
+                named |= explanation->cells[i].reasons[k].row == row;
+        if (named && printed++ == 0)
+            put(view, 0, "reasons:");
+        if (named)
+            put(view, 3 * INDENT, "  %s: %s", row->name, row->summary);
+    }
+}
+
+static void print_summary(const struct view *view)
+{
+    const struct explain_summary *summary = &view->explanation->summary;
+
+    fputc('\n', view->stream);
+    print_tally(view, true, "over 10 us");
+    print_tally(view, false, "up to 10 us");
+    if (summary->untimed)
+        put(view, 0, "cells without a time: %" PRIu64, summary->untimed);
+    if (summary->exact)
+        put(view, 0, "exact counters: %" PRIu64 " of %" PRIu64 " equal", summary->exact_equal, summary->exact);
+    if (summary->single)
+        put(view, 2 * INDENT,
+            "constant levels, cells of one warp: %" PRIu64 " of %" PRIu64 " counts equal, %" PRIu64 " within limits",
+            summary->single_equal, summary->single, summary->single_within);
+    print_over(view, true, "over 10 us");
+    print_over(view, false, "up to 10 us");
+    print_meanings(view);
+}
+
+static void print_head(const struct view *view, const struct card *card)
+{
+    const struct result *result = &view->explanation->result;
+    const struct device_info *device = &result->device;
+
+    put(view, 2 * INDENT, "engine %s: %s%s, compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32 " SMs; card %s",
+        result->engine, result->modelled_time ? "card " : "", device->name, device->cc_major, device->cc_minor,
+        device->sm_count, card->name);
+    if (result->modelled_time)
+        put(view, 0, "All times and counters in the file are modelled: nothing was measured.");
+    if (!result->complete)
+        put(view, 2 * INDENT, "incomplete: the run was interrupted; cbank run --resume FILE measures the rest");
+    if (result->counters_reason[0])
+        put(view, 2 * INDENT, "counters were not read: %s", result->counters_reason);
+}
+
+static const char legend[] =
+    "modelled: launch + wave + the longest of residency, issue, serialization + misses, and stream. Those overlap; what "
+    "counts is in brackets. remainder: measured less modelled, then as a share of measured. idc_hits: requests whose "
+    "line is there or on its way. Limits of gcc: without and with the lines of parameters and instructions; whether it "
+    "has them is not known.";
+
+enum status explain_print(FILE *stream, const struct explanation *explanation, const struct card *card,
+                          const struct grid_look *look)
+{
+    const struct view view = {.stream = stream, .explanation = explanation, .look = look};
+    const size_t count = explanation->result.cell_count;
+    enum status status = STATUS_OK;
+
+    print_head(&view, card);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+        if (explanation->cells[i].chosen)
+            status = print_cell(&view, &explanation->cells[i]);
+    if (explanation->chosen > 0) {
+        fputc('\n', stream);
+        put(&view, 0, "%s", legend);
+    }
+    print_summary(&view);
+    if (explanation->chosen < count)
+        put(&view, 0, "printed: %zu of %zu cells", explanation->chosen, count);
+    return status;
+}
