@@ -127,8 +127,9 @@ LIBS := $(CUDA_LIBS) $(LIBCJSON) -lpthread -lm
 VENDOR        := harness/engine/cuda
 CUDA_ABSENT   := $(VENDOR)/engine_cuda_absent.c $(VENDOR)/cuda_probe_absent.c
 CUPTI_ABSENT  := $(VENDOR)/cupti_reader_absent.c
+CUPTI_SOURCES := $(filter-out $(CUPTI_ABSENT),$(wildcard $(VENDOR)/cupti_*.c))
 CUPTI_FOUND   := $(wildcard $(addsuffix /cupti_range_profiler.h,$(CUDA)/include $(CUPTI_INCLUDE)))
-CUDA_SOURCES  := $(filter-out $(CUDA_ABSENT) $(if $(CUPTI_FOUND),$(CUPTI_ABSENT),$(VENDOR)/cupti_reader.c),$(wildcard $(VENDOR)/*.c))
+CUDA_SOURCES  := $(filter-out $(CUDA_ABSENT) $(if $(CUPTI_FOUND),$(CUPTI_ABSENT),$(CUPTI_SOURCES)),$(wildcard $(VENDOR)/*.c))
 PLAIN_SOURCES := $(filter-out $(VENDOR)/%,$(wildcard patterns/*.c kernels/*.c harness/*.c $(ROOMS:%=harness/%/*.c)))
 SOURCES := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES),$(CUDA_ABSENT) $(VENDOR)/nvml_reader.c)
 OBJECTS := $(SOURCES:%.c=$(OBJ)/%.o) $(patsubst %.S,$(OBJ)/%.o,$(wildcard $(ROOMS:%=harness/%/*.S)))

@@ -32,6 +32,7 @@ struct command {
     const char *summary;
     const char *arguments; /* of its usage line: "FILE..."; NULL: it takes none */
     size_t arguments_min, arguments_max;
+    const struct table *argument_table; /* whose rows they name, for completion and the man page; NULL: none */
     const struct option_group *groups;
     size_t group_count;
     size_t options_bytes;  /* of the struct that its options set */

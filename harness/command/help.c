@@ -64,6 +64,9 @@ static void put_command(const struct command *command)
     printf(".SS cbank %s%s%s\n", command->name, command->arguments ? " " : "",
            command->arguments ? command->arguments : "");
     put_sentence(command->summary);
+    for (size_t i = 0; command->argument_table && i < *command->argument_table->count; i++)
+        printf("%s%s", i ? ", " : ".PP\nOne of: ", table_name(command->argument_table, i));
+    fputs(command->argument_table ? ".\n" : "", stdout);
     if (command->details) {
         fputs(".PP\n", stdout);
         put_roff(command->details);
@@ -117,6 +120,16 @@ static void put_option_names(const struct command *command)
     puts("' ;;");
 }
 
+static void put_argument_words(const struct command *command)
+{
+    if (!command->argument_table)
+        return;
+    printf("    %s:) echo '", command->name);
+    for (size_t i = 0; i < *command->argument_table->count; i++)
+        printf("%s%s", i ? " " : "", table_name(command->argument_table, i));
+    puts("' ;;");
+}
+
 static void put_option_words(const struct command *command, const struct option_row *option)
 {
     const char *word = option->kind->choices && !option->hidden ? option->kind->choices(option, 0) : NULL;
@@ -139,9 +152,11 @@ void help_print_completion(const struct command_list *list)
     for (size_t i = 0; i < list->count; i++)
         put_option_names(list->commands[i]);
     fputs(completion_middle, stdout);
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->count; i++) {
+        put_argument_words(list->commands[i]);
         for (size_t g = 0; g < list->commands[i]->group_count; g++)
             for (size_t k = 0; k < list->commands[i]->groups[g].count; k++)
                 put_option_words(list->commands[i], &list->commands[i]->groups[g].rows[k]);
+    }
     fputs(help_completion_end, stdout);
 }

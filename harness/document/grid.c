@@ -105,12 +105,15 @@ struct layout {
     char **texts;     /* owned, and so are they: by row, then by column */
     enum grid_style *styles; /* owned: the same */
     unsigned limit;   /* columns of a greater rank are left out */
+    bool below;       /* columns that may stand below the row do */
     bool stacked;     /* what names a row has a line of its own */
 };
 
 static bool left_out(const struct layout *layout, size_t c)
 {
-    return layout->widths[c] == 0 || layout->grid->columns[c].rank > layout->limit;
+    const struct grid_column *column = &layout->grid->columns[c];
+
+    return layout->widths[c] == 0 || column->rank > layout->limit || (column->below && layout->below);
 }
 
 static void close_layout(struct layout *layout)
@@ -332,24 +335,34 @@ static void put_groups(const struct layout *layout, const struct span *span, int
     putc('\n', layout->stream);
 }
 
+static void put_note(const struct layout *layout, char *note)
+{
+    const int indent = layout->look->indent + NOTE_INDENT;
+    struct text_wrap wrap = {
+        .stream = layout->stream, .width = layout->look->width, .column = indent, .indent = indent + 2};
+
+    text_clean(note);
+    fprintf(layout->stream, "%*s", indent, "");
+    text_wrap(&wrap, note);
+    putc('\n', layout->stream);
+}
+
+/* What stands below a row: columns that were moved there, then its notes. */
 static void put_notes(const struct layout *layout, size_t row)
 {
+    const struct grid *grid = layout->grid;
     char note[NOTE_BYTES];
 
-    if (!layout->grid->note)
-        return;
-    for (size_t i = 0; layout->grid->note(row_at(layout->grid, row), i, note, sizeof(note)); i++) {
-        const int indent = layout->look->indent + NOTE_INDENT;
-        struct text_wrap wrap = {.stream = layout->stream,
-                                 .width = layout->look->width,
-                                 .column = indent,
-                                 .indent = indent + 2};
+    for (size_t c = 0; layout->below && c < grid->column_count; c++) {
+        const char *text = row_text(layout, row, c);
 
-        text_clean(note);
-        fprintf(layout->stream, "%*s", indent, "");
-        text_wrap(&wrap, note);
-        putc('\n', layout->stream);
+        if (!grid->columns[c].below || !text[0] || strcmp(text, "-") == 0)
+            continue;
+        snprintf(note, sizeof(note), "%s: %s", grid->columns[c].heading, text);
+        put_note(layout, note);
     }
+    for (size_t i = 0; grid->note && grid->note(row_at(grid, row), i, note, sizeof(note)); i++)
+        put_note(layout, note);
 }
 
 /* The end of the longest run of columns from `first` on that fits, behind the heads or below them, or of heads alone;
@@ -475,6 +488,8 @@ static void choose_columns(struct layout *layout)
     unsigned limit = UINT_MAX, best = 0;
     size_t fewest = SIZE_MAX;
 
+    limit_columns(layout, rank_below(layout->grid, limit));
+    layout->below = block_count(layout) + layout->stacked > 1;
     do {
         limit = rank_below(layout->grid, limit);
         limit_columns(layout, limit);

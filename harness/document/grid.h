@@ -38,6 +38,7 @@ struct grid_column {
     const void *of; /* what `value` needs to know beside the row; NULL: nothing */
     unsigned rank; /* in text that is too wide the columns of the greatest rank go first; 0: never */
     bool head; /* says what the row is: repeated beside every block of columns */
+    bool below; /* in text that is too wide it goes first, and has lines of its own below the row */
 };
 
 /* A member of the row, or of what a member of the row points to, for the functions below: columns have it in `of`. */
@@ -87,8 +88,8 @@ struct grid_look {
     unsigned *rank; /* is raised to the greatest rank that was not left out; NULL: nobody asks */
 };
 
-/* Prints aligned text no wider than look->width: where the columns do not fit beside each other, they stand in blocks
- * below each other, and those of the greatest rank are left out as far as that makes fewer blocks; where what names a row
+/* Prints aligned text no wider than look->width: where the columns do not fit beside each other, those marked so go
+ * below the row; if the others do not fit either, they stand in blocks below each other, and those of the greatest rank are left out as far as that makes fewer blocks; where what names a row
  * takes more than half of the width, it has a line of its own. A grid without rows prints nothing. STATUS_ENVIRONMENT when
  * out of memory. */
 enum status grid_print(FILE *stream, const struct grid *grid, const struct grid_look *look);

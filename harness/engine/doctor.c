@@ -1,60 +1,162 @@
 /* SPDX-License-Identifier: MIT */
+#include "doctor.h"
+
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "engine.h"
+#include "grid.h"
+#include "log.h"
+#include "version.h"
 
-/* What the printing of findings needs to know, and the gravest so far. */
-struct doctor {
-    bool color;
-    enum finding worst;
-};
+/* -- findings ------------------------------------------------------------------------------------------ */
 
-struct finding_style {
-    const char *word;
-    const char *color;
-};
-
-static const struct finding_style finding_styles[] = {
-    [FINDING_OK] = {"ok", "\033[32m"},
-    [FINDING_WARNING] = {"warning", "\033[33m"},
-    [FINDING_PROBLEM] = {"problem", "\033[31m"},
-};
-
-static void print_finding(void *context, enum finding finding, const char *subject, const char *detail,
-                          const char *remedy)
+void diagnosis_add(struct diagnosis *diagnosis, enum finding_grade grade, const char *subject, const char *remedy,
+                   const char *format, ...)
 {
-    struct doctor *doctor = context;
-    const struct finding_style *style = &finding_styles[finding];
+    struct finding *findings = realloc(diagnosis->findings, (diagnosis->count + 1) * sizeof(*findings));
+    va_list arguments;
 
-    printf("%s%-8s%s %-22s %s\n", doctor->color ? style->color : "", style->word, doctor->color ? "\033[0m" : "",
-           subject, detail);
-    if (remedy)
-        printf("%-8s %-22s remedy: %s\n", "", "", remedy);
-    if (finding > doctor->worst)
-        doctor->worst = finding;
+    if (!findings) {
+        log_error(STATUS_ENVIRONMENT, "out of memory for what the doctor found of %s", subject);
+        return;
+    }
+    diagnosis->findings = findings;
+    findings += diagnosis->count++;
+    *findings = (struct finding){.grade = grade, .subject = subject};
+    snprintf(findings->remedy, sizeof(findings->remedy), "%s", remedy ? remedy : "");
+    va_start(arguments, format);
+    vsnprintf(findings->detail, sizeof(findings->detail), format, arguments);
+    va_end(arguments);
 }
 
+void diagnosis_add_reason(struct diagnosis *diagnosis, enum finding_grade grade, const char *subject,
+                          const char *reason)
+{
+    const char *remedy = strstr(reason, "; ");
+
+    diagnosis_add(diagnosis, grade, subject, remedy ? remedy + 2 : NULL, "%.*s",
+                  (int)(remedy ? (size_t)(remedy - reason) : strlen(reason)), reason);
+}
+
+/* -- the grid ------------------------------------------------------------------------------------------ */
+
+static void show_grade(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    static const char *const words[] = {
+        [FINDING_OK] = "ok", [FINDING_WARNING] = "warning", [FINDING_PROBLEM] = "problem"};
+    static const enum grid_style styles[] = {
+        [FINDING_OK] = GRID_GOOD, [FINDING_WARNING] = GRID_BOLD, [FINDING_PROBLEM] = GRID_BAD};
+    const enum finding_grade grade = ((const struct finding *)row)->grade;
+
+    (void)column;
+    out->text = words[grade];
+    out->style = styles[grade];
+}
+
+static void show_subject(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    out->text = ((const struct finding *)row)->subject;
+}
+
+static void show_detail(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    out->text = ((const struct finding *)row)->detail;
+}
+
+static void show_remedy(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct finding *finding = row;
+
+    (void)column;
+    out->text = finding->remedy[0] ? finding->remedy : NULL;
+}
+
+static const struct grid_column columns[] = {
+    {.key = "finding", .heading = "finding", .value = show_grade, .head = true},
+    {.key = "subject", .heading = "subject", .value = show_subject, .head = true},
+    {.key = "detail", .heading = "detail", .value = show_detail, .below = true},
+    {.key = "remedy", .heading = "remedy", .value = show_remedy, .below = true},
+};
+
+/* -- the command --------------------------------------------------------------------------------------- */
+
 struct doctor_options {
+    bool json;
     struct look_options look;
 };
 
+static const struct option_row rows[] = {
+    {.name = "json", .help = "print JSON, for an issue", .kind = &option_flag,
+     .offset = offsetof(struct doctor_options, json)},
+};
+
 static const struct option_group groups[] = {
+    OPTION_GROUP(rows, 0),
     OPTION_GROUP(look_option_rows, offsetof(struct doctor_options, look)),
 };
+
+/* The devices that can be measured. */
+static cJSON *devices_to_json(void)
+{
+    cJSON *array = cJSON_CreateArray();
+
+    for (size_t i = 0; i < engine_count; i++) {
+        const struct engine *engine = engine_rows[i].engine;
+        const char *reason;
+        const uint32_t count = engine->modelled ? 0 : engine->device_count(&reason);
+
+        for (uint32_t device = 0; device < count; device++) {
+            struct device_info info = device_unknown;
+
+            if (engine->describe(device, NULL, &info) == STATUS_OK)
+                fields_write(json_append(array, cJSON_CreateObject()), &device_object.fields, &info);
+        }
+    }
+    return array;
+}
+
+static enum status print_json(const struct grid *grid)
+{
+    const struct field tool_field = {.key = "tool", .kind = &field_tool};
+    cJSON *object = cJSON_CreateObject();
+
+    field_tool.write(object, &tool_field, NULL);
+    json_add(object, "devices", devices_to_json());
+    json_add(object, "findings", grid_to_json(grid));
+    return json_put_owned(stdout, object);
+}
 
 static enum status doctor(const void *parsed, const struct invocation *invocation)
 {
     const struct doctor_options *options = parsed;
-    struct doctor findings = {.color = look_color(&options->look, STDOUT_FILENO), .worst = FINDING_OK};
-    const struct diagnosis diagnosis = {.report = print_finding, .context = &findings};
+    const struct grid_look look = {.width = text_width(stdout), .color = look_color(&options->look, STDOUT_FILENO)};
+    struct diagnosis diagnosis = {0};
+    enum status status;
 
     (void)invocation;
     for (size_t i = 0; i < engine_count; i++)
         if (engine_rows[i].engine->diagnose)
             engine_rows[i].engine->diagnose(&diagnosis);
-    return findings.worst == FINDING_PROBLEM ? STATUS_ENVIRONMENT : STATUS_OK;
+
+    const struct grid grid = {.columns = columns,
+                              .column_count = sizeof(columns) / sizeof(columns[0]),
+                              .rows = diagnosis.findings,
+                              .row_count = diagnosis.count,
+                              .row_bytes = sizeof(struct finding)};
+
+    status = options->json ? print_json(&grid) : grid_print(stdout, &grid, &look);
+    for (size_t i = 0; i < diagnosis.count; i++)
+        if (diagnosis.findings[i].grade == FINDING_PROBLEM)
+            status = status_worse(status, STATUS_ENVIRONMENT);
+    free(diagnosis.findings);
+    return status;
 }
 
 const struct command doctor_command = {
@@ -63,8 +165,7 @@ const struct command doctor_command = {
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct doctor_options),
-    .details =
-        "It looks at the program, CUPTI, the GPU, kernels, clocks, other processes and the permission to read counters. The exit\n"
-        "code is 3 when something keeps it from measuring on a GPU.",
+    .details = "It looks at the program, CUPTI, the GPU, kernels, clocks, other processes and the permission to read\n"
+               "counters. The exit code is 3 when something keeps it from measuring on a GPU.",
     .run = doctor,
 };

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine.h"
 
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "log.h"
+
 const struct engine_row engine_rows[] = {
     {.name = "cuda", .engine = &engine_cuda},
     {.name = "model", .engine = &engine_model},
@@ -15,3 +22,67 @@ const struct fault faults[] = {
 };
 
 const size_t fault_count = sizeof(faults) / sizeof(faults[0]);
+
+void engine_end_cell(struct cell_result *cell, enum cell_status status, const char *format, ...)
+{
+    va_list arguments;
+
+    cell->status = status;
+    va_start(arguments, format);
+    vsnprintf(cell->reason, sizeof(cell->reason), format, arguments);
+    va_end(arguments);
+}
+
+enum status engine_open_counters(struct cell_result *cell, const struct engine_options *options,
+                                 const struct expectation *expectation, enum counter_status status, const char *reason)
+{
+    const struct counter_set *set = options->counters;
+
+    free(cell->counters);
+    cell->counters = calloc(set->count + 1, sizeof(*cell->counters));
+    cell->counter_count = cell->counters ? set->count : 0;
+    if (!cell->counters)
+        return log_error(STATUS_ENVIRONMENT, "out of memory for counters; ask for fewer cells or counters");
+    for (size_t i = 0; i < set->count; i++) {
+        const struct counter *counter = &set->counters[i];
+
+        cell->counters[i] = (struct counter_value){.name = counter->name,
+                                                   .unit = counter->unit,
+                                                   .kind = counter->kind,
+                                                   .status = status,
+                                                   .value = NAN,
+                                                   .expected = NAN,
+                                                   .reason = reason};
+        if (counter->kind == COUNTER_EXACT)
+            counter->expect(expectation, &cell->counters[i].expected);
+    }
+    return STATUS_OK;
+}
+
+void engine_settle_counters(struct cell_result *cell, const struct fault *fault)
+{
+    for (size_t i = 0; i < cell->counter_count; i++) {
+        struct counter_value *value = &cell->counters[i];
+
+        if (fault && fault->counter && value->kind == COUNTER_EXACT)
+            value->value += 1;
+        if (counter_differs(value))
+            cell->flags |= FLAG_COUNTER_DIFFERS;
+    }
+}
+
+void engine_settle_clock(struct cell_result *cell, double *mhz, size_t count)
+{
+    static const double varied = 0.01; /* of the median: a greater range is marked */
+    struct cell_time *time = &cell->time;
+    size_t known = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(mhz[i]))
+            mhz[known++] = mhz[i];
+    stats_sort(mhz, known);
+    time->sm_clock_mhz = known ? stats_median(mhz, known) : NAN;
+    time->cycles = time->summary.median * 1e-3 * time->sm_clock_mhz;
+    if (known && mhz[known - 1] - mhz[0] > varied * time->sm_clock_mhz)
+        cell->flags |= FLAG_CLOCK_VARIED;
+}

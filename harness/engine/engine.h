@@ -46,14 +46,7 @@ struct progress {
     void *context;
 };
 
-/* Takes findings of the doctor. */
-enum finding { FINDING_OK, FINDING_WARNING, FINDING_PROBLEM };
-
-struct diagnosis {
-    /* subject: what was looked at; detail: what was seen; remedy: how to mend it, NULL when all is well. */
-    void (*report)(void *context, enum finding finding, const char *subject, const char *detail, const char *remedy);
-    void *context;
-};
+enum { ENGINE_REASON_BYTES = 256 };
 
 /* What a chip has of the counter table. */
 struct chip_counters {
@@ -62,7 +55,13 @@ struct chip_counters {
     const bool *has;    /* counter_count values: whether one of the row's metrics is there */
 };
 
+struct chip_visitor {
+    void (*visit)(void *context, const struct chip_counters *chip);
+    void *context;
+};
+
 struct engine_session;
+struct diagnosis; /* see doctor.h */
 
 struct engine {
     const char *name;
@@ -92,12 +91,12 @@ struct engine {
 
     void (*close)(struct engine_session *session); /* accepts NULL */
 
-    /* Calls each for every chip whose counters the engine can name; returns false, with *reason (static
-     * text), when it cannot say. NULL: none. */
-    bool (*chips)(void (*each)(void *context, const struct chip_counters *chip), void *context, const char **reason);
+    /* Visits every chip whose counters the engine can name; returns false, with the reason, when it cannot say. NULL:
+     * none. */
+    bool (*chips)(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BYTES]);
 
-    /* Reports what this machine can and cannot do for the engine. NULL: nothing to say. */
-    void (*diagnose)(const struct diagnosis *diagnosis);
+    /* Adds what this machine can and cannot do for the engine. NULL: nothing to say. */
+    void (*diagnose)(struct diagnosis *diagnosis);
 };
 
 extern const struct engine engine_cuda;
@@ -112,5 +111,23 @@ struct engine_row {
 /* In the order of preference: the first with a device is what `auto` means. */
 extern const struct engine_row engine_rows[];
 extern const size_t engine_count;
+
+/* -- what engines share -------------------------------------------------------------------------------- */
+
+/* Says that a cell cannot go on, and why. */
+__attribute__((format(printf, 3, 4))) void engine_end_cell(struct cell_result *cell, enum cell_status status,
+                                                           const char *format, ...);
+
+/* Gives a cell its counters, none of them read yet: one value for each of the set, with this status and reason, which
+ * outlives the result, and with what is expected of exact ones. STATUS_ENVIRONMENT, logged, when out of memory. */
+enum status engine_open_counters(struct cell_result *cell, const struct engine_options *options,
+                                 const struct expectation *expectation, enum counter_status status, const char *reason);
+
+/* Marks the cell where an exact counter is not what is expected; a planted fault comes first. */
+void engine_settle_counters(struct cell_result *cell, const struct fault *fault);
+
+/* Fills clock and cycles of a cell whose time is known from the SM clocks of its samples, of which those that could not be
+ * read are NaN, and marks it where they differ by more than 1 %. Sorts mhz[]. */
+void engine_settle_clock(struct cell_result *cell, double *mhz, size_t count);
 
 #endif

@@ -80,12 +80,17 @@ static enum status model_open(const struct engine_options *options, struct resul
 static const char reason_no_code[] = "the model cannot say it without the kernel's code";
 static const char reason_range[] = "the model gives limits, and no number";
 
-static void predict_measured(const struct engine_session *session, const struct cell_result *cell,
-                             const struct expectation *expectation, struct counter_value *value)
+/* What the counter would read, if the model says it; else the reason stays. */
+static void predict_counter(const struct engine_session *session, const struct cell_result *cell,
+                            const struct access_counts *access, struct counter_value *value)
 {
+    const bool exact = value->kind == COUNTER_EXACT;
     const struct model_count count =
-        model_counter(value->name, &cell->cell, expectation->access, &session->card, &cell->model.levels);
+        exact ? (struct model_count){.low = value->expected, .high = value->expected}
+              : model_counter(value->name, &cell->cell, access, &session->card, &cell->model.levels);
 
+    if (exact && isnan(value->expected))
+        return;
     value->reason = count.reason ? count.reason : reason_range;
     if (count.reason || count.low != count.high)
         return;
@@ -94,54 +99,16 @@ static void predict_measured(const struct engine_session *session, const struct 
     value->reason = NULL;
 }
 
-static void predict_exact(const struct engine_session *session, const struct counter *counter,
-                          const struct expectation *expectation, struct counter_value *value)
-{
-    const struct fault *fault = session->options->fault;
-
-    if (!counter->expect(expectation, &value->expected)) {
-        value->reason = reason_no_code;
-        return;
-    }
-    value->value = value->expected + (fault && fault->counter ? 1 : 0);
-    value->status = COUNTER_OK;
-}
-
 static enum status predict_counters(const struct engine_session *session, struct cell_result *cell,
                                     const struct expectation *expectation)
 {
-    const struct counter_set *set = session->options->counters;
+    const enum status status =
+        engine_open_counters(cell, session->options, expectation, COUNTER_UNAVAILABLE, reason_no_code);
 
-    free(cell->counters);
-    cell->counters = NULL;
-    cell->counter_count = 0;
-    if (set->count == 0)
-        return STATUS_OK;
-    cell->counters = calloc(set->count, sizeof(*cell->counters));
-    if (cell->counters == NULL)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for counters; ask for fewer cells or counters");
-    cell->counter_count = set->count;
-
-    for (size_t i = 0; i < set->count; i++) {
-        const struct counter *counter = &set->counters[i];
-        struct counter_value *value = &cell->counters[i];
-
-        *value = (struct counter_value){
-            .name = counter->name,
-            .unit = counter->unit,
-            .kind = counter->kind,
-            .status = COUNTER_UNAVAILABLE,
-            .value = NAN,
-            .expected = NAN,
-        };
-        if (counter->kind == COUNTER_EXACT)
-            predict_exact(session, counter, expectation, value);
-        else
-            predict_measured(session, cell, expectation, value);
-        if (counter_differs(value))
-            cell->flags |= FLAG_COUNTER_DIFFERS;
-    }
-    return STATUS_OK;
+    for (size_t i = 0; i < cell->counter_count; i++)
+        predict_counter(session, cell, expectation->access, &cell->counters[i]);
+    engine_settle_counters(cell, session->options->fault);
+    return status;
 }
 
 /* -- cells -------------------------------------------------------------------------------------------- */

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * What `cbank list` can print: a table of lists, each of which gives its rows as JSON objects. People get the
- * same objects as columns. */
+ * same objects as a grid. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cell.h"
 #include "command.h"
 #include "counter.h"
 #include "engine.h"
+#include "grid.h"
 #include "image.h"
 #include "json.h"
 #include "log.h"
@@ -24,16 +26,20 @@ static const char *const index_names[] = {
     [INDEX_COMPILED] = "compiled", [INDEX_SWITCHED] = "switched", [INDEX_SWITCHED_LENGTH] = "switched_length"};
 static const char *const before_names[] = {[BEFORE_NOTHING] = "nothing", [BEFORE_REFILL] = "refill"};
 
-/* A line of people's lists is not longer than this, but for the summary. */
-enum { LINE_COLUMNS = 100 };
+/* Most keys of a list. */
+enum { COLUMNS_MAX = 16 };
 
 static cJSON *add_row(cJSON *array, const char *name)
 {
-    cJSON *row = cJSON_CreateObject();
+    cJSON *row = json_append(array, cJSON_CreateObject());
 
     json_add_text(row, "name", name);
-    cJSON_AddItemToArray(array, row);
     return row;
+}
+
+static void add_word(cJSON *array, const char *word)
+{
+    json_append(array, cJSON_CreateString(word));
 }
 
 static void add_flag(cJSON *row, const char *key, int value)
@@ -61,7 +67,7 @@ static void add_parameters(cJSON *row, uint32_t takes)
 
     for (size_t i = 0; i < parameter_count; i++)
         if (takes & 1u << i)
-            json_append(array, cJSON_CreateString(parameters[i].name));
+            add_word(array, parameters[i].name);
 }
 
 static void list_workloads(cJSON *array)
@@ -124,10 +130,10 @@ static void add_takers(cJSON *row, size_t parameter)
 
     for (size_t i = 0; i < pattern_count; i++)
         if (patterns[i].takes & 1u << parameter)
-            json_append(array, cJSON_CreateString(patterns[i].name));
+            add_word(array, patterns[i].name);
     for (size_t i = 0; i < workload_count; i++)
         if (workloads[i].takes & 1u << parameter)
-            json_append(array, cJSON_CreateString(workloads[i].name));
+            add_word(array, workloads[i].name);
 }
 
 static void list_parameters(cJSON *array)
@@ -161,13 +167,13 @@ static void list_regimes(cJSON *array)
 static void list_counters(cJSON *array)
 {
     for (size_t i = 0; i < counter_count; i++) {
-        cJSON *row = add_row(array, counters[i].name);
-        cJSON *metrics = cJSON_AddArrayToObject(row, "metrics");
+        cJSON *row = add_row(array, counters[i].name), *metrics;
 
         json_add_text(row, "kind", counter_kind_names[counters[i].kind]);
         json_add_text(row, "unit", counters[i].unit);
+        metrics = json_add(row, "metrics", cJSON_CreateArray());
         for (size_t k = 0; k < COUNTER_METRICS_MAX && counters[i].metrics[k]; k++)
-            cJSON_AddItemToArray(metrics, cJSON_CreateString(counters[i].metrics[k]));
+            add_word(metrics, counters[i].metrics[k]);
         json_add_text(row, "summary", counters[i].summary);
     }
 }
@@ -210,22 +216,22 @@ static void list_devices(cJSON *array)
 
 static void list_chip(void *context, const struct chip_counters *chip)
 {
-    cJSON *row = add_row(context, chip->chip), *lacks = cJSON_AddArrayToObject(row, "lacks");
+    cJSON *row = add_row(context, chip->chip), *lacks = json_add(row, "lacks", cJSON_CreateArray());
 
     for (size_t i = 0; !chip->reason && i < counter_count; i++)
         if (!chip->has[i])
-            cJSON_AddItemToArray(lacks, cJSON_CreateString(counters[i].name));
+            add_word(lacks, counters[i].name);
     json_add_text(row, "reason", chip->reason);
 }
 
 static void list_chips(cJSON *array)
 {
-    for (size_t i = 0; i < engine_count; i++) {
-        const char *reason = NULL;
+    const struct chip_visitor visitor = {.visit = list_chip, .context = array};
+    char reason[ENGINE_REASON_BYTES];
 
-        if (engine_rows[i].engine->chips && !engine_rows[i].engine->chips(list_chip, array, &reason))
+    for (size_t i = 0; i < engine_count; i++)
+        if (engine_rows[i].engine->chips && !engine_rows[i].engine->chips(&visitor, reason))
             log_warning("chips of engine %s: %s", engine_rows[i].name, reason);
-    }
 }
 
 static void list_images(cJSON *array)
@@ -244,126 +250,90 @@ struct list {
     const char *name;
     const char *title;
     void (*fill)(cJSON *array);
+    size_t beside; /* keys that stand beside the name where not all do; the others go below it */
 };
 
 static const struct list lists[] = {
-    {"workloads", "Workloads: the arithmetic around the loads", list_workloads},
-    {"paths", "Paths: the way a load takes", list_paths},
-    {"patterns", "Patterns: which element a thread reads", list_patterns},
-    {"parameters", "Parameters: numbers that a pattern or a workload takes", list_parameters},
-    {"regimes", "Regimes: what the caches hold when a launch begins", list_regimes},
-    {"counters", "Counters: what is read from the hardware", list_counters},
-    {"engines", "Engines: what executes a plan", list_engines},
-    {"devices", "Devices: what the engines can run on here", list_devices},
-    {"chips", "Chips: whose metrics the installed CUPTI knows, and which counters of the table they lack", list_chips},
-    {"images", "Images: the kernels in this program", list_images},
+    {"workloads", "Workloads: the arithmetic around the loads", list_workloads, 6},
+    {"paths", "Paths: the way a load takes", list_paths, 7},
+    {"patterns", "Patterns: which element a thread reads", list_patterns, 5},
+    {"parameters", "Parameters: numbers that a pattern or a workload takes", list_parameters, 6},
+    {"regimes", "Regimes: what the caches hold when a launch begins", list_regimes, 2},
+    {"counters", "Counters: what is read from the hardware", list_counters, 3},
+    {"engines", "Engines: what executes a plan", list_engines, 2},
+    {"devices", "Devices: what the engines can run on here", list_devices, 6},
+    {"chips", "Chips: whose metrics CUPTI knows, and which counters of the table they lack", list_chips, 1},
+    {"images", "Images: the kernels in this program", list_images, 2},
 };
 static const size_t list_count = sizeof(lists) / sizeof(lists[0]);
 
 static const struct table list_table = TABLE("list", lists, list_count);
 
-/* Text of a value for people; *owned is to free. */
-static const char *value_text(const cJSON *value, char **owned)
+/* -- printing ------------------------------------------------------------------------------------------ */
+
+struct list_options {
+    bool json, csv, markdown;
+    struct look_options look;
+};
+
+/* What people read of a member of an object, which the row points to. */
+static void show_member(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    const cJSON *item;
-    size_t bytes;
-    FILE *stream;
+    const cJSON *value = json_get(*(const cJSON *const *)row, column->key), *item;
+    size_t used = 0;
 
-    *owned = NULL;
-    if (cJSON_IsString(value) || cJSON_IsRaw(value)) /* json.h adds numbers as raw text */
-        return value->valuestring;
-    if (cJSON_IsBool(value))
-        return cJSON_IsTrue(value) ? "yes" : "no";
-    if (cJSON_IsNull(value) || (cJSON_IsArray(value) && !value->child))
-        return "-";
-    stream = open_memstream(owned, &bytes);
-    if (!stream)
-        return "";
-    cJSON_ArrayForEach (item, value)
-        fprintf(stream, "%s%s", item == value->child ? "" : ",", item->valuestring);
-    fclose(stream);
-    return *owned ? *owned : "";
-}
-
-static size_t value_width(const cJSON *value)
-{
-    char *owned;
-    const size_t width = strlen(value_text(value, &owned));
-
-    free(owned);
-    return width;
-}
-
-/* Widest text of the column `key` over all rows and its heading. */
-static size_t column_width(const cJSON *array, const char *key)
-{
-    size_t width = strlen(key);
-    const cJSON *row;
-
-    cJSON_ArrayForEach (row, array) {
-        const size_t w = value_width(json_get(row, key));
-
-        width = w > width ? w : width;
+    out->text = cJSON_IsBool(value) ? (cJSON_IsTrue(value) ? "yes" : "no") : cJSON_GetStringValue(value);
+    if (cJSON_IsRaw(value)) /* json.h adds numbers as raw text */
+        out->text = value->valuestring;
+    cJSON_ArrayForEach (item, value) {
+        used +=
+            (size_t)snprintf(out->room + used, sizeof(out->room) - used, "%s%s", used ? ", " : "", item->valuestring);
+        out->text = out->room;
+        if (used >= sizeof(out->room))
+            return;
     }
-    return width;
 }
 
-/* Columns of the longest line when everything is on one. */
-static size_t line_width(const cJSON *array)
+/* Prints the objects of an array as a grid, whose columns are the keys of the first. */
+static enum status print_grid(const struct list *list, const cJSON *array, const struct list_options *options)
 {
-    const cJSON *value;
-    size_t width = 1;
-
-    cJSON_ArrayForEach (value, array->child)
-        width += 1 + column_width(array, value->string);
-    return width;
-}
-
-/* One line of values, or of their keys: a heading. The last column is not padded. A summary that has a line of its own
- * follows. */
-static void print_row(const cJSON *array, const cJSON *row, bool heading, bool summary_below)
-{
-    const cJSON *value;
-
-    putchar(' ');
-    cJSON_ArrayForEach (value, row) {
-        const bool summary = !value->next;
-        const bool last = summary || (summary_below && !value->next->next);
-        char *owned = NULL;
-        const char *text = heading ? value->string : value_text(value, &owned);
-
-        if (!summary || !summary_below)
-            printf(" %-*s", last ? 0 : (int)column_width(array, value->string), text);
-        else if (!heading)
-            printf("\n      %s", text);
-        free(owned);
-    }
-    putchar('\n');
-}
-
-/* Names and summaries need no heading. The summary is last in a row that has one. */
-static void print_rows(const struct list *list, const cJSON *array)
-{
-    const bool summary_below = array->child && json_get(array->child, "summary") && line_width(array) > LINE_COLUMNS;
-    const cJSON *row;
-
-    printf("%s\n", list->title);
-    if (array->child && array->child->child->next && array->child->child->next->next)
-        print_row(array, array->child, true, summary_below);
-    cJSON_ArrayForEach (row, array)
-        print_row(array, row, false, summary_below);
-}
-
-static enum status print_list(const struct list *list, bool json)
-{
-    cJSON *array = cJSON_CreateArray();
+    const size_t count = (size_t)cJSON_GetArraySize(array);
+    const cJSON **rows = calloc(count + 1, sizeof(*rows)), *item;
+    struct grid_column columns[COLUMNS_MAX];
+    struct grid grid = {list->title, columns, 0, rows, 0, sizeof(*rows), NULL};
+    const struct grid_look look = {text_width(stdout), 2, look_color(&options->look, STDOUT_FILENO)};
     enum status status = STATUS_OK;
 
-    list->fill(array);
-    if (json)
-        status = json_write("-", array);
+    if (!rows)
+        return log_error(STATUS_ENVIRONMENT, "out of memory for a list of %zu rows", count);
+    cJSON_ArrayForEach (item, array)
+        rows[grid.row_count++] = item;
+    cJSON_ArrayForEach (item, rows[0]) {
+        const size_t c = grid.column_count++;
+
+        columns[c] = (struct grid_column){.key = item->string,
+                                          .heading = item->string,
+                                          .value = show_member,
+                                          .head = c == 0,
+                                          .below = c >= list->beside};
+    }
+    if (options->csv)
+        grid_print_csv(stdout, &grid);
+    else if (options->markdown)
+        grid_print_markdown(stdout, &grid);
     else
-        print_rows(list, array);
+        status = grid_print(stdout, &grid, &look);
+    free(rows);
+    return status;
+}
+
+static enum status print_list(const struct list *list, const struct list_options *options)
+{
+    cJSON *array = cJSON_CreateArray();
+    enum status status;
+
+    list->fill(array);
+    status = options->json ? json_put(stdout, array) : print_grid(list, array, options);
     cJSON_Delete(array);
     return status;
 }
@@ -372,25 +342,23 @@ static enum status print_list(const struct list *list, bool json)
 static enum status print_all_json(void)
 {
     cJSON *object = cJSON_CreateObject();
-    enum status status;
 
     for (size_t i = 0; i < list_count; i++)
-        lists[i].fill(cJSON_AddArrayToObject(object, lists[i].name));
-    status = json_write("-", object);
-    cJSON_Delete(object);
-    return status;
+        lists[i].fill(json_add(object, lists[i].name, cJSON_CreateArray()));
+    return json_put_owned(stdout, object);
 }
 
-struct list_options {
-    bool json;
-};
+#define OWN(member) .kind = &option_flag, .offset = offsetof(struct list_options, member)
 
 static const struct option_row rows[] = {
-    {.name = "json", .help = "print JSON", .kind = &option_flag, .offset = offsetof(struct list_options, json)},
+    {.name = "json", .help = "print JSON", OWN(json)},
+    {.name = "csv", .help = "print CSV", OWN(csv)},
+    {.name = "markdown", .help = "print Markdown tables", OWN(markdown)},
 };
 
 static const struct option_group groups[] = {
     OPTION_GROUP(rows, 0),
+    OPTION_GROUP(look_option_rows, offsetof(struct list_options, look)),
 };
 
 static enum status list(const void *parsed, const struct invocation *invocation)
@@ -401,29 +369,26 @@ static enum status list(const void *parsed, const struct invocation *invocation)
     if (invocation->argument_count > 0) {
         const struct list *found = table_find(&list_table, invocation->arguments[0]);
 
-        return found ? print_list(found, options->json) : table_unknown(&list_table, invocation->arguments[0]);
+        return found ? print_list(found, options) : table_unknown(&list_table, invocation->arguments[0]);
     }
     if (options->json)
         return print_all_json();
     for (size_t i = 0; status == STATUS_OK && i < list_count; i++) {
         if (i > 0)
             putchar('\n');
-        status = print_list(&lists[i], false);
+        status = print_list(&lists[i], options);
     }
     return status;
 }
 
 const struct command list_command = {
     .name = "list",
-    .summary = "List workloads, paths, patterns, regimes, counters, engines, devices or chips; all without a name",
+    .summary = "List the tables of the program, its devices, or what CUPTI knows; all without a name",
     .arguments = "[TABLE]",
-    .arguments_min = 0,
     .arguments_max = 1,
+    .argument_table = &list_table,
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct list_options),
-    .details =
-        "TABLE is workloads, paths, patterns, parameters, regimes, counters, engines, devices, chips (whose counters the\n"
-        "installed CUPTI knows) or images (the kernels in this program).",
     .run = list,
 };

@@ -58,13 +58,14 @@ static void check_chip(void *context, const struct chip_counters *chip)
 static void every_chip_has_every_counter(void **state)
 {
     struct census census = {0};
-    const char *reason = "";
+    const struct chip_visitor visitor = {.visit = check_chip, .context = &census};
+    char reason[ENGINE_REASON_BYTES] = "";
 
     (void)state;
 #ifdef CBANK_SANITIZED
     skip(); /* CUPTI opens its libraries with RTLD_DEEPBIND, which the address sanitizer refuses */
 #endif
-    if (!engine_cuda.chips(check_chip, &census, &reason)) {
+    if (!engine_cuda.chips(&visitor, reason)) {
         print_message("skipped: %s\n", reason);
         skip();
     }

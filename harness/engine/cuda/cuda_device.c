@@ -1,57 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "cuda_device.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "library.h"
 #include "log.h"
 #include "nvml_reader.h"
 #include "random.h"
 
 enum { FLUSH_THREADS = 1024, CLOCK_SPIN_NS = 10000 };
-
-/* -- the driver --------------------------------------------------------------------------------------- */
-
-#define DRIVER_SYMBOL(name, member) {name, offsetof(struct driver_functions, member)}
-
-static const struct library_symbol driver_symbols[] = {
-    DRIVER_SYMBOL("cuModuleLoadData", module_load),
-    DRIVER_SYMBOL("cuModuleUnload", module_unload),
-    DRIVER_SYMBOL("cuModuleGetFunction", module_function),
-    DRIVER_SYMBOL("cuModuleGetGlobal_v2", module_global),
-    DRIVER_SYMBOL("cuFuncGetAttribute", function_attribute),
-    DRIVER_SYMBOL("cuFuncSetAttribute", set_function_attribute),
-    DRIVER_SYMBOL("cuLaunchKernel", launch),
-    DRIVER_SYMBOL("cuLinkCreate_v2", link_create),
-    DRIVER_SYMBOL("cuLinkAddData_v2", link_add),
-    DRIVER_SYMBOL("cuLinkComplete", link_complete),
-    DRIVER_SYMBOL("cuLinkDestroy", link_destroy),
-    DRIVER_SYMBOL("cuCtxGetCurrent", context_current),
-    DRIVER_SYMBOL("cuGetErrorString", error_text),
-};
-
-static enum status open_driver(struct driver_functions *driver)
-{
-    void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    const char *missing = "libcuda.so.1";
-
-    if (library &&
-        library_bind(library, driver_symbols, sizeof(driver_symbols) / sizeof(driver_symbols[0]), driver, &missing))
-        return STATUS_OK;
-    return log_error(STATUS_ENVIRONMENT, "the NVIDIA driver has no %s; update the driver", missing);
-}
-
-static const char *driver_error(const struct cuda_device *device, CUresult code)
-{
-    const char *text = NULL;
-
-    device->driver.error_text(code, &text);
-    return text ? text : "unknown error";
-}
 
 const char *cuda_device_error(struct cuda_device *device)
 {
@@ -59,7 +17,7 @@ const char *cuda_device_error(struct cuda_device *device)
     const CUresult launch_code = device->launch_code;
 
     device->launch_code = CUDA_SUCCESS;
-    return code == cudaSuccess && launch_code != CUDA_SUCCESS ? driver_error(device, launch_code)
+    return code == cudaSuccess && launch_code != CUDA_SUCCESS ? cuda_driver_error(&device->driver, launch_code)
                                                               : cudaGetErrorString(code);
 }
 
@@ -130,66 +88,6 @@ enum status cuda_device_describe(uint32_t ordinal, struct device_info *info)
 
 /* -- modules ------------------------------------------------------------------------------------------ */
 
-/* Compiles PTX with the driver; the cubin lives as long as module->link. */
-static CUresult link_ptx(struct cuda_device *device, struct cuda_module *module, const struct image *image)
-{
-    const struct driver_functions *driver = &device->driver;
-    char *text = malloc(image->bytes + 1); /* the driver wants a NUL at the end */
-    void *cubin;
-    CUresult code;
-
-    if (!text)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    memcpy(text, image->data, image->bytes);
-    text[image->bytes] = '\0';
-    code = driver->link_create(0, NULL, NULL, &module->link);
-    if (code == CUDA_SUCCESS)
-        code = driver->link_add(module->link, CU_JIT_INPUT_PTX, text, image->bytes + 1, module->image, 0, NULL, NULL);
-    free(text);
-    if (code == CUDA_SUCCESS)
-        code = driver->link_complete(module->link, &cubin, &module->cubin_bytes);
-    if (code == CUDA_SUCCESS)
-        module->cubin = cubin;
-    return code;
-}
-
-enum status cuda_device_load(struct cuda_device *device, const char *name, struct cuda_module *module)
-{
-    const struct device_info *info = device->info;
-    struct image image;
-    CUresult code = CUDA_SUCCESS;
-    const bool machine_code = image_for_chip(name, info->cc_major, info->cc_minor, &image);
-
-    if (!machine_code && !image_ptx(name, info->cc_major, info->cc_minor, &image))
-        return log_error(STATUS_ENVIRONMENT,
-                         "this program has no kernels for %s (compute capability %u.%u); build it "
-                         "with make ARCHS=%u%u",
-                         info->name, (unsigned)info->cc_major, (unsigned)info->cc_minor, (unsigned)info->cc_major,
-                         (unsigned)info->cc_minor);
-    snprintf(module->image, sizeof(module->image), "%.*s", (int)image.name_bytes, image.name);
-    if (machine_code) {
-        module->cubin = image.data;
-        module->cubin_bytes = image.bytes;
-    } else {
-        code = link_ptx(device, module, &image);
-    }
-    if (code == CUDA_SUCCESS)
-        code = device->driver.module_load(&module->module, module->cubin);
-    if (code == CUDA_SUCCESS)
-        return STATUS_OK;
-    return log_error(STATUS_ENVIRONMENT, "cannot load %s on %s: %s", module->image, info->name,
-                     driver_error(device, code));
-}
-
-void cuda_device_unload(struct cuda_device *device, struct cuda_module *module)
-{
-    if (module->module)
-        device->driver.module_unload(module->module);
-    if (module->link)
-        device->driver.link_destroy(module->link);
-    *module = (struct cuda_module){0};
-}
-
 static enum status open_tools(struct cuda_device *device)
 {
     const struct {
@@ -210,15 +108,13 @@ static enum status open_tools(struct cuda_device *device)
 /* Writes a table into the constant bank of a module. */
 static enum status fill_bank(struct cuda_device *device, struct cuda_module *module, const uint32_t *values)
 {
-    size_t bytes = 0;
+    const enum status status = cuda_module_find_bank(&device->driver, "cbank_values", module);
 
-    if (device->driver.module_global(&module->bank, &bytes, module->module, "cbank_values") != CUDA_SUCCESS ||
-        bytes != CBANK_TABLE_BYTES)
-        return log_error(STATUS_ENVIRONMENT, "%s has no constant bank of %u bytes", module->image, CBANK_TABLE_BYTES);
-    if (cudaMemcpy((void *)(uintptr_t)module->bank, values, CBANK_TABLE_BYTES, cudaMemcpyHostToDevice) != cudaSuccess)
-        return log_error(STATUS_ENVIRONMENT, "cannot fill the constant bank of %s: %s", module->image,
-                         cuda_device_error(device));
-    return STATUS_OK;
+    if (status != STATUS_OK ||
+        cudaMemcpy((void *)(uintptr_t)module->bank, values, CBANK_TABLE_BYTES, cudaMemcpyHostToDevice) == cudaSuccess)
+        return status;
+    return log_error(STATUS_ENVIRONMENT, "cannot fill the constant bank of %s: %s", module->image,
+                     cuda_device_error(device));
 }
 
 const struct cuda_module *cuda_device_module(struct cuda_device *device, const struct workload *workload, uint32_t k,
@@ -226,17 +122,16 @@ const struct cuda_module *cuda_device_module(struct cuda_device *device, const s
 {
     struct cuda_module *module = &device->modules[(size_t)(workload - workloads) * CUDA_MODULES_MAX + k];
 
-    if (!module->module && (cuda_device_load(device, workload->name, module) != STATUS_OK ||
+    if (!module->module && (cuda_module_load(&device->driver, device->info, workload->name, module) != STATUS_OK ||
                             fill_bank(device, module, device->host_values + k * CBANK_TABLE_LENGTH) != STATUS_OK)) {
-        cuda_device_unload(device, module);
+        cuda_module_unload(&device->driver, module);
         return NULL;
     }
     *bank = module->bank;
     return module;
 }
 
-/* A texture object over one table. */
-static bool open_texture(const uint32_t *table, cudaTextureObject_t *texture)
+bool cuda_device_texture(const uint32_t *table, cudaTextureObject_t *texture)
 {
     const struct cudaResourceDesc resource = {
         .resType = cudaResourceTypeLinear,
@@ -261,7 +156,7 @@ static enum status fill_tables(struct cuda_device *device, uint64_t seed)
         filled = cudaMemcpy(device->table, device->host_values, bytes, cudaMemcpyHostToDevice) == cudaSuccess;
     }
     for (uint32_t k = 0; filled && k < CUDA_MODULES_MAX; k++)
-        filled = open_texture(device->table + k * CBANK_TABLE_LENGTH, &device->textures[k]);
+        filled = cuda_device_texture(device->table + k * CBANK_TABLE_LENGTH, &device->textures[k]);
     return filled ? STATUS_OK : log_error(STATUS_ENVIRONMENT, "cannot fill the tables: %s", cuda_device_error(device));
 }
 
@@ -274,7 +169,7 @@ enum status cuda_device_open(struct cuda_device *device, uint32_t ordinal, const
                                    .info = info,
                                    .clock_reading_count = cells + 1,
                                    .modules = calloc(workload_count * CUDA_MODULES_MAX, sizeof(*device->modules))};
-    status = device->modules ? open_driver(&device->driver) : log_error(STATUS_ENVIRONMENT, "out of memory");
+    status = device->modules ? cuda_driver_open(&device->driver) : log_error(STATUS_ENVIRONMENT, "out of memory");
     if (status == STATUS_OK &&
         (cudaSetDevice((int)ordinal) != cudaSuccess ||
          cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking) != cudaSuccess ||
@@ -284,7 +179,7 @@ enum status cuda_device_open(struct cuda_device *device, uint32_t ordinal, const
         status =
             log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)ordinal, cuda_device_error(device));
     if (status == STATUS_OK)
-        status = cuda_device_load(device, "tools", &device->tools);
+        status = cuda_module_load(&device->driver, device->info, "tools", &device->tools);
     if (status == STATUS_OK)
         status = open_tools(device);
     if (status == STATUS_OK)
@@ -315,8 +210,8 @@ void cuda_device_close(struct cuda_device *device)
         cudaFreeHost(device->clock_readings);
         cudaFreeHost(device->host_values);
         for (size_t i = 0; i < workload_count * CUDA_MODULES_MAX; i++)
-            cuda_device_unload(device, &device->modules[i]);
-        cuda_device_unload(device, &device->tools);
+            cuda_module_unload(&device->driver, &device->modules[i]);
+        cuda_module_unload(&device->driver, &device->tools);
         cudaStreamDestroy(device->stream);
     }
     free(device->modules);

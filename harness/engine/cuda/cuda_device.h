@@ -7,46 +7,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include "cuda_module.h"
 #include "engine.h"
 #include "image.h"
 #include "status.h"
 #include "tool_args.h"
-
-/* Driver functions that cudart has no equal of; libcuda is opened at run time. */
-struct driver_functions {
-    __typeof__(cuModuleLoadData) *module_load;
-    __typeof__(cuModuleUnload) *module_unload;
-    __typeof__(cuModuleGetFunction) *module_function;
-    __typeof__(cuModuleGetGlobal) *module_global;
-    __typeof__(cuFuncGetAttribute) *function_attribute;
-    __typeof__(cuFuncSetAttribute) *set_function_attribute;
-    __typeof__(cuLaunchKernel) *launch;
-    __typeof__(cuLinkCreate) *link_create;
-    __typeof__(cuLinkAddData) *link_add;
-    __typeof__(cuLinkComplete) *link_complete;
-    __typeof__(cuLinkDestroy) *link_destroy;
-    __typeof__(cuCtxGetCurrent) *context_current;
-    __typeof__(cuGetErrorString) *error_text;
-};
 
 /* Modules of one workload at most: what the parameter `modules` goes up to. */
 enum {
 #define PARAMETER(name, option, summary, unit, min, max, multiple, fallback) CUDA_MAX_##name = max,
 #include "parameters.def"
     CUDA_MODULES_MAX = CUDA_MAX_modules
-};
-
-/* A loaded module and the cubin that it was loaded from. */
-struct cuda_module {
-    CUmodule module;
-    CUlinkState link;    /* holds the cubin when it was compiled from PTX; NULL else */
-    const void *cubin;
-    size_t cubin_bytes;
-    char image[64];      /* member of the program's archive */
-    CUdeviceptr bank;    /* its constant bank; 0 for the tools */
 };
 
 struct cuda_device {
@@ -74,13 +47,6 @@ struct cuda_device {
     size_t clock_reading_count;
 };
 
-/* Loads a module of the program's archive, from machine code, else from PTX. STATUS_ENVIRONMENT, logged, when it cannot. On
- * success the caller unloads. */
-enum status cuda_device_load(struct cuda_device *device, const char *name, struct cuda_module *module);
-
-/* Releases; accepts a zeroed struct. */
-void cuda_device_unload(struct cuda_device *device, struct cuda_module *module);
-
 /* Number of devices, with the reason and the remedy when there is none. */
 uint32_t cuda_device_count(const char **reason);
 
@@ -107,6 +73,9 @@ bool cuda_device_prepare_flush(struct cuda_device *device, uint64_t l2_bytes);
  * *bank. NULL, logged, when it cannot be loaded. */
 const struct cuda_module *cuda_device_module(struct cuda_device *device, const struct workload *workload, uint32_t k,
                                              CUdeviceptr *bank);
+
+/* Makes a texture object over a table on the device. True on success. */
+bool cuda_device_texture(const uint32_t *table, cudaTextureObject_t *texture);
 
 /* Enqueues one launch of the flush, of the empty kernel, of the clock probe (into reading number `cell`), of a kernel
  * that just spins for at least spin_ns. True on success. */

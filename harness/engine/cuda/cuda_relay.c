@@ -18,12 +18,10 @@ static int compare_banks(const void *left, const void *right)
 static bool load_members(struct cuda_relay *relay)
 {
     const struct driver_functions *driver = &relay->device->driver;
-    size_t bytes = 0;
 
     for (size_t i = 0; i < PROBE_MEMBERS; i++)
-        if (cuda_device_load(relay->device, "probes", &relay->modules[i]) != STATUS_OK ||
-            driver->module_global(&relay->modules[i].bank, &bytes, relay->modules[i].module, "probe_bank") !=
-                CUDA_SUCCESS)
+        if (cuda_module_load(driver, relay->device->info, "probes", &relay->modules[i]) != STATUS_OK ||
+            cuda_module_find_bank(driver, "probe_bank", &relay->modules[i]) != STATUS_OK)
             return false;
     qsort(relay->modules, PROBE_MEMBERS, sizeof(relay->modules[0]), compare_banks);
     for (size_t i = 0; i < PROBE_MEMBERS; i++)
@@ -53,17 +51,18 @@ static bool launch_empty(struct cuda_relay *relay)
 bool cuda_relay_open(struct cuda_device *device, struct cuda_relay *out, char reason[CUDA_RELAY_REASON_BYTES])
 {
     static const uint32_t no_links[CBANK_TABLE_LENGTH];
-    uint32_t end, sm, *cycles = NULL;
+    struct probe_args args = {.timed = 1};
+    uint32_t end, sm;
     bool walked = false;
 
     *out = (struct cuda_relay){.device = device};
     if (load_members(out) && cudaMalloc((void **)&out->state, state_bytes(out)) == cudaSuccess &&
         cudaMalloc((void **)&out->readings, PROBE_MEMBERS * sizeof(*out->readings)) == cudaSuccess &&
-        cudaMalloc((void **)&cycles, sizeof(*cycles)) == cudaSuccess &&
-        cudaMemset(cycles, 0, sizeof(*cycles)) == cudaSuccess && launch_empty(out) &&
+        cudaMalloc((void **)&args.cycles, sizeof(*args.cycles)) == cudaSuccess &&
+        cudaMemset(args.cycles, 0, sizeof(*args.cycles)) == cudaSuccess && launch_empty(out) &&
         cuda_relay_copy(out, no_links, CBANK_TABLE_LENGTH))
-        walked = cuda_relay_walk(out, 0, 0, 1, cycles, &end, &sm);
-    cudaFree(cycles);
+        walked = cuda_relay_walk(out, &args, &end, &sm);
+    cudaFree(args.cycles);
     if (walked)
         return true;
     snprintf(reason, CUDA_RELAY_REASON_BYTES,
@@ -78,7 +77,7 @@ void cuda_relay_close(struct cuda_relay *relay)
     for (size_t i = 0; relay->device && i < PROBE_MEMBERS; i++) {
         if (relay->streams[i])
             cudaStreamDestroy(relay->streams[i]);
-        cuda_device_unload(relay->device, &relay->modules[i]);
+        cuda_module_unload(&relay->device->driver, &relay->modules[i]);
     }
     if (relay->device) {
         cudaFree(relay->state);
@@ -116,12 +115,12 @@ static bool launch_members(struct cuda_relay *relay, struct probe_relay_args *ar
     return launched;
 }
 
-bool cuda_relay_walk(struct cuda_relay *relay, uint32_t start, uint32_t warm_up, uint32_t timed, uint32_t *cycles,
-                     uint32_t *end, uint32_t *sm)
+bool cuda_relay_walk(struct cuda_relay *relay, const struct probe_args *walk, uint32_t *end, uint32_t *sm)
 {
     const uint32_t sms = relay->device->info->sm_count;
+    const cudaStream_t stream = relay->device->stream;
     struct probe_reading readings[PROBE_MEMBERS];
-    uint64_t baton = start;
+    uint64_t baton = walk->start;
     uint32_t *const words = (uint32_t *)(relay->state + 1);
     struct probe_relay_args args = {.baton = relay->state,
                                     .arrived = words,
@@ -130,15 +129,14 @@ bool cuda_relay_walk(struct cuda_relay *relay, uint32_t start, uint32_t warm_up,
                                     .blocks = PROBE_MEMBERS * sms,
                                     .sm_count = sms,
                                     .wait_us = WAIT_US,
-                                    .warm_up = warm_up,
-                                    .timed = timed,
-                                    .cycles = cycles,
+                                    .warm_up = walk->warm_up,
+                                    .timed = walk->timed,
+                                    .cycles = walk->cycles,
                                     .readings = relay->readings};
 
-    if (cudaMemsetAsync(relay->state, 0, state_bytes(relay), relay->device->stream) != cudaSuccess ||
-        cudaMemsetAsync(relay->readings, 0, sizeof(readings), relay->device->stream) != cudaSuccess ||
-        cudaMemcpyAsync(relay->state, &baton, sizeof(baton), cudaMemcpyHostToDevice, relay->device->stream) !=
-            cudaSuccess ||
+    if (cudaMemsetAsync(relay->state, 0, state_bytes(relay), stream) != cudaSuccess ||
+        cudaMemsetAsync(relay->readings, 0, sizeof(readings), stream) != cudaSuccess ||
+        cudaMemcpyAsync(relay->state, &baton, sizeof(baton), cudaMemcpyHostToDevice, stream) != cudaSuccess ||
         !cuda_device_wait(relay->device) || !launch_members(relay, &args) ||
         cudaMemcpy(readings, relay->readings, sizeof(readings), cudaMemcpyDeviceToHost) != cudaSuccess ||
         cudaMemcpy(&baton, relay->state, sizeof(baton), cudaMemcpyDeviceToHost) != cudaSuccess)

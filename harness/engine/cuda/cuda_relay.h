@@ -28,9 +28,8 @@ void cuda_relay_close(struct cuda_relay *relay);
 /* Copies the first `words` of `links` (pinned) to the banks, CBANK_TABLE_LENGTH to each. */
 bool cuda_relay_copy(struct cuda_relay *relay, const uint32_t *links, size_t words);
 
-/* Walks from `start`: `warm_up` accesses, then `timed` into cycles (device, zero before). *end is where it ended, *sm
- * the SM that walked. Waits. False when a launch failed, or when the members did not all come. */
-bool cuda_relay_walk(struct cuda_relay *relay, uint32_t start, uint32_t warm_up, uint32_t timed, uint32_t *cycles,
-                     uint32_t *end, uint32_t *sm);
+/* Walks from args->start: `warm_up` accesses, then `timed` into args->cycles (device, zero before). *end is where it
+ * ended, *sm the SM that walked. Waits. False when a launch failed, or when the members did not all come. */
+bool cuda_relay_walk(struct cuda_relay *relay, const struct probe_args *args, uint32_t *end, uint32_t *sm);
 
 #endif

@@ -23,8 +23,6 @@ enum {
     EVENTS_MAX = 2 * COLD_LAUNCHES,
 };
 
-static const double clock_varied = 0.01; /* relative range of the SM clock above which a cell is flagged */
-
 /* What is launched: a cell, or the empty kernel. */
 struct chain {
     struct cuda_device *device;
@@ -201,10 +199,7 @@ struct sampling {
 
 static void fail(struct sampling *sampling, const char *what)
 {
-    struct cell_result *result = sampling->result;
-
-    result->status = CELL_FAILED;
-    snprintf(result->reason, sizeof(result->reason), "%s: %s", what, cuda_device_error(sampling->chain.device));
+    engine_end_cell(sampling->result, CELL_FAILED, "%s: %s", what, cuda_device_error(sampling->chain.device));
     sampling->done = true;
 }
 
@@ -262,16 +257,11 @@ static void sampling_open(struct sampling *sampling, struct cuda_device *device,
     };
     if (sampling->done)
         return;
-    if (!sampling->samples_ns || !sampling->clocks_mhz || !sampling->sorted) {
+    if (!sampling->samples_ns || !sampling->clocks_mhz || !sampling->sorted)
         fail(sampling, "out of memory for samples");
-        return;
-    }
-
-    if (!size_chain(&sampling->chain, empty, options)) {
+    else if (!size_chain(&sampling->chain, empty, options))
         fail(sampling, "cannot launch");
-        return;
-    }
-    if (!timer_open(&sampling->timer, &sampling->chain))
+    else if (!timer_open(&sampling->timer, &sampling->chain))
         fail(sampling, "cannot make a graph");
 }
 
@@ -298,26 +288,13 @@ static enum stop_reason sampling_stop(struct sampling *sampling, const struct en
     return sampling->seconds >= options->seconds_max ? STOP_TIME : STOP_NONE;
 }
 
-/* Median and flag of the SM clock. */
-static void settle_clock(struct sampling *sampling)
-{
-    struct cell_time *time = &sampling->result->time;
-    struct summary summary;
-
-    stats_summarize(sampling->clocks_mhz, sampling->count, sampling->sorted, &summary);
-    time->sm_clock_mhz = summary.median;
-    time->cycles = time->summary.median * 1e-3 * summary.median;
-    if (sampling->sorted[sampling->count - 1] - summary.min > clock_varied * summary.median)
-        sampling->result->flags |= FLAG_CLOCK_VARIED;
-}
-
 /* Moves what was sampled into the result. */
 static void settle(struct sampling *sampling, enum stop_reason reason)
 {
     struct cell_time *time = &sampling->result->time;
 
     stats_summarize(sampling->samples_ns, sampling->count, sampling->sorted, &time->summary);
-    settle_clock(sampling);
+    engine_settle_clock(sampling->result, sampling->clocks_mhz, sampling->count);
     time->launches_per_sample = sampling->chain.launches;
     time->stop_reason = reason;
     free(time->samples_ns);

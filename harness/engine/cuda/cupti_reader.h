@@ -3,7 +3,7 @@
  *
  * Both libraries (libcupti, libnvperf_host) are opened at run time. The host part, which knows chips and
  * metric names, works on a machine without a GPU. Ranges are the user's and so is the replay: the caller
- * prepares the state of the caches before every pass of every range. */
+ * prepares the state of the caches before every pass of every range. Includes no vendor header. */
 #ifndef CBANK_CUPTI_READER_H
 #define CBANK_CUPTI_READER_H
 
@@ -12,42 +12,37 @@
 #include <stdint.h>
 
 #include "counter.h"
+#include "engine.h"
 
-enum { CUPTI_REASON_BYTES = 256 };
+enum { CUPTI_REASON_BYTES = ENGINE_REASON_BYTES };
 
 /* The two libraries, open. */
 struct cupti;
 
 /* Opens them: from CBANK_CUPTI_DIR and nowhere else where that is set, else from CUDA_HOME, CUDA_PATH, the
- * toolkit that the program was built with, /usr/local/cuda, then the loader's own path. COUNTER_OK, or the status that every counter gets, with the
- * reason and the remedy in reason. On success *out is the caller's, to close. */
+ * toolkit that the program was built with, /usr/local/cuda, then the loader's own path. COUNTER_OK, or the status that
+ * every counter gets, with the reason and the remedy in reason. On success *out is the caller's, to close. */
 enum counter_status cupti_open(struct cupti **out, char reason[CUPTI_REASON_BYTES]);
 
-/* Closes; accepts NULL. Sessions and chips are closed before. */
+/* Closes; accepts NULL. Sessions are closed before. */
 void cupti_close(struct cupti *cupti);
 
-/* Version of the open library, as CUPTI_API_VERSION counts; folder it was found in ("" the loader's path). */
-uint32_t cupti_version(const struct cupti *cupti);
-const char *cupti_folder(const struct cupti *cupti);
+/* Says which version is open, as CUPTI_API_VERSION counts, and in which folder it was found. */
+void cupti_describe(const struct cupti *cupti, char *text, size_t bytes);
 
-/* Calls each for every chip that the library knows. False when it cannot say. */
-bool cupti_each_chip(const struct cupti *cupti, void (*each)(void *context, const char *chip), void *context);
-
-/* The metrics of one chip. */
-struct cupti_chip;
-
-/* Opens a chip by name ("GH100"); no GPU needed. availability is the device's counter availability image,
- * or NULL. NULL, with the reason, when it cannot. */
-struct cupti_chip *cupti_chip_open(const struct cupti *cupti, const char *chip, const uint8_t *availability,
-                                   char reason[CUPTI_REASON_BYTES]);
-void cupti_chip_close(struct cupti_chip *chip);
-
-/* Whether the chip has the metric: its base name is known and a rollup is given. *reason (static text) says
- * which is not. */
-bool cupti_chip_has(const struct cupti_chip *chip, const char *metric, const char **reason);
+/* Visits every chip that the library knows. False when it cannot say. */
+bool cupti_each_chip(const struct cupti *cupti, const struct chip_visitor *visitor);
 
 /* Counting on one device: a chip, and a configuration for one set of counters. */
 struct cupti_session;
+
+/* What a session is opened for. */
+struct cupti_request {
+    uint32_t device;                    /* CUDA's number */
+    void *cuda_context;                 /* its CUcontext, which is current; NULL stands for the current one */
+    const struct counter_set *counters; /* outlives the session */
+    size_t ranges_max;                  /* most ranges at a time */
+};
 
 /* What a session counts: the caller's launches. */
 struct cupti_ranges {
@@ -59,11 +54,9 @@ struct cupti_ranges {
     void *context;
 };
 
-/* Opens counting on CUDA device `device`, whose context `cuda_context` (a CUcontext) is current, for at
- * most ranges_max ranges at a time. Every kernel must have run once before. A counter that this chip lacks
- * does not lose the others: see cupti_session_counter. */
-enum counter_status cupti_session_open(const struct cupti *cupti, uint32_t device, void *cuda_context,
-                                       const struct counter_set *counters, size_t ranges_max,
+/* Opens counting on a device. Every kernel must have run once before. A counter that this chip lacks does not lose the
+ * others: see cupti_session_values. On success *out is the caller's, to close. */
+enum counter_status cupti_session_open(const struct cupti *cupti, const struct cupti_request *request,
                                        struct cupti_session **out, char reason[CUPTI_REASON_BYTES]);
 
 /* Releases; accepts NULL. */
@@ -72,20 +65,13 @@ void cupti_session_close(struct cupti_session *session);
 /* CUPTI's name of the device's chip. */
 const char *cupti_session_chip(const struct cupti_session *session);
 
-/* How many passes one collection takes: what the metrics ask for together. */
-size_t cupti_session_passes(const struct cupti_session *session);
-
 /* Runs every pass over all ranges. Values replace those of an earlier collection. */
 enum counter_status cupti_session_collect(struct cupti_session *session, const struct cupti_ranges *ranges,
                                           char reason[CUPTI_REASON_BYTES]);
 
-/* Status of counter i of the set (COUNTER_OK when it is collected), the metric chosen or tried for it (a
- * string of the set's row) and why it is not ok (static text, NULL when it is). */
-enum counter_status cupti_session_counter(const struct cupti_session *session, size_t i, const char **metric,
-                                          const char **reason);
-
-/* values[i] of counter i of the set in one range of the last collection; NaN where the counter is not
- * collected or the hardware gave nothing. False when the range cannot be evaluated. */
-bool cupti_session_values(struct cupti_session *session, size_t range, double *values);
+/* Sets status, reason, metric (the one chosen or tried) and value of values[i], counter i of the set, in one range of the
+ * last collection. The value is NaN where the counter is not collected or the hardware gave nothing. False when the
+ * range cannot be evaluated. */
+bool cupti_session_values(struct cupti_session *session, size_t range, struct counter_value *values);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Stands in for engine_cuda.c in a build without a CUDA toolkit. */
+ * Stands in for the CUDA engine in a build without a CUDA toolkit. */
+#include <stdio.h>
+
+#include "doctor.h"
 #include "engine.h"
 
 static const char reason_absent[] =
@@ -11,19 +14,16 @@ static uint32_t absent_device_count(const char **reason)
     return 0;
 }
 
-static bool absent_chips(void (*each)(void *context, const struct chip_counters *chip), void *context,
-                         const char **reason)
+static bool absent_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BYTES])
 {
-    (void)each;
-    (void)context;
-    *reason = reason_absent;
+    (void)visitor;
+    snprintf(reason, ENGINE_REASON_BYTES, "%s", reason_absent);
     return false;
 }
 
-static void absent_diagnose(const struct diagnosis *diagnosis)
+static void absent_diagnose(struct diagnosis *diagnosis)
 {
-    diagnosis->report(diagnosis->context, FINDING_PROBLEM, "CUDA engine", "not in this build",
-                      "install the CUDA toolkit and run make again");
+    diagnosis_add_reason(diagnosis, FINDING_PROBLEM, "CUDA engine", reason_absent);
 }
 
 const struct engine engine_cuda = {

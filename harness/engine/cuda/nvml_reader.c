@@ -14,32 +14,30 @@ typedef struct nvml_device *nvml_device; /* opaque handle */
 
 enum { NVML_SUCCESS = 0, NVML_ERROR_INSUFFICIENT_SIZE = 7, NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 };
 
+/* Every function that is used: F(function, member, parameters). */
+#define NVML_FUNCTIONS(F)                                                                               \
+    F(nvmlInit_v2, init, (void))                                                                        \
+    F(nvmlShutdown, shutdown, (void))                                                                   \
+    F(nvmlDeviceGetHandleByPciBusId_v2, handle_by_bus_id, (const char *, nvml_device *))                \
+    F(nvmlSystemGetDriverVersion, driver_version, (char *, unsigned))                                   \
+    F(nvmlDeviceGetVbiosVersion, vbios_version, (nvml_device, char *, unsigned))                        \
+    F(nvmlDeviceGetEccMode, ecc_mode, (nvml_device, int *, int *))                                      \
+    F(nvmlDeviceGetMigMode, mig_mode, (nvml_device, unsigned *, unsigned *))                            \
+    F(nvmlDeviceGetMaxClockInfo, max_clock, (nvml_device, int, unsigned *))                             \
+    F(nvmlDeviceGetClockInfo, clock, (nvml_device, int, unsigned *))                                    \
+    F(nvmlDeviceGetCurrentClocksThrottleReasons, throttle_reasons, (nvml_device, unsigned long long *)) \
+    F(nvmlDeviceGetComputeRunningProcesses, processes, (nvml_device, unsigned *, void *))
+
 struct nvml_functions {
-    int (*init)(void);
-    int (*shutdown)(void);
-    int (*handle_by_bus_id)(const char *, nvml_device *);
-    int (*driver_version)(char *, unsigned);
-    int (*vbios_version)(nvml_device, char *, unsigned);
-    int (*ecc_mode)(nvml_device, int *, int *);
-    int (*mig_mode)(nvml_device, unsigned *, unsigned *);
-    int (*max_clock)(nvml_device, int, unsigned *);
-    int (*clock)(nvml_device, int, unsigned *);
-    int (*throttle_reasons)(nvml_device, unsigned long long *);
-    int (*processes)(nvml_device, unsigned *, void *);
+#define MEMBER(function, member, parameters) int(*member) parameters;
+    NVML_FUNCTIONS(MEMBER)
+#undef MEMBER
 };
 
-static const struct library_symbol nvml_symbols[] = {
-    {"nvmlInit_v2", offsetof(struct nvml_functions, init)},
-    {"nvmlShutdown", offsetof(struct nvml_functions, shutdown)},
-    {"nvmlDeviceGetHandleByPciBusId_v2", offsetof(struct nvml_functions, handle_by_bus_id)},
-    {"nvmlSystemGetDriverVersion", offsetof(struct nvml_functions, driver_version)},
-    {"nvmlDeviceGetVbiosVersion", offsetof(struct nvml_functions, vbios_version)},
-    {"nvmlDeviceGetEccMode", offsetof(struct nvml_functions, ecc_mode)},
-    {"nvmlDeviceGetMigMode", offsetof(struct nvml_functions, mig_mode)},
-    {"nvmlDeviceGetMaxClockInfo", offsetof(struct nvml_functions, max_clock)},
-    {"nvmlDeviceGetClockInfo", offsetof(struct nvml_functions, clock)},
-    {"nvmlDeviceGetCurrentClocksThrottleReasons", offsetof(struct nvml_functions, throttle_reasons)},
-    {"nvmlDeviceGetComputeRunningProcesses", offsetof(struct nvml_functions, processes)},
+static const struct library_symbol symbols[] = {
+#define SYMBOL(function, member, parameters) {#function, offsetof(struct nvml_functions, member)},
+    NVML_FUNCTIONS(SYMBOL)
+#undef SYMBOL
 };
 
 struct nvml {
@@ -70,8 +68,7 @@ struct nvml *nvml_open(const char *pci_bus_id)
         return NULL;
     nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!nvml->library ||
-        !library_bind(nvml->library, nvml_symbols, sizeof(nvml_symbols) / sizeof(nvml_symbols[0]), &nvml->f,
-                      &missing) ||
+        !library_bind(nvml->library, symbols, sizeof(symbols) / sizeof(symbols[0]), &nvml->f, &missing) ||
         nvml->f.init() != NVML_SUCCESS) {
         free(nvml);
         return NULL;

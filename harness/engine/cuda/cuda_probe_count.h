@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Counters of single launches: the probe_counters of probe_source.h. Includes no vendor header. */
-#ifndef CBANK_CUDA_COUNT_H
-#define CBANK_CUDA_COUNT_H
+#ifndef CBANK_CUDA_PROBE_COUNT_H
+#define CBANK_CUDA_PROBE_COUNT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,10 +22,9 @@ bool cuda_count_open(uint32_t ordinal, void *cuda_context, struct cuda_count *ou
 /* Releases; accepts a zeroed struct. */
 void cuda_count_close(struct cuda_count *count);
 
-/* Counts a launch, as often as it takes: `prepare` is not counted, `launch` is (see struct cupti_ranges). What the chip
- * does not count is PROBE_NOT_COUNTED. False, with the reason, when it failed. */
-bool cuda_count_launch(struct cuda_count *count, bool (*prepare)(void *context, size_t i),
-                       bool (*launch)(void *context, size_t i), void *context, uint32_t counted[PROBE_COUNTED_COUNT],
-                       char reason[CUPTI_REASON_BYTES]);
+/* Counts one range, a launch, as often as it takes. What the chip does not count is PROBE_NOT_COUNTED. False, with the
+ * reason, when it failed. */
+bool cuda_count_launch(struct cuda_count *count, const struct cupti_ranges *ranges,
+                       uint32_t counted[PROBE_COUNTED_COUNT], char reason[CUPTI_REASON_BYTES]);
 
 #endif

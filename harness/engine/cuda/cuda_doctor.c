@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ * What this machine can do for the CUDA engine: the chips that its CUPTI knows, and the findings of the doctor. */
+#include <stdio.h>
+
+#include "cuda_session.h"
+#include "doctor.h"
+
+bool cuda_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BYTES])
+{
+    struct cupti *cupti = NULL;
+    bool listed = false;
+
+    if (cupti_open(&cupti, reason) == COUNTER_OK) {
+        snprintf(reason, ENGINE_REASON_BYTES, "CUPTI does not name its chips");
+        listed = cupti_each_chip(cupti, visitor);
+    }
+    cupti_close(cupti);
+    return listed;
+}
+
+static void diagnose_program(struct diagnosis *diagnosis)
+{
+    const int runtime = CUDART_VERSION; /* linked in; asking it needs a driver */
+    struct image image;
+    size_t images = 0;
+
+    while (image_at(images, &image))
+        images++;
+    diagnosis_add(diagnosis, images ? FINDING_OK : FINDING_PROBLEM, "program",
+                  images ? NULL : "build with a CUDA toolkit", "CUDA runtime %d.%d, %zu kernel images", runtime / 1000,
+                  runtime % 1000 / 10, images);
+}
+
+static void diagnose_cupti(struct diagnosis *diagnosis)
+{
+    struct cupti *cupti = NULL;
+    char text[CUPTI_REASON_BYTES];
+
+    if (cupti_open(&cupti, text) == COUNTER_OK) {
+        cupti_describe(cupti, text, sizeof(text));
+        diagnosis_add(diagnosis, FINDING_OK, "CUPTI", NULL, "%s", text);
+    } else {
+        diagnosis_add_reason(diagnosis, FINDING_WARNING, "CUPTI", text);
+    }
+    cupti_close(cupti);
+}
+
+/* Whether this user may read counters on this device: by trying. */
+static void diagnose_permission(struct diagnosis *diagnosis, uint32_t ordinal)
+{
+    struct cupti *cupti = NULL;
+    struct cupti_session *session = NULL;
+    struct counter_set set = {0};
+    const struct cupti_request request = {.device = ordinal, .counters = &set, .ranges_max = 1};
+    char reason[CUPTI_REASON_BYTES];
+
+    /* cudaFree makes a context current. */
+    if (cudaSetDevice((int)ordinal) == cudaSuccess && cudaFree(NULL) == cudaSuccess &&
+        counter_set_parse("instructions", &set) == STATUS_OK && cupti_open(&cupti, reason) == COUNTER_OK) {
+        if (cupti_session_open(cupti, &request, &session, reason) == COUNTER_OK)
+            diagnosis_add(diagnosis, FINDING_OK, "hardware counters", NULL, "can be read");
+        else
+            diagnosis_add_reason(diagnosis, FINDING_WARNING, "hardware counters", reason);
+    }
+    cupti_session_close(session);
+    cupti_close(cupti);
+    counter_set_close(&set);
+}
+
+static void diagnose_clocks(struct diagnosis *diagnosis, const struct nvml *nvml)
+{
+    char words[192];
+    unsigned mhz = 0, processes = 0;
+    uint64_t reasons = 0;
+
+    if (nvml_sm_clock(nvml, &mhz) && nvml_throttle_reasons(nvml, &reasons)) {
+        nvml_throttle_text(reasons, words, sizeof(words));
+        diagnosis_add(diagnosis, words[0] ? FINDING_WARNING : FINDING_OK, "clocks",
+                      words[0] ? "let the GPU cool, or raise its power limit; cells are marked while it lasts" : NULL,
+                      "SM at %u MHz now; %s", mhz, words[0] ? words : "no throttling");
+    }
+    if (nvml_process_count(nvml, &processes))
+        diagnosis_add(diagnosis, processes ? FINDING_WARNING : FINDING_OK, "other processes",
+                      processes ? "end them: they disturb times, and L2 and DRAM counters" : NULL,
+                      "%u compute on this GPU now", processes);
+}
+
+static void diagnose_kernels(struct diagnosis *diagnosis, const struct device_info *info)
+{
+    char remedy[64];
+    struct image image;
+
+    snprintf(remedy, sizeof(remedy), "make ARCHS=%u%u", (unsigned)info->cc_major, (unsigned)info->cc_minor);
+    if (image_for_chip("tools", info->cc_major, info->cc_minor, &image))
+        diagnosis_add(diagnosis, FINDING_OK, "kernels", NULL, "machine code for this GPU");
+    else if (image_ptx("tools", info->cc_major, info->cc_minor, &image))
+        diagnosis_add(diagnosis, FINDING_WARNING, "kernels", remedy, "PTX alone: the driver compiles at start");
+    else
+        diagnosis_add(diagnosis, FINDING_PROBLEM, "kernels", remedy, "none for this GPU");
+}
+
+static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal)
+{
+    struct device_info info;
+    struct nvml *nvml;
+
+    if (cuda_device_describe(ordinal, &info) != STATUS_OK)
+        return;
+    diagnosis_add(diagnosis, FINDING_OK, "GPU", NULL, "%s, compute capability %u.%u, driver %s (CUDA %u.%u)", info.name,
+                  (unsigned)info.cc_major, (unsigned)info.cc_minor, info.driver[0] ? info.driver : "unknown",
+                  (unsigned)info.cuda_driver_api / 1000, (unsigned)info.cuda_driver_api % 1000 / 10);
+    diagnose_kernels(diagnosis, &info);
+    nvml = nvml_open(info.pci_bus_id);
+    if (!nvml)
+        diagnosis_add(diagnosis, FINDING_WARNING, "NVML", "install the driver's libnvidia-ml.so.1",
+                      "not found: clocks and throttling cannot be recorded");
+    diagnose_clocks(diagnosis, nvml);
+    nvml_close(nvml);
+    diagnose_permission(diagnosis, ordinal);
+}
+
+void cuda_diagnose(struct diagnosis *diagnosis)
+{
+    const char *reason = NULL;
+    const uint32_t count = cuda_device_count(&reason);
+
+    diagnose_program(diagnosis);
+    diagnose_cupti(diagnosis);
+    if (count == 0)
+        diagnosis_add_reason(diagnosis, FINDING_PROBLEM, "GPU", reason);
+    for (uint32_t i = 0; i < count; i++)
+        diagnose_device(diagnosis, i);
+}

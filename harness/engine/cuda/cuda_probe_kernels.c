@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ * The kernels of probes.cu in the program: finding them, and seeing that they load as they are meant to. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_probe_parts.h"
+#include "image.h"
+#include "log.h"
+
+enum { LOADS_OF_WALK = 2 }; /* one untimed, one timed */
+
+/* Finds the kernel whose mangled name begins so; false where the program has none. */
+static bool find_kernel(const struct cuda_probe *probe, const char *prefix, struct cuda_probe_kernel *out,
+                        struct kernel_sass *sass)
+{
+    struct probe_kernel *found = &out->found;
+
+    if (!image_function(probe->module.cubin, probe->module.cubin_bytes, prefix, sass) ||
+        probe->device.driver.module_function(&out->function, probe->module.module, sass->symbol) != CUDA_SUCCESS)
+        return false;
+    snprintf(found->name, sizeof(found->name), "%s", sass->symbol);
+    snprintf(found->sha256, sizeof(found->sha256), "%s", sass->sha256);
+    if (sass->known)
+        image_classes(sass, found->loads);
+    found->usable = true;
+    return true;
+}
+
+static void refuse(struct probe_kernel *kernel, const char *what, uint32_t loads, const char *class)
+{
+    kernel->usable = false;
+    snprintf(kernel->reason, sizeof(kernel->reason), "%.60s wants %u %s; the compiler made %.150s", what,
+             (unsigned)loads, class, kernel->loads[0] ? kernel->loads : "no load of any class");
+}
+
+/* The loads of a path are of its class alone, beside those that copy a table into shared memory. */
+static void check_path_loads(const struct path *path, uint32_t loads, const struct kernel_sass *sass,
+                             struct probe_kernel *kernel)
+{
+    for (size_t i = 0; sass->known && i < SASS_CLASS_COUNT; i++) {
+        const uint32_t wanted = strcmp(sass_class_names[i], path->sass) == 0 ? loads : 0;
+
+        if (sass->classes[i] != wanted && (path->unit != UNIT_SHARED || i != SASS_LDG))
+            refuse(kernel, path->name, loads, path->sass);
+    }
+}
+
+static void find_path_kernel(struct cuda_probe *probe, enum probe_kind kind, size_t row)
+{
+    const struct path *path = &paths[row];
+    struct cuda_probe_kernel *kernel = &probe->kernels[kind][row];
+    struct kernel_sass sass;
+    char prefix[128];
+
+    /* Itanium C++ ABI name of probe_KIND<path_NAME>. */
+    snprintf(prefix, sizeof(prefix), "_Z%zuprobe_%sI%zupath_%sE", strlen("probe_") + strlen(probe_kind_names[kind]),
+             probe_kind_names[kind], strlen("path_") + strlen(path->name), path->name);
+    if (!find_kernel(probe, prefix, kernel, &sass)) {
+        snprintf(kernel->found.reason, sizeof(kernel->found.reason), "%s",
+                 path->scope == INDEX_IMMEDIATE ? "an index that the compiler knows depends on no load"
+                                                : "the program has no such probe for this GPU");
+        return;
+    }
+    check_path_loads(path, kind == PROBE_WALK ? LOADS_OF_WALK : PROBE_LOADS, &sass, &kernel->found);
+    /* As much of the L1 data cache as there is. */
+    if (kind == PROBE_WALK && path->unit != UNIT_SHARED)
+        probe->device.driver.set_function_attribute(kernel->function,
+                                                    CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 0);
+}
+
+/* A kernel of the constant bank, which loads from it as often as a walk does. */
+static enum status find_bank_kernel(struct cuda_probe *probe, enum probe_kind kind, const char *symbol)
+{
+    struct cuda_probe_kernel *kernel = &probe->kernels[kind][0];
+    struct kernel_sass sass;
+
+    if (!find_kernel(probe, symbol, kernel, &sass))
+        return log_error(STATUS_ENVIRONMENT, "%s has no %s; build the program again", probe->module.image, symbol);
+    if (sass.known && sass.classes[SASS_LDC] != LOADS_OF_WALK)
+        refuse(&kernel->found, symbol, LOADS_OF_WALK, sass_class_names[SASS_LDC]);
+    return STATUS_OK;
+}
+
+enum status cuda_probe_find_kernels(struct cuda_probe *probe)
+{
+    static const char *const of_bank[PROBE_KIND_COUNT] = {
+        [PROBE_SHARING] = "probe_sharing", [PROBE_RELAY] = "probe_relay", [PROBE_CODE] = "probe_code"};
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; status == STATUS_OK && i < PROBE_KIND_COUNT; i++) {
+        const enum probe_kind kind = (enum probe_kind)i;
+
+        probe->kernels[kind] = calloc(path_count, sizeof(*probe->kernels[kind]));
+        if (!probe->kernels[kind])
+            return log_error(STATUS_ENVIRONMENT, "out of memory");
+        for (size_t row = 0; !probe_is_single(kind) && row < path_count; row++)
+            find_path_kernel(probe, kind, row);
+        if (of_bank[kind])
+            status = find_bank_kernel(probe, kind, of_bank[kind]);
+    }
+    return status == STATUS_OK ? cuda_module_find_bank(&probe->device.driver, "probe_bank", &probe->module) : status;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * A run of the CUDA engine, and its phases: each is a file. Includes vendor headers. */
+#ifndef CBANK_CUDA_SESSION_H
+#define CBANK_CUDA_SESSION_H
+
+#include <pthread.h>
+
+#include "access.h"
+#include "cuda_device.h"
+#include "cuda_launch.h"
+#include "cupti_reader.h"
+#include "engine.h"
+#include "nvml_reader.h"
+
+/* What the engine knows of a cell beside its result. */
+struct cuda_cell {
+    struct cuda_launch launch;   /* of no modules: skipped or failed */
+    struct access_counts access;
+    struct sass_counts sass;
+    bool counted;                /* sass is valid */
+};
+
+/* CUPTI's libraries are large: they are loaded on a thread of their own while cells are prepared and
+ * verified. The thread has ended before anything is timed, and touches no GPU. */
+struct loading {
+    pthread_t thread;
+    bool running;
+    struct cupti *cupti;
+    enum counter_status status;
+    char reason[CUPTI_REASON_BYTES];
+};
+
+struct engine_session {
+    const struct engine_options *options;
+    struct cuda_device device;
+    struct nvml *nvml;
+    struct cuda_cell *cells;     /* one for each cell of the result */
+    struct loading loading;
+    struct cupti_session *counting; /* NULL until counting is set up */
+    uint32_t refilled_values[CBANK_TABLE_LENGTH]; /* scratch of verifying */
+};
+
+/* The phases, as struct engine has them. */
+enum status cuda_prepare(struct engine_session *session, struct result *result, const struct progress *progress);
+enum status cuda_verify(struct engine_session *session, struct result *result, const struct progress *progress);
+enum status cuda_set_up_counting(struct engine_session *session, struct result *result,
+                                 const struct progress *progress);
+enum status cuda_count(struct engine_session *session, struct result *result, const struct progress *progress);
+
+/* What the machine can do: the last two hooks of struct engine. */
+bool cuda_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BYTES]);
+void cuda_diagnose(struct diagnosis *diagnosis);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ * CUPTI, open: its functions, its errors, the metrics of its chips. For the files that implement cupti_reader.h; includes
+ * vendor headers. */
+#ifndef CBANK_CUPTI_LIBRARY_H
+#define CBANK_CUPTI_LIBRARY_H
+
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
+#include <cupti_result.h>
+#include <cupti_target.h>
+#include <cupti_version.h>
+
+#include "cupti_reader.h"
+
+/* Every CUPTI function that is used. */
+#define CUPTI_FUNCTIONS(F)                          \
+    F(cuptiGetVersion)                              \
+    F(cuptiGetErrorMessage)                         \
+    F(cuptiProfilerInitialize)                      \
+    F(cuptiProfilerDeInitialize)                    \
+    F(cuptiProfilerGetCounterAvailability)          \
+    F(cuptiDeviceGetChipName)                       \
+    F(cuptiProfilerHostInitialize)                  \
+    F(cuptiProfilerHostDeinitialize)                \
+    F(cuptiProfilerHostGetSupportedChips)           \
+    F(cuptiProfilerHostGetBaseMetrics)              \
+    F(cuptiProfilerHostConfigAddMetrics)            \
+    F(cuptiProfilerHostGetConfigImageSize)          \
+    F(cuptiProfilerHostGetConfigImage)              \
+    F(cuptiProfilerHostEvaluateToGpuValues)         \
+    F(cuptiRangeProfilerEnable)                     \
+    F(cuptiRangeProfilerDisable)                    \
+    F(cuptiRangeProfilerGetCounterDataSize)         \
+    F(cuptiRangeProfilerCounterDataImageInitialize) \
+    F(cuptiRangeProfilerSetConfig)                  \
+    F(cuptiRangeProfilerStart)                      \
+    F(cuptiRangeProfilerStop)                       \
+    F(cuptiRangeProfilerPushRange)                  \
+    F(cuptiRangeProfilerPopRange)                   \
+    F(cuptiRangeProfilerDecodeData)
+
+struct cupti_functions {
+#define MEMBER(name) __typeof__(name) *name;
+    CUPTI_FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+
+enum { CUPTI_FOLDER_BYTES = 512 };
+
+struct cupti {
+    void *perf; /* libnvperf_host: opened first, since libcupti looks for it by bare name */
+    void *library;
+    struct cupti_functions f;
+    char folder[CUPTI_FOLDER_BYTES];
+};
+
+/* Calls one function with a parameter struct initialised by its designators. */
+#define CUPTI_PARAMETERS(type, ...)                          \
+    (type##_Params)                                          \
+    {                                                        \
+        .structSize = type##_Params_STRUCT_SIZE, __VA_ARGS__ \
+    }
+
+/* The status that an error of the named function gives every counter, with the reason and the remedy. */
+enum counter_status cupti_failed(const struct cupti *cupti, CUptiResult code, const char *function,
+                                 char reason[CUPTI_REASON_BYTES]);
+
+/* The metrics of one chip. */
+struct cupti_chip {
+    const struct cupti *cupti;
+    CUpti_Profiler_Host_Object *host;
+    const char **names; /* owned, sorted array of base metrics; the strings are CUPTI's */
+    size_t name_count;
+};
+
+/* Opens a chip by name ("GH100"); no GPU needed. availability is the device's counter availability image, or NULL. On
+ * success the caller closes. */
+CUptiResult cupti_chip_open(struct cupti_chip *chip, const struct cupti *cupti, const char *name,
+                            const uint8_t *availability);
+
+/* Releases; accepts a zeroed struct. */
+void cupti_chip_close(struct cupti_chip *chip);
+
+/* The metric of a counter: the first that the chip has, that is, whose base name is known and which names a rollup. False
+ * when there is none; then *metric is the last that was tried, and *reason (static text) says why not. */
+bool cupti_chip_choose(const struct cupti_chip *chip, const struct counter *counter, const char **metric,
+                       const char **reason);
+
+#endif

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT
+ * Counting on a device. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cupti_library.h"
+
+/* What became of one counter of the set. */
+struct session_counter {
+    enum counter_status status;
+    const char *metric; /* of the counter's row: the one chosen, or the last that was tried */
+    size_t slot;        /* index among the collected metrics */
+    const char *reason; /* static text; NULL when the status is ok */
+};
+
+/* Bytes that CUPTI fills. */
+struct image_bytes {
+    uint8_t *data; /* owned */
+    size_t bytes;
+};
+
+struct cupti_session {
+    const struct cupti *cupti;
+    struct cupti_request request;
+    struct cupti_chip chip;
+    char chip_name[32];
+    bool initialized;
+    CUpti_RangeProfiler_Object *profiler;
+    struct session_counter *counters; /* one for each of the set */
+    const char **metrics;             /* collected, metric_count of them */
+    double *metric_values;            /* room for as many */
+    size_t metric_count;
+    struct image_bytes availability, config, counts;
+};
+
+/* -- opening, a step at a time ------------------------------------------------------------------------- */
+
+static CUptiResult make_room(struct image_bytes *image, size_t bytes)
+{
+    *image = (struct image_bytes){calloc(1, bytes), bytes};
+    return image->data ? CUPTI_SUCCESS : CUPTI_ERROR_OUT_OF_MEMORY;
+}
+
+static CUptiResult initialize(struct cupti_session *session)
+{
+    CUpti_Profiler_Initialize_Params parameters = CUPTI_PARAMETERS(CUpti_Profiler_Initialize, .pPriv = NULL);
+    const CUptiResult code = session->cupti->f.cuptiProfilerInitialize(&parameters);
+
+    session->initialized = code == CUPTI_SUCCESS;
+    return code;
+}
+
+/* Fills the name of the chip and the image of the counters that this device lets this user read. */
+static CUptiResult ask_availability(struct cupti_session *session)
+{
+    const struct cupti_functions *f = &session->cupti->f;
+    CUpti_Device_GetChipName_Params chip =
+        CUPTI_PARAMETERS(CUpti_Device_GetChipName, .deviceIndex = session->request.device);
+    CUpti_Profiler_GetCounterAvailability_Params availability =
+        CUPTI_PARAMETERS(CUpti_Profiler_GetCounterAvailability, .ctx = session->request.cuda_context);
+    CUptiResult code = f->cuptiDeviceGetChipName(&chip);
+
+    if (code == CUPTI_SUCCESS) {
+        snprintf(session->chip_name, sizeof(session->chip_name), "%s", chip.pChipName);
+        code = f->cuptiProfilerGetCounterAvailability(&availability);
+    }
+    if (code == CUPTI_SUCCESS)
+        code = make_room(&session->availability, availability.counterAvailabilityImageSize);
+    if (code != CUPTI_SUCCESS)
+        return code;
+    availability.pCounterAvailabilityImage = session->availability.data;
+    return f->cuptiProfilerGetCounterAvailability(&availability);
+}
+
+static CUptiResult open_chip(const struct cupti_session *session, struct cupti_chip *chip)
+{
+    return cupti_chip_open(chip, session->cupti, session->chip_name, session->availability.data);
+}
+
+static CUptiResult open_own_chip(struct cupti_session *session)
+{
+    return open_chip(session, &session->chip);
+}
+
+static CUptiResult add_metrics(const struct cupti_chip *chip, const char **metrics, size_t count)
+{
+    CUpti_Profiler_Host_ConfigAddMetrics_Params add =
+        CUPTI_PARAMETERS(CUpti_Profiler_Host_ConfigAddMetrics, .pHostObject = chip->host, .ppMetricNames = metrics,
+                         .numMetrics = count);
+
+    return chip->cupti->f.cuptiProfilerHostConfigAddMetrics(&add);
+}
+
+/* Adds the metrics of all counters that are still ok in one call: CUPTI packs the metrics of one call into
+ * as few passes as it can, and gives each call passes of its own. */
+static CUptiResult add_chosen(struct cupti_session *session)
+{
+    session->metric_count = 0;
+    for (size_t i = 0; i < session->request.counters->count; i++) {
+        struct session_counter *counter = &session->counters[i];
+
+        if (counter->status != COUNTER_OK)
+            continue;
+        counter->slot = session->metric_count;
+        session->metrics[session->metric_count++] = counter->metric;
+    }
+    return session->metric_count > 0 ? add_metrics(&session->chip, session->metrics, session->metric_count)
+                                     : CUPTI_SUCCESS;
+}
+
+/* CUPTI takes all metrics of a call or none. After a refusal this finds which it does not take, each tried
+ * with a host object of its own, and leaves the session with a fresh one. */
+static CUptiResult drop_refused(struct cupti_session *session)
+{
+    for (size_t i = 0; i < session->request.counters->count; i++) {
+        struct session_counter *counter = &session->counters[i];
+        struct cupti_chip chip;
+
+        if (counter->status != COUNTER_OK)
+            continue;
+        if (open_chip(session, &chip) != CUPTI_SUCCESS || add_metrics(&chip, &counter->metric, 1) != CUPTI_SUCCESS) {
+            counter->status = COUNTER_UNSUPPORTED;
+            counter->reason = "CUPTI does not take the metric on this device";
+        }
+        cupti_chip_close(&chip);
+    }
+    cupti_chip_close(&session->chip);
+    return open_own_chip(session);
+}
+
+static CUptiResult choose_metrics(struct cupti_session *session)
+{
+    CUptiResult code;
+
+    for (size_t i = 0; i < session->request.counters->count; i++) {
+        struct session_counter *out = &session->counters[i];
+        const bool has =
+            cupti_chip_choose(&session->chip, &session->request.counters->counters[i], &out->metric, &out->reason);
+
+        out->status = has ? COUNTER_OK : COUNTER_UNSUPPORTED;
+    }
+    if (add_chosen(session) == CUPTI_SUCCESS)
+        return CUPTI_SUCCESS;
+    code = drop_refused(session);
+    return code == CUPTI_SUCCESS ? add_chosen(session) : code;
+}
+
+/* The configuration image of the chosen metrics. */
+static CUptiResult configure(struct cupti_session *session)
+{
+    const struct cupti_functions *f = &session->cupti->f;
+    CUpti_Profiler_Host_GetConfigImageSize_Params size =
+        CUPTI_PARAMETERS(CUpti_Profiler_Host_GetConfigImageSize, .pHostObject = session->chip.host);
+    CUptiResult code = f->cuptiProfilerHostGetConfigImageSize(&size);
+
+    if (code == CUPTI_SUCCESS)
+        code = make_room(&session->config, size.configImageSize);
+    if (code != CUPTI_SUCCESS)
+        return code;
+
+    CUpti_Profiler_Host_GetConfigImage_Params image =
+        CUPTI_PARAMETERS(CUpti_Profiler_Host_GetConfigImage, .pHostObject = session->chip.host,
+                         .configImageSize = session->config.bytes, .pConfigImage = session->config.data);
+
+    return f->cuptiProfilerHostGetConfigImage(&image);
+}
+
+/* Takes hold of the device's counters and makes room for their data. */
+static CUptiResult enable(struct cupti_session *session)
+{
+    const struct cupti_functions *f = &session->cupti->f;
+    CUpti_RangeProfiler_Enable_Params parameters =
+        CUPTI_PARAMETERS(CUpti_RangeProfiler_Enable, .ctx = session->request.cuda_context);
+    CUptiResult code = f->cuptiRangeProfilerEnable(&parameters);
+
+    if (code != CUPTI_SUCCESS)
+        return code;
+    session->profiler = parameters.pRangeProfilerObject;
+
+    CUpti_RangeProfiler_GetCounterDataSize_Params size =
+        CUPTI_PARAMETERS(CUpti_RangeProfiler_GetCounterDataSize, .pRangeProfilerObject = session->profiler,
+                         .pMetricNames = session->metrics, .numMetrics = session->metric_count,
+                         .maxNumOfRanges = session->request.ranges_max,
+                         .maxNumRangeTreeNodes = (uint32_t)session->request.ranges_max);
+
+    code = f->cuptiRangeProfilerGetCounterDataSize(&size);
+    return code == CUPTI_SUCCESS ? make_room(&session->counts, size.counterDataSize) : code;
+}
+
+/* A step, and the function that an error is put down to. */
+struct step {
+    const char *function;
+    CUptiResult (*run)(struct cupti_session *session);
+    bool needs_metrics; /* there is nothing to do where the chip has none */
+};
+
+static const struct step steps[] = {
+    {"cuptiProfilerInitialize", initialize, false},
+    {"cuptiProfilerGetCounterAvailability", ask_availability, false},
+    {"cuptiProfilerHostInitialize", open_own_chip, false},
+    {"cuptiProfilerHostConfigAddMetrics", choose_metrics, false},
+    {"cuptiProfilerHostGetConfigImage", configure, true},
+    {"cuptiRangeProfilerEnable", enable, true},
+};
+
+/* Goes through the steps; *function is what an error is put down to. */
+static CUptiResult set_up(struct cupti_session *session, const char **function)
+{
+    CUptiResult code = CUPTI_SUCCESS;
+
+    for (size_t i = 0; code == CUPTI_SUCCESS && i < sizeof(steps) / sizeof(steps[0]); i++) {
+        *function = steps[i].function;
+        if (session->metric_count > 0 || !steps[i].needs_metrics)
+            code = steps[i].run(session);
+    }
+    return code;
+}
+
+enum counter_status cupti_session_open(const struct cupti *cupti, const struct cupti_request *request,
+                                       struct cupti_session **out, char reason[CUPTI_REASON_BYTES])
+{
+    const size_t count = request->counters->count + 1;
+    struct cupti_session *session = calloc(1, sizeof(*session));
+    const char *function = "";
+    CUptiResult code = CUPTI_ERROR_OUT_OF_MEMORY;
+    enum counter_status status;
+
+    if (session) {
+        *session = (struct cupti_session){.cupti = cupti,
+                                          .request = *request,
+                                          .counters = calloc(count, sizeof(*session->counters)),
+                                          .metrics = calloc(count, sizeof(*session->metrics)),
+                                          .metric_values = calloc(count, sizeof(*session->metric_values))};
+        if (session->counters && session->metrics && session->metric_values)
+            code = set_up(session, &function);
+    }
+    if (code == CUPTI_SUCCESS) {
+        *out = session;
+        return COUNTER_OK;
+    }
+    status = cupti_failed(cupti, code, function, reason);
+    cupti_session_close(session);
+    return status;
+}
+
+void cupti_session_close(struct cupti_session *session)
+{
+    if (!session)
+        return;
+    if (session->profiler) {
+        CUpti_RangeProfiler_Disable_Params disable =
+            CUPTI_PARAMETERS(CUpti_RangeProfiler_Disable, .pRangeProfilerObject = session->profiler);
+
+        session->cupti->f.cuptiRangeProfilerDisable(&disable);
+    }
+    cupti_chip_close(&session->chip);
+    if (session->initialized) {
+        CUpti_Profiler_DeInitialize_Params deinitialize = CUPTI_PARAMETERS(CUpti_Profiler_DeInitialize, .pPriv = NULL);
+
+        session->cupti->f.cuptiProfilerDeInitialize(&deinitialize);
+    }
+    free(session->counters);
+    free(session->metrics);
+    free(session->metric_values);
+    free(session->availability.data);
+    free(session->config.data);
+    free(session->counts.data);
+    free(session);
+}
+
+const char *cupti_session_chip(const struct cupti_session *session)
+{
+    return session->chip_name;
+}
+
+/* -- collecting --------------------------------------------------------------------------------------- */
+
+static CUptiResult collect_begin(struct cupti_session *session)
+{
+    const struct cupti_functions *f = &session->cupti->f;
+    CUpti_RangeProfiler_CounterDataImage_Initialize_Params counts =
+        CUPTI_PARAMETERS(CUpti_RangeProfiler_CounterDataImage_Initialize, .pRangeProfilerObject = session->profiler,
+                         .counterDataSize = session->counts.bytes, .pCounterData = session->counts.data);
+    CUpti_RangeProfiler_SetConfig_Params set =
+        CUPTI_PARAMETERS(CUpti_RangeProfiler_SetConfig, .pRangeProfilerObject = session->profiler,
+                         .configSize = session->config.bytes, .pConfig = session->config.data,
+                         .counterDataImageSize = session->counts.bytes, .pCounterDataImage = session->counts.data,
+                         .range = CUPTI_UserRange, .replayMode = CUPTI_UserReplay,
+                         .maxRangesPerPass = session->request.ranges_max, .numNestingLevels = 1, .minNestingLevel = 1,
+                         .passIndex = 0, .targetNestingLevel = 1);
+    const CUptiResult code = f->cuptiRangeProfilerCounterDataImageInitialize(&counts);
+
+    return code == CUPTI_SUCCESS ? f->cuptiRangeProfilerSetConfig(&set) : code;
+}
+
+/* One range of one pass. */
+static CUptiResult collect_range(struct cupti_session *session, const struct cupti_ranges *ranges, size_t i)
+{
+    const struct cupti_functions *f = &session->cupti->f;
+    char name[32];
+    CUpti_RangeProfiler_PushRange_Params push =
+        CUPTI_PARAMETERS(CUpti_RangeProfiler_PushRange, .pRangeProfilerObject = session->profiler, .pRangeName = name);
+    CUpti_RangeProfiler_PopRange_Params pop =
+        CUPTI_PARAMETERS(CUpti_RangeProfiler_PopRange, .pRangeProfilerObject = session->profiler);
+    CUptiResult code;
+
+    snprintf(name, sizeof(name), "%zu", i);
+    if (!ranges->prepare(ranges->context, i))
+        return CUPTI_ERROR_INVALID_OPERATION;
+    code = f->cuptiRangeProfilerPushRange(&push);
+    if (code == CUPTI_SUCCESS && !ranges->launch(ranges->context, i))
+        code = CUPTI_ERROR_INVALID_OPERATION;
+    return code == CUPTI_SUCCESS ? f->cuptiRangeProfilerPopRange(&pop) : code;
+}
+
+/* One pass over all ranges; *submitted when it was the last. */
+static CUptiResult collect_pass(struct cupti_session *session, const struct cupti_ranges *ranges, bool *submitted)
+{
+    const struct cupti_functions *f = &session->cupti->f;
+    CUpti_RangeProfiler_Start_Params start =
+        CUPTI_PARAMETERS(CUpti_RangeProfiler_Start, .pRangeProfilerObject = session->profiler);
+    CUpti_RangeProfiler_Stop_Params stop =
+        CUPTI_PARAMETERS(CUpti_RangeProfiler_Stop, .pRangeProfilerObject = session->profiler);
+    CUptiResult code = f->cuptiRangeProfilerStart(&start);
+
+    for (size_t i = 0; code == CUPTI_SUCCESS && i < ranges->count; i++)
+        code = collect_range(session, ranges, i);
+    if (code == CUPTI_SUCCESS)
+        code = f->cuptiRangeProfilerStop(&stop);
+    *submitted = stop.isAllPassSubmitted != 0;
+    return code;
+}
+
+enum counter_status cupti_session_collect(struct cupti_session *session, const struct cupti_ranges *ranges,
+                                          char reason[CUPTI_REASON_BYTES])
+{
+    CUpti_RangeProfiler_DecodeData_Params decode =
+        CUPTI_PARAMETERS(CUpti_RangeProfiler_DecodeData, .pRangeProfilerObject = session->profiler);
+    const char *function = "cuptiRangeProfilerSetConfig";
+    bool submitted = false;
+    CUptiResult code;
+
+    if (session->metric_count == 0)
+        return COUNTER_OK;
+    code = collect_begin(session);
+    while (code == CUPTI_SUCCESS && !submitted) {
+        function = "counting pass";
+        code = collect_pass(session, ranges, &submitted);
+    }
+    if (code == CUPTI_SUCCESS) {
+        function = "cuptiRangeProfilerDecodeData";
+        code = session->cupti->f.cuptiRangeProfilerDecodeData(&decode);
+    }
+    if (code != CUPTI_SUCCESS)
+        return cupti_failed(session->cupti, code, function, reason);
+    if (decode.numOfRangeDropped == 0)
+        return COUNTER_OK;
+    snprintf(reason, CUPTI_REASON_BYTES, "CUPTI dropped %zu ranges", decode.numOfRangeDropped);
+    return COUNTER_UNAVAILABLE;
+}
+
+/* CUPTI evaluates a metric in floating point from counts of several units: 1600000 may come as
+ * 1600000.0000000002. What is that near to a whole number is that number. */
+static double without_rounding_error(double value)
+{
+    const double whole = round(value);
+
+    return fabs(value - whole) <= 1e-12 * fabs(whole) ? whole : value;
+}
+
+static void take_value(const struct session_counter *counter, double read, struct counter_value *out)
+{
+    out->metric = counter->metric;
+    out->status = counter->status;
+    out->reason = counter->reason;
+    out->value = counter->status == COUNTER_OK ? without_rounding_error(read) : NAN;
+    if (counter->status == COUNTER_OK && isnan(read)) {
+        out->status = COUNTER_UNAVAILABLE;
+        out->reason = "the hardware gave no value (MIG or vGPU shares this unit)";
+    }
+}
+
+bool cupti_session_values(struct cupti_session *session, size_t range, struct counter_value *values)
+{
+    CUpti_Profiler_Host_EvaluateToGpuValues_Params evaluate =
+        CUPTI_PARAMETERS(CUpti_Profiler_Host_EvaluateToGpuValues, .pHostObject = session->chip.host,
+                         .pCounterDataImage = session->counts.data, .counterDataImageSize = session->counts.bytes,
+                         .rangeIndex = range, .ppMetricNames = session->metrics, .numMetrics = session->metric_count,
+                         .pMetricValues = session->metric_values);
+    const bool evaluated = session->metric_count == 0 ||
+                           session->cupti->f.cuptiProfilerHostEvaluateToGpuValues(&evaluate) == CUPTI_SUCCESS;
+
+    for (size_t i = 0; i < session->request.counters->count; i++)
+        take_value(&session->counters[i], evaluated ? session->metric_values[session->counters[i].slot] : NAN,
+                   &values[i]);
+    return evaluated;
+}
