@@ -93,7 +93,9 @@ struct doctor_options {
 };
 
 static const struct option_row rows[] = {
-    {.name = "json", .help = "print JSON, for an issue", .kind = &option_flag,
+    {.name = "json",
+     .help = "print JSON, for an issue",
+     .kind = &option_flag,
      .offset = offsetof(struct doctor_options, json)},
 };
 

@@ -63,6 +63,11 @@ struct chip_visitor {
 struct engine_session;
 struct diagnosis; /* see doctor.h */
 
+/* A phase of a run. A cell that cannot go on becomes CELL_SKIPPED or CELL_FAILED with its reason; the status is not OK only
+ * when nothing can go on. */
+typedef enum status engine_phase(struct engine_session *session, struct result *result,
+                                 const struct progress *progress);
+
 struct engine {
     const char *name;
     const char *summary;
@@ -80,14 +85,8 @@ struct engine {
     enum status (*open)(const struct engine_options *options, struct result *result, struct engine_session **out);
 
     /* Each acts on the cells of the result that are pending and lack what it gives, in this order; any may
-     * be NULL. A cell that cannot go on becomes CELL_SKIPPED or CELL_FAILED with its reason; the status is
-     * not OK only when nothing can go on. */
-    enum status (*prepare)(struct engine_session *session, struct result *result, const struct progress *progress);
-    enum status (*verify)(struct engine_session *session, struct result *result, const struct progress *progress);
-    enum status (*time)(struct engine_session *session, struct result *result, const struct progress *progress);
-    enum status (*set_up_counting)(struct engine_session *session, struct result *result,
-                                   const struct progress *progress);
-    enum status (*count)(struct engine_session *session, struct result *result, const struct progress *progress);
+     * be NULL. */
+    engine_phase *prepare, *verify, *time, *set_up_counting, *count;
 
     void (*close)(struct engine_session *session); /* accepts NULL */
 

@@ -174,7 +174,7 @@ static enum status model_cells(struct engine_session *session, struct result *re
     for (size_t i = 0; i < result->cell_count; i++) {
         enum status status;
 
-        if (progress->step(progress->context, "model", i, result->cell_count))
+        if (progress->step(progress->context, "modelling", i, result->cell_count))
             return STATUS_OK;
         if (result->cells[i].status != CELL_PENDING)
             continue;
@@ -184,7 +184,7 @@ static enum status model_cells(struct engine_session *session, struct result *re
         if (status != STATUS_OK)
             return status;
     }
-    progress->step(progress->context, "model", result->cell_count, result->cell_count);
+    progress->step(progress->context, "modelling", result->cell_count, result->cell_count);
     return STATUS_OK;
 }
 

@@ -2,7 +2,6 @@
 #include "plan.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "log.h"
 
@@ -10,43 +9,34 @@
 struct axes {
     const struct plan_options *options;
     const struct workload *workload;
-    struct selection patterns;             /* owned where the options name none */
-    struct integers elements, block_sizes; /* the same */
+    const struct selection *patterns;
+    const struct integers *elements, *block_sizes;
+    struct selection own_patterns; /* owned: the row's */
+    struct integers own_elements, own_block_sizes;
 };
-
-/* The numbers of a comma-separated list of a table. */
-static enum status list_open(const char *list, struct integers *out)
-{
-    *out = (struct integers){.values = calloc(strlen(list) + 1, sizeof(uint64_t))};
-    if (!out->values)
-        return log_error(STATUS_ENVIRONMENT, "out of memory");
-    for (char *end; *list; list = *end ? end + 1 : end)
-        out->values[out->count++] = strtoull(list, &end, 10);
-    return STATUS_OK;
-}
 
 static void axes_close(struct axes *axes)
 {
-    if (axes->options->patterns.count == 0)
-        selection_close(&axes->patterns);
-    if (axes->options->elements.count == 0)
-        free(axes->elements.values);
-    if (axes->options->block_sizes.count == 0)
-        free(axes->block_sizes.values);
+    selection_close(&axes->own_patterns);
+    integers_close(&axes->own_elements);
+    integers_close(&axes->own_block_sizes);
 }
 
 static enum status axes_open(const struct plan_options *options, const struct workload *workload, struct axes *out)
 {
     static const struct table table = TABLE("pattern", patterns, pattern_count);
-    enum status status = STATUS_OK;
+    static const struct option_row numbers = {.name = "plan", .high = (double)CELL_ELEMENTS_MAX};
+    enum status status = table_select(&table, workload->patterns, &out->own_patterns);
 
-    *out = (struct axes){options, workload, options->patterns, options->elements, options->block_sizes};
-    if (options->patterns.count == 0)
-        status = table_select(&table, workload->patterns, &out->patterns);
-    if (status == STATUS_OK && options->elements.count == 0)
-        status = list_open(workload->elements, &out->elements);
-    if (status == STATUS_OK && options->block_sizes.count == 0)
-        status = list_open(workload->block_sizes, &out->block_sizes);
+    if (status == STATUS_OK)
+        status = option_integers.parse(&numbers, workload->elements, &out->own_elements);
+    if (status == STATUS_OK)
+        status = option_integers.parse(&numbers, workload->block_sizes, &out->own_block_sizes);
+    out->options = options;
+    out->workload = workload;
+    out->patterns = options->patterns.count ? &options->patterns : &out->own_patterns;
+    out->elements = options->elements.count ? &options->elements : &out->own_elements;
+    out->block_sizes = options->block_sizes.count ? &options->block_sizes : &out->own_block_sizes;
     return status;
 }
 
@@ -96,22 +86,22 @@ static enum status add_paths(const struct plan_options *options, struct cell cel
 
 static enum status add_workload(const struct axes *axes, struct plan *plan)
 {
-    const struct plan_options *options = axes->options;
-    const size_t count = axes->elements.count * axes->block_sizes.count * options->regimes.count * axes->patterns.count;
+    const struct selection *regimes_asked = &axes->options->regimes;
+    const size_t patterns_count = axes->patterns->count, sizes = axes->block_sizes->count;
+    const size_t count = axes->elements->count * sizes * regimes_asked->count * patterns_count;
     enum status status = STATUS_OK;
 
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        struct cell cell = {.workload = axes->workload};
-        size_t index = i;
+        const size_t per_size = i / patterns_count / regimes_asked->count;
+        const struct cell cell = {
+            .workload = axes->workload,
+            .pattern = axes->patterns->rows[i % patterns_count],
+            .regime = regimes_asked->rows[i / patterns_count % regimes_asked->count],
+            .block_size = (uint32_t)axes->block_sizes->values[per_size % sizes],
+            .elements = axes->elements->values[per_size / sizes],
+        };
 
-        cell.pattern = axes->patterns.rows[index % axes->patterns.count];
-        index /= axes->patterns.count;
-        cell.regime = options->regimes.rows[index % options->regimes.count];
-        index /= options->regimes.count;
-        cell.block_size = (uint32_t)axes->block_sizes.values[index % axes->block_sizes.count];
-        index /= axes->block_sizes.count;
-        cell.elements = axes->elements.values[index];
-        status = add_paths(options, cell, plan);
+        status = add_paths(axes->options, cell, plan);
     }
     return status;
 }
@@ -122,7 +112,7 @@ enum status plan_open(const struct plan_options *options, struct plan *out)
     enum status status = STATUS_OK;
 
     for (size_t i = 0; status == STATUS_OK && i < options->workloads.count; i++) {
-        struct axes axes;
+        struct axes axes = {0};
 
         status = axes_open(options, options->workloads.rows[i], &axes);
         if (status == STATUS_OK)

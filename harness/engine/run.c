@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * The way of the data: options -> plan -> engine (prepare, verify, time, set up counting, count) -> result -> JSON -> table. */
-#include <errno.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,7 +13,9 @@
 #include "log.h"
 #include "plan.h"
 #include "plan_options.h"
+#include "progress_line.h"
 #include "result.h"
+#include "result_file.h"
 #include "show.h"
 
 /* -- options ------------------------------------------------------------------------------------------ */
@@ -31,22 +29,19 @@ struct run_options {
     bool strict, quiet;
 };
 
+/* clang-format off */
 #define OWN(member) .offset = offsetof(struct run_options, member)
 
 static const struct option_row own_rows[] = {
-    {.name = "json",
-     .argument = "PATH",
+    {.name = "json", .argument = "PATH",
      .help = "write the result to a file, into a folder (made if it ends in /), or - for stdout",
-     .kind = &option_text,
-     OWN(json_path)},
-    {.name = "resume",
-     .argument = "FILE",
-     .help = "measure what an interrupted result is missing, in place",
-     .kind = &option_text,
-     OWN(resume_path)},
+     .kind = &option_text, OWN(json_path)},
+    {.name = "resume", .argument = "FILE", .help = "measure what an interrupted result is missing, in place",
+     .kind = &option_text, OWN(resume_path)},
     {.name = "strict", .help = "exit 4 when a cell is inconclusive", .kind = &option_flag, OWN(strict)},
     {.name = "quiet", .help = "print errors and warnings alone", .kind = &option_flag, OWN(quiet)},
 };
+/* clang-format on */
 
 static const struct option_group groups[] = {
     OPTION_GROUP(plan_option_rows, offsetof(struct run_options, plan)),
@@ -77,157 +72,33 @@ static void catch_signals(void (*handler)(int))
     }
 }
 
-/* -- where the result goes ---------------------------------------------------------------------------- */
-
-enum { PATH_BYTES = 4096 };
-
-/* "cbank-ENGINE-NAME-DEVICE-TIME.json", with nothing in it that a shell or a file system minds. */
-static void made_up_name(const struct result *result, uint32_t device, char *name, size_t bytes)
+/* An interrupted run ends as the signal would have ended it, after everything is saved. */
+static void end_by_signal(void)
 {
-    char when[CLOCK_UTC_BYTES], *end = when;
-
-    clock_utc(when);
-    /* Without what divides its parts: "20260131T120000Z". */
-    for (const char *c = when; *c; c++)
-        if (*c != '-' && *c != ':')
-            *end++ = *c;
-    *end = '\0';
-    snprintf(name, bytes, "cbank-%s-%s-%u-%s.json", result->engine, result->device.name, (unsigned)device, when);
-    for (char *c = name; *c; c++)
-        if (*c == ' ' || *c == '/')
-            *c = '_';
+    fflush(stdout);
+    catch_signals(SIG_DFL);
+    raise(signal_received);
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat info;
-
-    return path[0] && (path[strlen(path) - 1] == '/' || (stat(path, &info) == 0 && S_ISDIR(info.st_mode)));
-}
-
-/* Makes a folder and those above it; what exists already is fine. */
-static void make_folders(const char *path)
-{
-    char part[PATH_BYTES];
-
-    snprintf(part, sizeof(part), "%s", path);
-    for (char *c = part + 1; *c; c++) {
-        if (*c != '/')
-            continue;
-        *c = '\0';
-        mkdir(part, 0777);
-        *c = '/';
-    }
-    mkdir(part, 0777);
-}
-
-/* Puts a number before ".json" while there is a file of that name: nothing made up overwrites a result. */
-static void make_new(char path[PATH_BYTES])
-{
-    const size_t stem = strlen(path) - strlen(".json");
-
-    for (unsigned i = 2; access(path, F_OK) == 0 && i < 1000; i++)
-        snprintf(path + stem, PATH_BYTES - stem, "-%u.json", i);
-}
-
-/* Where the result of one device goes, from --json, --resume or a made-up name. `several`: one of several
- * devices, whose number goes into a given file name. */
-static void result_path(const struct run_options *options, const struct result *result, uint32_t device, bool several,
-                        char path[PATH_BYTES])
-{
-    const char *given = options->json_path ? options->json_path : options->resume_path;
-    const char *dot = given ? strrchr(given, '.') : NULL;
-    char name[256];
-
-    made_up_name(result, device, name, sizeof(name));
-    if (!given || is_folder(given)) {
-        snprintf(path, PATH_BYTES, "%s%s%s", given ? given : "", given && given[strlen(given) - 1] != '/' ? "/" : "",
-                 name);
-        make_new(path);
-    } else if (several && strcmp(given, "-") != 0)
-        snprintf(path, PATH_BYTES, "%.*s-device%u%s", (int)(dot ? dot - given : (ptrdiff_t)strlen(given)), given,
-                 (unsigned)device, dot ? dot : "");
-    else
-        snprintf(path, PATH_BYTES, "%s", given);
-}
-
-/* Whether a file can be made in a folder: by making one, since permissions do not say all. */
-static bool can_make_file(const char *folder)
-{
-    char probe[PATH_BYTES];
-    int descriptor;
-
-    if (snprintf(probe, sizeof(probe), "%s/.cbank-XXXXXX", folder) >= PATH_BYTES)
-        return false;
-    descriptor = mkstemp(probe);
-    if (descriptor < 0)
-        return false;
-    close(descriptor);
-    unlink(probe);
-    return true;
-}
-
-/* Finds out before measuring that the result could not be written. */
-static enum status check_writable(const struct run_options *options, const char *path)
-{
-    char folder[PATH_BYTES], copy[PATH_BYTES];
-    struct stat info;
-    bool exists;
-
-    if (strcmp(path, "-") == 0)
-        return STATUS_OK;
-    if (options->json_path && is_folder(options->json_path))
-        make_folders(options->json_path);
-    snprintf(copy, sizeof(copy), "%s", path);
-    snprintf(folder, sizeof(folder), "%s", dirname(copy));
-    exists = stat(path, &info) == 0;
-    if (exists && S_ISDIR(info.st_mode))
-        return log_error(STATUS_USAGE, "cannot write the result to %s: it is a folder; end it in /", path);
-    if (exists && !S_ISREG(info.st_mode))
-        return STATUS_OK; /* a device or a pipe is written in place */
-    if ((exists && access(path, W_OK) != 0) || !can_make_file(folder))
-        return log_error(STATUS_USAGE, "cannot write the result to %s: %s; choose another place with --json", path,
-                         strerror(errno));
-    return STATUS_OK;
-}
-
-/* -- progress ----------------------------------------------------------------------------------------- */
+/* -- one run ------------------------------------------------------------------------------------------ */
 
 /* One device's run. */
 struct run {
     const struct run_options *options;
     const struct engine *engine;
+    const struct counter_set *counters;
+    uint32_t device;
+    double start; /* seconds: when the command began, or the device before was done */
     struct result result;
-    double start;        /* seconds: when the command began, or the device before was done */
-    char path[PATH_BYTES];
-    bool live;           /* stderr is a terminal and wants a progress line */
-    const char *phase;   /* of the progress line */
-    double phase_start;  /* seconds */
-    double last_line;
+    char path[RESULT_PATH_BYTES];
+    struct progress_line line;
 };
-
-static void progress_clear(const struct run *run)
-{
-    if (run->live)
-        fputs("\r\033[K", stderr);
-}
 
 static bool run_step(void *context, const char *phase, size_t done, size_t total)
 {
     struct run *run = context;
-    const double now = clock_seconds();
 
-    if (run->phase != phase) {
-        run->phase = phase;
-        run->phase_start = now;
-        run->last_line = 0;
-    }
-    if (run->live && now - run->last_line > 0.1) {
-        fprintf(stderr, "\r\033[K%s: %zu of %zu cells", phase, done, total);
-        if (done > 0 && done < total)
-            fprintf(stderr, ", %.1f s left", (now - run->phase_start) / (double)done * (double)(total - done));
-        run->last_line = now;
-    }
+    progress_line_show(&run->line, phase, done, total);
     return signal_received != 0;
 }
 
@@ -237,8 +108,6 @@ static enum status run_checkpoint(void *context)
 
     return strcmp(run->path, "-") == 0 ? STATUS_OK : result_write(&run->result, run->path);
 }
-
-/* -- one run ------------------------------------------------------------------------------------------ */
 
 static void phase_add(struct result *result, const char *name, double start)
 {
@@ -253,37 +122,74 @@ static void phase_add(struct result *result, const char *name, double start)
         result->phases[result->phase_count++] = (struct phase_time){name, seconds};
 }
 
-/* A phase of an engine, by where its hook stands. */
-struct phase {
-    const char *name;
-    size_t hook;
-};
-
-typedef enum status phase_hook(struct engine_session *, struct result *, const struct progress *);
-
-static const struct phase phases[] = {
-    {"prepare", offsetof(struct engine, prepare)}, {"verify", offsetof(struct engine, verify)},
-    {"time", offsetof(struct engine, time)},       {"set up counting", offsetof(struct engine, set_up_counting)},
-    {"count", offsetof(struct engine, count)},
-};
-
+/* Goes through the phases of the engine. */
 static enum status run_phases(struct run *run, struct engine_session *session)
 {
+    const struct engine *engine = run->engine;
+    const struct {
+        const char *name;
+        engine_phase *hook;
+    } phases[] = {
+        {"prepare", engine->prepare}, {"verify", engine->verify},
+        {"time", engine->time},       {"set up counting", engine->set_up_counting},
+        {"count", engine->count},
+    };
     const struct progress progress = {.step = run_step, .checkpoint = run_checkpoint, .context = run};
     enum status status = STATUS_OK;
 
     for (size_t i = 0; status == STATUS_OK && !signal_received && i < sizeof(phases) / sizeof(phases[0]); i++) {
         const double start = clock_seconds();
-        phase_hook *hook;
 
-        memcpy(&hook, (const char *)run->engine + phases[i].hook, sizeof(hook));
-        if (!hook)
+        if (!phases[i].hook)
             continue;
-        status = hook(session, &run->result, &progress);
+        status = phases[i].hook(session, &run->result, &progress);
         phase_add(&run->result, phases[i].name, start);
     }
-    progress_clear(run);
+    progress_line_clear(&run->line);
     return status;
+}
+
+/* Opens the engine, goes through its phases and closes it. */
+static enum status run_engine(struct run *run)
+{
+    const struct measure_options *measure = &run->options->measure;
+    const struct engine_options engine_options = {
+        .device = run->device,
+        .card = measure->card_path,
+        .counters = run->counters,
+        .seed = run->result.seed,
+        .max_noise = run->result.max_noise,
+        .sample_ns = 1e3 * measure->sample_us,
+        .samples_max = (uint32_t)measure->samples_max,
+        .seconds_max = measure->seconds_max,
+        .fault = measure->fault,
+        .slow_path = measure->slow.path,
+        .slow_share = measure->slow.percent / 100,
+    };
+    struct engine_session *session = NULL;
+    double start = clock_seconds();
+    enum status status = run->engine->open(&engine_options, &run->result, &session);
+
+    phase_add(&run->result, "open", start);
+    if (status == STATUS_OK)
+        status = run_phases(run, session);
+    start = clock_seconds();
+    run->engine->close(session);
+    phase_add(&run->result, "close", start);
+    return status;
+}
+
+/* Cells that the tables do not have on this chip say why, and are not measured. */
+static void skip_impossible(struct result *result)
+{
+    const uint32_t architecture = 10 * result->device.cc_major + result->device.cc_minor;
+
+    for (size_t i = 0; i < result->cell_count; i++) {
+        struct cell_result *cell = &result->cells[i];
+
+        if (cell->status == CELL_PENDING && cell_obstacle(&cell->cell, architecture, cell->reason))
+            cell->status = CELL_SKIPPED;
+    }
 }
 
 /* Cells that went through every phase are done. */
@@ -318,75 +224,33 @@ static void report(const struct run *run, enum status verdict)
     }
 }
 
-/* Opens the engine, goes through its phases and closes it. */
-static enum status run_engine(struct run *run, uint32_t device, const struct counter_set *counters)
+/* Measures, writes and prints. `several`: it is one of several devices. */
+static enum status run_device(struct run *run, bool several)
 {
     const struct run_options *options = run->options;
-    const struct engine_options engine_options = {
-        .device = device,
-        .card = options->measure.card_path,
-        .counters = counters,
-        .seed = run->result.seed,
-        .max_noise = run->result.max_noise,
-        .sample_ns = 1e3 * options->measure.sample_us,
-        .samples_max = (uint32_t)options->measure.samples_max,
-        .seconds_max = options->measure.seconds_max,
-        .fault = options->measure.fault,
-        .slow_path = options->measure.slow.path,
-        .slow_share = options->measure.slow.percent / 100,
-    };
-    struct engine_session *session = NULL;
-    const double start = clock_seconds();
-    enum status status = run->engine->open(&engine_options, &run->result, &session);
+    struct result *result = &run->result;
+    const char *given = options->json_path ? options->json_path : options->resume_path;
+    enum status status, verdict;
 
-    phase_add(&run->result, "open", start);
-    if (status == STATUS_OK)
-        status = run_phases(run, session);
-
-    const double end = clock_seconds();
-
-    run->engine->close(session);
-    phase_add(&run->result, "close", end);
-    return status;
-}
-
-/* Cells that the tables do not have on this chip say why, and are not measured. */
-static void skip_impossible(struct result *result)
-{
-    const uint32_t architecture = 10 * result->device.cc_major + result->device.cc_minor;
-
-    for (size_t i = 0; i < result->cell_count; i++) {
-        struct cell_result *cell = &result->cells[i];
-
-        if (cell->status == CELL_PENDING && cell_obstacle(&cell->cell, architecture, cell->reason))
-            cell->status = CELL_SKIPPED;
-    }
-}
-
-/* Measures, writes and prints; result and path are set. */
-static enum status run_device(struct run *run, uint32_t device, const struct counter_set *counters)
-{
-    enum status status = check_writable(run->options, run->path);
-
+    result_file_path(given, result, run->device, several, run->path);
+    status = result_file_check(given, run->path);
     if (status != STATUS_OK)
         return status;
-    run->live = !run->options->quiet && isatty(STDERR_FILENO);
-    phase_add(&run->result, "start", run->start);
-    run->result.modelled_time = run->engine->modelled;
-    skip_impossible(&run->result);
-    status = run_engine(run, device, counters);
+    run->line.live = !options->quiet && isatty(STDERR_FILENO);
+    phase_add(result, "start", run->start);
+    result->modelled_time = run->engine->modelled;
+    skip_impossible(result);
+    status = run_engine(run);
     if (status != STATUS_OK)
         return status;
-    settle_cells(&run->result, counters->count > 0);
-    if (run->result.complete)
-        clock_utc(run->result.finished_utc);
-    status = result_write(&run->result, run->path);
-
-    const enum status verdict = result_verdict(&run->result);
-
+    settle_cells(result, run->counters->count > 0);
+    if (result->complete)
+        clock_utc(result->finished_utc);
+    status = result_write(result, run->path);
+    verdict = result_verdict(result);
     if (status == STATUS_OK)
         report(run, verdict);
-    return status_worse(status, verdict == STATUS_INCONCLUSIVE && !run->options->strict ? STATUS_OK : verdict);
+    return status_worse(status, verdict == STATUS_INCONCLUSIVE && !options->strict ? STATUS_OK : verdict);
 }
 
 /* -- new runs ----------------------------------------------------------------------------------------- */
@@ -399,91 +263,95 @@ static uint64_t clock_seed(void)
     return (uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec;
 }
 
-/* The engine that was named, or the first that has a device. */
-static enum status choose_engine(const struct run_options *options, const struct engine **out, uint32_t *devices)
+/* The engine that was named, or the first that has a device. Who asked for none hears that nothing is measured, --quiet
+ * or not. */
+static enum status choose_engine(const struct engine_row *named, const struct engine **out, uint32_t *devices)
 {
     const char *reason = NULL;
 
     for (size_t i = 0; i < engine_count; i++) {
-        const struct engine *engine = engine_rows[i].engine;
-
-        if (options->measure.engine && options->measure.engine->engine != engine)
+        *out = engine_rows[i].engine;
+        if (named && named->engine != *out)
             continue;
-        *out = engine;
-        *devices = engine->device_count(&reason);
-        if (*devices > 0)
-            return STATUS_OK;
-        if (options->measure.engine)
-            return log_error(STATUS_ENVIRONMENT, "engine %s cannot run here: %s", engine->name, reason);
-        log_note(options->quiet, "no GPU measured: %s; the model engine runs instead", reason);
+        *devices = (*out)->device_count(&reason);
+        if (*devices == 0 && named)
+            return log_error(STATUS_ENVIRONMENT, "engine %s cannot run here: %s", named->name, reason);
+        if (*devices == 0)
+            continue;
+        if (reason)
+            log_warning("no GPU measured: %s; the %s engine runs instead, and all its numbers are modelled", reason,
+                        (*out)->name);
+        return STATUS_OK;
     }
-    return log_error(STATUS_ENVIRONMENT, "no engine can run here");
+    return log_error(STATUS_ENVIRONMENT, "no engine can run here: %s", reason);
 }
 
-static enum status check_memory(const struct run_options *options, const struct device_info *device)
+/* The devices that were asked for are there. */
+static enum status check_devices(const struct integers *asked, uint32_t devices)
 {
-    for (size_t i = 0; i < options->plan.elements.count; i++) {
-        const uint64_t limit = device->memory_bytes / (2 * sizeof(uint32_t));
-
-        if (device->memory_bytes && options->plan.elements.values[i] > limit)
-            return log_error(STATUS_USAGE,
-                             "--elements: %" PRIu64 " need more memory than %s has; at most %" PRIu64 " elements",
-                             options->plan.elements.values[i], device->name, limit);
-    }
+    for (size_t i = 0; i < asked->count; i++)
+        if (asked->values[i] >= devices)
+            return log_error(STATUS_USAGE, "--device: there is no device %" PRIu64 "; valid: 0 to %" PRIu32,
+                             asked->values[i], devices - 1);
     return STATUS_OK;
 }
 
-static enum status new_run(const struct run_options *options, const struct engine *engine, const struct plan *plan,
-                           uint32_t device, bool several, double start, const struct invocation *invocation)
+static enum status check_memory(const struct integers *elements, const struct device_info *device)
 {
-    struct run run = {.options = options, .engine = engine, .start = start};
-    struct result *result = &run.result;
+    const uint64_t limit = device->memory_bytes / (2 * sizeof(uint32_t));
+
+    for (size_t i = 0; device->memory_bytes && i < elements->count; i++)
+        if (elements->values[i] > limit)
+            return log_error(STATUS_USAGE,
+                             "--elements: %" PRIu64 " need more memory than %s has; at most %" PRIu64 " elements",
+                             elements->values[i], device->name, limit);
+    return STATUS_OK;
+}
+
+/* A result of the plan, with nothing measured yet. */
+static enum status open_result(struct run *run, const struct plan *plan, const struct invocation *invocation)
+{
+    const struct measure_options *measure = &run->options->measure;
+    struct result *result = &run->result;
     enum status status = result_open(result, plan->cells, plan->count);
 
     if (status != STATUS_OK)
         return status;
-    result->engine = engine->name;
-    result->seed = options->measure.seed_given ? options->measure.seed : clock_seed();
-    result->max_noise = options->measure.max_noise_percent / 100;
+    result->engine = run->engine->name;
+    result->seed = measure->seed_given ? measure->seed : clock_seed();
+    result->max_noise = measure->max_noise_percent / 100;
     clock_utc(result->started_utc);
     command_line(invocation, result->argv, sizeof(result->argv));
-    snprintf(result->counters_asked, sizeof(result->counters_asked), "%s", options->measure.counters.text);
-    status = engine->describe(device, options->measure.card_path, &result->device);
-    if (status == STATUS_OK)
-        status = check_memory(options, &result->device);
-    if (status == STATUS_OK) {
-        result_path(options, result, device, several, run.path);
-        status = run_device(&run, device, &options->measure.counters.set);
-    }
-    result_close(result);
-    return status;
+    snprintf(result->counters_asked, sizeof(result->counters_asked), "%s", measure->counters.text);
+    status = run->engine->describe(run->device, measure->card_path, &result->device);
+    return status == STATUS_OK ? check_memory(&run->options->plan.elements, &result->device) : status;
 }
 
 static enum status run_new(const struct run_options *options, const struct invocation *invocation)
 {
-    double start = clock_seconds();
-    const struct engine *engine = NULL;
+    const struct integers *asked = &options->measure.devices;
+    struct run run = {.options = options, .counters = &options->measure.counters.set, .start = clock_seconds()};
     struct plan plan = {0};
     uint32_t devices = 0;
-    enum status status = choose_engine(options, &engine, &devices);
+    enum status status = choose_engine(options->measure.engine, &run.engine, &devices), worst;
 
     if (status == STATUS_OK)
+        status = check_devices(asked, devices);
+    if (status == STATUS_OK)
         status = plan_open(&options->plan, &plan);
+    worst = status;
+    for (size_t i = 0, count = asked->all ? devices : asked->count;
+         status == STATUS_OK && !signal_received && i < count; i++) {
+        struct run one = run;
+        enum status ended;
 
-    const size_t count = options->measure.devices.all ? devices : options->measure.devices.count;
-
-    for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        if (!options->measure.devices.all && options->measure.devices.values[i] >= devices)
-            status = log_error(STATUS_USAGE, "--device: there is no device %" PRIu64 "; valid: 0 to %" PRIu32,
-                               options->measure.devices.values[i], devices - 1);
-
-    enum status worst = status;
-
-    for (size_t i = 0; status == STATUS_OK && !signal_received && i < count; i++) {
-        const uint32_t device = (uint32_t)(options->measure.devices.all ? i : options->measure.devices.values[i]);
-
-        worst = status_worse(worst, new_run(options, engine, &plan, device, count > 1, start, invocation));
-        start = clock_seconds();
+        one.device = (uint32_t)(asked->all ? i : asked->values[i]);
+        ended = open_result(&one, &plan, invocation);
+        if (ended == STATUS_OK)
+            ended = run_device(&one, count > 1);
+        result_close(&one.result);
+        worst = status_worse(worst, ended);
+        run.start = clock_seconds();
     }
     plan_close(&plan);
     return worst;
@@ -492,19 +360,20 @@ static enum status run_new(const struct run_options *options, const struct invoc
 /* -- resumed runs ------------------------------------------------------------------------------------- */
 
 /* The device of the interrupted run, by UUID; for devices without one, by name. */
-static enum status find_device(const struct engine *engine, const char *card, const struct device_info *wanted,
-                               uint32_t *out)
+static enum status find_device(struct run *run)
 {
+    const struct device_info *wanted = &run->result.device;
     const char *reason = NULL;
-    const uint32_t count = engine->device_count(&reason);
+    const uint32_t count = run->engine->device_count(&reason);
 
     if (count == 0)
-        return log_error(STATUS_ENVIRONMENT, "engine %s cannot run here: %s", engine->name, reason);
-    for (*out = 0; *out < count; (*out)++) {
+        return log_error(STATUS_ENVIRONMENT, "engine %s cannot run here: %s", run->engine->name, reason);
+    for (run->device = 0; run->device < count; run->device++) {
         struct device_info info = {0};
 
-        if (engine->describe(*out, card, &info) == STATUS_OK && strcmp(info.uuid, wanted->uuid) == 0 &&
-            strcmp(info.name, wanted->name) == 0 && strcmp(info.driver, wanted->driver) == 0)
+        if (run->engine->describe(run->device, run->options->measure.card_path, &info) == STATUS_OK &&
+            strcmp(info.uuid, wanted->uuid) == 0 && strcmp(info.name, wanted->name) == 0 &&
+            strcmp(info.driver, wanted->driver) == 0)
             return STATUS_OK;
     }
     return log_error(STATUS_ENVIRONMENT,
@@ -513,19 +382,11 @@ static enum status find_device(const struct engine *engine, const char *card, co
                      wanted->name, wanted->uuid, wanted->driver[0] ? wanted->driver : "(none)");
 }
 
-static const struct engine *engine_named(const char *name)
-{
-    for (size_t i = 0; i < engine_count; i++)
-        if (strcmp(engine_rows[i].name, name) == 0)
-            return engine_rows[i].engine;
-    return NULL;
-}
-
 static enum status run_resumed(const struct run_options *options)
 {
-    struct run run = {.options = options, .start = clock_seconds()};
+    static const struct table engines = TABLE("engine", engine_rows, engine_count);
     struct counter_set counters = {0};
-    uint32_t device = 0;
+    struct run run = {.options = options, .counters = &counters, .start = clock_seconds()};
     enum status status;
 
     if (options->plan.given || options->measure.given || options->measure.seed_given)
@@ -536,26 +397,17 @@ static enum status run_resumed(const struct run_options *options)
     status = result_read(options->resume_path, &run.result);
     if (status != STATUS_OK)
         return status;
-    run.engine = engine_named(run.result.engine);
-    result_path(options, &run.result, 0, false, run.path);
+    run.engine = ((const struct engine_row *)table_find(&engines, run.result.engine))->engine;
     status = counter_set_parse(run.result.counters_asked, &counters);
     if (status == STATUS_OK && run.result.complete)
         log_note(options->quiet, "%s is complete: nothing is missing", options->resume_path);
     if (status == STATUS_OK)
-        status = find_device(run.engine, options->measure.card_path, &run.result.device, &device);
+        status = find_device(&run);
     if (status == STATUS_OK)
-        status = run_device(&run, device, &counters);
+        status = run_device(&run, false);
     counter_set_close(&counters);
     result_close(&run.result);
     return status;
-}
-
-/* An interrupted run ends as the signal would have ended it, after everything is saved. */
-static void end_by_signal(void)
-{
-    fflush(stdout);
-    catch_signals(SIG_DFL);
-    raise(signal_received);
 }
 
 static enum status run(const void *parsed, const struct invocation *invocation)

@@ -196,7 +196,6 @@ static void free_elements(struct cuda_device *device)
     cudaFreeHost(device->host_output);
     free(device->host_input);
     device->input = device->output = device->host_output = device->host_input = NULL;
-    device->capacity = 0;
 }
 
 void cuda_device_close(struct cuda_device *device)
@@ -229,10 +228,8 @@ bool cuda_device_allocate(struct cuda_device *device, uint64_t elements, uint64_
         cudaMallocHost((void **)&device->host_output, bytes) == cudaSuccess &&
         (device->host_input = malloc(bytes)) != NULL) {
         random_fill_floats(seed + 1, device->host_input, elements);
-        if (cudaMemcpy(device->input, device->host_input, bytes, cudaMemcpyHostToDevice) == cudaSuccess) {
-            device->capacity = elements;
+        if (cudaMemcpy(device->input, device->host_input, bytes, cudaMemcpyHostToDevice) == cudaSuccess)
             return true;
-        }
     }
     cudaGetLastError();
     free_elements(device);
@@ -305,6 +302,21 @@ bool cuda_launch_clock(struct cuda_device *device, size_t cell)
 bool cuda_launch_spin(struct cuda_device *device, uint64_t spin_ns)
 {
     return launch_probe(device, device->clock_reading_count - 1, spin_ns);
+}
+
+bool cuda_device_write(struct cuda_device *device, void *to, const void *from, size_t bytes)
+{
+    return cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, device->stream) == cudaSuccess;
+}
+
+bool cuda_device_read(struct cuda_device *device, void *to, const void *from, size_t bytes)
+{
+    return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, device->stream) == cudaSuccess;
+}
+
+bool cuda_device_set(struct cuda_device *device, void *to, int byte, size_t bytes)
+{
+    return cudaMemsetAsync(to, byte, bytes, device->stream) == cudaSuccess;
 }
 
 bool cuda_device_wait(struct cuda_device *device)

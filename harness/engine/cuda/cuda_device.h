@@ -37,10 +37,9 @@ struct cuda_device {
     uint32_t *table; /* device */
     uint32_t *host_values; /* pinned */
     cudaTextureObject_t textures[CUDA_MODULES_MAX];
-    uint32_t *input, *output; /* device: capacity elements each */
-    uint64_t capacity; /* elements; 0 when nothing could be allocated */
-    uint32_t *host_input; /* capacity elements */
-    uint32_t *host_output; /* pinned, capacity elements */
+    uint32_t *input, *output; /* device */
+    uint32_t *host_input; /* the same */
+    uint32_t *host_output; /* pinned */
     uint32_t *flush_buffer; /* device: flush_words zeros */
     uint64_t flush_words;
     struct clock_reading *clock_readings; /* pinned and mapped: one for each cell, and one more for spins */
@@ -87,6 +86,11 @@ bool cuda_launch_spin(struct cuda_device *device, uint64_t spin_ns);
 /* Enqueues a launch with an array of pointers to its parameters. True on success. */
 bool cuda_device_launch(struct cuda_device *device, CUfunction function, uint32_t blocks, uint32_t threads,
                         uint32_t shared_bytes, void **parameters);
+
+/* Enqueues writing to the device, reading from it, setting its bytes. True on success. */
+bool cuda_device_write(struct cuda_device *device, void *to, const void *from, size_t bytes);
+bool cuda_device_read(struct cuda_device *device, void *to, const void *from, size_t bytes);
+bool cuda_device_set(struct cuda_device *device, void *to, int byte, size_t bytes);
 
 /* Waits for everything enqueued. True when all went well. */
 bool cuda_device_wait(struct cuda_device *device);

@@ -2,6 +2,7 @@
  * What this machine can do for the CUDA engine: the chips that its CUPTI knows, and the findings of the doctor. */
 #include <stdio.h>
 
+#include "cuda_probe_count.h"
 #include "cuda_session.h"
 #include "doctor.h"
 
@@ -31,40 +32,37 @@ static void diagnose_program(struct diagnosis *diagnosis)
                   runtime % 1000 / 10, images);
 }
 
-static void diagnose_cupti(struct diagnosis *diagnosis)
+/* Whether CUPTI is there. */
+static bool diagnose_cupti(struct diagnosis *diagnosis)
 {
     struct cupti *cupti = NULL;
     char text[CUPTI_REASON_BYTES];
+    const bool open = cupti_open(&cupti, text) == COUNTER_OK;
 
-    if (cupti_open(&cupti, text) == COUNTER_OK) {
+    if (open) {
         cupti_describe(cupti, text, sizeof(text));
         diagnosis_add(diagnosis, FINDING_OK, "CUPTI", NULL, "%s", text);
     } else {
         diagnosis_add_reason(diagnosis, FINDING_WARNING, "CUPTI", text);
     }
     cupti_close(cupti);
+    return open;
 }
 
 /* Whether this user may read counters on this device: by trying. */
 static void diagnose_permission(struct diagnosis *diagnosis, uint32_t ordinal)
 {
-    struct cupti *cupti = NULL;
-    struct cupti_session *session = NULL;
-    struct counter_set set = {0};
-    const struct cupti_request request = {.device = ordinal, .counters = &set, .ranges_max = 1};
+    struct cuda_count count;
     char reason[CUPTI_REASON_BYTES];
 
     /* cudaFree makes a context current. */
-    if (cudaSetDevice((int)ordinal) == cudaSuccess && cudaFree(NULL) == cudaSuccess &&
-        counter_set_parse("instructions", &set) == STATUS_OK && cupti_open(&cupti, reason) == COUNTER_OK) {
-        if (cupti_session_open(cupti, &request, &session, reason) == COUNTER_OK)
-            diagnosis_add(diagnosis, FINDING_OK, "hardware counters", NULL, "can be read");
-        else
-            diagnosis_add_reason(diagnosis, FINDING_WARNING, "hardware counters", reason);
-    }
-    cupti_session_close(session);
-    cupti_close(cupti);
-    counter_set_close(&set);
+    if (cudaSetDevice((int)ordinal) != cudaSuccess || cudaFree(NULL) != cudaSuccess)
+        return;
+    if (cuda_count_open(ordinal, NULL, &count, reason))
+        diagnosis_add(diagnosis, FINDING_OK, "hardware counters", NULL, "can be read");
+    else
+        diagnosis_add_reason(diagnosis, FINDING_WARNING, "hardware counters", reason);
+    cuda_count_close(&count);
 }
 
 static void diagnose_clocks(struct diagnosis *diagnosis, const struct nvml *nvml)
@@ -99,7 +97,7 @@ static void diagnose_kernels(struct diagnosis *diagnosis, const struct device_in
         diagnosis_add(diagnosis, FINDING_PROBLEM, "kernels", remedy, "none for this GPU");
 }
 
-static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal)
+static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal, bool cupti)
 {
     struct device_info info;
     struct nvml *nvml;
@@ -116,7 +114,8 @@ static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal)
                       "not found: clocks and throttling cannot be recorded");
     diagnose_clocks(diagnosis, nvml);
     nvml_close(nvml);
-    diagnose_permission(diagnosis, ordinal);
+    if (cupti)
+        diagnose_permission(diagnosis, ordinal);
 }
 
 void cuda_diagnose(struct diagnosis *diagnosis)
@@ -125,9 +124,11 @@ void cuda_diagnose(struct diagnosis *diagnosis)
     const uint32_t count = cuda_device_count(&reason);
 
     diagnose_program(diagnosis);
-    diagnose_cupti(diagnosis);
+
+    const bool cupti = diagnose_cupti(diagnosis);
+
     if (count == 0)
         diagnosis_add_reason(diagnosis, FINDING_PROBLEM, "GPU", reason);
     for (uint32_t i = 0; i < count; i++)
-        diagnose_device(diagnosis, i);
+        diagnose_device(diagnosis, i, cupti);
 }

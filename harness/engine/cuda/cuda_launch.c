@@ -106,14 +106,13 @@ bool cuda_launch_refills(const struct cuda_launch *launch)
 
 static bool write_table(struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn, uint32_t bytes)
 {
-    return cudaMemcpyAsync(table_home(device, launch, turn_module(launch, turn)),
-                           cuda_launch_values(device, launch, turn), bytes, cudaMemcpyHostToDevice,
-                           device->stream) == cudaSuccess;
+    return cuda_device_write(device, table_home(device, launch, turn_module(launch, turn)),
+                             cuda_launch_values(device, launch, turn), bytes);
 }
 
 bool cuda_launch_clear_table(struct cuda_device *device, const struct cuda_launch *launch)
 {
-    return cudaMemsetAsync(table_home(device, launch, 0), 0, CBANK_TABLE_BYTES, device->stream) == cudaSuccess;
+    return cuda_device_set(device, table_home(device, launch, 0), 0, CBANK_TABLE_BYTES);
 }
 
 bool cuda_launch_restore_table(struct cuda_device *device, const struct cuda_launch *launch)

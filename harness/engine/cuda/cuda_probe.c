@@ -11,67 +11,42 @@
 
 enum { STAGED_BYTES = 8192 }; /* of the table in shared memory */
 
-/* -- memory -------------------------------------------------------------------------------------------- */
+/* -- open and close ------------------------------------------------------------------------------------ */
 
-/* A piece of memory, on the device or pinned on the host. */
-struct piece {
-    void *pointer; /* to the pointer to it */
-    size_t bytes;
-    bool pinned;
-};
-
-enum { PIECES = 7 };
-
-static void list_pieces(struct cuda_probe *probe, struct piece pieces[PIECES])
+static bool allocate(struct cuda_probe *probe)
 {
-    const struct piece list[PIECES] = {
-        {&probe->links, PROBE_LINK_WORDS * sizeof(uint32_t), true},
-        {&probe->table, PROBE_LINK_WORDS * sizeof(uint32_t), false},
-        {&probe->cycles, PROBE_SAMPLES_MAX * sizeof(uint32_t), false},
-        {&probe->host_cycles, PROBE_SAMPLES_MAX * sizeof(uint32_t), true},
-        {&probe->readings, PROBE_READINGS_MAX * sizeof(*probe->readings), false},
-        {&probe->host_readings, PROBE_READINGS_MAX * sizeof(*probe->readings), true},
-        {&probe->turn, sizeof(uint32_t), false},
-    };
+    const size_t links = PROBE_LINK_WORDS * sizeof(uint32_t), cycles = PROBE_SAMPLES_MAX * sizeof(uint32_t);
+    const size_t readings = PROBE_READINGS_MAX * sizeof(*probe->readings);
 
-    memcpy(pieces, list, sizeof(list));
+    return cudaMallocHost((void **)&probe->links, links) == cudaSuccess &&
+           cudaMalloc((void **)&probe->table, links) == cudaSuccess &&
+           cudaMalloc((void **)&probe->cycles, cycles) == cudaSuccess &&
+           cudaMallocHost((void **)&probe->host_cycles, cycles) == cudaSuccess &&
+           cudaMalloc((void **)&probe->readings, readings) == cudaSuccess &&
+           cudaMallocHost((void **)&probe->host_readings, readings) == cudaSuccess &&
+           cudaMalloc((void **)&probe->turn, sizeof(uint32_t)) == cudaSuccess &&
+           cudaMemset(probe->table, 0, links) == cudaSuccess &&
+           cudaMemset(probe->readings, 0, readings) == cudaSuccess &&
+           cuda_device_texture(probe->table, &probe->texture);
 }
 
-/* Allocates a piece, all zeros. */
-static bool allocate(const struct piece *piece)
+static enum status open_parts(struct cuda_probe *probe, uint32_t ordinal)
 {
-    void **pointer = piece->pointer;
+    enum status status = cuda_device_describe(ordinal, &probe->info);
 
-    if (!piece->pinned)
-        return cudaMalloc(pointer, piece->bytes) == cudaSuccess && cudaMemset(*pointer, 0, piece->bytes) == cudaSuccess;
-    if (cudaMallocHost(pointer, piece->bytes) != cudaSuccess)
-        return false;
-    memset(*pointer, 0, piece->bytes);
-    return true;
-}
-
-static enum status open_memory(struct cuda_probe *probe)
-{
-    struct piece pieces[PIECES];
-    bool allocated = true;
-
-    list_pieces(probe, pieces);
-    for (size_t i = 0; allocated && i < PIECES; i++)
-        allocated = allocate(&pieces[i]);
-    if (allocated && cuda_device_texture(probe->table, &probe->texture))
-        return STATUS_OK;
-    return log_error(STATUS_ENVIRONMENT, "cannot allocate for the probes: %s; free memory on the GPU",
-                     cuda_device_error(&probe->device));
-}
-
-static void close_memory(struct cuda_probe *probe)
-{
-    struct piece pieces[PIECES];
-
-    list_pieces(probe, pieces);
-    cudaDestroyTextureObject(probe->texture);
-    for (size_t i = 0; i < PIECES; i++)
-        (pieces[i].pinned ? cudaFreeHost : cudaFree)(*(void **)pieces[i].pointer);
+    if (status == STATUS_OK)
+        status = cuda_device_open(&probe->device, ordinal, &probe->info, 1, 0);
+    if (status == STATUS_OK)
+        status = cuda_module_load(&probe->device.driver, &probe->info, "probes", &probe->module);
+    if (status == STATUS_OK)
+        status = cuda_probe_find_kernels(probe);
+    if (status != STATUS_OK)
+        return status;
+    if (!allocate(probe))
+        return log_error(STATUS_ENVIRONMENT, "cannot allocate for the probes: %s; free memory on the GPU",
+                         cuda_device_error(&probe->device));
+    memset(probe->links, 0, PROBE_LINK_WORDS * sizeof(uint32_t));
+    return STATUS_OK;
 }
 
 void cuda_probe_close(struct cuda_probe *probe)
@@ -81,7 +56,14 @@ void cuda_probe_close(struct cuda_probe *probe)
     cuda_count_close(&probe->count);
     cuda_relay_close(&probe->relay);
     if (probe->device.context) {
-        close_memory(probe);
+        cudaDestroyTextureObject(probe->texture);
+        cudaFreeHost(probe->links);
+        cudaFree(probe->table);
+        cudaFree(probe->cycles);
+        cudaFreeHost(probe->host_cycles);
+        cudaFree(probe->readings);
+        cudaFreeHost(probe->host_readings);
+        cudaFree(probe->turn);
         cuda_module_unload(&probe->device.driver, &probe->module);
     }
     cuda_device_close(&probe->device);
@@ -113,8 +95,7 @@ bool cuda_probe_copy_links(struct cuda_probe *probe, const struct path *path, si
     void *const home = path->home == TABLE_CONSTANT ? (void *)(uintptr_t)probe->module.bank : probe->table;
 
     return path->home == TABLE_PARAMETER ||
-           cudaMemcpyAsync(home, probe->links, words * sizeof(uint32_t), cudaMemcpyHostToDevice,
-                           probe->device.stream) == cudaSuccess;
+           cuda_device_write(&probe->device, home, probe->links, words * sizeof(uint32_t));
 }
 
 bool cuda_probe_launch(struct cuda_probe *probe, const struct probe_request *request, struct probe_args *args,
@@ -130,10 +111,10 @@ bool cuda_probe_launch(struct cuda_probe *probe, const struct probe_request *req
 
 bool cuda_probe_read(struct cuda_probe *probe, size_t count)
 {
-    return cudaMemcpyAsync(probe->host_readings, probe->readings, count * sizeof(*probe->readings),
-                           cudaMemcpyDeviceToHost, probe->device.stream) == cudaSuccess &&
-           cudaMemsetAsync(probe->readings, 0, count * sizeof(*probe->readings), probe->device.stream) == cudaSuccess &&
-           cuda_device_wait(&probe->device);
+    const size_t bytes = count * sizeof(*probe->readings);
+
+    return cuda_device_read(&probe->device, probe->host_readings, probe->readings, bytes) &&
+           cuda_device_set(&probe->device, probe->readings, 0, bytes) && cuda_device_wait(&probe->device);
 }
 
 /* -- the source ---------------------------------------------------------------------------------------- */
@@ -183,19 +164,6 @@ static uint32_t code_bytes(uint32_t cc_major, uint32_t instructions)
     if (cc_major >= 7)
         return 16 * instructions;
     return 8 * (instructions + instructions / (cc_major >= 5 ? 3 : 7));
-}
-
-static enum status open_parts(struct cuda_probe *probe, uint32_t ordinal)
-{
-    enum status status = cuda_device_describe(ordinal, &probe->info);
-
-    if (status == STATUS_OK)
-        status = cuda_device_open(&probe->device, ordinal, &probe->info, 1, 0);
-    if (status == STATUS_OK)
-        status = cuda_module_load(&probe->device.driver, &probe->info, "probes", &probe->module);
-    if (status == STATUS_OK)
-        status = cuda_probe_find_kernels(probe);
-    return status == STATUS_OK ? open_memory(probe) : status;
 }
 
 enum status cuda_probe_open(uint32_t ordinal, struct cuda_probe **out, struct device_info *info,

@@ -59,13 +59,12 @@ struct probe_args cuda_probe_walk_args(const struct cuda_probe *probe, const str
 
 static bool clear_cycles(struct cuda_probe *probe, const struct probe_args *args)
 {
-    return cudaMemsetAsync(probe->cycles, 0, args->timed * sizeof(uint32_t), probe->device.stream) == cudaSuccess;
+    return cuda_device_set(&probe->device, probe->cycles, 0, args->timed * sizeof(uint32_t));
 }
 
 static bool fetch_cycles(struct cuda_probe *probe, const struct probe_args *args)
 {
-    return cudaMemcpyAsync(probe->host_cycles, probe->cycles, args->timed * sizeof(uint32_t), cudaMemcpyDeviceToHost,
-                           probe->device.stream) == cudaSuccess;
+    return cuda_device_read(&probe->device, probe->host_cycles, probe->cycles, args->timed * sizeof(uint32_t));
 }
 
 static bool launch_before(struct cuda_probe *probe, const struct probe_request *request, size_t words)

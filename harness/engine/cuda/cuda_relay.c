@@ -91,8 +91,8 @@ bool cuda_relay_copy(struct cuda_relay *relay, const uint32_t *links, size_t wor
     for (size_t i = 0, first = 0; first < words; i++, first += CBANK_TABLE_LENGTH) {
         const size_t count = words - first < CBANK_TABLE_LENGTH ? words - first : CBANK_TABLE_LENGTH;
 
-        if (cudaMemcpyAsync((void *)(uintptr_t)relay->modules[i].bank, links + first, count * sizeof(*links),
-                            cudaMemcpyHostToDevice, relay->device->stream) != cudaSuccess)
+        if (!cuda_device_write(relay->device, (void *)(uintptr_t)relay->modules[i].bank, links + first,
+                               count * sizeof(*links)))
             return false;
     }
     return cuda_device_wait(relay->device);
@@ -117,8 +117,8 @@ static bool launch_members(struct cuda_relay *relay, struct probe_relay_args *ar
 
 bool cuda_relay_walk(struct cuda_relay *relay, const struct probe_args *walk, uint32_t *end, uint32_t *sm)
 {
-    const uint32_t sms = relay->device->info->sm_count;
-    const cudaStream_t stream = relay->device->stream;
+    struct cuda_device *device = relay->device;
+    const uint32_t sms = device->info->sm_count;
     struct probe_reading readings[PROBE_MEMBERS];
     uint64_t baton = walk->start;
     uint32_t *const words = (uint32_t *)(relay->state + 1);
@@ -134,10 +134,10 @@ bool cuda_relay_walk(struct cuda_relay *relay, const struct probe_args *walk, ui
                                     .cycles = walk->cycles,
                                     .readings = relay->readings};
 
-    if (cudaMemsetAsync(relay->state, 0, state_bytes(relay), stream) != cudaSuccess ||
-        cudaMemsetAsync(relay->readings, 0, sizeof(readings), stream) != cudaSuccess ||
-        cudaMemcpyAsync(relay->state, &baton, sizeof(baton), cudaMemcpyHostToDevice, stream) != cudaSuccess ||
-        !cuda_device_wait(relay->device) || !launch_members(relay, &args) ||
+    if (!cuda_device_set(device, relay->state, 0, state_bytes(relay)) ||
+        !cuda_device_set(device, relay->readings, 0, sizeof(readings)) ||
+        !cuda_device_write(device, relay->state, &baton, sizeof(baton)) || !cuda_device_wait(device) ||
+        !launch_members(relay, &args) ||
         cudaMemcpy(readings, relay->readings, sizeof(readings), cudaMemcpyDeviceToHost) != cudaSuccess ||
         cudaMemcpy(&baton, relay->state, sizeof(baton), cudaMemcpyDeviceToHost) != cudaSuccess)
         return false;

@@ -40,12 +40,8 @@ struct engine_session {
     uint32_t refilled_values[CBANK_TABLE_LENGTH]; /* scratch of verifying */
 };
 
-/* The phases, as struct engine has them. */
-enum status cuda_prepare(struct engine_session *session, struct result *result, const struct progress *progress);
-enum status cuda_verify(struct engine_session *session, struct result *result, const struct progress *progress);
-enum status cuda_set_up_counting(struct engine_session *session, struct result *result,
-                                 const struct progress *progress);
-enum status cuda_count(struct engine_session *session, struct result *result, const struct progress *progress);
+/* Its phases, but for `time`. */
+engine_phase cuda_prepare, cuda_verify, cuda_set_up_counting, cuda_count;
 
 /* What the machine can do: the last two hooks of struct engine. */
 bool cuda_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BYTES]);

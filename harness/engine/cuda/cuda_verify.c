@@ -16,11 +16,8 @@ static bool run_once(struct cuda_device *device, const struct cuda_launch *launc
 {
     const size_t bytes = launch->cell->elements * sizeof(uint32_t);
 
-    return cudaMemsetAsync(device->output, POISON, bytes, device->stream) == cudaSuccess &&
-           cuda_launch_cell(device, launch, turn) &&
-           cudaMemcpyAsync(device->host_output, device->output, bytes, cudaMemcpyDeviceToHost, device->stream) ==
-               cudaSuccess &&
-           cuda_device_wait(device);
+    return cuda_device_set(device, device->output, POISON, bytes) && cuda_launch_cell(device, launch, turn) &&
+           cuda_device_read(device, device->host_output, device->output, bytes) && cuda_device_wait(device);
 }
 
 /* The same for a cell whose table is written before every launch, over a cleared table. `values` gets what is in the

@@ -53,12 +53,9 @@ CUptiResult cupti_chip_open(struct cupti_chip *chip, const struct cupti *cupti, 
 
 void cupti_chip_close(struct cupti_chip *chip)
 {
-    if (chip->host) {
-        CUpti_Profiler_Host_Deinitialize_Params deinitialize =
-            CUPTI_PARAMETERS(CUpti_Profiler_Host_Deinitialize, .pHostObject = chip->host);
-
-        chip->cupti->f.cuptiProfilerHostDeinitialize(&deinitialize);
-    }
+    if (chip->host)
+        CUPTI_CALL(chip->cupti->f.cuptiProfilerHostDeinitialize, CUpti_Profiler_Host_Deinitialize,
+                   .pHostObject = chip->host);
     free(chip->names);
     *chip = (struct cupti_chip){0};
 }

@@ -55,12 +55,13 @@ struct cupti {
     char folder[CUPTI_FOLDER_BYTES];
 };
 
-/* Calls one function with a parameter struct initialised by its designators. */
+/* A parameter struct, by its designators; and a call with one that nothing is read from afterwards. */
 #define CUPTI_PARAMETERS(type, ...)                          \
     (type##_Params)                                          \
     {                                                        \
         .structSize = type##_Params_STRUCT_SIZE, __VA_ARGS__ \
     }
+#define CUPTI_CALL(function, type, ...) (function)(&CUPTI_PARAMETERS(type, __VA_ARGS__))
 
 /* The status that an error of the named function gives every counter, with the reason and the remedy. */
 enum counter_status cupti_failed(const struct cupti *cupti, CUptiResult code, const char *function,

@@ -44,8 +44,8 @@ static CUptiResult make_room(struct image_bytes *image, size_t bytes)
 
 static CUptiResult initialize(struct cupti_session *session)
 {
-    CUpti_Profiler_Initialize_Params parameters = CUPTI_PARAMETERS(CUpti_Profiler_Initialize, .pPriv = NULL);
-    const CUptiResult code = session->cupti->f.cuptiProfilerInitialize(&parameters);
+    const CUptiResult code =
+        CUPTI_CALL(session->cupti->f.cuptiProfilerInitialize, CUpti_Profiler_Initialize, .pPriv = NULL);
 
     session->initialized = code == CUPTI_SUCCESS;
     return code;
@@ -85,11 +85,8 @@ static CUptiResult open_own_chip(struct cupti_session *session)
 
 static CUptiResult add_metrics(const struct cupti_chip *chip, const char **metrics, size_t count)
 {
-    CUpti_Profiler_Host_ConfigAddMetrics_Params add =
-        CUPTI_PARAMETERS(CUpti_Profiler_Host_ConfigAddMetrics, .pHostObject = chip->host, .ppMetricNames = metrics,
-                         .numMetrics = count);
-
-    return chip->cupti->f.cuptiProfilerHostConfigAddMetrics(&add);
+    return CUPTI_CALL(chip->cupti->f.cuptiProfilerHostConfigAddMetrics, CUpti_Profiler_Host_ConfigAddMetrics,
+                      .pHostObject = chip->host, .ppMetricNames = metrics, .numMetrics = count);
 }
 
 /* Adds the metrics of all counters that are still ok in one call: CUPTI packs the metrics of one call into
@@ -158,12 +155,9 @@ static CUptiResult configure(struct cupti_session *session)
         code = make_room(&session->config, size.configImageSize);
     if (code != CUPTI_SUCCESS)
         return code;
-
-    CUpti_Profiler_Host_GetConfigImage_Params image =
-        CUPTI_PARAMETERS(CUpti_Profiler_Host_GetConfigImage, .pHostObject = session->chip.host,
-                         .configImageSize = session->config.bytes, .pConfigImage = session->config.data);
-
-    return f->cuptiProfilerHostGetConfigImage(&image);
+    return CUPTI_CALL(f->cuptiProfilerHostGetConfigImage, CUpti_Profiler_Host_GetConfigImage,
+                      .pHostObject = session->chip.host, .configImageSize = session->config.bytes,
+                      .pConfigImage = session->config.data);
 }
 
 /* Takes hold of the device's counters and makes room for their data. */
@@ -248,18 +242,12 @@ void cupti_session_close(struct cupti_session *session)
 {
     if (!session)
         return;
-    if (session->profiler) {
-        CUpti_RangeProfiler_Disable_Params disable =
-            CUPTI_PARAMETERS(CUpti_RangeProfiler_Disable, .pRangeProfilerObject = session->profiler);
-
-        session->cupti->f.cuptiRangeProfilerDisable(&disable);
-    }
+    if (session->profiler)
+        CUPTI_CALL(session->cupti->f.cuptiRangeProfilerDisable, CUpti_RangeProfiler_Disable,
+                   .pRangeProfilerObject = session->profiler);
     cupti_chip_close(&session->chip);
-    if (session->initialized) {
-        CUpti_Profiler_DeInitialize_Params deinitialize = CUPTI_PARAMETERS(CUpti_Profiler_DeInitialize, .pPriv = NULL);
-
-        session->cupti->f.cuptiProfilerDeInitialize(&deinitialize);
-    }
+    if (session->initialized)
+        CUPTI_CALL(session->cupti->f.cuptiProfilerDeInitialize, CUpti_Profiler_DeInitialize, .pPriv = NULL);
     free(session->counters);
     free(session->metrics);
     free(session->metric_values);
@@ -279,19 +267,19 @@ const char *cupti_session_chip(const struct cupti_session *session)
 static CUptiResult collect_begin(struct cupti_session *session)
 {
     const struct cupti_functions *f = &session->cupti->f;
-    CUpti_RangeProfiler_CounterDataImage_Initialize_Params counts =
-        CUPTI_PARAMETERS(CUpti_RangeProfiler_CounterDataImage_Initialize, .pRangeProfilerObject = session->profiler,
-                         .counterDataSize = session->counts.bytes, .pCounterData = session->counts.data);
-    CUpti_RangeProfiler_SetConfig_Params set =
-        CUPTI_PARAMETERS(CUpti_RangeProfiler_SetConfig, .pRangeProfilerObject = session->profiler,
-                         .configSize = session->config.bytes, .pConfig = session->config.data,
-                         .counterDataImageSize = session->counts.bytes, .pCounterDataImage = session->counts.data,
-                         .range = CUPTI_UserRange, .replayMode = CUPTI_UserReplay,
-                         .maxRangesPerPass = session->request.ranges_max, .numNestingLevels = 1, .minNestingLevel = 1,
-                         .passIndex = 0, .targetNestingLevel = 1);
-    const CUptiResult code = f->cuptiRangeProfilerCounterDataImageInitialize(&counts);
+    const CUptiResult code =
+        CUPTI_CALL(f->cuptiRangeProfilerCounterDataImageInitialize, CUpti_RangeProfiler_CounterDataImage_Initialize,
+                   .pRangeProfilerObject = session->profiler, .counterDataSize = session->counts.bytes,
+                   .pCounterData = session->counts.data);
 
-    return code == CUPTI_SUCCESS ? f->cuptiRangeProfilerSetConfig(&set) : code;
+    if (code != CUPTI_SUCCESS)
+        return code;
+    return CUPTI_CALL(f->cuptiRangeProfilerSetConfig, CUpti_RangeProfiler_SetConfig,
+                      .pRangeProfilerObject = session->profiler, .configSize = session->config.bytes,
+                      .pConfig = session->config.data, .counterDataImageSize = session->counts.bytes,
+                      .pCounterDataImage = session->counts.data, .range = CUPTI_UserRange,
+                      .replayMode = CUPTI_UserReplay, .maxRangesPerPass = session->request.ranges_max,
+                      .numNestingLevels = 1, .minNestingLevel = 1, .passIndex = 0, .targetNestingLevel = 1);
 }
 
 /* One range of one pass. */
@@ -299,30 +287,29 @@ static CUptiResult collect_range(struct cupti_session *session, const struct cup
 {
     const struct cupti_functions *f = &session->cupti->f;
     char name[32];
-    CUpti_RangeProfiler_PushRange_Params push =
-        CUPTI_PARAMETERS(CUpti_RangeProfiler_PushRange, .pRangeProfilerObject = session->profiler, .pRangeName = name);
-    CUpti_RangeProfiler_PopRange_Params pop =
-        CUPTI_PARAMETERS(CUpti_RangeProfiler_PopRange, .pRangeProfilerObject = session->profiler);
     CUptiResult code;
 
     snprintf(name, sizeof(name), "%zu", i);
     if (!ranges->prepare(ranges->context, i))
         return CUPTI_ERROR_INVALID_OPERATION;
-    code = f->cuptiRangeProfilerPushRange(&push);
+    code = CUPTI_CALL(f->cuptiRangeProfilerPushRange, CUpti_RangeProfiler_PushRange,
+                      .pRangeProfilerObject = session->profiler, .pRangeName = name);
     if (code == CUPTI_SUCCESS && !ranges->launch(ranges->context, i))
         code = CUPTI_ERROR_INVALID_OPERATION;
-    return code == CUPTI_SUCCESS ? f->cuptiRangeProfilerPopRange(&pop) : code;
+    if (code != CUPTI_SUCCESS)
+        return code;
+    return CUPTI_CALL(f->cuptiRangeProfilerPopRange, CUpti_RangeProfiler_PopRange,
+                      .pRangeProfilerObject = session->profiler);
 }
 
 /* One pass over all ranges; *submitted when it was the last. */
 static CUptiResult collect_pass(struct cupti_session *session, const struct cupti_ranges *ranges, bool *submitted)
 {
     const struct cupti_functions *f = &session->cupti->f;
-    CUpti_RangeProfiler_Start_Params start =
-        CUPTI_PARAMETERS(CUpti_RangeProfiler_Start, .pRangeProfilerObject = session->profiler);
     CUpti_RangeProfiler_Stop_Params stop =
         CUPTI_PARAMETERS(CUpti_RangeProfiler_Stop, .pRangeProfilerObject = session->profiler);
-    CUptiResult code = f->cuptiRangeProfilerStart(&start);
+    CUptiResult code =
+        CUPTI_CALL(f->cuptiRangeProfilerStart, CUpti_RangeProfiler_Start, .pRangeProfilerObject = session->profiler);
 
     for (size_t i = 0; code == CUPTI_SUCCESS && i < ranges->count; i++)
         code = collect_range(session, ranges, i);
@@ -383,13 +370,13 @@ static void take_value(const struct session_counter *counter, double read, struc
 
 bool cupti_session_values(struct cupti_session *session, size_t range, struct counter_value *values)
 {
-    CUpti_Profiler_Host_EvaluateToGpuValues_Params evaluate =
-        CUPTI_PARAMETERS(CUpti_Profiler_Host_EvaluateToGpuValues, .pHostObject = session->chip.host,
-                         .pCounterDataImage = session->counts.data, .counterDataImageSize = session->counts.bytes,
-                         .rangeIndex = range, .ppMetricNames = session->metrics, .numMetrics = session->metric_count,
-                         .pMetricValues = session->metric_values);
-    const bool evaluated = session->metric_count == 0 ||
-                           session->cupti->f.cuptiProfilerHostEvaluateToGpuValues(&evaluate) == CUPTI_SUCCESS;
+    const bool evaluated =
+        session->metric_count == 0 ||
+        CUPTI_CALL(session->cupti->f.cuptiProfilerHostEvaluateToGpuValues, CUpti_Profiler_Host_EvaluateToGpuValues,
+                   .pHostObject = session->chip.host, .pCounterDataImage = session->counts.data,
+                   .counterDataImageSize = session->counts.bytes, .rangeIndex = range,
+                   .ppMetricNames = session->metrics, .numMetrics = session->metric_count,
+                   .pMetricValues = session->metric_values) == CUPTI_SUCCESS;
 
     for (size_t i = 0; i < session->request.counters->count; i++)
         take_value(&session->counters[i], evaluated ? session->metric_values[session->counters[i].slot] : NAN,
