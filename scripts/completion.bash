@@ -17,8 +17,8 @@ _cbank_options()
     history) echo '--help --cell --color' ;;
     export) echo '--help --format' ;;
     report) echo '--help --output --interactive --library' ;;
-    list) echo '--help --json' ;;
-    doctor) echo '--help --color' ;;
+    list) echo '--help --json --csv --markdown --color' ;;
+    doctor) echo '--help --json --color' ;;
     esac
 }
 
@@ -52,6 +52,8 @@ _cbank_words()
     calibrate:--color) echo 'auto always never' ;;
     history:--color) echo 'auto always never' ;;
     export:--format) echo 'csv gbench bmf otava' ;;
+    list:) echo 'workloads paths patterns parameters regimes counters engines devices chips images' ;;
+    list:--color) echo 'auto always never' ;;
     doctor:--color) echo 'auto always never' ;;
     esac
 }

@@ -3,6 +3,7 @@
 """End-to-end tests of the built program on the model engine. CBANK names the program (default build/cbank)."""
 
 import copy
+import csv
 import json
 import os
 import re
@@ -140,6 +141,18 @@ class Smoke(Case):
         done = cbank("doctor")
         self.assertIn(done.returncode, (0, 3), done.stderr)
         self.assertTrue(done.stdout.strip())
+        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
+        machine = cbank("doctor", "--json")
+        self.assertEqual(machine.returncode, done.returncode)
+        found = json.loads(machine.stdout)
+        self.assertEqual(found["tool"]["name"], "cbank")
+        self.assertEqual(done.returncode == 3, "problem" in [row["finding"] for row in found["findings"]])
+        words = " ".join(done.stdout.split())
+        for row in found["findings"]:
+            self.assertEqual(list(row), ["finding", "subject", "detail", "remedy"])
+            self.assertIn(row["detail"], words)
+            self.assertIn(row["remedy"] or "", words)
+        self.assertEqual([row["subject"] for row in found["findings"]].count("kernels"), len(found["devices"]))
 
     def test_help_and_version(self):
         with open(os.path.join(ROOT, "VERSION"), encoding="utf-8") as file:
@@ -700,9 +713,20 @@ class BadInput(Case):
         devices = json.loads(cbank("list", "devices", "--json").stdout)
         if any(device["engine"] == "cuda" for device in devices):
             self.skipTest("there is a GPU")
-        done = self.check(cbank("run", "--elements", "64", "--json", self.file), 0, "model engine")
+        done = self.check(cbank("run", "--elements", "64", "--json", self.file), 0, "model engine", "modelled")
         self.assertEqual(read_json(self.file)["engine"], "model")
-        self.assertIn("model", done.stdout)
+        self.assertIn("modelled", done.stdout)
+
+    def test_nobody_takes_a_modelled_number_for_a_measured_one(self):
+        """Who asked for no engine and gets the model is told on stderr, --quiet or not, and in the file."""
+        if any(device["engine"] == "cuda" for device in json.loads(cbank("list", "devices", "--json").stdout)):
+            self.skipTest("there is a GPU")
+        for arguments in (["--quiet"], []):
+            done = self.check(cbank("run", *ONE_CELL[2:], *arguments, "--json", "-"), 0,
+                              "warning: no GPU measured", "modelled")
+            result = json.loads(done.stdout)
+            self.assertEqual((result["engine"], result["cells"][0]["time_ns"]["stop_reason"]), ("model", "modelled"))
+            self.assertEqual(done.stderr.count("\n"), 1)
 
 
 def paths_of(value, prefix=()):
@@ -721,17 +745,27 @@ class Lists(Case):
         for name in names:
             with self.subTest(name):
                 rows = json.loads(self.check(cbank("list", name, "--json"), 0).stdout)
-                text = self.check(cbank("list", name), 0).stdout
-                lines = text.splitlines()
-                for row in rows:
-                    number = next(i for i, line in enumerate(lines) if line.startswith(f"  {row['name']} "))
-                    # A summary that would make the line too long is on the next one.
-                    below = lines[number + 1] if lines[number + 1:] and lines[number + 1].startswith("      ") else ""
-                    for value in row.values():  # every value of the JSON is in what people read
-                        for word in value if isinstance(value, list) else [value]:
-                            word = {True: "yes", False: "no"}[word] if isinstance(word, bool) else word
-                            if word not in (None, ""):
-                                self.assertIn(str(word), lines[number] + below)
+                for width in (80, 200):
+                    text = self.check(cbank("list", name, COLUMNS=str(width)), 0).stdout
+                    self.assertLessEqual(max(map(len, text.splitlines()), default=0), width)
+                    # A row, and what stands indented below it.
+                    said = {line.split()[0]: " ".join((line + below).split())
+                            for line, below in re.findall(r"^  (\S.*\n)((?: {6}.*\n)*)", text, re.MULTILINE)}
+                    for row in rows:
+                        self.assert_said(row, said[row["name"].split()[0]])
+                table = list(csv.reader(self.check(cbank("list", name, "--csv"), 0).stdout.splitlines()))
+                self.assertEqual(table[:1], [list(row) for row in rows[:1]])
+                self.assertEqual([line[0] for line in table[1:]], [row["name"] for row in rows])
+                lines = self.check(cbank("list", name, "--markdown"), 0).stdout.splitlines()
+                self.assertEqual(len([line for line in lines if line.startswith("| ")]), 1 + len(rows))
+
+    def assert_said(self, row, text):
+        """Every value of the JSON is in what people read."""
+        for value in row.values():
+            for word in value if isinstance(value, list) else [value]:
+                word = {True: "yes", False: "no"}[word] if isinstance(word, bool) else word
+                if word not in (None, ""):
+                    self.assertIn(str(word), text)
 
     def test_all_lists_at_once(self):
         if loads_vendor_libraries_under_a_sanitizer():

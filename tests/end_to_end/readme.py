@@ -283,7 +283,7 @@ class Completion(unittest.TestCase):
     def test_commands_and_options(self):
         self.assertEqual(self.complete(""), re.findall(r"^  (\w+) {2,}", cbank("--help"), re.MULTILINE))
         self.assertEqual(self.complete("run", "--p"), ["--path", "--pattern"])
-        self.assertEqual(self.complete("list", "--"), ["--json"])
+        self.assertEqual(self.complete("list", "--"), ["--color", "--csv", "--json", "--markdown"])
         self.assertEqual(self.complete("characterize", "--"),
                          ["--card", "--device", "--json", "--new-card", "--quiet", "--replay"])
 

@@ -144,6 +144,31 @@ static void test_stacked(void **state)
                                          "    1.000 ns | 2.000 ns\n");
 }
 
+/* What has no room beside the others goes below the row before anything is left out; nothing is said of "-". */
+static void test_below(void **state)
+{
+    struct grid_column some[COUNT(columns)];
+    struct grid below = grid;
+
+    (void)state;
+    memcpy(some, columns, sizeof(some));
+    some[2].below = some[3].below = true;
+    below.columns = some;
+    expect(printed(&below, 60, false), "         | constant           | global\n"
+                                       "cell     |     time    change |     time\n"
+                                       "per_warp | 25.31 us    +10.0% | 1.406 us\n"
+                                       "    a note\n"
+                                       "x, \"y\"|  | 98.50 ns  failed a |        -\n");
+    expect(printed(&below, 35, false), "         | constant\n"
+                                       "cell     |     time\n"
+                                       "per_warp | 25.31 us\n"
+                                       "    change: +10.0%\n"
+                                       "    time: 1.406 us\n"
+                                       "    a note\n"
+                                       "x, \"y\"|  | 98.50 ns\n"
+                                       "    change: failed a\n");
+}
+
 static void test_no_line_is_wider(void **state)
 {
     (void)state;
@@ -202,7 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wide),    cmocka_unit_test(test_narrower_set),     cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_stacked), cmocka_unit_test(test_no_line_is_wider), cmocka_unit_test(test_color),
-        cmocka_unit_test(test_formats), cmocka_unit_test(test_no_rows),
+        cmocka_unit_test(test_formats), cmocka_unit_test(test_no_rows),          cmocka_unit_test(test_below),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ * What engines share: what becomes of a cell's clock and counters. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine.h"
+
+/* -- the clock ----------------------------------------------------------------------------------------- */
+
+enum { CLOCKS = 6 };
+
+/* Clocks of the samples of a cell of 2 us, and what is to become of them. */
+struct clock_case {
+    double mhz[CLOCKS];
+    double median;
+    bool varied;
+};
+
+static const struct clock_case clock_cases[] = {
+    {{1980, 1980, 1980, 1980, 1980, 1980}, 1980, false},
+    {{1980, 1975, 1985, 1980, 1980, 1980}, 1980, false},  /* 0.5 % */
+    {{1980, 1980, 1980, 1980, 1980, 1950}, 1980, true},   /* 1.5 %, one sample, and the last */
+    {{2010, 1980, 1980, 1980, 1980, 1980}, 1980, true},   /* the first */
+    {{1970, 1990, 1970, 1990, 1970, 1990.9}, 1980, true}, /* between the two, and from neither the median */
+    {{1980, NAN, 1980, NAN, 1980, 1980}, 1980, false},    /* some could not be read */
+    {{NAN, NAN, NAN, 1950, NAN, 1980}, 1965, true},
+    {{NAN, NAN, NAN, NAN, NAN, NAN}, NAN, false},
+};
+
+static void clock_that_varies_is_marked(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(clock_cases) / sizeof(clock_cases[0]); i++) {
+        const struct clock_case *row = &clock_cases[i];
+        struct cell_result cell = {.time.summary.median = 2000, .flags = FLAG_UNSTABLE};
+        double mhz[CLOCKS];
+
+        memcpy(mhz, row->mhz, sizeof(mhz));
+        engine_settle_clock(&cell, mhz, CLOCKS);
+        assert_int_equal(cell.flags, FLAG_UNSTABLE | (row->varied ? FLAG_CLOCK_VARIED : 0));
+        if (isnan(row->median)) {
+            assert_true(isnan(cell.time.sm_clock_mhz) && isnan(cell.time.cycles));
+            continue;
+        }
+        assert_true(cell.time.sm_clock_mhz == row->median);
+        assert_true(fabs(cell.time.cycles - 2 * row->median) < 1e-9);
+    }
+}
+
+/* -- counters ------------------------------------------------------------------------------------------ */
+
+static bool expect_7(const struct expectation *expectation, double *value)
+{
+    (void)expectation;
+    *value = 7;
+    return true;
+}
+
+static bool expect_nothing(const struct expectation *expectation, double *value)
+{
+    (void)expectation, (void)value;
+    return false;
+}
+
+static struct counter rows[] = {
+    {.name = "exact", .unit = "requests", .kind = COUNTER_EXACT, .expect = expect_7},
+    {.name = "unknown", .unit = "requests", .kind = COUNTER_EXACT, .expect = expect_nothing},
+    {.name = "measured", .unit = "cycles", .kind = COUNTER_MEASURED},
+};
+
+static const struct counter_set set = {.counters = rows, .count = sizeof(rows) / sizeof(rows[0])};
+static const struct engine_options options = {.counters = &set};
+
+/* Reads `value` by all counters of a cell, with a fault or without; returns the cell's flags. */
+static uint32_t flags_of(double value, const struct fault *fault)
+{
+    struct cell_result cell = {0};
+
+    assert_int_equal(engine_open_counters(&cell, &options, NULL, COUNTER_NOT_COLLECTED, "why"), STATUS_OK);
+    for (size_t i = 0; i < cell.counter_count; i++) {
+        cell.counters[i].status = COUNTER_OK;
+        cell.counters[i].value = value;
+    }
+    engine_settle_counters(&cell, fault);
+    free(cell.counters);
+    return cell.flags;
+}
+
+static void counters_begin_unread(void **state)
+{
+    struct cell_result cell = {0};
+
+    (void)state;
+    for (int again = 0; again < 2; again++) { /* what was there before is released */
+        assert_int_equal(engine_open_counters(&cell, &options, NULL, COUNTER_UNAVAILABLE, "why"), STATUS_OK);
+        assert_int_equal(cell.counter_count, set.count);
+        for (size_t i = 0; i < set.count; i++) {
+            const struct counter_value *value = &cell.counters[i];
+
+            assert_string_equal(value->name, rows[i].name);
+            assert_string_equal(value->reason, "why");
+            assert_int_equal(value->status, COUNTER_UNAVAILABLE);
+            assert_true(isnan(value->value));
+            assert_true(i == 0 ? value->expected == 7 : isnan(value->expected));
+        }
+    }
+    engine_settle_counters(&cell, NULL);
+    assert_int_equal(cell.flags, 0);
+    free(cell.counters);
+}
+
+static void exact_counter_that_differs_is_marked(void **state)
+{
+    const struct fault planted = {.counter = true}, other = {.output = true};
+
+    (void)state;
+    assert_int_equal(flags_of(7, NULL), 0);
+    assert_int_equal(flags_of(7, &other), 0);
+    assert_int_equal(flags_of(8, NULL), FLAG_COUNTER_DIFFERS);
+    assert_int_equal(flags_of(7, &planted), FLAG_COUNTER_DIFFERS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clock_that_varies_is_marked),
+        cmocka_unit_test(counters_begin_unread),
+        cmocka_unit_test(exact_counter_that_differs_is_marked),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
