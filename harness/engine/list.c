@@ -317,9 +317,9 @@ static enum status print_grid(const struct list *list, const cJSON *array, const
                                           .head = c == 0,
                                           .below = c >= list->beside};
     }
-    if (options->csv)
+    if (options->csv && count > 0)
         grid_print_csv(stdout, &grid);
-    else if (options->markdown)
+    else if (options->markdown && count > 0)
         grid_print_markdown(stdout, &grid);
     else
         status = grid_print(stdout, &grid, &look);
