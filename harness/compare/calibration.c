@@ -211,7 +211,8 @@ static void read_text(struct old_reader *reader, const cJSON *object, const char
         snprintf(out, bytes, "%s", text);
 }
 
-static uint64_t read_integer(struct old_reader *reader, const cJSON *object, const char *key, uint64_t low, uint64_t high)
+static uint64_t read_integer(struct old_reader *reader, const cJSON *object, const char *key, uint64_t low,
+                             uint64_t high)
 {
     uint64_t value = low;
     char expected[80];

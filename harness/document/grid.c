@@ -338,8 +338,10 @@ static void put_groups(const struct layout *layout, const struct span *span, int
 static void put_note(const struct layout *layout, char *note)
 {
     const int indent = layout->look->indent + NOTE_INDENT;
-    struct text_wrap wrap = {
-        .stream = layout->stream, .width = layout->look->width, .column = indent, .indent = indent + 2};
+    struct text_wrap wrap = {.stream = layout->stream,
+                             .width = layout->look->width,
+                             .column = indent,
+                             .indent = indent + 2};
 
     text_clean(note);
     fprintf(layout->stream, "%*s", indent, "");

@@ -300,8 +300,10 @@ static enum status print_grid(const struct list *list, const cJSON *array, const
     const size_t count = (size_t)cJSON_GetArraySize(array);
     const cJSON **rows = calloc(count + 1, sizeof(*rows)), *item;
     struct grid_column columns[COLUMNS_MAX];
-    struct grid grid = {list->title, columns, 0, rows, 0, sizeof(*rows), NULL};
-    const struct grid_look look = {text_width(stdout), 2, look_color(&options->look, STDOUT_FILENO)};
+    struct grid grid = {.title = list->title, .columns = columns, .rows = rows, .row_bytes = sizeof(*rows)};
+    const struct grid_look look = {.width = text_width(stdout),
+                                   .indent = 2,
+                                   .color = look_color(&options->look, STDOUT_FILENO)};
     enum status status = STATUS_OK;
 
     if (!rows)

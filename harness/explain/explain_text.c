@@ -95,7 +95,7 @@ static void value_part(const struct grid_column *column, const void *row, struct
 
 static enum status print_parts(const struct view *view, const struct explained_cell *cell)
 {
-    const struct grid_look look = {view->look->width, INDENT, view->look->color};
+    const struct grid_look look = {.width = view->look->width, .indent = INDENT, .color = view->look->color};
     struct grid_column columns[EXPLAIN_PARTS];
     const struct grid grid = {
         .columns = columns, .column_count = EXPLAIN_PARTS, .rows = cell, .row_count = 1, .row_bytes = sizeof(*cell)};
@@ -173,7 +173,7 @@ static bool count_note(const void *row, size_t index, char *out, size_t bytes)
 static enum status print_counts(const struct view *view, const char *name, const char *modelled,
                                 const struct explained_count *counts, size_t count)
 {
-    const struct grid_look look = {view->look->width, INDENT, view->look->color};
+    const struct grid_look look = {.width = view->look->width, .indent = INDENT, .color = view->look->color};
     const struct grid_column columns[] = {
         {.key = "name", .heading = name, .value = value_name, .head = true},
         {.key = "measured", .heading = time_word(view), .format = text_count, .value = value_measured},

@@ -108,7 +108,8 @@ static const struct old_field kernel_fields[] = {
 };
 
 /* Since version 1.1. */
-static const struct old_field operations_field = OLD_FIELD(FIELD_INT64, struct cell_result, "operations", operations, false);
+static const struct old_field operations_field =
+    OLD_FIELD(FIELD_INT64, struct cell_result, "operations", operations, false);
 
 static const struct old_field per_byte_fields[] = {
     OLD_FIELD(FIELD_NUMBER, struct operations_per_byte, "ideal", ideal, false),

@@ -101,8 +101,7 @@ static enum status prepare_model(struct engine_session *session, struct result *
         session->cells[i].access = access[i];
         cell->operations = access[i].operations;
         if (status == STATUS_OK)
-            status = model_explain(&cell->cell, &access[i], device->cc_major, device->cc_minor, device->sm_count, &card,
-                                   &cell->model);
+            status = model_explain(&cell->cell, &access[i], device, &card, &cell->model);
         cell->modelled = status == STATUS_OK;
     }
     free(access);
