@@ -73,7 +73,7 @@ struct card {
                                     first level */
     uint32_t immediate_lines;    /* lines that its immediate constant caches ask the second level for, where each of
                                     its four partitions has a warp */
-    uint32_t level_count;
+    size_t level_count;
     struct card_level levels[CARD_LEVELS_MAX]; /* nearest the SM first */
 };
 

@@ -62,18 +62,17 @@ static void write_text(cJSON *object, const struct field *field, const void *bas
 
 static void read_text(const struct node *node, const struct field *field, void *base)
 {
+    const size_t most = field->bytes - 1;
     char *out = member_in(field, base), expected[64];
     const char *text = "";
 
     if (is_empty(node, field)) {
         *out = '\0';
-    } else if (json_get_text(node->json, field->key, &text) && strlen(text) < field->bytes &&
-               (*text || field->low == 0)) {
+    } else if (json_get_text(node->json, field->key, &text) && strlen(text) <= most && (*text || field->low == 0)) {
         memcpy(out, text, strlen(text) + 1);
         text_clean(out);
     } else {
-        snprintf(expected, sizeof(expected), "a string of %sat most %zu bytes", field->low > 0 ? "1 to " : "",
-                 field->bytes - 1);
+        snprintf(expected, sizeof(expected), "a string of %s %zu bytes", field->low > 0 ? "1 to" : "at most", most);
         refuse(node, field, expected);
     }
 }
@@ -330,76 +329,110 @@ static size_t *count_in(const struct objects *list, void *base)
     return (size_t *)((char *)base + list->count);
 }
 
-/* Element i of the list of the struct at base. */
-static const char *element_of(const struct field *field, const void *base, size_t i)
-{
-    const struct objects *list = field->of;
-
-    return *(const char *const *)member_of(field, base) + i * list->element_bytes;
-}
-
 static size_t count_of(const struct objects *list, const void *base)
 {
     return *(const size_t *)((const char *)base + list->count);
 }
 
-static void write_list(cJSON *object, const struct field *field, const void *base)
+/* An element as the file has it. */
+static cJSON *element_json(const struct objects *list, const char *element)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    fields_write(object, &list->fields, element);
+    return list->line ? json_line(object) : object;
+}
+
+/* Adds the array of the elements that begin at `elements`. */
+static void write_elements(cJSON *object, const struct field *field, const void *base, const char *elements)
 {
     const struct objects *list = field->of;
     cJSON *array = json_add(object, field->key, cJSON_CreateArray());
 
     for (size_t i = 0; i < count_of(list, base); i++)
-        fields_write(json_append(array, cJSON_CreateObject()), &list->fields, element_of(field, base, i));
+        json_append(array, element_json(list, elements + i * list->element_bytes));
+}
+
+static void write_array(cJSON *object, const struct field *field, const void *base)
+{
+    write_elements(object, field, base, member_of(field, base));
+}
+
+static void write_list(cJSON *object, const struct field *field, const void *base)
+{
+    write_elements(object, field, base, *(const char *const *)member_of(field, base));
 }
 
 static void write_map(cJSON *object, const struct field *field, const void *base)
 {
     const struct objects *list = field->of;
+    const char *elements = *(const char *const *)member_of(field, base);
     cJSON *map = json_add(object, field->key, cJSON_CreateObject());
 
     for (size_t i = 0; i < count_of(list, base); i++) {
-        const char *element = element_of(field, base, i);
-        const char *key = *(const char *const *)(element + list->key);
+        const char *element = elements + i * list->element_bytes;
 
-        fields_write(json_add(map, key, cJSON_CreateObject()), &list->fields, element);
+        json_add(map, *(const char *const *)(element + list->key), element_json(list, element));
     }
 }
 
-/* Reads the elements of an array or map into new memory. */
-static void read_elements(const struct node *node, const struct field *field, void *base, bool map)
+/* Reads the elements of an array or map, as far as there is room, which begin at `elements`; of a map, with their keys. */
+static void read_elements(const struct node *node, const struct field *field, void *base, char *elements)
 {
     const struct objects *list = field->of;
-    const size_t count = (size_t)cJSON_GetArraySize(node->json);
     const cJSON *item;
-    char *elements;
 
-    if (node_failed(node) || count == 0)
-        return;
-    if (count > list->max) {
-        node_wrong(node, "expected at most %zu, there are %zu", list->max, count);
-        return;
-    }
-    elements = calloc(count, list->element_bytes);
-    *(char **)member_in(field, base) = elements;
-    if (!elements) {
-        node_out_of_memory(node);
-        return;
-    }
     cJSON_ArrayForEach (item, node->json) {
-        const size_t i = *count_in(list, base);
+        const size_t i = (*count_in(list, base))++;
         char *element = elements + i * list->element_bytes;
         const struct node child = node_element(node, item, i);
 
         if (list->open)
             list->open(element);
-        if (map)
+        if (item->string)
             *(const char **)(element + list->key) = item->string;
-        *count_in(list, base) = i + 1;
         fields_read(&child, &list->fields, element);
         if (list->check && !node_failed(node))
             list->check(&child, element);
         if (node_failed(node))
             return;
+    }
+}
+
+/* How many elements there are to read: none after an error, and where there are too few or too many. */
+static size_t elements_given(const struct node *node, const struct field *field)
+{
+    const struct objects *list = field->of;
+    const size_t count = (size_t)cJSON_GetArraySize(node->json);
+
+    if (!node_failed(node) && (count > list->max || count < (size_t)field->low))
+        node_wrong(node, "expected %.0f to %zu elements, there are %zu", field->low, list->max, count);
+    return node_failed(node) ? 0 : count;
+}
+
+static void read_array(const struct node *node, const struct field *field, void *base)
+{
+    if (is_empty(node, field))
+        return;
+
+    const struct node array = node_array(node, field->key);
+
+    if (elements_given(&array, field) > 0)
+        read_elements(&array, field, base, member_in(field, base));
+}
+
+/* Reads an array or map into new memory. */
+static void read_owned(const struct node *node, const struct field *field, void *base)
+{
+    const struct objects *list = field->of;
+    const size_t count = elements_given(node, field);
+    char *elements = count > 0 ? calloc(count, list->element_bytes) : NULL;
+
+    if (elements) {
+        *(char **)member_in(field, base) = elements;
+        read_elements(node, field, base, elements);
+    } else if (count > 0) {
+        node_out_of_memory(node);
     }
 }
 
@@ -410,7 +443,7 @@ static void read_list(const struct node *node, const struct field *field, void *
 
     const struct node array = node_array(node, field->key);
 
-    read_elements(&array, field, base, false);
+    read_owned(&array, field, base);
 }
 
 static void read_map(const struct node *node, const struct field *field, void *base)
@@ -420,7 +453,7 @@ static void read_map(const struct node *node, const struct field *field, void *b
 
     const struct node object = node_object(node, field->key);
 
-    read_elements(&object, field, base, true);
+    read_owned(&object, field, base);
 }
 
 const struct field_kind field_text = {write_text, read_text};
@@ -434,6 +467,7 @@ const struct field_kind field_bits = {write_bits, read_bits};
 const struct field_kind field_row = {write_row, read_row};
 const struct field_kind field_numbers = {write_numbers, read_numbers};
 const struct field_kind field_object = {write_object, read_object};
+const struct field_kind field_array = {write_array, read_array};
 const struct field_kind field_list = {write_list, read_list};
 const struct field_kind field_map = {write_map, read_map};
 

@@ -63,6 +63,7 @@ extern const struct field_kind field_bits; /* uint32_t, a set of bits, as an arr
 extern const struct field_kind field_row; /* const void *, a row of a table by its name: of is struct table */
 extern const struct field_kind field_numbers; /* struct numbers, as an array on one line */
 extern const struct field_kind field_object; /* struct, as an object: of is struct object */
+extern const struct field_kind field_array; /* array of structs, as far as it is filled: of is struct objects */
 extern const struct field_kind field_list; /* pointer to owned elements, as an array of objects: of is struct objects */
 extern const struct field_kind field_map; /* the same as an object, the key of each being a member of its own */
 
@@ -95,7 +96,8 @@ struct objects {
     struct fields fields;
     size_t element_bytes;
     size_t count; /* offset, from the base of the outer struct, of a size_t: how many elements there are */
-    size_t max; /* most that are read */
+    size_t max; /* most that are read; at least the field's low have to be there */
+    bool line;  /* each goes on one line of the file */
     size_t key; /* field_map: offset, within an element, of a const char *: its key */
     void (*open)(void *element); /* before an element's fields are read; NULL: zeroed is right */
     void (*check)(const struct node *node, void *element); /* after; NULL: nothing to look at */

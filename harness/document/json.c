@@ -273,6 +273,16 @@ cJSON *json_doubles(const double *values, size_t count)
     return item;
 }
 
+cJSON *json_line(cJSON *value)
+{
+    char *text = value ? cJSON_PrintUnformatted(value) : NULL;
+    cJSON *line = text ? cJSON_CreateRaw(text) : NULL;
+
+    cJSON_free(text);
+    cJSON_Delete(value);
+    return line;
+}
+
 void json_add_double(cJSON *object, const char *key, double value)
 {
     json_add(object, key, json_double(value));

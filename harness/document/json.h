@@ -67,6 +67,9 @@ cJSON *json_double(double value);
 /* An array of such numbers, for printing alone: it goes on one line. The caller's; NULL out of memory. */
 cJSON *json_doubles(const double *values, size_t count);
 
+/* Takes a value and gives it for printing alone, on one line. The caller's; NULL out of memory. */
+cJSON *json_line(cJSON *value);
+
 /* Adds an integer: a number up to 2^53, a decimal string above. */
 void json_add_integer(cJSON *object, const char *key, uint64_t value);
 

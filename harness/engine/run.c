@@ -397,6 +397,7 @@ static enum status run_resumed(const struct run_options *options)
     status = result_read(options->resume_path, &run.result);
     if (status != STATUS_OK)
         return status;
+    result_sign(&run.result);
     run.engine = ((const struct engine_row *)table_find(&engines, run.result.engine))->engine;
     status = counter_set_parse(run.result.counters_asked, &counters);
     if (status == STATUS_OK && run.result.complete)

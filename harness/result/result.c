@@ -2,9 +2,11 @@
 #include "result.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "image.h"
 #include "json.h"
 #include "log.h"
 
@@ -28,13 +30,55 @@ const char *const stop_reason_names[] = {
 };
 
 const char *const cell_flag_names[] = {"throttled", "unstable", "clock_varied", "counter_differs"};
-const size_t cell_flag_count = sizeof(cell_flag_names) / sizeof(cell_flag_names[0]);
+const char *const cell_flag_reasons[] = {
+    "the driver held the clocks down during the run",
+    "sampling stopped before the interval was narrow enough",
+    "the SM clock changed by more than 1 % between samples",
+    "an exact counter is not what was expected",
+};
+const size_t cell_flag_count = CELL_FLAG_COUNT;
+
+/* Bytes of "add" in "add.sm_90.cubin". */
+static size_t module_bytes(const struct image *image)
+{
+    size_t bytes = 0;
+
+    while (bytes < image->name_bytes && image->name[bytes] != '.')
+        bytes++;
+    return bytes;
+}
+
+/* Appends what the image is of: "sm_90". */
+static void append_architecture(const struct image *image, char list[RESULT_ARCHITECTURES_BYTES])
+{
+    const size_t used = strlen(list);
+    char name[64], *rest = name;
+
+    snprintf(name, sizeof(name), "%.*s", (int)image->name_bytes, image->name);
+    strsep(&rest, ".");
+    if (rest)
+        snprintf(list + used, RESULT_ARCHITECTURES_BYTES - used, "%s%.*s", used ? " " : "", (int)strcspn(rest, "."),
+                 rest);
+}
+
+void result_sign(struct result *result)
+{
+    struct image first, image;
+
+    result->tool = tool;
+    result->architectures[0] = '\0';
+    if (!image_at(0, &first))
+        return;
+    /* Every module is built for the same. */
+    for (size_t i = 0; image_at(i, &image); i++)
+        if (module_bytes(&image) == module_bytes(&first) && memcmp(image.name, first.name, module_bytes(&first)) == 0)
+            append_architecture(&image, result->architectures);
+}
 
 enum status result_open(struct result *result, const struct cell *cells, size_t count)
 {
-    *result = (struct result){
-        .device = {.sm_clock_max_mhz = NAN, .memory_clock_max_mhz = NAN, .launch_ns = NAN},
-    };
+    *result = (struct result){.device = device_unknown};
+    result_sign(result);
     /* At least one, for calloc(0) may give NULL. */
     result->cells = calloc(count ? count : 1, sizeof(*result->cells));
     if (!result->cells)
@@ -92,13 +136,43 @@ struct operations_per_byte cell_operations_per_byte(const struct cell_result *ce
     };
 }
 
+struct exact_counts cell_exact_counts(const struct cell_result *cell)
+{
+    struct exact_counts counts = {0};
+
+    for (size_t i = 0; i < cell->counter_count; i++) {
+        const struct counter_value *value = &cell->counters[i];
+        const bool compared = value->status == COUNTER_OK && !isnan(value->expected);
+
+        if (value->kind != COUNTER_EXACT)
+            continue;
+        counts.compared += compared;
+        counts.unknown += !compared;
+        counts.differing += counter_differs(value);
+    }
+    counts.equal = counts.compared - counts.differing;
+    return counts;
+}
+
+struct exact_counts result_exact_counts(const struct result *result)
+{
+    struct exact_counts counts = {0};
+
+    for (size_t i = 0; i < result->cell_count; i++) {
+        const struct exact_counts of = cell_exact_counts(&result->cells[i]);
+
+        counts.compared += of.compared;
+        counts.equal += of.equal;
+        counts.differing += of.differing;
+        counts.unknown += of.unknown;
+    }
+    return counts;
+}
+
 static enum status cell_verdict(const struct cell_result *cell)
 {
-    if (cell->status == CELL_FAILED || cell->flags & FLAG_COUNTER_DIFFERS)
+    if (cell->status == CELL_FAILED || cell->flags & FLAG_COUNTER_DIFFERS || cell_exact_counts(cell).differing > 0)
         return STATUS_FINDING;
-    for (size_t i = 0; i < cell->counter_count; i++)
-        if (counter_differs(&cell->counters[i]))
-            return STATUS_FINDING;
     return cell->flags & FLAG_UNSTABLE ? STATUS_INCONCLUSIVE : STATUS_OK;
 }
 

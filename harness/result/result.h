@@ -13,6 +13,7 @@
 #include "model.h"
 #include "stats.h"
 #include "status.h"
+#include "version.h"
 
 enum cell_status {
     CELL_PENDING, /* something is still missing: an interrupted run */
@@ -41,9 +42,12 @@ enum cell_flag {
     FLAG_COUNTER_DIFFERS = 1 << 3, /* an exact counter is not what was expected */
 };
 
+enum { CELL_FLAG_COUNT = 4 };
+
 extern const char *const cell_status_names[]; /* by enum cell_status */
 extern const char *const stop_reason_names[]; /* by enum stop_reason; NULL for STOP_NONE */
-extern const char *const cell_flag_names[];   /* by bit number */
+extern const char *const cell_flag_names[CELL_FLAG_COUNT];   /* by bit number */
+extern const char *const cell_flag_reasons[CELL_FLAG_COUNT]; /* what the flag says of a cell, for people */
 extern const size_t cell_flag_count;
 
 /* Time of one launch: what one more launch adds to a chain of them. */
@@ -86,9 +90,19 @@ struct phase_time {
     double seconds;
 };
 
-enum { RESULT_PHASES_MAX = 12, RESULT_ARGV_BYTES = 1024 };
+/* Where a run took place; "" for what was not recorded. */
+struct host {
+    char name[96];
+    char slot[96]; /* of the board in the host */
+    char job[96];  /* of the batch system */
+};
+
+enum { RESULT_PHASES_MAX = 12, RESULT_ARGV_BYTES = 1024, RESULT_ARCHITECTURES_BYTES = 256 };
 
 struct result {
+    struct tool tool;     /* what measured */
+    char architectures[RESULT_ARCHITECTURES_BYTES]; /* of the kernels in it, with blanks between: "sm_90 compute_90" */
+    struct host host;
     const char *engine;   /* name of the engine */
     bool modelled_time;   /* times are predictions */
     char started_utc[32], finished_utc[32]; /* ISO 8601; finished "" while incomplete */
@@ -106,8 +120,11 @@ struct result {
     void *storage;             /* what strings of a result that was read live in; owned (a cJSON tree) */
 };
 
-/* A result with one pending cell for each of cells[0 .. count - 1]. STATUS_ENVIRONMENT out of memory. */
+/* A result of this program with one pending cell for each of cells[0 .. count - 1]. STATUS_ENVIRONMENT out of memory. */
 enum status result_open(struct result *result, const struct cell *cells, size_t count);
+
+/* Says that this program measures, whatever program began the result. */
+void result_sign(struct result *result);
 
 /* Cell i of a result, for functions that walk a list of cells; `result` is a const struct result *. */
 const struct cell *result_cell(const void *result, size_t i);
@@ -115,10 +132,10 @@ const struct cell *result_cell(const void *result, size_t i);
 /* Releases everything; accepts a zeroed struct. */
 void result_close(struct result *result);
 
-/* Writes atomically to path; "-" is stdout. */
+/* Writes a file of schema 2.0 atomically to path, whatever version was read; "-" is stdout. */
 enum status result_write(const struct result *result, const char *path);
 
-/* Reads a result of a known major version. STATUS_USAGE with file and place otherwise. Cells whose
+/* Reads a result of schema 1.x or 2.x. STATUS_USAGE with file and place otherwise. Cells whose
  * workload, path, pattern, regime or parameters this build does not know are an error too. *out is the caller's, to
  * result_close. */
 enum status result_read(const char *path, struct result *out);
@@ -139,6 +156,16 @@ struct operations_per_byte {
 };
 
 struct operations_per_byte cell_operations_per_byte(const struct cell_result *cell);
+
+/* Exact counters of a cell, or of all cells of a result. */
+struct exact_counts {
+    uint64_t compared; /* read, and there is an expected value */
+    uint64_t equal, differing; /* of those */
+    uint64_t unknown;  /* not read, or what to expect cannot be said */
+};
+
+struct exact_counts cell_exact_counts(const struct cell_result *cell);
+struct exact_counts result_exact_counts(const struct result *result);
 
 /* How grave what the cells say is: STATUS_FINDING for a failed cell or an exact counter that differs;
  * STATUS_INCONCLUSIVE for an unstable cell; STATUS_OK else. */

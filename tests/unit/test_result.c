@@ -214,12 +214,12 @@ static void test_refused_files(void **state)
         const char *from, *to, *message;
     } rows[] = {
         {"\"cbank-result\"", "\"cbank-card\"", "a.json: schema.name: 'cbank-card' is no result"},
-        {"\"version\":\t\"1.1\"", "\"version\":\t\"2.0\"", "a.json: schema.version: 2.0, this build reads 1.x; use"},
-        {"\"version\":\t\"1.1\"", "\"version\":\t\"0.9\"", "schema.version: 0.9, this"},
-        {"\"version\":\t\"1.1\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
-        {"\"version\":\t\"1.1\"", "\"version\":\t1.0", "schema.version: expected a string, it is this number"},
-        {"\"version\":\t\"1.1\"", "\"version\":\t\"+1.0\"", "schema.version: expected a version"},
-        {"\"version\":\t\"1.1\"", "\"version\":\t\"1.\"", "schema.version: expected a version"},
+        {"\"version\":\t\"2.0\"", "\"version\":\t\"3.0\"", "a.json: schema.version: 3.0, this build reads up to 2.x; use"},
+        {"\"version\":\t\"2.0\"", "\"version\":\t\"0.9\"", "schema.version: 0.9, this build reads from 1.0 on"},
+        {"\"version\":\t\"2.0\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
+        {"\"version\":\t\"2.0\"", "\"version\":\t1.0", "schema.version: expected a string, it is this number"},
+        {"\"version\":\t\"2.0\"", "\"version\":\t\"+1.0\"", "schema.version: expected a version"},
+        {"\"version\":\t\"2.0\"", "\"version\":\t\"1.\"", "schema.version: expected a version"},
         {"\"cbank-result\"", "\"\\u001b]0;a\\n\"", "schema.name: '?]0;a?' is no result"},
         {"\"schema\"", "\"Schema\"", "schema: expected an object, it is missing"},
         {"\"cuda\"", "\"cude\"", "a.json: engine: this build has no engine 'cude'"},
@@ -262,19 +262,19 @@ static void test_refused_files(void **state)
         {", 25.25,", ", null,", "cells[0].time_ns.samples: expected an array of numbers"},
         {"\"throttled\"", "\"hot\"", "cells[0].flags: expected an array of flags"},
         {"\"flags\":", "\"flag\":", "cells[0].flags: expected an array, it is missing"},
-        {"\"kind\":\t\"exact\"", "\"kind\":\t\"sharp\"",
+        {"\"kind\":\"exact\"", "\"kind\":\"sharp\"",
          "cells[0].counters.idc_requests.kind: expected exact or measured"},
-        {"\"value\":\t4001", "\"value\":\tnull", "cells[0].counters.idc_requests.value: expected a number, since"},
-        {"\"unit\":\t\"requests\"", "\"unit\":\tnull", "counters.idc_requests.unit: expected a string, it is null"},
+        {"\"value\":4001", "\"value\":null", "cells[0].counters.idc_requests.value: expected a number, since"},
+        {"\"unit\":\"requests\"", "\"unit\":null", "counters.idc_requests.unit: expected a string, it is null"},
         {"\"requests_per_load\":\t32", "\"requests_per_load\":\t\"32\"", "cells[0].model.requests_per_load"},
         {"\"issue_ns\":\t4", "\"issue_ns\":\tnull", "cells[0].model.parts.issue_ns: expected a number, it is null"},
-        {"\"misses\":\t500", "\"misses\":\ttrue", "cells[0].model.levels[0].misses: expected a number"},
+        {"\"misses\":500", "\"misses\":true", "cells[0].model.levels[0].misses: expected a number"},
         {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"12\"", "device.compute_capability"},
         {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"-1.0\"", "device.compute_capability"},
         {"\"sm_count\":\t132", "\"sm_count\":\t4294967296",
          "device.sm_count: expected an integer from 0 to 4294967295"},
-        {"\"throttle\":", "\"throttles\":", "device.throttle: expected an object, it is missing"},
-        {"\"seconds\":\t0.125", "\"seconds\":\t\"x\"", "phases[0].seconds: expected a number"},
+        {"\"known\":\ttrue", "\"known\":\t1", "device.throttle.known: expected true or false, it is this number"},
+        {"\"seconds\":0.125", "\"seconds\":\"x\"", "phases[0].seconds: expected a number"},
         {"\"confidence\":\t0.94999999999999996", "\"confidence\":\t0.99", "confidence: expected 0.95"},
         {"\"complete\":\tfalse", "\"complete\":\tnull", "complete: expected true or false, it is null"},
         {"\"started_utc\":\t\"", "\"started_utc\":\t\"2026-01-02T03:04:05.0000000000000",
@@ -317,7 +317,7 @@ static void test_newer_minor(void **state)
     fill(&result);
     assert_int_equal(result_write(&result, path), STATUS_OK);
     result_close(&result);
-    edit("\"version\":\t\"1.1\"", "\"version\":\t\"1.7\", \"more\": [{}]");
+    edit("\"version\":\t\"2.0\"", "\"version\":\t\"1.7\", \"more\": [{}]");
     edit("\"elements\":", "\"humidity\": {\"percent\": 40}, \"elements\":");
     assert_int_equal(result_read(path, &back), STATUS_OK);
     assert_int_equal(back.cells[0].cell.elements, 128000);
@@ -346,7 +346,7 @@ static void test_version_1_0(void **state)
     result.cells[1].cell = cell_of(1, 0);
     result.cells[0].time.samples_ns[4] = 1; /* cJSON by itself, which writes this file, cannot write DBL_MAX */
     assert_int_equal(result_write(&result, path), STATUS_OK);
-    edit("\"version\":\t\"1.1\"", "\"version\":\t\"1.0\"");
+    edit("\"version\":\t\"2.0\"", "\"version\":\t\"1.0\"");
     assert_int_equal(json_read_file(path, &root), STATUS_OK);
     for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
         remove_members(json_get(root, "cells"), later[i]);
@@ -492,14 +492,14 @@ static void test_other_files(void **state)
         ROW("{}", "a.json: schema: expected an object, it is missing"),
         ROW("{\"schema\": {\"name\": \"cbank-card\", \"version\": \"1.0\"}}",
             "a.json: schema.name: 'cbank-card' is no result of cbank"),
-        ROW("{\"schema\": {\"name\": \"cbank-result\", \"version\": \"2.0\"}}",
-            "a.json: schema.version: 2.0, this build reads 1.x"),
+        ROW("{\"schema\": {\"name\": \"cbank-result\", \"version\": \"3.0\"}}",
+            "a.json: schema.version: 3.0, this build reads up to 2.x"),
         ROW("{\"schema\": {\"name\": \"cbank-result\", \"version\": \"99999.0\"}}",
-            "a.json: schema.version: 99999.0, this build reads 1.x"),
+            "a.json: schema.version: 99999.0, this build reads up to 2.x"),
         ROW("{\"schema\": {\"name\": \"cbank-result\", \"version\": \"4294967297.0\"}}",
             "a.json: schema.version: expected a version"),
         ROW("{\"schema\": {\"name\": \"cbank-result\", \"version\": \"1.0\"}}",
-            "a.json: cells: expected an array, it is missing"),
+            "a.json: tool: expected an object, it is missing"),
     };
 #undef ROW
     struct capture capture;
