@@ -214,7 +214,8 @@ static void test_refused_files(void **state)
         const char *from, *to, *message;
     } rows[] = {
         {"\"cbank-result\"", "\"cbank-card\"", "a.json: schema.name: 'cbank-card' is no result"},
-        {"\"version\":\t\"2.0\"", "\"version\":\t\"3.0\"", "a.json: schema.version: 3.0, this build reads up to 2.x; use"},
+        {"\"version\":\t\"2.0\"", "\"version\":\t\"3.0\"",
+         "a.json: schema.version: 3.0, this build reads up to 2.x; use"},
         {"\"version\":\t\"2.0\"", "\"version\":\t\"0.9\"", "schema.version: 0.9, this build reads from 1.0 on"},
         {"\"version\":\t\"2.0\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
         {"\"version\":\t\"2.0\"", "\"version\":\t1.0", "schema.version: expected a string, it is this number"},
@@ -260,10 +261,9 @@ static void test_refused_files(void **state)
         {"\"median\":", "\"mean\":", "cells[0].time_ns.median: expected a number or null, it is missing"},
         {"\"converged\"", "\"done\"", "cells[0].time_ns.stop_reason: expected converged"},
         {", 25.25,", ", null,", "cells[0].time_ns.samples: expected an array of numbers"},
-        {"\"throttled\"", "\"hot\"", "cells[0].flags: expected an array of flags"},
+        {"[\"throttled\"", "[\"hot\"", "cells[0].flags: expected an array of flags"},
         {"\"flags\":", "\"flag\":", "cells[0].flags: expected an array, it is missing"},
-        {"\"kind\":\"exact\"", "\"kind\":\"sharp\"",
-         "cells[0].counters.idc_requests.kind: expected exact or measured"},
+        {"\"kind\":\"exact\"", "\"kind\":\"sharp\"", "cells[0].counters.idc_requests.kind: expected exact or measured"},
         {"\"value\":4001", "\"value\":null", "cells[0].counters.idc_requests.value: expected a number, since"},
         {"\"unit\":\"requests\"", "\"unit\":null", "counters.idc_requests.unit: expected a string, it is null"},
         {"\"requests_per_load\":\t32", "\"requests_per_load\":\t\"32\"", "cells[0].model.requests_per_load"},
@@ -336,7 +336,7 @@ static void remove_members(const cJSON *array, const char *name)
 /* A file of version 1.0 has no parameters and no operations: it is of cells that take none. */
 static void test_version_1_0(void **state)
 {
-    static const char *const later[] = {"parameters", "operations", "operations_per_byte"};
+    static const char *const later[] = {"identity", "parameters", "operations", "operations_per_byte"};
     struct result result, back;
     struct capture capture;
     cJSON *root;
@@ -364,26 +364,55 @@ static void test_version_1_0(void **state)
     capture_begin(&capture, stderr);
     assert_int_equal(result_read(path, &back), STATUS_USAGE);
     capture_end(&capture);
-    assert_non_null(strstr(capture.text, "cells[0].parameters.distinct: expected a power of two from 1 to 32, it is "
-                                         "missing"));
+    assert_non_null(strstr(capture.text, "cells[0].parameters: expected an object, it is missing"));
 }
 
-/* A result of a real GPU as version 1.0 wrote it. */
+/* Fails unless all that `old` says stands in `new`, too: of objects the members, of arrays the elements. */
+static void require_within(const cJSON *old, const cJSON *new, const struct json_place *place)
+{
+    char where[JSON_PLACE_BYTES];
+    const cJSON *item, *other = new ? new->child : NULL;
+    size_t index = 0;
+
+    if (!cJSON_IsObject(old) && !cJSON_IsArray(old)) {
+        json_place_text(place, where, sizeof(where));
+        if (!cJSON_Compare(old, new, true) && strcmp(where, "schema.version") != 0)
+            fail_msg("%s is another than before", where);
+        return;
+    }
+    assert_true(cJSON_IsObject(old) || cJSON_GetArraySize(old) == cJSON_GetArraySize(new));
+    cJSON_ArrayForEach (item, old) {
+        const struct json_place inner = {.parent = place, .key = item->string, .index = index++};
+
+        require_within(item, item->string ? json_get(new, item->string) : other, &inner);
+        other = other ? other->next : NULL;
+    }
+}
+
+/* Results of real GPUs as versions 1.0 and 1.1 wrote them: all that they say is said of schema 2.0, as well. */
 static void test_committed(void **state)
 {
-    struct result back;
+    static const char *const files[] = {
+        "tests/data/result-1.0.json",       "results/h200/all-paths.json",        "results/h200/convolution.json",
+        "results/h200/core-matrix.json",    "results/h200/core-matrix-cold.json", "results/h200/refill.json",
+        "results/h200/sample-us-2000.json", "results/h200/serialization.json",    "results/h200/sizes.json",
+    };
+    const struct json_place root = {0};
 
     (void)state;
-    assert_int_equal(result_read("tests/data/result-1.0.json", &back), STATUS_OK);
-    assert_int_equal(back.cell_count, 24);
-    for (size_t i = 0; i < back.cell_count; i++) {
-        char identity[CELL_IDENTITY_BYTES];
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        cJSON *old, *new;
+        struct result back;
 
-        cell_identity(&back.cells[i].cell, identity);
-        assert_null(strchr(identity, '='));
-        assert_int_equal(back.cells[i].cell.path->bytes, 65536);
+        assert_int_equal(result_read(files[i], &back), STATUS_OK);
+        assert_int_equal(result_write(&back, path), STATUS_OK);
+        result_close(&back);
+        assert_int_equal(json_read_file(files[i], &old), STATUS_OK);
+        assert_int_equal(json_read_file(path, &new), STATUS_OK);
+        require_within(old, new, &root);
+        cJSON_Delete(old);
+        cJSON_Delete(new);
     }
-    result_close(&back);
 }
 
 static const struct workload *workload_named(const char *name)
@@ -438,6 +467,217 @@ static void test_operations_per_byte(void **state)
     counters[0].value = 0;
     counters[2].status = COUNTER_UNSUPPORTED;
     assert_true(isnan(cell_operations_per_byte(&cell).dram) && isnan(cell_operations_per_byte(&cell).l2));
+}
+
+/* -- what schema 2.0 says more ------------------------------------------------------------------------- */
+
+/* What a result of a GPU leaves null: what this version does not know yet, and reasons where all is well. */
+static const char *const never_filled[] = {
+    "host.name",
+    "host.slot",
+    "host.job",
+    "counters_reason",
+    "cells.reason",
+    "cells.indices",
+    "cells.placements",
+    "cells.process_deviation",
+    "cells.autocorrelation",
+    "cells.modes",
+    "cells.outliers",
+    "cells.neighbour",
+    "cells.counters.reason",
+};
+
+static bool may_be_null(const char *place)
+{
+    for (size_t i = 0; i < sizeof(never_filled) / sizeof(never_filled[0]); i++)
+        if (strcmp(never_filled[i], place) == 0)
+            return true;
+    return false;
+}
+
+/* The part of the schema that a reference, or the first of several, leads to. */
+static const cJSON *resolved(const cJSON *root, const cJSON *schema)
+{
+    const char *reference = NULL;
+
+    if (json_get(schema, "oneOf"))
+        return resolved(root, json_get(schema, "oneOf")->child);
+    if (!json_get_text(schema, "$ref", &reference))
+        return schema;
+    return resolved(root, json_get(json_get(root, "$defs"), strrchr(reference, '/') + 1));
+}
+
+/* Fails where the schema has a property that the value lacks, and that is not among those which may be null; and where
+ * one of those is not null, since it is filled now and wants to be asked for. */
+static void require_filled(const cJSON *root, const cJSON *schema, const cJSON *value, const char *place)
+{
+    const cJSON *item;
+    char inner[128];
+
+    if (!value || cJSON_IsNull(value) != may_be_null(place) ||
+        ((cJSON_IsArray(value) || cJSON_IsString(value)) && !value->child && !value->valuestring))
+        fail_msg("%s is %s", place, json_kind(value));
+    schema = resolved(root, schema);
+    cJSON_ArrayForEach (item, json_get(schema, "properties")) {
+        snprintf(inner, sizeof(inner), "%s%s%s", place, *place ? "." : "", item->string);
+        if (!cJSON_IsNull(value))
+            require_filled(root, item, json_get(value, item->string), inner);
+    }
+    cJSON_ArrayForEach (item, value)
+        if (cJSON_IsArray(value) || cJSON_IsObject(json_get(schema, "additionalProperties")))
+            require_filled(root, json_get(schema, cJSON_IsArray(value) ? "items" : "additionalProperties"), item,
+                           place);
+}
+
+/* Fills what fill() leaves empty of a device and a cell. */
+static void fill_rest(struct result *result)
+{
+    struct cell_result *cell = &result->cells[0];
+    struct counter_value *counters = calloc(4, sizeof(*counters));
+    static const char *const names[] = {"idc_requests", "l2_sectors", "dram_read_bytes", "dram_write_bytes"};
+
+    assert_non_null(counters);
+    for (size_t i = 0; i < 4; i++)
+        counters[i] = (struct counter_value){.name = names[i],
+                                             .metric = "metric.sum",
+                                             .unit = "requests",
+                                             .kind = COUNTER_EXACT,
+                                             .status = COUNTER_OK,
+                                             .value = 8,
+                                             .expected = 8};
+    free(cell->counters);
+    cell->counters = counters;
+    cell->counter_count = 4;
+    cell->cell.workload = workload_named("stencil_1d");
+    result->cell_count = 1;
+    result->complete = true;
+    strcpy(result->finished_utc, "2026-01-02T03:04:06Z");
+    result->device = (struct device_info){
+        .name = "NVIDIA Test",
+        .chip = "GH100",
+        .uuid = "GPU-1",
+        .driver = "580",
+        .vbios = "96",
+        .ecc = "on",
+        .mig = "off",
+        .pci_bus_id = "0:0",
+        .cuda_driver_api = 13000,
+        .cc_major = 9,
+        .sm_count = 132,
+        .warps_per_sm = 64,
+        .blocks_per_sm = 32,
+        .shared_bytes_per_sm = 233472,
+        .shared_bytes_reserved = 1024,
+        .l2_bytes = 1 << 20,
+        .memory_bytes = 1 << 30,
+        .sm_clock_max_mhz = 1980,
+        .memory_clock_max_mhz = 3201,
+        .throttle_known = true,
+        .launch_ns = 600,
+    };
+}
+
+/* Every property of the schema that a run on a GPU fills is in the file and not null. */
+static void test_filled(void **state)
+{
+    struct result result;
+    struct image image;
+    cJSON *root, *schema;
+
+    (void)state;
+    fill(&result);
+    fill_rest(&result);
+    result.tool.git_commit = "0123456789";
+    result.tool.cuda_toolkit = "13.0.88";
+    if (!image_at(0, &image))
+        strcpy(result.architectures, "sm_90");
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    assert_int_equal(json_read_file(path, &root), STATUS_OK);
+    assert_int_equal(json_read_file("results/schema.json", &schema), STATUS_OK);
+    require_filled(schema, schema, root, "");
+    cJSON_Delete(root);
+    cJSON_Delete(schema);
+    for (size_t i = 0; i < result.cell_count; i++)
+        assert_true(cell_exact_counts(&result.cells[i]).equal == 4);
+    result.cell_count = 4; /* as it was opened */
+    result_close(&result);
+}
+
+/* The file names every architecture that the program has kernels of, each once. */
+static void test_architectures(void **state)
+{
+    struct result result;
+    struct image image;
+    cJSON *root;
+    size_t images = 0, found;
+
+    (void)state;
+    assert_int_equal(result_open(&result, NULL, 0), STATUS_OK);
+    result.engine = "model";
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    assert_int_equal(json_read_file(path, &root), STATUS_OK);
+
+    const cJSON *item, *architectures = json_get(json_get(root, "tool"), "architectures");
+
+    while (image_at(images, &image)) {
+        found = 0;
+        cJSON_ArrayForEach (item, architectures) {
+            char part[64];
+
+            snprintf(part, sizeof(part), ".%s.", item->valuestring);
+            found += memmem(image.name, image.name_bytes, part, strlen(part)) != NULL;
+        }
+        assert_int_equal(found, 1);
+        images++;
+    }
+    assert_int_equal(images > 0, cJSON_GetArraySize(architectures) > 0);
+    cJSON_Delete(root);
+    result_close(&result);
+}
+
+/* What follows from a cell is said of it: its identity, its exact counters, what its flags mean; and why keys are null. */
+static void test_said_of_cells(void **state)
+{
+    struct result result;
+    const char *text = NULL;
+    const cJSON *cell, *counts, *item;
+    cJSON *root;
+
+    (void)state;
+    fill(&result);
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    result_close(&result);
+    assert_int_equal(json_read_file(path, &root), STATUS_OK);
+    cell = json_get(root, "cells")->child;
+    assert_true(json_get_text(cell->next, "identity", &text));
+    assert_string_equal(text, "add/global/distinct/128000/256/hot/distinct=8/stride_bytes=64");
+    assert_true(json_get(cell->next, "table_bytes")->valuedouble == paths[1].bytes);
+    assert_true(json_get(cell, "width_bytes")->valuedouble == 4);
+    counts = json_get(cell, "exact_counters");
+    assert_true(json_get(counts, "compared")->valuedouble == 1 && json_get(counts, "equal")->valuedouble == 0);
+    assert_true(json_get(counts, "differing")->valuedouble == 1 && json_get(counts, "unknown")->valuedouble == 0);
+    assert_true(cJSON_Compare(counts, json_get(root, "exact_counters"), true));
+    cJSON_ArrayForEach (item, json_get(cell, "flags"))
+        assert_true(json_get_text(json_get(root, "flag_reasons"), item->valuestring, &text) && *text);
+    cJSON_ArrayForEach (item, json_get(root, "null_reasons"))
+        assert_true(strcmp(item->string, "host") == 0 || cJSON_IsNull(json_get(cell, item->string)));
+    assert_int_equal(cJSON_GetArraySize(json_get(root, "null_reasons")), 8);
+    cJSON_Delete(root);
+}
+
+/* A file keeps what measured it, whoever writes it again. */
+static void test_tool_is_kept(void **state)
+{
+    struct result back;
+
+    (void)state;
+    assert_int_equal(result_read("results/h200/core-matrix.json", &back), STATUS_OK);
+    assert_string_equal(back.tool.git_commit, "f28e6d407cbcbcd9ba77647803c9d1601a587750");
+    assert_string_equal(back.architectures, "");
+    result_sign(&back);
+    assert_ptr_equal(back.tool.version, tool.version);
+    result_close(&back);
 }
 
 /* Cut anywhere, the file is refused and nothing leaks or crashes. */
@@ -537,25 +777,28 @@ static char *repeat(const char *head, const char *each, size_t count, const char
 /* As many cells as there is no memory for, were they taken. */
 static void test_too_many_cells(void **state)
 {
-    const char head[] = "{\"schema\": {\"name\": \"cbank-result\", \"version\": \"1.0\"}, \"cells\": [";
     enum { CELLS = 65537 };
-    const size_t room = sizeof(head) + 2 * CELLS + 8;
-    char *text = malloc(room);
+    char *zeros = malloc(2 * CELLS + 16);
     struct capture capture;
-    struct result back;
+    struct result result, back;
     size_t used;
 
     (void)state;
-    assert_non_null(text);
-    used = (size_t)snprintf(text, room, "%s", head);
-    for (size_t i = 0; i < CELLS; i++)
-        used += (size_t)snprintf(text + used, room - used, i ? ",0" : "0");
-    used += (size_t)snprintf(text + used, room - used, "]}");
+    assert_non_null(zeros);
+    used = (size_t)sprintf(zeros, "\"cells\":\t[0");
+    for (size_t i = 1; i < CELLS; i++)
+        used += (size_t)sprintf(zeros + used, ",0");
+    strcpy(zeros + used, "]");
+    assert_int_equal(result_open(&result, NULL, 0), STATUS_OK);
+    result.engine = "model";
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    result_close(&result);
+    edit("\"cells\":\t[]", zeros);
+    free(zeros);
     capture_begin(&capture, stderr);
-    assert_int_equal(result_parse("t.json", text, used, &back), STATUS_USAGE);
+    assert_int_equal(result_read(path, &back), STATUS_USAGE);
     capture_end(&capture);
-    assert_non_null(strstr(capture.text, "t.json: cells: more than 65536 cells; measure fewer"));
-    free(text);
+    assert_non_null(strstr(capture.text, "a.json: cells: expected 0 to 65536 elements, there are 65537"));
 }
 
 /* 20,000 counters in one cell: reading them must not take the square of that. */
@@ -649,6 +892,8 @@ int main(void)
         cmocka_unit_test(test_standard_output), cmocka_unit_test(test_too_many_cells),
         cmocka_unit_test(test_many_counters),   cmocka_unit_test(test_version_1_0),
         cmocka_unit_test(test_committed),       cmocka_unit_test(test_operations_per_byte),
+        cmocka_unit_test(test_filled),          cmocka_unit_test(test_architectures),
+        cmocka_unit_test(test_said_of_cells),   cmocka_unit_test(test_tool_is_kept),
     };
 
     return cmocka_run_group_tests_name("result", tests, make_directory, remove_directory);
