@@ -364,7 +364,7 @@ fuzz: ## feed the reader of results with mutations of tests/corpus (FUZZ_SECONDS
 	    -max_len=8192 -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/corpus
 
 SHARE := $(DESTDIR)$(PREFIX)/share
-REPORT := figures page page/templates # what cbank report runs, beside report.py and plot.py
+REPORT := figures page page/templates # what cbank report runs, beside report.py, plot.py and upgrade.py
 
 install: $(PROGRAM) ## install into $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cbank
@@ -376,7 +376,7 @@ ifneq ($(wildcard docs/cbank.1),)
 endif
 	install -D -m 644 scripts/completion.bash $(SHARE)/bash-completion/completions/cbank
 	install -d $(REPORT:%=$(SHARE)/cbank/scripts/%)
-	install -m 644 $(wildcard scripts/report.py scripts/plot.py) $(SHARE)/cbank/scripts/
+	install -m 644 $(wildcard scripts/report.py scripts/plot.py scripts/upgrade.py) $(SHARE)/cbank/scripts/
 	$(foreach folder,$(REPORT),install -m 644 $(wildcard scripts/$(folder)/*.*) $(SHARE)/cbank/scripts/$(folder)/ &&) true
 
 uninstall: ## remove what install put there

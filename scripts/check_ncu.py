@@ -55,11 +55,6 @@ def launches(cell):
     return cell["parameters"].get("modules", 1)
 
 
-def identity(cell):
-    words = [cell[key] for key in ("workload", "path", "pattern", "elements", "block_size")]
-    return "/".join(str(word) for word in words + [f"{key}={value}" for key, value in cell["parameters"].items()])
-
-
 def number(text):
     return float(text.replace(",", ""))
 
@@ -68,7 +63,7 @@ def compare(cells, rows):
     """Prints the table; returns how many exact counters differ."""
     differ = equal = first = 0
     for cell in cells:
-        row, name = rows[first], identity(cell)
+        row, name = rows[first], cell["identity"]
         first += launches(cell)
         if any(f"{key}_{cell[key]}" not in row["Kernel Name"] for key in ("workload", "path", "pattern")):
             fail(3, f"{name}: ncu profiled {row['Kernel Name']} in its place")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What is claimed of the constant path, and what results of one GPU say of it.
 
-usage: claims.py [--parts] FILE...
+usage: claims.py [--parts] [--program build/cbank] FILE...
 
 FILEs are results of one GPU, and characterizations of that GPU or another of its model; a cell that is in several of
 them is taken from the first. Each line has a claim, the
@@ -23,6 +23,8 @@ import json
 import math
 import statistics
 import sys
+
+import upgrade
 
 SOURCES = {
     1: "constant-memory add, RTX 3090",
@@ -92,18 +94,15 @@ class Figure:
 
 
 def cell(workload, path, pattern, elements, block_size=1024, regime="hot", **parameters):
-    """What identifies a cell. Files of schema 1.0 have no parameters."""
-    return workload, path, pattern, elements, block_size, regime, tuple(sorted(parameters.items()))
+    """The identity of a cell; parameters in the order of the program's table."""
+    return "/".join(map(str, (workload, path, pattern, elements, block_size, regime,
+                              *(f"{name}={value}" for name, value in parameters.items()))))
 
 
 def cell_name(identity):
     """The regime is not said: figures are of hot cells."""
-    return "/".join(str(part) for part in identity[:5]) + "".join(f" {name}={value}" for name, value in identity[6])
-
-
-def identity_of(entry):
-    return cell(*(entry[key] for key in ("workload", "path", "pattern", "elements", "block_size", "regime")),
-                **entry.get("parameters", {}))
+    parts = identity.split("/")
+    return "/".join(parts[:5]) + "".join(f" {parameter}" for parameter in parts[6:])
 
 
 def measured(entry):
@@ -118,27 +117,27 @@ def measured(entry):
 class Results:
     """The GPU, and the cells of all files by their identity."""
 
-    def __init__(self, files):
+    def __init__(self, files, program=None):
         self.device = None
         self.cells = {}
         self.experiments, self.characterized = {}, None
         for name in files:
             try:
-                self.read(name)
+                self.read(name, program)
             except KeyError as error:
                 fail(f"{name} is not a result: no {error}")
             except (OSError, ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
                 fail(f"{name} is not a result: {error}")
 
-    def read(self, name):
+    def read(self, name, program):
         with open(name, encoding="utf-8") as file:
-            result = json.load(file)
+            result = upgrade.current(name, json.load(file), program)
         if result["schema"]["name"] == "cbank-characterization" and result["schema"]["version"].split(".")[0] == "1":
             self.experiments = {entry["name"]: entry for entry in result["experiments"]}
             self.characterized = {key: result["device"][key] for key in ("uuid", "name")}
             return
-        if result["schema"]["name"] != "cbank-result" or result["schema"]["version"].split(".")[0] != "1":
-            raise ValueError("its schema is not that of a result of version 1")
+        if result["schema"]["name"] != "cbank-result" or result["schema"]["version"].split(".")[0] != "2":
+            raise ValueError("its schema is not that of a result of version 1 or 2")
         if result["engine"] != "cuda":
             fail(f"{name} is modelled; claims are checked with measured results")
         device = {key: result["device"][key] for key in ("uuid", "name", "driver")}
@@ -148,7 +147,7 @@ class Results:
             fail(f"{name} is of another GPU than the files before it")
         for entry in result["cells"]:
             if entry["status"] == "ok":
-                self.cells.setdefault(identity_of(entry), measured(entry))
+                self.cells.setdefault(entry["identity"], measured(entry))
 
     def header(self):
         """The characterization may be of another GPU, but not of another model."""
@@ -451,9 +450,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      usage=argparse.SUPPRESS)
     parser.add_argument("--parts", action="store_true", help="take the published add apart")
+    parser.add_argument("--program", metavar="FILE", help="cbank, which reads results of version 1.x")
     parser.add_argument("files", metavar="FILE", nargs="+")
     options = parser.parse_args()
-    results = Results(options.files)
+    results = Results(options.files, options.program)
     (print_parts if options.parts else print_claims)(results)
 
 

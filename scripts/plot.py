@@ -77,7 +77,7 @@ def options():
                              "'path=constant,pattern=per_*'")
     parser.add_argument("--title", action="store_true", help="write above each figure what it is of")
     parser.add_argument("--program", metavar="FILE", default="build/cbank",
-                        help="has results explained for the figure parts; default: %(default)s")
+                        help="cbank, which reads old results and explains those of the figure parts; default: %(default)s")
     parser.add_argument("--list", action="store_true", help="list the figures and end")
     parser.add_argument("files", metavar="FILE", nargs="*")
     found = parser.parse_args()
@@ -89,9 +89,9 @@ def options():
 # -- documents ----------------------------------------------------------------------------------------------------
 
 
-def read_all(names):
+def read_all(names, program):
     try:
-        return [documents.read(name) for name in names]
+        return [documents.read(name, program) for name in names]
     except documents.WrongFile as error:
         fail(error)
 
@@ -257,7 +257,7 @@ def main():
         print(listing())
         return 0
     needs_matplotlib()
-    given = read_all(asked.files)
+    given = read_all(asked.files, asked.program)
     try:
         selection = documents.Selection(asked.select)
         selection.check(given)

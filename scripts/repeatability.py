@@ -64,8 +64,8 @@ def read(path):
     try:
         with open(path, encoding="utf-8") as file:
             result = json.load(file)
-        if result["schema"]["name"] != "cbank-result" or result["schema"]["version"].split(".")[0] != "1":
-            raise ValueError("its schema is not that of a result of version 1")
+        if result["schema"]["name"] != "cbank-result" or result["schema"]["version"].split(".")[0] not in ("1", "2"):
+            raise ValueError("its schema is not that of a result of version 1 or 2")
         cells = {}
         for cell in result["cells"]:
             identity = identity_of(cell)

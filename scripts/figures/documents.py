@@ -7,6 +7,8 @@ import json
 import math
 import os
 
+import upgrade
+
 # By the name in their schema: what they are called here, and what has to be there for a figure to be made of it.
 KINDS = {
     "cbank-result": ("result", ("tool", "engine", "complete", "device", "cells")),
@@ -16,7 +18,7 @@ KINDS = {
     "cbank-card": ("card", ("name", "chip")),
 }
 LISTS = ("cells", "experiments", "results")
-MAJORS = {"cbank-explanation": "2"}  # of those that are not of 1.x
+MAJORS = {"cbank-result": "2", "cbank-explanation": "2"}  # of those that are not of 1.x
 
 # What identifies a cell beside its parameters.
 CELL_KEYS = ("workload", "path", "pattern", "elements", "block_size", "regime")
@@ -39,11 +41,13 @@ class NotDrawn(Exception):
 class Document:
     """One file: its kind, its content and the hash of its bytes."""
 
-    def __init__(self, name, data):
+    def __init__(self, name, data, program=None):
         self.name = os.path.basename(name)  # where it lies is no part of what it says
         self.path = name
         self.sha256 = hashlib.sha256(data).hexdigest()
-        self.content = parsed(name, data)
+        content = parsed(name, data)
+        self.schema = content.get("schema")  # of the file; the content is of the newest version
+        self.content = newest(name, content, program)
         self.kind = kind_of(name, self.content)
 
     @property
@@ -94,6 +98,16 @@ def parsed(name, data):
     return content
 
 
+def newest(name, content, program):
+    try:
+        return upgrade.current(name, content, program)
+    except ValueError as error:
+        raise WrongFile(error) from None
+    except OSError as error:
+        raise WrongFile(f"{name} is of version 1.x, and {error.filename} cannot be run to read it: {error.strerror}; "
+                        "build it, or name it: --program") from None
+
+
 def kind_of(name, content):
     schema = content.get("schema")
     schema_name = schema.get("name") if isinstance(schema, dict) else None
@@ -114,13 +128,14 @@ def kind_of(name, content):
     return kind
 
 
-def read(name):
+def read(name, program=None):
+    """The program reads results of version 1.x."""
     try:
         with open(name, "rb") as file:
             data = file.read()
     except OSError as error:
         raise WrongFile(f"cannot read {name}: {error.strerror}") from None
-    return Document(name, data)
+    return Document(name, data, program)
 
 
 # -- numbers ------------------------------------------------------------------------------------------------------

@@ -131,7 +131,7 @@ def table_of(module, page, given, number, of):
 
 def row_name(row):
     if all(key in row for key in (*documents.CELL_KEYS, "parameters")):
-        return cell_name(identity_of(row))
+        return cell_name(row)
     if "pattern" in row:
         return "/".join(str(row[key]) for key in ("workload", "pattern", "elements", "block_size", "regime"))
     return None

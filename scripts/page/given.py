@@ -56,17 +56,19 @@ def identity_of(row):
     return (*(row[key] for key in documents.CELL_KEYS), parameters)
 
 
-def cell_name(key):
-    """add/constant/per_warp/128000/1024/hot, as cbank explain has it."""
-    workload, path, pattern, elements, block_size, regime, parameters = key
-    return "/".join(map(str, (workload, path, pattern, elements, block_size, regime, *parameters.split())))
+def cell_name(row):
+    """add/constant/per_warp/128000/1024/hot: a cell says it; a row of a figure has the parts."""
+    if "identity" in row:
+        return row["identity"]
+    *key, parameters = identity_of(row)
+    return "/".join(map(str, (*key, *parameters.split())))
 
 
-def read_all(names):
-    """Given of each name, in the order given; raises documents.WrongFile."""
+def read_all(names, program):
+    """Given of each name, in the order given; raises documents.WrongFile. `program` is the path of cbank."""
     made, taken = [], set()
     for name in names:
-        document = documents.read(name)
+        document = documents.read(name, program)
         stem = re.sub(r"[^\w.-]+", "-", document.stem).lstrip(".-") or document.kind
         label, number = stem, 1
         while label.casefold() in taken:

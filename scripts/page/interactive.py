@@ -80,7 +80,7 @@ def cells_of(results):
 def cell_of(one, cell, ratio):
     time, low, high = documents.time_of(cell)
     parameters = documents.parameters_text(cell)
-    return {"href": one.href(cell), "name": cell_name(identity_of(cell)), "file": one.shown_name,
+    return {"href": one.href(cell), "name": cell_name(cell), "file": one.shown_name,
             **{key: str(cell[key]) for key in documents.CELL_KEYS},
             "pattern": cell["pattern"] + (f" {parameters}" if parameters else ""),
             "time": time, "low": low, "high": high, "ratio": ratio, "status": cell["status"],

@@ -4,7 +4,7 @@
 from figures import documents, panels
 
 from . import tables
-from .given import cell_name, identity_of
+from .given import cell_name
 from .tables import Table, Value, head, words
 
 # Keys of a number that say what it is of.
@@ -137,7 +137,7 @@ def comparison_table(name, document, base, new):
     for cell in document.content["cells"]:
         ratio = cell["ratio"] or {}
         old, now = link(base, cell), link(new, cell)
-        rows.append([head(cell_name(identity_of(cell)), now or old), words(cell["verdict"]),
+        rows.append([head(cell_name(cell), now or old), words(cell["verdict"]),
                      Value(tables.time(cell["base_ns"]), old), Value(tables.time(cell["new_ns"]), now),
                      Value(f"{ratio['value']:.4f}" if ratio else tables.NONE, now or old if ratio else None),
                      Value(ratio_interval(ratio), now or old if ratio else None),
@@ -188,7 +188,7 @@ def explanation_table(result, one):
         if not modelled or documents.time_of(cell)[0] is None:
             continue
         href = link(one, cell)
-        rows.append([head(cell_name(identity_of(cell)), href), Value(tables.time(documents.time_of(cell)[0])),
+        rows.append([head(cell_name(cell), href), Value(tables.time(documents.time_of(cell)[0])),
                      Value(tables.time(modelled["time_ns"])), Value(tables.signed_percent(cell["remainder"])),
                      words(" + ".join(modelled["bound_by"])), words("; ".join(map(reason_text, cell["reasons"])))])
     heads = ["cell", "in the file, modelled" if result["modelled_time"] else "measured", "by the card", "remainder",

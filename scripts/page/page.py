@@ -92,8 +92,7 @@ def lead_of(files, comparisons):
     cells = [cell for one in of for cell in one.content["cells"]]
     made = []
     if cells:
-        found, (equal, read) = results.statuses(cells), results.exact([cell for one in of if not one.modelled
-                                                                       for cell in one.content["cells"]])
+        found, (equal, read) = results.statuses(cells), results.exact([one for one in of if not one.modelled])
         made.append((f"{tables.of_all(found['ok'], len(cells))} cells ok" +
                      "".join(f", {tables.count(found[key])} {key}" for key in results.NOT_OK if found[key]), "#cells"))
         if read:

@@ -10,12 +10,6 @@ from . import tables
 from .given import cell_name, identity_of
 from .tables import Head, Table, Value, head, words
 
-FLAGS = {
-    "throttled": "the driver held the clocks down during the run",
-    "unstable": "sampling stopped before the interval was narrow enough",
-    "clock_varied": "the SM clock changed by more than 1 % between samples",
-    "counter_differs": "an exact counter is not what was expected",
-}
 FINDINGS_MAX = 20  # of one kind in the summary; all of them stand at their cells
 COLUMNS_MAX = 3  # files beside each other
 
@@ -27,11 +21,9 @@ def statuses(cells):
     return Counter(cell["status"] for cell in cells)
 
 
-def exact(cells):
-    """(equal, read) of the exact counters that have an expected value."""
-    read = [counter for cell in cells for counter in cell["counters"].values()
-            if counter["kind"] == "exact" and counter["status"] == "ok" and counter["expected"] is not None]
-    return sum(documents.number(one["value"]) == documents.number(one["expected"]) for one in read), len(read)
+def exact(of):
+    """(equal, compared) of the exact counters of results."""
+    return tuple(sum(one.content["exact_counters"][key] for one in of) for key in ("equal", "compared"))
 
 
 def throttle_text(device):
@@ -42,13 +34,13 @@ def throttle_text(device):
     return ", ".join(f"{when} {int(its):#x}" for when, its in zip(("before", "after"), bits) if its) or "no"
 
 
-def flag_of(cell):
+def flag_of(one, cell):
     """Everything that has to be known before the cell is believed; or None."""
     if cell["status"] == "pending":
         return "pending: the run ended before the cell was done"
     if cell["status"] != "ok":
         return f"{cell['status']}: {cell['reason'] or 'no reason given'}"
-    return "; ".join(f"{flag}: {FLAGS[flag]}" if flag in FLAGS else flag for flag in cell["flags"]) or None
+    return "; ".join(f"{flag}: {one.content['flag_reasons'][flag]}" for flag in cell["flags"]) or None
 
 
 # -- summary ------------------------------------------------------------------------------------------------------
@@ -62,7 +54,7 @@ NOT_OK = ("failed", "skipped", "pending")
 def summary_row(one):
     content, page = one.content, one.cells_page
     cells = content["cells"]
-    found, (equal, read) = statuses(cells), exact(cells)
+    found, (equal, read) = statuses(cells), exact([one])
     predicted = f"{tables.count(read)} predicted" if one.modelled else tables.of_all(equal, read)
     return [head(one.label, page),
             words(content["engine"] + (", modelled" if one.modelled else "") +
@@ -79,12 +71,12 @@ def findings(one):
     lines = []
     for cell in one.content["cells"]:
         if cell["status"] == "failed":
-            lines.append((f"{cell_name(identity_of(cell))} failed: {cell['reason']}", one.href(cell)))
-    for cell in one.content["cells"]:
+            lines.append((f"{cell_name(cell)} failed: {cell['reason']}", one.href(cell)))
+    for cell in (cell for cell in one.content["cells"] if cell["exact_counters"]["differing"]):
         for name, counter in cell["counters"].items():
-            if counter["kind"] == "exact" and counter["status"] == "ok" and counter["expected"] is not None and \
-                    documents.number(counter["value"]) != documents.number(counter["expected"]):
-                lines.append((f"{cell_name(identity_of(cell))}: {name} is {tables.count(counter['value'])}, expected "
+            if counter["kind"] == "exact" and counter["expected"] is not None and \
+                    counter["value"] not in (None, counter["expected"]):
+                lines.append((f"{cell_name(cell)}: {name} is {tables.count(counter['value'])}, expected "
                               f"{tables.count(counter['expected'])}", one.href(cell)))
     return lines
 
@@ -94,7 +86,7 @@ def flag_lines(one):
     lines = []
     for flag, cells in panels.grouped([(flag, cell) for cell in one.content["cells"] for flag in cell["flags"]],
                                       lambda pair: pair[0]).items():
-        lines.append((f"{tables.plural(len(cells), 'cell')} {flag}: {FLAGS.get(flag, 'see its reason')}",
+        lines.append((f"{tables.plural(len(cells), 'cell')} {flag}: {one.content['flag_reasons'][flag]}",
                       one.href(cells[0][1])))
     return lines
 
@@ -198,7 +190,7 @@ def environment_of(one):
         "counters asked for": content.get("counters_asked"), "no counters": content.get("counters_reason"),
         "started, UTC": content.get("started_utc"), "finished, UTC": content.get("finished_utc"),
         "complete": None if "complete" not in content else "yes" if content["complete"] else "no: interrupted",
-        "schema": f"{content['schema']['name']} {content['schema']['version']}",
+        "schema": f"{one.document.schema['name']} {one.document.schema['version']}",
         "file": one.name, "bytes": tables.count(one.document.bytes) if hasattr(one.document, "bytes") else None,
         "SHA-256": one.sha256,
     }
@@ -295,7 +287,7 @@ def row_values(program, one, members, paths, marks):
 def cell_values(one, cell, best, marks):
     median, low, high = documents.time_of(cell)
     href, mark = one.href(cell), ""
-    flag = flag_of(cell)
+    flag = flag_of(one, cell)
     if flag:
         mark = tables.NARROW + marks.setdefault(flag, mark_text(len(marks)))
     asked = (cell.get("model") or {}).get("requests_per_load")
@@ -321,7 +313,7 @@ class Cell:
     """What the page of a result says of one of its cells."""
 
     def __init__(self, one, place, cell):
-        self.anchor, self.name = f"cell-{place}", cell_name(identity_of(cell))
+        self.anchor, self.name = f"cell-{place}", cell_name(cell)
         self.cell, self.modelled = cell, one.modelled
         self.facts = self.facts_of()
         self.counters = self.counters_of()

@@ -51,7 +51,7 @@ def cell(path="constant", pattern="per_warp", time=(1000, 990, 1010), elements=1
 
 
 def result(*cells, engine="cuda", complete=True, name="GPU of a test", **more):
-    return {"schema": {"name": "cbank-result", "version": "1.1"}, "engine": engine, "complete": complete,
+    return {"schema": {"name": "cbank-result", "version": "2.0"}, "engine": engine, "complete": complete,
             "tool": {"name": "cbank", "version": "0.1.0", "git_commit": "0123abc", "git_dirty": False},
             "device": {"name": name, "driver": "580.1", "uuid": "GPU-1", "compute_capability": "9.0",
                        "throttle": {"known": True, "before": 0, "after": 0}},
@@ -635,8 +635,8 @@ class WrongFiles(Case):
 
     def test_others(self):
         self.refused(os.path.join(ROOT, "results/h200/gate/calibration.json"), "is a cbank-calibration")
-        self.refused(self.write("a.json", {**result(), "schema": {"name": "cbank-result", "version": "2.0"}}),
-                     "has version 2.0")
+        self.refused(self.write("a.json", {**result(), "schema": {"name": "cbank-result", "version": "3.0"}}),
+                     "has version 3.0")
         lacking = result()
         del lacking["cells"]
         self.refused(self.write("a.json", lacking), "it has no 'cells'")
@@ -648,9 +648,9 @@ class WrongFiles(Case):
         self.refused(self.write("a.json", result("cell")), "not what its schema says")
 
     def test_older_and_newer_results(self):
-        """Cells of schema 1.0 have no parameters; a later minor version has more keys."""
+        """The program reads those of schema 1.0; a later minor version has more keys."""
         self.plot(os.path.join(ROOT, "tests/data/result-1.0.json"), "--figure", "matrix", "--format", "svg")
-        newer = {**result(*FOUR), "schema": {"name": "cbank-result", "version": "1.9"}, "more": 1}
+        newer = {**result(*FOUR), "schema": {"name": "cbank-result", "version": "2.9"}, "more": 1}
         self.plot(self.write("a.json", newer), "--figure", "matrix", "--format", "svg")
 
     def test_equal_names(self):

@@ -187,7 +187,7 @@ class BadInput(Case):
         contents = {"empty": "", "cut": json.dumps(good)[:200], "list": [], "number": 1,
                     "no_cells": {**good, "cells": 3},
                     "calibration": {**good, "schema": {"name": "cbank-calibration", "version": "1.0"}},
-                    "version_2": {**good, "schema": {"name": "cbank-result", "version": "2.0"}},
+                    "version_3": {**good, "schema": {"name": "cbank-result", "version": "3.0"}},
                     "version_null": {**good, "schema": {"name": "cbank-result", "version": None}},
                     "no_device": {key: value for key, value in good.items() if key != "device"},
                     "twice": result(REFERENCE + REFERENCE[:1]),

@@ -458,7 +458,7 @@ class Inputs(Case):
         def change(content):
             self.four(content)
             content["complete"] = False
-            content["cells"][3].update(status="pending", counters={}, kernel=None, verified=None,
+            content["cells"][3].update(status="pending", counters={}, verified=False,
                                        time_ns={**content["cells"][3]["time_ns"], "median": None, "ci_low": None,
                                                 "ci_high": None, "samples": []})
             content["cells"][2].update(status="failed", reason="it is wrong", verified=False)
@@ -590,7 +590,7 @@ class Refusals(Case):
         self.refused(os.path.join(ROOT, "results/h200/gate/calibration.json"), *out, words=["cbank-calibration"])
         broken = read_json(MATRIX)
         del broken["cells"][3]["counters"]
-        self.refused(self.write("a.json", broken), *out, words=["a.json", "it has no 'counters'"])
+        self.refused(self.write("a.json", broken), *out, words=["a.json", "cells[3].counters: expected an object, it is missing"])
 
     def test_usage(self):
         self.refused(MATRIX, words=["-o DIR"])
