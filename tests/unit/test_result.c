@@ -11,6 +11,7 @@
 
 #include "capture.h"
 #include "cells.h"
+#include "image.h"
 #include "json.h"
 #include "result.h"
 
