@@ -13,13 +13,6 @@
 
 /* -- values -------------------------------------------------------------------------------------------- */
 
-static void value_identity(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    cell_identity(((const struct cell_row *)row)->cell, out->room);
-    out->text = out->room;
-}
-
 static void value_seed(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     (void)column;
@@ -55,26 +48,6 @@ static void value_flags(const struct grid_column *column, const void *row, struc
     out->text = out->room;
 }
 
-static void value_note(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    cell_row_note(row, out->room);
-    out->text = out->room;
-}
-
-static void value_instruction(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    if (((const struct cell_row *)row)->found->kernel.known)
-        out->text = ((const struct cell_row *)row)->cell->path->sass;
-}
-
-static void value_placement(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column, (void)row;
-    out->text = "not recorded: results of this version do not say where buffers lay";
-}
-
 /* The time with the mark of the cell's footnote, or why there is none. */
 static void value_time(const struct grid_column *column, const void *data, struct grid_value *out)
 {
@@ -93,21 +66,8 @@ static void value_time(const struct grid_column *column, const void *data, struc
     out->text = out->room;
     if (status == CELL_FAILED)
         out->style = GRID_BAD;
-    else if (cell_row_timed(row) && row->cell->path->loads && out->number <= row->best)
+    else if (row->best)
         out->style = GRID_BOLD;
-}
-
-/* Of a cell without a time the columns behind it have nothing to say. */
-static void value_half_width(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const struct cell_result *cell = ((const struct cell_row *)row)->found;
-
-    (void)column;
-    if (!cell_row_timed(row))
-        return;
-    out->number = stats_relative_half_width(&cell->time.summary);
-    text_half_width(out->number, out->room);
-    out->text = out->room;
 }
 
 static void value_interval(const struct grid_column *column, const void *row, struct grid_value *out)
@@ -125,100 +85,6 @@ static void value_interval(const struct grid_column *column, const void *row, st
     out->text = out->room;
 }
 
-static void value_ratio(const struct grid_column *column, const void *data, struct grid_value *out)
-{
-    const struct cell_row *row = data;
-
-    (void)column;
-    if (cell_row_timed(row) && isfinite(row->best))
-        out->number = row->found->time.summary.median / row->best;
-}
-
-/* Bytes that the kernel has to move: an element in, one out, and one for each payload load of a thread. */
-static void value_rate(const struct grid_column *column, const void *data, struct grid_value *out)
-{
-    enum { ELEMENT_BYTES = 4 };
-    const struct cell_row *row = data;
-    const uint32_t loads = row->cell->path->loads ? workload_steps(row->cell->workload, row->cell->parameters) : 0;
-
-    (void)column;
-    if (cell_row_timed(row))
-        out->number = ELEMENT_BYTES * (2.0 + loads) * (double)row->cell->elements / row->found->time.summary.median;
-}
-
-/* The time that these bytes would take at the rates of the card, that of DRAM or L2 for what streams and that of the
- * path's first cache for what is asked of it, as a share of the time that they took. */
-static void value_peak(const struct grid_column *column, const void *data, struct grid_value *out)
-{
-    const struct cell_row *row = data;
-    const struct model_parts *parts = row->model ? &row->model->parts : NULL;
-
-    (void)column;
-    if (parts && cell_row_timed(row) && isfinite(parts->stream_ns))
-        out->number = fmax(parts->stream_ns, parts->serialization_ns) / row->found->time.summary.median;
-}
-
-/* The number at an offset of struct operations_per_byte. */
-static void value_operations(const struct grid_column *column, const void *data, struct grid_value *out)
-{
-    const struct operations_per_byte operations = cell_operations_per_byte(((const struct cell_row *)data)->found);
-
-    if (cell_row_multiplies(data))
-        memcpy(&out->number, (const char *)&operations + *(const size_t *)column->of, sizeof(out->number));
-}
-
-/* -- legends ------------------------------------------------------------------------------------------- */
-
-/* Whether a cell of the path is timed, and has requests. */
-static bool path_shown(const struct result *result, const struct path *path, bool requests)
-{
-    for (size_t i = 0; i < result->cell_count; i++) {
-        const struct cell_result *cell = &result->cells[i];
-        const struct cell_row row = {.found = cell};
-
-        if (cell->cell.path == path &&
-            (requests ? cell->modelled && isfinite(cell->model.requests_per_load) : cell_row_timed(&row)))
-            return true;
-    }
-    return false;
-}
-
-static void say_idle_paths(struct page *page, const struct result *result)
-{
-    for (size_t i = 0; i < path_count; i++)
-        if (!paths[i].loads && path_shown(result, &paths[i], false))
-            page_say(page, " (not %s, which loads nothing)", paths[i].name);
-}
-
-/* What req counts, by the unit that answers. */
-static const struct {
-    const char *what;
-    uint32_t units; /* a set of bits */
-} request_kinds[] = {
-    {"addresses", 1u << UNIT_IDC | 1u << UNIT_UNIFORM | 1u << UNIT_IMC},
-    {"sectors", 1u << UNIT_L1 | 1u << UNIT_L2 | 1u << UNIT_TEXTURE},
-    {"turns (wavefronts)", 1u << UNIT_SHARED},
-};
-
-static void say_requests(struct page *page, const struct result *result)
-{
-    const char *before = ": ";
-
-    for (size_t kind = 0; kind < COUNT(request_kinds); kind++) {
-        size_t named = 0;
-
-        for (size_t i = 0; i < path_count; i++) {
-            if (!(request_kinds[kind].units & 1u << paths[i].unit) || !path_shown(result, &paths[i], true))
-                continue;
-            if (named++ == 0)
-                page_say(page, "%s%s on %s", before, request_kinds[kind].what, paths[i].name);
-            else
-                page_say(page, ", %s", paths[i].name);
-            before = "; ";
-        }
-    }
-}
-
 /* -- columns ------------------------------------------------------------------------------------------- */
 
 /* clang-format off */
@@ -231,10 +97,10 @@ static void say_requests(struct page *page, const struct result *result)
     .of = &(const struct grid_member){offsetof(struct cell_result, member), sizeof(int), offsetof(struct cell_row, found), words}
 #define MATRICES (VIEW_MEASURED | VIEW_MODELLED)
 
-static const struct cell_column result_table[] = {
+static const struct cell_column table[] = {
     {.column = {COLUMN("result", "result", text_count, grid_number), ROW(index)}, .views = VIEW_SAMPLES},
     {.column = {COLUMN("file", "file", NULL, grid_text), ROW(file)}, .views = VIEW_CELLS | VIEW_ORIGIN},
-    {.column = {COLUMN("identity", "cell", NULL, value_identity)}, .views = VIEW_CELLS},
+    {.column = {COLUMN("identity", "cell", NULL, grid_array), ROW(identity)}, .views = VIEW_CELLS},
     {.column = {COLUMN("started_utc", "started", NULL, grid_array), RESULT(started_utc)}, .views = VIEW_SAMPLES | VIEW_ORIGIN},
     {.column = {COLUMN("engine", "engine", NULL, grid_text), RESULT(engine)}, .views = VIEW_SAMPLES | VIEW_ORIGIN},
     {.column = {COLUMN("device", "device", NULL, grid_array), RESULT(device.name)}, .views = VIEW_SAMPLES | VIEW_ORIGIN},
@@ -243,18 +109,16 @@ static const struct cell_column result_table[] = {
     {.column = {COLUMN("version", "cbank", NULL, value_version)}, .views = VIEW_ORIGIN},
     {.column = {COLUMN("argv", "command", NULL, grid_array), RESULT(argv)}, .views = VIEW_ORIGIN},
     {.column = {COLUMN("seed", "seed", NULL, value_seed)}, .views = VIEW_ORIGIN},
-};
-
-static const struct cell_column cell_table[] = {
+    {.cell = true, .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_COUNTERS},
     {.column = {COLUMN("status", "status", NULL, grid_name), WORD(status, cell_status_names)}, .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_TIME},
     {.column = {COLUMN("reason", "reason", NULL, grid_array), CELL(reason)}, .views = VIEW_CELLS | VIEW_SAMPLES},
     {.column = {COLUMN("verified", "verified", NULL, grid_bool), CELL(verified)}, .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_TIME},
     {.column = {COLUMN("flags", "flags", NULL, value_flags)}, .views = VIEW_CELLS | VIEW_SAMPLES},
-    {.column = {COLUMN("note", "note", NULL, value_note)}, .views = VIEW_TIME},
+    {.column = {COLUMN("note", "note", NULL, grid_array), ROW(note)}, .views = VIEW_TIME},
     {.column = {COLUMN("median_ns", "time", text_time, value_time), CELL(time.summary.median)}, .views = VIEW_MEASURED},
     {.column = {COLUMN("median_ns", "modelled", text_time, value_time), CELL(time.summary.median)}, .views = VIEW_MODELLED},
     {.column = {COLUMN("median_ns", "median", text_time, grid_number), CELL(time.summary.median)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("half_width", "95% CI", text_share, value_half_width)}, .views = VIEW_MEASURED},
+    {.column = {COLUMN("half_width", "95% CI", text_half_width, grid_number), ROW(half_width)}, .views = VIEW_MEASURED},
     {.column = {COLUMN("interval", "95% CI", NULL, value_interval)}, .views = VIEW_TIME},
     {.column = {COLUMN("ci_low_ns", "low", text_time, grid_number), CELL(time.summary.ci_low)}, .views = VIEW_CELLS},
     {.column = {COLUMN("ci_high_ns", "high", text_time, grid_number), CELL(time.summary.ci_high)}, .views = VIEW_CELLS},
@@ -262,34 +126,34 @@ static const struct cell_column cell_table[] = {
     {.column = {COLUMN("mad_ns", "MAD", text_time, grid_number), CELL(time.summary.mad)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("samples", "samples", text_count, grid_integer), CELL(time.summary.count)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("stop_reason", "stopped by", NULL, grid_name), WORD(time.stop_reason, stop_reason_names)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("ratio", "ratio", text_ratio, value_ratio), .rank = 1}, .views = MATRICES | VIEW_CELLS | VIEW_TIME,
-     .legend = "to the fastest path of the same pattern", .more = say_idle_paths},
+    {.column = {COLUMN("ratio", "ratio", text_ratio, grid_number), ROW(ratio), .rank = 1}, .views = MATRICES | VIEW_CELLS | VIEW_TIME,
+     .legend = "to the fastest path of the same pattern that loads"},
     {.column = {COLUMN("requests_per_load", "req", text_tenths, grid_number), MODEL(requests_per_load), .rank = 2},
-     .views = MATRICES | VIEW_CELLS | VIEW_MODEL, .legend = "modelled requests of a warp's load", .more = say_requests},
-    {.column = {COLUMN("gigabytes_per_second", "GB/s", text_tenths, value_rate), .rank = 3}, .views = MATRICES | VIEW_CELLS | VIEW_TIME,
+     .views = MATRICES | VIEW_CELLS | VIEW_MODEL, .legend = "modelled requests of a warp's load: addresses of constant memory or parameters, sectors of global memory, turns (wavefronts) of shared memory"},
+    {.column = {COLUMN("gigabytes_per_second", "GB/s", text_tenths, grid_number), ROW(rate), .rank = 3}, .views = MATRICES | VIEW_CELLS | VIEW_TIME,
      .legend = "an element in, one out and one a payload load, 4 bytes each, over the time"},
-    {.column = {COLUMN("share_of_peak", "peak", text_share, value_peak), .rank = 4}, .views = MATRICES | VIEW_CELLS | VIEW_MODEL,
+    {.column = {COLUMN("share_of_peak", "peak", text_share, grid_number), ROW(peak), .rank = 4}, .views = MATRICES | VIEW_CELLS | VIEW_MODEL,
      .legend = "their share of the rate that the card has: DRAM or L2 for what streams, the path's first cache for its requests, "
      "whichever takes longer (modelled)"},
-    {.column = {COLUMN("operations_per_byte_ideal", "ideal", text_hundredths, value_operations),
-      .of = &(const size_t){offsetof(struct operations_per_byte, ideal)}}, .views = VIEW_OPERATIONS | VIEW_CELLS},
-    {.column = {COLUMN("operations_per_byte_dram", "DRAM", text_hundredths, value_operations),
-      .of = &(const size_t){offsetof(struct operations_per_byte, dram)}}, .views = VIEW_OPERATIONS | VIEW_CELLS},
-    {.column = {COLUMN("operations_per_byte_l2", "L2", text_hundredths, value_operations),
-      .of = &(const size_t){offsetof(struct operations_per_byte, l2)}}, .views = VIEW_OPERATIONS | VIEW_CELLS},
+    {.column = {COLUMN("operations_per_byte_ideal", "ideal", text_hundredths, grid_number), ROW(operations.ideal)}, .views = VIEW_OPERATIONS | VIEW_CELLS,
+     .legend = "operations for each byte as textbooks count, with no cache: 4 bytes of the input for a multiplication and an addition, and 4 of the filter where that is not in constant memory"},
+    {.column = {COLUMN("operations_per_byte_dram", "DRAM", text_hundredths, grid_number), ROW(operations.dram)}, .views = VIEW_OPERATIONS | VIEW_CELLS,
+     .legend = "for each byte of device memory that the counters saw"},
+    {.column = {COLUMN("operations_per_byte_l2", "L2", text_hundredths, grid_number), ROW(operations.l2)}, .views = VIEW_OPERATIONS | VIEW_CELLS,
+     .legend = "for each byte of L2"},
     {.column = {COLUMN("operations", "operations", text_count, grid_integer), CELL(operations)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("cycles", "SM cycles", text_count, grid_number), CELL(time.cycles)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("kernel", "kernel", NULL, grid_array), CELL(kernel.symbol)}, .views = VIEW_CELLS | VIEW_CODE},
     {.column = {COLUMN("image", "image", NULL, grid_array), CELL(kernel.image)}, .views = VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("instruction", "instruction", NULL, value_instruction)}, .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("instruction", "instruction", NULL, grid_text), ROW(instruction)}, .views = VIEW_CELLS | VIEW_CODE},
     {.column = {COLUMN("registers", "registers", text_count, grid_integer), CELL(kernel.registers)}, .views = VIEW_CELLS | VIEW_CODE},
     {.column = {COLUMN("sass_sha256", "SASS hash", NULL, grid_array), CELL(kernel.sha256)}, .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_CODE},
     {.column = {COLUMN("sm_clock_mhz", "SM clock, MHz", text_count, grid_number), CELL(time.sm_clock_mhz)},
      .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_TIME},
-    {.column = {COLUMN("modelled", "modelled", NULL, grid_bool), RESULT(modelled_time)}, .views = VIEW_CELLS | VIEW_SAMPLES},
+    {.column = {COLUMN("modelled", "modelled", NULL, grid_bool), RESULT(modelled_time)}, .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_COUNTERS},
     {.column = {COLUMN("launches_per_sample", "launches a sample", text_count, grid_integer), CELL(time.launches_per_sample)},
      .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_TIME},
-    {.column = {COLUMN("placement", "placement", NULL, value_placement)}, .views = VIEW_TIME},
+    {.column = {COLUMN("placement", "placement", NULL, grid_text), ROW(placement)}, .views = VIEW_TIME},
     {.column = {COLUMN("footprint_bytes", "footprint, bytes", text_count, grid_integer), MODEL(footprint_bytes)},
      .views = VIEW_CELLS | VIEW_MODEL},
     {.column = {COLUMN("modelled_ns", "modelled time", text_time, grid_number), MODEL(time_ns)}, .views = VIEW_CELLS | VIEW_MODEL},
@@ -306,36 +170,25 @@ static const struct cell_column cell_table[] = {
 };
 /* clang-format on */
 
-static const struct cell_column *next(const struct cell_column *table, size_t count, const struct cell_column *column,
-                                      unsigned views)
+const struct cell_column *cell_column_next(const struct cell_column *column, unsigned views)
 {
-    for (column = column ? column + 1 : table; column < table + count; column++)
+    for (column = column ? column + 1 : table; column < table + COUNT(table); column++)
         if (column->views & views)
             return column;
     return NULL;
 }
 
-const struct cell_column *result_column_next(const struct cell_column *column, unsigned views)
+size_t cell_row_columns(unsigned views, struct grid_column out[CELL_ROW_COLUMNS_MAX])
 {
-    return next(result_table, COUNT(result_table), column, views);
-}
-
-const struct cell_column *cell_column_next(const struct cell_column *column, unsigned views)
-{
-    return next(cell_table, COUNT(cell_table), column, views);
-}
-
-size_t cell_row_columns(unsigned views, bool identity, struct grid_column out[CELL_ROW_COLUMNS_MAX])
-{
-    _Static_assert(COUNT(result_table) + CELL_COLUMN_COUNT + COUNT(cell_table) <= CELL_ROW_COLUMNS_MAX, "no room");
+    _Static_assert(CELL_COLUMN_COUNT + COUNT(table) <= CELL_ROW_COLUMNS_MAX, "no room");
     size_t count = 0;
 
-    for (const struct cell_column *column = NULL; (column = result_column_next(column, views));)
-        out[count++] = column->column;
-    for (size_t i = 0; identity && i < CELL_COLUMN_COUNT; i++)
-        out[count++] = cell_columns[i];
-    for (const struct cell_column *column = NULL; (column = cell_column_next(column, views));)
-        out[count++] = column->column;
+    for (const struct cell_column *column = NULL; (column = cell_column_next(column, views));) {
+        const size_t copied = column->cell ? CELL_COLUMN_COUNT : 1;
+
+        memcpy(&out[count], column->cell ? cell_columns : &column->column, copied * sizeof(*out));
+        count += copied;
+    }
     return count;
 }
 
@@ -372,21 +225,63 @@ static void append_note(char note[CELL_NOTE_BYTES], const char *text)
     snprintf(note + used, CELL_NOTE_BYTES - used, "%s%s", used ? "; " : "", text);
 }
 
-void cell_row_note(const struct cell_row *row, char note[CELL_NOTE_BYTES])
+static void make_note(struct cell_row *row)
 {
     const struct cell_result *cell = row->found;
 
-    note[0] = '\0';
     if (cell->status == CELL_PENDING)
-        append_note(note, "pending: the run ended before the cell was done");
+        append_note(row->note, "pending: the run ended before the cell was done");
     else if (cell->status != CELL_OK)
-        snprintf(note, CELL_NOTE_BYTES, "%s: %s", cell_status_names[cell->status],
+        snprintf(row->note, sizeof(row->note), "%s: %s", cell_status_names[cell->status],
                  cell->reason[0] ? cell->reason : "no reason given");
     else if (!cell->verified && !row->result->modelled_time)
-        append_note(note, "the output was not verified");
+        append_note(row->note, "the output was not verified");
     for (size_t i = 0; i < COUNT(flag_notes); i++)
         if (cell->flags & flag_notes[i].flag)
-            append_note(note, flag_notes[i].text);
+            append_note(row->note, flag_notes[i].text);
+}
+
+static void fill_row(struct cell_row *row, const struct result *result, size_t i, const char *file)
+{
+    const struct cell_result *found = &result->cells[i];
+
+    *row = (struct cell_row){.cell = &found->cell,
+                             .found = found,
+                             .model = found->modelled ? &found->model : NULL,
+                             .result = result,
+                             .file = file,
+                             .instruction = found->kernel.known ? found->cell.path->sass : NULL,
+                             .placement = "not recorded: results of this version do not say where buffers lay",
+                             .mark = "",
+                             .half_width = NAN,
+                             .ratio = NAN,
+                             .rate = NAN,
+                             .peak = NAN,
+                             .operations = {NAN, NAN, NAN},
+                             .sample = NAN,
+                             .sample_ns = NAN};
+    cell_identity(row->cell, row->identity);
+    make_note(row);
+}
+
+/* What follows from the time of a row, and from the shortest of its line. */
+static void derive(struct cell_row *row, double best)
+{
+    enum { ELEMENT_BYTES = 4 };
+    const struct cell *cell = row->cell;
+    const double ns = row->found->time.summary.median;
+    const uint32_t loads = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
+
+    if (!cell_row_timed(row))
+        return;
+    row->half_width = stats_relative_half_width(&row->found->time.summary);
+    row->ratio = isfinite(best) ? ns / best : NAN;
+    row->best = cell->path->loads && ns <= best;
+    row->rate = ELEMENT_BYTES * (2.0 + loads) * (double)cell->elements / ns;
+    if (row->model && isfinite(row->model->parts.stream_ns))
+        row->peak = fmax(row->model->parts.stream_ns, row->model->parts.serialization_ns) / ns;
+    if (cell_row_multiplies(row))
+        row->operations = cell_operations_per_byte(row->found);
 }
 
 /* -1, 0 or 1. */
@@ -439,14 +334,7 @@ enum status cell_rows_open(const struct result *result, const char *file, struct
     if (!rows)
         return log_error(STATUS_ENVIRONMENT, "out of memory for the table of %zu cells", count);
     for (size_t i = 0; i < count; i++)
-        rows[i] = (struct cell_row){.cell = &result->cells[i].cell,
-                                    .found = &result->cells[i],
-                                    .model = result->cells[i].modelled ? &result->cells[i].model : NULL,
-                                    .result = result,
-                                    .file = file,
-                                    .mark = "",
-                                    .sample = NAN,
-                                    .sample_ns = NAN};
+        fill_row(&rows[i], result, i, file);
     qsort(rows, count, sizeof(*rows), order_of_rows);
     for (size_t first = 0, end; first < count; first = end) {
         double best = INFINITY;
@@ -455,7 +343,7 @@ enum status cell_rows_open(const struct result *result, const char *file, struct
             if (cell_row_timed(&rows[end]) && rows[end].cell->path->loads)
                 best = fmin(best, rows[end].found->time.summary.median);
         for (size_t i = first; i < end; i++)
-            rows[i].best = best;
+            derive(&rows[i], best);
     }
     return STATUS_OK;
 }

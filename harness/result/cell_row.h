@@ -6,18 +6,31 @@
 #include "cell_json.h"
 #include "grid.h"
 #include "result.h"
-#include "show_page.h"
 
-/* What a grid's row is. */
+enum { CELL_NOTE_BYTES = 512 };
+
+/* What a grid's row is. Numbers are NaN where there is nothing to say. */
 struct cell_row {
     const struct cell *cell; /* that of `found`; the first member, as cell_columns take it */
     const struct cell_result *found;
     const struct model_cell *model; /* what the model says of it; NULL: nothing */
     const struct result *result;
-    const char *file;  /* that the result is from; NULL when not known */
-    double index;      /* of the result among those that were given */
-    double best; /* shortest time of the same pattern in the same table, of paths that load; infinite: none has */
-    const char *mark; /* of its footnote, with blanks as wide as others; "": the table has none */
+    const char *file;                   /* that the result is from; NULL: not known */
+    double index;                       /* of the result among those that were given */
+    char identity[CELL_IDENTITY_BYTES];
+    char note[CELL_NOTE_BYTES]; /* its status and reason, what its flags mean; "" for nothing */
+    const char *mark;           /* of its footnote, with blanks as wide as others; "": the table has none */
+    const char *instruction;    /* of the payload load; NULL: the kernel is not known */
+    const char *placement;
+    double half_width; /* of the interval, as a share of the median */
+    double ratio;      /* to the shortest time of the same pattern in the same table, of paths that load */
+    bool best;         /* it is that time */
+    double rate; /* GB/s: bytes that the kernel has to move, an element in, one out, and one a payload load of each
+                          thread */
+    double
+        peak; /* the time that these take at the rates of the card, that of DRAM or L2 for what streams and that of the
+                    path's first cache for what is asked of it, as a share of the time that they took */
+    struct operations_per_byte operations; /* of cells that multiply */
     double sample; /* number of the sample that the row is of; NaN: of none */
     double sample_ns;
 };
@@ -32,6 +45,7 @@ enum cell_view {
     VIEW_TIME = 1 << 5, /* show --cell: what was measured, */
     VIEW_CODE = 1 << 6, /* of which code, */
     VIEW_MODEL = 1 << 7, /* what the model says, */
+    VIEW_COUNTERS = 1 << 9, /* counters --csv: before the counters */
     VIEW_ORIGIN = 1 << 8, /* where it is from */
 };
 
@@ -39,20 +53,17 @@ enum cell_view {
 struct cell_column {
     struct grid_column column;
     unsigned views;
+    bool cell; /* it stands for all of cell_columns */
     const char *legend; /* NULL: what it says is plain */
-    void (*more)(struct page *page, const struct result *result); /* adds to the legend; NULL: nothing */
 };
 
-/* The first column after `column` that is in one of the views; NULL: the first of all, and after the last. Those of the
- * result come before cell_columns, those of the cell after. */
-const struct cell_column *result_column_next(const struct cell_column *column, unsigned views);
+/* The first column after `column` that is in one of the views; NULL: the first of all, and after the last. */
 const struct cell_column *cell_column_next(const struct cell_column *column, unsigned views);
 
 enum { CELL_ROW_COLUMNS_MAX = 80 };
 
-/* Copies the columns of a view: of results, of the cell's identity (identity: whether these are wanted), of cells. Returns
- * how many. */
-size_t cell_row_columns(unsigned views, bool identity, struct grid_column out[CELL_ROW_COLUMNS_MAX]);
+/* Copies the columns of a view. Returns how many. */
+size_t cell_row_columns(unsigned views, struct grid_column out[CELL_ROW_COLUMNS_MAX]);
 
 /* The rows of a result in the order of its tables: by workload, elements, block size, regime, then by pattern, parameters
  * and path. */
@@ -78,10 +89,5 @@ bool cell_row_same_line(const struct cell_row *a, const struct cell_row *b);
  * says nothing. */
 bool cell_row_timed(const struct cell_row *row);
 bool cell_row_multiplies(const struct cell_row *row);
-
-enum { CELL_NOTE_BYTES = 512 };
-
-/* What there is to say of the cell beside its numbers: its status and reason, what its flags mean. "" for nothing. */
-void cell_row_note(const struct cell_row *row, char note[CELL_NOTE_BYTES]);
 
 #endif

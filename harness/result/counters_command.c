@@ -7,11 +7,14 @@
 #include "cell_row.h"
 #include "command.h"
 #include "log.h"
+#include "show_page.h"
+
+enum { ROW_AXES = 4, NUMBER_AXES = 2 + PARAMETER_COUNT };
 
 /* Which cells; an axis that was not given takes all. */
 struct counters_options {
-    struct selection workloads, paths, patterns, regimes;
-    struct integers elements, block_sizes, parameters[PARAMETER_COUNT];
+    struct selection rows[ROW_AXES];      /* workloads, paths, patterns, regimes */
+    struct integers numbers[NUMBER_AXES]; /* elements, block sizes, parameters */
     const char *cell; /* NULL: all */
     struct format_options format;
 };
@@ -23,18 +26,18 @@ struct counters_options {
 static const struct option_row option_rows[] = {
     {.name = "cell", .argument = "NAME", .help = "the cell of this identity, or those that a glob names",
      .kind = &option_text, .offset = offsetof(struct counters_options, cell)},
-    {AXIS("workload", "cells of these workloads alone", option_selection, workloads),
+    {AXIS("workload", "cells of these workloads alone", option_selection, rows[0]),
      .table = TABLE("workload", workloads, workload_count)},
-    {AXIS("path", "cells of these load paths alone", option_selection, paths), .table = TABLE("path", paths, path_count)},
-    {AXIS("pattern", "cells of these access patterns alone", option_selection, patterns),
+    {AXIS("path", "cells of these load paths alone", option_selection, rows[1]), .table = TABLE("path", paths, path_count)},
+    {AXIS("pattern", "cells of these access patterns alone", option_selection, rows[2]),
      .table = TABLE("pattern", patterns, pattern_count)},
-    {AXIS("regime", "cells of these regimes alone", option_selection, regimes), .table = TABLE("regime", regimes, regime_count)},
-    {AXIS("elements", "cells of so many elements alone", option_integers, elements), .low = 1, .high = (double)CELL_ELEMENTS_MAX,
+    {AXIS("regime", "cells of these regimes alone", option_selection, rows[3]), .table = TABLE("regime", regimes, regime_count)},
+    {AXIS("elements", "cells of so many elements alone", option_integers, numbers[0]), .low = 1, .high = (double)CELL_ELEMENTS_MAX,
      .unit = "elements"},
-    {AXIS("block-size", "cells of so many threads a block alone", option_integers, block_sizes), .low = 1,
+    {AXIS("block-size", "cells of so many threads a block alone", option_integers, numbers[1]), .low = 1,
      .high = CELL_BLOCK_SIZE_MAX, .unit = "threads"},
 #define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_) \
-    {AXIS(option_, summary_, option_integers, parameters[PARAMETER_##name_]), .low = min_, .high = max_, .unit = unit_},
+    {AXIS(option_, summary_, option_integers, numbers[2 + PARAMETER_##name_]), .low = min_, .high = max_, .unit = unit_},
 #include "parameters.def"
 };
 /* clang-format on */
@@ -44,30 +47,27 @@ static const struct option_group groups[] = {
     OPTION_GROUP(format_option_rows, offsetof(struct counters_options, format)),
 };
 
-static bool has_row(const struct selection *selection, const void *row)
-{
-    for (size_t i = 0; i < selection->count; i++)
-        if (selection->rows[i] == row)
-            return true;
-    return selection->count == 0;
-}
-
-static bool has_integer(const struct integers *integers, uint64_t value)
-{
-    for (size_t i = 0; i < integers->count; i++)
-        if (integers->values[i] == value)
-            return true;
-    return integers->count == 0;
-}
-
 static bool is_chosen(const struct counters_options *options, const struct cell *cell)
 {
-    for (size_t i = 0; i < parameter_count; i++)
-        if (!has_integer(&options->parameters[i], cell->parameters[i]))
-            return false;
-    return has_row(&options->workloads, cell->workload) && has_row(&options->paths, cell->path) &&
-           has_row(&options->patterns, cell->pattern) && has_row(&options->regimes, cell->regime) &&
-           has_integer(&options->elements, cell->elements) && has_integer(&options->block_sizes, cell->block_size);
+    const void *const rows[ROW_AXES] = {cell->workload, cell->path, cell->pattern, cell->regime};
+    bool chosen = true;
+
+    for (size_t axis = 0; axis < ROW_AXES && chosen; axis++) {
+        const struct selection *selection = &options->rows[axis];
+
+        chosen = selection->count == 0;
+        for (size_t i = 0; i < selection->count; i++)
+            chosen = chosen || selection->rows[i] == rows[axis];
+    }
+    for (size_t axis = 0; axis < NUMBER_AXES && chosen; axis++) {
+        const struct integers *integers = &options->numbers[axis];
+        const uint64_t value = axis == 0 ? cell->elements : axis == 1 ? cell->block_size : cell->parameters[axis - 2];
+
+        chosen = integers->count == 0;
+        for (size_t i = 0; i < integers->count; i++)
+            chosen = chosen || integers->values[i] == value;
+    }
+    return chosen;
 }
 
 /* -- quantities ---------------------------------------------------------------------------------------- */
@@ -191,8 +191,8 @@ struct listing {
     struct cell_rows rows;
     struct known known;
     struct quantity *quantities; /* owned */
-    struct grid_column *columns; /* owned: those of the identity, then one a quantity */
-    size_t quantity_count;
+    struct grid_column *columns; /* owned: those that say which cell, then one a quantity */
+    size_t column_count, quantity_count;
 };
 
 /* What the cell has in a column of its identity; "-" where it has nothing. */
@@ -243,7 +243,7 @@ static size_t say_shared(struct page *page, struct listing *listing)
     }
     page_say(page, "; %s", modelled ? "modelled: nothing was measured" : "one launch");
     page_end(page);
-    memmove(listing->columns + kept, listing->columns + CELL_COLUMN_COUNT,
+    memmove(listing->columns + kept, listing->columns + listing->column_count - listing->quantity_count,
             listing->quantity_count * sizeof(*listing->columns));
     return kept + listing->quantity_count;
 }
@@ -253,7 +253,7 @@ static enum status print_listing(struct listing *listing)
     const struct format_options *format = &listing->options->format;
     struct page page = {.stream = stdout, .markdown = format->markdown, .look = {.width = text_width(stdout)}};
     struct grid grid = {.columns = listing->columns,
-                        .column_count = CELL_COLUMN_COUNT + listing->quantity_count,
+                        .column_count = listing->column_count,
                         .rows = listing->rows.rows,
                         .row_count = listing->rows.count,
                         .row_bytes = sizeof(*listing->rows.rows)};
@@ -276,22 +276,22 @@ static enum status make_columns(struct listing *listing, const struct invocation
     enum status status = STATUS_OK;
 
     listing->quantities = calloc(count + 1, sizeof(*listing->quantities));
-    listing->columns = calloc(CELL_COLUMN_COUNT + count, sizeof(*listing->columns));
+    listing->columns = calloc(CELL_ROW_COLUMNS_MAX + count, sizeof(*listing->columns));
     if (!listing->quantities || !listing->columns)
         return log_error(STATUS_ENVIRONMENT, "out of memory for %zu columns", count);
-    memcpy(listing->columns, cell_columns, sizeof(cell_columns));
+    listing->column_count = cell_row_columns(VIEW_COUNTERS, listing->columns);
+    listing->quantity_count = count;
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         struct quantity *quantity = &listing->quantities[i];
 
         status =
             parse_quantity(asked ? invocation->arguments[1 + i] : listing->known.names[i], &listing->known, quantity);
-        listing->columns[CELL_COLUMN_COUNT + i] = (struct grid_column){.key = quantity->text,
-                                                                       .heading = quantity->text,
-                                                                       .format = text_count,
-                                                                       .value = value_quantity,
-                                                                       .of = quantity};
+        listing->columns[listing->column_count++] = (struct grid_column){.key = quantity->text,
+                                                                         .heading = quantity->text,
+                                                                         .format = text_count,
+                                                                         .value = value_quantity,
+                                                                         .of = quantity};
     }
-    listing->quantity_count = count;
     return status;
 }
 

@@ -145,7 +145,7 @@ static enum status write_csv(FILE *stream, const struct catalogue *catalogue)
     struct grid_column columns[CELL_ROW_COLUMNS_MAX];
     struct cell_row *rows = calloc(catalogue->samples_most + 1, sizeof(*rows));
     struct grid grid = {.columns = columns,
-                        .column_count = cell_row_columns(VIEW_SAMPLES, true, columns),
+                        .column_count = cell_row_columns(VIEW_SAMPLES, columns),
                         .rows = rows,
                         .row_bytes = sizeof(*rows)};
 

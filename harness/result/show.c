@@ -50,7 +50,7 @@ static void print_environment(struct page *page, const struct result *result)
 /* -- below the tables ---------------------------------------------------------------------------------- */
 
 /* What the columns say that were printed, and which were left out. */
-static void print_legend(struct page *page, const struct result *result, unsigned views, unsigned rank)
+static void print_legend(struct page *page, unsigned views, unsigned rank)
 {
     const char *before = "";
 
@@ -58,8 +58,6 @@ static void print_legend(struct page *page, const struct result *result, unsigne
     for (const struct cell_column *column = NULL; (column = cell_column_next(column, views));)
         if (column->legend && column->column.rank <= rank) {
             page_say(page, "%s%s: %s", before, column->column.heading, column->legend);
-            if (column->more)
-                column->more(page, result);
             before = ". ";
         }
     before = before[0] ? ". Left out for want of room: " : "left out for want of room: ";
@@ -70,18 +68,6 @@ static void print_legend(struct page *page, const struct result *result, unsigne
         }
     page_say(page, ".");
     page_end(page);
-}
-
-static void print_operations_legend(struct page *page, const struct cell_rows *rows)
-{
-    for (size_t i = 0; i < rows->count; i++)
-        if (cell_row_multiplies(&rows->rows[i])) {
-            page_line(page, 0,
-                      "operations per byte: ideal, as textbooks count, with no cache: 4 bytes of the input for a "
-                      "multiplication and an addition, and 4 of the filter where that is not in constant memory; "
-                      "DRAM and L2, for each byte that the counters saw there.");
-            return;
-        }
 }
 
 static void print_cell_counts(struct page *page, const struct result *result)
@@ -218,6 +204,7 @@ static enum status print_tables(struct page *page, const struct cell_rows *rows)
 static enum status show(struct page *page, const struct result *result)
 {
     unsigned rank = page->markdown ? UINT_MAX : 0;
+    bool multiplies = false;
     struct cell_rows rows;
     enum status status = cell_rows_open(result, NULL, &rows);
 
@@ -225,8 +212,11 @@ static enum status show(struct page *page, const struct result *result)
     if (status == STATUS_OK) {
         print_environment(page, result);
         status = print_tables(page, &rows);
-        print_legend(page, result, result->modelled_time ? VIEW_MODELLED : VIEW_MEASURED, rank);
-        print_operations_legend(page, &rows);
+        print_legend(page, result->modelled_time ? VIEW_MODELLED : VIEW_MEASURED, rank);
+        for (size_t i = 0; i < rows.count; i++)
+            multiplies = multiplies || cell_row_multiplies(&rows.rows[i]);
+        if (multiplies)
+            print_legend(page, VIEW_OPERATIONS, rank);
         print_cell_counts(page, result);
         print_counters(page, result);
         print_phases(page, result);

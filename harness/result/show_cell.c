@@ -20,7 +20,7 @@ enum status show_csv(FILE *stream, const struct result *result, const char *file
         status = cell_rows_choose(&rows, result, name);
     if (status == STATUS_OK)
         grid_print_csv(stream, &(struct grid){.columns = columns,
-                                              .column_count = cell_row_columns(VIEW_CELLS, true, columns),
+                                              .column_count = cell_row_columns(VIEW_CELLS, columns),
                                               .rows = rows.rows,
                                               .row_count = rows.count,
                                               .row_bytes = sizeof(*rows.rows),
@@ -153,7 +153,7 @@ static void print_section(FILE *stream, const struct cell_row *row, const struct
     grid_print_records(stream,
                        &(struct grid){.title = section->title,
                                       .columns = columns,
-                                      .column_count = cell_row_columns(section->view, false, columns),
+                                      .column_count = cell_row_columns(section->view, columns),
                                       .rows = row,
                                       .row_count = 1,
                                       .row_bytes = sizeof(*row)},
@@ -170,11 +170,9 @@ static enum status print_cell(FILE *stream, const struct cell_row *row)
                                   .row_count = row->found->counter_count,
                                   .row_bytes = sizeof(*row->found->counters),
                                   .note = note_reason};
-    char identity[CELL_IDENTITY_BYTES];
     enum status status;
 
-    cell_identity(row->cell, identity);
-    fprintf(stream, "%s%s\n", identity, row->result->modelled_time ? " (modelled)" : "");
+    fprintf(stream, "%s%s\n", row->identity, row->result->modelled_time ? " (modelled)" : "");
     print_section(stream, row, &sections[0], &look);
     status = print_samples(stream, &row->found->time, &look);
     for (size_t i = 1; i < COUNT(sections); i++)

@@ -24,8 +24,8 @@ struct absence {
 };
 
 struct note {
-    char text[CELL_NOTE_BYTES];
-    char mark[4]; /* " a" */
+    const char *text; /* of a row */
+    char mark[4];     /* " a" */
 };
 
 /* Everything has room for one a cell and one a path. */
@@ -155,16 +155,14 @@ static void format_mark(size_t index, char out[4])
 /* The mark of the cell's footnote, "" for none. */
 static const char *find_mark(struct table *table, const struct cell_row *row)
 {
-    char text[CELL_NOTE_BYTES];
     size_t i = 0;
 
-    cell_row_note(row, text);
-    if (!text[0])
+    if (!row->note[0])
         return "";
-    while (i < table->note_count && strcmp(table->notes[i].text, text) != 0)
+    while (i < table->note_count && strcmp(table->notes[i].text, row->note) != 0)
         i++;
     if (i == table->note_count) {
-        memcpy(table->notes[i].text, text, sizeof(text));
+        table->notes[i].text = row->note;
         format_mark(table->note_count++, table->notes[i].mark);
     }
     return table->notes[i].mark;

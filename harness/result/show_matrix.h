@@ -4,6 +4,7 @@
 #define CBANK_SHOW_MATRIX_H
 
 #include "cell_row.h"
+#include "show_page.h"
 
 /* Prints the tables of the rows, which are all of one: times and what follows from them, footnotes, what was left out
  * because every cell of it is skipped; then operations per byte where there are some. Patterns go down and paths across,

@@ -169,6 +169,135 @@ static void test_below(void **state)
                                        "    change: failed a\n");
 }
 
+/* As few blocks as can be, and in them as many columns. */
+static void test_fewest_blocks(void **state)
+{
+    static const struct grid_column many[] = {
+        {.key = "cell", .heading = "cell", .value = value_name, .head = true},
+        {.key = "a", .heading = "time", .group = "a", .format = text_time, .value = value_ns, .of = &first},
+        {.key = "b", .heading = "change", .group = "a", .format = text_change, .value = value_share, .rank = 2},
+        {.key = "c", .heading = "more", .group = "a", .format = text_change, .value = value_share, .rank = 3},
+        {.key = "d", .heading = "time", .group = "a long name", .format = text_time, .value = value_ns, .of = &second},
+    };
+    const struct row one[] = {{.name = "x", .ns = {100, 200}, .share = 0.1}};
+    const struct grid what = {
+        .columns = many, .column_count = COUNT(many), .rows = one, .row_count = 1, .row_bytes = sizeof(one[0])};
+    FILE *stream = fopen("/dev/null", "w");
+    unsigned rank = 0;
+
+    (void)state;
+    expect(printed(&what, 34, false), "     | a        | a long name\n"
+                                      "cell |     time |        time\n"
+                                      "x    | 100.0 ns |    200.0 ns\n");
+    expect(printed(&what, 25, false), "     | a\n"
+                                      "cell |     time  change\n"
+                                      "x    | 100.0 ns  +10.0%\n"
+                                      "\n"
+                                      "     | a long name\n"
+                                      "cell |        time\n"
+                                      "x    |    200.0 ns\n");
+    assert_int_equal(grid_print(stream, &what, &(struct grid_look){.width = 36, .rank = &rank}), STATUS_OK);
+    assert_int_equal(rank, 0);
+    assert_int_equal(grid_print(stream, &what, &(struct grid_look){.width = 60, .rank = &rank}), STATUS_OK);
+    assert_int_equal(rank, 3);
+    fclose(stream);
+}
+
+struct behind {
+    double number;
+    uint32_t small;
+    uint64_t large;
+    int word;
+    bool yes;
+    char array[8];
+};
+
+struct outer {
+    const char *text;
+    const struct behind *behind;
+};
+
+static const char *const words[] = {"none", "some"};
+
+/* Every kind of member, of the row and behind a pointer, and what is not there. */
+static const struct grid_column members[] = {
+    {.key = "text", .heading = "text", .value = grid_text, .of = GRID_MEMBER(struct outer, text)},
+    {.key = "number",
+     .heading = "a number",
+     .format = text_time,
+     .value = grid_number,
+     .of = GRID_BEHIND(struct outer, behind, struct behind, number)},
+    {.key = "small",
+     .heading = "small",
+     .format = text_count,
+     .value = grid_integer,
+     .of = GRID_BEHIND(struct outer, behind, struct behind, small)},
+    {.key = "large",
+     .heading = "large",
+     .format = text_count,
+     .value = grid_integer,
+     .of = GRID_BEHIND(struct outer, behind, struct behind, large)},
+    {.key = "word",
+     .heading = "word",
+     .value = grid_name,
+     .of = &(const struct grid_member){offsetof(struct behind, word), sizeof(int), offsetof(struct outer, behind),
+                                       words}},
+    {.key = "yes", .heading = "yes", .value = grid_bool, .of = GRID_BEHIND(struct outer, behind, struct behind, yes)},
+    {.key = "array",
+     .heading = "array",
+     .value = grid_array,
+     .of = GRID_BEHIND(struct outer, behind, struct behind, array)},
+};
+
+static const struct behind behind = {1500, 0, 12800000, 1, true, "chars"};
+static const struct outer outers[] = {{"a text that goes on_and_on_and_on_and_on", &behind}, {NULL, NULL}};
+static const struct grid outer_grid = {.title = "title",
+                                       .columns = members,
+                                       .column_count = COUNT(members),
+                                       .rows = outers,
+                                       .row_count = COUNT(outers),
+                                       .row_bytes = sizeof(outers[0])};
+
+/* A fact goes on below itself, a word that is too long is divided, and what is not there is left out. */
+static void test_records(void **state)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *stream = open_memstream(&text, &bytes);
+
+    (void)state;
+    grid_print_records(stream, &outer_grid, &(struct grid_look){.width = 30, .indent = 2});
+    fclose(stream);
+    expect(text, "title\n"
+                 "  text      a text that goes\n"
+                 "            on_and_on_and_on_a\n"
+                 "            nd_on\n"
+                 "  a number  1.500 us\n"
+                 "  large     12800000\n"
+                 "  word      some\n"
+                 "  yes       true\n"
+                 "  array     chars\n");
+}
+
+/* The line of keys stands once. */
+static void test_continued(void **state)
+{
+    struct grid what = outer_grid;
+    char *text = NULL;
+    size_t bytes;
+    FILE *stream = open_memstream(&text, &bytes);
+
+    (void)state;
+    what.row_count = 1;
+    grid_print_csv(stream, &what);
+    what.continued = true;
+    grid_print_csv(stream, &what);
+    fclose(stream);
+    expect(text, "text,number,small,large,word,yes,array\r\n"
+                 "a text that goes on_and_on_and_on_and_on,1500,,12800000,some,true,chars\r\n"
+                 "a text that goes on_and_on_and_on_and_on,1500,,12800000,some,true,chars\r\n");
+}
+
 static void test_no_line_is_wider(void **state)
 {
     (void)state;
@@ -225,9 +354,10 @@ static void test_no_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wide),    cmocka_unit_test(test_narrower_set),     cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_stacked), cmocka_unit_test(test_no_line_is_wider), cmocka_unit_test(test_color),
-        cmocka_unit_test(test_formats), cmocka_unit_test(test_no_rows),          cmocka_unit_test(test_below),
+        cmocka_unit_test(test_wide),          cmocka_unit_test(test_narrower_set),     cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_stacked),       cmocka_unit_test(test_no_line_is_wider), cmocka_unit_test(test_color),
+        cmocka_unit_test(test_formats),       cmocka_unit_test(test_no_rows),          cmocka_unit_test(test_below),
+        cmocka_unit_test(test_fewest_blocks), cmocka_unit_test(test_records),          cmocka_unit_test(test_continued),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
