@@ -72,21 +72,21 @@ static size_t cell_samples(const struct cell_result *cell, const double **sample
  * order: `guess` is right. */
 static struct entry *catalogue_entry(struct catalogue *catalogue, const struct cell *cell, size_t guess)
 {
-    struct entry *entry, *entries = catalogue->entries;
+    struct entry *entry, *entries;
 
-    if (guess < catalogue->count && cell_equal(entries[guess].cell, cell))
-        return &entries[guess];
+    if (guess < catalogue->count && cell_equal(catalogue->entries[guess].cell, cell))
+        return &catalogue->entries[guess];
     for (size_t i = 0; i < catalogue->count; i++)
-        if (cell_equal(entries[i].cell, cell))
-            return &entries[i];
+        if (cell_equal(catalogue->entries[i].cell, cell))
+            return &catalogue->entries[i];
     if (catalogue->count == catalogue->room) {
         catalogue->room = catalogue->room ? 2 * catalogue->room : 64;
-        entries = realloc(entries, catalogue->room * sizeof(*entries));
+        entries = realloc(catalogue->entries, catalogue->room * sizeof(*entries));
         if (!entries)
             return NULL;
         catalogue->entries = entries;
     }
-    entry = &entries[catalogue->count];
+    entry = &catalogue->entries[catalogue->count];
     *entry =
         (struct entry){.cell = cell, .found = calloc(catalogue->result_count, sizeof(*entry->found)), .skipped = true};
     cell_identity(cell, entry->name);
