@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "log.h"
-#include "version.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -17,19 +16,6 @@ static void value_seed(const struct grid_column *column, const void *row, struct
 {
     (void)column;
     snprintf(out->room, sizeof(out->room), "%" PRIu64, ((const struct cell_row *)row)->result->seed);
-    out->text = out->room;
-}
-
-/* The version of the program that wrote the file, with its commit; a result that was not read is of this one. */
-static void value_version(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const cJSON *made = json_get(((const struct cell_row *)row)->result->storage, "tool");
-    const char *version = made ? "" : tool.version, *commit = made ? NULL : tool.git_commit;
-
-    (void)column;
-    json_get_text(made, "version", &version);
-    json_get_text(made, "git_commit", &commit);
-    snprintf(out->room, sizeof(out->room), "%s%s%s", version, commit ? ", commit " : "", commit ? commit : "");
     out->text = out->room;
 }
 
@@ -106,7 +92,11 @@ static const struct cell_column table[] = {
     {.column = {COLUMN("device", "device", NULL, grid_array), RESULT(device.name)}, .views = VIEW_SAMPLES | VIEW_ORIGIN},
     {.column = {COLUMN("uuid", "UUID", NULL, grid_array), RESULT(device.uuid)}, .views = VIEW_SAMPLES | VIEW_ORIGIN},
     {.column = {COLUMN("driver", "driver", NULL, grid_array), RESULT(device.driver)}, .views = VIEW_SAMPLES | VIEW_ORIGIN},
-    {.column = {COLUMN("version", "cbank", NULL, value_version)}, .views = VIEW_ORIGIN},
+    {.column = {COLUMN("host", "host", NULL, grid_array), RESULT(host.name)}, .views = VIEW_ORIGIN},
+    {.column = {COLUMN("slot", "slot", NULL, grid_array), RESULT(host.slot)}, .views = VIEW_ORIGIN},
+    {.column = {COLUMN("job", "job", NULL, grid_array), RESULT(host.job)}, .views = VIEW_ORIGIN},
+    {.column = {COLUMN("version", "cbank", NULL, grid_text), RESULT(tool.version)}, .views = VIEW_ORIGIN},
+    {.column = {COLUMN("git_commit", "commit", NULL, grid_text), RESULT(tool.git_commit)}, .views = VIEW_ORIGIN},
     {.column = {COLUMN("argv", "command", NULL, grid_array), RESULT(argv)}, .views = VIEW_ORIGIN},
     {.column = {COLUMN("seed", "seed", NULL, value_seed)}, .views = VIEW_ORIGIN},
     {.cell = true, .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_COUNTERS},

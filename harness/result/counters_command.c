@@ -92,22 +92,18 @@ static const struct grid_column *find_plain(const char *name)
 /* The value of a quantity; *mark: '=' or '!' where it is an exact counter that is as expected or not. */
 static double measured(const struct cell_row *row, const char *name, char *mark)
 {
+    const struct counter_value *counter = counter_find(row->found->counters, row->found->counter_count, name);
     const struct grid_column *plain = find_plain(name);
     struct grid_value value = {.number = NAN};
 
     *mark = ' ';
     if (plain)
         plain->value(plain, row, &value);
-    for (size_t i = 0; !plain && i < row->found->counter_count; i++) {
-        const struct counter_value *counter = &row->found->counters[i];
-
-        if (strcmp(name, counter->name) != 0 || counter->status != COUNTER_OK)
-            continue;
-        if (counter->kind == COUNTER_EXACT && isfinite(counter->expected))
-            *mark = counter_differs(counter) ? '!' : '=';
-        value.number = counter->value;
-    }
-    return value.number;
+    if (plain || !counter || counter->status != COUNTER_OK)
+        return value.number;
+    if (counter->kind == COUNTER_EXACT && isfinite(counter->expected))
+        *mark = counter_differs(counter) ? '!' : '=';
+    return counter->value;
 }
 
 static void value_quantity(const struct grid_column *column, const void *row, struct grid_value *out)

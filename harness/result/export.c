@@ -319,14 +319,6 @@ static void bmf_time(const struct cell_result *const *found, size_t count, cJSON
     bmf_add_values(benchmark, "time_ns", values, count);
 }
 
-static double counter_of(const struct cell_result *cell, const char *name)
-{
-    for (size_t i = 0; cell && i < cell->counter_count; i++)
-        if (strcmp(cell->counters[i].name, name) == 0)
-            return cell->counters[i].status == COUNTER_OK ? cell->counters[i].value : NAN;
-    return NAN;
-}
-
 /* Every counter that a result read, each once. */
 static void bmf_counters(const struct cell_result *const *found, size_t count, cJSON *benchmark, double *values)
 {
@@ -337,7 +329,7 @@ static void bmf_counters(const struct cell_result *const *found, size_t count, c
             if (json_get(benchmark, name))
                 continue;
             for (size_t k = 0; k < count; k++)
-                values[k] = counter_of(found[k], name);
+                values[k] = found[k] ? counter_counted(found[k]->counters, found[k]->counter_count, name) : NAN;
             bmf_add_values(benchmark, name, values, count);
         }
     }
