@@ -76,13 +76,8 @@ def main():
     from figures import documents
     from page import given, interactive, page
     try:
-<<<<<<< HEAD
-        files = given.read_all(asked.files)
-        library = interactive.find_library(asked.library) if asked.interactive else None
-=======
         files = given.read_all(asked.files, asked.program)
-        library = page.find_library(asked.library) if asked.interactive else None
->>>>>>> 4916332 (scripts: results are read of schema 2.0, which the program makes of 1.x; identities, flags and exact counts are the file's)
+        library = interactive.find_library(asked.library) if asked.interactive else None
         program = given.Program(asked.program)
         need_folder(asked.output)
         page.write(asked.output, program, files, library)

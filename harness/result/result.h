@@ -103,12 +103,12 @@ struct result {
     struct tool tool;     /* what measured */
     char architectures[RESULT_ARCHITECTURES_BYTES]; /* of the kernels in it, with blanks between: "sm_90 compute_90" */
     struct host host;
-    const char *engine;   /* name of the engine */
-    bool modelled_time;   /* times are predictions */
+    const char *engine; /* name of the engine */
+    bool modelled_time; /* times are predictions */
     char started_utc[32], finished_utc[32]; /* ISO 8601; finished "" while incomplete */
     bool complete;
     uint64_t seed;
-    double max_noise;     /* relative half width at which a cell stops */
+    double max_noise; /* relative half width at which a cell stops */
     char argv[RESULT_ARGV_BYTES];
     char counters_asked[RESULT_ARGV_BYTES]; /* the text of --counters */
     char counters_reason[256]; /* why no counter could be read; "" else */
@@ -117,7 +117,7 @@ struct result {
     size_t phase_count;
     struct cell_result *cells; /* owned */
     size_t cell_count;
-    void *storage;             /* what strings of a result that was read live in; owned (a cJSON tree) */
+    void *storage; /* what strings of a result that was read live in; owned (a cJSON tree) */
 };
 
 /* A result of this program with one pending cell for each of cells[0 .. count - 1]. STATUS_ENVIRONMENT out of memory. */
@@ -161,7 +161,7 @@ struct operations_per_byte cell_operations_per_byte(const struct cell_result *ce
 struct exact_counts {
     uint64_t compared; /* read, and there is an expected value */
     uint64_t equal, differing; /* of those */
-    uint64_t unknown;  /* not read, or what to expect cannot be said */
+    uint64_t unknown; /* not read, or what to expect cannot be said */
 };
 
 struct exact_counts cell_exact_counts(const struct cell_result *cell);

@@ -222,7 +222,8 @@ static const struct wrong wrongs[] = {
     {"{\"edges\":4}", "{}", "stone.edges: expected an integer from 0 to 4294967295, it is missing"},
     {"{\"weight\":0.5}", "{\"weight\":\"x\"}", "seeds[0].weight: expected a number or null, it is this string"},
     {"{\"weight\":0.5}", "5", "seeds[0]: expected an object, it is this number"},
-    {"{\"weight\":0.5}", "{\"weight\":1},{\"weight\":1},{\"weight\":1}", "seeds: expected 0 to 3 elements, there are 4"},
+    {"{\"weight\":0.5}", "{\"weight\":1},{\"weight\":1},{\"weight\":1}",
+     "seeds: expected 0 to 3 elements, there are 4"},
     {"{\"weight\":1}", "{}", "named.a b.weight: expected a number or null, it is missing"},
 };
 
