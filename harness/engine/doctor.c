@@ -27,7 +27,8 @@ void diagnosis_add(struct diagnosis *diagnosis, enum finding_grade grade, const 
     }
     diagnosis->findings = findings;
     findings += diagnosis->count++;
-    *findings = (struct finding){.grade = grade, .subject = subject};
+    *findings = (struct finding){.grade = grade};
+    snprintf(findings->subject, sizeof(findings->subject), "%s", subject);
     snprintf(findings->remedy, sizeof(findings->remedy), "%s", remedy ? remedy : "");
     va_start(arguments, format);
     vsnprintf(findings->detail, sizeof(findings->detail), format, arguments);
@@ -58,31 +59,25 @@ static void show_grade(const struct grid_column *column, const void *row, struct
     out->style = styles[grade];
 }
 
-static void show_subject(const struct grid_column *column, const void *row, struct grid_value *out)
+/* A text of the row, by its offset. */
+static void show_text(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    (void)column;
-    out->text = ((const struct finding *)row)->subject;
+    const char *text = (const char *)row + *(const size_t *)column->of;
+
+    out->text = text[0] ? text : NULL;
 }
 
-static void show_detail(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    out->text = ((const struct finding *)row)->detail;
-}
-
-static void show_remedy(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const struct finding *finding = row;
-
-    (void)column;
-    out->text = finding->remedy[0] ? finding->remedy : NULL;
-}
+#define TEXT(member)                                                              \
+    .key = #member, .heading = #member, .value = show_text, .of = &(const size_t) \
+    {                                                                             \
+        offsetof(struct finding, member)                                          \
+    }
 
 static const struct grid_column columns[] = {
     {.key = "finding", .heading = "finding", .value = show_grade, .head = true},
-    {.key = "subject", .heading = "subject", .value = show_subject, .head = true},
-    {.key = "detail", .heading = "detail", .value = show_detail, .below = true},
-    {.key = "remedy", .heading = "remedy", .value = show_remedy, .below = true},
+    {TEXT(subject), .head = true},
+    {TEXT(detail), .below = true},
+    {TEXT(remedy), .below = true},
 };
 
 /* -- the command --------------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@ enum finding_grade { FINDING_OK, FINDING_WARNING, FINDING_PROBLEM };
 
 struct finding {
     enum finding_grade grade;
-    const char *subject; /* what was looked at */
+    char subject[32];    /* what was looked at */
     char detail[512];    /* what was seen */
     char remedy[256];    /* how to mend it; "" when all is well */
 };
@@ -19,7 +19,7 @@ struct diagnosis {
     size_t count;
 };
 
-/* Adds a finding. `subject` is static text; remedy is NULL when all is well. */
+/* Adds a finding. remedy is NULL when all is well. */
 __attribute__((format(printf, 5, 6))) void diagnosis_add(struct diagnosis *diagnosis, enum finding_grade grade,
                                                          const char *subject, const char *remedy, const char *format,
                                                          ...);

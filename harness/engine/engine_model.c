@@ -26,30 +26,24 @@ static uint32_t model_device_count(const char **reason)
     return 1;
 }
 
-static void card_describe(const struct card *card, struct device_info *out)
-{
-    *out = (struct device_info){
-        .cc_major = card->cc_major,
-        .cc_minor = card->cc_minor,
-        .sm_count = card->sm_count,
-        .l2_bytes = card->l2_bytes,
-        .sm_clock_max_mhz = card->sm_clock_mhz,
-        .memory_clock_max_mhz = NAN,
-        .launch_ns = card->launch_ns,
-    };
-    snprintf(out->name, sizeof(out->name), "%s", card->name);
-    snprintf(out->chip, sizeof(out->chip), "%s", card->chip);
-}
-
 static enum status model_describe(uint32_t device, const char *path, struct device_info *out)
 {
     struct card card;
     const enum status status = card_read(path, &card);
 
     (void)device;
-    if (status == STATUS_OK)
-        card_describe(&card, out);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    *out = device_unknown;
+    out->cc_major = card.cc_major;
+    out->cc_minor = card.cc_minor;
+    out->sm_count = card.sm_count;
+    out->l2_bytes = card.l2_bytes;
+    out->sm_clock_max_mhz = card.sm_clock_mhz;
+    out->launch_ns = card.launch_ns;
+    snprintf(out->name, sizeof(out->name), "%s", card.name);
+    snprintf(out->chip, sizeof(out->chip), "%s", card.chip);
+    return STATUS_OK;
 }
 
 static void model_close(struct engine_session *session)
@@ -62,17 +56,16 @@ static enum status model_open(const struct engine_options *options, struct resul
     struct engine_session *session = calloc(1, sizeof(*session));
     enum status status;
 
-    if (session == NULL)
+    (void)result;
+    if (!session)
         return log_error(STATUS_ENVIRONMENT, "out of memory for the model engine; free some memory");
     session->options = options;
     status = card_read(options->card, &session->card);
-    if (status != STATUS_OK) {
+    if (status == STATUS_OK)
+        *out = session;
+    else
         model_close(session);
-        return status;
-    }
-    (void)result;
-    *out = session;
-    return STATUS_OK;
+    return status;
 }
 
 /* -- counters ----------------------------------------------------------------------------------------- */
@@ -167,36 +160,24 @@ static enum status model_one(const struct engine_session *session, const struct 
     return STATUS_OK;
 }
 
-/* Counts and models the pending cells one after the other; `access` has room for the counts of each. */
-static enum status model_cells(struct engine_session *session, struct result *result, const struct progress *progress,
-                               struct access_counts *access)
+/* Counts and models the pending cells one after the other. */
+static enum status model_time(struct engine_session *session, struct result *result, const struct progress *progress)
 {
-    for (size_t i = 0; i < result->cell_count; i++) {
-        enum status status;
+    struct access_counts *access = calloc(result->cell_count + 1, sizeof(*access));
+    enum status status = access
+                             ? STATUS_OK
+                             : log_error(STATUS_ENVIRONMENT, "out of memory for the counts of %zu cells; ask for fewer",
+                                         result->cell_count);
 
+    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
         if (progress->step(progress->context, "modelling", i, result->cell_count))
-            return STATUS_OK;
+            break;
         if (result->cells[i].status != CELL_PENDING)
             continue;
         status = access_count_next(result_cell, result, i, access);
         if (status == STATUS_OK)
             status = model_one(session, &access[i], &result->cells[i]);
-        if (status != STATUS_OK)
-            return status;
     }
-    progress->step(progress->context, "modelling", result->cell_count, result->cell_count);
-    return STATUS_OK;
-}
-
-static enum status model_time(struct engine_session *session, struct result *result, const struct progress *progress)
-{
-    struct access_counts *access = calloc(result->cell_count, sizeof(*access));
-    enum status status;
-
-    if (access == NULL)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for the counts of %zu cells; ask for fewer cells",
-                         result->cell_count);
-    status = model_cells(session, result, progress, access);
     free(access);
     return status;
 }

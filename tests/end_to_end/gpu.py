@@ -83,6 +83,38 @@ class DefaultPlan(Case):
             self.assertRegex(cell["kernel"]["sass_sha256"], "^[0-9a-f]{64}$")
 
 
+class Fields(Case):
+    """What a run on a GPU measures is in its file: a field that nothing ever fills is a defect."""
+
+    # What the driver of a virtual machine may keep to itself.
+    MAY_LACK = {"vbios", "ecc", "mig"}
+
+    def test_every_field_of_device_and_cell(self):
+        result, _ = self.measure(*SMALL)
+        for key, value in result["device"].items():
+            if key not in self.MAY_LACK:
+                self.assertIsNotNone(value, key)
+        self.assertIsNotNone(result["device"]["clocks"]["sm_max_mhz"])
+        cell = result["cells"][0]
+        for key in ("cycles", "sm_clock_mhz", "operations"):
+            self.assertGreater(cell[key], 0, key)
+        for key in ("median", "ci_low", "ci_high", "min", "mad", "launches_per_sample", "stop_reason"):
+            self.assertIsNotNone(cell["time_ns"][key], key)
+        for key, value in cell["kernel"].items():
+            self.assertTrue(value, key)
+        self.assertAlmostEqual(cell["cycles"], cell["time_ns"]["median"] * cell["sm_clock_mhz"] / 1000, delta=1e-6)
+
+    def test_the_doctor_sees_what_a_run_sees(self):
+        found = json.loads(cbank("doctor", "--json").stdout)
+        self.assertEqual([device["uuid"] for device in found["devices"]], [row["uuid"] for row in cuda_devices()])
+        result, _ = self.measure(*SMALL)
+        for key in ("name", "uuid", "compute_capability", "sm_count", "l2_bytes", "driver"):
+            self.assertEqual(found["devices"][0][key], result["device"][key], key)
+        subjects = [row["subject"] for row in found["findings"]]
+        for subject in ("program", "CUPTI", "GPU", "kernels", "clocks", "other processes", "hardware counters"):
+            self.assertIn(subject, subjects)
+
+
 class Runs(Case):
     def test_every_device(self):
         done = cbank("run", "--engine", "cuda", *SMALL, "--device", "all", "--json", self.folder + "/")
