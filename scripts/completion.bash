@@ -17,7 +17,7 @@ _cbank_options()
     history) echo '--help --cell --color' ;;
     export) echo '--help --format' ;;
     report) echo '--help --output --interactive --library' ;;
-    list) echo '--help --json --csv --markdown --color' ;;
+    list) echo '--help --markdown --csv --json --color' ;;
     doctor) echo '--help --json --color' ;;
     esac
 }

@@ -272,7 +272,7 @@ static const struct table list_table = TABLE("list", lists, list_count);
 /* -- printing ------------------------------------------------------------------------------------------ */
 
 struct list_options {
-    bool json, csv, markdown;
+    struct format_options format;
     struct look_options look;
 };
 
@@ -319,9 +319,9 @@ static enum status print_grid(const struct list *list, const cJSON *array, const
                                           .head = c == 0,
                                           .below = c >= list->beside};
     }
-    if (options->csv && count > 0)
+    if (options->format.csv && count > 0)
         grid_print_csv(stdout, &grid);
-    else if (options->markdown && count > 0)
+    else if (options->format.markdown && count > 0)
         grid_print_markdown(stdout, &grid);
     else
         status = grid_print(stdout, &grid, &look);
@@ -335,7 +335,7 @@ static enum status print_list(const struct list *list, const struct list_options
     enum status status;
 
     list->fill(array);
-    status = options->json ? json_put(stdout, array) : print_grid(list, array, options);
+    status = options->format.json ? json_put(stdout, array) : print_grid(list, array, options);
     cJSON_Delete(array);
     return status;
 }
@@ -350,30 +350,24 @@ static enum status print_all_json(void)
     return json_put_owned(stdout, object);
 }
 
-#define OWN(member) .kind = &option_flag, .offset = offsetof(struct list_options, member)
-
-static const struct option_row rows[] = {
-    {.name = "json", .help = "print JSON", OWN(json)},
-    {.name = "csv", .help = "print CSV", OWN(csv)},
-    {.name = "markdown", .help = "print Markdown tables", OWN(markdown)},
-};
-
 static const struct option_group groups[] = {
-    OPTION_GROUP(rows, 0),
+    OPTION_GROUP(format_option_rows, offsetof(struct list_options, format)),
     OPTION_GROUP(look_option_rows, offsetof(struct list_options, look)),
 };
 
 static enum status list(const void *parsed, const struct invocation *invocation)
 {
     const struct list_options *options = parsed;
-    enum status status = STATUS_OK;
+    enum status status = format_check(&options->format);
 
+    if (status != STATUS_OK)
+        return status;
     if (invocation->argument_count > 0) {
         const struct list *found = table_find(&list_table, invocation->arguments[0]);
 
         return found ? print_list(found, options) : table_unknown(&list_table, invocation->arguments[0]);
     }
-    if (options->json)
+    if (options->format.json)
         return print_all_json();
     for (size_t i = 0; status == STATUS_OK && i < list_count; i++) {
         if (i > 0)
