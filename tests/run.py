@@ -28,7 +28,7 @@ import threading
 import time
 
 COMMAND_SECONDS_MAX = 900
-LINES_SHOWN_MAX = 120  # of a command that failed
+LINES_SHOWN_MAX = 60  # of a command that failed
 LOGS = "build/test-logs"
 SLOTS = len(os.sched_getaffinity(0))
 
@@ -76,6 +76,15 @@ def count(lines, status):
     return passed, failed, skipped
 
 
+def said_of_failures(lines):
+    """Of unittest from the first failure on, of cmocka no test that passed, of others the end."""
+    start = next((number for number, line in enumerate(lines) if line.startswith("=====")), None)
+    if start is not None:
+        return lines[start + 1:start + LINES_SHOWN_MAX] + ["..."] * (len(lines) - start > LINES_SHOWN_MAX)
+    lines = [line for line in lines if not line.startswith("ok ")]
+    return ["..."] * (len(lines) > LINES_SHOWN_MAX) + lines[-LINES_SHOWN_MAX:]
+
+
 class Part:
     """Commands that run one after the other when the parts that it is `after` have passed."""
 
@@ -83,7 +92,8 @@ class Part:
         self.name, self.commands, self.after, self.skip, self.slots = name, commands, after, skip, slots
         self.environment = environment
         self.passed = self.failed = self.skipped = 0
-        self.took, self.reasons, self.shown = 0.0, [], []
+        self.took = self.used = 0.0  # seconds, and seconds of processors
+        self.reasons, self.shown = [], []
 
     @property
     def seconds(self):
@@ -103,7 +113,8 @@ class Part:
                 self.passed, self.failed, self.skipped = self.passed + passed, self.failed + failed, self.skipped + skipped
                 self.reasons += [match[1] for line in lines if (match := UNITTEST_SKIPPED.search(line))]
                 if failed:
-                    self.shown += [f"$ {shlex.join(command)}: exit {status}", *lines[-LINES_SHOWN_MAX:]]
+                    self.shown += [f"$ {shlex.join(command)}: exit {status}", *said_of_failures(lines)]
+            log.write(f"# {time.monotonic() - start:.1f} s, {self.used:.1f} s of processors\n")
         self.took = time.monotonic() - start
 
     def run_command(self, command, processes):
@@ -115,7 +126,9 @@ class Part:
             timer = threading.Timer(COMMAND_SECONDS_MAX, kill, [process])
             timer.start()
             lines = process.stdout.read().splitlines()
-            status = process.wait()
+            _, code, used = os.wait4(process.pid, 0)
+            status = process.returncode = os.waitstatus_to_exitcode(code)
+            self.used += used.ru_utime + used.ru_stime
             timer.cancel()
             processes.discard(process)
         if status == -signal.SIGKILL:
