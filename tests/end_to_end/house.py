@@ -5,9 +5,15 @@
 import glob
 import os
 import re
+import shutil
+import sys
 import unittest
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from common import ROOT
+
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+from house import LIMITS, beyond, functions, parameters  # noqa: E402
+
 FOLDERS = ("patterns", "kernels", "harness")  # each may use those before it
 VENDOR = re.compile(r"^(cuda|cupti|nv|curand|cublas)", re.IGNORECASE)
 VENDOR_ALLOWED = re.compile(r"harness/engine/cuda/")
@@ -68,6 +74,29 @@ class House(unittest.TestCase):
                 with self.subTest(f"{name}:{number}"):
                     self.assertEqual(line, line.rstrip())
                     self.assertNotIn("\t", line)
+
+
+@unittest.skipUnless(shutil.which("ctags") and shutil.which("cloc"), "no ctags or cloc (scripts/setup.sh lint)")
+class Limits(unittest.TestCase):
+    """What scripts/house.py measures. Limits that it does not enforce yet are only printed."""
+
+    def test_limits(self):
+        for name, measure, limit, enforced in LIMITS:
+            with self.subTest(name):
+                over, largest = beyond(measure, limit)
+                self.assertGreater(largest, 0)
+                print(f"{name}: {largest} of {limit}", file=sys.stderr)
+                self.assertEqual(over if enforced else [], [])
+
+    def test_parameters(self):
+        for signature, count in (("(void)", 0), ("()", 0), ("(int a)", 1), ("(int a, char b[2], void (*c)(int, int))", 3)):
+            self.assertEqual(parameters(signature), count, signature)
+
+    def test_functions_are_found(self):
+        found = {where.split()[1]: (lines, count) for where, lines, count in functions()}
+        self.assertGreater(len(found), 500)
+        self.assertEqual(found["main"][1], 2)
+        self.assertGreater(found["main"][0], 5)
 
 
 if __name__ == "__main__":
