@@ -7,6 +7,7 @@ CBANK_CUDA names the CUDA toolkit; without one, what needs it is skipped.
 """
 
 import os
+import sys
 import unittest
 
 from tree import ARCHITECTURE, DISASSEMBLER, KERNELS, TOOLKIT, Case
@@ -82,6 +83,125 @@ class Row(Case):
         self.assertEqual(len(cells), 11)
         self.check_ok(cells)
         self.checks(KERNELS + 11)
+
+
+COMMAND = """\
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+#include "command.h"
+
+struct greeting {
+    bool loud;
+};
+
+static const struct option_row option_rows[] = {
+    {.name = "loud", .help = "louder", .kind = &option_flag, .offset = offsetof(struct greeting, loud)},
+};
+
+static const struct option_group groups[] = {OPTION_GROUP(option_rows, 0)};
+
+static enum status greet(const void *options, const struct invocation *invocation)
+{
+    const struct greeting *const greeting = options;
+
+    (void)invocation;
+    puts(greeting->loud ? "HELLO" : "hello");
+    return STATUS_OK;
+}
+
+const struct command greet_command = {
+    .name = "greet",
+    .summary = "Say hello",
+    .groups = groups,
+    .group_count = 1,
+    .options_bytes = sizeof(struct greeting),
+    .run = greet,
+};
+"""
+
+EXPORT = """\
+static enum status write_count(FILE *stream, const struct catalogue *catalogue)
+{
+    fprintf(stream, "%zu cells\\n", catalogue->count);
+    return STATUS_OK;
+}
+
+"""
+
+FIGURE = """\
+# SPDX-License-Identifier: MIT
+from . import documents
+
+NAME = "greeting"
+PLACE = 1000
+SUMMARY = "hello"
+TAKES = ("result",)
+NEEDS = "a result"
+METHOD = ""
+COLUMNS = ("cells", "source", "source_sha256")
+
+
+def rows(document, selection=documents.ALL):
+    return [{"cells": len(documents.chosen(document, selection)), **document.source()}]
+
+
+def pages(made, _width_mm):
+    return [made]
+
+
+def draw(made, width_mm, note=None):
+    from . import style
+    figure, body = style.figure(width_mm, 40, [], note)
+    body.subplots().plot([0, 1], [0, made[0]["cells"]])
+    return figure
+"""
+
+
+class Addition(Case):
+    """What is added is one file, or one row and its function; listing, help, completion, checks and drawing follow."""
+
+    def added(self, *places):
+        self.assertEqual(tuple(dict.fromkeys(self.scratch.touched)), places)
+
+    def said(self, *command, status=0):
+        done = self.scratch.run(*command)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def test_command(self):
+        """A file, and its name in the list of main.c."""
+        self.scratch.add("harness/result/greet_command.c", COMMAND)
+        self.scratch.edit("harness/main.c", "extern const struct command ", "extern const struct command greet_command, ")
+        self.scratch.edit("harness/main.c", "commands[] = {\n", "commands[] = {\n    &greet_command,\n")
+        self.scratch.make()
+        self.added("harness/result/greet_command.c", "harness/main.c")
+        self.assertEqual(self.said("build/cbank", "greet"), "hello\n")
+        self.assertEqual(self.said("build/cbank", "greet", "--lou"), "HELLO\n")
+        self.assertIn("louder", self.said("build/cbank", "greet", "--help"))
+        self.assertRegex(self.said("build/cbank", "--help"), r"(?m)^ +greet +Say hello")
+        for printed in ("--man", "--completion"):
+            self.assertIn("greet", self.said("build/cbank", "help", printed))
+        self.assertIn("unknown option 'load'", self.said("build/cbank", "greet", "--load", status=2))
+
+    def test_export_format(self):
+        rows = "const struct export_format export_formats[] = {\n"
+        self.scratch.edit("harness/result/export.c", rows, EXPORT + rows + '    {"count", "how many", write_count},\n')
+        self.scratch.make()
+        self.added("harness/result/export.c")
+        result = "results/h200/core-matrix.json"
+        self.assertEqual(self.said("build/cbank", "export", "--format", "count", result), "24 cells\n")
+        self.assertIn("count", self.said("build/cbank", "export", "--help"))
+        self.assertIn("count", self.said("build/cbank", "help", "--completion"))
+
+    def test_figure(self):
+        self.scratch.add("scripts/figures/greeting.py", FIGURE)
+        self.added("scripts/figures/greeting.py")
+        self.assertRegex(self.said(sys.executable, "scripts/plot.py", "--list"), r"(?m)^ +greeting +hello")
+        self.said(sys.executable, "scripts/plot.py", "-o", "out", "--figure", "greeting", "--format", "svg",
+                  "results/h200/core-matrix.json")
+        self.assertIn("\n24,", self.scratch.read("out/core-matrix-greeting.csv"))
+        self.assertIn("</svg>", self.scratch.read("out/core-matrix-greeting.svg"))
 
 
 class Rooms(Case):

@@ -75,6 +75,13 @@ class Scratch:
         self.write(name, text.replace(old, new))
         self.touched.append(name)
 
+    def add(self, name, text):
+        """A new file."""
+        if os.path.exists(os.path.join(self.root, name)):
+            raise AssertionError(f"{name} is there")
+        self.write(name, text)
+        self.touched.append(name)
+
     def run(self, *command):
         # A make of its own: nothing of the job server or the variables of the make that runs the tests.
         clean = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
