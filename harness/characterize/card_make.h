@@ -6,13 +6,13 @@
 
 #include <stddef.h>
 
+#include "card.h"
 #include "characterize.h"
 #include "json.h"
 #include "status.h"
 
 struct card_request {
     const struct characterization *found;
-    const cJSON *device;   /* of the characterization's file */
     const char *file;      /* which holds the answers that it rests on; NULL: none */
     const char *base_path; /* card whose values stand where nothing was found; NULL: built in */
 };
@@ -20,7 +20,7 @@ struct card_request {
 /* Where the values of a card come from. */
 struct card_tally {
     size_t characterized, device, base;
-    char base_name[64]; /* of the base card */
+    char base_name[CARD_NAME_BYTES]; /* of the base card */
 };
 
 /* Makes the card. Values of the base card say so; those of a base card of another chip (name, compute capability,

@@ -3,13 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "experiment.h"
 #include "log.h"
 #include "probe_args.h"
-
-enum { BANK_BYTES = CBANK_TABLE_BYTES };
+#include "table.h"
 
 /* What they find out. */
 static const char follows[] = "cycles of a dependent load";
@@ -68,54 +66,69 @@ const size_t experiment_count = sizeof(experiments) / sizeof(experiments[0]);
 
 static const struct path *path_named(const char *name)
 {
-    for (size_t i = 0; i < path_count; i++)
-        if (strcmp(paths[i].name, name) == 0)
-            return &paths[i];
+    const struct table table = TABLE("path", paths, path_count);
+
+    return table_find(&table, name);
+}
+
+const struct outcome *characterization_outcome(const struct characterization *characterization, const char *name)
+{
+    for (size_t i = 0; i < characterization->count; i++)
+        if (strcmp(characterization->outcomes[i].experiment.name, name) == 0)
+            return &characterization->outcomes[i];
     return NULL;
 }
 
-static double now_seconds(void)
+uint32_t outcome_group_size(const struct outcome *outcome, uint32_t group)
 {
-    struct timespec now;
+    uint32_t size = 0;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    for (uint32_t sm = 0; sm < outcome->sm_count; sm++)
+        size += outcome->group[sm] == group;
+    return size;
 }
 
-enum status characterize(struct probe_record *record, uint32_t sm_count, characterize_progress *progress,
-                         struct characterization *out)
+static enum status run_experiment(const struct experiment *experiment, struct probe_record *record,
+                                  const struct characterization *recorded, struct characterization *out)
 {
-    struct experiment_run run = {record, out, sm_count};
+    struct experiment_run run = {.record = record,
+                                 .out = out,
+                                 .experiment = experiment,
+                                 .path = path_named(experiment->path)};
+    struct outcome *outcome = &out->outcomes[out->count];
+    const double start = clock_seconds();
+    const size_t asked = record->count;
+    enum status status;
 
-    *out = (struct characterization){.outcomes = calloc(experiment_count, sizeof(*out->outcomes))};
+    outcome->experiment = *experiment;
+    if (recorded && !characterization_outcome(recorded, experiment->name))
+        status = experiment_skip(outcome, "the record is older than this experiment; record the GPU again to have it");
+    else
+        status = experiment->run(&run, outcome);
+    outcome->evidence_count = record->count - asked;
+    outcome->seconds = clock_seconds() - start;
+    out->count++;
+    return outcome->out_of_memory ? STATUS_ENVIRONMENT : status;
+}
+
+enum status characterize(struct probe_record *record, const struct characterization *recorded,
+                         characterize_progress *progress, struct characterization *out)
+{
+    size_t first = 0;
+
+    out->outcomes = calloc(experiment_count, sizeof(*out->outcomes));
     if (!out->outcomes)
-        return log_error(STATUS_ENVIRONMENT, "out of memory");
+        return log_error(STATUS_ENVIRONMENT, "out of memory for what is found; free some memory");
     for (size_t i = 0; i < experiment_count; i++) {
-        struct outcome *outcome = &out->outcomes[i];
-        const double start = now_seconds();
         enum status status;
 
-        progress(&experiments[i], i);
-        outcome->experiment = &experiments[i];
-        outcome->status = "ok";
-        outcome->first_exchange = record->count;
-        status = experiments[i].run(&run, outcome, path_named(experiments[i].path));
-        outcome->exchange_count = record->count - outcome->first_exchange;
-        outcome->seconds = now_seconds() - start;
-        out->count++;
+        if (progress)
+            progress(&experiments[i], i);
+        status = run_experiment(&experiments[i], record, recorded, out);
         if (status != STATUS_OK)
             return status;
     }
-    return STATUS_OK;
-}
-
-void characterization_close(struct characterization *characterization)
-{
-    for (size_t i = 0; i < characterization->count; i++) {
-        free(characterization->outcomes[i].numbers);
-        free(characterization->outcomes[i].geometry);
-        free(characterization->outcomes[i].group);
-    }
-    free(characterization->outcomes);
-    *characterization = (struct characterization){0};
+    for (size_t i = 0; i < out->count && first < record->count; first += out->outcomes[i++].evidence_count)
+        out->outcomes[i].evidence = record->exchanges + first;
+    return probes_describe(&record->source, &out->probes);
 }

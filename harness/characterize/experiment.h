@@ -9,31 +9,45 @@
 #include <stdint.h>
 
 #include "characterize.h"
+#include "geometry.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+enum { BANK_BYTES = CBANK_TABLE_BYTES };
 
 /* What an experiment can ask, and what those before it found. */
 struct experiment_run {
     struct probe_record *record;
-    struct characterization *out;
-    uint32_t sm_count;
+    const struct characterization *out;
+    const struct experiment *experiment;
+    const struct path *path; /* the experiment's */
 };
 
-/* Adds a number without a value, or a verdict (value NULL: none), to what an experiment found, to be filled in: owned
- * by the outcome, good until the next is added. The texts are not copied. A number is NULL when out of memory, logged. */
-struct number *experiment_number(struct outcome *outcome, const char *name, const char *unit, const char *method);
-struct verdict *experiment_verdict(struct outcome *outcome, const char *name, const char *value);
+/* Adds a copy of a number to what an experiment found. Its texts are not copied. Out of memory is logged and noted in
+ * the outcome: the caller of the experiment looks. */
+void experiment_number(struct outcome *outcome, const struct number *number);
+
+/* Sets value, interval and samples of a number: median of count samples, at most 256, with its distribution-free
+ * interval. */
+void experiment_median(struct number *number, const double *samples, size_t count);
+
+/* Adds a copy of a verdict, with the reason. The last of too many stands for those before it. */
+__attribute__((format(printf, 3, 4))) void experiment_verdict(struct outcome *outcome, const struct verdict *verdict,
+                                                              const char *reason, ...);
 
 /* Notes why the experiment cannot be. STATUS_OK. */
 enum status experiment_skip(struct outcome *outcome, const char *reason);
 
-/* Value and interval of a number: median of count samples, at most 256, with its distribution-free interval. */
-void experiment_summarize(struct number *number, const double *samples, size_t count);
-
 /* What the experiment PREFIX_PATH found; NULL where it was skipped or comes later. */
 const struct outcome *experiment_outcome(const struct experiment_run *run, const char *prefix, const char *path);
 
-/* Whether the probe's kernel is what the path names; else notes why not, as experiment_skip does. */
-bool experiment_usable(const struct experiment_run *run, enum probe_kind kind, const struct path *path,
-                       struct outcome *outcome);
+/* The geometry behind the path of the run, where at least so many levels are known; else NULL, and it is noted why the
+ * experiment cannot be. */
+const struct geometry *experiment_levels(const struct experiment_run *run, size_t levels, struct outcome *outcome,
+                                         const char *reason);
+
+/* Whether the probe's kernel is what the path of the run names; else notes why not, as experiment_skip does. */
+bool experiment_usable(const struct experiment_run *run, enum probe_kind kind, struct outcome *outcome);
 
 /* The experiments, on a path. STATUS_OK also where nothing was found; else the status of the source, or
  * STATUS_ENVIRONMENT out of memory. */

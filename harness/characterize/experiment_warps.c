@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Loads of warps that do nothing else: latency, distinct addresses, throughput. */
-#include "experiment.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "geometry.h"
+#include "experiment.h"
 #include "probe_args.h"
-#include "stats.h"
 
 enum {
     REPEATS = 21,
@@ -22,8 +19,6 @@ static const uint32_t distinct_counts[] = {1, 2, 4, 8, 16, 32};
 static const uint32_t strides[] = {4, 64, 128};
 static const uint32_t warp_counts[] = {1, 2, 4, 8, 16, 32, 64};
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const char slope_method[] =
     "cycles of 69 iterations of 16 loads less those of 5, over the 1024 loads between: median of 21 launches of each, "
     "distribution-free interval";
@@ -36,45 +31,46 @@ static const char share_method[] =
 
 /* -- slopes -------------------------------------------------------------------------------------------- */
 
-/* Cycles of one load of a warp among `warps` that do the same: a slope over two trip counts, which nothing fixed is in.
- */
-static enum status slope(struct experiment_run *run, enum probe_kind kind, const struct path *path, uint32_t distinct,
-                         uint32_t stride, uint32_t warps, double per, struct number *number)
+/* The median and interval of (many - few) / per, over launches of two trip counts: a slope, which nothing fixed is in.
+ * Sets what the number is of. */
+static enum status slope(struct experiment_run *run, const struct probe_request *load, double per,
+                         struct number *number)
 {
-    struct probe_request request = {.kind = kind,
-                                    .path = path,
-                                    .distinct = distinct,
-                                    .stride = stride,
-                                    .warps = warps,
-                                    .iterations = FEW_ITERATIONS,
-                                    .repeats = REPEATS};
+    struct probe_request request = *load;
     uint32_t few[REPEATS], many[REPEATS];
     double samples[REPEATS];
-    enum status status = probe_record_ask(run->record, &request, few);
+    enum status status;
 
-    if (status != STATUS_OK)
-        return status;
+    request.path = run->path;
+    request.iterations = FEW_ITERATIONS;
+    request.repeats = REPEATS;
+    status = probe_record_ask(run->record, &request, few);
     request.iterations = MANY_ITERATIONS;
-    status = probe_record_ask(run->record, &request, many);
+    if (status == STATUS_OK)
+        status = probe_record_ask(run->record, &request, many);
     if (status != STATUS_OK)
         return status;
     for (size_t i = 0; i < REPEATS; i++)
         samples[i] = ((double)many[i] - few[i]) / (PROBE_LOADS * (MANY_ITERATIONS - FEW_ITERATIONS)) / per;
-    experiment_summarize(number, samples, REPEATS);
-    number->distinct = distinct;
-    number->stride = distinct > 1 ? stride : 0;
-    number->warps = warps;
+    experiment_median(number, samples, REPEATS);
+    number->distinct = load->distinct;
+    number->stride = load->distinct > 1 ? load->stride : 0;
+    number->warps = load->warps;
     return STATUS_OK;
 }
 
-enum status experiment_latency(struct experiment_run *run, struct outcome *outcome, const struct path *path)
+enum status experiment_latency(struct experiment_run *run, struct outcome *outcome)
 {
-    struct number *number;
+    const struct probe_request load = {.kind = PROBE_CHAIN, .distinct = 1, .stride = sizeof(uint32_t), .warps = 1};
+    struct number number = {.name = "latency", .unit = "cycles", .method = slope_method};
+    enum status status;
 
-    if (!experiment_usable(run, PROBE_CHAIN, path, outcome))
+    if (!experiment_usable(run, PROBE_CHAIN, outcome))
         return STATUS_OK;
-    number = experiment_number(outcome, "latency", "cycles", slope_method);
-    return number ? slope(run, PROBE_CHAIN, path, 1, sizeof(uint32_t), 1, 1, number) : STATUS_ENVIRONMENT;
+    status = slope(run, &load, 1, &number);
+    if (status == STATUS_OK)
+        experiment_number(outcome, &number);
+    return status;
 }
 
 /* -- serialization ------------------------------------------------------------------------------------- */
@@ -90,13 +86,14 @@ static double student_t(size_t freedom)
 struct line {
     double base, cost, base_half, cost_half; /* half widths of the intervals */
     double largest; /* deviation from the line */
-    size_t points, samples;
+    uint32_t stride;
+    size_t samples;
 };
 
 /* Base and cost of each extra address over the numbers of that name and stride that nothing speaks against. */
 static struct line fit(const struct outcome *outcome, const char *name, uint32_t stride)
 {
-    struct line line = {.base = NAN, .cost = NAN, .base_half = NAN, .cost_half = NAN, .largest = NAN};
+    struct line line = {.base = NAN, .cost = NAN, .base_half = NAN, .cost_half = NAN, .largest = NAN, .stride = stride};
     double x[COUNT(distinct_counts)], y[COUNT(distinct_counts)], mean_x = 0, mean_y = 0, xx = 0, xy = 0, rest = 0;
     size_t n = 0;
 
@@ -111,7 +108,6 @@ static struct line fit(const struct outcome *outcome, const char *name, uint32_t
         mean_y += y[n++];
         line.samples += number->samples;
     }
-    line.points = n;
     if (n < 3)
         return line;
     mean_x /= (double)n;
@@ -135,232 +131,233 @@ static struct line fit(const struct outcome *outcome, const char *name, uint32_t
     return line;
 }
 
-static bool add_fitted(struct outcome *outcome, const char *name, double value, double half, size_t samples,
-                       uint32_t stride)
+static void add_fitted(struct outcome *outcome, const char *name, double value, double half, const struct line *line)
 {
-    struct number *number = experiment_number(outcome, name, "cycles", fit_method);
+    struct number number = {name,         "cycles",     fit_method,    value,
+                            value - half, value + half, line->samples, .stride = line->stride};
 
-    if (!number)
-        return false;
-    number->value = value;
-    number->low = value - half;
-    number->high = value + half;
-    number->samples = samples;
-    number->stride = stride;
     if (isnan(value))
-        snprintf(number->reason, sizeof(number->reason), "fewer than three sizes lie inside the first level");
-    return true;
+        snprintf(number.reason, sizeof(number.reason), "fewer than three sizes lie inside the first level");
+    experiment_number(outcome, &number);
 }
 
-/* The same cost at 4 bytes, where 16 neighbours share 64 bytes, as at 64 says that addresses are what costs. Costs
- * within 5 % of each other count as the same: an interval of points on a line can be narrower than any difference.
- * Points that are on no line, by an interval wider than a quarter of the larger cost, say nothing. */
-static void judge(struct outcome *outcome, const char *name, const struct line *near, const struct line *far)
+/* Addresses cost: as much at 4 bytes, where 16 neighbours share 64 bytes, as at 64. Costs within 5 % of each other are
+ * taken to be equal: an interval of points on a line can be narrower than any difference. Points that are on no line, by
+ * an interval wider than a quarter of the larger cost, say nothing. */
+static const char *costs_by(const struct line *near, const struct line *far)
 {
-    struct verdict *verdict = experiment_verdict(outcome, name, NULL);
-    const double share = near->cost / far->cost;
+    const double share = near->cost / far->cost, larger = fmax(near->cost, far->cost);
 
-    snprintf(verdict->reason, sizeof(verdict->reason),
-             "%.4f cycles an extra address 4 bytes apart (+-%.4f), %.4f 64 bytes "
-             "apart (+-%.4f)",
-             near->cost, near->cost_half, far->cost, far->cost_half);
     if (isnan(near->cost) || isnan(far->cost))
-        return;
-    if (fmax(near->cost, far->cost) < 0.02)
-        verdict->value = "neither";
-    else if (fmax(near->cost_half, far->cost_half) > 0.25 * fmax(near->cost, far->cost))
-        verdict->value = NULL;
-    else if (fabs(share - 1) <= 0.05 || fabs(near->cost - far->cost) <= near->cost_half + far->cost_half)
-        verdict->value = "address";
-    else if (share < 0.5)
-        verdict->value = "line";
-    else
-        verdict->value = NULL;
+        return NULL;
+    if (larger < 0.02)
+        return "neither";
+    if (fmax(near->cost_half, far->cost_half) > 0.25 * larger)
+        return NULL;
+    if (fabs(share - 1) <= 0.05 || fabs(near->cost - far->cost) <= near->cost_half + far->cost_half)
+        return "address";
+    return share < 0.5 ? "line" : NULL;
 }
 
 /* Bytes that a walk of the path's first level hits throughout; 0 where not known. */
-static uint32_t fits_first_level(const struct experiment_run *run, const char *path)
+static uint32_t fits_first_level(const struct experiment_run *run)
 {
-    const struct outcome *outcome = experiment_outcome(run, "geometry", path);
+    const struct outcome *outcome = experiment_outcome(run, "geometry", run->path->name);
     const struct geometry_number *fits = outcome && outcome->geometry ? &outcome->geometry->level[0].fits_bytes : NULL;
 
     return fits && fits->known ? fits->value : 0;
 }
 
-static enum status serialization_curve(struct experiment_run *run, struct outcome *outcome, const struct path *path,
-                                       enum probe_kind kind, const char *name, uint32_t warps)
+/* What is measured of distinct addresses, and what follows. */
+struct curve {
+    enum probe_kind kind;
+    uint32_t warps;
+    const char *name, *base, *cost, *deviation, *verdict;
+};
+
+static const struct curve curves[] = {
+    {PROBE_CHAIN, 1, "latency", "latency_base", "latency_per_extra_address", "latency_largest_deviation",
+     "latency_grows_per"},
+    {PROBE_STREAM, LOADED_WARPS, "cycles_per_load", "cycles_per_load_base", "cycles_per_load_per_extra_address",
+     "cycles_per_load_largest_deviation", "throughput_falls_per"},
+};
+
+/* The cost of so many addresses, so far apart. */
+static enum status add_point(struct experiment_run *run, struct outcome *outcome, const struct curve *curve,
+                             uint32_t distinct, uint32_t stride)
 {
-    const uint32_t fits = fits_first_level(run, path->name);
+    const struct probe_request load = {.kind = curve->kind,
+                                       .distinct = distinct,
+                                       .stride = stride,
+                                       .warps = curve->warps};
+    const uint32_t fits = fits_first_level(run), bytes = distinct * stride;
+    struct number number = {.name = curve->name, .unit = "cycles", .method = slope_method};
+    const enum status status = slope(run, &load, curve->warps, &number);
+
+    if (fits && bytes > fits)
+        snprintf(number.reason, sizeof(number.reason),
+                 "%u bytes are more than the %u that hit in the first level: left out of the fit", (unsigned)bytes,
+                 (unsigned)fits);
+    if (status == STATUS_OK)
+        experiment_number(outcome, &number);
+    return status;
+}
+
+static enum status add_curve(struct experiment_run *run, struct outcome *outcome, const struct curve *curve)
+{
+    enum status status = STATUS_OK;
+    struct line lines[COUNT(strides)];
 
     for (size_t s = 0; s < COUNT(strides); s++)
-        for (size_t d = s ? 1 : 0; d < COUNT(distinct_counts); d++) {
-            const uint32_t distinct = distinct_counts[d], footprint = distinct * strides[s];
-            struct number *number = experiment_number(outcome, name, "cycles", slope_method);
-            const enum status status =
-                !number ? STATUS_ENVIRONMENT : slope(run, kind, path, distinct, strides[s], warps, warps, number);
-
-            if (status != STATUS_OK)
-                return status;
-            if (fits && footprint > fits)
-                snprintf(number->reason, sizeof(number->reason),
-                         "%u bytes are more than the %u that hit in the first level: "
-                         "left out of the fit",
-                         (unsigned)footprint, (unsigned)fits);
-        }
+        for (size_t d = s ? 1 : 0; d < COUNT(distinct_counts) && status == STATUS_OK; d++)
+            status = add_point(run, outcome, curve, distinct_counts[d], strides[s]);
+    if (status != STATUS_OK)
+        return status;
+    for (size_t s = 0; s < COUNT(strides); s++) {
+        lines[s] = fit(outcome, curve->name, strides[s]);
+        add_fitted(outcome, curve->base, lines[s].base, lines[s].base_half, &lines[s]);
+        add_fitted(outcome, curve->cost, lines[s].cost, lines[s].cost_half, &lines[s]);
+        add_fitted(outcome, curve->deviation, lines[s].largest, 0, &lines[s]);
+    }
+    experiment_verdict(outcome,
+                       &(struct verdict){.name = curve->verdict, .value = costs_by(&lines[0], &lines[1]), .share = NAN},
+                       "%.4f cycles an extra address 4 bytes apart (+-%.4f), %.4f 64 bytes apart (+-%.4f)",
+                       lines[0].cost, lines[0].cost_half, lines[1].cost, lines[1].cost_half);
     return STATUS_OK;
 }
 
-enum status experiment_serialization(struct experiment_run *run, struct outcome *outcome, const struct path *path)
+enum status experiment_serialization(struct experiment_run *run, struct outcome *outcome)
 {
-    static const struct {
-        enum probe_kind kind;
-        const char *name, *base, *cost, *deviation, *verdict;
-        uint32_t warps;
-    } curves[] = {
-        {PROBE_CHAIN, "latency", "latency_base", "latency_per_extra_address", "latency_largest_deviation",
-         "latency_grows_per", 1},
-        {PROBE_STREAM, "cycles_per_load", "cycles_per_load_base", "cycles_per_load_per_extra_address",
-         "cycles_per_load_largest_deviation", "throughput_falls_per", LOADED_WARPS},
-    };
+    enum status status = STATUS_OK;
 
-    if (!experiment_usable(run, PROBE_CHAIN, path, outcome) || !experiment_usable(run, PROBE_STREAM, path, outcome))
+    if (!experiment_usable(run, PROBE_CHAIN, outcome) || !experiment_usable(run, PROBE_STREAM, outcome))
         return STATUS_OK;
-    for (size_t c = 0; c < COUNT(curves); c++) {
-        struct line lines[COUNT(strides)];
-        const enum status status =
-            serialization_curve(run, outcome, path, curves[c].kind, curves[c].name, curves[c].warps);
-
-        if (status != STATUS_OK)
-            return status;
-        for (size_t s = 0; s < COUNT(strides); s++) {
-            lines[s] = fit(outcome, curves[c].name, strides[s]);
-            if (!add_fitted(outcome, curves[c].base, lines[s].base, lines[s].base_half, lines[s].samples, strides[s]) ||
-                !add_fitted(outcome, curves[c].cost, lines[s].cost, lines[s].cost_half, lines[s].samples, strides[s]) ||
-                !add_fitted(outcome, curves[c].deviation, lines[s].largest, 0, lines[s].samples, strides[s]))
-                return STATUS_ENVIRONMENT;
-        }
-        judge(outcome, curves[c].verdict, &lines[0], &lines[1]);
-    }
-    return STATUS_OK;
+    for (size_t i = 0; i < COUNT(curves) && status == STATUS_OK; i++)
+        status = add_curve(run, outcome, &curves[i]);
+    return status;
 }
 
 static const struct number *number_of(const struct outcome *outcome, const char *name, uint32_t distinct,
                                       uint32_t stride)
 {
-    for (size_t i = 0; i < outcome->number_count; i++) {
-        const struct number *number = &outcome->numbers[i];
+    const struct number *number = outcome->numbers;
 
-        if (strcmp(number->name, name) == 0 && number->distinct == distinct &&
-            (distinct == 1 || number->stride == stride))
-            return number;
-    }
-    return NULL;
+    while (strcmp(number->name, name) != 0 || number->distinct != distinct ||
+           (distinct > 1 && number->stride != stride))
+        number++;
+    return number;
 }
 
-enum status experiment_crossover(struct experiment_run *run, struct outcome *outcome, const struct path *path)
+/* From which count of addresses so far apart on the other path is faster. */
+static struct number crossover(const struct outcome *one, const struct outcome *other, const char *name,
+                               uint32_t stride)
 {
-    static const char *const names[] = {"latency", "cycles_per_load"}, *const found[] = {"latency_crossover",
-                                                                                         "throughput_crossover"};
-    const struct outcome *one = experiment_outcome(run, "serialization", path->name);
-    const struct outcome *other = experiment_outcome(run, "serialization", outcome->experiment->other);
+    struct number number = {.value = NAN, .low = NAN, .high = NAN, .stride = stride};
+
+    for (size_t d = 0; d < COUNT(distinct_counts) && isnan(number.value); d++) {
+        const struct number *a = number_of(one, name, distinct_counts[d], stride);
+        const struct number *b = number_of(other, name, distinct_counts[d], stride);
+
+        number.samples += a->samples + b->samples;
+        if (b->high < a->low) {
+            number.value = number.high = distinct_counts[d];
+            number.low = d ? distinct_counts[d - 1] : 1;
+        }
+    }
+    if (isnan(number.value))
+        snprintf(number.reason, sizeof(number.reason), "not up to 32");
+    return number;
+}
+
+enum status experiment_crossover(struct experiment_run *run, struct outcome *outcome)
+{
+    static const char *const found[COUNT(curves)] = {"latency_crossover", "throughput_crossover"};
+    const struct outcome *one = experiment_outcome(run, "serialization", run->path->name);
+    const struct outcome *other = experiment_outcome(run, "serialization", outcome->experiment.other);
 
     if (!one || !other)
         return experiment_skip(outcome, "the serialization of one of the paths is not known");
-    for (size_t n = 0; n < COUNT(names); n++)
+    for (size_t i = 0; i < COUNT(curves); i++)
         for (size_t s = 0; s < COUNT(strides); s++) {
-            struct number *number = experiment_number(outcome, found[n], "distinct addresses", crossover_method);
+            struct number number = crossover(one, other, curves[i].name, strides[s]);
 
-            if (!number)
-                return STATUS_ENVIRONMENT;
-            number->stride = strides[s];
-            for (size_t d = 0; d < COUNT(distinct_counts) && isnan(number->value); d++) {
-                const struct number *a = number_of(one, names[n], distinct_counts[d], strides[s]);
-                const struct number *b = number_of(other, names[n], distinct_counts[d], strides[s]);
-
-                number->samples += a->samples + b->samples;
-                if (b->high < a->low) {
-                    number->value = number->high = distinct_counts[d];
-                    number->low = d ? distinct_counts[d - 1] : 1;
-                }
-            }
-            if (isnan(number->value))
-                snprintf(number->reason, sizeof(number->reason), "not up to 32");
+            number.name = found[i];
+            number.unit = "distinct addresses";
+            number.method = crossover_method;
+            experiment_number(outcome, &number);
         }
     return STATUS_OK;
 }
 
 /* -- throughput ---------------------------------------------------------------------------------------- */
 
-static enum status add_rates(struct outcome *outcome, size_t first)
+/* What the cycles of loads are as rates, and the most of them in bytes. */
+static void add_rates(struct outcome *outcome)
 {
     const size_t count = outcome->number_count;
-    double best = 0, low = 0, high = 0;
-    size_t samples = 0;
-    struct number *bytes;
+    struct number most = {.value = 0};
 
-    for (size_t i = first; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct number of = outcome->numbers[i];
-        struct number *rate =
-            experiment_number(outcome, "loads_per_cycle", "warp loads per cycle and SM", slope_method);
+        const struct number rate = {"loads_per_cycle", "warp loads per cycle and SM",
+                                    slope_method,      1 / of.value,
+                                    1 / of.high,       1 / of.low,
+                                    of.samples,        .warps = of.warps};
 
-        if (!rate)
-            return STATUS_ENVIRONMENT;
-        rate->warps = of.warps;
-        rate->samples = of.samples;
-        rate->value = 1 / of.value;
-        rate->low = 1 / of.high;
-        rate->high = 1 / of.low;
-        if (rate->value > best) {
-            best = rate->value;
-            low = rate->low;
-            high = rate->high;
-            samples = rate->samples;
-        }
+        experiment_number(outcome, &rate);
+        if (rate.value > most.value)
+            most = rate;
     }
-    bytes = experiment_number(outcome, "broadcast_bandwidth", "bytes per cycle and SM",
-                              "most warp loads per cycle over the counts of warps, x 32 lanes x 4 bytes");
-    if (!bytes)
-        return STATUS_ENVIRONMENT;
-    bytes->value = 128 * best;
-    bytes->low = 128 * low;
-    bytes->high = 128 * high;
-    bytes->samples = samples;
-    return STATUS_OK;
+    most = (struct number){"broadcast_bandwidth",
+                           "bytes per cycle and SM",
+                           "most warp loads per cycle over the counts of warps, x 32 lanes x 4 bytes",
+                           128 * most.value,
+                           128 * most.low,
+                           128 * most.high,
+                           most.samples,
+                           .warps = 0};
+    experiment_number(outcome, &most);
 }
 
-enum status experiment_throughput(struct experiment_run *run, struct outcome *outcome, const struct path *path)
+enum status experiment_throughput(struct experiment_run *run, struct outcome *outcome)
 {
-    enum status status;
-
-    if (!experiment_usable(run, PROBE_STREAM, path, outcome))
+    if (!experiment_usable(run, PROBE_STREAM, outcome))
         return STATUS_OK;
     for (size_t w = 0; w < COUNT(warp_counts); w++) {
-        struct number *number = experiment_number(outcome, "cycles_per_load", "cycles", slope_method);
+        const struct probe_request load = {.kind = PROBE_STREAM,
+                                           .distinct = 1,
+                                           .stride = sizeof(uint32_t),
+                                           .warps = warp_counts[w]};
+        struct number number = {.name = "cycles_per_load", .unit = "cycles", .method = slope_method};
+        const enum status status = slope(run, &load, warp_counts[w], &number);
 
-        status = !number ? STATUS_ENVIRONMENT
-                         : slope(run, PROBE_STREAM, path, 1, sizeof(uint32_t), warp_counts[w], warp_counts[w], number);
         if (status != STATUS_OK)
             return status;
+        experiment_number(outcome, &number);
     }
-    return add_rates(outcome, 0);
+    add_rates(outcome);
+    return STATUS_OK;
 }
 
 /* -- activity ----------------------------------------------------------------------------------------- */
 
 /* The cycles that the indexed constant caches are active, of those that pass, where every SM is full. */
-enum status experiment_activity(struct experiment_run *run, struct outcome *outcome, const struct path *path)
+enum status experiment_activity(struct experiment_run *run, struct outcome *outcome)
 {
     struct probe_request request = {.kind = PROBE_COUNT,
                                     .counted = PROBE_STREAM,
-                                    .path = path,
+                                    .path = run->path,
                                     .distinct = 1,
                                     .stride = sizeof(uint32_t),
                                     .warps = warp_counts[COUNT(warp_counts) - 1],
                                     .repeats = 1};
+    struct number number = {.name = "unit_active_share",
+                            .unit = "of the cycles",
+                            .method = share_method,
+                            .warps = request.warps};
     double shares[ACTIVITY_REPEATS];
-    struct number *number;
 
-    if (!experiment_usable(run, PROBE_STREAM, path, outcome) || !experiment_usable(run, PROBE_COUNT, path, outcome))
+    if (!experiment_usable(run, PROBE_STREAM, outcome) || !experiment_usable(run, PROBE_COUNT, outcome))
         return STATUS_OK;
     for (size_t r = 0; r < ACTIVITY_REPEATS; r++) {
         uint32_t few[PROBE_COUNTED_COUNT], many[PROBE_COUNTED_COUNT];
@@ -376,10 +373,7 @@ enum status experiment_activity(struct experiment_run *run, struct outcome *outc
         shares[r] = ((double)many[PROBE_COUNTED_ACTIVE_CYCLES] - few[PROBE_COUNTED_ACTIVE_CYCLES]) /
                     ((double)many[PROBE_COUNTED_SM_CYCLES] - few[PROBE_COUNTED_SM_CYCLES]);
     }
-    number = experiment_number(outcome, "unit_active_share", "of the cycles", share_method);
-    if (!number)
-        return STATUS_ENVIRONMENT;
-    experiment_summarize(number, shares, ACTIVITY_REPEATS);
-    number->warps = request.warps;
+    experiment_median(&number, shares, ACTIVITY_REPEATS);
+    experiment_number(outcome, &number);
     return STATUS_OK;
 }

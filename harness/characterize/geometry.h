@@ -45,8 +45,7 @@ struct geometry_level {
     struct geometry_number replacement;  /* value: enum replacement */
     uint32_t bank_count;         /* banks of which the next is known; 0: memory is one bank, or it is not known */
     uint32_t bank_swap[GEOMETRY_BANKS_MAX]; /* line i of this bank is in the set of line i ^ this of the first */
-    bool contradicts;            /* what was found does not agree with itself */
-    char contradiction[GEOMETRY_REASON_BYTES];
+    char contradiction[GEOMETRY_REASON_BYTES]; /* how what was found does not agree with itself; "" where it does */
 };
 
 /* Cycles over the size of a region that is walked again and again. */
@@ -56,12 +55,32 @@ struct plateau {
 };
 
 struct geometry {
-    uint32_t level_count; /* the last is what answers behind all caches that were seen to be too small */
+    uint32_t searched_bytes; /* of memory */
+    const char *shared_carve_out; /* what the walks asked of shared memory: set by who searches; not owned */
+    size_t level_count; /* the last is what answers behind all caches that were seen to be too small */
     struct geometry_level level[GEOMETRY_LEVELS_MAX];
     size_t plateau_count;
     struct plateau plateau[GEOMETRY_PLATEAUS_MAX];
-    size_t walks, accesses; /* what it cost, warm-up included */
+    uint64_t walks, accesses; /* what it cost, warm-up included */
 };
+
+/* What is looked for of every level. */
+struct geometry_finding {
+    const char *key; /* the member's name */
+    size_t offset;   /* of a struct geometry_number in struct geometry_level */
+    bool of_shape;   /* it is not known without lines, ways and sets */
+    const char *unit, *method;
+};
+
+enum { GEOMETRY_FINDINGS = 8 };
+extern const struct geometry_finding geometry_findings[GEOMETRY_FINDINGS];
+
+/* The number of the level. */
+const struct geometry_number *geometry_number(const struct geometry_level *level,
+                                              const struct geometry_finding *finding);
+
+/* The cycles from which on an access was answered behind the level; not of the last one. */
+double geometry_behind(const struct geometry *geometry, size_t level);
 
 /* Finds up to levels_max levels. STATUS_OK also when little could be said; else the status of a walk, or
  * STATUS_ENVIRONMENT out of memory. Nothing in *out needs releasing. */

@@ -9,41 +9,57 @@
 
 #include <stddef.h>
 
-#include "json.h"
 #include "probe_source.h"
 
 struct probe_exchange {
-    char *asked, *answer;
+    const char *asked, *answer;
+    char *owned; /* what both lie in; NULL: in the tree of a file */
 };
 
-/* A source that passes on to another, or to a record, and records. */
+/* A source, and what it was asked and answered. */
 struct probe_record {
-    struct probe_source source;      /* asked when `replayed` is NULL */
-    struct probe_exchange *exchanges; /* owned, and so are the texts */
+    struct probe_source source;
+    struct probe_exchange *exchanges; /* owned */
     size_t count, room;
-    const struct probe_record *replayed;
-    size_t next;                     /* of `replayed`: where it is looked for first */
-    struct probe_kernel *kernels;    /* owned: [PROBE_KIND_COUNT x path_count], of a record read from a file */
-    uint64_t bank_address[PROBE_MEMBERS]; /* the same */
-    const char *path;                /* of that file; not owned. NULL: not from one */
 };
 
-/* Asks and records. STATUS_USAGE, logged, when a replayed record has no such question. */
+/* Asks the source and records. Passes its status on; STATUS_ENVIRONMENT, logged, when out of memory. */
 enum status probe_record_ask(struct probe_record *record, const struct probe_request *request, uint32_t *answer);
-
-/* The kernel that answers, or answered. */
-const struct probe_kernel *probe_record_kernel(const struct probe_record *record, enum probe_kind kind,
-                                               const struct path *path);
-
-/* Adds to an array: `count` exchanges from `first` on; the kernels. */
-void probe_record_write(const struct probe_record *record, size_t first, size_t count, cJSON *array);
-void probe_record_write_kernels(const struct probe_record *record, cJSON *array);
-
-/* Adds to the record what such arrays of a file hold. STATUS_USAGE, logged, for what is wrong. */
-enum status probe_record_read(const char *path, const cJSON *exchanges, struct probe_record *record);
-enum status probe_record_read_kernels(const char *path, const cJSON *kernels, struct probe_record *record);
 
 /* Releases; accepts a zeroed struct. */
 void probe_record_close(struct probe_record *record);
+
+/* The kernel that answers, as a file has it. */
+struct probe_kernel_row {
+    const char *probe, *path; /* names */
+    struct probe_kernel kernel;
+};
+
+/* What a file says of the source. */
+struct probes {
+    uint64_t samples_max;
+    uint32_t chunk_bytes;
+    uint64_t bank_address[PROBE_MEMBERS];
+    char shared_carve_out[PROBE_TEXT_BYTES];
+    struct probe_kernel_row *kernels; /* owned */
+    size_t kernel_count;
+};
+
+/* What there is to say of a source, with the kernels of all its probes. STATUS_ENVIRONMENT, logged, when out of memory.
+ * The caller frees out->kernels. */
+enum status probes_describe(const struct probe_source *source, struct probes *out);
+
+/* A record in a file, which answers. */
+struct probe_replay {
+    const char *file;
+    const struct probes *probes;
+    const struct probe_exchange *exchanges;
+    size_t count;
+    size_t next; /* where a question is looked for first */
+};
+
+/* The source that it is; it refers to the replay. Asking is STATUS_USAGE, logged, for a question that the file has no
+ * answer to. */
+struct probe_source probe_replay_source(struct probe_replay *replay);
 
 #endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ * The numbers and verdicts of a characterization that papers quote, in a card. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "card_parts.h"
+#include "characterize_fields.h"
+#include "experiment.h"
+
+enum { DIGITS = 6, QUOTED_FINDINGS = 6 /* of the geometry: the first */ };
+
+/* Numbers of an experiment, by the beginning of its name. */
+static const struct {
+    const char *experiment, *number;
+} quoted[] = {
+    {"latency_", "latency"},
+    {"serialization_", "latency_per_extra_address"},
+    {"serialization_", "cycles_per_load_per_extra_address"},
+    {"crossover_", "latency_crossover"},
+    {"crossover_", "throughput_crossover"},
+    {"throughput_", "broadcast_bandwidth"},
+    {"sharing_", "cycles_shared"},
+    {"sharing_", "cycles_not_shared"},
+    {"sharing_", "groups"},
+    {"code_", "share_lost"},
+    {"activity_", "unit_active_share"},
+    {"counts_", "active_cycles_per_request"},
+    {"counts_", "active_cycles_per_line"},
+};
+
+double card_rounded(double value)
+{
+    char text[32];
+
+    if (!isfinite(value) || (value == floor(value) && fabs(value) < 9e15))
+        return value;
+    snprintf(text, sizeof(text), "%.*g", DIGITS, value);
+    return strtod(text, NULL);
+}
+
+void card_add_evidence(cJSON *object, const char *id)
+{
+    if (id[0])
+        json_append(json_add(object, "evidence", cJSON_CreateArray()), cJSON_CreateString(id));
+}
+
+/* Where quotations go, and what of. */
+struct quotation {
+    const char *id;
+    cJSON *numbers, *verdicts, *skipped;
+    const struct outcome *outcome;
+};
+
+/* Adds an object with these fields. */
+static void quote(const struct quotation *to, cJSON *array, const struct fields *fields, const void *base)
+{
+    cJSON *object = json_append(array, cJSON_CreateObject());
+
+    json_add_text(object, "experiment", to->outcome->experiment.name);
+    json_add_text(object, "path", to->outcome->experiment.path);
+    fields_write(object, fields, base);
+    card_add_evidence(object, to->id);
+}
+
+static void quote_number(const struct quotation *to, const struct number *number)
+{
+    static const struct fields fields = {number_field_rows, NUMBER_ROWS};
+    struct number copy = *number;
+
+    copy.value = card_rounded(number->value);
+    copy.low = card_rounded(number->low);
+    copy.high = card_rounded(number->high);
+    copy.warps = copy.distinct = 0; /* which the experiment says */
+    copy.before = NULL;
+    quote(to, to->numbers, &fields, &copy);
+}
+
+static void quote_verdict(const struct quotation *to, const struct verdict *verdict)
+{
+    static const struct fields fields = {verdict_field_rows, VERDICT_ROWS - 1};
+
+    quote(to, to->verdicts, &fields, verdict);
+}
+
+/* A level, and unless it is what answers behind all caches that were seen, its geometry. */
+static void quote_level(const struct quotation *to, size_t index)
+{
+    const struct geometry *geometry = to->outcome->geometry;
+    const struct geometry_level *level = &geometry->level[index];
+    struct number number = number_of_latency(&level->latency);
+
+    number.name = "latency";
+    number.unit = "cycles";
+    number.method = "median of single accesses, distribution-free interval, the clock's own included";
+    number.level = (uint32_t)index + 1;
+    quote_number(to, &number);
+    for (size_t i = 0; index + 1 < geometry->level_count && i < QUOTED_FINDINGS; i++) {
+        number = number_of_finding(level, &geometry_findings[i]);
+        number.level = (uint32_t)index + 1;
+        if (level->contradiction[0])
+            memcpy(number.reason, level->contradiction, sizeof(level->contradiction));
+        quote_number(to, &number);
+    }
+}
+
+static void quote_replacement(const struct quotation *to, size_t index)
+{
+    const struct geometry_number *number = &to->outcome->geometry->level[index].replacement;
+    struct verdict verdict = {.name = "replacement", .level = (uint32_t)index + 1};
+
+    verdict.value = number->known ? replacement_name((enum replacement)number->value) : NULL;
+    snprintf(verdict.reason, sizeof(verdict.reason), "%s", number->known ? number->method : number->reason);
+    quote_verdict(to, &verdict);
+}
+
+static bool is_quoted(const struct outcome *outcome, const struct number *number)
+{
+    for (size_t i = 0; i < COUNT(quoted); i++)
+        if (strncmp(outcome->experiment.name, quoted[i].experiment, strlen(quoted[i].experiment)) == 0 &&
+            strcmp(number->name, quoted[i].number) == 0)
+            return true;
+    return false;
+}
+
+static void quote_outcome(const struct quotation *to)
+{
+    const struct outcome *outcome = to->outcome;
+    const size_t levels = outcome->geometry ? outcome->geometry->level_count : 0;
+
+    for (size_t i = 0; i < outcome->number_count; i++)
+        if (is_quoted(outcome, &outcome->numbers[i]))
+            quote_number(to, &outcome->numbers[i]);
+    for (size_t i = 0; i < levels; i++)
+        quote_level(to, i);
+    if (outcome->group) {
+        const struct number largest = card_largest_group(outcome);
+
+        quote_number(to, &largest);
+    }
+    for (size_t i = 0; i < outcome->verdict_count; i++)
+        quote_verdict(to, &outcome->verdicts[i]);
+    for (size_t i = 0; i + 1 < levels; i++)
+        quote_replacement(to, i);
+}
+
+void card_quote(const struct characterization *all, const char *id, cJSON *card)
+{
+    struct quotation to = {.id = id};
+
+    to.numbers = json_add(card, "numbers", cJSON_CreateArray());
+    to.verdicts = json_add(card, "verdicts", cJSON_CreateArray());
+    to.skipped = json_add(card, "skipped", cJSON_CreateArray());
+    for (to.outcome = all->outcomes; to.outcome < all->outcomes + all->count; to.outcome++) {
+        if (to.outcome->status == OUTCOME_OK) {
+            quote_outcome(&to);
+        } else {
+            cJSON *object = json_append(to.skipped, cJSON_CreateObject());
+
+            json_add_text(object, "experiment", to.outcome->experiment.name);
+            json_add_text(object, "reason", to.outcome->reason);
+        }
+    }
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT
+ * Characterizations as documents, schema results/characterization.schema.json. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "characterize.h"
+#include "characterize_fields.h"
+#include "geometry.h"
+#include "log.h"
+#include "version.h"
+
+enum { RECORDED_MAX = 1 << 20 };
+
+/* -- numbers and verdicts ------------------------------------------------------------------------------ */
+
+#define NUMBER(kind, key, member, presence)  FIELD(kind, struct number, key, member, presence)
+#define VERDICT(kind, key, member, presence) FIELD(kind, struct verdict, key, member, presence)
+
+const struct field number_field_rows[NUMBER_ROWS] = {
+    {NUMBER(field_reference, "name", name, REQUIRED)},
+    {NUMBER(field_uint32, "level", level, OMITTED)},
+    {NUMBER(field_uint32, "distinct", distinct, OMITTED)},
+    {NUMBER(field_uint32, "stride_bytes", stride, OMITTED)},
+    {NUMBER(field_uint32, "warps", warps, OMITTED)},
+    {NUMBER(field_uint32, "region_bytes", region_bytes, OMITTED)},
+    {NUMBER(field_uint32, "code_bytes", code_bytes, OMITTED)},
+    {NUMBER(field_reference, "before", before, OMITTED)},
+    {NUMBER(field_number, "value", value, NULLABLE)},
+    {NUMBER(field_number, "low", low, NULLABLE)},
+    {NUMBER(field_number, "high", high, NULLABLE)},
+    {NUMBER(field_reference, "unit", unit, REQUIRED)},
+    {NUMBER(field_uint64, "samples", samples, REQUIRED)},
+    {NUMBER(field_reference, "method", method, NULLABLE)},
+    {NUMBER(field_text, "reason", reason, NULLABLE)},
+};
+
+static void write_sentence(cJSON *object, const struct field *field, const void *base)
+{
+    char sentence[SENTENCE_BYTES];
+
+    json_add_text(object, field->key, verdict_sentence(base, sentence));
+}
+
+static const struct field_kind field_sentence = {write_sentence, NULL};
+
+const struct field verdict_field_rows[VERDICT_ROWS] = {
+    {VERDICT(field_reference, "name", name, REQUIRED)},    {VERDICT(field_uint32, "level", level, OMITTED)},
+    {VERDICT(field_reference, "before", before, OMITTED)}, {VERDICT(field_reference, "value", value, NULLABLE)},
+    {VERDICT(field_text, "reason", reason, REQUIRED)},     {VERDICT(field_sentence, "sentence", name, REQUIRED)},
+};
+
+/* -- geometry ------------------------------------------------------------------------------------------ */
+
+struct number number_of_latency(const struct summary *latency)
+{
+    return (struct number){.unit = "cycles, the clock's own included",
+                           .method = "median of single accesses, distribution-free interval",
+                           .value = latency->median,
+                           .low = latency->ci_low,
+                           .high = latency->ci_high,
+                           .samples = latency->count};
+}
+
+struct number number_of_finding(const struct geometry_level *level, const struct geometry_finding *finding)
+{
+    const struct geometry_number *found = geometry_number(level, finding);
+    const double value = found->known ? found->value : NAN;
+    struct number number = {finding->key, finding->unit, found->method,  value,
+                            value,        value,         found->samples, .reason = ""};
+
+    memcpy(number.reason, found->reason, sizeof(found->reason));
+    return number;
+}
+
+static void add_number(cJSON *object, const char *key, const struct number *number)
+{
+    const struct fields fields = {number_field_rows + NUMBER_ROWS - VALUE_ROWS, VALUE_ROWS};
+
+    fields_write(json_add(object, key, cJSON_CreateObject()), &fields, number);
+}
+
+static void write_level_numbers(cJSON *object, const struct field *field, const void *base)
+{
+    const struct geometry_level *level = base;
+    struct number number = number_of_latency(&level->latency);
+
+    (void)field;
+    add_number(object, "latency", &number);
+    for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
+        number = number_of_finding(level, &geometry_findings[i]);
+        add_number(object, number.name, &number);
+    }
+    json_add_text(object, "replacement_name",
+                  level->replacement.known ? replacement_name((enum replacement)level->replacement.value) : NULL);
+}
+
+static void write_swaps(cJSON *object, const struct field *field, const void *base)
+{
+    const struct geometry_level *level = base;
+    double swaps[GEOMETRY_BANKS_MAX];
+
+    for (uint32_t i = 0; i < level->bank_count; i++)
+        swaps[i] = level->bank_swap[i];
+    if (level->bank_count)
+        json_add(object, field->key, json_doubles(swaps, level->bank_count));
+}
+
+static const struct field_kind field_level_numbers = {write_level_numbers, NULL}, field_swaps = {write_swaps, NULL};
+
+#define LEVEL(kind, key, member)    FIELD(kind, struct geometry_level, key, member, NULLABLE)
+#define PLATEAU(kind, member)       FIELD(kind, struct plateau, #member, member, REQUIRED)
+#define GEOMETRY(kind, key, member) FIELD(kind, struct geometry, key, member, REQUIRED)
+
+static const struct field level_rows[] = {
+    {LEVEL(field_level_numbers, "latency", latency)},
+    {LEVEL(field_swaps, "bank_swaps", bank_swap)},
+    {LEVEL(field_text, "contradiction", contradiction)},
+};
+static const struct objects levels = {
+    .fields = FIELDS(level_rows),
+    .element_bytes = sizeof(struct geometry_level),
+    .count = offsetof(struct geometry, level_count),
+};
+
+static const struct field plateau_rows[] = {
+    {PLATEAU(field_uint32, first_bytes)},
+    {PLATEAU(field_uint32, last_bytes)},
+    {PLATEAU(field_number, cycles)},
+};
+static const struct objects plateaus = {
+    .fields = FIELDS(plateau_rows),
+    .element_bytes = sizeof(struct plateau),
+    .count = offsetof(struct geometry, plateau_count),
+};
+
+static const struct field geometry_rows[] = {
+    {GEOMETRY(field_uint32, "searched_bytes", searched_bytes)},
+    {GEOMETRY(field_reference, "shared_carve_out", shared_carve_out)},
+    {GEOMETRY(field_uint64, "walks", walks)},
+    {GEOMETRY(field_uint64, "accesses", accesses)},
+    {GEOMETRY(field_array, "levels", level), .of = &levels},
+    {GEOMETRY(field_array, "plateaus", plateau), .of = &plateaus},
+};
+static const struct fields geometry_fields = FIELDS(geometry_rows);
+
+static void write_geometry(cJSON *object, const struct field *field, const void *base)
+{
+    const struct outcome *outcome = base;
+
+    if (outcome->geometry)
+        fields_write(json_add(object, field->key, cJSON_CreateObject()), &geometry_fields, outcome->geometry);
+}
+
+/* The SMs of each group. */
+static void write_groups(cJSON *object, const struct field *field, const void *base)
+{
+    const struct outcome *outcome = base;
+    double *members = malloc((outcome->sm_count + 1) * sizeof(*members));
+    cJSON *array = outcome->group_count ? json_add(object, field->key, cJSON_CreateArray()) : NULL;
+
+    for (uint32_t g = 0; g < outcome->group_count; g++) {
+        size_t count = 0;
+
+        for (uint32_t sm = 0; members && sm < outcome->sm_count; sm++)
+            if (outcome->group[sm] == g)
+                members[count++] = sm;
+        json_append(array, members ? json_doubles(members, count) : NULL);
+    }
+    free(members);
+}
+
+static const struct field_kind field_geometry = {write_geometry, NULL}, field_groups = {write_groups, NULL};
+
+/* -- experiments --------------------------------------------------------------------------------------- */
+
+static const struct objects numbers = {
+    .fields = {number_field_rows, NUMBER_ROWS},
+    .element_bytes = sizeof(struct number),
+    .count = offsetof(struct outcome, number_count),
+    .max = RECORDED_MAX,
+};
+static const struct objects verdicts = {
+    .fields = {verdict_field_rows, VERDICT_ROWS},
+    .element_bytes = sizeof(struct verdict),
+    .count = offsetof(struct outcome, verdict_count),
+    .max = VERDICTS_MAX,
+};
+
+static const struct field exchange_rows[] = {
+    {FIELD(field_reference, struct probe_exchange, "asked", asked, REQUIRED)},
+    {FIELD(field_reference, struct probe_exchange, "answer", answer, REQUIRED)},
+};
+static const struct objects exchanges = {
+    .fields = FIELDS(exchange_rows),
+    .element_bytes = sizeof(struct probe_exchange),
+    .count = offsetof(struct outcome, evidence_count),
+    .max = RECORDED_MAX,
+    .line = true,
+};
+
+static const char *const status_names[] = {[OUTCOME_OK] = "ok", [OUTCOME_SKIPPED] = "skipped"};
+static const struct names statuses = NAMES(status_names, 2, "ok or skipped");
+
+#define OUTCOME(kind, key, member, presence) FIELD(kind, struct outcome, key, member, presence)
+
+static const struct field outcome_rows[] = {
+    {OUTCOME(field_reference, "name", experiment.name, REQUIRED)},
+    {OUTCOME(field_reference, "what", experiment.what, REQUIRED)},
+    {OUTCOME(field_reference, "path", experiment.path, REQUIRED)},
+    {OUTCOME(field_reference, "other", experiment.other, OMITTED)},
+    {OUTCOME(field_name, "status", status, REQUIRED), .of = &statuses},
+    {OUTCOME(field_text, "reason", reason, NULLABLE)},
+    {OUTCOME(field_number, "seconds", seconds, REQUIRED)},
+    {OUTCOME(field_list, "numbers", numbers, REQUIRED), .of = &numbers},
+    {OUTCOME(field_array, "verdicts", verdicts, REQUIRED), .of = &verdicts},
+    {OUTCOME(field_geometry, "geometry", geometry, OMITTED)},
+    {OUTCOME(field_groups, "groups", group, OMITTED)},
+    {OUTCOME(field_list, "evidence", evidence, REQUIRED), .of = &exchanges},
+};
+static const struct objects outcomes = {
+    .fields = FIELDS(outcome_rows),
+    .element_bytes = sizeof(struct outcome),
+    .count = offsetof(struct characterization, count),
+    .max = 1 << 12,
+};
+
+/* -- probes -------------------------------------------------------------------------------------------- */
+
+#define KERNEL(kind, key, member, presence) FIELD(kind, struct probe_kernel_row, key, member, presence)
+#define PROBES(kind, member, presence)      FIELD(kind, struct probes, #member, member, presence)
+
+static const struct field kernel_rows[] = {
+    {KERNEL(field_reference, "probe", probe, REQUIRED)},
+    {KERNEL(field_reference, "path", path, REQUIRED)},
+    {KERNEL(field_bool, "usable", kernel.usable, REQUIRED)},
+    {KERNEL(field_text, "reason", kernel.reason, NULLABLE)},
+    {KERNEL(field_text, "name", kernel.name, NULLABLE)},
+    {KERNEL(field_text, "sass_sha256", kernel.sha256, NULLABLE)},
+    {KERNEL(field_text, "loads", kernel.loads, NULLABLE)},
+};
+static const struct objects kernels = {
+    .fields = FIELDS(kernel_rows),
+    .element_bytes = sizeof(struct probe_kernel_row),
+    .count = offsetof(struct probes, kernel_count),
+    .max = 1 << 12,
+};
+
+static void write_addresses(cJSON *object, const struct field *field, const void *base)
+{
+    const uint64_t *address = ((const struct probes *)base)->bank_address;
+    cJSON *array = json_add(object, field->key, cJSON_CreateArray());
+
+    for (size_t i = 0; i < PROBE_MEMBERS; i++)
+        json_append(array, cJSON_CreateNumber((double)address[i]));
+}
+
+static void read_addresses(const struct node *node, const struct field *field, void *base)
+{
+    uint64_t *address = ((struct probes *)base)->bank_address;
+    const cJSON *item, *array = json_get(node->json, field->key);
+    size_t i = 0;
+
+    cJSON_ArrayForEach (item, array) {
+        if (i == PROBE_MEMBERS || !cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble < 0x1p53)) {
+            node_refuse(node, field->key, "an array of addresses, one for each bank");
+            return;
+        }
+        address[i++] = (uint64_t)item->valuedouble;
+    }
+}
+
+static const struct field_kind field_addresses = {write_addresses, read_addresses};
+
+static const struct field probe_rows[] = {
+    {PROBES(field_uint64, samples_max, REQUIRED), .low = 1, .high = 1 << 24},
+    {PROBES(field_text, shared_carve_out, REQUIRED)},
+    {PROBES(field_uint32, chunk_bytes, LATER), .high = 1 << 20},
+    {FIELD(field_addresses, struct probes, "bank_addresses", bank_address, LATER)},
+    {PROBES(field_list, kernels, REQUIRED), .of = &kernels},
+};
+static const struct object probes = {.fields = FIELDS(probe_rows), .given = SIZE_MAX};
+
+/* -- the document -------------------------------------------------------------------------------------- */
+
+static void check_characterization(const struct node *node, void *root)
+{
+    const struct characterization *made = root;
+
+    if (made->device.sm_count == 0 || made->device.sm_count > 4096)
+        node_wrong(node, "expected device.sm_count from 1 to 4096, it is %u", (unsigned)made->device.sm_count);
+}
+
+#define ROOT(kind, member, presence) FIELD(kind, struct characterization, #member, member, presence)
+
+static const struct field characterization_rows[] = {
+    {FIELD(field_tool, struct characterization, "tool", argv, REQUIRED)},
+    {ROOT(field_text, started_utc, REQUIRED)},
+    {ROOT(field_text, finished_utc, REQUIRED)},
+    {ROOT(field_reference, replayed, NULLABLE)},
+    {ROOT(field_number, seconds, REQUIRED)},
+    {ROOT(field_object, device, REQUIRED), .of = &device_object},
+    {ROOT(field_object, probes, REQUIRED), .of = &probes},
+    {FIELD(field_list, struct characterization, "experiments", outcomes, REQUIRED), .of = &outcomes},
+};
+
+const struct document characterization_document = {
+    .schema = "cbank-characterization",
+    .what = "characterization",
+    .remedy = "cbank characterize writes one",
+    .major = 2,
+    .minor = 0,
+    .oldest_major = 1,
+    .root = {.fields = FIELDS(characterization_rows), .given = SIZE_MAX, .check = check_characterization},
+};
+
+/* Puts the evidence of all experiments into one array, in the order of the file. */
+static enum status gather_evidence(struct characterization *read)
+{
+    size_t total = 0;
+
+    for (size_t i = 0; i < read->count; i++)
+        total += read->outcomes[i].evidence_count;
+    read->exchanges = calloc(total + 1, sizeof(*read->exchanges));
+    if (!read->exchanges)
+        return log_error(STATUS_ENVIRONMENT, "out of memory for %zu answers; free some memory", total);
+    for (size_t i = 0; i < read->count; i++)
+        for (size_t k = 0; k < read->outcomes[i].evidence_count; k++)
+            read->exchanges[read->exchange_count++] = read->outcomes[i].evidence[k];
+    return STATUS_OK;
+}
+
+enum status characterization_read(const char *path, struct characterization *out)
+{
+    const enum status status = document_read(&characterization_document, path, out, &out->tree);
+
+    return status == STATUS_OK ? gather_evidence(out) : status;
+}
+
+void characterization_close(struct characterization *characterization)
+{
+    for (size_t i = 0; i < characterization->count; i++) {
+        struct outcome *outcome = &characterization->outcomes[i];
+
+        free(outcome->numbers);
+        free(outcome->geometry);
+        free(outcome->group);
+        if (characterization->tree)
+            free(outcome->evidence);
+    }
+    free(characterization->outcomes);
+    free(characterization->probes.kernels);
+    free(characterization->exchanges);
+    cJSON_Delete(characterization->tree);
+    *characterization = (struct characterization){0};
+}
