@@ -12,6 +12,8 @@
 
 enum { RECORDED_MAX = 1 << 20 };
 
+#define OBJECTS(element, outer, count_) .element_bytes = sizeof(struct element), .count = offsetof(struct outer, count_)
+
 /* -- numbers and verdicts ------------------------------------------------------------------------------ */
 
 #define NUMBER(kind, key, member, presence)  FIELD(kind, struct number, key, member, presence)
@@ -117,22 +119,14 @@ static const struct field level_rows[] = {
     {LEVEL(field_swaps, "bank_swaps", bank_swap)},
     {LEVEL(field_text, "contradiction", contradiction)},
 };
-static const struct objects levels = {
-    .fields = FIELDS(level_rows),
-    .element_bytes = sizeof(struct geometry_level),
-    .count = offsetof(struct geometry, level_count),
-};
+static const struct objects levels = {OBJECTS(geometry_level, geometry, level_count), .fields = FIELDS(level_rows)};
 
 static const struct field plateau_rows[] = {
     {PLATEAU(field_uint32, first_bytes)},
     {PLATEAU(field_uint32, last_bytes)},
     {PLATEAU(field_number, cycles)},
 };
-static const struct objects plateaus = {
-    .fields = FIELDS(plateau_rows),
-    .element_bytes = sizeof(struct plateau),
-    .count = offsetof(struct geometry, plateau_count),
-};
+static const struct objects plateaus = {OBJECTS(plateau, geometry, plateau_count), .fields = FIELDS(plateau_rows)};
 
 static const struct field geometry_rows[] = {
     {GEOMETRY(field_uint32, "searched_bytes", searched_bytes)},
@@ -174,30 +168,17 @@ static const struct field_kind field_geometry = {write_geometry, NULL}, field_gr
 
 /* -- experiments --------------------------------------------------------------------------------------- */
 
-static const struct objects numbers = {
-    .fields = {number_field_rows, NUMBER_ROWS},
-    .element_bytes = sizeof(struct number),
-    .count = offsetof(struct outcome, number_count),
-    .max = RECORDED_MAX,
-};
-static const struct objects verdicts = {
-    .fields = {verdict_field_rows, VERDICT_ROWS},
-    .element_bytes = sizeof(struct verdict),
-    .count = offsetof(struct outcome, verdict_count),
-    .max = VERDICTS_MAX,
-};
+static const struct objects numbers = {OBJECTS(number, outcome, number_count),
+                                       .fields = {number_field_rows, NUMBER_ROWS}, .max = RECORDED_MAX};
+static const struct objects verdicts = {OBJECTS(verdict, outcome, verdict_count),
+                                        .fields = {verdict_field_rows, VERDICT_ROWS}, .max = VERDICTS_MAX};
 
 static const struct field exchange_rows[] = {
     {FIELD(field_reference, struct probe_exchange, "asked", asked, REQUIRED)},
     {FIELD(field_reference, struct probe_exchange, "answer", answer, REQUIRED)},
 };
-static const struct objects exchanges = {
-    .fields = FIELDS(exchange_rows),
-    .element_bytes = sizeof(struct probe_exchange),
-    .count = offsetof(struct outcome, evidence_count),
-    .max = RECORDED_MAX,
-    .line = true,
-};
+static const struct objects exchanges = {OBJECTS(probe_exchange, outcome, evidence_count),
+                                         .fields = FIELDS(exchange_rows), .max = RECORDED_MAX, .line = true};
 
 static const char *const status_names[] = {[OUTCOME_OK] = "ok", [OUTCOME_SKIPPED] = "skipped"};
 static const struct names statuses = NAMES(status_names, 2, "ok or skipped");
@@ -218,12 +199,8 @@ static const struct field outcome_rows[] = {
     {OUTCOME(field_groups, "groups", group, OMITTED)},
     {OUTCOME(field_list, "evidence", evidence, REQUIRED), .of = &exchanges},
 };
-static const struct objects outcomes = {
-    .fields = FIELDS(outcome_rows),
-    .element_bytes = sizeof(struct outcome),
-    .count = offsetof(struct characterization, count),
-    .max = 1 << 12,
-};
+static const struct objects outcomes = {OBJECTS(outcome, characterization, count), .fields = FIELDS(outcome_rows),
+                                        .max = 1 << 12};
 
 /* -- probes -------------------------------------------------------------------------------------------- */
 
@@ -239,12 +216,8 @@ static const struct field kernel_rows[] = {
     {KERNEL(field_text, "sass_sha256", kernel.sha256, NULLABLE)},
     {KERNEL(field_text, "loads", kernel.loads, NULLABLE)},
 };
-static const struct objects kernels = {
-    .fields = FIELDS(kernel_rows),
-    .element_bytes = sizeof(struct probe_kernel_row),
-    .count = offsetof(struct probes, kernel_count),
-    .max = 1 << 12,
-};
+static const struct objects kernels = {OBJECTS(probe_kernel_row, probes, kernel_count), .fields = FIELDS(kernel_rows),
+                                       .max = 1 << 12};
 
 static void write_addresses(cJSON *object, const struct field *field, const void *base)
 {

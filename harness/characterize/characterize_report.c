@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
  * What was found, in short. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "characterize.h"
+#include "characterize_fields.h"
 #include "experiment.h"
 #include "grid.h"
 #include "text.h"
 
-enum { INDENT = 2, LINE_BYTES = 768, NUMBERS_MAX = 256 };
+enum { INDENT = 2, LINE_BYTES = 768, NUMBERS_MAX = 256, NUMBER_COLUMNS = 10 /* behind the name */ };
 
 /* -- verdicts ------------------------------------------------------------------------------------------ */
 
-/* What a verdict means, by its name and value, NULL where it is unclear: # stands for the level, @ for what came before,
- * % for the share. */
+/* What a verdict means, by its name and value, "" where it is unclear: # stands for the level, @ for what came before, %
+ * for the share, * for name and value. */
 /* clang-format off */
 static const struct {
     const char *name, *value, *text;
@@ -22,88 +23,83 @@ static const struct {
     {"latency_grows_per", "address", "Each further distinct address of a warp delays a load, also in the same line."},
     {"latency_grows_per", "line", "Each further line that a warp touches delays a load; an address in it does not."},
     {"latency_grows_per", "neither", "Further distinct addresses of a warp do not delay a load."},
-    {"latency_grows_per", NULL, "Whether addresses or lines delay a load is unclear."},
+    {"latency_grows_per", "", "Whether addresses or lines delay a load is unclear."},
     {"throughput_falls_per", "address", "Each further distinct address of a warp takes a turn, also in the same line."},
     {"throughput_falls_per", "line", "Each further line that a warp touches takes a turn; an address in it does not."},
     {"throughput_falls_per", "neither", "Further distinct addresses of a warp take no turns of their own."},
-    {"throughput_falls_per", NULL, "Whether addresses or lines take turns is unclear."},
+    {"throughput_falls_per", "", "Whether addresses or lines take turns is unclear."},
     {"what_it_held_is", "lost", "Level # is emptied by @: % of later accesses hit."},
     {"what_it_held_is", "kept", "Level # keeps what it holds over @: % of later accesses hit."},
     {"what_it_held_is", "partly kept", "Level # keeps part of what it holds over @: % of later accesses hit."},
     {"sets_swapped_by", "nothing", "Every bank has the same sets of level #."},
     {"sets_swapped_by", "order of launches", "The sets of level # are swapped by the order in which kernels start."},
     {"sets_swapped_by", "address", "The sets of level # are swapped by the address of the bank."},
-    {"sets_swapped_by", NULL, "What swaps the sets of level # is unclear."},
+    {"sets_swapped_by", "", "What swaps the sets of level # is unclear."},
     {"instructions_and_constants_share", "yes", "Level # holds instructions, too."},
     {"instructions_and_constants_share", "not seen", "That level # holds instructions, too, was not seen."},
-    {"instructions_and_constants_share", NULL, "Whether level # holds instructions, too, is unclear."},
+    {"instructions_and_constants_share", "", "Whether level # holds instructions, too, is unclear."},
     {"counters_and_time", "agree", "Misses of level #, counted and timed, are equal."},
     {"counters_and_time", "differ", "Misses of level #, counted and timed, differ."},
 };
 
-static const struct {
-    const char *name, *text;
-} befores[] = {
-    {"launch", "a kernel launch"},
-    {"copy", "a copy of the table"},
-    {"module", "a launch of another module's kernel"},
+static const char *const befores[PROBE_BEFORE_COUNT] = {
+    [PROBE_BEFORE_LAUNCH] = "a kernel launch",
+    [PROBE_BEFORE_COPY] = "a copy of the table",
+    [PROBE_BEFORE_MODULE] = "a launch of another module's kernel",
 };
 /* clang-format on */
-
-static bool same(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
 
 static const char *sentence_of(const struct verdict *verdict)
 {
     for (size_t i = 0; i < COUNT(sentences); i++)
-        if (same(sentences[i].name, verdict->name) && same(sentences[i].value, verdict->value))
+        if (strcmp(sentences[i].name, verdict->name) == 0 &&
+            strcmp(sentences[i].value, verdict->value ? verdict->value : "") == 0)
             return sentences[i].text;
-    return NULL;
+    return "*.";
 }
 
 static const char *before_of(const struct verdict *verdict)
 {
-    for (size_t i = 0; i < COUNT(befores); i++)
-        if (same(befores[i].name, verdict->before))
-            return befores[i].text;
-    return verdict->before ? verdict->before : "";
+    for (size_t i = 0; verdict->before && i < PROBE_BEFORE_COUNT; i++)
+        if (befores[i] && strcmp(probe_before_names[i], verdict->before) == 0)
+            return befores[i];
+    return verdict->before;
 }
 
 const char *verdict_sentence(const struct verdict *verdict, char out[SENTENCE_BYTES])
 {
-    const char *text = sentence_of(verdict);
     size_t used = 0;
 
-    if (!text)
-        snprintf(out, SENTENCE_BYTES, "%s: %s.", verdict->name, verdict->value ? verdict->value : "unclear");
-    for (; text && *text && used + 1 < SENTENCE_BYTES; text++) {
-        char *at = out + used;
-        const size_t room = SENTENCE_BYTES - used;
-
+    for (const char *text = sentence_of(verdict); *text && used + 1 < SENTENCE_BYTES;
+         text++, used += strlen(out + used))
         if (*text == '#')
-            snprintf(at, room, "%u", (unsigned)verdict->level);
+            snprintf(out + used, SENTENCE_BYTES - used, "%u", (unsigned)verdict->level);
         else if (*text == '@')
-            snprintf(at, room, "%s", before_of(verdict));
+            snprintf(out + used, SENTENCE_BYTES - used, "%s", before_of(verdict));
         else if (*text == '%')
-            snprintf(at, room, "%.0f %%", 100 * verdict->share);
+            snprintf(out + used, SENTENCE_BYTES - used, "%.0f %%", 100 * verdict->share);
+        else if (*text == '*')
+            snprintf(out + used, SENTENCE_BYTES - used, "%s: %s", verdict->name,
+                     verdict->value ? verdict->value : "unclear");
         else
-            snprintf(at, room, "%c", *text);
-        used += strlen(at);
-    }
+            snprintf(out + used, SENTENCE_BYTES - used, "%c", *text);
     return out;
 }
 
 /* -- numbers ------------------------------------------------------------------------------------------- */
 
 /* Prints a line of its own, wrapped. */
-static void print_line(const struct grid_look *look, int indent, const char *text)
+__attribute__((format(printf, 3, 4))) static void print_line(int width, int indent, const char *format, ...)
 {
-    struct text_wrap wrap = {.stream = stdout, .width = look->width, .column = indent, .indent = indent + INDENT};
+    struct text_wrap wrap = {.stream = stdout, .width = width, .column = indent, .indent = indent + INDENT};
+    char line[LINE_BYTES];
+    va_list arguments;
 
+    va_start(arguments, format);
+    vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
     printf("%*s", indent, "");
-    text_wrap(&wrap, text);
+    text_wrap(&wrap, line);
     putchar('\n');
 }
 
@@ -112,72 +108,19 @@ static void text_short(double value, char out[TEXT_NUMBER_BYTES])
     snprintf(out, TEXT_NUMBER_BYTES, "%.4g", value);
 }
 
-/* What a number is of. */
-struct of_what {
-    size_t offset; /* of a uint32_t in struct number */
-    uint32_t above; /* it is worth saying when it is more */
-};
-
-static uint32_t of_what(const struct number *number, const struct of_what *of)
+/* A member of a number, by its field: what the number is of, its value, the ends of the interval. */
+static void value_of_field(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    return *(const uint32_t *)((const char *)number + of->offset);
+    const struct field *field = column->of;
+    const char *member = *(const char *const *)row + field->offset;
+
+    if (field->kind == &field_reference)
+        out->text = *(const char *const *)member;
+    else if (field->kind == &field_number)
+        out->number = *(const double *)member;
+    else if (*(const uint32_t *)member)
+        out->number = *(const uint32_t *)member;
 }
-
-static const struct number *number_at(const void *row)
-{
-    return *(const struct number *const *)row;
-}
-
-static void value_of_what(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const uint32_t value = of_what(number_at(row), column->of);
-
-    out->number = value ? value : NAN;
-}
-
-static void value_before(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    out->text = number_at(row)->before;
-}
-
-static void value_double(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    out->number = *(const double *)((const char *)number_at(row) + *(const size_t *)column->of);
-}
-
-#define OF(key_, heading_, member, above)                                                                             \
-    {                                                                                                                 \
-        .key = key_, .heading = heading_, .format = text_short, .value = value_of_what, .of = &(const struct of_what) \
-        {                                                                                                             \
-            offsetof(struct number, member), above                                                                    \
-        }                                                                                                             \
-    }
-#define DOUBLE(member)                                                                                         \
-    {                                                                                                          \
-        .key = #member, .heading = #member, .format = text_short, .value = value_double, .of = &(const size_t) \
-        {                                                                                                      \
-            offsetof(struct number, member)                                                                    \
-        }                                                                                                      \
-    }
-
-/* Those of what numbers are of come first. */
-enum { OF_COLUMNS = 6, NUMBER_COLUMNS = 10 };
-
-/* clang-format off */
-static const struct grid_column number_columns[NUMBER_COLUMNS] = {
-    OF("level", "level", level, 0),
-    OF("distinct", "addresses", distinct, 1),
-    OF("stride_bytes", "bytes apart", stride, 0),
-    OF("warps", "warps", warps, 1),
-    OF("region_bytes", "bytes", region_bytes, 0),
-    OF("code_bytes", "bytes of code", code_bytes, 0),
-    {.key = "before", .heading = "after", .value = value_before},
-    DOUBLE(value),
-    DOUBLE(low),
-    DOUBLE(high),
-};
-/* clang-format on */
 
 /* Numbers of one name. */
 struct group {
@@ -185,240 +128,196 @@ struct group {
     size_t count;
 };
 
+/* Whether the column says something of one of the numbers. All of one address, one warp or the first level does not. */
+static bool says(const struct group *group, const struct grid_column *column)
+{
+    for (size_t i = 0; i < group->count; i++) {
+        struct grid_value value = {.number = 0};
+
+        value_of_field(column, &group->numbers[i], &value);
+        if (value.text || value.number > 1)
+            return true;
+    }
+    return false;
+}
+
 static bool reason_note(const void *row, size_t index, char *out, size_t bytes)
 {
-    const struct number *number = number_at(row);
+    const struct number *number = *(const struct number *const *)row;
 
     snprintf(out, bytes, "%s", number->reason);
     return index == 0 && number->reason[0];
 }
 
-/* Whether the column says something of one of the numbers. */
-static bool says(const struct group *group, size_t column)
+static enum status print_table(int width, const struct group *group)
 {
-    for (size_t i = 0; i < group->count; i++)
-        if (column < OF_COLUMNS ? of_what(group->numbers[i], number_columns[column].of) >
-                                      ((const struct of_what *)number_columns[column].of)->above
-                                : column > OF_COLUMNS || group->numbers[i]->before)
-            return true;
-    return false;
-}
-
-/* "latency, 16 warps: 28 [28, 28] cycles" */
-static void print_single(const struct grid_look *look, const struct group *group)
-{
-    const struct number *number = group->numbers[0];
-    char line[LINE_BYTES];
-    size_t used = (size_t)snprintf(line, sizeof(line), "%s", number->name);
-
-    for (size_t c = 0; c < OF_COLUMNS; c++)
-        if (says(group, c))
-            used += (size_t)snprintf(line + used, sizeof(line) - used, ", %s %u", number_columns[c].heading,
-                                     (unsigned)of_what(number, number_columns[c].of));
-    if (isnan(number->value))
-        snprintf(line + used, sizeof(line) - used, ": none: %s", number->reason);
-    else
-        snprintf(line + used, sizeof(line) - used, ": %.4g [%.4g, %.4g] %s%s%s", number->value, number->low,
-                 number->high, number->unit, number->reason[0] ? ": " : "", number->reason);
-    print_line(look, INDENT, line);
-}
-
-static enum status print_group(const struct grid_look *look, const struct group *group)
-{
-    const struct grid_look inner = {.width = look->width, .indent = 2 * INDENT};
     struct grid_column columns[NUMBER_COLUMNS];
     struct grid grid = {.columns = columns,
                         .rows = group->numbers,
                         .row_count = group->count,
                         .row_bytes = sizeof(group->numbers[0]),
                         .note = reason_note};
-    char title[LINE_BYTES];
 
-    for (size_t c = 0; c < NUMBER_COLUMNS; c++)
-        if (says(group, c))
-            columns[grid.column_count++] = number_columns[c];
-    snprintf(title, sizeof(title), "%s, %s", group->numbers[0]->name, group->numbers[0]->unit);
-    print_line(look, INDENT, title);
-    return grid_print(stdout, &grid, &inner);
+    for (size_t i = 0; i < NUMBER_COLUMNS; i++) {
+        const struct field *field = &number_field_rows[1 + i]; /* behind the name */
+        struct grid_column *column = &columns[grid.column_count];
+
+        *column = (struct grid_column){.key = field->key, .heading = field->key, .value = value_of_field, .of = field};
+        column->format = field->kind == &field_reference ? NULL : text_short;
+        grid.column_count += field->kind == &field_number || says(group, column);
+    }
+    print_line(width, INDENT, "%s, %s", group->numbers[0]->name, group->numbers[0]->unit);
+    return grid_print(stdout, &grid, &(struct grid_look){.width = width, .indent = 2 * INDENT});
+}
+
+static void print_single(int width, const struct number *number)
+{
+    if (isnan(number->value))
+        print_line(width, INDENT, "%s: none: %s", number->name, number->reason);
+    else
+        print_line(width, INDENT, "%s: %.4g [%.4g, %.4g] %s%s%s", number->name, number->value, number->low,
+                   number->high, number->unit, number->reason[0] ? ": " : "", number->reason);
 }
 
 /* Numbers of a name together, in the order of the names. */
-static enum status print_numbers(const struct grid_look *look, const struct outcome *outcome)
+static enum status print_numbers(int width, const struct outcome *outcome)
 {
+    const struct number *const end = outcome->numbers + outcome->number_count;
     enum status status = STATUS_OK;
 
-    for (size_t i = 0; i < outcome->number_count && status == STATUS_OK; i++) {
-        const char *name = outcome->numbers[i].name;
+    for (const struct number *number = outcome->numbers; number < end && status == STATUS_OK; number++) {
+        const struct number *first = outcome->numbers;
         struct group group = {.count = 0};
-        bool first = true;
 
-        for (size_t k = 0; k < i; k++)
-            first = first && strcmp(outcome->numbers[k].name, name) != 0;
-        for (size_t k = i; first && k < outcome->number_count && group.count < NUMBERS_MAX; k++)
-            if (strcmp(outcome->numbers[k].name, name) == 0)
-                group.numbers[group.count++] = &outcome->numbers[k];
+        while (strcmp(first->name, number->name) != 0)
+            first++;
+        for (const struct number *one = number; first == number && one < end && group.count < NUMBERS_MAX; one++)
+            if (strcmp(one->name, number->name) == 0)
+                group.numbers[group.count++] = one;
         if (group.count == 1)
-            print_single(look, &group);
-        else if (group.count > 1)
-            status = print_group(look, &group);
+            print_single(width, number);
+        else if (group.count)
+            status = print_table(width, &group);
     }
     return status;
 }
 
 /* -- geometry ------------------------------------------------------------------------------------------ */
 
-struct level_row {
-    size_t number;
-    const struct geometry_level *level;
-};
-
-static const struct geometry_level *level_at(const void *row)
-{
-    return ((const struct level_row *)row)->level;
-}
-
 static void value_number(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     (void)column;
-    out->number = (double)((const struct level_row *)row)->number;
+    out->number = ((const struct geometry_level *)row)->number;
 }
 
 static void value_latency(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    out->number = *(const double *)((const char *)&level_at(row)->latency + *(const size_t *)column->of);
+    const struct summary *latency = &((const struct geometry_level *)row)->latency;
+
+    (void)column;
+    snprintf(out->room, sizeof(out->room), "%.4g [%.4g, %.4g]", latency->median, latency->ci_low, latency->ci_high);
+    out->text = out->room;
 }
 
 static void value_finding(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    const struct geometry_number *number = geometry_number(level_at(row), column->of);
+    const struct geometry_number *number = geometry_number(row, column->of);
 
     out->number = number->known ? number->value : NAN;
+    if (number->known && !column->format)
+        out->text = replacement_name((enum replacement)number->value);
 }
 
-static void value_replacement(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const struct geometry_number *number = &level_at(row)->replacement;
+#define FINDING(key_, format_, row) \
+    .key = key_, .heading = key_, .format = format_, .value = value_finding, .of = &geometry_findings[row]
 
-    (void)column;
-    out->text = number->known ? replacement_name((enum replacement)number->value) : NULL;
-}
-
-#define LATENCY(key_, heading_, member, rank_)                                                         \
-    {                                                                                                  \
-        .key = key_, .heading = heading_, .format = text_short, .value = value_latency, .rank = rank_, \
-        .of = &(const size_t)                                                                          \
-        {                                                                                              \
-            offsetof(struct summary, member)                                                           \
-        }                                                                                              \
-    }
-#define FINDING(heading_, row) \
-    {.key = heading_, .heading = heading_, .format = text_count, .value = value_finding, .of = &geometry_findings[row]}
-
-/* clang-format off */
 static const struct grid_column level_columns[] = {
     {.key = "level", .heading = "level", .format = text_count, .value = value_number, .head = true},
-    LATENCY("cycles", "cycles", median, 0),
-    LATENCY("low", "low", ci_low, 1),
-    LATENCY("high", "high", ci_high, 1),
-    FINDING("fetches", 0),
-    FINDING("line", 1),
-    FINDING("fits", 2),
-    FINDING("bytes", 3),
-    FINDING("ways", 4),
-    FINDING("sets", 5),
-    {.key = "replacement", .heading = "replacement", .value = value_replacement},
+    {.key = "cycles", .heading = "cycles", .value = value_latency},
+    {FINDING("fetch", text_count, 0)},
+    {FINDING("line", text_count, 1)},
+    {FINDING("fits", text_count, 2), .rank = 1},
+    {FINDING("bytes", text_count, 3)},
+    {FINDING("ways", text_count, 4)},
+    {FINDING("sets", text_count, 5)},
+    {FINDING("replacement", NULL, 7)},
 };
-/* clang-format on */
 
-static bool missing(const struct geometry_level *level, size_t finding, const char *reason)
-{
-    const struct geometry_number *number = geometry_number(level, &geometry_findings[finding]);
-
-    return !number->known && strcmp(number->reason, reason) == 0;
-}
-
-/* "ways, sets not found: the reason", each reason once. */
+/* "ways, sets not found: the reason", for each run of findings with one reason; then how the level contradicts itself. */
 static bool missing_note(const void *row, size_t index, char *out, size_t bytes)
 {
-    const struct geometry_level *level = level_at(row);
+    const struct geometry_level *level = row;
+    const char *reason = NULL, *said = NULL;
     size_t notes = 0, used = 0;
 
     for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
-        const char *reason = geometry_number(level, &geometry_findings[i])->reason;
-        bool first = missing(level, i, reason);
+        const struct geometry_number *number = geometry_number(level, &geometry_findings[i]);
 
-        for (size_t k = 0; k < i; k++)
-            first = first && !missing(level, k, reason);
-        if (!first || notes++ < index)
+        notes += !number->known && !(reason && strcmp(reason, number->reason) == 0);
+        reason = number->known ? NULL : number->reason;
+        if (!reason || notes != index + 1)
             continue;
-        for (size_t k = i; k < GEOMETRY_FINDINGS; k++)
-            if (missing(level, k, reason))
-                used += (size_t)snprintf(out + used, bytes - used, "%s%s", used ? ", " : "", geometry_findings[k].key);
-        snprintf(out + used, bytes - used, " not found: %s", reason);
-        return true;
+        used += (size_t)snprintf(out + used, bytes - used, "%s%s", said ? ", " : "", geometry_findings[i].key);
+        said = reason;
     }
-    snprintf(out, bytes, "contradiction: %s", level->contradiction);
-    return notes == index && level->contradiction[0];
-}
-
-static enum status print_geometry(const struct grid_look *look, const struct geometry *geometry)
-{
-    struct level_row rows[GEOMETRY_LEVELS_MAX];
-    const struct grid_look inner = {.width = look->width, .indent = INDENT};
-    const struct grid grid = {.columns = level_columns,
-                              .column_count = COUNT(level_columns),
-                              .rows = rows,
-                              .row_count = geometry->level_count,
-                              .row_bytes = sizeof(rows[0]),
-                              .note = missing_note};
-
-    for (size_t i = 0; i < geometry->level_count; i++)
-        rows[i] = (struct level_row){i + 1, &geometry->level[i]};
-    return grid_print(stdout, &grid, &inner);
+    if (said)
+        snprintf(out + used, bytes - used, " not found: %s", said);
+    else
+        snprintf(out, bytes, "contradiction: %s", level->contradiction);
+    return said || (index == notes && level->contradiction[0]);
 }
 
 /* -- all ----------------------------------------------------------------------------------------------- */
 
-static void print_groups(const struct grid_look *look, const struct outcome *outcome)
+static enum status print_geometry(int width, const struct geometry *geometry)
 {
-    char line[LINE_BYTES] = "SMs of each group:";
-    size_t used = strlen(line);
+    const struct grid grid = {.columns = level_columns,
+                              .column_count = COUNT(level_columns),
+                              .rows = geometry->level,
+                              .row_count = geometry->level_count,
+                              .row_bytes = sizeof(geometry->level[0]),
+                              .note = missing_note};
 
-    for (uint32_t g = 0; g < outcome->group_count && used + 8 < sizeof(line); g++)
-        used += (size_t)snprintf(line + used, sizeof(line) - used, " %u", (unsigned)outcome_group_size(outcome, g));
-    print_line(look, INDENT, line);
+    return grid_print(stdout, &grid, &(struct grid_look){.width = width, .indent = INDENT});
 }
 
-static enum status print_outcome(const struct grid_look *look, const struct outcome *outcome)
+static void print_groups(int width, const struct outcome *outcome)
 {
-    char line[LINE_BYTES], sentence[SENTENCE_BYTES];
+    char sizes[LINE_BYTES / 2];
+    size_t used = 0;
+
+    for (uint32_t g = 0; g < outcome->group_count && used + 8 < sizeof(sizes); g++)
+        used += (size_t)snprintf(sizes + used, sizeof(sizes) - used, " %u", (unsigned)outcome_group_size(outcome, g));
+    print_line(width, INDENT, "SMs of each group:%s", used ? sizes : " none");
+}
+
+static enum status print_outcome(int width, const struct outcome *outcome)
+{
+    char sentence[SENTENCE_BYTES];
     enum status status;
 
-    snprintf(line, sizeof(line), "%s: %s", outcome->experiment.name, outcome->experiment.what);
-    print_line(look, 0, line);
-    if (outcome->status == OUTCOME_SKIPPED) {
-        snprintf(line, sizeof(line), "skipped: %s", outcome->reason);
-        print_line(look, INDENT, line);
-    }
+    print_line(width, 0, "%s: %s", outcome->experiment.name, outcome->experiment.what);
+    if (outcome->status == OUTCOME_SKIPPED)
+        print_line(width, INDENT, "skipped: %s", outcome->reason);
     for (const struct verdict *one = outcome->verdicts; one < outcome->verdicts + outcome->verdict_count; one++) {
-        print_line(look, INDENT, verdict_sentence(one, sentence));
+        print_line(width, INDENT, "%s", verdict_sentence(one, sentence));
         if (isnan(one->share))
-            print_line(look, 2 * INDENT, one->reason);
+            print_line(width, 2 * INDENT, "%s", one->reason);
     }
-    status = print_numbers(look, outcome);
+    status = print_numbers(width, outcome);
     if (outcome->group)
-        print_groups(look, outcome);
+        print_groups(width, outcome);
     if (status == STATUS_OK && outcome->geometry)
-        status = print_geometry(look, outcome->geometry);
+        status = print_geometry(width, outcome->geometry);
     return status;
 }
 
 enum status characterization_print(const struct characterization *characterization)
 {
-    const struct grid_look look = {.width = text_width(stdout)};
+    const int width = text_width(stdout);
     enum status status = STATUS_OK;
 
     for (size_t i = 0; i < characterization->count && status == STATUS_OK; i++)
-        status = print_outcome(&look, &characterization->outcomes[i]);
+        status = print_outcome(width, &characterization->outcomes[i]);
     return status;
 }

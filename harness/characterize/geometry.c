@@ -262,6 +262,7 @@ enum status geometry_find(const struct prober *prober, uint32_t levels_max, stru
     out->level_count = search.band_count < levels_max ? search.band_count : levels_max;
     status = search_latencies(&search);
     for (size_t level = 0; level < out->level_count; level++) {
+        out->level[level].number = (uint32_t)level + 1;
         for (size_t i = 0; i < GEOMETRY_FINDINGS; i++)
             number_of(&out->level[level], &geometry_findings[i])->method = geometry_findings[i].method;
         search_fetch(&search, level);

@@ -36,6 +36,7 @@ enum replacement {
 };
 
 struct geometry_level {
+    uint32_t number; /* from 1 */
     struct summary latency;      /* cycles of accesses that this level answered, the clock's own included */
     struct geometry_number fetch_bytes;  /* what one miss brings */
     struct geometry_number line_bytes;   /* what leaves together */

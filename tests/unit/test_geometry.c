@@ -160,17 +160,17 @@ static void describe(const struct sim *sim, const struct geometry *found)
                level->ways * level->sets * level->line_bytes, level->ways, level->sets, level->line_bytes,
                level->fetch_bytes, policies[level->policy], level->cycles, level->hashed ? ", hashed" : "");
     }
-    printf("    memory %u cycles, noise %.1f, %u foreign lines every %u, %s; %zu walks, %zu accesses\n",
+    printf("    memory %u cycles, noise %.1f, %u foreign lines every %u, %s; %llu walks, %llu accesses\n",
            sim->memory_cycles, sim->noise, sim->foreign_count, sim->foreign_every, sim->keeps ? "keeps" : "cold",
-           found->walks, found->accesses);
+           (unsigned long long)found->walks, (unsigned long long)found->accesses);
     for (uint32_t i = 0; i < found->level_count; i++) {
         const struct geometry_level *level = &found->level[i];
 
         printf("    found: %.1f cycles, fits %u, capacity %u = %u x %u x %u (fetch %u), %s, taken %u%s%s\n",
                level->latency.median, level->fits_bytes.value, level->capacity_bytes.value, level->ways.value,
                level->sets.value, level->line_bytes.value, level->fetch_bytes.value,
-               replacement_name(level->replacement.value), level->lines_taken.value, level->contradicts ? "; " : "",
-               level->contradiction);
+               replacement_name(level->replacement.value), level->lines_taken.value,
+               level->contradiction[0] ? "; " : "", level->contradiction);
     }
 }
 
@@ -202,7 +202,7 @@ static uint32_t compare_with_truth(const struct sim *sim, const struct geometry 
     for (uint32_t i = 0; i < QUANTITIES; i++)
         wrong -= scores[i].wrong;
     if (found->level_count > sim->level_count + 1) {
-        printf("  seed %llu: %u levels\n", (unsigned long long)seed, found->level_count);
+        printf("  seed %llu: %zu levels\n", (unsigned long long)seed, found->level_count);
         wrong++;
     }
     for (uint32_t f = 0, i = 0; f < found->level_count; f++) {
@@ -320,7 +320,7 @@ static void assert_level(const struct geometry_level *level, uint32_t ways, uint
         assert_true(findings[i]->samples > 0);
         assert_non_null(findings[i]->method);
     }
-    assert_false(level->contradicts);
+    assert_string_equal(level->contradiction, "");
 }
 
 /* What is known of Hopper: two lines of kernel parameters beside the table, a second level that no table fills. */

@@ -7,9 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "capture.h"
+#include "characterize.h"
 #include "probe_record.h"
 #include "random.h"
 
@@ -84,22 +87,49 @@ static void ask_all(struct probe_record *record, size_t step)
     }
 }
 
+/* The record as a file has it, as one experiment, read again. */
+static void through_a_file(const struct probe_record *record, struct characterization *read)
+{
+    struct outcome outcome = {.experiment = {.name = "one", .what = "of a test", .path = "constant"},
+                              .evidence = record->exchanges,
+                              .evidence_count = record->count};
+    struct characterization made = {.device = {.sm_count = 1}, .outcomes = &outcome, .count = 1};
+    char name[] = "/tmp/cbank_record_XXXXXX";
+    const int descriptor = mkstemp(name);
+
+    assert_true(descriptor >= 0);
+    assert_int_equal(probes_describe(&record->source, &made.probes), STATUS_OK);
+    assert_int_equal(document_write(&characterization_document, &made, name), STATUS_OK);
+    assert_int_equal(characterization_read(name, read), STATUS_OK);
+    free(made.probes.kernels);
+    close(descriptor);
+    unlink(name);
+}
+
 static void what_was_asked_is_answered_again(void **unused)
 {
-    struct probe_record first = {.source = {.ask = answer_at_random, .kernel = no_kernel}}, read = {0}, again;
-    cJSON *exchanges = cJSON_CreateArray(), *kernels = cJSON_CreateArray();
+    const uint64_t banks[PROBE_MEMBERS] = {0x7f0000010000, 0x7f0000020000};
+    struct probe_record first = {
+        .source = {.samples_max = 4096, .bank_address = banks, .ask = answer_at_random, .kernel = no_kernel}};
+    struct characterization read = {.count = 0};
+    struct probe_record again = {.count = 0};
     static uint32_t address[LIST_MAX], answer[ANSWER_MAX];
     uint64_t random = 5;
     struct probe_request unknown = question(&random, 0, address);
+    struct probe_replay replay;
+    struct capture capture;
 
     (void)unused;
     ask_all(&first, 1);
     assert_int_equal(asked, QUESTIONS);
-    probe_record_write(&first, 0, first.count, exchanges);
-    probe_record_write_kernels(&first, kernels);
-    assert_int_equal(probe_record_read("file", exchanges, &read), STATUS_OK);
-    assert_int_equal(probe_record_read_kernels("file", kernels, &read), STATUS_OK);
-    again = (struct probe_record){.replayed = &read};
+    through_a_file(&first, &read);
+    replay = (struct probe_replay){.file = "file",
+                                   .probes = &read.probes,
+                                   .exchanges = read.exchanges,
+                                   .count = read.exchange_count};
+    again.source = probe_replay_source(&replay);
+    assert_int_equal(again.source.samples_max, 4096);
+    assert_memory_equal(again.source.bank_address, banks, sizeof(banks));
     ask_all(&again, 1);
     ask_all(&again, 7);
     assert_int_equal(again.count, 2 * QUESTIONS);
@@ -107,14 +137,14 @@ static void what_was_asked_is_answered_again(void **unused)
         assert_string_equal(again.exchanges[i].asked, first.exchanges[i].asked);
         assert_string_equal(again.exchanges[i].answer, first.exchanges[i].answer);
     }
-    assert_string_equal(probe_record_kernel(&again, PROBE_WALK, &paths[0])->reason, "none");
+    assert_string_equal(again.source.kernel(&replay, PROBE_WALK, &paths[0])->reason, "none");
     unknown.warm_up = 12345;
+    capture_begin(&capture, stderr);
     assert_int_equal(probe_record_ask(&again, &unknown, answer), STATUS_USAGE);
+    assert_non_null(strstr(capture_end(&capture), "file has no answer to 'walk constant warm_up 12345 "));
     probe_record_close(&again);
-    probe_record_close(&read);
     probe_record_close(&first);
-    cJSON_Delete(exchanges);
-    cJSON_Delete(kernels);
+    characterization_close(&read);
 }
 
 static enum status one_two_two(void *context, const struct probe_request *request, uint32_t *answer)
