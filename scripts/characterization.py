@@ -6,17 +6,22 @@ usage: characterization.py FILE
 
 FILE is what cbank characterize wrote. Latencies of a level are those of single timed accesses less what reading the
 clock takes, which is the difference between such an access and one of a dependent chain on the first level. "-" is what
-was not found, or was not looked for; the reasons that are not printed stand in FILE.
+was not found, or was not looked for; the reasons that are not printed stand in FILE. A FILE of version 1.x is analysed
+again by the program (CBANK, default build/cbank).
 """
 
 import argparse
 import contextlib
 import io
 import json
+import os
 import re
+import subprocess
 import sys
 import textwrap
 
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CBANK = os.environ.get("CBANK", os.path.join(ROOT, "build/cbank"))
 WIDTH = 100
 SCHEMA = "cbank-characterization"
 
@@ -37,6 +42,18 @@ def fail(message):
     sys.exit(2)
 
 
+def analysed_again(path):
+    """A file of version 1.x, which has no sentences, as the program writes it today."""
+    try:
+        done = subprocess.run([CBANK, "characterize", "--quiet", "--replay", path, "--json", "-"], capture_output=True,
+                              text=True, check=False)
+    except OSError as error:
+        fail(f"cannot run {CBANK}, which reads {path}: {error.strerror}; build it by make, or name it by CBANK")
+    if done.returncode != 0:
+        fail(f"cannot analyse {path} again: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
 def read(path):
     """The experiments of a file by name, its device, and how long it took."""
     try:
@@ -44,7 +61,8 @@ def read(path):
             made = json.load(file)
         if made["schema"]["name"] != SCHEMA:
             fail(f"{path} is a {made['schema']['name']}, not a characterization")
-        return {row["name"]: row for row in made["experiments"]}, made["device"], made["seconds"]
+        analysed = analysed_again(path) if made["schema"]["version"].startswith("1.") else made
+        return {row["name"]: row for row in analysed["experiments"]}, made["device"], made["seconds"]
     except OSError as error:
         fail(f"cannot read {path}: {error.strerror}")
     except KeyError as error:
@@ -155,53 +173,13 @@ def print_levels(experiments, device):
             print(f"size of level {i} not found: {level['capacity_bytes']['reason']}")
 
 
-# What a verdict means, by its name and value; None: it is unclear.
-SENTENCES = {
-    ("latency_grows_per", "address"): "each further distinct address of a warp delays a load, also in the same line",
-    ("latency_grows_per", "line"): "each further line that a warp touches delays a load; an address in it does not",
-    ("latency_grows_per", "neither"): "further distinct addresses of a warp do not delay a load",
-    ("latency_grows_per", None): "whether addresses or lines delay a load is unclear",
-    ("throughput_falls_per", "address"): "each further distinct address of a warp takes a turn, also in the same line",
-    ("throughput_falls_per", "line"): "each further line that a warp touches takes a turn; an address in it does not",
-    ("throughput_falls_per", "neither"): "further distinct addresses of a warp take no turns of their own",
-    ("throughput_falls_per", None): "whether addresses or lines take turns is unclear",
-    ("what_it_held_is", "lost"): "{level} is emptied by {before}",
-    ("what_it_held_is", "kept"): "{level} keeps what it holds over {before}",
-    ("what_it_held_is", "partly kept"): "{level} keeps part of what it holds over {before}",
-    ("sets_swapped_by", "nothing"): "every bank has the same sets of {level}",
-    ("sets_swapped_by", "order of launches"): "the sets of {level} are swapped by the order in which kernels start",
-    ("sets_swapped_by", "address"): "the sets of {level} are swapped by the address of the bank",
-    ("sets_swapped_by", None): "what swaps the sets of {level} is unclear",
-    ("instructions_and_constants_share", "yes"): "{level} holds instructions, too",
-    ("instructions_and_constants_share", "not seen"): "that {level} holds instructions, too, was not seen",
-    ("instructions_and_constants_share", None): "whether {level} holds instructions, too, is unclear",
-    ("counters_and_time", "agree"): "misses of {level}, counted and timed, are the same",
-    ("counters_and_time", "differ"): "misses of {level}, counted and timed, differ",
-}
-BEFORE = {"launch": "a launch", "copy": "a copy of the table", "module": "a launch of another module"}
-
-
-def sentence(verdict, before):
-    """A verdict in words; before: everything after which it is the same."""
-    text = SENTENCES.get((verdict["name"], verdict["value"]))
-    if text is None:
-        text = f"{verdict['name'].replace('_', ' ')}: {verdict['value'] or 'unclear'}"
-    *first, last = [BEFORE.get(name, name) for name in before] or [""]
-    text = text.format(level=f"level {verdict.get('level')}",
-                       before=f"{', '.join(first)} or {last}" if first else last)
-    return f"{text[0].upper()}{text[1:]}."
-
-
 def print_verdicts(experiments):
     for name in ("serialization_constant", "invalidation_constant", "geometry_constant_modules", "code_constant",
                  "counts_constant"):
-        same = {}  # verdicts that differ in what they are after, which is all that is told of the others
         for verdict in experiments.get(name, {"verdicts": []})["verdicts"]:
-            key = tuple(verdict.get(part) for part in ("name", "level", "value", "reason"))
-            same.setdefault(key, (verdict, []))[1].append(verdict.get("before"))
-        for verdict, before in same.values():
-            print(sentence(verdict, [word for word in before if word]))
-            print(textwrap.fill(verdict["reason"], WIDTH, initial_indent="    ", subsequent_indent="    "))
+            print(verdict["sentence"])
+            if "share" not in verdict:  # which the sentence says
+                print(textwrap.fill(verdict["reason"], WIDTH, initial_indent="    ", subsequent_indent="    "))
 
 
 def print_unit(experiments):

@@ -132,7 +132,8 @@ class Results:
     def read(self, name, program):
         with open(name, encoding="utf-8") as file:
             result = upgrade.current(name, json.load(file), program)
-        if result["schema"]["name"] == "cbank-characterization" and result["schema"]["version"].split(".")[0] == "1":
+        schema = result["schema"]
+        if schema["name"] == "cbank-characterization" and schema["version"].split(".")[0] in ("1", "2"):
             self.experiments = {entry["name"]: entry for entry in result["experiments"]}
             self.characterized = {key: result["device"][key] for key in ("uuid", "name")}
             return

@@ -79,7 +79,7 @@ static void quote_number(const struct quotation *to, const struct number *number
 
 static void quote_verdict(const struct quotation *to, const struct verdict *verdict)
 {
-    static const struct fields fields = {verdict_field_rows, VERDICT_ROWS - 1};
+    static const struct fields fields = {verdict_field_rows, CARD_VERDICT_ROWS};
 
     quote(to, to->verdicts, &fields, verdict);
 }

@@ -8,8 +8,8 @@
 #include "geometry.h"
 
 /* Rows of struct number: its name and what it is of, then the value with what it takes to believe it; of struct verdict,
- * the last being its sentence. */
-enum { NUMBER_ROWS = 15, VALUE_ROWS = 7, VERDICT_ROWS = 6 };
+ * those of cards first. */
+enum { NUMBER_ROWS = 15, VALUE_ROWS = 7, VERDICT_ROWS = 7, CARD_VERDICT_ROWS = 5 };
 extern const struct field number_field_rows[NUMBER_ROWS];
 extern const struct field verdict_field_rows[VERDICT_ROWS];
 

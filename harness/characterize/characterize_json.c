@@ -49,7 +49,8 @@ static const struct field_kind field_sentence = {write_sentence, NULL};
 const struct field verdict_field_rows[VERDICT_ROWS] = {
     {VERDICT(field_reference, "name", name, REQUIRED)},    {VERDICT(field_uint32, "level", level, OMITTED)},
     {VERDICT(field_reference, "before", before, OMITTED)}, {VERDICT(field_reference, "value", value, NULLABLE)},
-    {VERDICT(field_text, "reason", reason, REQUIRED)},     {VERDICT(field_sentence, "sentence", name, REQUIRED)},
+    {VERDICT(field_text, "reason", reason, REQUIRED)},     {VERDICT(field_number, "share", share, OMITTED)},
+    {VERDICT(field_sentence, "sentence", name, REQUIRED)},
 };
 
 /* -- geometry ------------------------------------------------------------------------------------------ */

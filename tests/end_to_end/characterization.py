@@ -39,16 +39,22 @@ def geometry(*levels):
             "plateaus": []}
 
 
+UNKNOWN = ("chip", "uuid", "warps_per_sm", "blocks_per_sm", "shared_bytes_per_sm", "shared_bytes_reserved", "l2_bytes",
+           "memory_bytes", "cuda_driver_api", "vbios", "ecc", "mig", "pci_bus_id", "launch_ns")
+
+
 def made():
     """A chip whose clock takes 50 - 40 = 10 cycles of every timed access."""
     return {
-        "schema": {"name": "cbank-characterization", "version": "1.0"},
+        "schema": {"name": "cbank-characterization", "version": "2.0"},
         "tool": {"name": "cbank", "version": "0", "git_commit": None, "git_dirty": False, "argv": "", "compiler": None,
                  "cuda_toolkit": None},
         "started_utc": "", "finished_utc": "", "replayed": None, "seconds": 1.26,
-        "device": {"name": "Made-up", "uuid": None, "cc_major": 9, "cc_minor": 0, "sm_count": 4, "l2_bytes": 0,
-                   "memory_bytes": 0, "driver": "1.2", "vbios": None, "cuda_driver_api": 1, "sm_clock_max_mhz": None},
-        "probes": {"samples_max": 1, "shared_carve_out": "none", "kernels": []},
+        "device": {**{key: None for key in UNKNOWN}, "name": "Made-up", "compute_capability": "9.0", "sm_count": 4,
+                   "driver": "1.2", "clocks": {"sm_max_mhz": None, "memory_max_mhz": None},
+                   "throttle": {"known": False, "before": None, "after": None}},
+        "probes": {"samples_max": 1, "shared_carve_out": "none", "chunk_bytes": None, "bank_addresses": [0] * 8,
+                   "kernels": []},
         "experiments": [
             experiment("latency_constant", number(40, "latency", distinct=1, warps=1)),
             experiment("latency_shared", number(23.5, "latency", half=0.25)),
@@ -59,14 +65,17 @@ def made():
             experiment("serialization_constant",
                        number(3, "cycles_per_load_per_extra_address", half=0.5, stride_bytes=4),
                        number(2, "cycles_per_load_per_extra_address", half=0.125, stride_bytes=64),
-                       verdicts=[{"name": "latency_grows_per", "value": "address", "reason": "as made up"},
-                                 {"name": "throughput_falls_per", "value": None, "reason": "neither of both"}]),
+                       verdicts=[{"name": "latency_grows_per", "value": "address", "reason": "as made up",
+                                  "sentence": "Addresses cost."},
+                                 {"name": "throughput_falls_per", "value": None, "reason": "neither of both",
+                                  "sentence": "What costs is unclear."}]),
             # Most of the warps is not the most loads: the largest that is known counts, not the last.
             experiment("throughput_constant", number(0.25, "loads_per_cycle", warps=8),
                        number(0.5, "loads_per_cycle", half=0.125, warps=16), number(None, "loads_per_cycle", warps=32),
                        number(0.375, "loads_per_cycle", warps=64), number(64, "broadcast_bandwidth")),
             experiment("invalidation_constant", verdicts=[{"name": "what_it_held_is", "level": 1, "before": "copy",
-                                                           "value": "lost", "reason": "0 of 8 hit"}]),
+                                                           "value": "lost", "reason": "0 of 8 hit", "share": 0,
+                                                           "sentence": "Level 1 is emptied: 0 % hit."}]),
         ],
     }
 
@@ -140,22 +149,21 @@ class Characterization(unittest.TestCase):
         self.assertIn("level 2: 8 ways, 4 sets, replacement tree pseudo-LRU", lines)
 
     def test_verdicts(self):
-        self.assertEqual(self.printed()[-6:],
-                         ["Each further distinct address of a warp delays a load, also in the same line.",
-                          "    as made up",
-                          "Whether addresses or lines take turns is unclear.",
-                          "    neither of both",
-                          "Level 1 is emptied by a copy of the table.",
-                          "    0 of 8 hit"])
+        """Each in its sentence; what it rests on where the sentence does not say it."""
+        self.assertEqual(self.printed()[-5:], ["Addresses cost.", "    as made up", "What costs is unclear.",
+                                               "    neither of both", "Level 1 is emptied: 0 % hit."])
 
-    def test_verdicts_that_differ_in_what_they_are_after(self):
-        verdict = self.rows["invalidation_constant"]["verdicts"][0]
-        self.rows["invalidation_constant"]["verdicts"] += [{**verdict, "before": "launch"}, {**verdict, "before": "flush"},
-                                                           {**verdict, "value": "kept", "before": "module"},
-                                                           {**verdict, "value": "on fire"}]
-        self.assertEqual(self.printed()[-6::2],
-                         ["Level 1 is emptied by a copy of the table, a launch or flush.",
-                          "Level 1 keeps what it holds over a launch of another module.", "What it held is: on fire."])
+    def test_of_version_1(self):
+        """It is analysed again by the program, which finds nothing in the made-up one: it has no answers."""
+        self.made["schema"]["version"] = "1.1"
+        self.write(json.dumps(self.made))
+        done = self.script(self.file)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(self.row(done.stdout.splitlines(), "constant"), ["constant", "skipped", "-", "-", "-"])
+        self.assertNotIn("Addresses cost.", done.stdout)
+        del self.made["probes"]
+        self.write(json.dumps(self.made))
+        self.refused("cannot analyse", "probes: expected an object")
 
     def test_experiments_that_are_not_there(self):
         """Each can be missing, and the others are still said."""

@@ -25,7 +25,13 @@ def read_json(path):
 
 
 def found(file):
-    return {experiment["name"]: {key: experiment.get(key) for key in FOUND} for experiment in file["experiments"]}
+    """What was found, but for what files of version 1.x do not have."""
+    experiments = copy.deepcopy(file["experiments"])
+    for experiment in experiments:
+        for verdict in experiment["verdicts"]:
+            verdict.pop("sentence", None)
+            verdict.pop("share", None)
+    return {experiment["name"]: {key: experiment.get(key) for key in FOUND} for experiment in experiments}
 
 
 def number(experiment, name, **of):
@@ -45,16 +51,15 @@ class Characterize(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
 
-    def cbank(self, *arguments, status=0):
+    def cbank(self, *arguments, status=0, environment=None):
         done = subprocess.run([CBANK, "characterize", *arguments], capture_output=True, text=True, timeout=300,
-                              check=False, cwd=self.folder, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+                              check=False, cwd=self.folder, env={**os.environ, "CUDA_VISIBLE_DEVICES": "", **(environment or {})})
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 
     @staticmethod
-    def validate(file):
-        schema = read_json(os.path.join(ROOT, "results/characterization.schema.json"))
-        jsonschema.Draft202012Validator(schema).validate(file)
+    def validate(file, schema="characterization"):
+        jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, f"results/{schema}.schema.json"))).validate(file)
 
     def replay(self, change=None, status=0):
         """What the analysis finds in a copy of the record after change(record), valid under the schema; of a failure
@@ -78,14 +83,61 @@ class Characterize(unittest.TestCase):
         self.assertEqual(found(again), found(self.recorded))
         self.assertEqual([experiment["evidence"] for experiment in again["experiments"]],
                          [experiment["evidence"] for experiment in self.recorded["experiments"]])
-        self.assertEqual(again["device"], self.recorded["device"])
+        device, recorded = again["device"], dict(self.recorded["device"])
+        self.assertEqual(device["compute_capability"], f"{recorded.pop('cc_major')}.{recorded.pop('cc_minor')}")
+        self.assertEqual(device["clocks"]["sm_max_mhz"], recorded.pop("sm_clock_max_mhz"))
+        self.assertEqual({key: device[key] for key in recorded}, recorded)
         self.assertEqual(again["probes"], self.recorded["probes"])
         self.assertEqual(again["replayed"], RECORDED)
+
+    def test_what_it_writes_gives_the_same_again(self):
+        """The file of version 2.0 that a replay of 1.x writes is a record, too."""
+        first = self.replay()
+        self.assertEqual(first["schema"]["version"], "2.0")
+        self.cbank("--replay", "again.json", "--json", "twice.json")
+        twice = read_json(os.path.join(self.folder, "twice.json"))
+        for key in ("device", "probes"):
+            self.assertEqual(twice[key], first[key])
+        self.assertEqual([{**one, "seconds": 0} for one in twice["experiments"]],
+                         [{**one, "seconds": 0} for one in first["experiments"]])
+
+    def test_an_experiment_that_the_record_lacks(self):
+        """It is skipped with the reason, in the file and on the screen; what rests on it is, too; the others stay."""
+        def change(record):
+            record["experiments"] = [one for one in record["experiments"] if one["name"] != "geometry_constant"]
+
+        again = found(self.replay(change))
+        self.assertEqual((again["geometry_constant"]["status"], again["geometry_constant"]["numbers"]), ("skipped", []))
+        self.assertIn("the record is older than this experiment", again["geometry_constant"]["reason"])
+        for name in ("invalidation_constant", "sharing_constant", "code_constant", "counts_constant"):
+            self.assertEqual(again[name]["status"], "skipped")
+        before = found(self.recorded)
+        for name in ("latency_constant", "geometry_constant_modules", "throughput_shared"):
+            self.assertEqual(again[name], before[name])
+
+    def test_every_verdict_is_a_sentence(self):
+        """None is left in the words of the program, and all are of a kind."""
+        for experiment in self.replay()["experiments"]:
+            for verdict in experiment["verdicts"]:
+                self.assertRegex(verdict["sentence"], r"^[A-Z][^_]*\.$")
+                self.assertNotRegex(verdict["sentence"], "[#@*]")
+        lost, = [verdict for verdict in self.replay()["experiments"][26]["verdicts"]
+                 if (verdict["level"], verdict["before"]) == (1, "launch")]
+        self.assertEqual(lost["sentence"], "Level 1 is emptied by a kernel launch: 0 % of later accesses hit.")
+
+    def test_text_for_its_width(self):
+        """No line is wider than the terminal, and on a wide one nothing is cut."""
+        for width in (60, 80, 160):
+            done = self.cbank("--replay", RECORDED, environment={"COLUMNS": str(width)})
+            self.assertLessEqual(max(map(len, done.stdout.splitlines()[:-1])), width)
+            words = done.stdout.split()
+            for word in ("pseudo-LRU", "stride_bytes", "skipped:", "lines_counted,"):
+                self.assertIn(word, words)
 
     def test_the_committed_record_is_of_a_clean_tree(self):
         self.assertIs(self.recorded["tool"]["git_dirty"], False)
         self.assertIsNone(self.recorded["replayed"])
-        self.validate(self.recorded)
+        self.validate(self.recorded, "characterization-1")
 
     def test_it_prints_what_it_writes_and_tells_how_far_it_is(self):
         done = self.cbank("--replay", RECORDED)
@@ -274,10 +326,12 @@ class Characterize(unittest.TestCase):
         def another(record):
             record["schema"]["name"] = "cbank-card"
 
-        for change, message in ((short, "has no answer to"), (nonsense, "has no answer to"), (untold, "no 'answer'"),
+        for change, message in ((short, "has no answer to"), (nonsense, "has no answer to"), (untold, "evidence[0].answer: expected a string"),
                                 (another, "is no characterization")):
             with self.subTest(change.__name__):
-                self.assertIn(message, self.replay(change, status=2))
+                said = self.replay(change, status=2)
+                self.assertIn(message, said)
+                self.assertIn(os.path.join(self.folder, "record.json"), said)
         # What is asked twice is answered by the other.
         self.replay(lacks)
         self.assertIn("cannot", self.cbank("--replay", "none.json", status=2).stderr)
@@ -287,7 +341,7 @@ class Characterize(unittest.TestCase):
         with open(RECORDED, encoding="utf-8") as file:
             text = file.read()
         path = os.path.join(self.folder, "planted.json")
-        for content, message in ((text[:len(text) // 2], "truncated"), ("", "empty"), ("{}", "no characterization"),
+        for content, message in ((text[:len(text) // 2], "truncated"), ("", "empty"), ("{}", "schema: expected an object"),
                                  ("# no JSON", "not JSON"), (None, "No such file")):
             with self.subTest(message):
                 if content is None:
@@ -301,7 +355,7 @@ class Characterize(unittest.TestCase):
                 self.assertEqual(done.stdout, "")
                 self.assertFalse(os.path.exists(os.path.join(self.folder, "characterization.json")))
         result = os.path.join(ROOT, "results/h200/core-matrix.json")
-        self.assertIn(f"{result} is no characterization", self.cbank("--replay", result, status=2).stderr)
+        self.assertIn("is no characterization", self.cbank("--replay", result, status=2).stderr)
 
     def test_without_a_gpu(self):
         message = self.cbank(status=3).stderr

@@ -21,6 +21,30 @@ WORKLOAD = ('WORKLOAD(triple, "three loads a thread", map, 1, 3, INDEX_COMPILED,
             '"4096", "64", input - 2u * sum)\n')
 
 
+class Experiment(Case):
+    """An experiment of characterize is one row in one file, and no record becomes unreadable by it."""
+
+    RECORD = "results/characterizations/h200.json"
+    ROW = '    {"latency_anew", follows, experiment_latency, "global_l2", NULL, 0, PROBE_WALK},\n'
+
+    def found(self):
+        done = self.scratch.run("build/cbank", "characterize", "--quiet", "--replay", self.RECORD, "--json", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return {one["name"]: {**one, "seconds": None} for one in json.loads(done.stdout)["experiments"]}
+
+    def test_a_row_is_all_and_records_that_lack_it_are_read(self):
+        self.scratch.make(target="build/cbank")
+        before = self.found()
+        head = "const struct experiment experiments[] = {\n"
+        self.scratch.edit("harness/characterize/characterize.c", head, head + self.ROW)
+        self.scratch.make(target="build/cbank")
+        after = self.found()
+        added = after.pop("latency_anew")
+        self.assertEqual((added["status"], added["evidence"]), ("skipped", []))
+        self.assertIn("the record is older than this experiment", added["reason"])
+        self.assertEqual(after, before)
+
+
 class Row(Case):
     """A pattern, a path and a workload are one row in one file."""
 
