@@ -240,40 +240,45 @@ bool search_resolved(const struct shape *shape, uint32_t set)
     return shape->overflows[set] == shape->fits[set] + 1;
 }
 
-/* Ways, and lines that others take, from the map. */
-static void find_ways(struct search *search, size_t level, size_t samples)
+/* Ways, and lines that others take, from the map; *seen: sets of which it is known how many lines fit. False where sets
+ * differ by more than others can hold. */
+static bool count_ways(const struct search *search, struct shape *shape, uint32_t *seen, uint32_t *taken)
 {
-    struct geometry_level *out = &search->out->level[level];
-    struct shape *shape = &search->shapes[level];
-    const uint32_t foreign = search->prober->foreign_lines;
-    uint32_t seen = 0, taken = 0;
     bool consistent = true;
 
-    shape->ways = 0;
+    shape->ways = *seen = *taken = 0;
     for (uint32_t set = 0; set < shape->sets; set++) {
         consistent = consistent && shape->overflows[set] > shape->fits[set];
         if (!search_resolved(shape, set))
             continue;
-        seen++;
+        (*seen)++;
         shape->ways = shape->fits[set] > shape->ways ? shape->fits[set] : shape->ways;
     }
     for (uint32_t set = 0; set < shape->sets; set++) {
         consistent = consistent && shape->fits[set] <= shape->ways;
-        taken += shape->ways > shape->fits[set] ? shape->ways - shape->fits[set] : 0;
+        *taken += shape->ways > shape->fits[set] ? shape->ways - shape->fits[set] : 0;
     }
-    if (!consistent || (seen == shape->sets && taken > foreign)) {
+    return consistent && (*seen < shape->sets || *taken <= search->prober->foreign_lines);
+}
+
+static void find_ways(struct search *search, size_t level, size_t samples)
+{
+    static const char foreign[] = "others may hold a line of every set that could be filled";
+    struct geometry_level *out = &search->out->level[level];
+    struct shape *shape = &search->shapes[level];
+    uint32_t seen, taken;
+
+    if (!count_ways(search, shape, &seen, &taken)) {
         search_no_shape(out, "sets differ in how many lines fit by more than others can hold");
         return;
     }
     shape->known = shape->ways > 0;
     search_found(&out->line_bytes, shape->line_bytes, out->sets.samples);
     search_found(&out->sets, shape->sets, out->sets.samples);
-    if (seen <= foreign || shape->ways == 0) {
-        const char *reason = "others may hold a line of every set that could be filled";
-
-        search_not_found(&out->ways, "at least %u: %s", shape->ways, reason);
-        search_not_found(&out->capacity_bytes, "at least %u bytes: %s", out->fits_bytes.value, reason);
-        search_not_found(&out->lines_taken, "%s", reason);
+    if (seen <= search->prober->foreign_lines || shape->ways == 0) {
+        search_not_found(&out->ways, "at least %u: %s", shape->ways, foreign);
+        search_not_found(&out->capacity_bytes, "at least %u bytes: %s", out->fits_bytes.value, foreign);
+        search_not_found(&out->lines_taken, "%s", foreign);
         return;
     }
     search_found(&out->ways, shape->ways, samples);
@@ -418,51 +423,60 @@ static void expect_what_passes(struct search *search, size_t level, size_t count
     }
 }
 
+/* What lists drawn at random said. */
+struct check {
+    uint32_t agree, differ, overflows; /* sets that hit as expected, and otherwise; those expected not to fit */
+    uint8_t *expected; /* owned: of each set */
+    uint32_t *load; /* owned: room for a count of each set */
+    size_t *lines; /* owned: room for the lines that are drawn */
+};
+
+static enum status check_list(struct search *search, size_t level, uint32_t list, struct check *check)
+{
+    const size_t count = draw_list(search, level, list, check->expected, check->lines);
+    const struct shape *shape = &search->shapes[level];
+    enum status status;
+
+    expect_what_passes(search, level, count, check->expected, check->load);
+    status = search_judge(search, level, count, shape->sets);
+    for (uint32_t set = 0; status == STATUS_OK && set < shape->sets; set++) {
+        if (check->expected[set] == UNCLEAR || search->judged[set] == UNCLEAR)
+            continue;
+        check->agree += check->expected[set] == search->judged[set];
+        check->differ += check->expected[set] != search->judged[set];
+        check->overflows += check->expected[set] == OVERFLOWS;
+    }
+    search->out->level[level].ways.samples += count * search->passes;
+    return status;
+}
+
 static enum status check_shape(struct search *search, size_t level)
 {
     struct geometry_level *out = &search->out->level[level];
-    const struct shape *shape = &search->shapes[level];
-    uint8_t *expected = malloc(search->words);
-    uint32_t *load = malloc(search->words * sizeof(*load));
-    size_t *lines = malloc(search->words * sizeof(*lines));
-    enum status status = STATUS_OK;
-    uint32_t agree = 0, differ = 0, overflows = 0;
+    struct shape *shape = &search->shapes[level];
+    struct check check = {.expected = malloc(search->words),
+                          .load = malloc(search->words * sizeof(*check.load)),
+                          .lines = malloc(search->words * sizeof(*check.lines))};
+    enum status status = check.expected && check.load && check.lines
+                             ? STATUS_OK
+                             : log_error(STATUS_ENVIRONMENT, "out of memory for a list of addresses; free some memory");
 
-    if (!expected || !load || !lines) {
-        status = log_error(STATUS_ENVIRONMENT, "out of memory for a list of addresses; free some memory");
-        goto out;
-    }
-    for (uint32_t list = 0; list < LISTS_DRAWN; list++) {
-        const size_t count = draw_list(search, level, list, expected, lines);
-
-        expect_what_passes(search, level, count, expected, load);
-        status = search_judge(search, level, count, shape->sets);
-        if (status != STATUS_OK)
-            goto out;
-        for (uint32_t set = 0; set < shape->sets; set++) {
-            if (expected[set] == UNCLEAR || search->judged[set] == UNCLEAR)
-                continue;
-            agree += expected[set] == search->judged[set];
-            differ += expected[set] != search->judged[set];
-            overflows += expected[set] == OVERFLOWS;
-        }
-        out->ways.samples += count * search->passes;
-    }
-    if (differ) {
-        search->shapes[level].known = false;
+    for (uint32_t list = 0; list < LISTS_DRAWN && status == STATUS_OK; list++)
+        status = check_list(search, level, list, &check);
+    if (status == STATUS_OK && check.differ) {
+        shape->known = false;
         search_no_shape(out, "lists drawn at random do not hit as the sets that were found would");
         snprintf(out->contradiction, sizeof(out->contradiction),
                  "%u sets of %u lines of %u bytes: %u of %u sets of lists drawn at random hit otherwise", shape->sets,
-                 shape->ways, shape->line_bytes, differ, agree + differ);
-    } else if (!overflows) {
-        search->shapes[level].known = false;
+                 shape->ways, shape->line_bytes, check.differ, check.agree + check.differ);
+    } else if (status == STATUS_OK && !check.overflows) {
+        shape->known = false;
         search_no_shape(out,
                         "no list drawn at random passes the levels before it: what was found could not be checked");
     }
-out:
-    free(expected);
-    free(load);
-    free(lines);
+    free(check.expected);
+    free(check.load);
+    free(check.lines);
     return status;
 }
 
