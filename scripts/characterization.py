@@ -14,14 +14,12 @@ import argparse
 import contextlib
 import io
 import json
-import os
 import re
-import subprocess
 import sys
 import textwrap
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-CBANK = os.environ.get("CBANK", os.path.join(ROOT, "build/cbank"))
+import upgrade
+
 WIDTH = 100
 SCHEMA = "cbank-characterization"
 
@@ -42,18 +40,6 @@ def fail(message):
     sys.exit(2)
 
 
-def analysed_again(path):
-    """A file of version 1.x, which has no sentences, as the program writes it today."""
-    try:
-        done = subprocess.run([CBANK, "characterize", "--quiet", "--replay", path, "--json", "-"], capture_output=True,
-                              text=True, check=False)
-    except OSError as error:
-        fail(f"cannot run {CBANK}, which reads {path}: {error.strerror}; build it by make, or name it by CBANK")
-    if done.returncode != 0:
-        fail(f"cannot analyse {path} again: {done.stderr.strip()}")
-    return json.loads(done.stdout)
-
-
 def read(path):
     """The experiments of a file by name, its device, and how long it took."""
     try:
@@ -61,10 +47,11 @@ def read(path):
             made = json.load(file)
         if made["schema"]["name"] != SCHEMA:
             fail(f"{path} is a {made['schema']['name']}, not a characterization")
-        analysed = analysed_again(path) if made["schema"]["version"].startswith("1.") else made
+        old = made["schema"]["version"].startswith("1.")  # it has no sentences
+        analysed = upgrade.printed("characterize", "--quiet", "--json", "-", "--replay", path) if old else made
         return {row["name"]: row for row in analysed["experiments"]}, made["device"], made["seconds"]
     except OSError as error:
-        fail(f"cannot read {path}: {error.strerror}")
+        fail(f"cannot read {error.filename or path}: {error.strerror}")
     except KeyError as error:
         fail(f"{path} is not a characterization: it has no {error}")
     except (ValueError, TypeError) as error:

@@ -16,8 +16,12 @@ def current(path, content, program=None):
     version = schema.get("version")
     if schema.get("name") != "cbank-result" or not isinstance(version, str) or version.split(".")[0] != "1":
         return content
-    done = subprocess.run([program or PROGRAM, "show", "--json", path], capture_output=True, check=False,
-                          stdin=subprocess.DEVNULL)
+    return printed("show", "--json", path, program=program)
+
+
+def printed(*words, program=None):
+    """The JSON that the program prints. Raises as current."""
+    done = subprocess.run([program or PROGRAM, *words], capture_output=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit {done.returncode}"]
         raise ValueError(said[-1].removeprefix("cbank: error: "))

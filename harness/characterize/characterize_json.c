@@ -68,7 +68,7 @@ struct number number_of_latency(const struct summary *latency)
 struct number number_of_finding(const struct geometry_level *level, const struct geometry_finding *finding)
 {
     const struct geometry_number *found = geometry_number(level, finding);
-    const double value = found->known ? found->value : NAN;
+    const double value = found->known ? (double)found->value : (double)NAN;
     struct number number = {finding->key, finding->unit, found->method,  value,
                             value,        value,         found->samples, .reason = ""};
 

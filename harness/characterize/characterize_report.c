@@ -223,7 +223,7 @@ static void value_finding(const struct grid_column *column, const void *row, str
 {
     const struct geometry_number *number = geometry_number(row, column->of);
 
-    out->number = number->known ? number->value : NAN;
+    out->number = number->known ? (double)number->value : (double)NAN;
     if (number->known && !column->format)
         out->text = replacement_name((enum replacement)number->value);
 }

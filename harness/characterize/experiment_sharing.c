@@ -18,15 +18,15 @@ static const char sharing_method[] =
 static void add_median(struct outcome *outcome, const char *name, const uint32_t *sorted, size_t count)
 {
     const size_t rank = stats_median_rank(count, STATS_CONFIDENCE);
-    struct number number = {name,
-                            "cycles, the clock's own included",
-                            sharing_method,
-                            count ? sorted[(count - 1) / 2] : NAN,
-                            rank ? sorted[rank - 1] : NAN,
-                            rank ? sorted[count - rank] : NAN,
-                            count,
+    struct number number = {name,        "cycles, the clock's own included", sharing_method, NAN, NAN, NAN, count,
                             .reason = ""};
 
+    if (count)
+        number.value = sorted[(count - 1) / 2];
+    if (rank) {
+        number.low = sorted[rank - 1];
+        number.high = sorted[count - rank];
+    }
     if (count == 0)
         snprintf(number.reason, sizeof(number.reason), "no pair of SMs");
     experiment_number(outcome, &number);

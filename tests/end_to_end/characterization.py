@@ -163,7 +163,7 @@ class Characterization(unittest.TestCase):
         self.assertNotIn("Addresses cost.", done.stdout)
         del self.made["probes"]
         self.write(json.dumps(self.made))
-        self.refused("cannot analyse", "probes: expected an object")
+        self.refused("is not a characterization", "probes: expected an object")
 
     def test_experiments_that_are_not_there(self):
         """Each can be missing, and the others are still said."""
