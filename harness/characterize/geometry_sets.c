@@ -64,12 +64,10 @@ enum status search_fits(struct search *search, size_t level)
     const uint32_t first = (search_passes_before(search, level) + unit - 1) / unit;
     uint32_t low = 0, high = 0; /* fit, do not */
 
-    for (uint32_t units = first ? first : 1;; units = high ? (low + high) / 2 : units * 2 < most ? units * 2 : most) {
+    for (uint32_t units = first ? first : 1; units <= most; units = high ? (low + high) / 2 : units * 2 < most ? units * 2 : most) {
         size_t count;
         enum status status;
 
-        if (units > most)
-            break;
         count = list_region(search, units, unit);
         status = search_judge(search, level, count, 1);
         if (status != STATUS_OK)

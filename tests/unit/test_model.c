@@ -777,7 +777,7 @@ static void engine_run_open(struct engine_run *run, const char *counters, const 
     assert_int_equal(engine_model.describe(0, NULL, &run->result.device), STATUS_OK);
     assert_int_equal(engine_model.open(&options, &run->result, &session), STATUS_OK);
     assert_int_equal(engine_model.time(session, &run->result, &progress), STATUS_OK);
-    assert_int_equal(steps, run->result.cell_count + 1);
+    assert_int_equal(steps, run->result.cell_count);
     engine_model.close(session);
 }
 
