@@ -222,8 +222,8 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
     return status;
 }
 
-/* Whether the counts of one cell are those of the other: of the path its table, whether it is staged, and whether it
- * is loaded from matter; of the regime nothing. */
+/* Whether two cells have the same counts. A path matters by its table, by whether that is staged, and by whether it is
+ * loaded from; the regime does not matter. */
 static bool same_loads(const struct cell *a, const struct cell *b)
 {
     return a->workload == b->workload && a->pattern == b->pattern && a->elements == b->elements &&

@@ -23,16 +23,16 @@ struct access_counts {
     uint64_t warps_active;    /* warps with at least one element */
     uint64_t payload_loads;   /* payload load instructions: warps_active x steps; 0 for paths that load nothing */
     uint64_t addresses;       /* sum over payload loads of the distinct addresses in the warp */
-    uint64_t lines;           /* the same of distinct ACCESS_LINE_BYTES lines of the table */
-    uint64_t sectors;         /* the same of distinct ACCESS_SECTOR_BYTES sectors of the table */
-    uint64_t wavefronts;      /* the same of the most distinct addresses in one of ACCESS_BANKS banks: what a load
+    uint64_t lines;           /* sum over them of the distinct ACCESS_LINE_BYTES lines of the table */
+    uint64_t sectors;         /* sum over them of the distinct ACCESS_SECTOR_BYTES sectors of the table */
+    uint64_t wavefronts; /* sum over them of the most distinct addresses in one of ACCESS_BANKS banks: what a load
                                  from shared memory takes turns for */
-    uint64_t stream_loads;    /* input load instructions in which at least one thread loads */
-    uint64_t stream_sectors;  /* sectors of the input that they read */
-    uint64_t staging_loads;   /* load instructions that copy the table into shared memory */
+    uint64_t stream_loads; /* input load instructions in which at least one thread loads */
+    uint64_t stream_sectors; /* sectors of the input that they read */
+    uint64_t staging_loads; /* load instructions that copy the table into shared memory */
     uint64_t staging_sectors; /* sectors of the table that they read */
     uint64_t footprint_bytes; /* distinct bytes of the table that the payload loads of the grid read */
-    uint64_t operations;      /* arithmetic operations on elements: see workload_operations */
+    uint64_t operations; /* arithmetic operations on elements: see workload_operations */
 };
 
 /* Walks the grid, in time proportional to the payload loads of all threads (about 10 ms for 12,800,000); at once where

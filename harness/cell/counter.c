@@ -18,38 +18,37 @@ const char *const counter_status_names[] = {
 
 /* -- expected values ---------------------------------------------------------------------------------- */
 
-/* How often instructions are executed: `prologue` before the guard, by every warp, and `body` behind it. */
+/* How often instructions are executed: `prologue` before the guard, by every warp, and `body` behind it. NaN without
+ * the kernel's code, in which they were counted. */
 static double executions(const struct expectation *e, uint32_t prologue, uint32_t body)
 {
-    return (double)e->access->warps_launched * prologue + (double)e->access->warps_active * body;
+    return e->sass ? (double)e->access->warps_launched * prologue + (double)e->access->warps_active * body : NAN;
+}
+
+/* The counts of the code; none where it is not known. */
+static const struct sass_counts *code(const struct expectation *e)
+{
+    static const struct sass_counts none = {0};
+
+    return e->sass ? e->sass : &none;
 }
 
 /* Payload loads on the constant path, and LDC of parameters wherever the SASS has them. */
-static bool expect_ldc(const struct expectation *e, double *value)
+static double expect_ldc(const struct expectation *e)
 {
-    const struct sass_counts *sass = e->sass;
-
-    if (!sass)
-        return false;
-    *value = executions(e, sass->prologue.ldc_parameter + sass->prologue.ldc_user,
-                        sass->body.ldc_parameter + sass->body.ldc_user);
-    return true;
+    return executions(e, code(e)->prologue.ldc_parameter + code(e)->prologue.ldc_user,
+                      code(e)->body.ldc_parameter + code(e)->body.ldc_user);
 }
 
 /* One request for each distinct address of a payload load, which may be one of parameters, and one for each other LDC:
- * its address is the same in all threads. */
-static bool expect_idc_requests(const struct expectation *e, double *value)
+ * all threads have one address. */
+static double expect_idc_requests(const struct expectation *e)
 {
-    const struct sass_counts *sass = e->sass;
+    const struct path *path = e->cell->path;
 
-    if (!sass)
-        return false;
-    *value = executions(e, sass->prologue.ldc_parameter, sass->body.ldc_parameter);
-    if (e->cell->path->home == TABLE_PARAMETER)
-        *value -= (double)e->access->payload_loads;
-    if (e->cell->path->unit == UNIT_IDC)
-        *value += (double)e->access->addresses;
-    return true;
+    return executions(e, code(e)->prologue.ldc_parameter, code(e)->body.ldc_parameter) -
+           (double)(path->home == TABLE_PARAMETER ? e->access->payload_loads : 0) +
+           (double)(path->unit == UNIT_IDC ? e->access->addresses : 0);
 }
 
 /* Whether payload loads are global loads: those past L1 go through its front too. */
@@ -66,74 +65,59 @@ static double table_loads(const struct expectation *e)
 
 /* A load in which no thread loads, around the edges of an image, is executed all the same. Where a block has more warps
  * than load its halo, whether the others go around those loads depends on the code. */
-static bool expect_global_loads(const struct expectation *e, double *value)
+static double expect_global_loads(const struct expectation *e)
 {
     const struct cell *cell = e->cell;
     const bool halo = workload_has_halo(cell->workload);
+    const uint64_t warps = halo ? e->access->warps_launched : e->access->warps_active;
 
     if (halo && cell->block_size > CBANK_WARP_THREADS)
-        return false;
-    *value = (double)(halo ? e->access->warps_launched : e->access->warps_active) *
-                 workload_input_loads(cell->workload, cell->parameters) +
-             table_loads(e);
-    return true;
+        return NAN;
+    return (double)warps * workload_input_loads(cell->workload, cell->parameters) + table_loads(e);
 }
 
-/* It asks L1 for nothing. */
-static bool expect_l1_requests(const struct expectation *e, double *value)
+/* A load in which no thread loads asks L1 for nothing. */
+static double expect_l1_requests(const struct expectation *e)
 {
-    *value = (double)e->access->stream_loads + table_loads(e);
-    return true;
+    return (double)e->access->stream_loads + table_loads(e);
 }
 
-static bool expect_l1_sectors(const struct expectation *e, double *value)
+static double expect_l1_sectors(const struct expectation *e)
 {
-    const struct access_counts *access = e->access;
-
-    *value = (double)(access->stream_sectors + access->staging_sectors);
-    if (payload_is_global(e->cell))
-        *value += (double)access->sectors;
-    return true;
+    return (double)(e->access->stream_sectors + e->access->staging_sectors +
+                    (payload_is_global(e->cell) ? e->access->sectors : 0));
 }
 
-/* Loads from the tile of the input. */
-static double tile_loads(const struct expectation *e)
+/* Loads of the payload that a path of this unit makes; 0 for other paths. */
+static double payload_through(const struct expectation *e, enum load_unit unit)
 {
-    const struct cell *cell = e->cell;
-
-    return (double)e->access->warps_active * workload_tile_loads(cell->workload, cell->parameters);
+    return e->cell->path->unit == unit ? (double)e->access->payload_loads : 0;
 }
 
-static bool expect_shared_loads(const struct expectation *e, double *value)
+/* Those from the tile of the input, and payload. */
+static double expect_shared_loads(const struct expectation *e)
 {
-    *value = tile_loads(e);
-    if (e->cell->path->unit == UNIT_SHARED)
-        *value += (double)e->access->payload_loads;
-    return true;
+    return (double)e->access->warps_active * workload_tile_loads(e->cell->workload, e->cell->parameters) +
+           payload_through(e, UNIT_SHARED);
 }
 
-static bool expect_texture_loads(const struct expectation *e, double *value)
+static double expect_texture_loads(const struct expectation *e)
 {
-    *value = e->cell->path->unit == UNIT_TEXTURE ? (double)e->access->payload_loads : 0;
-    return true;
+    return payload_through(e, UNIT_TEXTURE);
 }
 
 /* Hopper sends each uniform constant load to the immediate constant cache; counted on an H200, not known
  * elsewhere. What a constant operand asks for is not known. */
-static bool expect_imc_requests(const struct expectation *e, double *value)
+static double expect_imc_requests(const struct expectation *e)
 {
-    if (!e->sass || e->sass->architecture != 90 || e->cell->path->unit == UNIT_IMC)
-        return false;
-    *value = executions(e, e->sass->prologue.uniform_constant, e->sass->body.uniform_constant);
-    return true;
+    if (code(e)->architecture != 90 || e->cell->path->unit == UNIT_IMC)
+        return NAN;
+    return executions(e, code(e)->prologue.uniform_constant, code(e)->body.uniform_constant);
 }
 
-static bool expect_instructions(const struct expectation *e, double *value)
+static double expect_instructions(const struct expectation *e)
 {
-    if (!e->sass)
-        return false;
-    *value = executions(e, e->sass->prologue.instructions, e->sass->body.instructions);
-    return true;
+    return executions(e, code(e)->prologue.instructions, code(e)->body.instructions);
 }
 
 /* -- the table ---------------------------------------------------------------------------------------- */

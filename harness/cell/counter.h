@@ -41,8 +41,8 @@ struct counter {
     const char *unit;
     const char *metrics[COUNTER_METRICS_MAX]; /* CUPTI names, first that the chip knows; NULL after the last */
     enum counter_kind kind;
-    /* Exact counters: the value to the integer; false where it cannot be said. NULL for measured ones. */
-    bool (*expect)(const struct expectation *expectation, double *value);
+    /* Exact counters: the value to the integer; NaN where it cannot be said. NULL for measured ones. */
+    double (*expect)(const struct expectation *expectation);
 };
 
 extern const struct counter counters[];

@@ -36,7 +36,7 @@ bool image_ptx(const char *module, uint32_t major, uint32_t minor, struct image 
 /* Reads the code of a cell's kernel in a cubin in memory. False when it is not there or the image is no cubin. */
 bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, struct kernel_sass *out);
 
-/* Reads that of the first function whose mangled name begins with `prefix`. */
+/* Reads the code of the first function whose mangled name begins with `prefix`; else as image_kernel. */
 bool image_function(const void *cubin, size_t bytes, const char *prefix, struct kernel_sass *out);
 
 #endif

@@ -47,8 +47,8 @@ struct model_parts {
                                 UNIT_IDC: a level is busy for requests x request_cycles + misses x miss_cycles,
                                 levels work at the same time, and this is the busiest level's time less
                                 serialization_ns; the first level's is longer by what a warp of the first wave
-                                waits for its lines after the first, miss_latency_cycles each. UNIT_L2: the same of the
-                                busiest slice of L2: lines that loads ask for x l2_request_ns, spread over l2_slices or
+                                waits for its lines after the first, miss_latency_cycles each. UNIT_L2: what the
+                                busiest slice of L2 takes: lines that loads ask for x l2_request_ns, spread over l2_slices or
                                 over the lines of one step */
     double stream_ns;        /* 4 bytes an element in and out: at the rate of L2 what stays in it, else of
                                 DRAM; input rows that are read for their neighbours' sake once more each, from L2 */

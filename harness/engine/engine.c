@@ -54,7 +54,7 @@ enum status engine_open_counters(struct cell_result *cell, const struct engine_o
                                                    .expected = NAN,
                                                    .reason = reason};
         if (counter->kind == COUNTER_EXACT)
-            counter->expect(expectation, &cell->counters[i].expected);
+            cell->counters[i].expected = counter->expect(expectation);
     }
     return STATUS_OK;
 }

@@ -184,6 +184,8 @@ static void tally_cell(struct explain_summary *summary, const struct explained_c
     }
     tally->cells++;
     tally->within += cell->agreement == EXPLAIN_WITHIN;
+    for (size_t i = 0; i < cell->reason_count; i++)
+        summary->reasons |= 1u << (cell->reasons[i].row - explain_reasons);
     if (tally->cells == 1 || fabs(cell->remainder) > fabs(tally->largest_remainder)) {
         cell_identity(&cell->cell->cell, tally->largest);
         tally->largest_remainder = cell->remainder;

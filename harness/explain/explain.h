@@ -97,6 +97,7 @@ struct explain_summary {
     uint64_t untimed; /* cells without a time */
     uint64_t exact, exact_equal; /* exact counters that were read and have an expected value */
     uint64_t single, single_equal, single_within; /* levels of cells of one warp */
+    uint32_t reasons; /* of all cells that differ: a set of bits, by the index in explain_reasons */
 };
 
 struct explanation {

@@ -130,8 +130,8 @@ const struct command explain_command = {
     .options_bytes = sizeof(struct explain_options),
     .details =
         "The time that a card predicts stands part by part beside what was measured: which of the parts that overlap bounds it,\n"
-        "and what remains. Exact counters stand beside the expected, hits and misses of the constant levels beside those of the\n"
-        "model. At the end: how many cells are within 10 %, and why others may not be. A card of another chip is refused (3).\n"
+        "and what remains. Exact counters stand beside the expected, hits and misses of the constant levels beside the\n"
+        "modelled. At the end: how many cells are within 10 %, and why others may not be. A card of another chip is refused (3).\n"
         "Cells that are not within the limit do not change the exit code.",
     .run = explain,
 };

@@ -5,7 +5,7 @@
 #include "json.h"
 #include "version.h"
 
-/* Elements of a type, of which a member of the outer struct says how many there are. */
+/* Elements of a type; the member count_ of the outer struct says how many there are. */
 #define LIST(rows, type, outer, count_) \
     {.fields = FIELDS(rows), .element_bytes = sizeof(type), .count = offsetof(outer, count_)}
 

@@ -15,7 +15,7 @@ enum { CORE_BLOCK_SIZE = 1024, CORE_UNITS = 1 << UNIT_IDC | 1 << UNIT_L1 };
 #define LAUNCH_LIMIT 0.1
 #define MISSES_LIMIT 0.1
 
-/* 32-bit registers of an SM, of which a warp gets a whole number of steps: since compute capability 3.5, except 3.7. */
+/* 32-bit registers of an SM, and the step in which a warp gets them: since compute capability 3.5, except 3.7. */
 enum { SM_REGISTERS = 65536, WARP_REGISTERS_STEP = 256 };
 
 /* What a reason is looked for in. */

@@ -47,25 +47,27 @@ static const char *time_word(const struct view *view)
 
 static void print_time(const struct view *view, const struct explained_cell *cell)
 {
-    const struct summary *time = &cell->time;
     const bool over = cell->agreement == EXPLAIN_DIFFERS && view->look->color;
-    char measured[TEXT_NUMBER_BYTES], width[TEXT_NUMBER_BYTES], predicted[TEXT_NUMBER_BYTES],
-        remainder_ns[TEXT_NUMBER_BYTES], remainder[TEXT_NUMBER_BYTES];
+    const char *status = cell->cell->reason[0] ? "" : cell_status_names[cell->cell->status];
+    char measured[TEXT_NUMBER_BYTES], width[TEXT_NUMBER_BYTES + 1] = "", predicted[TEXT_NUMBER_BYTES],
+                                                                remainder_ns[TEXT_NUMBER_BYTES],
+                                                                remainder[TEXT_NUMBER_BYTES];
 
-    text_time(cell->model.time_ns, predicted);
-    if (cell->agreement == EXPLAIN_UNKNOWN) {
-        put(view, 2 * INDENT, "  %s%snot timed, modelled %s",
-            cell->cell->reason[0] ? "" : cell_status_names[cell->cell->status], cell->cell->reason[0] ? "" : ": ",
-            predicted);
-        return;
+    text_time(cell->time.median, measured);
+    if (!view->explanation->result.modelled_time) {
+        width[0] = ' ';
+        text_half_width(stats_relative_half_width(&cell->time), width + 1);
     }
-    text_time(time->median, measured);
-    text_half_width(stats_relative_half_width(time), width);
+    text_time(cell->model.time_ns, predicted);
     text_signed(text_time, cell->remainder_ns, remainder_ns);
     text_change(cell->remainder, remainder);
-    fprintf(view->stream, "  %s %s%s%s, modelled %s, remainder %s%s, %s%s\n", time_word(view), measured,
-            view->explanation->result.modelled_time ? "" : " ", view->explanation->result.modelled_time ? "" : width,
-            predicted, over ? "\033[31m" : "", remainder_ns, remainder, over ? "\033[0m" : "");
+    fputs(over ? "\033[31m" : "", view->stream);
+    if (cell->agreement == EXPLAIN_UNKNOWN)
+        put(view, 2 * INDENT, "  %s%snot timed, modelled %s", status, *status ? ": " : "", predicted);
+    else
+        put(view, 2 * INDENT, "  %s %s%s, modelled %s, remainder %s, %s", time_word(view), measured, width, predicted,
+            remainder_ns, remainder);
+    fputs(over ? "\033[0m" : "", view->stream);
 }
 
 /* Why a cell may be beyond the limit, in its own numbers. */
@@ -113,18 +115,6 @@ static enum status print_parts(const struct view *view, const struct explained_c
 }
 
 /* -- counts ------------------------------------------------------------------------------------------- */
-
-static void value_name(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    out->text = ((const struct explained_count *)row)->name;
-}
-
-static void value_measured(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    out->number = ((const struct explained_count *)row)->measured;
-}
 
 static void value_modelled(const struct grid_column *column, const void *row, struct grid_value *out)
 {
@@ -175,8 +165,16 @@ static enum status print_counts(const struct view *view, const char *name, const
 {
     const struct grid_look look = {.width = view->look->width, .indent = INDENT, .color = view->look->color};
     const struct grid_column columns[] = {
-        {.key = "name", .heading = name, .value = value_name, .head = true},
-        {.key = "measured", .heading = time_word(view), .format = text_count, .value = value_measured},
+        {.key = "name",
+         .heading = name,
+         .value = grid_text,
+         .of = GRID_MEMBER(struct explained_count, name),
+         .head = true},
+        {.key = "measured",
+         .heading = time_word(view),
+         .format = text_count,
+         .value = grid_number,
+         .of = GRID_MEMBER(struct explained_count, measured)},
         {.key = "modelled", .heading = modelled, .format = text_count, .value = value_modelled},
         {.key = "agreement", .heading = "agreement", .value = value_agreement},
     };
@@ -190,16 +188,14 @@ static enum status print_counts(const struct view *view, const char *name, const
     return grid_print(view->stream, &grid, &look);
 }
 
-/* Levels whose counters were read, which stand beside each other: all of one cache or none. */
+/* The levels, if one of their counters was read. */
 static enum status print_levels(const struct view *view, const struct explained_cell *cell)
 {
-    struct explained_count read[EXPLAIN_LEVELS];
-    size_t count = 0;
+    bool read = false;
 
     for (size_t i = 0; i < cell->level_count; i++)
-        if (isfinite(cell->levels[i].measured))
-            read[count++] = cell->levels[i];
-    return print_counts(view, "constant levels", "modelled", read, count);
+        read |= isfinite(cell->levels[i].measured);
+    return print_counts(view, "constant levels", "modelled", cell->levels, read ? cell->level_count : 0);
 }
 
 /* -- cells -------------------------------------------------------------------------------------------- */
@@ -260,25 +256,6 @@ static void print_tally(const struct view *view, bool is_long, const char *what)
             tally->within, tally->cells, 100 * EXPLAIN_LIMIT, remainder, tally->largest);
 }
 
-/* What the names of reasons mean. */
-static void print_meanings(const struct view *view)
-{
-    const struct explanation *explanation = view->explanation;
-    size_t printed = 0;
-
-    for (const struct explain_reason *row = explain_reasons; row < explain_reasons + explain_reason_count; row++) {
-        bool named = false;
-
-        for (size_t i = 0; i < explanation->result.cell_count; i++)
-            for (size_t k = 0; k < explanation->cells[i].reason_count; k++)
-                named |= explanation->cells[i].reasons[k].row == row;
-        if (named && printed++ == 0)
-            put(view, 0, "reasons:");
-        if (named)
-            put(view, 3 * INDENT, "  %s: %s", row->name, row->summary);
-    }
-}
-
 static void print_summary(const struct view *view)
 {
     const struct explain_summary *summary = &view->explanation->summary;
@@ -296,7 +273,11 @@ static void print_summary(const struct view *view)
             summary->single_equal, summary->single, summary->single_within);
     print_over(view, true, "over 10 us");
     print_over(view, false, "up to 10 us");
-    print_meanings(view);
+    if (summary->reasons)
+        put(view, 0, "reasons:");
+    for (size_t i = 0; i < explain_reason_count; i++)
+        if (summary->reasons & 1u << i)
+            put(view, 3 * INDENT, "  %s: %s", explain_reasons[i].name, explain_reasons[i].summary);
 }
 
 static void print_head(const struct view *view, const struct card *card)
