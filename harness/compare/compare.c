@@ -262,7 +262,7 @@ __attribute__((format(printf, 2, 3))) static void note(struct comparison_cell *c
 /* The flags of a side's cell, which make its time doubtful. */
 static void note_flags(struct comparison_cell *out, const char *side, const struct side_cell *cell)
 {
-    for (size_t bit = 0; bit < cell_flag_count; bit++)
+    for (size_t bit = 0; bit < CELL_FLAG_COUNT; bit++)
         if (cell->flags >> bit & 1)
             note(out, "%s is %s", side, cell_flag_names[bit]);
 }

@@ -27,7 +27,7 @@ static void value_flags(const struct grid_column *column, const void *row, struc
 
     (void)column;
     out->room[0] = '\0';
-    for (size_t bit = 0; bit < cell_flag_count; bit++)
+    for (size_t bit = 0; bit < CELL_FLAG_COUNT; bit++)
         if (flags & 1u << bit)
             used += (size_t)snprintf(out->room + used, sizeof(out->room) - used, "%s%s", used ? " " : "",
                                      cell_flag_names[bit]);
@@ -197,38 +197,24 @@ bool cell_row_multiplies(const struct cell_row *row)
            workload_steps(row->cell->workload, row->cell->parameters) > 1;
 }
 
-/* What a flag means, by its bit. */
-static const struct {
-    uint32_t flag;
-    const char *text;
-} flag_notes[] = {
-    {FLAG_THROTTLED, "throttled: the driver held the clocks down during the run"},
-    {FLAG_UNSTABLE, "unstable: sampling stopped before the interval was narrow enough"},
-    {FLAG_CLOCK_VARIED, "clock_varied: the SM clock changed by more than 1 % between samples"},
-    {FLAG_COUNTER_DIFFERS, "counter_differs: an exact counter is not what was expected"},
-};
-
-static void append_note(char note[CELL_NOTE_BYTES], const char *text)
-{
-    const size_t used = strlen(note);
-
-    snprintf(note + used, CELL_NOTE_BYTES - used, "%s%s", used ? "; " : "", text);
-}
-
 static void make_note(struct cell_row *row)
 {
     const struct cell_result *cell = row->found;
 
     if (cell->status == CELL_PENDING)
-        append_note(row->note, "pending: the run ended before the cell was done");
+        snprintf(row->note, sizeof(row->note), "pending: the run ended before the cell was done");
     else if (cell->status != CELL_OK)
         snprintf(row->note, sizeof(row->note), "%s: %s", cell_status_names[cell->status],
                  cell->reason[0] ? cell->reason : "no reason given");
     else if (!cell->verified && !row->result->modelled_time)
-        append_note(row->note, "the output was not verified");
-    for (size_t i = 0; i < COUNT(flag_notes); i++)
-        if (cell->flags & flag_notes[i].flag)
-            append_note(row->note, flag_notes[i].text);
+        snprintf(row->note, sizeof(row->note), "the output was not verified");
+    for (size_t bit = 0; bit < CELL_FLAG_COUNT; bit++) {
+        const size_t used = strlen(row->note);
+
+        if (cell->flags >> bit & 1)
+            snprintf(row->note + used, sizeof(row->note) - used, "%s%s: %s", used ? "; " : "", cell_flag_names[bit],
+                     cell_flag_reasons[bit]);
+    }
 }
 
 static void fill_row(struct cell_row *row, const struct result *result, size_t i, const char *file)

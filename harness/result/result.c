@@ -36,7 +36,6 @@ const char *const cell_flag_reasons[] = {
     "the SM clock changed by more than 1 % between samples",
     "an exact counter is not what was expected",
 };
-const size_t cell_flag_count = CELL_FLAG_COUNT;
 
 /* Bytes of "add" in "add.sm_90.cubin". */
 static size_t module_bytes(const struct image *image)
@@ -136,21 +135,28 @@ struct operations_per_byte cell_operations_per_byte(const struct cell_result *ce
     };
 }
 
+static void count_exact(const struct cell_result *cell, struct exact_counts *counts)
+{
+    for (size_t i = 0; i < cell->counter_count; i++) {
+        const struct counter_value *value = &cell->counters[i];
+        const bool read = value->status == COUNTER_OK, compared = read && !isnan(value->expected);
+
+        if (value->kind != COUNTER_EXACT)
+            continue;
+        counts->compared += compared;
+        counts->equal += compared && !counter_differs(value);
+        counts->differing += counter_differs(value);
+        counts->unknown += !compared;
+        if (!read && counts->unread++ == 0)
+            counts->reason = value->reason ? value->reason : counter_status_names[value->status];
+    }
+}
+
 struct exact_counts cell_exact_counts(const struct cell_result *cell)
 {
     struct exact_counts counts = {0};
 
-    for (size_t i = 0; i < cell->counter_count; i++) {
-        const struct counter_value *value = &cell->counters[i];
-        const bool compared = value->status == COUNTER_OK && !isnan(value->expected);
-
-        if (value->kind != COUNTER_EXACT)
-            continue;
-        counts.compared += compared;
-        counts.unknown += !compared;
-        counts.differing += counter_differs(value);
-    }
-    counts.equal = counts.compared - counts.differing;
+    count_exact(cell, &counts);
     return counts;
 }
 
@@ -158,14 +164,8 @@ struct exact_counts result_exact_counts(const struct result *result)
 {
     struct exact_counts counts = {0};
 
-    for (size_t i = 0; i < result->cell_count; i++) {
-        const struct exact_counts of = cell_exact_counts(&result->cells[i]);
-
-        counts.compared += of.compared;
-        counts.equal += of.equal;
-        counts.differing += of.differing;
-        counts.unknown += of.unknown;
-    }
+    for (size_t i = 0; i < result->cell_count; i++)
+        count_exact(&result->cells[i], &counts);
     return counts;
 }
 

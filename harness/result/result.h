@@ -48,7 +48,6 @@ extern const char *const cell_status_names[]; /* by enum cell_status */
 extern const char *const stop_reason_names[]; /* by enum stop_reason; NULL for STOP_NONE */
 extern const char *const cell_flag_names[CELL_FLAG_COUNT];   /* by bit number */
 extern const char *const cell_flag_reasons[CELL_FLAG_COUNT]; /* what the flag says of a cell, for people */
-extern const size_t cell_flag_count;
 
 /* Time of one launch: what one more launch adds to a chain of them. */
 struct cell_time {
@@ -161,7 +160,9 @@ struct operations_per_byte cell_operations_per_byte(const struct cell_result *ce
 struct exact_counts {
     uint64_t compared; /* read, and there is an expected value */
     uint64_t equal, differing; /* of those */
-    uint64_t unknown; /* not read, or what to expect cannot be said */
+    uint64_t unknown;  /* not read, or what to expect cannot be said */
+    uint64_t unread;   /* of those unknown */
+    const char *reason; /* why the first was not read; NULL when all were */
 };
 
 struct exact_counts cell_exact_counts(const struct cell_result *cell);

@@ -91,36 +91,9 @@ static void print_cell_counts(struct page *page, const struct result *result)
     page_line(page, 0, "incomplete: the run was interrupted; cbank run --resume FILE measures the rest");
 }
 
-/* Exact counters of all cells. */
-struct counter_tally {
-    size_t compared; /* read, and there is an expected value */
-    size_t differing;
-    size_t unread;
-    const char *reason; /* of the first that was not read; NULL when it has none */
-};
-
-static void tally_counters(const struct result *result, struct counter_tally *tally)
+static void print_differences(struct page *page, const struct result *result, uint64_t differing)
 {
-    *tally = (struct counter_tally){0};
-    for (size_t i = 0; i < result->cell_count; i++) {
-        const struct cell_result *cell = &result->cells[i];
-
-        for (size_t k = 0; k < cell->counter_count; k++) {
-            const struct counter_value *value = &cell->counters[k];
-
-            if (value->kind != COUNTER_EXACT)
-                continue;
-            if (value->status != COUNTER_OK && tally->unread++ == 0)
-                tally->reason = value->reason ? value->reason : counter_status_names[value->status];
-            tally->compared += value->status == COUNTER_OK && isfinite(value->expected);
-            tally->differing += counter_differs(value);
-        }
-    }
-}
-
-static void print_differences(struct page *page, const struct result *result, size_t differing)
-{
-    size_t printed = 0;
+    uint64_t printed = 0;
 
     for (size_t i = 0; i < result->cell_count; i++) {
         const struct cell_result *cell = &result->cells[i];
@@ -139,31 +112,28 @@ static void print_differences(struct page *page, const struct result *result, si
     }
     if (differing == printed)
         return;
-    page_line(page, INDENT, "and %zu more, in the result file", differing - printed);
+    page_line(page, INDENT, "and %" PRIu64 " more, in the result file", differing - printed);
 }
 
 static void print_counters(struct page *page, const struct result *result)
 {
-    struct counter_tally tally;
+    const struct exact_counts counts = result_exact_counts(result);
 
-    tally_counters(result, &tally);
-    if (result->counters_reason[0]) {
+    if (result->counters_reason[0])
         page_line(page, 0, "counters were not read: %s", result->counters_reason);
-    }
-    if (tally.compared == 0 && (tally.unread == 0 || result->counters_reason[0]))
+    if (counts.compared == 0 && (counts.unread == 0 || result->counters_reason[0]))
         return;
     page_begin(page, 0);
-    if (tally.compared == 0)
+    if (counts.compared == 0)
         page_say(page, "exact counters: none");
-    else if (result->modelled_time && tally.differing == 0)
-        page_say(page, "exact counters: %zu predicted", tally.compared);
+    else if (result->modelled_time && counts.differing == 0)
+        page_say(page, "exact counters: %" PRIu64 " predicted", counts.compared);
     else
-        page_say(page, "exact counters: %zu of %zu equal to expected", tally.compared - tally.differing,
-                 tally.compared);
-    if (tally.unread > 0)
-        page_say(page, "; %zu not available: %s", tally.unread, tally.reason);
+        page_say(page, "exact counters: %" PRIu64 " of %" PRIu64 " equal to expected", counts.equal, counts.compared);
+    if (counts.unread > 0)
+        page_say(page, "; %" PRIu64 " not available: %s", counts.unread, counts.reason);
     page_end(page);
-    print_differences(page, result, tally.differing);
+    print_differences(page, result, counts.differing);
 }
 
 static void print_phases(struct page *page, const struct result *result)
