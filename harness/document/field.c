@@ -347,8 +347,11 @@ static cJSON *element_json(const struct objects *list, const char *element)
 static void write_elements(cJSON *object, const struct field *field, const void *base, const char *elements)
 {
     const struct objects *list = field->of;
-    cJSON *array = json_add(object, field->key, cJSON_CreateArray());
+    cJSON *array;
 
+    if (count_of(list, base) == 0 && field->presence == OMITTED)
+        return;
+    array = json_add(object, field->key, cJSON_CreateArray());
     for (size_t i = 0; i < count_of(list, base); i++)
         json_append(array, element_json(list, elements + i * list->element_bytes));
 }

@@ -62,6 +62,8 @@ struct basket {
     size_t seed_count;
     struct seed *named;
     size_t named_count;
+    struct stone stones[2];
+    size_t stones_count;
 };
 
 static const struct field stone_rows[] = {{FIELD(field_uint32, struct stone, "edges", edges, REQUIRED)}};
@@ -96,6 +98,12 @@ static const struct objects seed_map = {.fields = FIELDS(seed_rows),
                                         .max = 3,
                                         .key = offsetof(struct seed, key)};
 
+static const struct objects stone_array = {.fields = FIELDS(stone_rows),
+                                           .element_bytes = sizeof(struct stone),
+                                           .count = offsetof(struct basket, stones_count),
+                                           .max = 2,
+                                           .line = true};
+
 static const struct field basket_rows[] = {
     {FIELD(field_text, struct basket, "label", label, REQUIRED)},
     {FIELD(field_reference, struct basket, "owner", owner, NULLABLE)},
@@ -110,6 +118,7 @@ static const struct field basket_rows[] = {
     {FIELD(field_object, struct basket, "stone", stone, NULLABLE), .of = &stone_object},
     {FIELD(field_list, struct basket, "seeds", seeds, LATER), .of = &seed_list},
     {FIELD(field_map, struct basket, "named", named, LATER), .of = &seed_map},
+    {FIELD(field_array, struct basket, "stones", stones, OMITTED), .low = 1, .of = &stone_array},
 };
 
 static const struct document basket_document = {.schema = "basket",
@@ -132,7 +141,8 @@ static const char whole[] =
     "{\"schema\":{\"name\":\"basket\",\"version\":\"2.1\"},\"label\":\"red\",\"owner\":\"me\",\"small\":3,"
     "\"large\":\"18446744073709551615\",\"share\":0.10000000000000001,\"full\":true,\"taste\":\"sour\","
     "\"flags\":[\"washed\"],\"fruit\":\"pear\",\"samples\":[1.5, 2],\"stone\":{\"edges\":4},"
-    "\"seeds\":[{\"weight\":0.5},{\"weight\":null,\"rank\":7}],\"named\":{\"a b\":{\"weight\":1}}}";
+    "\"seeds\":[{\"weight\":0.5},{\"weight\":null,\"rank\":7}],\"named\":{\"a b\":{\"weight\":1}},"
+    "\"stones\":[{\"edges\":5},{\"edges\":6}]}";
 
 static char *unformatted(const struct basket *basket)
 {
@@ -224,6 +234,9 @@ static const struct wrong wrongs[] = {
     {"{\"weight\":0.5}", "5", "seeds[0]: expected an object, it is this number"},
     {"{\"weight\":0.5}", "{\"weight\":1},{\"weight\":1},{\"weight\":1}",
      "seeds: expected 0 to 3 elements, there are 4"},
+    {"{\"edges\":5},", "{\"edges\":5},{},", "stones: expected 1 to 2 elements, there are 3"},
+    {"{\"edges\":5},{\"edges\":6}", "", "stones: expected 1 to 2 elements, there are 0"},
+    {"{\"edges\":6}", "{\"edges\":-6}", "stones[1].edges: expected an integer from 0 to 4294967295"},
     {"{\"weight\":1}", "{}", "named.a b.weight: expected a number or null, it is missing"},
 };
 
