@@ -6,6 +6,7 @@ addition needs, that what a room may not see does not compile, and what make ins
 CBANK_CUDA names the CUDA toolkit; without one, what needs it is skipped.
 """
 
+import json
 import os
 import sys
 import unittest
@@ -33,11 +34,11 @@ class Experiment(Case):
         return {one["name"]: {**one, "seconds": None} for one in json.loads(done.stdout)["experiments"]}
 
     def test_a_row_is_all_and_records_that_lack_it_are_read(self):
-        self.scratch.make(target="build/cbank")
+        self.scratch.make("build/cbank")
         before = self.found()
         head = "const struct experiment experiments[] = {\n"
         self.scratch.edit("harness/characterize/characterize.c", head, head + self.ROW)
-        self.scratch.make(target="build/cbank")
+        self.scratch.make("build/cbank")
         after = self.found()
         added = after.pop("latency_anew")
         self.assertEqual((added["status"], added["evidence"]), ("skipped", []))
