@@ -84,13 +84,15 @@ void search_no_shape(struct geometry_level *level, const char *reason)
 
 /* -- walks -------------------------------------------------------------------------------------------- */
 
-enum status search_walk(struct search *search, size_t count, uint32_t warm_up, uint32_t timed)
+void search_walk(struct search *search, size_t count, uint32_t warm_up, uint32_t timed)
 {
     const struct probe_walk list = {search->address, count, warm_up, timed};
 
+    if (search->status != STATUS_OK)
+        return;
     search->out->walks++;
     search->out->accesses += count * (warm_up + timed);
-    return search->prober->walk(search->prober->context, &list, search->cycles);
+    search->status = search->prober->walk(search->prober->context, &list, search->cycles);
 }
 
 uint8_t search_answered_by(const struct search *search, uint32_t cycles)
@@ -103,8 +105,8 @@ uint8_t search_answered_by(const struct search *search, uint32_t cycles)
 
 /* -- hit or miss -------------------------------------------------------------------------------------- */
 
-enum status search_count_misses(struct search *search, size_t level, size_t count, uint32_t groups, uint32_t warm_up,
-                                uint32_t passes)
+void search_count_misses(struct search *search, size_t level, size_t count, uint32_t groups, uint32_t warm_up,
+                         uint32_t passes)
 {
     const size_t room = search->prober->samples_max / count;
     uint32_t done = 0;
@@ -115,10 +117,8 @@ enum status search_count_misses(struct search *search, size_t level, size_t coun
         search->clean[g] = passes;
     while (done < passes) {
         const uint32_t timed = passes - done < room ? passes - done : (uint32_t)room;
-        const enum status status = search_walk(search, count, warm_up, timed);
 
-        if (status != STATUS_OK)
-            return status;
+        search_walk(search, count, warm_up, timed);
         for (uint32_t p = 0; p < timed; p++) {
             memset(search->judged, 0, groups);
             for (size_t i = 0; i < count; i++) {
@@ -137,7 +137,6 @@ enum status search_count_misses(struct search *search, size_t level, size_t coun
         done += timed;
     }
     search->passes = passes;
-    return STATUS_OK;
 }
 
 /* One miss is nothing: an outlier can look like it. The same access missed again and again, or hardly a pass without
@@ -161,20 +160,16 @@ static void judge_groups(struct search *search, size_t count, uint32_t groups, b
         *wavers |= search->judged[g] == UNCLEAR;
 }
 
-enum status search_judge(struct search *search, size_t level, size_t count, uint32_t groups)
+void search_judge(struct search *search, size_t level, size_t count, uint32_t groups)
 {
     const uint32_t converge = (uint32_t)(CONVERGE_ACCESSES / count);
     const uint32_t warm_ups[] = {2, converge < 8 ? 8 : converge > 300 ? 300 : converge};
     bool wavers = true;
 
     for (uint32_t round = 0; round < 2 && wavers; round++) {
-        const enum status status = search_count_misses(search, level, count, groups, warm_ups[round], round ? 12 : 4);
-
-        if (status != STATUS_OK)
-            return status;
+        search_count_misses(search, level, count, groups, warm_ups[round], round ? 12 : 4);
         judge_groups(search, count, groups, &wavers);
     }
-    return STATUS_OK;
 }
 
 uint32_t search_passes_before(const struct search *search, size_t level)
@@ -190,7 +185,7 @@ uint32_t search_passes_before(const struct search *search, size_t level)
 
 /* -- all ---------------------------------------------------------------------------------------------- */
 
-static enum status find_level(struct search *search, size_t level)
+static void find_level(struct search *search, size_t level)
 {
     struct geometry_level *out = &search->out->level[level];
     const char *reason = NULL;
@@ -199,21 +194,17 @@ static enum status find_level(struct search *search, size_t level)
         reason = out->fetch_bytes.reason;
     else if (level && (!out[-1].fits_bytes.known || out->fetch_bytes.value % search->step))
         reason = "the level before it is not known well enough to pass it";
-    if (reason) {
+    if (reason)
         search_not_found(&out->fits_bytes, "%s", reason);
-    } else {
-        const enum status status = search_fits(search, level);
-
-        if (status != STATUS_OK)
-            return status;
-    }
+    else
+        search_fits(search, level);
     if (out->fits_bytes.known)
-        return search_shape(search, level);
-    search_no_shape(out, out->fits_bytes.reason);
-    return STATUS_OK;
+        search_shape(search, level);
+    else
+        search_no_shape(out, out->fits_bytes.reason);
 }
 
-static enum status search_open(struct search *search, const struct prober *prober, struct geometry *out)
+static void search_open(struct search *search, const struct prober *prober, struct geometry *out)
 {
     uint32_t words = prober->bytes / WORD_BYTES;
     uint32_t **const lists[LISTS] = {&search->address, &search->group, &search->missed, &search->answered,
@@ -230,13 +221,13 @@ static enum status search_open(struct search *search, const struct prober *probe
     cycles = swept > prober->samples_max ? swept : prober->samples_max;
     search->memory = next = calloc((LISTS + 1) * words + SWEEP_PASSES * swept + cycles, sizeof(*next));
     if (!next)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for walks of %u accesses; free some memory", words);
-    for (size_t i = 0; i < LISTS; i++, next += words)
+        search->status =
+            log_error(STATUS_ENVIRONMENT, "out of memory for walks of %u accesses; free some memory", words);
+    for (size_t i = 0; next && i < LISTS; i++, next += words)
         *lists[i] = next;
     search->swept = next;
     search->cycles = search->swept + SWEEP_PASSES * swept;
     search->judged = (uint8_t *)(search->cycles + cycles);
-    return STATUS_OK;
 }
 
 static void search_close(struct search *search)
@@ -251,16 +242,14 @@ static void search_close(struct search *search)
 enum status geometry_find(const struct prober *prober, uint32_t levels_max, struct geometry *out)
 {
     struct search search;
-    enum status status;
 
     *out = (struct geometry){.searched_bytes = prober->bytes};
-    status = search_open(&search, prober, out);
-    if (status == STATUS_OK)
-        status = search_explore(&search);
-    if (status != STATUS_OK)
-        goto out;
-    out->level_count = search.band_count < levels_max ? search.band_count : levels_max;
-    status = search_latencies(&search);
+    search_open(&search, prober, out);
+    if (search.status == STATUS_OK)
+        search_explore(&search);
+    if (search.status == STATUS_OK)
+        out->level_count = search.band_count < levels_max ? search.band_count : levels_max;
+    search_latencies(&search);
     for (size_t level = 0; level < out->level_count; level++) {
         out->level[level].number = (uint32_t)level + 1;
         for (size_t i = 0; i < GEOMETRY_FINDINGS; i++)
@@ -268,9 +257,8 @@ enum status geometry_find(const struct prober *prober, uint32_t levels_max, stru
         search_fetch(&search, level);
     }
     search.step = out->level_count ? out->level[0].fetch_bytes.value : 0;
-    for (size_t level = 0; status == STATUS_OK && level < out->level_count; level++)
-        status = find_level(&search, level);
-out:
+    for (size_t level = 0; search.status == STATUS_OK && level < out->level_count; level++)
+        find_level(&search, level);
     search_close(&search);
-    return status;
+    return search.status;
 }

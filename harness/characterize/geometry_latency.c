@@ -107,19 +107,15 @@ static void find_bands(struct search *search, struct pool *pool)
 }
 
 /* All words, from `first` around to the one before it; cycles[word]. */
-static enum status walk_all(struct search *search, uint32_t first, uint32_t warm_up, uint32_t *cycles,
-                            struct pool *pool)
+static void walk_all(struct search *search, uint32_t first, uint32_t warm_up, uint32_t *cycles, struct pool *pool)
 {
-    enum status status;
-
     for (uint32_t i = 0; i < search->words; i++)
         search->address[i] = (first + i) % search->words * WORD_BYTES;
-    status = search_walk(search, search->words, warm_up, 1);
-    for (uint32_t i = 0; status == STATUS_OK && i < search->words; i++) {
+    search_walk(search, search->words, warm_up, 1);
+    for (uint32_t i = 0; i < search->words; i++) {
         cycles[(first + i) % search->words] = search->cycles[i];
         pool_add(pool, search->cycles[i]);
     }
-    return status;
 }
 
 /* The deviation of one access from pass to pass: the median range of three values is 1.588 of it. */
@@ -130,16 +126,15 @@ static uint32_t noise_of(const uint32_t *swept, size_t accesses, uint32_t *range
     return (uint32_t)lround(median_of(ranges, accesses) / 1.588);
 }
 
-/* Walks a region again and again. *mean: of the medians of its accesses. */
-static enum status sweep_region(struct search *search, struct pool *pool, uint32_t count, double *mean)
+/* Walks a region again and again. Returns the mean of the medians of its accesses. */
+static double sweep_region(struct search *search, struct pool *pool, uint32_t count)
 {
-    enum status status;
     double sum = 0;
 
     for (uint32_t i = 0; i < count; i++)
         search->address[i] = i * SWEEP_STEP;
-    status = search_walk(search, count, 2, SWEEP_PASSES);
-    for (uint32_t i = 0; status == STATUS_OK && i < count; i++) {
+    search_walk(search, count, 2, SWEEP_PASSES);
+    for (uint32_t i = 0; i < count; i++) {
         uint32_t *const values = search->swept + SWEEP_PASSES * search->swept_count++;
 
         for (uint32_t p = 0; p < SWEEP_PASSES; p++)
@@ -147,69 +142,61 @@ static enum status sweep_region(struct search *search, struct pool *pool, uint32
         pool_add(pool, median_of(values, SWEEP_PASSES));
         sum += values[SWEEP_PASSES / 2];
     }
-    *mean = sum / count;
-    return status;
+    return sum / count;
 }
 
-static enum status sweep(struct search *search, struct pool *pool)
+static void sweep(struct search *search, struct pool *pool)
 {
     struct geometry *out = search->out;
     struct segment segments[SWEEP_MAX];
     double cycles[SWEEP_MAX];
     uint32_t bytes[SWEEP_MAX], noise;
     size_t points = 0, found = 0;
-    enum status status = STATUS_OK;
 
     for (double size = 128; size <= search->words * (double)WORD_BYTES && points < SWEEP_MAX; size *= pow(2, 0.25)) {
         const uint32_t count = (uint32_t)size / SWEEP_STEP;
 
-        status = sweep_region(search, pool, count, &cycles[points]);
-        if (status != STATUS_OK)
-            return status;
+        cycles[points] = sweep_region(search, pool, count);
         bytes[points++] = count * SWEEP_STEP;
     }
-    if (points)
-        status = change_point_find(cycles, points, 1, 0.5, segments, &found);
-    if (!points || status != STATUS_OK)
-        return status;
+    if (points && search->status == STATUS_OK)
+        search->status = change_point_find(cycles, points, 1, 0.5, segments, &found);
+    if (!points)
+        return;
     noise = noise_of(search->swept, search->swept_count, search->cycles);
     pool->reach = noise < 1 ? 1 : noise < NOISE_MAX ? noise : NOISE_MAX;
     for (const struct segment *of = segments; of < segments + found && of < segments + GEOMETRY_PLATEAUS_MAX; of++)
         out->plateau[out->plateau_count++] =
             (struct plateau){bytes[of->first], bytes[of->first + of->count - 1], of->level};
-    return STATUS_OK;
 }
 
-enum status search_explore(struct search *search)
+void search_explore(struct search *search)
 {
     struct pool *pool = calloc(1, sizeof(*pool));
-    enum status status;
 
-    if (!pool)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for a histogram of cycles; free some memory");
+    if (!pool) {
+        search->status = log_error(STATUS_ENVIRONMENT, "out of memory for a histogram of cycles; free some memory");
+        return;
+    }
     /* The first of all walks: nothing has been brought yet. The second begins elsewhere, so that what comes with the
      * time and not with the address is elsewhere, too. */
-    status = walk_all(search, 0, 0, search->cold, pool);
-    if (status == STATUS_OK)
-        status = walk_all(search, 2743 % search->words, 1, search->warm, pool);
-    if (status == STATUS_OK)
-        status = sweep(search, pool);
-    if (status == STATUS_OK)
-        find_bands(search, pool);
+    walk_all(search, 0, 0, search->cold, pool);
+    walk_all(search, 2743 % search->words, 1, search->warm, pool);
+    sweep(search, pool);
+    find_bands(search, pool);
     free(pool);
-    return status;
 }
 
 /* Of the accesses of the sweep that a level answered in the median; where those are few, of the cold walk. Of what
  * these accesses took, what is in the level's band: the rest is outliers, or who answered changed. */
-enum status search_latencies(struct search *search)
+void search_latencies(struct search *search)
 {
     const size_t most = SWEEP_PASSES * search->swept_count + search->words;
     double *samples = malloc(2 * most * sizeof(*samples));
 
     if (!samples)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for %zu samples; free some memory", most);
-    for (uint32_t level = 0; level < search->out->level_count; level++) {
+        search->status = log_error(STATUS_ENVIRONMENT, "out of memory for %zu samples; free some memory", most);
+    for (size_t level = 0; samples && level < search->out->level_count; level++) {
         size_t n = 0;
         bool few;
 
@@ -226,7 +213,6 @@ enum status search_latencies(struct search *search)
             stats_summarize(samples, n, samples + most, &search->out->level[level].latency);
     }
     free(samples);
-    return STATUS_OK;
 }
 
 static bool misses(const struct search *search, uint32_t cycles, size_t level)

@@ -77,8 +77,8 @@ static void simulate(const struct search *search, const struct shape *shape, siz
 
 /* The share of the visits to lines, of the list that was counted last, that a cache of a policy would have answered as
  * they were. */
-static enum status agreement(struct search *search, size_t level, size_t count, uint32_t passes,
-                             enum cache_replacement policy, double *share)
+static double agreement(struct search *search, size_t level, size_t count, uint32_t passes,
+                        enum cache_replacement policy)
 {
     const struct shape *shape = &search->shapes[level];
     const uint32_t per_line = shape->line_bytes / search->step;
@@ -99,22 +99,23 @@ static enum status agreement(struct search *search, size_t level, size_t count, 
         visits += passes;
         differ += missed > expected[i] ? missed - expected[i] : expected[i] - missed;
     }
-    *share = visits ? 1 - (double)differ / (double)visits : 0;
+    if (search->status == STATUS_OK)
+        search->status = status;
     cache_close(&cache);
     free(expected);
-    return status;
+    return visits ? 1 - (double)differ / (double)visits : 0;
 }
 
-static enum status count_replaced(struct search *search, size_t level, uint32_t sets, uint32_t again, uint32_t passes,
-                                  struct replaced *out)
+static void count_replaced(struct search *search, size_t level, uint32_t sets, uint32_t again, uint32_t passes,
+                           struct replaced *out)
 {
     const struct shape *shape = &search->shapes[level];
     const uint32_t per_line = shape->line_bytes / search->step;
     const size_t count = list_replacement(search, level, sets, again);
-    enum status status = search_count_misses(search, level, count, 1, REPLACED_WARM_UP, passes);
 
+    search_count_misses(search, level, count, 1, REPLACED_WARM_UP, passes);
     *out = (struct replaced){0};
-    for (size_t i = 0; status == STATUS_OK && i < count; i += per_line) {
+    for (size_t i = 0; i < count; i += per_line) {
         const uint32_t missed = missed_most(search, i, per_line);
 
         if (search->group[i] == NO_GROUP)
@@ -125,10 +126,9 @@ static enum status count_replaced(struct search *search, size_t level, uint32_t 
             out->worst = missed;
     }
     for (size_t i = 0; i < CACHE_REPLACEMENT_COUNT; i++)
-        if (status == STATUS_OK && (i != CACHE_TREE || (shape->ways & (shape->ways - 1)) == 0))
-            status = agreement(search, level, count, passes, (enum cache_replacement)i, &out->by_policy[i]);
+        if (i != CACHE_TREE || (shape->ways & (shape->ways - 1)) == 0)
+            out->by_policy[i] = agreement(search, level, count, passes, (enum cache_replacement)i);
     search->out->level[level].replacement.samples += count * passes;
-    return status;
 }
 
 static bool nearly_all(uint64_t part, uint64_t whole)
@@ -164,7 +164,7 @@ static void judge_replacement(struct geometry_level *out, bool first, uint32_t p
         search_not_found(finding, "not as LRU would, but the level before it may be the reason");
 }
 
-enum status search_replacement(struct search *search, size_t level)
+void search_replacement(struct search *search, size_t level)
 {
     struct geometry_level *out = &search->out->level[level];
     const struct shape *shape = &search->shapes[level];
@@ -176,23 +176,19 @@ enum status search_replacement(struct search *search, size_t level)
     const uint32_t again = sets && between ? (between + sets * line - 1) / (sets * line) : 1;
     const uint32_t passes = ways < 12 ? 40 : 3 * (ways + 2);
     struct replaced once, twice;
-    enum status status;
 
     if (ways < 2) {
         search_not_found(&out->replacement, "one way: there is nothing to choose");
-        return STATUS_OK;
+        return;
     }
     /* Where more than half of the lines are walked twice, others than LRU do the same. */
     if (!sets || 2 * again > ways + 1 || search->step < 2 * WORD_BYTES ||
         (size_t)sets * (ways + again + 1) * (line / search->step) > search->words) {
         search_not_found(&out->replacement, "no list of %u bytes asks this level for a line before it would have gone",
                          search->words * WORD_BYTES);
-        return STATUS_OK;
+        return;
     }
-    status = count_replaced(search, level, sets, 0, passes, &once);
-    if (status == STATUS_OK)
-        status = count_replaced(search, level, sets, again, passes, &twice);
-    if (status == STATUS_OK)
-        judge_replacement(out, level == 0, passes, &once, &twice);
-    return status;
+    count_replaced(search, level, sets, 0, passes, &once);
+    count_replaced(search, level, sets, again, passes, &twice);
+    judge_replacement(out, level == 0, passes, &once, &twice);
 }

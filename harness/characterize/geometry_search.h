@@ -33,6 +33,8 @@ enum fit { UNCLEAR, FITS, OVERFLOWS };
 struct search {
     const struct prober *prober;
     struct geometry *out;
+    enum status
+        status; /* not OK after the first error: the search goes on to no effect, and what it found means nothing */
     uint64_t random;
     uint32_t words; /* that a walk over all words takes; fewer than there are where samples_max is small */
     uint32_t step;  /* bytes from one access of a region to the next: what the first level brings */
@@ -62,20 +64,19 @@ __attribute__((format(printf, 2, 3))) void search_contradiction(struct geometry_
 /* The same reason for all that follows from ways and sets, where those are not known. */
 void search_no_shape(struct geometry_level *level, const char *reason);
 
-/* Walks the first `count` of search->address. The functions below return STATUS_OK, or the status of a walk, or
- * STATUS_ENVIRONMENT out of memory, logged. */
-enum status search_walk(struct search *search, size_t count, uint32_t warm_up, uint32_t timed);
+/* Walks the first `count` of search->address; does nothing after an error. */
+void search_walk(struct search *search, size_t count, uint32_t warm_up, uint32_t timed);
 
 /* The level that answers in this time; NOBODY. */
 uint8_t search_answered_by(const struct search *search, uint32_t cycles);
 
 /* Passes over the list, after a warm-up: who missed what, by access and by group. */
-enum status search_count_misses(struct search *search, size_t level, size_t count, uint32_t groups, uint32_t warm_up,
-                                uint32_t passes);
+void search_count_misses(struct search *search, size_t level, size_t count, uint32_t groups, uint32_t warm_up,
+                         uint32_t passes);
 
 /* Judges each group of accesses of the list: whether all of them hit in `level`, or a level before it, when the list is
  * walked again and again. */
-enum status search_judge(struct search *search, size_t level, size_t count, uint32_t groups);
+void search_judge(struct search *search, size_t level, size_t count, uint32_t groups);
 
 /* The smallest region that overflows each set of the levels before `level`, in bytes. */
 uint32_t search_passes_before(const struct search *search, size_t level);
@@ -83,10 +84,10 @@ uint32_t search_passes_before(const struct search *search, size_t level);
 /* -- geometry_latency.c -------------------------------------------------------------------------------- */
 
 /* Walks all words and regions of all sizes: bands of cycles, plateaus. */
-enum status search_explore(struct search *search);
+void search_explore(struct search *search);
 
 /* The latency of each level, from what was walked so far. */
-enum status search_latencies(struct search *search);
+void search_latencies(struct search *search);
 
 /* What one miss of the level brings. */
 void search_fetch(struct search *search, size_t level);
@@ -94,8 +95,8 @@ void search_fetch(struct search *search, size_t level);
 /* -- geometry_sets.c ----------------------------------------------------------------------------------- */
 
 /* The largest region that fits; lines, sets, ways, banks. */
-enum status search_fits(struct search *search, size_t level);
-enum status search_shape(struct search *search, size_t level);
+void search_fits(struct search *search, size_t level);
+void search_shape(struct search *search, size_t level);
 
 /* The set of a line; line number `tag` of a set. */
 uint32_t search_set_of(const struct search *search, const struct shape *shape, uint32_t line);
@@ -107,6 +108,6 @@ bool search_resolved(const struct shape *shape, uint32_t set);
 /* -- geometry_replacement.c ---------------------------------------------------------------------------- */
 
 /* Which line of a full set goes. */
-enum status search_replacement(struct search *search, size_t level);
+void search_replacement(struct search *search, size_t level);
 
 #endif

@@ -56,7 +56,7 @@ static size_t list_lines(struct search *search, const struct shape *shape, uint3
 
 /* -- the largest region that fits ---------------------------------------------------------------------- */
 
-enum status search_fits(struct search *search, size_t level)
+void search_fits(struct search *search, size_t level)
 {
     struct geometry_number *fits = &search->out->level[level].fits_bytes;
     const uint32_t unit = search->out->level[level].fetch_bytes.value;
@@ -66,15 +66,12 @@ enum status search_fits(struct search *search, size_t level)
 
     for (uint32_t units = first ? first : 1; units <= most; units = high ? (low + high) / 2 : units * 2 < most ? units * 2 : most) {
         size_t count;
-        enum status status;
 
         count = list_region(search, units, unit);
-        status = search_judge(search, level, count, 1);
-        if (status != STATUS_OK)
-            return status;
+        search_judge(search, level, count, 1);
         if (search->judged[0] == UNCLEAR) {
             search_not_found(fits, "too noisy: whether %u bytes fit cannot be told", units * unit);
-            return STATUS_OK;
+            return;
         }
         if (search->judged[0] == FITS)
             low = units;
@@ -93,7 +90,6 @@ enum status search_fits(struct search *search, size_t level)
         search_not_found(fits, "all of the %u bytes that could be walked fit", most * unit);
     else
         search_found(fits, low * unit, fits->samples);
-    return STATUS_OK;
 }
 
 /* -- sets --------------------------------------------------------------------------------------------- */
@@ -147,7 +143,7 @@ static struct runs runs_of(const uint8_t *missed, uint32_t units)
 }
 
 /* Which units of the smallest region that does not fit are missed: those of one set. */
-static enum status find_sets(struct search *search, size_t level, uint32_t *unit_per_line, uint32_t *sets)
+static void find_sets(struct search *search, size_t level, uint32_t *unit_per_line, uint32_t *sets)
 {
     struct geometry_level *out = &search->out->level[level];
     const uint32_t unit = out->fetch_bytes.value;
@@ -158,11 +154,9 @@ static enum status find_sets(struct search *search, size_t level, uint32_t *unit
     *sets = 0;
     for (uint32_t round = 0; round < 2; round++) {
         const uint32_t passes = round == 0 ? 8 : count < MANY_ACCESSES / 96 ? 96 : MANY_ACCESSES / count + 24;
-        const enum status status = search_count_misses(search, level, count, 1, round ? 16 : 4, passes);
         bool steady = true;
 
-        if (status != STATUS_OK)
-            return status;
+        search_count_misses(search, level, count, 1, round ? 16 : 4, passes);
         memset(search->judged, 0, units);
         for (size_t i = 0; i < count; i++) {
             steady = steady && (search->missed[i] < 2 || search->missed[i] + 1 >= passes);
@@ -183,7 +177,6 @@ static enum status find_sets(struct search *search, size_t level, uint32_t *unit
         *unit_per_line = runs.length;
         *sets = runs.apart / runs.length;
     }
-    return STATUS_OK;
 }
 
 /* -- ways --------------------------------------------------------------------------------------------- */
@@ -193,31 +186,29 @@ static uint32_t lines_of_set(uint32_t lines, uint32_t sets, uint32_t set)
     return lines / sets + (set < lines % sets);
 }
 
-/* How many lines of each set fit. */
-static enum status map_sets(struct search *search, size_t level, size_t *samples)
+/* How many lines of each set fit. Returns the accesses that it rests on. */
+static size_t map_sets(struct search *search, size_t level)
 {
     const struct geometry_level *out = &search->out->level[level];
     struct shape *shape = &search->shapes[level];
     const uint32_t most = search->words * WORD_BYTES / shape->line_bytes;
     const uint32_t fit = out->fits_bytes.value / shape->line_bytes;
     uint32_t lines = fit;
+    size_t samples = 0;
 
     for (uint32_t set = 0; set < shape->sets; set++) {
         shape->fits[set] = lines_of_set(fit, shape->sets, set);
         shape->overflows[set] = UINT32_MAX;
     }
     for (uint32_t round = 0; round < search->prober->foreign_lines + 3 && lines < most; round++) {
-        enum status status;
         size_t count;
         bool open = false;
 
         lines = (lines / shape->sets + 1) * shape->sets;
         lines = lines < most ? lines : most;
         count = list_lines(search, shape, lines);
-        status = search_judge(search, level, count, shape->sets);
-        if (status != STATUS_OK)
-            return status;
-        *samples += count * search->passes;
+        search_judge(search, level, count, shape->sets);
+        samples += count * search->passes;
         for (uint32_t set = 0; set < shape->sets; set++) {
             const uint32_t held = lines_of_set(lines, shape->sets, set);
 
@@ -230,7 +221,7 @@ static enum status map_sets(struct search *search, size_t level, size_t *samples
         if (!open)
             break;
     }
-    return STATUS_OK;
+    return samples;
 }
 
 bool search_resolved(const struct shape *shape, uint32_t set)
@@ -292,36 +283,30 @@ static void find_ways(struct search *search, size_t level, size_t samples)
 
 /* Which line of a bank is in the first set of the first bank: the one, of the first `sets`, which as many lines of that
  * set as fit cannot be walked with. UINT32_MAX where it is not one. */
-static enum status find_swap(struct search *search, size_t level, uint32_t bank, uint32_t *swap)
+static uint32_t find_swap(struct search *search, size_t level, uint32_t bank)
 {
     const struct shape *shape = &search->shapes[level];
     const uint32_t fits = shape->fits[0], first = bank * (search->prober->bank_bytes / shape->line_bytes);
+    uint32_t swap = UINT32_MAX;
 
-    *swap = UINT32_MAX;
     for (uint32_t i = 0; i < shape->sets; i++) {
-        enum status status;
-
         for (uint32_t tag = 0; tag <= fits; tag++) {
             search->address[tag] = (tag < fits ? tag * shape->sets : first + i) * shape->line_bytes;
             search->group[tag] = 0;
         }
-        status = search_judge(search, level, fits + 1, 1);
-        if (status != STATUS_OK)
-            return status;
+        search_judge(search, level, fits + 1, 1);
         if (search->judged[0] == FITS)
             continue;
-        if (*swap != UINT32_MAX || search->judged[0] == UNCLEAR) {
-            *swap = UINT32_MAX;
-            return STATUS_OK;
-        }
-        *swap = i;
+        if (swap != UINT32_MAX || search->judged[0] == UNCLEAR)
+            return UINT32_MAX;
+        swap = i;
     }
-    return STATUS_OK;
+    return swap;
 }
 
 /* Of the first level. Behind it a list of a few lines is not asked for; there all banks are taken to be alike, and
  * lists drawn at random tell. */
-static enum status find_banks(struct search *search, size_t level)
+static void find_banks(struct search *search, size_t level)
 {
     const uint32_t bytes = search->prober->bank_bytes, banks = bytes ? search->words * WORD_BYTES / bytes : 0;
     struct geometry_level *out = &search->out->level[level];
@@ -330,17 +315,15 @@ static enum status find_banks(struct search *search, size_t level)
 
     if (level || banks < 2 || banks > GEOMETRY_BANKS_MAX || shape->sets < 2 || shape->sets & (shape->sets - 1) ||
         shape->sets * shape->line_bytes * (shape->fits[0] + 1) > bytes)
-        return STATUS_OK;
+        return;
     for (uint32_t bank = 1; bank < banks; bank++) {
-        const enum status status = find_swap(search, level, bank, &swap[bank]);
-
-        if (status != STATUS_OK || swap[bank] == UINT32_MAX)
-            return status;
+        swap[bank] = find_swap(search, level, bank);
+        if (swap[bank] == UINT32_MAX)
+            return;
     }
     memcpy(shape->swap, swap, sizeof(swap));
     memcpy(out->bank_swap, swap, sizeof(swap));
     out->bank_count = banks;
-    return STATUS_OK;
 }
 
 /* -- lists drawn at random ---------------------------------------------------------------------------- */
@@ -429,15 +412,14 @@ struct check {
     size_t *lines; /* owned: room for the lines that are drawn */
 };
 
-static enum status check_list(struct search *search, size_t level, uint32_t list, struct check *check)
+static void check_list(struct search *search, size_t level, uint32_t list, struct check *check)
 {
     const size_t count = draw_list(search, level, list, check->expected, check->lines);
     const struct shape *shape = &search->shapes[level];
-    enum status status;
 
     expect_what_passes(search, level, count, check->expected, check->load);
-    status = search_judge(search, level, count, shape->sets);
-    for (uint32_t set = 0; status == STATUS_OK && set < shape->sets; set++) {
+    search_judge(search, level, count, shape->sets);
+    for (uint32_t set = 0; set < shape->sets; set++) {
         if (check->expected[set] == UNCLEAR || search->judged[set] == UNCLEAR)
             continue;
         check->agree += check->expected[set] == search->judged[set];
@@ -445,29 +427,27 @@ static enum status check_list(struct search *search, size_t level, uint32_t list
         check->overflows += check->expected[set] == OVERFLOWS;
     }
     search->out->level[level].ways.samples += count * search->passes;
-    return status;
 }
 
-static enum status check_shape(struct search *search, size_t level)
+static void check_shape(struct search *search, size_t level)
 {
     struct geometry_level *out = &search->out->level[level];
     struct shape *shape = &search->shapes[level];
     struct check check = {.expected = malloc(search->words),
                           .load = malloc(search->words * sizeof(*check.load)),
                           .lines = malloc(search->words * sizeof(*check.lines))};
-    enum status status = check.expected && check.load && check.lines
-                             ? STATUS_OK
-                             : log_error(STATUS_ENVIRONMENT, "out of memory for a list of addresses; free some memory");
 
-    for (uint32_t list = 0; list < LISTS_DRAWN && status == STATUS_OK; list++)
-        status = check_list(search, level, list, &check);
-    if (status == STATUS_OK && check.differ) {
+    if (!check.expected || !check.load || !check.lines)
+        search->status = log_error(STATUS_ENVIRONMENT, "out of memory for a list of addresses; free some memory");
+    for (uint32_t list = 0; list < LISTS_DRAWN && search->status == STATUS_OK; list++)
+        check_list(search, level, list, &check);
+    if (check.differ) {
         shape->known = false;
         search_no_shape(out, "lists drawn at random do not hit as the sets that were found would");
         snprintf(out->contradiction, sizeof(out->contradiction),
                  "%u sets of %u lines of %u bytes: %u of %u sets of lists drawn at random hit otherwise", shape->sets,
                  shape->ways, shape->line_bytes, check.differ, check.agree + check.differ);
-    } else if (status == STATUS_OK && !check.overflows) {
+    } else if (!check.overflows) {
         shape->known = false;
         search_no_shape(out,
                         "no list drawn at random passes the levels before it: what was found could not be checked");
@@ -475,7 +455,6 @@ static enum status check_shape(struct search *search, size_t level)
     free(check.expected);
     free(check.load);
     free(check.lines);
-    return status;
 }
 
 /* -- the shape of a level ------------------------------------------------------------------------------ */
@@ -490,33 +469,30 @@ static void check_capacity(struct geometry_level *level)
                  "%u bytes fit, but ways x sets x line is %u bytes, with no line taken", fits, capacity);
 }
 
-enum status search_shape(struct search *search, size_t level)
+void search_shape(struct search *search, size_t level)
 {
     struct geometry_level *out = &search->out->level[level];
     struct shape *shape = &search->shapes[level];
     uint32_t unit_per_line = 0;
-    size_t samples = 0;
-    enum status status = find_sets(search, level, &unit_per_line, &shape->sets);
 
-    if (status != STATUS_OK || shape->sets == 0)
-        return status;
+    find_sets(search, level, &unit_per_line, &shape->sets);
+    if (shape->sets == 0)
+        return;
     shape->line_bytes = unit_per_line * out->fetch_bytes.value;
     shape->fits = calloc(shape->sets, sizeof(*shape->fits));
     shape->overflows = calloc(shape->sets, sizeof(*shape->overflows));
-    if (!shape->fits || !shape->overflows)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for %u sets; free some memory", shape->sets);
-    status = map_sets(search, level, &samples);
-    if (status != STATUS_OK)
-        return status;
-    find_ways(search, level, samples);
+    if (!shape->fits || !shape->overflows) {
+        search->status = log_error(STATUS_ENVIRONMENT, "out of memory for %u sets; free some memory", shape->sets);
+        return;
+    }
+    find_ways(search, level, map_sets(search, level));
     if (shape->known)
-        status = find_banks(search, level);
-    if (status == STATUS_OK && shape->known)
-        status = check_shape(search, level);
-    if (status == STATUS_OK && shape->known && out->ways.known)
-        status = search_replacement(search, level);
+        find_banks(search, level);
+    if (shape->known)
+        check_shape(search, level);
+    if (shape->known && out->ways.known)
+        search_replacement(search, level);
     else if (!out->ways.known)
         search_not_found(&out->replacement, "ways are not known");
     check_capacity(out);
-    return status;
 }
