@@ -64,7 +64,9 @@ void search_fits(struct search *search, size_t level)
     const uint32_t first = (search_passes_before(search, level) + unit - 1) / unit;
     uint32_t low = 0, high = 0; /* fit, do not */
 
-    for (uint32_t units = first ? first : 1; units <= most; units = high ? (low + high) / 2 : units * 2 < most ? units * 2 : most) {
+    for (uint32_t units = first ? first : 1; units <= most; units = high               ? (low + high) / 2
+                                                                    : units * 2 < most ? units * 2
+                                                                                       : most) {
         size_t count;
 
         count = list_region(search, units, unit);
