@@ -176,4 +176,6 @@ static const struct field root_rows[] = {
     {FIELD(field_list, struct explained_results, "results", results, REQUIRED), .of = &results},
 };
 
-const struct document explain_document = {.schema = "cbank-explanation", .major = 2, .root = {.fields = FIELDS(root_rows), .given = SIZE_MAX}};
+const struct document explain_document = {.schema = "cbank-explanation",
+                                          .major = 2,
+                                          .root = {.fields = FIELDS(root_rows), .given = SIZE_MAX}};

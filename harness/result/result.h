@@ -160,8 +160,8 @@ struct operations_per_byte cell_operations_per_byte(const struct cell_result *ce
 struct exact_counts {
     uint64_t compared; /* read, and there is an expected value */
     uint64_t equal, differing; /* of those */
-    uint64_t unknown;  /* not read, or what to expect cannot be said */
-    uint64_t unread;   /* of those unknown */
+    uint64_t unknown; /* not read, or what to expect cannot be said */
+    uint64_t unread; /* of those unknown */
     const char *reason; /* why the first was not read; NULL when all were */
 };
 

@@ -2,7 +2,7 @@
  * The phases `set up counting` and `count` of the CUDA engine. */
 #include <stdio.h>
 
-#include "cuda_session.h"
+#include "engine_cuda.h"
 
 enum {
     COUNTING_RANGES = 64, /* cells counted in one collection */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "cuda_probe_count.h"
-#include "cuda_session.h"
+#include "engine_cuda.h"
 #include "doctor.h"
 
 bool cuda_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BYTES])

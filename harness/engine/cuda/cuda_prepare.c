@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "card.h"
-#include "cuda_session.h"
+#include "engine_cuda.h"
 #include "log.h"
 #include "model.h"
 

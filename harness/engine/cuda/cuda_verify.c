@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda_session.h"
+#include "engine_cuda.h"
 #include "parallel.h"
 
 enum {

@@ -3,7 +3,7 @@
  * cuda_timing.c behind what is here, cuda_count.c. */
 #include <stdlib.h>
 
-#include "cuda_session.h"
+#include "engine_cuda.h"
 #include "cuda_timing.h"
 #include "log.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A run of the CUDA engine, and its phases: each is a file. Includes vendor headers. */
-#ifndef CBANK_CUDA_SESSION_H
-#define CBANK_CUDA_SESSION_H
+#ifndef CBANK_ENGINE_CUDA_H
+#define CBANK_ENGINE_CUDA_H
 
 #include <pthread.h>
 
