@@ -2,6 +2,7 @@
 #include "text.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,19 @@ const char *text_shown(const char *text, char out[TEXT_SHOWN_BYTES])
     memcpy(out + used, *text ? cut : "", *text ? sizeof(cut) : 1);
     text_clean(out);
     return out;
+}
+
+void text_join(char *out, size_t bytes, const char *separator, const char *format, ...)
+{
+    size_t used = strlen(out);
+    va_list arguments;
+
+    used += (size_t)snprintf(out + used, bytes - used, "%s", used ? separator : "");
+    if (used >= bytes)
+        return;
+    va_start(arguments, format);
+    vsnprintf(out + used, bytes - used, format, arguments);
+    va_end(arguments);
 }
 
 size_t text_columns(const char *text)

@@ -22,6 +22,10 @@ enum { TEXT_SHOWN_BYTES = 80 };
 /* Text from outside as a message can show it: clean, and cut when it is long. Returns out. */
 const char *text_shown(const char *text, char out[TEXT_SHOWN_BYTES]);
 
+/* Adds to a text, behind the separator where there is one already, as far as there is room. */
+__attribute__((format(printf, 4, 5))) void text_join(char *out, size_t bytes, const char *separator, const char *format,
+                                                     ...);
+
 /* Columns that text takes on a terminal: one for each character. */
 size_t text_columns(const char *text);
 

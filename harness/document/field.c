@@ -146,7 +146,9 @@ static void read_number(const struct node *node, const struct field *field, void
 
     if (!is_empty(node, field) && (!json_get_double(node->json, field->key, &value) ||
                                    (limited && !(value >= field->low && value <= field->high)))) {
-        if (limited)
+        if (limited && isinf(field->high))
+            snprintf(expected, sizeof(expected), "a number of at least %.15g", field->low);
+        else if (limited)
             snprintf(expected, sizeof(expected), "a number from %.15g to %.15g", field->low, field->high);
         refuse(node, field, expected);
     }

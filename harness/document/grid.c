@@ -202,7 +202,8 @@ static int room_for_columns(const struct layout *layout)
 static void put_style(const struct layout *layout, enum grid_style style, bool begin)
 {
     static const char *const attributes[] = {
-        [GRID_PLAIN] = "", [GRID_BOLD] = "1", [GRID_GOOD] = "32", [GRID_BAD] = "31", [GRID_DIM] = "2",
+        [GRID_PLAIN] = "",   [GRID_BOLD] = "1", [GRID_GOOD] = "32",
+        [GRID_DOUBT] = "33", [GRID_BAD] = "31", [GRID_DIM] = "2",
     };
 
     if (layout->look->color && style != GRID_PLAIN)
@@ -578,10 +579,22 @@ static void put_markdown_heading(FILE *stream, const struct grid *grid)
         text_put(stream, escapes_markdown, column->heading);
         putc(' ', stream);
     }
-    fputs("|\n", stream);
+    fputs(grid->note ? "| notes |\n" : "|\n", stream);
     for (size_t c = 0; c < grid->column_count; c++)
         fputs(grid->columns[c].format ? "|--:" : "|---", stream);
-    fputs("|\n", stream);
+    fputs(grid->note ? "|---|\n" : "|\n", stream);
+}
+
+static void put_markdown_notes(FILE *stream, const struct grid *grid, size_t row)
+{
+    char note[NOTE_BYTES];
+
+    fputs("| ", stream);
+    for (size_t i = 0; grid->note(row_at(grid, row), i, note, sizeof(note)); i++) {
+        fputs(i ? "<br>" : "", stream);
+        text_put(stream, escapes_markdown, note);
+    }
+    putc(' ', stream);
 }
 
 void grid_print_markdown(FILE *stream, const struct grid *grid)
@@ -594,11 +607,16 @@ void grid_print_markdown(FILE *stream, const struct grid *grid)
     put_markdown_heading(stream, grid);
     for (size_t r = 0; r < grid->row_count; r++) {
         for (size_t c = 0; c < grid->column_count; c++) {
+            const char *strong;
+
             value_at(grid, r, &grid->columns[c], &value);
-            fputs("| ", stream);
+            strong = value.style == GRID_BOLD || value.style == GRID_BAD ? "**" : "";
+            fprintf(stream, "| %s", strong);
             text_put(stream, escapes_markdown, shown(&grid->columns[c], &value, room));
-            putc(' ', stream);
+            fprintf(stream, "%s ", strong);
         }
+        if (grid->note)
+            put_markdown_notes(stream, grid, r);
         fputs("|\n", stream);
     }
 }

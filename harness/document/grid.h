@@ -15,7 +15,7 @@
 
 enum { GRID_TEXT_BYTES = 512 };
 
-enum grid_style { GRID_PLAIN, GRID_BOLD, GRID_GOOD, GRID_BAD, GRID_DIM };
+enum grid_style { GRID_PLAIN, GRID_BOLD, GRID_GOOD, GRID_DOUBT, GRID_BAD, GRID_DIM };
 
 /* What a row has in a column. Before it is asked for there is nothing: NaN and NULL, shown as "-". */
 struct grid_value {
@@ -23,7 +23,7 @@ struct grid_value {
     const char *text; /* shown to people in place of the number, or of a column without a format; lives as long as the
                           row, or is `room` */
     char room[GRID_TEXT_BYTES]; /* for a text that lives nowhere else */
-    enum grid_style style; /* on a terminal with colour */
+    enum grid_style style; /* on a terminal with colour; bold and bad are strong in Markdown */
 };
 
 /* How people read a number: text_time and the like. */
@@ -74,8 +74,8 @@ struct grid {
     size_t column_count;
     const void *rows; /* row_count of row_bytes each */
     size_t row_count, row_bytes;
-    /* Note number `index` of a row, printed below it in text and Markdown; false when there are no more. NULL: no row
-     * has notes. */
+    /* Note number `index` of a row, printed below it in text, in a column of their own in Markdown; false when there are
+     * no more. NULL: no row has notes. */
     bool (*note)(const void *row, size_t index, char *out, size_t bytes);
     bool continued; /* CSV: a grid before this one had the line of keys */
 };
