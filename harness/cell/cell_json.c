@@ -170,11 +170,16 @@ static void value_parameter(const struct grid_column *column, const void *row, s
     out->number = value ? (double)value : (double)NAN;
 }
 
-static void value_identity(const struct grid_column *column, const void *row, struct grid_value *out)
+void cell_value_identity(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     (void)column;
-    cell_identity(cell_of(row), out->room);
+    cell_identity(row, out->room);
     out->text = out->room;
+}
+
+static void value_identity(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    cell_value_identity(column, cell_of(row), out);
 }
 
 static const size_t offset_workload = offsetof(struct cell, workload), offset_path = offsetof(struct cell, path),

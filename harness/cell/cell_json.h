@@ -21,4 +21,7 @@ extern const struct grid_column cell_columns[CELL_COLUMN_COUNT];
 /* The column of the identity, for such grids too; it is a head. */
 extern const struct grid_column cell_identity_column;
 
+/* Value of a column of the identity, for grids whose rows begin with a struct cell. */
+void cell_value_identity(const struct grid_column *column, const void *row, struct grid_value *out);
+
 #endif

@@ -12,9 +12,12 @@
 #include <unistd.h>
 
 #include "calibration.h"
+#include "cell_json.h"
 #include "command.h"
+#include "grid.h"
 #include "log.h"
 #include "plan_options.h"
+#include "text.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -27,28 +30,18 @@ struct calibrate_options {
     const char *json_path;
 };
 
+#define MEMBER(name) .offset = offsetof(struct calibrate_options, name)
+
+/* clang-format off */
 static const struct option_row rows[] = {
-    {.name = "processes",
-     .argument = "N",
-     .help = "processes that run the plan (default 5)",
-     .kind = &option_integer,
-     .offset = offsetof(struct calibrate_options, processes),
-     .low = 2,
-     .high = 1000,
-     .unit = "processes",
-     .fallback = "5"},
-    {.name = "keep",
-     .argument = "FOLDER",
-     .help = "keep the results of the processes there",
-     .kind = &option_text,
-     .offset = offsetof(struct calibrate_options, keep_path)},
-    {.name = "json",
-     .argument = "FILE",
-     .help = "where the calibration goes (default calibration.json)",
-     .kind = &option_text,
-     .offset = offsetof(struct calibrate_options, json_path),
-     .fallback = "calibration.json"},
+    {.name = "processes", .argument = "N", .help = "processes that run the plan (default 5)",
+     .kind = &option_integer, MEMBER(processes), .low = 2, .high = 1000, .unit = "processes", .fallback = "5"},
+    {.name = "keep", .argument = "FOLDER", .help = "keep the results of the processes there",
+     .kind = &option_text, MEMBER(keep_path)},
+    {.name = "json", .argument = "FILE", .help = "where the calibration goes (default calibration.json)",
+     .kind = &option_text, MEMBER(json_path), .fallback = "calibration.json"},
 };
+/* clang-format on */
 
 static const struct option_group groups[] = {
     OPTION_GROUP(plan_option_rows, offsetof(struct calibrate_options, plan)),
@@ -123,21 +116,37 @@ static enum status run_processes(const struct calibrate_options *options, const 
     return status;
 }
 
-static void print_calibration(const struct calibration *calibration)
+static bool note(const void *row, size_t index, char *out, size_t bytes)
 {
-    printf("%s, driver %s, %zu processes: greatest difference between two\n", calibration->device,
-           calibration->driver[0] ? calibration->driver : "-", calibration->launches);
-    for (size_t i = 0; i < calibration->cell_count; i++) {
-        char identity[CELL_IDENTITY_BYTES];
+    if (index > 0 || !isnan(((const struct calibrated_cell *)row)->noise))
+        return false;
+    snprintf(out, bytes, "not timed by two processes");
+    return true;
+}
 
-        const struct calibrated_cell *cell = &calibration->cells[i];
+#define OF(member) GRID_MEMBER(struct calibrated_cell, member)
 
-        cell_identity(&cell->cell, identity);
-        if (isnan(cell->noise))
-            printf("  %-60s not timed by two processes\n", identity);
-        else
-            printf("  %-60s %6.2f%% of %.4g us\n", identity, 100 * cell->noise, cell->median_ns / 1000);
-    }
+static const struct grid_column columns[] = {
+    {.heading = "cell", .value = cell_value_identity, .head = true},
+    {.heading = "differs by", .format = text_change, .value = grid_number, .of = OF(noise)},
+    {.heading = "median", .format = text_time, .value = grid_number, .of = OF(median_ns)},
+};
+
+static enum status print_calibration(const struct calibration *calibration)
+{
+    const struct device_info *device = &calibration->device;
+    const struct grid grid = {
+        .columns = columns,
+        .column_count = sizeof(columns) / sizeof(columns[0]),
+        .rows = calibration->cells,
+        .row_count = calibration->cell_count,
+        .row_bytes = sizeof(*calibration->cells),
+        .note = note,
+    };
+
+    printf("%s, driver %s, %u %sprocesses: greatest difference between two\n", device->name,
+           device->driver[0] ? device->driver : "-", calibration->processes, calibration->modelled ? "modelled " : "");
+    return grid_print(stdout, &grid, &(struct grid_look){.width = text_width(stdout), .indent = 2});
 }
 
 static void remove_processes(const char *folder, uint64_t processes)
@@ -171,7 +180,7 @@ static enum status calibrate(const void *parsed, const struct invocation *invoca
     if (status == STATUS_OK)
         status = calibration_write(&calibration, options->json_path);
     if (status == STATUS_OK && strcmp(options->json_path, "-") != 0) {
-        print_calibration(&calibration);
+        status = print_calibration(&calibration);
         printf("calibration: %s\n", options->json_path);
     }
     calibration_close(&calibration);

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "calibration.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "identity_json.h"
-#include "json.h"
+#include "cell_json.h"
+#include "document.h"
 #include "log.h"
-#include "text.h"
-
-static const char schema_name[] = "cbank-calibration";
-enum { SCHEMA_MAJOR = 1, SCHEMA_MINOR = 1 };
+#include "version.h"
 
 static int compare_cells(const void *left, const void *right)
 {
@@ -22,19 +17,19 @@ static int compare_cells(const void *left, const void *right)
 
 /* -- making ------------------------------------------------------------------------------------------- */
 
-/* Noise and median of a cell from the medians of its launches; NaN where fewer than two launches timed it. */
+/* Noise and median of a cell from the medians of its processes; NaN where fewer than two processes timed it. */
 static enum status calibrate(const struct side_cell *cell, struct calibrated_cell *out)
 {
-    const struct sample_side all = {cell->launches, cell->launch_count};
+    const struct sample_side all = {cell->processes, cell->process_count};
     double least = INFINITY, greatest = 0;
     enum status status = STATUS_OK;
 
     *out = (struct calibrated_cell){.cell = cell->cell, .noise = NAN, .median_ns = NAN};
     memcpy(out->sha256, cell->sha256, sizeof(out->sha256));
-    if (cell->status != CELL_OK || cell->launch_count < 2)
+    if (cell->status != CELL_OK || cell->process_count < 2)
         return STATUS_OK;
-    for (size_t i = 0; i < cell->launch_count && status == STATUS_OK; i++) {
-        const struct sample_side one = {&cell->launches[i], 1};
+    for (size_t i = 0; i < cell->process_count && status == STATUS_OK; i++) {
+        const struct sample_side one = {&cell->processes[i], 1};
         double median = NAN;
 
         status = side_median(&one, &median);
@@ -58,18 +53,18 @@ enum status calibration_of(const struct side *side, struct calibration *out)
     const struct side_identity *identity = &side->identity;
     enum status status = STATUS_OK;
 
-    *out = (struct calibration){.launches = side->files};
+    *out = (struct calibration){.processes = (uint32_t)side->files,
+                                .modelled = identity->modelled,
+                                .device = identity->device};
     if (side->files < 2)
-        return log_error(STATUS_USAGE, "%s: %zu launch is too few to calibrate; take two or more", side->label,
+        return log_error(STATUS_USAGE, "%s: %zu process is too few to calibrate; take two or more", side->label,
                          side->files);
-    if (is_mixed(identity->uuid) || is_mixed(identity->driver) || is_mixed(identity->engine))
+    if (is_mixed(identity->device.uuid) || is_mixed(identity->device.driver) || is_mixed(identity->engine))
         return log_error(STATUS_USAGE,
-                         "%s: the launches are of several GPUs, drivers or engines; calibrate each by "
+                         "%s: the processes are of several GPUs, drivers or engines; calibrate each by "
                          "itself",
                          side->label);
-    memcpy(out->uuid, identity->uuid, sizeof(out->uuid));
-    memcpy(out->device, identity->device, sizeof(out->device));
-    memcpy(out->driver, identity->driver, sizeof(out->driver));
+    memcpy(out->engine, identity->engine, sizeof(out->engine));
     out->cells = calloc(side->cell_count + 1, sizeof(*out->cells));
     if (!out->cells)
         return log_error(STATUS_ENVIRONMENT, "out of memory for a calibration of %zu cells", side->cell_count);
@@ -95,15 +90,13 @@ static const struct calibrated_cell *find_cell(const struct calibration *calibra
 }
 
 /* Why the calibration says nothing of a side; NULL when it does. */
-static const char *side_obstacle(const struct calibration *calibration, const struct side_identity *identity)
+static const char *side_obstacle(const struct device_info *of, const struct device_info *device)
 {
-    if (!identity->uuid[0] || !calibration->uuid[0])
+    if (!device->uuid[0] || !of->uuid[0])
         return "which GPU it is is not known";
-    if (strcmp(identity->uuid, calibration->uuid) != 0)
+    if (strcmp(device->uuid, of->uuid) != 0)
         return "the calibration is of another GPU";
-    if (strcmp(identity->driver, calibration->driver) != 0)
-        return "the calibration is of another driver";
-    return NULL;
+    return strcmp(device->driver, of->driver) != 0 ? "the calibration is of another driver" : NULL;
 }
 
 static const char *noise_obstacle(const struct calibrated_cell *cell, const char *sha256)
@@ -122,7 +115,7 @@ bool calibration_noise(const struct calibration *calibration, const struct cell 
 {
     const struct calibrated_cell *found = find_cell(calibration, cell);
 
-    *why = side_obstacle(calibration, identity);
+    *why = side_obstacle(&calibration->device, &identity->device);
     if (!*why)
         *why = noise_obstacle(found, sha256);
     if (*why)
@@ -134,230 +127,102 @@ bool calibration_noise(const struct calibration *calibration, const struct cell 
 void calibration_close(struct calibration *calibration)
 {
     free(calibration->cells);
-    cJSON_Delete(calibration->storage);
     *calibration = (struct calibration){0};
 }
 
-/* -- writing ------------------------------------------------------------------------------------------ */
+/* -- the document -------------------------------------------------------------------------------------- */
 
-static const char *text_or_null(const char *text)
+static void write_processes(cJSON *object, const struct field *field, const void *base)
 {
-    return *text ? text : NULL;
+    json_add_integer(object, field->key, ((const struct calibration *)base)->processes);
 }
 
-static void write_cell(cJSON *cells, const struct calibrated_cell *cell)
+static void read_processes(const struct node *node, const struct field *field, void *base)
 {
-    cJSON *object = json_append(cells, cJSON_CreateObject());
+    const char *key = node->reader->major == 1 ? "launches" : field->key;
 
-    json_add_identity(object, &cell->cell);
-    json_add_double(object, "noise", cell->noise);
-    json_add_double(object, "median_ns", cell->median_ns);
-    json_add_text(object, "sass_sha256", text_or_null(cell->sha256));
+    ((struct calibration *)base)->processes = (uint32_t)node_integer(node, key, 2, UINT32_MAX);
 }
 
-enum status calibration_write(const struct calibration *calibration, const char *path)
+/* Cells are sorted, and each is there once. */
+static void check_cells(const struct node *node, void *base)
 {
-    cJSON *root = cJSON_CreateObject();
-    cJSON *schema = json_add(root, "schema", cJSON_CreateObject());
-    cJSON *device, *cells;
-    enum status status;
-    char version[32];
+    struct calibration *calibration = base;
 
-    snprintf(version, sizeof(version), "%d.%d", SCHEMA_MAJOR, SCHEMA_MINOR);
-    json_add_text(schema, "name", schema_name);
-    json_add_text(schema, "version", version);
-    json_add_tool(root);
-    device = json_add(root, "device", cJSON_CreateObject());
-    json_add_text(device, "name", calibration->device);
-    json_add_text(device, "uuid", text_or_null(calibration->uuid));
-    json_add_text(device, "driver", text_or_null(calibration->driver));
-    json_add_integer(root, "launches", calibration->launches);
-    cells = json_add(root, "cells", cJSON_CreateArray());
-    for (size_t i = 0; i < calibration->cell_count; i++)
-        write_cell(cells, &calibration->cells[i]);
-    status = json_write(path, root);
-    cJSON_Delete(root);
-    return status;
-}
-
-/* -- reading ------------------------------------------------------------------------------------------ */
-
-/* Where reading stands. After the first error nothing more is said, and what is read means nothing. */
-struct old_reader {
-    const char *file;
-    char place[32]; /* "cells[3]." or "" */
-    enum status status;
-};
-
-/* Says that the member `key` is not what was expected. */
-static void refuse(struct old_reader *reader, const char *key, const char *expected)
-{
-    if (reader->status == STATUS_OK)
-        reader->status = log_error(STATUS_USAGE, "%s: %s%s: expected %s; take a file that cbank calibrate wrote",
-                                   reader->file, reader->place, key, expected);
-}
-
-static void read_text(struct old_reader *reader, const cJSON *object, const char *key, bool required, char *out,
-                      size_t bytes)
-{
-    const char *text = "";
-    char expected[64];
-
-    snprintf(expected, sizeof(expected), "a string of at most %zu bytes%s", bytes - 1, required ? "" : " or null");
-    if ((!json_get_text(object, key, &text) && (required || !cJSON_IsNull(json_get(object, key)))) ||
-        strlen(text) >= bytes)
-        refuse(reader, key, expected);
-    else
-        snprintf(out, bytes, "%s", text);
-}
-
-static uint64_t read_integer(struct old_reader *reader, const cJSON *object, const char *key, uint64_t low,
-                             uint64_t high)
-{
-    uint64_t value = low;
-    char expected[80];
-
-    snprintf(expected, sizeof(expected), "an integer from %" PRIu64 " to %" PRIu64, low, high);
-    if (!json_get_integer(object, key, &value) || value < low || value > high)
-        refuse(reader, key, expected);
-    return value;
-}
-
-/* A number of at least 0; NaN for null. */
-static double read_number(struct old_reader *reader, const cJSON *object, const char *key)
-{
-    double value = NAN;
-
-    if (!cJSON_IsNull(json_get(object, key)) && (!json_get_double(object, key, &value) || !(value >= 0)))
-        refuse(reader, key, "a number of at least 0 or null");
-    return value;
-}
-
-static void read_identity(struct old_reader *reader, const cJSON *object, struct cell *cell)
-{
-    struct identity_fault fault;
-
-    if (!json_get_identity(object, cell, &fault) && reader->status == STATUS_OK)
-        reader->status = log_error(STATUS_USAGE, "%s: %s%s: %s", reader->file, reader->place, fault.key, fault.text);
-}
-
-static void read_cell(struct old_reader *reader, const cJSON *object, struct calibrated_cell *cell)
-{
-    read_identity(reader, object, &cell->cell);
-    cell->noise = read_number(reader, object, "noise");
-    cell->median_ns = read_number(reader, object, "median_ns");
-    read_text(reader, object, "sass_sha256", false, cell->sha256, sizeof(cell->sha256));
-}
-
-/* Refuses a cell that is there twice; the cells are sorted. */
-static void check_once(struct old_reader *reader, const struct calibration *calibration)
-{
-    for (size_t i = 1; i < calibration->cell_count && reader->status == STATUS_OK; i++)
-        if (cell_equal(&calibration->cells[i - 1].cell, &calibration->cells[i].cell)) {
+    qsort(calibration->cells, calibration->cell_count, sizeof(*calibration->cells), compare_cells);
+    for (size_t i = 1; i < calibration->cell_count; i++)
+        if (compare_cells(&calibration->cells[i - 1], &calibration->cells[i]) == 0) {
             char identity[CELL_IDENTITY_BYTES];
 
             cell_identity(&calibration->cells[i].cell, identity);
-            reader->status = log_error(STATUS_USAGE,
-                                       "%s: the cell %s is twice in one calibration; remove one of "
-                                       "the two",
-                                       reader->file, identity);
+            node_wrong(node, "the cell %s is twice in one calibration; remove one of the two", identity);
         }
 }
 
-static void read_cells(struct old_reader *reader, const cJSON *root, struct calibration *out)
-{
-    const cJSON *array = json_get(root, "cells"), *item;
+static const struct field_kind kind_processes = {write_processes, read_processes};
 
-    if (!cJSON_IsArray(array)) {
-        refuse(reader, "cells", "an array");
-        return;
-    }
-    out->cells = calloc((size_t)cJSON_GetArraySize(array) + 1, sizeof(*out->cells));
-    if (!out->cells) {
-        reader->status = log_error(STATUS_ENVIRONMENT, "%s: out of memory; free some memory", reader->file);
-        return;
-    }
-    cJSON_ArrayForEach (item, array) {
-        snprintf(reader->place, sizeof(reader->place), "cells[%zu].", out->cell_count);
-        read_cell(reader, item, &out->cells[out->cell_count++]);
-        if (reader->status != STATUS_OK)
-            return;
-    }
-    qsort(out->cells, out->cell_count, sizeof(*out->cells), compare_cells);
-    check_once(reader, out);
+static const struct field cell_rows[] = {
+    {FIELD(field_cell, struct calibrated_cell, "", cell, REQUIRED)},
+    {FIELD(field_number, struct calibrated_cell, "noise", noise, NULLABLE), .high = INFINITY},
+    {FIELD(field_number, struct calibrated_cell, "median_ns", median_ns, NULLABLE), .high = INFINITY},
+    {FIELD(field_text, struct calibrated_cell, "sass_sha256", sha256, NULLABLE)},
+};
+
+static const struct objects cell_list = {
+    .fields = FIELDS(cell_rows),
+    .element_bytes = sizeof(struct calibrated_cell),
+    .count = offsetof(struct calibration, cell_count),
+    .max = SIZE_MAX,
+};
+
+static const struct field rows[] = {
+    {.key = "tool", .kind = &field_tool},
+    {FIELD(field_text, struct calibration, "engine", engine, LATER)},
+    {FIELD(field_bool, struct calibration, "modelled", modelled, LATER)},
+    {FIELD(field_object, struct calibration, "device", device, REQUIRED), .of = &device_object},
+    {FIELD(kind_processes, struct calibration, "processes", processes, REQUIRED)},
+    {FIELD(field_list, struct calibration, "cells", cells, REQUIRED), .of = &cell_list},
+};
+
+static const struct document document = {
+    .schema = "cbank-calibration",
+    .what = "calibration",
+    .remedy = "take a file that cbank calibrate wrote",
+    .major = 2,
+    .oldest_major = 1,
+    .root = {.fields = FIELDS(rows), .given = SIZE_MAX, .check = check_cells},
+};
+
+enum status calibration_write(const struct calibration *calibration, const char *path)
+{
+    return document_write(&document, calibration, path);
 }
 
-static void check_schema(struct old_reader *reader, const cJSON *root)
+/* Ends reading: nothing that was read refers to the tree, and after an error nothing is kept. */
+static enum status finish(enum status status, cJSON *tree, struct calibration *out)
 {
-    const cJSON *schema = json_get(root, "schema");
-    const char *name = "", *version = "";
-    char shown[TEXT_SHOWN_BYTES];
-    unsigned major, minor;
-    int used = 0;
-
-    json_get_text(schema, "name", &name);
-    json_get_text(schema, "version", &version);
-    if (strcmp(name, schema_name) != 0)
-        reader->status = log_error(STATUS_USAGE,
-                                   "%s: schema.name is '%s': this is no calibration; take a file that "
-                                   "cbank calibrate wrote",
-                                   reader->file, text_shown(name, shown));
-    else if (version[strspn(version, "0123456789.")] || sscanf(version, "%5u.%5u%n", &major, &minor, &used) != 2 ||
-             version[used] != '\0')
-        refuse(reader, "schema.version", "a version like \"1.0\"");
-    else if (major != SCHEMA_MAJOR)
-        reader->status = log_error(STATUS_USAGE,
-                                   "%s: schema.version is %s, this build reads %d.x; use the cbank that "
-                                   "wrote the file",
-                                   reader->file, text_shown(version, shown), SCHEMA_MAJOR);
-}
-
-static void read_device(struct old_reader *reader, const cJSON *root, struct calibration *out)
-{
-    const cJSON *device = json_get(root, "device");
-
-    if (!cJSON_IsObject(device)) {
-        refuse(reader, "device", "an object");
-        return;
-    }
-    snprintf(reader->place, sizeof(reader->place), "device.");
-    read_text(reader, device, "name", true, out->device, sizeof(out->device));
-    read_text(reader, device, "uuid", false, out->uuid, sizeof(out->uuid));
-    read_text(reader, device, "driver", false, out->driver, sizeof(out->driver));
-    reader->place[0] = '\0';
-}
-
-/* Takes what a parsed file says; root is deleted. */
-static enum status calibration_take(const char *name, cJSON *root, struct calibration *out)
-{
-    struct old_reader reader = {.file = name, .status = STATUS_OK};
-
-    *out = (struct calibration){0};
-    check_schema(&reader, root);
-    if (reader.status == STATUS_OK) {
-        read_device(&reader, root, out);
-        out->launches = read_integer(&reader, root, "launches", 2, UINT32_MAX);
-    }
-    if (reader.status == STATUS_OK)
-        read_cells(&reader, root, out);
-    cJSON_Delete(root);
-    if (reader.status != STATUS_OK)
+    cJSON_Delete(tree);
+    if (status != STATUS_OK)
         calibration_close(out);
-    return reader.status;
+    return status;
 }
 
 enum status calibration_read(const char *path, struct calibration *out)
 {
-    cJSON *root = NULL;
-    const enum status status = json_read_file(path, &root);
+    cJSON *tree = NULL;
+    enum status status;
 
-    return status == STATUS_OK ? calibration_take(path, root, out) : status;
+    *out = (struct calibration){.device = device_unknown};
+    status = document_read(&document, path, out, &tree);
+    return finish(status, tree, out);
 }
 
 enum status calibration_parse(const char *name, const char *text, size_t bytes, struct calibration *out)
 {
-    cJSON *root = NULL;
-    const enum status status = json_parse(name, text, bytes, &root);
+    cJSON *tree = NULL;
+    enum status status;
 
-    return status == STATUS_OK ? calibration_take(name, root, out) : status;
+    *out = (struct calibration){.device = device_unknown};
+    status = document_parse(&document, name, text, bytes, out, &tree);
+    return finish(status, tree, out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Calibration: how much a cell's time differs between launches of the same thing on the same GPU. JSON,
+ * Calibration: how much a cell's time differs between processes of the same thing on the same GPU. JSON,
  * schema results/calibration.schema.json. */
 #ifndef CBANK_CALIBRATION_H
 #define CBANK_CALIBRATION_H
@@ -14,22 +14,22 @@
 
 struct calibrated_cell {
     struct cell cell;
-    double noise;            /* relative: the greatest ratio of the medians of two launches, less 1 */
-    double median_ns;        /* over the launches */
+    double noise;            /* relative: the greatest ratio of the medians of two processes, less 1; NaN not known */
+    double median_ns;        /* over the processes; NaN with noise */
     char sha256[SASS_HASH_HEX_BYTES];
 };
 
 struct calibration {
-    char uuid[DEVICE_TEXT_BYTES];
-    char device[DEVICE_TEXT_BYTES];
-    char driver[DEVICE_TEXT_BYTES];
-    size_t launches;
+    char engine[16];               /* of the processes; "" in files of schema 1.x */
+    bool modelled;                 /* the times are predictions, and so the noise is none that was measured */
+    struct device_info device;
+    uint32_t processes;
     struct calibrated_cell *cells; /* owned; sorted by cell_order */
     size_t cell_count;
-    void *storage;                 /* owned: the tree of a calibration that was read, or NULL */
 };
 
-/* Makes a calibration of a side of at least two launches. STATUS_ENVIRONMENT when out of memory. */
+/* Makes a calibration of a side of at least two processes. STATUS_USAGE, logged, when there are fewer, or they are of
+ * several GPUs, drivers or engines; STATUS_ENVIRONMENT when out of memory. On an error *out is empty. */
 enum status calibration_of(const struct side *side, struct calibration *out);
 
 /* Reads and writes as results are: strictly, exactly, atomically; parse reads text that messages call name. On

@@ -2,7 +2,6 @@
 #include "compare.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +9,9 @@
 #include "log.h"
 #include "parallel.h"
 #include "random.h"
+#include "text.h"
 
 static const double significance = 0.05;   /* of the adjusted p */
-static const double clock_tolerance = 0.01; /* relative difference of SM clocks that is none */
 
 const struct verdict_row verdict_rows[] = {
     [VERDICT_SAME] = {"same", "the whole interval lies inside the threshold", STATUS_OK, 0},
@@ -30,80 +29,12 @@ const struct verdict_row verdict_rows[] = {
 
 const size_t verdict_count = sizeof(verdict_rows) / sizeof(verdict_rows[0]);
 
-/* -- facets ------------------------------------------------------------------------------------------- */
-
-enum {
-    FACET_ENGINE,
-    FACET_DEVICE,
-    FACET_UUID,
-    FACET_DRIVER,
-    FACET_VBIOS,
-    FACET_CLOCKS,
-    FACET_ECC,
-    FACET_MIG,
-    FACET_SASS,
-    FACET_COUNT
-};
-
-#define TEXT_OF(member) .offset = offsetof(struct side_identity, member)
-#define OF_CELLS        .offset = SIZE_MAX
-
-const struct facet facets[] = {
-    [FACET_ENGINE] = {.name = "engine", .summary = "measured or modelled", TEXT_OF(engine)},
-    [FACET_DEVICE] = {.name = "device", .summary = "name of the GPU or card", TEXT_OF(device)},
-    [FACET_UUID] = {.name = "uuid", .summary = "the very GPU", TEXT_OF(uuid)},
-    [FACET_DRIVER] = {.name = "driver", .summary = "version of the driver", .allowed = true, TEXT_OF(driver)},
-    [FACET_VBIOS] = {.name = "vbios", .summary = "version of the GPU's firmware", .allowed = true, TEXT_OF(vbios)},
-    [FACET_CLOCKS] = {.name = "clocks", .summary = "SM clock of a cell, by more than 1 %", OF_CELLS},
-    [FACET_ECC] = {.name = "ecc", .summary = "error correction of the memory", TEXT_OF(ecc)},
-    [FACET_MIG] = {.name = "mig", .summary = "multi-instance mode", TEXT_OF(mig)},
-    [FACET_SASS] = {.name = "sass", .summary = "machine code of a cell's kernel", OF_CELLS},
-};
-
-const size_t facet_count = sizeof(facets) / sizeof(facets[0]);
-
-static bool is_allowed(const struct compare_options *options, const struct facet *facet)
-{
-    if (facet->allowed)
-        return true;
-    for (size_t i = 0; options->allowed && i < options->allowed->count; i++)
-        if (options->allowed->rows[i] == facet)
-            return true;
-    return false;
-}
-
-/* Whether two texts are known and not the same; "mixed" is the same as nothing. */
-static bool text_differs(const char *base, const char *new_text)
-{
-    return *base && *new_text && (strcmp(base, new_text) != 0 || strcmp(base, "mixed") == 0);
-}
-
-static bool clocks_differ(const struct side_cell *base, const struct side_cell *new_cell)
-{
-    const double ratio = new_cell->sm_clock_mhz / base->sm_clock_mhz;
-
-    /* False for NaN, a clock that is not known. */
-    return ratio > 1 + clock_tolerance || 1 / ratio > 1 + clock_tolerance;
-}
-
-static bool sass_differs(const struct side_cell *base, const struct side_cell *new_cell)
-{
-    return text_differs(base->sha256, new_cell->sha256);
-}
-
-/* Facets of cells, by facet; NULL for those of sides. */
-static bool (*const cell_facets[FACET_COUNT])(const struct side_cell *base, const struct side_cell *new_cell) = {
-    [FACET_CLOCKS] = clocks_differ,
-    [FACET_SASS] = sass_differs,
-};
-
 /* -- matching ----------------------------------------------------------------------------------------- */
 
 /* A cell and what the two sides say of it. */
 struct match {
     const struct side_cell *base, *new_cell; /* NULL where the side has no such cell */
     struct comparison_cell out;
-    bool timed;         /* has a ratio */
     bool exact_differs;
     double p;           /* of the ratio, no smaller than the samples can give */
     double p_floor;     /* the smallest that they can */
@@ -117,29 +48,13 @@ struct work {
     struct match *matches; /* owned; their counter changes too until they are moved to the comparison */
     size_t count;
     size_t common;         /* matches with both sides */
+    size_t family;         /* matches with a ratio */
+    size_t resamples_most; /* of a ratio: so many that its p can be significant in the family */
 };
 
 static enum status out_of_memory(void)
 {
-    return log_error(STATUS_ENVIRONMENT, "out of memory; compare fewer cells or launches at a time");
-}
-
-static int compare_side_cells(const void *left, const void *right)
-{
-    return cell_order(&(*(const struct side_cell *const *)left)->cell,
-                      &(*(const struct side_cell *const *)right)->cell);
-}
-
-/* The cells of a side by cell_order; NULL when out of memory. The caller's. */
-static const struct side_cell **sorted_cells(const struct side *side)
-{
-    const struct side_cell **cells = malloc((side->cell_count + 1) * sizeof(*cells));
-
-    for (size_t i = 0; cells && i < side->cell_count; i++)
-        cells[i] = &side->cells[i];
-    if (cells)
-        qsort(cells, side->cell_count, sizeof(*cells), compare_side_cells);
-    return cells;
+    return log_error(STATUS_ENVIRONMENT, "out of memory; compare fewer cells or processes at a time");
 }
 
 static void add_match(struct work *work, const struct side_cell *base, const struct side_cell *new_cell)
@@ -153,14 +68,15 @@ static void add_match(struct work *work, const struct side_cell *base, const str
                 .ratio = {.value = NAN, .ci_low = NAN, .ci_high = NAN, .p = NAN},
                 .base_ns = NAN,
                 .new_ns = NAN,
-                .adjusted_p = NAN},
+                .adjusted_p = NAN,
+                .noise = NAN},
         .order = base ? (size_t)(base - work->base->cells)
                       : work->base->cell_count + (size_t)(new_cell - work->new_side->cells),
     };
 }
 
 /* Walks the sorted cells of both sides together. */
-static void match_sorted(struct work *work, const struct side_cell **base, const struct side_cell **new_cells)
+static void match_sorted(struct work *work, struct side_cell *const *base, struct side_cell *const *new_cells)
 {
     size_t i = 0, k = 0;
 
@@ -177,8 +93,7 @@ static void match_sorted(struct work *work, const struct side_cell **base, const
 
 static enum status match_cells(struct work *work)
 {
-    const struct side_cell **base = sorted_cells(work->base);
-    const struct side_cell **new_cells = sorted_cells(work->new_side);
+    struct side_cell **base = side_sorted(work->base), **new_cells = side_sorted(work->new_side);
     enum status status = STATUS_OK;
 
     work->matches = calloc(work->base->cell_count + work->new_side->cell_count + 1, sizeof(*work->matches));
@@ -193,71 +108,46 @@ static enum status match_cells(struct work *work)
 
 /* -- facets that differ ------------------------------------------------------------------------------- */
 
-static size_t cells_that_differ(const struct work *work, size_t facet)
+/* Whether a facet of cells differs in a match. */
+static bool cell_differs(const struct facet *facet, const struct match *match)
+{
+    return match->base && match->new_cell && facet->cell_differs(match->base, match->new_cell);
+}
+
+/* Whether a facet of cells differs in any; *out says in how many. */
+static bool cells_differ(const struct work *work, const struct facet *facet, struct facet_difference *out)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < work->count; i++) {
-        const struct match *match = &work->matches[i];
-
-        count += match->base && match->new_cell && cell_facets[facet](match->base, match->new_cell);
-    }
-    return count;
-}
-
-/* Adds the facet to the differences if it is one. */
-static void check_facet(const struct work *work, size_t facet, struct comparison *out)
-{
-    struct facet_difference *difference = &out->differences[out->difference_count];
-
-    *difference = (struct facet_difference){.facet = &facets[facet]};
-    difference->allowed = is_allowed(work->options, difference->facet);
-    if (cell_facets[facet]) {
-        const size_t count = cells_that_differ(work, facet);
-
-        if (count == 0)
-            return;
-        snprintf(difference->base, sizeof(difference->base), "%zu cell%s", count, count == 1 ? "" : "s");
-        memcpy(difference->new_text, difference->base, sizeof(difference->base));
-    } else {
-        const char *base = (const char *)&work->base->identity + facets[facet].offset;
-        const char *new_text = (const char *)&work->new_side->identity + facets[facet].offset;
-
-        if (!text_differs(base, new_text))
-            return;
-        snprintf(difference->base, sizeof(difference->base), "%s", base);
-        snprintf(difference->new_text, sizeof(difference->new_text), "%s", new_text);
-    }
-    out->difference_count++;
-    out->comparable = out->comparable && difference->allowed;
+    for (size_t i = 0; i < work->count; i++)
+        count += cell_differs(facet, &work->matches[i]);
+    snprintf(out->base, sizeof(out->base), "%zu cell%s", count, count == 1 ? "" : "s");
+    memcpy(out->new_text, out->base, sizeof(out->base));
+    return count > 0;
 }
 
 static enum status check_facets(const struct work *work, struct comparison *out)
 {
-    out->differences = calloc(FACET_COUNT, sizeof(*out->differences));
+    out->differences = calloc(facet_count, sizeof(*out->differences));
     if (!out->differences)
         return out_of_memory();
     out->comparable = work->common > 0;
-    for (size_t facet = 0; facet < FACET_COUNT; facet++)
-        check_facet(work, facet, out);
+    for (const struct facet *facet = facets; facet < facets + facet_count; facet++) {
+        struct facet_difference *difference = &out->differences[out->difference_count];
+
+        *difference =
+            (struct facet_difference){.facet = facet, .allowed = facet_is_allowed(facet, work->options->allowed)};
+        if (facet->cell_differs ? !cells_differ(work, facet, difference)
+                                : !facet_differs(facet, work->base, work->new_side, difference))
+            continue;
+        out->difference_count++;
+        out->comparable = out->comparable && difference->allowed;
+    }
     return STATUS_OK;
 }
 
-/* -- notes -------------------------------------------------------------------------------------------- */
-
-/* Adds to the cell's note, after a semicolon. */
-__attribute__((format(printf, 2, 3))) static void note(struct comparison_cell *cell, const char *format, ...)
-{
-    size_t used = strlen(cell->note);
-    va_list arguments;
-
-    used += (size_t)snprintf(cell->note + used, sizeof(cell->note) - used, "%s", used ? "; " : "");
-    if (used >= sizeof(cell->note))
-        return;
-    va_start(arguments, format);
-    vsnprintf(cell->note + used, sizeof(cell->note) - used, format, arguments);
-    va_end(arguments);
-}
+/* Adds to the cell's note. */
+#define note(cell, ...) text_join((cell)->note, sizeof((cell)->note), "; ", __VA_ARGS__)
 
 /* The flags of a side's cell, which make its time doubtful. */
 static void note_flags(struct comparison_cell *out, const char *side, const struct side_cell *cell)
@@ -271,9 +161,9 @@ static void note_flags(struct comparison_cell *out, const char *side, const stru
 
 static bool times_are_positive(const struct side_cell *cell)
 {
-    for (size_t i = 0; i < cell->launch_count; i++)
-        for (size_t k = 0; k < cell->launches[i].count; k++)
-            if (!(cell->launches[i].samples[k] > 0))
+    for (size_t i = 0; i < cell->process_count; i++)
+        for (size_t k = 0; k < cell->processes[i].count; k++)
+            if (!(cell->processes[i].samples[k] > 0))
                 return false;
     return true;
 }
@@ -283,7 +173,7 @@ static bool side_is_valid(struct comparison_cell *out, const char *side, const s
 {
     if (cell->status != CELL_OK)
         note(out, "%s is %s%s%.180s", side, cell_status_names[cell->status], cell->reason[0] ? ": " : "", cell->reason);
-    else if (cell->launch_count == 0)
+    else if (cell->process_count == 0)
         note(out, "%s has no time", side);
     else if (!times_are_positive(cell))
         note(out, "%s has a time that is not above 0", side);
@@ -299,9 +189,8 @@ static bool is_comparable(const struct comparison *comparison, const struct matc
 
     for (size_t i = 0; i < comparison->difference_count; i++) {
         const struct facet_difference *difference = &comparison->differences[i];
-        const size_t facet = (size_t)(difference->facet - facets);
 
-        if (difference->allowed || (cell_facets[facet] && !cell_facets[facet](match->base, match->new_cell)))
+        if (difference->allowed || (difference->facet->cell_differs && !cell_differs(difference->facet, match)))
             continue;
         note(out, "not comparable: %s differs", difference->facet->name);
         good = false;
@@ -322,17 +211,17 @@ static void classify(const struct comparison *comparison, struct match *match)
         note(out, "skipped on both sides");
         return;
     }
-    out->sass_differs = sass_differs(match->base, match->new_cell);
+    out->sass_differs = facet_code_differs(match->base, match->new_cell);
     base_valid = side_is_valid(out, "base", match->base);
     new_valid = side_is_valid(out, "new", match->new_cell);
-    match->timed = is_comparable(comparison, match, out) && base_valid && new_valid;
-    out->verdict = match->timed ? VERDICT_INCONCLUSIVE : VERDICT_INVALID;
+    out->timed = is_comparable(comparison, match, out) && base_valid && new_valid;
+    out->verdict = out->timed ? VERDICT_INCONCLUSIVE : VERDICT_INVALID;
 }
 
 /* -- counters ----------------------------------------------------------------------------------------- */
 
-/* The value of an exact counter in NEW that BASE has not; BASE's median when there is none. A launch that read
- * something else than every launch of BASE has changed, even where the median has not. */
+/* The value of an exact counter in NEW that BASE has not; BASE's median when there is none. A process that read
+ * something else than every process of BASE has changed, even where the median has not. */
 static double exact_change(const struct side_counter *base, const struct side_counter *new_counter)
 {
     if (new_counter->value != base->value)
@@ -354,7 +243,7 @@ static bool counter_changed(const struct side_counter *base, const struct side_c
     return fabs(new_counter->value - base->value) > threshold * fabs(base->value);
 }
 
-/* The counter of that name, which is most often the one at `hint`; NULL where no launch read it. */
+/* The counter of that name, which is most often the one at `hint`; NULL where no process read it. */
 static const struct side_counter *find_counter(const struct side_cell *cell, const char *name, size_t hint)
 {
     for (size_t i = 0; i < cell->counter_count; i++) {
@@ -413,15 +302,15 @@ static size_t sample_total(const struct side_cell *cell)
 {
     size_t total = 0;
 
-    for (size_t i = 0; i < cell->launch_count; i++)
-        total += cell->launches[i].count;
+    for (size_t i = 0; i < cell->process_count; i++)
+        total += cell->processes[i].count;
     return total;
 }
 
 /* The smallest p that the samples can give, whatever their times: of a permutation test of all against all, or of a
  * sign test against a prediction; and of the resampling. The bootstrap does not know it: one sample a side has no
  * spread, and would be certain. */
-static double least_p(const struct match *match)
+static double least_p(const struct work *work, const struct match *match)
 {
     const size_t base = sample_total(match->base), new_total = sample_total(match->new_cell);
     const bool base_modelled = match->base->modelled, new_modelled = match->new_cell->modelled;
@@ -435,51 +324,87 @@ static double least_p(const struct match *match)
     else
         for (size_t i = 1; i <= fewer && arrangements < 1e9; i++)
             arrangements *= (double)(base + new_total - fewer + i) / (double)i;
-    return fmin(1, fmax(2 / arrangements, 1 / (match->out.ratio.resamples + 1.0)));
+    return fmin(1, fmax(2 / arrangements, 1 / ((double)work->resamples_most + 1)));
 }
 
-/* Predictions do not vary: equal or not is certain. */
-static void predicted_ratio(struct ratio *ratio)
+/* How often the cell has this very process: the same run of the program, with the same samples. */
+static size_t count_process(const struct side_cell *cell, const struct process_samples *process)
 {
-    ratio->p = ratio->value == 1 ? 1 : 0;
+    size_t count = 0;
+
+    for (size_t i = 0; i < cell->process_count; i++) {
+        const struct process_samples *other = &cell->processes[i];
+
+        count += other->count == process->count && other->process &&
+                 memcmp(other->samples, process->samples, process->count * sizeof(*process->samples)) == 0 &&
+                 strcmp(other->process, process->process) == 0;
+    }
+    return count;
 }
 
-static enum status time_match(const struct compare_options *options, struct match *match)
+/* Whether both sides are of the same processes with the same samples, in whatever order. */
+static bool same_data(const struct side_cell *base, const struct side_cell *new_cell)
 {
-    const struct sample_side base = {match->base->launches, match->base->launch_count};
-    const struct sample_side new_side = {match->new_cell->launches, match->new_cell->launch_count};
+    bool same = base->process_count == new_cell->process_count;
+
+    for (size_t i = 0; same && i < base->process_count; i++) {
+        const struct process_samples *process = &base->processes[i];
+
+        same = process->process && count_process(base, process) == count_process(new_cell, process);
+    }
+    return same;
+}
+
+/* The ratio of two sides that were measured apart, and of which each is resampled by itself. */
+static enum status independent_ratio(const struct work *work, struct match *match)
+{
+    const struct sample_side base = {match->base->processes, match->base->process_count};
+    const struct sample_side new_side = {match->new_cell->processes, match->new_cell->process_count};
     struct comparison_cell *out = &match->out;
-    enum status status = side_median(&base, &out->base_ns);
+    enum status status = ratio_bootstrap(&base, &new_side, cell_seed(work->options->seed, &out->cell),
+                                         work->resamples_most, &out->ratio);
 
-    if (status == STATUS_OK)
-        status = side_median(&new_side, &out->new_ns);
-    if (status == STATUS_OK)
-        status = ratio_bootstrap(&base, &new_side, cell_seed(options->seed, &out->cell), &out->ratio);
+    /* Predictions do not vary: equal or not is certain. */
+    if (status == STATUS_OK && match->base->modelled && match->new_cell->modelled)
+        out->ratio.p = out->ratio.value == 1 ? 1 : 0;
+    match->p_floor = least_p(work, match);
+    return status;
+}
+
+/* Sides of the same data are one sample: a resample of it is one of both sides, and its ratio is 1, however wide the
+ * samples spread. */
+static enum status time_match(const struct work *work, struct match *match)
+{
+    struct comparison_cell *out = &match->out;
+    enum status status = STATUS_OK;
+
+    out->same_data = same_data(match->base, match->new_cell);
+    if (out->same_data)
+        out->ratio = (struct ratio){.value = 1, .ci_low = 1, .ci_high = 1, .p = 1};
+    else
+        status = independent_ratio(work, match);
     if (status != STATUS_OK)
         return status;
-    if (match->base->modelled && match->new_cell->modelled)
-        predicted_ratio(&out->ratio);
-    match->p_floor = least_p(match);
     match->p = fmax(out->ratio.p, match->p_floor);
     if (isfinite(out->ratio.value + out->ratio.ci_high) && fmin(out->ratio.value, out->ratio.ci_low) > 0)
         return STATUS_OK;
     note(out, "the times are too far apart for a ratio");
     out->ratio = (struct ratio){.value = NAN, .ci_low = NAN, .ci_high = NAN, .p = NAN};
     out->verdict = VERDICT_INVALID;
-    match->timed = false;
+    out->timed = false;
     return STATUS_OK;
 }
 
-/* Times of a cell that are not compared, for the eye: of a missing one above all. */
-static enum status lone_times(struct match *match)
+/* The times of a cell, compared or not: a missing one has them for the eye. */
+static enum status side_times(struct match *match)
 {
     const struct side_cell *const cells[] = {match->base, match->new_cell};
     double *const times[] = {&match->out.base_ns, &match->out.new_ns};
     enum status status = STATUS_OK;
 
     for (size_t i = 0; status == STATUS_OK && i < 2; i++)
-        if (cells[i] && cells[i]->launch_count > 0)
-            status = side_median(&(struct sample_side){cells[i]->launches, cells[i]->launch_count}, times[i]);
+        if (cells[i] && cells[i]->process_count > 0)
+            status = side_median(&(struct sample_side){cells[i]->processes, cells[i]->process_count}, times[i]);
     return status;
 }
 
@@ -490,39 +415,49 @@ static void time_range(void *context, uint64_t first, uint64_t count)
     for (size_t i = first; i < first + count; i++) {
         struct match *match = &work->matches[i];
 
-        if (match->timed)
+        match->status = side_times(match);
+        if (match->out.timed && match->status == STATUS_OK)
             match->status = compare_counters(work->options, match);
-        if (match->timed && match->status == STATUS_OK)
-            match->status = time_match(work->options, match);
-        if (!match->timed && match->status == STATUS_OK)
-            match->status = lone_times(match);
+        if (match->out.timed && match->status == STATUS_OK)
+            match->status = time_match(work, match);
     }
+}
+
+/* Resamples for a family of this many ratios. In a large one even a p that is as small as RATIO_RESAMPLES can tell would
+ * not survive Holm's correction, whatever the samples say. */
+static size_t resamples_for(size_t family)
+{
+    return (double)family < RATIO_RESAMPLES * significance ? RATIO_RESAMPLES
+                                                           : (size_t)(2 * (double)family / significance);
 }
 
 static enum status time_all(struct work *work)
 {
     enum status status = STATUS_OK;
+    size_t family = 0;
 
+    for (size_t i = 0; i < work->count; i++)
+        family += work->matches[i].out.timed;
+    work->resamples_most = resamples_for(family);
     parallel_ranges(work->count, 1, time_range, work);
     for (size_t i = 0; i < work->count; i++)
         status = status_worse(status, work->matches[i].status);
     return status;
 }
 
-/* Holm's correction over all cells with a ratio; *family is their number. */
-static enum status adjust(struct work *work, size_t *family)
+/* Holm's correction over all cells with a ratio. */
+static enum status adjust(struct work *work)
 {
     double *p = malloc((work->count + 1) * sizeof(*p)), *adjusted = malloc((work->count + 1) * sizeof(*p));
     enum status status = p && adjusted ? STATUS_OK : out_of_memory();
 
-    *family = 0;
     for (size_t i = 0; status == STATUS_OK && i < work->count; i++)
-        if (work->matches[i].timed)
-            p[(*family)++] = work->matches[i].p;
+        if (work->matches[i].out.timed)
+            p[work->family++] = work->matches[i].p;
     if (status == STATUS_OK)
-        status = holm_adjust(p, *family, adjusted);
+        status = holm_adjust(p, work->family, adjusted);
     for (size_t i = 0, k = 0; status == STATUS_OK && i < work->count; i++)
-        if (work->matches[i].timed)
+        if (work->matches[i].out.timed)
             work->matches[i].out.adjusted_p = adjusted[k++];
     free(adjusted);
     free(p);
@@ -546,9 +481,9 @@ static void apply_calibration(const struct work *work, struct match *match)
         calibration_noise(calibration, &out->cell, &work->base->identity, match->base->sha256, &base, &why_base);
     new_known = calibration_noise(calibration, &out->cell, &work->new_side->identity, match->new_cell->sha256,
                                   &new_noise, &why_new);
-    out->noise_known = base_known || new_known;
-    out->noise = fmax(base_known ? base : 0, new_known ? new_noise : 0);
-    if (!out->noise_known)
+    if (base_known || new_known)
+        out->noise = fmax(base, new_noise);
+    else
         note(out, "no calibrated noise: %s", why_base);
 }
 
@@ -558,8 +493,11 @@ static double change_size(const struct ratio *ratio)
     return isnan(ratio->value) ? 0 : fmax(ratio->value, 1 / ratio->value) - 1;
 }
 
-static enum verdict time_verdict(const struct comparison_cell *cell, double threshold, bool can_be_significant)
+/* A change has to survive the correction for all cells that were looked at. That a cell is the same is said of it alone,
+ * by its own interval, which needs samples enough for its confidence and no more. */
+static enum verdict time_verdict(const struct match *match, double threshold)
 {
+    const struct comparison_cell *cell = &match->out;
     const struct ratio *ratio = &cell->ratio;
     const bool counts = change_size(ratio) > fmax(threshold, cell->noise) && cell->adjusted_p < significance;
 
@@ -567,36 +505,28 @@ static enum verdict time_verdict(const struct comparison_cell *cell, double thre
         return VERDICT_REGRESSED;
     if (counts && ratio->value < 1 && ratio->ci_high < 1)
         return VERDICT_IMPROVED;
-    /* Too few samples to see a change are too few to rule one out. */
-    if (can_be_significant && ratio->ci_low >= 1 / (1 + threshold) && ratio->ci_high <= 1 + threshold)
+    if (match->p_floor < significance && ratio->ci_low >= 1 / (1 + threshold) && ratio->ci_high <= 1 + threshold)
         return VERDICT_SAME;
     return VERDICT_INCONCLUSIVE;
 }
 
-static void note_time(struct comparison_cell *cell, double threshold)
-{
-    const double size = change_size(&cell->ratio);
-
-    if (cell->verdict == VERDICT_INCONCLUSIVE && size > threshold && size <= cell->noise)
-        note(cell, "within the cell's noise of %.2g %%", 100 * cell->noise);
-}
-
-static void decide(const struct work *work, struct match *match, size_t family)
+static void decide(const struct work *work, struct match *match)
 {
     const double threshold = work->options->threshold;
     struct comparison_cell *out = &match->out;
-    bool can_be_significant;
+    double size;
 
-    if (!match->timed)
+    if (!out->timed)
         return;
     apply_calibration(work, match);
-    can_be_significant = match->p_floor * (double)family < significance;
-    out->underpowered =
-        !can_be_significant || out->ratio.ci_high / out->ratio.ci_low > (1 + threshold) * (1 + threshold);
-    out->verdict = time_verdict(out, threshold, can_be_significant);
+    out->underpowered = match->p_floor * (double)work->family >= significance ||
+                        out->ratio.ci_high / out->ratio.ci_low > (1 + threshold) * (1 + threshold);
+    out->verdict = time_verdict(match, threshold);
     if (match->exact_differs && !out->sass_differs)
         out->verdict = VERDICT_REGRESSED;
-    note_time(out, threshold);
+    size = change_size(&out->ratio);
+    if (out->verdict == VERDICT_INCONCLUSIVE && size > threshold && size <= out->noise)
+        note(out, "within the cell's noise of %.2g %%", 100 * out->noise);
     note_flags(out, "base", match->base);
     note_flags(out, "new", match->new_cell);
 }
@@ -636,7 +566,6 @@ static enum status finish(struct work *work, struct comparison *out)
 static enum status compare(struct work *work, struct comparison *out)
 {
     enum status status = match_cells(work);
-    size_t family = 0;
 
     if (status == STATUS_OK)
         status = check_facets(work, out);
@@ -645,9 +574,9 @@ static enum status compare(struct work *work, struct comparison *out)
     if (status == STATUS_OK)
         status = time_all(work);
     if (status == STATUS_OK)
-        status = adjust(work, &family);
+        status = adjust(work);
     for (size_t i = 0; status == STATUS_OK && i < work->count; i++)
-        decide(work, &work->matches[i], family);
+        decide(work, &work->matches[i]);
     return status == STATUS_OK ? finish(work, out) : status;
 }
 
@@ -665,6 +594,11 @@ enum status compare_sides(const struct side *base, const struct side *new_side, 
     if (status != STATUS_OK)
         comparison_close(out);
     return status;
+}
+
+size_t comparison_common(const struct comparison *comparison)
+{
+    return comparison->cell_count - comparison->counts[VERDICT_MISSING] - comparison->counts[VERDICT_NEW];
 }
 
 enum status comparison_status(const struct comparison *comparison)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "calibration.h"
+#include "facet.h"
 #include "side.h"
 #include "status.h"
 #include "table.h"
@@ -32,17 +33,6 @@ struct verdict_row {
 extern const struct verdict_row verdict_rows[]; /* by enum verdict */
 extern const size_t verdict_count;
 
-/* What may differ between two sides: a row of the table of facets. */
-struct facet {
-    const char *name;    /* for --allow-diff: engine, device, uuid, driver, vbios, clocks, ecc, mig, sass */
-    const char *summary;
-    bool allowed;        /* may differ by default */
-    size_t offset;       /* of the text in struct side_identity; SIZE_MAX: a facet of cells (clocks, sass) */
-};
-
-extern const struct facet facets[];
-extern const size_t facet_count;
-
 struct compare_options {
     double threshold;         /* relative change of time that counts, 0.01 for 1 % */
     double counter_threshold; /* relative change of a measured counter that is worth showing */
@@ -61,24 +51,18 @@ struct counter_change {
 struct comparison_cell {
     struct cell cell;
     enum verdict verdict;
+    bool timed;              /* has a ratio */
     struct ratio ratio;      /* of times, new / base; NaN members where there is none */
     double base_ns, new_ns;  /* estimates of the sides; NaN where there is none */
     double adjusted_p;       /* after Holm over all cells with a ratio; NaN where there is none */
-    double noise;            /* calibrated relative noise that applied; 0 where none did */
-    bool noise_known;
-    bool underpowered;       /* so few samples that the adjusted p can never be significant, or the interval never
-                                inside the threshold */
+    double noise;            /* calibrated relative noise that applied; NaN where none did */
+    bool underpowered;       /* so few samples that no change could be significant among these cells, or that the
+                                interval is wider than the threshold */
+    bool same_data;          /* both sides are the same processes with the same samples: nothing can differ */
     bool sass_differs;
     struct counter_change *changes; /* owned: exact counters that differ, measured ones beyond the threshold */
     size_t change_count;
     char note[256];          /* why invalid; which facet differs; "" else */
-};
-
-/* A facet that differs. */
-struct facet_difference {
-    const struct facet *facet;
-    bool allowed;
-    char base[DEVICE_TEXT_BYTES], new_text[DEVICE_TEXT_BYTES]; /* "3 cells" for facets of cells */
 };
 
 struct comparison {
@@ -96,6 +80,9 @@ struct comparison {
  * counters mean nothing. STATUS_ENVIRONMENT when out of memory. On success the caller closes *out. */
 enum status compare_sides(const struct side *base, const struct side *new_side, const struct compare_options *options,
                           struct comparison *out);
+
+/* How many cells both sides have. */
+size_t comparison_common(const struct comparison *comparison);
 
 /* The exit code: STATUS_ENVIRONMENT when not comparable; else STATUS_FINDING for a regressed, missing or
  * invalid cell; else STATUS_INCONCLUSIVE for an inconclusive one; else STATUS_OK. */

@@ -8,6 +8,7 @@
 #include "compare.h"
 #include "compare_report.h"
 #include "log.h"
+#include "text.h"
 
 /* The resampling of every comparison begins here, so that the same files give the same verdicts. */
 enum { COMPARE_SEED = 1 };
@@ -16,74 +17,33 @@ struct compare_command_options {
     double threshold_percent, counter_threshold_percent;
     struct selection allowed; /* facets that may differ */
     const char *calibration_path;
-    const char *markdown_path, *junit_path, *json_path, *csv_path;
+    const char *paths[REPORT_COUNT]; /* of the reports; NULL: none */
     bool all, strict, quiet;
     struct look_options look;
 };
 
+#define MEMBER(name) .offset = offsetof(struct compare_command_options, name)
+
+/* clang-format off */
 static const struct option_row rows[] = {
-    {.name = "threshold",
-     .argument = "PERCENT",
-     .help = "change of time that counts (default 1%)",
-     .kind = &option_number,
-     .offset = offsetof(struct compare_command_options, threshold_percent),
-     .low = 0.001,
-     .high = 1000,
-     .unit = "percent",
-     .fallback = "1"},
-    {.name = "counter-threshold",
-     .argument = "PERCENT",
+    {.name = "threshold", .argument = "PERCENT", .help = "change of time that counts (default 1%)",
+     .kind = &option_number, MEMBER(threshold_percent), .low = 0.001, .high = 1000, .unit = "percent", .fallback = "1"},
+    {.name = "counter-threshold", .argument = "PERCENT",
      .help = "change of a measured counter that is shown (default 5%); exact ones are compared exactly",
-     .kind = &option_number,
-     .offset = offsetof(struct compare_command_options, counter_threshold_percent),
-     .low = 0,
-     .high = 1e6,
-     .unit = "percent",
-     .fallback = "5"},
-    {.name = "allow-diff",
-     .argument = "LIST",
+     .kind = &option_number, MEMBER(counter_threshold_percent), .low = 0, .high = 1e6, .unit = "percent", .fallback = "5"},
+    {.name = "allow-diff", .argument = "LIST",
      .help = "what may differ and still be compared; driver and VBIOS may anyway",
-     .kind = &option_selection,
-     .offset = offsetof(struct compare_command_options, allowed),
-     .table = TABLE("facet", facets, facet_count)},
-    {.name = "calibration",
-     .argument = "FILE",
-     .help = "noise of the cells between processes, from cbank calibrate",
-     .kind = &option_text,
-     .offset = offsetof(struct compare_command_options, calibration_path)},
-    {.name = "all",
-     .help = "show the cells that are the same, too",
-     .kind = &option_flag,
-     .offset = offsetof(struct compare_command_options, all)},
-    {.name = "markdown",
-     .argument = "FILE",
-     .help = "write a report for people, such as a step summary of GitHub",
-     .kind = &option_text,
-     .offset = offsetof(struct compare_command_options, markdown_path)},
-    {.name = "junit",
-     .argument = "FILE",
-     .help = "write a JUnit report: a test case a cell",
-     .kind = &option_text,
-     .offset = offsetof(struct compare_command_options, junit_path)},
-    {.name = "json",
-     .argument = "FILE",
-     .help = "write the comparison as JSON",
-     .kind = &option_text,
-     .offset = offsetof(struct compare_command_options, json_path)},
-    {.name = "csv",
-     .argument = "FILE",
-     .help = "write the comparison as CSV",
-     .kind = &option_text,
-     .offset = offsetof(struct compare_command_options, csv_path)},
-    {.name = "strict",
-     .help = "exit 4 when a cell is inconclusive",
-     .kind = &option_flag,
-     .offset = offsetof(struct compare_command_options, strict)},
-    {.name = "quiet",
-     .help = "print errors and warnings alone",
-     .kind = &option_flag,
-     .offset = offsetof(struct compare_command_options, quiet)},
+     .kind = &option_selection, MEMBER(allowed), .table = TABLE("facet", facets, facet_count)},
+    {.name = "calibration", .argument = "FILE", .help = "noise of the cells between processes, from cbank calibrate",
+     .kind = &option_text, MEMBER(calibration_path)},
+    {.name = "all", .help = "show the cells that are the same, too", .kind = &option_flag, MEMBER(all)},
+#define REPORT(name_, help_) \
+    {.name = #name_, .argument = "FILE", .help = help_, .kind = &option_text, MEMBER(paths[REPORT_##name_])},
+#include "report.def"
+    {.name = "strict", .help = "exit 4 when a cell is inconclusive", .kind = &option_flag, MEMBER(strict)},
+    {.name = "quiet", .help = "print errors and warnings alone", .kind = &option_flag, MEMBER(quiet)},
 };
+/* clang-format on */
 
 static const struct option_group groups[] = {
     OPTION_GROUP(rows, 0),
@@ -105,36 +65,25 @@ static enum status read_side(const char *paths, struct side *side)
     return status;
 }
 
-/* Writes the reports that were asked for, each in the format of its option. */
+/* Writes the reports that were asked for. */
 static enum status write_reports(const struct compare_command_options *options, const struct comparison *comparison)
 {
-    static const struct table formats = TABLE("report", report_formats, report_format_count);
-    const struct {
-        const char *format, *path;
-    } reports[] = {
-        {"markdown", options->markdown_path},
-        {"junit", options->junit_path},
-        {"json", options->json_path},
-        {"csv", options->csv_path},
-    };
     enum status worst = STATUS_OK;
 
-    for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++)
-        if (reports[i].path)
-            worst = status_worse(worst,
-                                 compare_write(table_find(&formats, reports[i].format), comparison, reports[i].path));
+    for (int i = 0; i < REPORT_COUNT; i++)
+        if (options->paths[i])
+            worst = status_worse(worst, compare_write((enum report)i, comparison, options->paths[i]));
     return worst;
 }
 
-/* Whether a report takes stdout: then the table stays away. */
-static bool stdout_taken(const struct compare_command_options *options)
+/* Whether nobody reads the table: it is not wanted, or a report takes stdout. */
+static bool is_silent(const struct compare_command_options *options)
 {
-    const char *const paths[] = {options->markdown_path, options->junit_path, options->json_path, options->csv_path};
+    bool silent = options->quiet;
 
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-        if (paths[i] && strcmp(paths[i], "-") == 0)
-            return true;
-    return false;
+    for (int i = 0; i < REPORT_COUNT; i++)
+        silent = silent || (options->paths[i] && strcmp(options->paths[i], "-") == 0);
+    return silent;
 }
 
 static enum status compare_read(const struct compare_command_options *options, const struct side *base,
@@ -147,16 +96,17 @@ static enum status compare_read(const struct compare_command_options *options, c
         .calibration = calibration,
         .seed = COMPARE_SEED,
     };
+    const struct grid_look look = {.width = text_width(stdout), .color = look_color(&options->look, STDOUT_FILENO)};
     struct comparison comparison;
     enum status status = compare_sides(base, new_side, &compare, &comparison), verdict;
 
     if (status != STATUS_OK)
         return status;
-    if (!options->quiet && !stdout_taken(options))
-        compare_print(stdout, &comparison, options->all, look_color(&options->look, STDOUT_FILENO));
-    status = write_reports(options, &comparison);
+    if (!is_silent(options))
+        status = compare_print(stdout, &comparison, options->all, &look);
+    status = status_worse(status, write_reports(options, &comparison));
     verdict = comparison_status(&comparison);
-    if (verdict == STATUS_ENVIRONMENT && (options->quiet || stdout_taken(options)))
+    if (verdict == STATUS_ENVIRONMENT && is_silent(options))
         log_error(verdict, "the sides are not comparable; cbank compare without --quiet says why");
     comparison_close(&comparison);
     return status_worse(status, verdict == STATUS_INCONCLUSIVE && !options->strict ? STATUS_OK : verdict);

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: MIT
  * The bootstrap, drawn from its exact distribution.
  *
- * The estimate of one resample of a side is the median of L draws of "the median of a resample of a launch that
+ * The estimate of one resample of a side is the median of L draws of "the median of a resample of a process that
  * was drawn". These L draws are independent and of one discrete distribution F, that of the pool: every value
- * that the median of a resample of a launch can take, with its probability. So the estimate is not simulated
+ * that the median of a resample of a process can take, with its probability. So the estimate is not simulated
  * draw by draw: the median of L independent draws of F is F's quantile at the median of L uniform numbers
  * (at the two in the middle when L is even, whose mean it then is), and such numbers come straight from a few
  * random words (see middle_draw). A resample costs some twenty words and a binary search in the pool, whatever
- * the number of launches and samples.
+ * the number of processes and samples.
  *
  * Probabilities are computed by +, -, * and / of doubles alone, which are the same on every machine, and are then
- * integers in units of 2^-32 of a launch; everything after that is integers. */
+ * integers in units of 2^-32 of a process; everything after that is integers. */
 #include "resample.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "log.h"
 #include "random.h"
 #include "stats.h"
 
-static const double weight_unit = 4294967296.0; /* 2^32: the weight of a launch in the pool */
+static const double weight_unit = 4294967296.0; /* 2^32: the weight of a process in the pool */
+enum { TAIL_ENOUGH = 20 };                      /* resamples that say how thin a tail is */
 
 /* -- medians of a resample of n sorted samples -------------------------------------------------------- */
 
@@ -200,7 +202,7 @@ struct atom {
 struct pool {
     struct atom *atoms; /* owned; ascending */
     size_t count, room;
-    size_t launches;
+    size_t processes;
 };
 
 static int compare_atoms(const void *left, const void *right)
@@ -211,18 +213,10 @@ static int compare_atoms(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-    const double a = *(const double *)left;
-    const double b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
-
 static int compare_counts(const void *left, const void *right)
 {
-    const size_t a = ((const struct launch_samples *)left)->count;
-    const size_t b = ((const struct launch_samples *)right)->count;
+    const size_t a = ((const struct process_samples *)left)->count;
+    const size_t b = ((const struct process_samples *)right)->count;
 
     return (a > b) - (a < b);
 }
@@ -232,16 +226,10 @@ static double mean(double low, double high)
     return low + (high - low) / 2;
 }
 
-static double median_of_sorted(const double *sorted, size_t count)
+static void sort_samples(const struct process_samples *process, double *sorted)
 {
-    return mean(sorted[(count - 1) / 2], sorted[count / 2]);
-}
-
-static void sort_samples(const struct launch_samples *launch, double *sorted)
-{
-    for (size_t i = 0; i < launch->count; i++)
-        sorted[i] = launch->samples[i];
-    qsort(sorted, launch->count, sizeof(*sorted), compare_doubles);
+    memcpy(sorted, process->samples, process->count * sizeof(*sorted));
+    stats_sort(sorted, process->count);
 }
 
 static bool pool_reserve(struct pool *pool, size_t more)
@@ -259,7 +247,7 @@ static bool pool_reserve(struct pool *pool, size_t more)
     return true;
 }
 
-/* Adds what the median of a resample of one launch can be. */
+/* Adds what the median of a resample of one process can be. */
 static bool pool_add(struct pool *pool, const struct outcomes *outcomes, const double *sorted)
 {
     if (!pool_reserve(pool, outcomes->count))
@@ -275,14 +263,14 @@ static bool pool_add(struct pool *pool, const struct outcomes *outcomes, const d
     return true;
 }
 
-/* Adds all launches; those with the same number of samples, which share their outcomes, one after another. */
-static bool pool_fill(struct pool *pool, const struct launch_samples *by_count)
+/* Adds all processes; those with the same number of samples, which share their outcomes, one after another. */
+static bool pool_fill(struct pool *pool, const struct process_samples *by_count)
 {
     struct outcomes outcomes = {0};
-    double *sorted = malloc(by_count[pool->launches - 1].count * sizeof(*sorted));
+    double *sorted = malloc(by_count[pool->processes - 1].count * sizeof(*sorted));
     bool good = sorted != NULL;
 
-    for (size_t i = 0; good && i < pool->launches; i++) {
+    for (size_t i = 0; good && i < pool->processes; i++) {
         if (by_count[i].count != outcomes.samples)
             good = outcomes_make(&outcomes, by_count[i].count);
         if (good) {
@@ -298,15 +286,15 @@ static bool pool_fill(struct pool *pool, const struct launch_samples *by_count)
 /* Makes the pool of a side. False when out of memory; the caller frees pool->atoms in any case. */
 static bool pool_make(struct pool *pool, const struct sample_side *side)
 {
-    struct launch_samples *by_count = malloc(side->count * sizeof(*by_count));
+    struct process_samples *by_count = malloc(side->count * sizeof(*by_count));
     uint64_t sum = 0;
     bool good;
 
-    *pool = (struct pool){.launches = side->count};
+    *pool = (struct pool){.processes = side->count};
     if (!by_count)
         return false;
     for (size_t i = 0; i < side->count; i++)
-        by_count[i] = side->launches[i];
+        by_count[i] = side->processes[i];
     qsort(by_count, side->count, sizeof(*by_count), compare_counts);
     good = pool_fill(pool, by_count);
     free(by_count);
@@ -321,9 +309,9 @@ static bool pool_make(struct pool *pool, const struct sample_side *side)
 /* The pool's quantile at u / 2^64. */
 static double pool_quantile(const struct pool *pool, uint64_t u)
 {
-    const uint64_t launches = pool->launches;
-    /* u x launches / 2^32 of the launches x 2^32 that all atoms weigh; no step exceeds 64 bits. */
-    const uint64_t at = (u >> 32) * launches + ((u & UINT32_MAX) * launches >> 32);
+    const uint64_t processes = pool->processes;
+    /* u x processes / 2^32 of the processes x 2^32 that all atoms weigh; no step exceeds 64 bits. */
+    const uint64_t at = (u >> 32) * processes + ((u & UINT32_MAX) * processes >> 32);
     size_t low = 0, high = pool->count - 1;
 
     while (low < high) {
@@ -404,67 +392,57 @@ static double pool_draw(const struct pool *pool, uint64_t *state)
     uint64_t low, high;
     double value;
 
-    middle_draw(state, pool->launches, &low, &high);
+    middle_draw(state, pool->processes, &low, &high);
     value = pool_quantile(pool, low);
     return low == high ? value : mean(value, pool_quantile(pool, high));
 }
 
 /* -- the ratio ---------------------------------------------------------------------------------------- */
 
-/* Element `rank` of the values in ascending order, by partitions: a full sort would take longer than all the draws. */
-static double select_rank(double *values, size_t count, size_t rank)
+/* How many ratios lie on either side of 1. */
+struct tails {
+    size_t not_above, not_below;
+};
+
+static size_t thinner(const struct tails *tails)
 {
-    size_t low = 0, high = count - 1;
-
-    while (low < high) {
-        const double pivot = values[low + (high - low) / 2];
-        size_t i = low, k = high;
-
-        /* Hoare's: ends with everything up to k not above the pivot, and everything after not below. */
-        for (;; i++, k--) {
-            while (values[i] < pivot)
-                i++;
-            while (values[k] > pivot)
-                k--;
-            if (i >= k)
-                break;
-            const double value = values[i];
-            values[i] = values[k];
-            values[k] = value;
-        }
-        if (rank <= k)
-            high = k;
-        else
-            low = k + 1;
-    }
-    return values[rank];
+    return tails->not_above < tails->not_below ? tails->not_above : tails->not_below;
 }
 
-/* Reads interval and p from the ratios, whose order is lost. */
-static void ratio_summarize(double *ratios, struct ratio *out)
+/* The ratio of one more resample of both sides. */
+static double ratio_draw(const struct pool *base, const struct pool *new_side, uint64_t *seed, struct tails *tails)
 {
-    const size_t count = RATIO_RESAMPLES;
-    const size_t outside = (size_t)((1 - STATS_CONFIDENCE) / 2 * RATIO_RESAMPLES + 0.5);
-    size_t not_above = 0, not_below = 0, tail;
+    const double below = pool_draw(base, seed), ratio = pool_draw(new_side, seed) / below;
 
-    for (size_t i = 0; i < count; i++) {
-        not_above += ratios[i] <= 1;
-        not_below += ratios[i] >= 1;
-    }
-    tail = not_above < not_below ? not_above : not_below;
-    out->ci_low = select_rank(ratios, count, outside);
-    out->ci_high = select_rank(ratios, count, count - 1 - outside);
-    out->p = fmin(1, (2 * (double)tail + 1) / ((double)count + 1));
-    out->resamples = count;
+    tails->not_above += ratio <= 1;
+    tails->not_below += ratio >= 1;
+    return ratio;
+}
+
+/* Sets interval and p. `ratios` is room for RATIO_RESAMPLES. */
+static void resample(const struct pool *base, const struct pool *new_side, uint64_t seed, size_t most, double *ratios,
+                     struct ratio *out)
+{
+    const size_t outside = (size_t)((1 - STATS_CONFIDENCE) / 2 * RATIO_RESAMPLES + 0.5);
+    struct tails tails = {0};
+
+    for (out->resamples = 0; out->resamples < RATIO_RESAMPLES; out->resamples++)
+        ratios[out->resamples] = ratio_draw(base, new_side, &seed, &tails);
+    for (; out->resamples < most && thinner(&tails) < TAIL_ENOUGH; out->resamples++)
+        ratio_draw(base, new_side, &seed, &tails);
+    stats_sort(ratios, RATIO_RESAMPLES);
+    out->ci_low = ratios[outside];
+    out->ci_high = ratios[RATIO_RESAMPLES - 1 - outside];
+    out->p = fmin(1, (2 * (double)thinner(&tails) + 1) / ((double)out->resamples + 1));
 }
 
 static enum status out_of_memory(void)
 {
-    return log_error(STATUS_ENVIRONMENT, "out of memory for resampling; compare fewer launches at a time");
+    return log_error(STATUS_ENVIRONMENT, "out of memory for resampling; compare fewer processes at a time");
 }
 
 enum status ratio_bootstrap(const struct sample_side *base, const struct sample_side *new_side, uint64_t seed,
-                            struct ratio *out)
+                            size_t most, struct ratio *out)
 {
     double *ratios = malloc(RATIO_RESAMPLES * sizeof(*ratios));
     struct pool base_pool = {0}, new_pool = {0};
@@ -480,13 +458,8 @@ enum status ratio_bootstrap(const struct sample_side *base, const struct sample_
         status = out_of_memory();
         goto out;
     }
-    for (size_t i = 0; i < RATIO_RESAMPLES; i++) {
-        const double below = pool_draw(&base_pool, &seed);
-
-        ratios[i] = pool_draw(&new_pool, &seed) / below;
-    }
     out->value = new_value / base_value;
-    ratio_summarize(ratios, out);
+    resample(&base_pool, &new_pool, seed, most, ratios, out);
 out:
     free(new_pool.atoms);
     free(base_pool.atoms);
@@ -501,18 +474,18 @@ enum status side_median(const struct sample_side *side, double *out)
     size_t most = 1;
 
     for (size_t i = 0; i < side->count; i++)
-        most = side->launches[i].count > most ? side->launches[i].count : most;
+        most = side->processes[i].count > most ? side->processes[i].count : most;
     sorted = malloc(most * sizeof(*sorted));
     if (!medians || !sorted) {
         status = out_of_memory();
         goto out;
     }
     for (size_t i = 0; i < side->count; i++) {
-        sort_samples(&side->launches[i], sorted);
-        medians[i] = median_of_sorted(sorted, side->launches[i].count);
+        sort_samples(&side->processes[i], sorted);
+        medians[i] = stats_median(sorted, side->processes[i].count);
     }
-    qsort(medians, side->count, sizeof(*medians), compare_doubles);
-    *out = median_of_sorted(medians, side->count);
+    stats_sort(medians, side->count);
+    *out = stats_median(medians, side->count);
 out:
     free(sorted);
     free(medians);

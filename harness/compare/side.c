@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Files are read on all processors, each into a part that holds only what a comparison needs; the parts are then
- * merged one after another in the order of the files, so that what comes out does not depend on threads. */
+ * Files are read on all processors, each into a side of its own; these are then merged one after another in the order
+ * of the files, so that what comes out does not depend on threads. */
 #include "side.h"
 
 #include <math.h>
@@ -15,186 +15,219 @@
 
 static const char mixed[] = "mixed";
 
-/* -- parts -------------------------------------------------------------------------------------------- */
-
-struct part_counter {
-    char name[sizeof(((struct side_counter *)0)->name)];
-    enum counter_kind kind;
-    double value; /* NaN where it was not read */
-};
-
-/* What one launch says of one cell. */
-struct part_cell {
-    struct cell cell;
-    enum cell_status status;
-    char reason[256];
-    uint32_t flags;
-    double *samples; /* owned; NULL for none */
-    size_t sample_count;
-    bool modelled;
-    double sm_clock_mhz;
-    char sha256[SASS_HASH_HEX_BYTES];
-    struct part_counter *counters; /* owned */
-    size_t counter_count;
-};
-
-/* What one file says. */
-struct part {
-    const char *path; /* not owned */
-    struct side_identity identity;
-    bool complete;
-    struct part_cell *cells; /* owned */
-    size_t cell_count;
-};
-
-static enum status out_of_memory(const char *path)
+static enum status out_of_memory(const char *what)
 {
-    return log_error(STATUS_ENVIRONMENT, "%s: out of memory; compare fewer launches at a time", path);
+    return log_error(STATUS_ENVIRONMENT, "%s: out of memory; compare fewer processes at a time", what);
 }
 
-static void part_close(struct part *part)
+static int compare_cells(const void *left, const void *right)
 {
-    for (size_t i = 0; i < part->cell_count; i++) {
-        free(part->cells[i].samples);
-        free(part->cells[i].counters);
+    return cell_order(&(*(const struct side_cell *const *)left)->cell,
+                      &(*(const struct side_cell *const *)right)->cell);
+}
+
+struct side_cell **side_sorted(const struct side *side)
+{
+    struct side_cell **sorted = malloc((side->cell_count + 1) * sizeof(*sorted));
+
+    for (size_t i = 0; sorted && i < side->cell_count; i++)
+        sorted[i] = &side->cells[i];
+    if (sorted)
+        qsort(sorted, side->cell_count, sizeof(*sorted), compare_cells);
+    return sorted;
+}
+
+/* -- what a cell owns ---------------------------------------------------------------------------------- */
+
+/* Inserts value into ascending values. The functions of this section return false when out of memory. */
+static bool insert(double **values, size_t *count, double value)
+{
+    double *larger = realloc(*values, (*count + 1) * sizeof(*larger));
+    size_t i = *count;
+
+    if (!larger)
+        return false;
+    for (; i > 0 && larger[i - 1] > value; i--)
+        larger[i] = larger[i - 1];
+    larger[i] = value;
+    *values = larger;
+    *count += 1;
+    return true;
+}
+
+static bool add_clock(struct side_cell *cell, double mhz)
+{
+    if (isnan(mhz))
+        return true;
+    if (!insert(&cell->clocks_mhz, &cell->clock_count, mhz))
+        return false;
+    cell->sm_clock_mhz = stats_median(cell->clocks_mhz, cell->clock_count);
+    return true;
+}
+
+/* The samples are the cell's from then on. */
+static bool add_process(struct side_cell *cell, const struct process_samples *process)
+{
+    struct process_samples *larger = realloc(cell->processes, (cell->process_count + 1) * sizeof(*larger));
+
+    if (!larger)
+        return false;
+    cell->processes = larger;
+    larger[cell->process_count++] = *process;
+    return true;
+}
+
+/* The counter of that name, new where there is none. `hint`: where it is when all processes read the same. */
+static struct side_counter *counter_of(struct side_cell *cell, const char *name, enum counter_kind kind, size_t hint)
+{
+    struct side_counter *larger;
+
+    for (size_t i = 0; i < cell->counter_count; i++) {
+        struct side_counter *counter = &cell->counters[(hint + i) % cell->counter_count];
+
+        if (strcmp(counter->name, name) == 0)
+            return counter;
     }
-    free(part->cells);
-    *part = (struct part){0};
+    larger = realloc(cell->counters, (cell->counter_count + 1) * sizeof(*larger));
+    if (!larger)
+        return NULL;
+    cell->counters = larger;
+    larger += cell->counter_count++;
+    *larger = (struct side_counter){.kind = kind, .value = NAN, .low = NAN, .high = NAN};
+    snprintf(larger->name, sizeof(larger->name), "%s", name);
+    return larger;
 }
 
-static void part_identity(const struct result *result, struct side_identity *out)
+/* Adds what a process read; a counter may be NULL for want of memory. */
+static bool add_value(struct side_counter *counter, double value)
 {
-    const struct device_info *device = &result->device;
-
-    snprintf(out->engine, sizeof(out->engine), "%s", result->engine);
-    memcpy(out->device, device->name, sizeof(out->device));
-    memcpy(out->uuid, device->uuid, sizeof(out->uuid));
-    memcpy(out->driver, device->driver, sizeof(out->driver));
-    memcpy(out->vbios, device->vbios, sizeof(out->vbios));
-    memcpy(out->ecc, device->ecc, sizeof(out->ecc));
-    memcpy(out->mig, device->mig, sizeof(out->mig));
-    memcpy(out->started_utc, result->started_utc, sizeof(out->started_utc));
-    if (device->cc_major > 0)
-        snprintf(out->compute_capability, sizeof(out->compute_capability), "%u.%u", device->cc_major % 100000,
-                 device->cc_minor % 100000);
+    if (!counter || !insert(&counter->values, &counter->read, value))
+        return false;
+    counter->value = stats_median(counter->values, counter->read);
+    counter->low = counter->values[0];
+    counter->high = counter->values[counter->read - 1];
+    return true;
 }
 
-/* Takes the samples from the result; a prediction is one sample. False when out of memory. */
-static bool part_samples(struct part_cell *out, struct cell_result *cell)
+static void cell_close(struct side_cell *cell)
+{
+    for (size_t i = 0; i < cell->process_count; i++)
+        free((void *)cell->processes[i].samples);
+    for (size_t i = 0; i < cell->counter_count; i++)
+        free(cell->counters[i].values);
+    free(cell->processes);
+    free(cell->clocks_mhz);
+    free(cell->counters);
+}
+
+/* -- a side of one file -------------------------------------------------------------------------------- */
+
+/* Takes the samples from the result; a prediction is one sample. */
+static bool take_samples(struct side_cell *out, struct cell_result *cell, const char *process)
 {
     const double predicted = cell->time.summary.median;
+    double *samples = NULL;
+    size_t count;
 
-    if (!out->modelled) {
-        out->samples = cell->time.samples_ns;
-        out->sample_count = out->samples ? cell->time.summary.count : 0;
+    if (out->modelled) {
+        count = isnan(predicted) ? 0 : 1;
+        samples = malloc(sizeof(*samples));
+        if (samples)
+            *samples = predicted;
+    } else {
+        samples = cell->time.samples_ns;
+        count = samples ? cell->time.summary.count : 0;
         cell->time.samples_ns = NULL;
-        return true;
     }
-    if (isnan(predicted))
-        return true;
-    out->samples = malloc(sizeof(*out->samples));
-    if (!out->samples)
-        return false;
-    out->samples[0] = predicted;
-    out->sample_count = 1;
-    return true;
+    if (samples && count > 0) {
+        stats_sort(samples, count);
+        if (add_process(out, &(struct process_samples){samples, count, process}))
+            return true;
+    }
+    free(samples);
+    return count == 0;
 }
 
-static bool part_counters(struct part_cell *out, const struct cell_result *cell)
+static bool take_counters(struct side_cell *out, const struct cell_result *cell)
 {
-    if (cell->counter_count == 0)
-        return true;
-    out->counters = calloc(cell->counter_count, sizeof(*out->counters));
-    if (!out->counters)
-        return false;
-    for (size_t i = 0; i < cell->counter_count; i++) {
+    bool good = true;
+
+    for (size_t i = 0; good && i < cell->counter_count; i++) {
         const struct counter_value *value = &cell->counters[i];
-        struct part_counter *counter = &out->counters[out->counter_count++];
+        struct side_counter *counter = counter_of(out, value->name, value->kind, i);
 
-        snprintf(counter->name, sizeof(counter->name), "%s", value->name);
-        counter->kind = value->kind;
-        counter->value = value->status == COUNTER_OK ? value->value : NAN;
+        good = value->status == COUNTER_OK ? add_value(counter, value->value) : counter != NULL;
     }
-    return true;
+    return good;
 }
 
-static bool part_cell(struct part_cell *out, const struct result *result, struct cell_result *cell)
+static bool take_cell(struct side_cell *out, const struct result *result, struct cell_result *cell, const char *process)
 {
-    *out = (struct part_cell){
+    *out = (struct side_cell){
         .cell = cell->cell,
         .status = cell->status,
         .flags = cell->flags,
         .modelled = result->modelled_time,
-        .sm_clock_mhz = cell->time.sm_clock_mhz,
+        .sm_clock_mhz = NAN,
     };
     memcpy(out->reason, cell->reason, sizeof(out->reason));
     if (cell->kernel.known)
         memcpy(out->sha256, cell->kernel.sha256, sizeof(out->sha256));
-    return part_samples(out, cell) && part_counters(out, cell);
-}
-
-static int compare_cell_pointers(const void *left, const void *right)
-{
-    return cell_order(*(const struct cell *const *)left, *(const struct cell *const *)right);
+    return add_clock(out, cell->time.sm_clock_mhz) && take_samples(out, cell, process) && take_counters(out, cell);
 }
 
 /* Refuses a cell that is twice in one file: which of the two would it be? */
-static enum status check_once(const struct part *part)
+static enum status check_once(const struct side *side)
 {
-    const struct cell **cells = malloc((part->cell_count + 1) * sizeof(*cells));
-    enum status status = STATUS_OK;
+    struct side_cell **cells = side_sorted(side);
+    enum status status = cells ? STATUS_OK : out_of_memory(side->label);
 
-    if (!cells)
-        return out_of_memory(part->path);
-    for (size_t i = 0; i < part->cell_count; i++)
-        cells[i] = &part->cells[i].cell;
-    qsort(cells, part->cell_count, sizeof(*cells), compare_cell_pointers);
-    for (size_t i = 1; i < part->cell_count && status == STATUS_OK; i++)
-        if (cell_equal(cells[i - 1], cells[i])) {
+    for (size_t i = 1; status == STATUS_OK && i < side->cell_count; i++)
+        if (compare_cells(&cells[i - 1], &cells[i]) == 0) {
             char identity[CELL_IDENTITY_BYTES];
 
-            cell_identity(cells[i], identity);
+            cell_identity(&cells[i]->cell, identity);
             status = log_error(STATUS_USAGE, "%s: the cell %s is twice in one result; remove one of the two",
-                               part->path, identity);
+                               side->label, identity);
         }
     free(cells);
     return status;
 }
 
-static enum status part_of(struct part *part, struct result *result)
+/* The text that tells a process from others; the caller's. NULL when out of memory. */
+static char *process_text(const struct result *result)
 {
-    part_identity(result, &part->identity);
-    part->complete = result->complete;
-    part->cells = calloc(result->cell_count + 1, sizeof(*part->cells));
-    if (!part->cells)
-        return out_of_memory(part->path);
-    while (part->cell_count < result->cell_count) {
-        const size_t i = part->cell_count++;
+    char *text;
 
-        if (!part_cell(&part->cells[i], result, &result->cells[i]))
-            return out_of_memory(part->path);
-    }
-    return check_once(part);
+    return asprintf(&text, "%s %s", result->device.uuid, result->started_utc) < 0 ? NULL : text;
 }
 
-static enum status part_read(struct part *part, const char *path)
+static enum status side_of(const char *path, struct result *result, struct side *out)
 {
-    struct result result;
-    enum status status = result_read(path, &result);
+    bool good;
 
-    if (status != STATUS_OK)
-        return status;
-    part->path = path;
-    status = part_of(part, &result);
-    result_close(&result);
-    return status;
+    *out = (struct side){.files = 1, .incomplete = !result->complete};
+    snprintf(out->label, sizeof(out->label), "%s", path);
+    snprintf(out->identity.engine, sizeof(out->identity.engine), "%s", result->engine);
+    out->identity.modelled = result->modelled_time;
+    out->identity.device = result->device;
+    memcpy(out->identity.started_utc, result->started_utc, sizeof(out->identity.started_utc));
+    out->processes = calloc(1, sizeof(*out->processes));
+    out->cells = calloc(result->cell_count + 1, sizeof(*out->cells));
+    good = out->processes && out->cells && (out->processes[0] = process_text(result));
+    while (good && out->cell_count < result->cell_count) {
+        const size_t i = out->cell_count++;
+
+        good = take_cell(&out->cells[i], result, &result->cells[i], out->processes[0]);
+    }
+    return good ? check_once(out) : out_of_memory(path);
 }
 
 /* -- reading on all processors ------------------------------------------------------------------------ */
 
 struct reading {
     char *const *paths;
-    struct part *parts;
+    struct side *parts; /* one a file */
     enum status *statuses;
     atomic_size_t first_bad; /* lowest index that has failed so far */
 };
@@ -214,95 +247,19 @@ static void read_range(void *context, uint64_t first, uint64_t count)
     struct reading *reading = context;
 
     for (size_t i = first; i < first + count && i < atomic_load(&reading->first_bad); i++) {
-        reading->statuses[i] = part_read(&reading->parts[i], reading->paths[i]);
+        struct result result;
+
+        reading->statuses[i] = result_read(reading->paths[i], &result);
+        if (reading->statuses[i] == STATUS_OK) {
+            reading->statuses[i] = side_of(reading->paths[i], &result, &reading->parts[i]);
+            result_close(&result);
+        }
         if (reading->statuses[i] != STATUS_OK)
             note_bad(reading, i);
     }
 }
 
 /* -- merging ------------------------------------------------------------------------------------------ */
-
-/* Where the cells of a side are, by cell_order. */
-struct index {
-    size_t *at; /* owned: indices into the side's cells */
-    size_t count;
-};
-
-static int compare_indexed(const void *left, const void *right, void *cells)
-{
-    const struct side_cell *all = cells;
-
-    return cell_order(&all[*(const size_t *)left].cell, &all[*(const size_t *)right].cell);
-}
-
-/* Brings the index up to date. False when out of memory. */
-static bool index_update(struct index *index, struct side *side)
-{
-    size_t *larger;
-
-    if (index->at && index->count == side->cell_count)
-        return true;
-    larger = realloc(index->at, (side->cell_count + 1) * sizeof(*larger));
-    if (!larger)
-        return false;
-    index->at = larger;
-    index->count = side->cell_count;
-    for (size_t i = 0; i < index->count; i++)
-        index->at[i] = i;
-    qsort_r(index->at, index->count, sizeof(*index->at), compare_indexed, side->cells);
-    return true;
-}
-
-/* The cell's place in the side; SIZE_MAX where the index has none. */
-static size_t index_find(const struct index *index, const struct side *side, const struct cell *cell)
-{
-    size_t low = 0, high = index->count;
-
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = cell_order(&side->cells[index->at[middle]].cell, cell);
-
-        if (order == 0)
-            return index->at[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return SIZE_MAX;
-}
-
-/* Room for one more element in an array of count that grows by doubling; NULL when out of memory, and then the
- * array is as it was. */
-static void *grow(void *array, size_t count, size_t bytes)
-{
-    const bool full = (count & (count - 1)) == 0; /* 0, 1, 2, 4, 8 ... */
-
-    return full && array ? realloc(array, 2 * count * bytes) : array ? array : malloc(bytes);
-}
-
-/* Inserts value into ascending values. */
-static bool insert(double **values, size_t *count, double value)
-{
-    double *larger = grow(*values, *count, sizeof(*larger));
-    size_t i = *count;
-
-    if (!larger)
-        return false;
-    for (; i > 0 && larger[i - 1] > value; i--)
-        larger[i] = larger[i - 1];
-    larger[i] = value;
-    *values = larger;
-    *count += 1;
-    return true;
-}
-
-static double median_of_sorted(const double *sorted, size_t count)
-{
-    const double low = sorted[(count - 1) / 2];
-
-    return low + (sorted[count / 2] - low) / 2;
-}
 
 /* Keeps text that is equal; what differs between files is mixed. */
 static void merge_text(char *text, const char *other, size_t bytes)
@@ -311,159 +268,116 @@ static void merge_text(char *text, const char *other, size_t bytes)
         snprintf(text, bytes, "%s", mixed);
 }
 
-static void merge_identity(struct side *side, const struct side_identity *from)
+static void merge_device(struct device_info *to, const struct device_info *from)
 {
-    struct side_identity *to = &side->identity;
+    const struct fields *fields = &device_object.fields;
+    struct device_info merged = strcmp(to->name, from->name) == 0 ? *to : device_unknown;
 
-    if (side->files == 0) {
-        *to = *from;
-        return;
-    }
+    for (const struct field *field = fields->rows; field < fields->rows + fields->count; field++)
+        if (field->kind == &field_text) {
+            char *text = (char *)&merged + field->offset;
+
+            memcpy(text, (const char *)to + field->offset, field->bytes);
+            merge_text(text, (const char *)from + field->offset, field->bytes);
+        }
+    *to = merged;
+}
+
+static void merge_identity(struct side_identity *to, const struct side_identity *from)
+{
     merge_text(to->engine, from->engine, sizeof(to->engine));
-    merge_text(to->device, from->device, sizeof(to->device));
-    merge_text(to->uuid, from->uuid, sizeof(to->uuid));
-    merge_text(to->compute_capability, from->compute_capability, sizeof(to->compute_capability));
-    merge_text(to->driver, from->driver, sizeof(to->driver));
-    merge_text(to->vbios, from->vbios, sizeof(to->vbios));
-    merge_text(to->ecc, from->ecc, sizeof(to->ecc));
-    merge_text(to->mig, from->mig, sizeof(to->mig));
+    to->modelled = to->modelled || from->modelled;
+    merge_device(&to->device, &from->device);
     /* ISO 8601: the order of text is that of time. */
     if (strcmp(from->started_utc, to->started_utc) < 0)
         memcpy(to->started_utc, from->started_utc, sizeof(to->started_utc));
 }
 
-static void merge_status(struct side_cell *cell, const struct part_cell *from)
+static void merge_status(struct side_cell *to, const struct side_cell *from)
 {
     static const int gravity[] = {[CELL_OK] = 0, [CELL_PENDING] = 1, [CELL_SKIPPED] = 2, [CELL_FAILED] = 3};
 
-    cell->flags |= from->flags;
-    cell->modelled = cell->modelled || from->modelled;
-    if (gravity[from->status] <= gravity[cell->status])
-        return;
-    cell->status = from->status;
-    memcpy(cell->reason, from->reason, sizeof(cell->reason));
-}
-
-/* A launch that does not know the hash takes none away. */
-static void merge_hash(struct side_cell *cell, const struct part_cell *from)
-{
-    if (!cell->sha256[0])
-        memcpy(cell->sha256, from->sha256, sizeof(cell->sha256));
+    to->flags |= from->flags;
+    to->modelled = to->modelled || from->modelled;
+    /* A process that does not know the hash takes none away. */
+    if (!to->sha256[0])
+        memcpy(to->sha256, from->sha256, sizeof(to->sha256));
     else if (from->sha256[0])
-        merge_text(cell->sha256, from->sha256, sizeof(cell->sha256));
+        merge_text(to->sha256, from->sha256, sizeof(to->sha256));
+    if (gravity[from->status] <= gravity[to->status])
+        return;
+    to->status = from->status;
+    memcpy(to->reason, from->reason, sizeof(to->reason));
 }
 
-static bool merge_clock(struct side_cell *cell, double mhz)
+/* Adds what one process says of a cell. */
+static bool merge_cell(struct side_cell *to, struct side_cell *from)
 {
-    if (isnan(mhz))
-        return true;
-    if (!insert(&cell->clocks_mhz, &cell->clock_count, mhz))
-        return false;
-    cell->sm_clock_mhz = median_of_sorted(cell->clocks_mhz, cell->clock_count);
-    return true;
-}
+    bool good = add_clock(to, from->sm_clock_mhz);
 
-/* Takes the samples over. */
-static bool merge_samples(struct side_cell *cell, struct part_cell *from)
-{
-    struct launch_samples *larger;
+    for (size_t i = 0; good && i < from->counter_count; i++) {
+        const struct side_counter *read = &from->counters[i];
+        struct side_counter *counter = counter_of(to, read->name, read->kind, i);
 
-    if (from->sample_count == 0)
-        return true;
-    larger = grow(cell->launches, cell->launch_count, sizeof(*larger));
-    if (!larger)
-        return false;
-    cell->launches = larger;
-    cell->launches[cell->launch_count++] = (struct launch_samples){from->samples, from->sample_count};
-    from->samples = NULL;
-    return true;
-}
-
-/* The counter of that name, new where there is none. `hint`: where it is when all launches read the same. NULL when
- * out of memory. */
-static struct side_counter *counter_of(struct side_cell *cell, const struct part_counter *from, size_t hint)
-{
-    struct side_counter *larger;
-
-    if (hint < cell->counter_count && strcmp(cell->counters[hint].name, from->name) == 0)
-        return &cell->counters[hint];
-    for (size_t i = 0; i < cell->counter_count; i++)
-        if (strcmp(cell->counters[i].name, from->name) == 0)
-            return &cell->counters[i];
-    larger = grow(cell->counters, cell->counter_count, sizeof(*larger));
-    if (!larger)
-        return NULL;
-    cell->counters = larger;
-    cell->counters[cell->counter_count] =
-        (struct side_counter){.kind = from->kind, .value = NAN, .low = NAN, .high = NAN};
-    memcpy(cell->counters[cell->counter_count].name, from->name, sizeof(from->name));
-    return &cell->counters[cell->counter_count++];
-}
-
-static bool merge_counters(struct side_cell *cell, const struct part_cell *from)
-{
-    for (size_t i = 0; i < from->counter_count; i++) {
-        struct side_counter *counter = counter_of(cell, &from->counters[i], i);
-
-        if (!counter)
-            return false;
-        if (isnan(from->counters[i].value))
-            continue;
-        if (!insert(&counter->values, &counter->read, from->counters[i].value))
-            return false;
-        counter->value = median_of_sorted(counter->values, counter->read);
-        counter->low = counter->values[0];
-        counter->high = counter->values[counter->read - 1];
+        good = read->read > 0 ? add_value(counter, read->value) : counter != NULL;
     }
-    return true;
+    if (good && from->process_count > 0) {
+        good = add_process(to, &from->processes[0]);
+        from->process_count = good ? 0 : 1;
+    }
+    merge_status(to, from);
+    return good;
 }
 
-/* The side's cell that is `cell`, new where there is none. NULL when out of memory. */
-static struct side_cell *cell_of(struct side *side, const struct index *index, const struct cell *cell)
+static bool merge_cells(struct side *side, struct side *part)
 {
-    const size_t found = index_find(index, side, cell);
-    struct side_cell *larger;
+    const size_t known = side->cell_count;
+    struct side_cell *larger = realloc(side->cells, (known + part->cell_count + 1) * sizeof(*larger)), **sorted;
+    bool good = larger != NULL;
 
-    if (found != SIZE_MAX)
-        return &side->cells[found];
-    larger = grow(side->cells, side->cell_count, sizeof(*larger));
-    if (!larger)
-        return NULL;
+    if (!good)
+        return false;
     side->cells = larger;
-    side->cells[side->cell_count] = (struct side_cell){.cell = *cell, .status = CELL_OK, .sm_clock_mhz = NAN};
-    return &side->cells[side->cell_count++];
-}
+    sorted = side_sorted(side);
+    good = sorted != NULL;
+    for (size_t i = 0; good && i < part->cell_count; i++) {
+        struct side_cell *from = &part->cells[i], **found;
 
-/* Adds a part to the side. A file has each cell once, so that the index need not know those it adds. */
-static enum status merge_part(struct side *side, struct index *index, struct part *part)
-{
-    bool good = index_update(index, side);
-
-    for (size_t i = 0; i < part->cell_count && good; i++) {
-        struct part_cell *from = &part->cells[i];
-        struct side_cell *cell = cell_of(side, index, &from->cell);
-
-        good = cell && merge_clock(cell, from->sm_clock_mhz) && merge_counters(cell, from) && merge_samples(cell, from);
-        if (good) {
-            merge_status(cell, from);
-            merge_hash(cell, from);
+        found = bsearch(&from, sorted, known, sizeof(*sorted), compare_cells);
+        if (found) {
+            good = merge_cell(*found, from);
+        } else {
+            larger[side->cell_count++] = *from;
+            *from = (struct side_cell){0};
         }
     }
-    if (!good)
-        return out_of_memory(part->path);
-    merge_identity(side, &part->identity);
-    side->files++;
-    side->incomplete += !part->complete;
-    return STATUS_OK;
+    free(sorted);
+    return good;
 }
 
-/* -- sides -------------------------------------------------------------------------------------------- */
+/* Adds a side of one process. */
+static enum status merge(struct side *side, struct side *part)
+{
+    char **larger = realloc(side->processes, (side->files + 1) * sizeof(*larger));
+
+    if (larger)
+        side->processes = larger;
+    if (!larger || !merge_cells(side, part))
+        return out_of_memory(part->label);
+    if (side->files == 0)
+        side->identity = part->identity;
+    else
+        merge_identity(&side->identity, &part->identity);
+    side->processes[side->files++] = part->processes[0];
+    part->processes[0] = NULL;
+    side->incomplete += part->incomplete;
+    return STATUS_OK;
+}
 
 /* Reads all files, then merges them. */
 static enum status add_files(struct side *side, const struct file_list *list)
 {
     struct reading reading = {.paths = list->paths, .first_bad = list->count};
-    struct index index = {0};
     enum status status = STATUS_OK;
 
     reading.parts = calloc(list->count, sizeof(*reading.parts));
@@ -477,11 +391,10 @@ static enum status add_files(struct side *side, const struct file_list *list)
         status = reading.statuses[reading.first_bad];
     for (size_t i = 0; i < list->count; i++) {
         if (status == STATUS_OK)
-            status = merge_part(side, &index, &reading.parts[i]);
-        part_close(&reading.parts[i]);
+            status = merge(side, &reading.parts[i]);
+        side_close(&reading.parts[i]);
     }
 out:
-    free(index.at);
     free(reading.statuses);
     free(reading.parts);
     return status;
@@ -511,21 +424,13 @@ enum status side_read(const char *path, struct side *out)
     return status;
 }
 
-static void side_cell_close(struct side_cell *cell)
-{
-    for (size_t i = 0; i < cell->launch_count; i++)
-        free((void *)cell->launches[i].samples);
-    for (size_t i = 0; i < cell->counter_count; i++)
-        free(cell->counters[i].values);
-    free(cell->launches);
-    free(cell->clocks_mhz);
-    free(cell->counters);
-}
-
 void side_close(struct side *side)
 {
     for (size_t i = 0; i < side->cell_count; i++)
-        side_cell_close(&side->cells[i]);
+        cell_close(&side->cells[i]);
+    for (size_t i = 0; side->processes && i < side->files; i++)
+        free(side->processes[i]);
+    free(side->processes);
     free(side->cells);
     *side = (struct side){0};
 }

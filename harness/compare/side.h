@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One side of a comparison: the results of one or more launches of the same thing, merged cell by cell. */
+ * One side of a comparison: the results of one or more processes of the same thing, merged cell by cell. */
 #ifndef CBANK_SIDE_H
 #define CBANK_SIDE_H
 
@@ -10,51 +10,47 @@
 #include "result.h"
 #include "status.h"
 
-/* A counter of a cell over the launches of a side. */
+/* A counter of a cell over the processes of a side. */
 struct side_counter {
     char name[96];
     enum counter_kind kind;
-    size_t read;      /* launches that read it */
+    size_t read;      /* processes that read it */
     double value;     /* median over those; NaN when read is 0 */
-    double low, high; /* least and greatest value of a launch */
-    double *values;   /* owned: of the launches that read it, ascending */
+    double low, high; /* least and greatest value of a process */
+    double *values;   /* owned: of the processes that read it, ascending */
 };
 
 struct side_cell {
     struct cell cell;
-    enum cell_status status;         /* the gravest over the launches: failed, then skipped, pending, ok */
-    char reason[256];                /* of that launch */
-    uint32_t flags;                  /* of any launch */
-    struct launch_samples *launches; /* owned, and so are their samples; those with at least one sample */
-    size_t launch_count;
-    bool modelled;                   /* a prediction: one sample, the predicted time */
-    double sm_clock_mhz;             /* median over the launches; NaN when not known */
-    double *clocks_mhz;              /* owned: of the launches that know it, ascending */
+    enum cell_status status;           /* the gravest over the processes: failed, then skipped, pending, ok */
+    char reason[256];                  /* of that process */
+    uint32_t flags;                    /* of any process */
+    struct process_samples *processes; /* owned, and so are their samples, ascending; those with at least one sample */
+    size_t process_count;
+    bool modelled; /* a prediction: one sample, the predicted time */
+    double sm_clock_mhz; /* median over the processes; NaN when not known */
+    double *clocks_mhz; /* owned: of the processes that know it, ascending */
     size_t clock_count;
-    char sha256[SASS_HASH_HEX_BYTES]; /* of the kernel; "" not known, "mixed" when launches differ */
-    struct side_counter *counters;   /* owned */
+    char sha256[SASS_HASH_HEX_BYTES]; /* of the kernel; "" not known, "mixed" when processes differ */
+    struct side_counter *counters; /* owned */
     size_t counter_count;
 };
 
-/* What a side is of. Text that differs between its files is "mixed". */
+/* What a side is of. Text that differs between its processes is "mixed". */
 struct side_identity {
     char engine[16];
-    char device[DEVICE_TEXT_BYTES];
-    char uuid[DEVICE_TEXT_BYTES];
-    char compute_capability[16];
-    char driver[DEVICE_TEXT_BYTES];
-    char vbios[DEVICE_TEXT_BYTES];
-    char ecc[DEVICE_TEXT_BYTES];
-    char mig[DEVICE_TEXT_BYTES];
-    char started_utc[32]; /* of the first launch */
+    bool modelled; /* times of any process are predictions */
+    struct device_info device; /* numbers are of the first process; not known where names of devices differ */
+    char started_utc[32]; /* of the first process */
 };
 
 struct side {
-    char label[256];          /* what the user called it */
-    size_t files;             /* results that were read */
-    size_t incomplete;        /* of those, how many are of an interrupted run */
+    char label[256]; /* what the user called it */
+    size_t files; /* results that were read, one a process */
+    size_t incomplete; /* of those, how many are of an interrupted run */
+    char **processes; /* owned, and so are the texts: which process each of them is */
     struct side_identity identity;
-    struct side_cell *cells;  /* owned; in the order of the first file, then of later ones */
+    struct side_cell *cells; /* owned; in the order of the first file, then of later ones */
     size_t cell_count;
 };
 
@@ -64,6 +60,9 @@ enum status side_read(const char *path, struct side *out);
 
 /* Adds what a further file or folder holds: a side may be given as several. */
 enum status side_add(struct side *side, const char *path);
+
+/* The cells of a side by cell_order. The array is the caller's to free; NULL when out of memory. */
+struct side_cell **side_sorted(const struct side *side);
 
 /* Releases; accepts a zeroed struct. */
 void side_close(struct side *side);

@@ -90,7 +90,9 @@ void grid_text(const struct grid_column *column, const void *row, struct grid_va
 
 void grid_array(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    out->text = member_at(column, row);
+    const char *text = member_at(column, row);
+
+    out->text = text && text[0] ? text : NULL;
 }
 
 /* -- layout of text ------------------------------------------------------------------------------------ */
@@ -482,7 +484,7 @@ static void limit_columns(struct layout *layout, unsigned limit)
             c++;
     }
     layout->stacked = total_width(layout, true, true) > room_for_columns(layout) &&
-                      2 * total_width(layout, true, false) > room_for_columns(layout);
+                      (layout->grid->stacked || 2 * total_width(layout, true, false) > room_for_columns(layout));
 }
 
 /* Makes as few blocks as can be, and leaves out no more than that takes. Names on lines of their own are one more. */

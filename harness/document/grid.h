@@ -66,7 +66,8 @@ void grid_integer(const struct grid_column *column, const void *row,
 void grid_bool(const struct grid_column *column, const void *row, struct grid_value *out);    /* "true" or "false" */
 void grid_name(const struct grid_column *column, const void *row, struct grid_value *out);    /* enum */
 void grid_text(const struct grid_column *column, const void *row, struct grid_value *out);    /* const char * */
-void grid_array(const struct grid_column *column, const void *row, struct grid_value *out);   /* char array */
+void grid_array(const struct grid_column *column, const void *row,
+                struct grid_value *out);   /* char array; "": nothing */
 
 struct grid {
     const char *title; /* above the text; NULL: none */
@@ -77,6 +78,7 @@ struct grid {
     /* Note number `index` of a row, printed below it in text, in a column of their own in Markdown; false when there are
      * no more. NULL: no row has notes. */
     bool (*note)(const void *row, size_t index, char *out, size_t bytes);
+    bool stacked; /* in text that is too wide what names a row has a line of its own, however short it is */
     bool continued; /* CSV: a grid before this one had the line of keys */
 };
 

@@ -36,22 +36,23 @@ static struct cell cell_at(size_t index)
     return index == 2 ? cell_distinct(0, 4, 64) : cell_of(0, index);
 }
 
-/* A side of three launches: cell 0 has the medians 100, 102 and 101; cell 1 one launch; cell 2 failed. Not to be
+/* A side of three processes: cell 0 has the medians 100, 102 and 101; cell 1 one process; cell 2 failed. Not to be
  * closed: nothing in it is owned. */
 static struct side make_side(struct side_cell cells[3])
 {
     static const double a[] = {99, 100, 150}, b[] = {102}, c[] = {100.5, 101.5};
-    static const struct launch_samples all[] = {{a, 3}, {b, 1}, {c, 2}};
+    static const struct process_samples all[] = {{a, 3, NULL}, {b, 1, NULL}, {c, 2, NULL}};
     struct side side = {.label = "side", .files = 3, .cells = cells, .cell_count = 3};
 
-    side.identity = (struct side_identity){.engine = "cuda", .device = "NVIDIA Test", .uuid = "GPU-1", .driver = "570"};
+    side.identity =
+        (struct side_identity){.engine = "cuda", .device = {.name = "NVIDIA Test", .uuid = "GPU-1", .driver = "570"}};
     /* Not in the tables' order: a calibration sorts. */
     for (size_t i = 0; i < 3; i++) {
-        cells[i] = (struct side_cell){.cell = cell_at(2 - i), .launches = (void *)all, .launch_count = 3};
+        cells[i] = (struct side_cell){.cell = cell_at(2 - i), .processes = (void *)all, .process_count = 3};
         cells[i].status = CELL_OK;
         memset(cells[i].sha256, 'a' + (int)i, SASS_HASH_HEX_BYTES - 1);
     }
-    cells[1].launch_count = 1;
+    cells[1].process_count = 1;
     cells[2].status = CELL_FAILED;
     return side;
 }
@@ -68,10 +69,12 @@ static struct calibration make_calibration(void)
 
 static void check(const struct calibration *calibration)
 {
-    assert_string_equal(calibration->uuid, "GPU-1");
-    assert_string_equal(calibration->device, "NVIDIA Test");
-    assert_string_equal(calibration->driver, "570");
-    assert_int_equal(calibration->launches, 3);
+    assert_string_equal(calibration->device.uuid, "GPU-1");
+    assert_string_equal(calibration->device.name, "NVIDIA Test");
+    assert_string_equal(calibration->device.driver, "570");
+    assert_string_equal(calibration->engine, "cuda");
+    assert_false(calibration->modelled);
+    assert_int_equal(calibration->processes, 3);
     assert_int_equal(calibration->cell_count, 3);
     for (size_t i = 0; i < 3; i++) {
         const struct cell cell = cell_at(i);
@@ -85,7 +88,7 @@ static void check(const struct calibration *calibration)
     assert_true(isnan(calibration->cells[0].median_ns));
 }
 
-static void test_noise_of_launches(void **state)
+static void test_noise_of_processes(void **state)
 {
     struct calibration calibration = make_calibration();
 
@@ -119,15 +122,15 @@ static void test_where_it_applies(void **state)
     struct calibration calibration = make_calibration();
     const struct cell cell = cell_at(2), failed = cell_at(1), absent = cell_at(3), other = cell_distinct(0, 4, 4);
     const char *hash = calibration.cells[2].sha256;
-    const struct side_identity same = {.uuid = "GPU-1", .driver = "570"};
+    const struct side_identity same = {.device = {.uuid = "GPU-1", .driver = "570"}};
     const struct {
         const struct cell *cell;
         struct side_identity identity;
         const char *sha256, *why;
     } rows[] = {
-        {&cell, {.uuid = "GPU-2", .driver = "570"}, hash, "GPU"},
-        {&cell, {.uuid = "", .driver = "570"}, hash, "GPU"},
-        {&cell, {.uuid = "GPU-1", .driver = "571"}, hash, "driver"},
+        {&cell, {.device = {.uuid = "GPU-2", .driver = "570"}}, hash, "GPU"},
+        {&cell, {.device = {.uuid = "", .driver = "570"}}, hash, "GPU"},
+        {&cell, {.device = {.uuid = "GPU-1", .driver = "571"}}, hash, "driver"},
         {&cell, same, "bb", "code"},
         {&cell, same, "", "code"},
         {&cell, same, "mixed", "code"},
@@ -172,10 +175,10 @@ static void test_sides_that_are_refused(void **state)
     side.files = 1;
     expect_refusal(&side, "too few");
     side = make_side(cells);
-    strcpy(side.identity.uuid, "mixed");
+    strcpy(side.identity.device.uuid, "mixed");
     expect_refusal(&side, "several GPUs");
     side = make_side(cells);
-    strcpy(side.identity.driver, "mixed");
+    strcpy(side.identity.device.driver, "mixed");
     expect_refusal(&side, "drivers");
 }
 
@@ -207,13 +210,15 @@ static void test_bad_files(void **state)
         const char *from, *to, *said;
     } rows[] = {
         {"cbank-calibration", "cbank-result", "no calibration"},
-        {"\"1.1\"", "\"2.0\"", "2.0"},
-        {"\"1.1\"", "\"1\"", "schema.version"},
-        {"\"1.1\"", "1", "schema.version"},
-        {"\"schema\"", "\"other\"", "no calibration"},
-        {"\"launches\":\t3", "\"launches\":\t1", "launches"},
-        {"\"launches\":\t3", "\"launches\":\t-1", "launches"},
+        {"\"2.0\"", "\"3.0\"", "3.0"},
+        {"\"2.0\"", "\"1\"", "schema.version"},
+        {"\"2.0\"", "1", "schema.version"},
+        {"\"schema\"", "\"other\"", "schema"},
+        {"\"processes\":\t3", "\"processes\":\t1", "processes"},
+        {"\"processes\":\t3", "\"processes\":\t-1", "processes"},
         {"\"device\"", "\"devices\"", "device"},
+        {"\"modelled\":\tfalse", "\"modelled\":\t1", "modelled"},
+        {"\"tool\"", "\"tools\"", "tool"},
         {"\"uuid\":\t\"GPU-1\"", "\"uuid\":\t7", "device.uuid"},
         {"NVIDIA Test",
          "01234567890123456789012345678901234567890123456789"
@@ -233,7 +238,7 @@ static void test_bad_files(void **state)
         {"\"noise\":\tnull", "\"noise\":\t\"1\"", "cells[0].noise"},
         {"\"noise\":\tnull", "\"other\":\tnull", "cells[0].noise"},
         {"\"noise\":\tnull", "\"noise\":\t1e999", "number"},
-        {"\"launches\"", "\"launches\": 3, \"launches\"", "twice"},
+        {"\"processes\"", "\"processes\": 3, \"processes\"", "twice"},
         {"}", "", ""},
     };
     struct calibration calibration = make_calibration();
@@ -264,8 +269,8 @@ static void test_later_minor_version(void **state)
     (void)state;
     assert_int_equal(calibration_write(&calibration, path), STATUS_OK);
     good = file_text(path);
-    at = strstr(good, "\"1.1\"");
-    bytes = snprintf(text, sizeof(text), "%.*s\"1.7\", \"more\": []%s", (int)(at - good), good, at + 5);
+    at = strstr(good, "\"2.0\"");
+    bytes = snprintf(text, sizeof(text), "%.*s\"2.7\", \"more\": []%s", (int)(at - good), good, at + 5);
     file_put(path, text, (size_t)bytes);
     assert_int_equal(calibration_read(path, &read), STATUS_OK);
     check(&read);
@@ -274,7 +279,8 @@ static void test_later_minor_version(void **state)
     calibration_close(&calibration);
 }
 
-/* A calibration of version 1.0, of a real GPU: cells without parameters. */
+/* A calibration of version 1.0, of a real GPU: cells without parameters, processes by another key, nothing of the engine
+ * and little of the device. */
 static void test_version_1_0(void **state)
 {
     struct calibration read;
@@ -282,6 +288,10 @@ static void test_version_1_0(void **state)
     (void)state;
     assert_int_equal(calibration_read("results/h200/gate/calibration.json", &read), STATUS_OK);
     assert_int_equal(read.cell_count, 24);
+    assert_int_equal(read.processes, 20);
+    assert_string_equal(read.device.name, "NVIDIA H200");
+    assert_string_equal(read.device.driver, "580.159.04");
+    assert_true(read.engine[0] == '\0' && !read.modelled && read.device.cc_major == 0);
     for (size_t i = 0; i < read.cell_count; i++)
         assert_int_equal(cell_takes(read.cells[i].cell.workload, read.cells[i].cell.pattern), 0);
     calibration_close(&read);
@@ -290,9 +300,9 @@ static void test_version_1_0(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_noise_of_launches), cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_where_it_applies),  cmocka_unit_test(test_sides_that_are_refused),
-        cmocka_unit_test(test_bad_files),         cmocka_unit_test(test_later_minor_version),
+        cmocka_unit_test(test_noise_of_processes), cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_where_it_applies),   cmocka_unit_test(test_sides_that_are_refused),
+        cmocka_unit_test(test_bad_files),          cmocka_unit_test(test_later_minor_version),
         cmocka_unit_test(test_version_1_0),
     };
 

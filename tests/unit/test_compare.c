@@ -50,13 +50,9 @@ static struct side make_side(size_t cells)
     struct side side = {.files = 1, .cell_count = cells, .cells = calloc(cells + 1, sizeof(*side.cells))};
 
     assert_non_null(side.cells);
-    side.identity = (struct side_identity){.engine = "cuda",
-                                           .device = "NVIDIA Test",
-                                           .uuid = "GPU-1",
-                                           .driver = "570",
-                                           .vbios = "96",
-                                           .ecc = "on",
-                                           .mig = "off"};
+    side.identity = (struct side_identity){
+        .engine = "cuda",
+        .device = {.name = "NVIDIA Test", .uuid = "GPU-1", .driver = "570", .vbios = "96", .ecc = "on", .mig = "off"}};
     for (size_t i = 0; i < cells; i++) {
         side.cells[i] = (struct side_cell){.cell = cell_at(i), .status = CELL_OK, .sm_clock_mhz = 1980};
         snprintf(side.cells[i].sha256, sizeof(side.cells[i].sha256), "%zu", i);
@@ -64,31 +60,31 @@ static struct side make_side(size_t cells)
     return side;
 }
 
-static double *add_launch(struct side_cell *cell, size_t samples)
+static double *add_process(struct side_cell *cell, size_t samples)
 {
     double *values = malloc(samples * sizeof(*values));
-    struct launch_samples *launches = realloc(cell->launches, (cell->launch_count + 1) * sizeof(*launches));
+    struct process_samples *processes = realloc(cell->processes, (cell->process_count + 1) * sizeof(*processes));
 
     assert_non_null(values);
-    assert_non_null(launches);
-    cell->launches = launches;
-    launches[cell->launch_count++] = (struct launch_samples){values, samples};
+    assert_non_null(processes);
+    cell->processes = processes;
+    processes[cell->process_count++] = (struct process_samples){.samples = values, .count = samples};
     return values;
 }
 
 /* Noise of a simulated measurement, relative. */
 struct noise {
     double between, within;
-    size_t launches, samples;
+    size_t processes, samples;
 };
 
 static const struct noise quiet = {0.0005, 0.002, 3, 20};
 
 static void simulate_cell(struct side_cell *cell, double ns, const struct noise *noise, uint64_t *state)
 {
-    for (size_t i = 0; i < noise->launches; i++) {
+    for (size_t i = 0; i < noise->processes; i++) {
         const double center = ns * (1 + noise->between * normal(state));
-        double *samples = add_launch(cell, noise->samples);
+        double *samples = add_process(cell, noise->samples);
 
         for (size_t k = 0; k < noise->samples; k++)
             samples[k] = center * (1 + noise->within * normal(state));
@@ -202,8 +198,8 @@ static void test_numbers(void **state)
     assert_true(cell->ratio.ci_low > 1.025 && cell->ratio.ci_low < cell->ratio.value);
     assert_true(cell->ratio.ci_high < 1.035 && cell->ratio.ci_high > cell->ratio.value);
     assert_true(cell->adjusted_p == 3 * cell->ratio.p && cell->adjusted_p < 0.05);
-    assert_false(cell->underpowered || cell->sass_differs || cell->noise_known);
-    assert_true(cell->noise == 0);
+    assert_false(cell->underpowered || cell->sass_differs || cell->same_data);
+    assert_true(isnan(cell->noise));
     assert_string_equal(cell->note, "");
     close_all(&comparison, &base, &new_side);
 }
@@ -263,7 +259,7 @@ static struct side modelled(double ns)
 
     strcpy(side.identity.engine, "model");
     side.cells[0].modelled = true;
-    add_launch(&side.cells[0], 1)[0] = ns;
+    add_process(&side.cells[0], 1)[0] = ns;
     return side;
 }
 
@@ -289,6 +285,73 @@ static void test_modelled(void **state)
     options.allowed = &allowed;
     expect(modelled(1000), simulate(1, 1.03, &quiet, 1), &options, VERDICT_REGRESSED, STATUS_FINDING);
     expect(modelled(1000), simulate(1, 1, &quiet, 1), &options, VERDICT_SAME, STATUS_OK);
+}
+
+/* -- the same data ------------------------------------------------------------------------------------ */
+
+/* Gives the processes of every cell the names that are given, one for each. */
+static void name_processes(struct side *side, const char *const *names)
+{
+    for (size_t i = 0; i < side->cell_count; i++)
+        for (size_t k = 0; k < side->cells[i].process_count; k++)
+            side->cells[i].processes[k].process = names[k];
+}
+
+/* Sides of the same processes with the same samples are the same, however much these spread; where one sample differs,
+ * or the processes are others, the intervals decide. */
+static void test_same_data(void **state)
+{
+    static const struct noise loud = {0.1, 0.1, 3, 8};
+    static const char *const names[] = {"a", "b", "c"}, *const turned[] = {"c", "b", "a"},
+                             *const twice[] = {"a", "a", "b"}, *const others[] = {"a", "b", "d"};
+    struct side base = simulate(2, 1, &loud, 1), new_side = simulate(2, 1, &loud, 1);
+    struct process_samples *processes = new_side.cells[0].processes, first;
+    struct comparison comparison;
+
+    (void)state;
+    name_processes(&base, names);
+    name_processes(&new_side, names);
+    first = processes[0];
+    processes[0] = processes[2];
+    processes[2] = first;
+    comparison = compare(&base, &new_side, &defaults);
+    for (size_t i = 0; i < 2; i++) {
+        const struct comparison_cell *cell = cell_of(&comparison, i);
+
+        assert_true(cell->same_data && cell->verdict == VERDICT_SAME && !cell->underpowered);
+        assert_true(cell->ratio.value == 1 && cell->ratio.ci_low == 1 && cell->ratio.ci_high == 1 &&
+                    cell->ratio.p == 1);
+        assert_true(cell->base_ns == cell->new_ns && cell->adjusted_p == 1);
+    }
+    comparison_close(&comparison);
+    ((double *)processes[1].samples)[0] *= 1.0001;
+    comparison = compare(&base, &new_side, &defaults);
+    assert_false(cell_of(&comparison, 0)->same_data);
+    assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_INCONCLUSIVE);
+    assert_true(cell_of(&comparison, 1)->same_data);
+    comparison_close(&comparison);
+    for (size_t i = 0; i < 3; i++) {
+        name_processes(&new_side, i == 0 ? turned : i == 1 ? twice : others);
+        comparison = compare(&base, &new_side, &defaults);
+        assert_false(cell_of(&comparison, 1)->same_data);
+        comparison_close(&comparison);
+    }
+    side_close(&base);
+    side_close(&new_side);
+}
+
+/* However many cells: one that became slower is found, and those that did not are the same by intervals of their own. */
+static void test_many_cells(void **state)
+{
+    enum { MANY = 600 };
+    struct side base = simulate(MANY, 1, &quiet, 1), new_side = simulate(MANY, 1.05, &quiet, 2);
+    struct comparison comparison = compare(&base, &new_side, &defaults);
+
+    (void)state;
+    assert_int_equal(comparison.cells[0].verdict, VERDICT_REGRESSED);
+    assert_true(comparison.cells[0].ratio.resamples > RATIO_RESAMPLES);
+    assert_int_equal(comparison.counts[VERDICT_SAME], MANY - 1);
+    close_all(&comparison, &base, &new_side);
 }
 
 /* -- missing, new, invalid ---------------------------------------------------------------------------- */
@@ -366,8 +429,8 @@ static void test_times_that_are_none(void **state)
     close_all(&comparison, &base, &new_side);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         base = make_side(1), new_side = make_side(1);
-        add_launch(&base.cells[0], 1)[0] = i == 3 ? 1e-308 : 1e308;
-        add_launch(&new_side.cells[0], 1)[0] = bad[i];
+        add_process(&base.cells[0], 1)[0] = i == 3 ? 1e-308 : 1e308;
+        add_process(&new_side.cells[0], 1)[0] = bad[i];
         comparison = compare(&base, &new_side, &defaults);
         assert_int_equal(comparison.cells[0].verdict, VERDICT_INVALID);
         assert_true(isnan(comparison.cells[0].ratio.value));
@@ -405,8 +468,8 @@ static void test_exact_counters(void **state)
     close_all(&comparison, &base, &new_side);
 }
 
-/* One launch of NEW that counted something else is a change; one of BASE that NEW has not is none. */
-static void test_exact_counter_of_one_launch(void **state)
+/* One process of NEW that counted something else is a change; one of BASE that NEW has not is none. */
+static void test_exact_counter_of_one_process(void **state)
 {
     struct side base = simulate(2, 1, &quiet, 1), new_side = simulate(2, 1, &quiet, 2);
     struct comparison comparison;
@@ -501,13 +564,13 @@ static void test_mixed_and_unknown(void **state)
     struct comparison comparison;
 
     (void)state;
-    strcpy(base.identity.uuid, "mixed");
-    strcpy(new_side.identity.uuid, "mixed");
+    strcpy(base.identity.device.uuid, "mixed");
+    strcpy(new_side.identity.device.uuid, "mixed");
     comparison = compare(&base, &new_side, &defaults);
     assert_false(comparison.comparable);
     assert_non_null(strstr(comparison.cells[0].note, "uuid differs"));
     comparison_close(&comparison);
-    strcpy(base.identity.uuid, "");
+    strcpy(base.identity.device.uuid, "");
     comparison = compare(&base, &new_side, &defaults);
     assert_true(comparison.comparable);
     close_all(&comparison, &base, &new_side);
@@ -586,27 +649,29 @@ static void test_flags_are_noted(void **state)
 static void test_calibrated_noise(void **state)
 {
     struct calibrated_cell calibrated = {.cell = cell_at(0), .noise = 0.04, .median_ns = 1000, .sha256 = "0"};
-    struct calibration calibration = {
-        .uuid = "GPU-1", .driver = "570", .launches = 5, .cells = &calibrated, .cell_count = 1};
+    struct calibration calibration = {.device = {.uuid = "GPU-1", .driver = "570"},
+                                      .processes = 5,
+                                      .cells = &calibrated,
+                                      .cell_count = 1};
     struct compare_options options = defaults;
     struct side base = simulate(2, 1, &quiet, 1), new_side = simulate(2, 1.03, &quiet, 2);
     struct comparison comparison;
 
     (void)state;
-    strcpy(new_side.identity.driver, "580");
+    strcpy(new_side.identity.device.driver, "580");
     options.calibration = &calibration;
     comparison = compare(&base, &new_side, &options);
     assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_INCONCLUSIVE);
-    assert_true(cell_of(&comparison, 0)->noise_known && cell_of(&comparison, 0)->noise == 0.04);
+    assert_true(cell_of(&comparison, 0)->noise == 0.04);
     assert_non_null(strstr(cell_of(&comparison, 0)->note, "noise"));
-    assert_false(cell_of(&comparison, 1)->noise_known);
+    assert_true(isnan(cell_of(&comparison, 1)->noise));
     assert_non_null(strstr(cell_of(&comparison, 1)->note, "no such cell"));
     comparison_close(&comparison);
     calibrated.noise = 0.02;
     comparison = compare(&base, &new_side, &options);
     assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_REGRESSED);
     comparison_close(&comparison);
-    strcpy(calibration.driver, "1");
+    strcpy(calibration.device.driver, "1");
     calibrated.noise = 0.04;
     comparison = compare(&base, &new_side, &options);
     assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_REGRESSED);
@@ -619,8 +684,10 @@ static void test_parameters(void **state)
 {
     struct side base = simulate(2, 1.03, &quiet, 1), new_side = simulate(2, 1, &quiet, 2);
     struct calibrated_cell calibrated = {.noise = 0.04, .median_ns = 1000, .sha256 = "0"};
-    struct calibration calibration = {
-        .uuid = "GPU-1", .driver = "570", .launches = 5, .cells = &calibrated, .cell_count = 1};
+    struct calibration calibration = {.device = {.uuid = "GPU-1", .driver = "570"},
+                                      .processes = 5,
+                                      .cells = &calibrated,
+                                      .cell_count = 1};
     struct compare_options options = defaults;
     struct comparison comparison;
     char identity[CELL_IDENTITY_BYTES];
@@ -642,8 +709,8 @@ static void test_parameters(void **state)
         const struct comparison_cell *cell = &comparison.cells[i];
 
         cell_identity(&cell->cell, identity);
-        assert_int_equal(cell->noise_known, strstr(identity, "/radius=1") != NULL);
-        assert_int_equal(cell->verdict, cell->noise_known ? VERDICT_INCONCLUSIVE : VERDICT_SAME);
+        assert_int_equal(!isnan(cell->noise), strstr(identity, "/radius=1") != NULL);
+        assert_int_equal(cell->verdict, isnan(cell->noise) ? VERDICT_SAME : VERDICT_INCONCLUSIVE);
     }
     comparison_close(&comparison);
     new_side.cells[0].cell.parameters[PARAMETER_radius] = 3;
@@ -753,31 +820,31 @@ static void simulate_many(double factor, const struct noise *noise, size_t compa
 
 static void test_false_alarms(void **state)
 {
-    static const struct noise launches = {0.002, 0.002, 3, 20}, one_launch = {0.001, 0.002, 1, 20};
+    static const struct noise processes = {0.002, 0.002, 3, 20}, one_process = {0.001, 0.002, 1, 20};
     const size_t comparisons = repetitions(200, 10);
     size_t first[VERDICT_INVALID + 1], others[VERDICT_INVALID + 1];
 
     (void)state;
-    simulate_many(1, &launches, comparisons, first, others);
+    simulate_many(1, &processes, comparisons, first, others);
     assert_int_equal(first[VERDICT_REGRESSED] + first[VERDICT_IMPROVED], 0);
     assert_int_equal(others[VERDICT_REGRESSED] + others[VERDICT_IMPROVED], 0);
     assert_true(first[VERDICT_SAME] + others[VERDICT_SAME] > comparisons * 24 * 99 / 100);
-    simulate_many(1, &one_launch, comparisons / 4, first, others);
+    simulate_many(1, &one_process, comparisons / 4, first, others);
     assert_int_equal(first[VERDICT_REGRESSED] + first[VERDICT_IMPROVED], 0);
     assert_int_equal(others[VERDICT_REGRESSED] + others[VERDICT_IMPROVED], 0);
 }
 
 static void test_power(void **state)
 {
-    static const struct noise launches = {0.002, 0.002, 5, 20};
+    static const struct noise processes = {0.002, 0.002, 5, 20};
     const size_t comparisons = repetitions(100, 5);
     size_t first[VERDICT_INVALID + 1], others[VERDICT_INVALID + 1];
 
     (void)state;
-    simulate_many(1.015, &launches, comparisons, first, others);
+    simulate_many(1.015, &processes, comparisons, first, others);
     assert_true(first[VERDICT_REGRESSED] >= comparisons * 95 / 100);
     assert_int_equal(others[VERDICT_REGRESSED] + others[VERDICT_IMPROVED], 0);
-    simulate_many(1.003, &launches, comparisons, first, others);
+    simulate_many(1.003, &processes, comparisons, first, others);
     assert_int_equal(first[VERDICT_REGRESSED], 0);
 }
 
@@ -790,12 +857,14 @@ int main(void)
         cmocka_unit_test(test_underpowered),
         cmocka_unit_test(test_power_falls_with_cells),
         cmocka_unit_test(test_modelled),
+        cmocka_unit_test(test_same_data),
+        cmocka_unit_test(test_many_cells),
         cmocka_unit_test(test_missing_and_new),
         cmocka_unit_test(test_nothing_in_common),
         cmocka_unit_test(test_invalid),
         cmocka_unit_test(test_times_that_are_none),
         cmocka_unit_test(test_exact_counters),
-        cmocka_unit_test(test_exact_counter_of_one_launch),
+        cmocka_unit_test(test_exact_counter_of_one_process),
         cmocka_unit_test(test_counters_not_read),
         cmocka_unit_test(test_facets_of_sides),
         cmocka_unit_test(test_mixed_and_unknown),

@@ -333,10 +333,10 @@ static void test_formats(void **state)
     expect(text, "cell,base_ns,share,new_ns\r\n"
                  "per_warp,25310,0.10000000000000001,1406\r\n"
                  "\"x, \"\"y\"\"|\",98.5,-1,\r\n"
-                 "| cell | constant time | constant change | global time |\n"
-                 "|---|--:|--:|--:|\n"
-                 "| per\\_warp | 25.31 us | +10.0% | 1.406 us |\n"
-                 "| x, \"y\"\\| | 98.50 ns | failed a | - |\n");
+                 "| cell | constant time | constant change | global time | notes |\n"
+                 "|---|--:|--:|--:|---|\n"
+                 "| per\\_warp | 25.31 us | +10.0% | 1.406 us | a note |\n"
+                 "| x, \"y\"\\| | **98.50 ns** | failed a | - |  |\n");
     json = cJSON_PrintUnformatted(array);
     expect(json, "[{\"cell\":\"per_warp\",\"base_ns\":25310,\"share\":0.10000000000000001,\"new_ns\":1406},"
                  "{\"cell\":\"x, \\\"y\\\"|\",\"base_ns\":98.5,\"share\":-1,\"new_ns\":null}]");

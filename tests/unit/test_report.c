@@ -15,7 +15,8 @@
 #include "text.h"
 
 static const struct table facet_table = TABLE("facet", facets, facet_count);
-static const struct table format_table = TABLE("report", report_formats, report_format_count);
+static const size_t report_count = REPORT_COUNT;
+static const struct table format_table = TABLE("report", report_formats, report_count);
 
 enum { CELLS = 11 };
 
@@ -50,24 +51,25 @@ static void set_time(struct comparison_cell *cell, double base_ns, double ratio,
                                  .p = p / 8,
                                  .resamples = RATIO_RESAMPLES};
     cell->adjusted_p = p;
+    cell->timed = true;
 }
 
 static void set_no_time(struct comparison_cell *cell)
 {
-    cell->base_ns = cell->new_ns = cell->adjusted_p = NAN;
+    cell->base_ns = cell->new_ns = cell->adjusted_p = cell->noise = NAN;
     cell->ratio = (struct ratio){.value = NAN, .ci_low = NAN, .ci_high = NAN, .p = NAN};
 }
 
 static void fill_side(struct side *side, const char *label, const char *driver)
 {
-    *side = (struct side){.files = 3};
+    *side = (struct side){.files = 3, .identity = {.device = device_unknown}};
     snprintf(side->label, sizeof(side->label), "%s", label);
     strcpy(side->identity.engine, "cuda");
-    strcpy(side->identity.device, "NVIDIA H200");
-    strcpy(side->identity.uuid, "GPU-11111111-2222-3333-4444-555555555555");
-    strcpy(side->identity.compute_capability, "9.0");
+    strcpy(side->identity.device.name, "NVIDIA H200");
+    strcpy(side->identity.device.uuid, "GPU-11111111-2222-3333-4444-555555555555");
+    side->identity.device.cc_major = 9;
     strcpy(side->identity.started_utc, "2026-01-02T03:04:05Z");
-    snprintf(side->identity.driver, sizeof(side->identity.driver), "%s", driver);
+    snprintf(side->identity.device.driver, sizeof(side->identity.device.driver), "%s", driver);
 }
 
 static void fill_changes(struct fixture *fixture)
@@ -112,11 +114,9 @@ static void fill_cells(struct fixture *fixture)
     fixture->cells[6].new_ns = 812.5;
     set_time(&fixture->cells[7], 49821.09, 0.8512, 0.002, 0.0008);
     fixture->cells[7].noise = 0.0041;
-    fixture->cells[7].noise_known = true;
     set_time(&fixture->cells[8], 5000, 1.0021, 0.003, 1);
     set_time(&fixture->cells[9], 5.1e6, 0.9988, 0.0021, 0.71);
     fixture->cells[9].noise = 0.002;
-    fixture->cells[9].noise_known = true;
     set_time(&fixture->cells[10], 5100, 1, 0, 1);
     fixture->cells[10].sass_differs = true;
 }
@@ -147,9 +147,11 @@ static void fill(struct fixture *fixture)
     fixture->base.cell_count = fixture->new_side.cell_count = CELLS;
     fill_difference(&fixture->differences[0], "driver", true, "570.86.15", "580.65.06");
     fill_difference(&fixture->differences[1], "sass", true, "2 cells", "2 cells");
-    strcpy(fixture->calibration.device, "NVIDIA H200");
-    strcpy(fixture->calibration.driver, "570.86.15");
-    fixture->calibration.launches = 8;
+    fixture->calibration.device = device_unknown;
+    strcpy(fixture->calibration.engine, "cuda");
+    strcpy(fixture->calibration.device.name, "NVIDIA H200");
+    strcpy(fixture->calibration.device.driver, "570.86.15");
+    fixture->calibration.processes = 8;
     fixture->comparison = (struct comparison){
         .base = &fixture->base,
         .new_side = &fixture->new_side,
@@ -190,14 +192,16 @@ static void fill_refused(struct fixture *fixture)
     count(&fixture->comparison);
 }
 
-static char *printed(const struct comparison *comparison, bool all, bool color)
+static const struct grid_look narrow = {.width = 80}, wide = {.width = 160}, colored = {.width = 160, .color = true};
+
+static char *printed(const struct comparison *comparison, bool all, const struct grid_look *look)
 {
     char *text = NULL;
     size_t bytes;
     FILE *stream = open_memstream(&text, &bytes);
 
     assert_non_null(stream);
-    compare_print(stream, comparison, all, color);
+    assert_int_equal(compare_print(stream, comparison, all, look), STATUS_OK);
     assert_int_equal(fclose(stream), 0);
     return text;
 }
@@ -216,18 +220,37 @@ static char *written(const char *format, const struct comparison *comparison)
     return text;
 }
 
+/* No line is wider than a look allows. */
+static void check_width(const char *text, int width)
+{
+    for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+        char copy[1024];
+
+        snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(line, "\n"), line);
+        assert_true(text_columns(copy) <= (size_t)width);
+    }
+}
+
+static void check_printed(const struct comparison *comparison, bool all, const struct grid_look *look, const char *path)
+{
+    char *text = printed(comparison, all, look);
+
+    check_width(text, look->width);
+    check_golden(path, text);
+}
+
 static void test_printed(void **state)
 {
     struct fixture fixture;
 
     (void)state;
     fill(&fixture);
-    check_golden("tests/golden/compare_every.txt", printed(&fixture.comparison, false, false));
-    check_golden("tests/golden/compare_all.txt", printed(&fixture.comparison, true, false));
+    check_printed(&fixture.comparison, false, &narrow, "tests/golden/compare_every.txt");
+    check_printed(&fixture.comparison, true, &wide, "tests/golden/compare_all.txt");
     fill_driver(&fixture);
-    check_golden("tests/golden/compare_driver.txt", printed(&fixture.comparison, false, false));
+    check_printed(&fixture.comparison, false, &wide, "tests/golden/compare_driver.txt");
     fill_refused(&fixture);
-    check_golden("tests/golden/compare_refused.txt", printed(&fixture.comparison, false, false));
+    check_printed(&fixture.comparison, false, &narrow, "tests/golden/compare_refused.txt");
 }
 
 static void test_formats(void **state)
@@ -241,7 +264,7 @@ static void test_formats(void **state)
     } comparisons[] = {{"every", fill}, {"driver", fill_driver}, {"refused", fill_refused}};
 
     (void)state;
-    assert_int_equal(report_format_count, sizeof(rows) / sizeof(rows[0]));
+    assert_int_equal(REPORT_COUNT, sizeof(rows) / sizeof(rows[0]));
     for (size_t c = 0; c < sizeof(comparisons) / sizeof(comparisons[0]); c++) {
         for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
             struct fixture fixture;
@@ -280,7 +303,7 @@ static void test_first_line(void **state)
         fixture.cells[0].verdict = rows[i].verdict;
         fixture.comparison.cell_count = 1;
         count(&fixture.comparison);
-        text = printed(&fixture.comparison, false, false);
+        text = printed(&fixture.comparison, false, &wide);
         assert_memory_equal(text, rows[i].line, strlen(rows[i].line));
         free(text);
     }
@@ -293,12 +316,12 @@ static void test_color(void **state)
 
     (void)state;
     fill(&fixture);
-    text = printed(&fixture.comparison, true, true);
+    text = printed(&fixture.comparison, true, &colored);
     assert_non_null(strstr(text, "\033[1mNEW is worse: "));
-    assert_non_null(strstr(text, "\033[31mregressed\033[0m"));
-    assert_non_null(strstr(text, "\033[32mimproved\033[0m"));
+    assert_non_null(strstr(text, "\033[31mregressed\033[m"));
+    assert_non_null(strstr(text, "\033[32mimproved\033[m"));
     free(text);
-    text = printed(&fixture.comparison, true, false);
+    text = printed(&fixture.comparison, true, &wide);
     assert_null(strchr(text, '\033'));
     free(text);
 }
@@ -313,10 +336,10 @@ static void test_no_cells(void **state)
     fixture.comparison.cell_count = 0;
     fixture.comparison.comparable = false;
     count(&fixture.comparison);
-    text = printed(&fixture.comparison, false, false);
-    assert_non_null(strstr(text, "NEW cannot be compared with BASE, no cell in common: none of 0 cells"));
+    text = printed(&fixture.comparison, false, &wide);
+    assert_string_equal(text, "NEW cannot be compared with BASE, no cell in common: none of 0 cells (threshold 1 %)\n");
     free(text);
-    for (size_t i = 0; i < report_format_count; i++) {
+    for (size_t i = 0; i < REPORT_COUNT; i++) {
         text = written(report_formats[i].name, &fixture.comparison);
         assert_true(strlen(text) > 0);
         free(text);
@@ -371,10 +394,10 @@ static void test_write(void **state)
     fill(&fixture);
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/report", folder);
-    for (size_t i = 0; i < report_format_count; i++) {
+    for (size_t i = 0; i < REPORT_COUNT; i++) {
         char *expected = written(report_formats[i].name, &fixture.comparison), *text;
 
-        assert_int_equal(compare_write(&report_formats[i], &fixture.comparison, path), STATUS_OK);
+        assert_int_equal(compare_write((enum report)i, &fixture.comparison, path), STATUS_OK);
         text = file_text(path);
         assert_string_equal(text, expected);
         free(text);
@@ -383,7 +406,7 @@ static void test_write(void **state)
     assert_int_equal(remove(path), 0);
     assert_int_equal(rmdir(folder), 0); /* nothing else was left in it */
     capture_begin(&capture, stderr);
-    assert_int_equal(compare_write(&report_formats[0], &fixture.comparison, path), STATUS_USAGE);
+    assert_int_equal(compare_write(REPORT_markdown, &fixture.comparison, path), STATUS_USAGE);
     assert_non_null(strstr(capture_end(&capture), path));
 }
 
@@ -397,7 +420,7 @@ static void test_write_stdout(void **state)
     fill_driver(&fixture);
     expected = written("csv", &fixture.comparison);
     capture_begin(&capture, stdout);
-    assert_int_equal(compare_write(table_find(&format_table, "csv"), &fixture.comparison, "-"), STATUS_OK);
+    assert_int_equal(compare_write(REPORT_csv, &fixture.comparison, "-"), STATUS_OK);
     assert_string_equal(capture_end(&capture), expected);
     free(expected);
 }

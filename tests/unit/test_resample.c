@@ -16,45 +16,45 @@
 #include "resample.h"
 #include "stats.h"
 
-enum { LAUNCHES_MAX = 16 };
+enum { PROCESSES_MAX = 16 };
 
-static struct ratio bootstrap(const struct launch_samples *base, size_t base_count,
-                              const struct launch_samples *new_launches, size_t new_count, uint64_t seed)
+static struct ratio bootstrap(const struct process_samples *base, size_t base_count,
+                              const struct process_samples *new_processes, size_t new_count, uint64_t seed)
 {
-    const struct sample_side base_side = {base, base_count}, new_side = {new_launches, new_count};
+    const struct sample_side base_side = {base, base_count}, new_side = {new_processes, new_count};
     struct ratio ratio;
 
-    assert_int_equal(ratio_bootstrap(&base_side, &new_side, seed, &ratio), STATUS_OK);
+    assert_int_equal(ratio_bootstrap(&base_side, &new_side, seed, RATIO_RESAMPLES, &ratio), STATUS_OK);
     assert_int_equal(ratio.resamples, RATIO_RESAMPLES);
     return ratio;
 }
 
 /* -- scipy -------------------------------------------------------------------------------------------- */
 
-/* Reads [[...], ...] into launches; returns how many. */
-static size_t read_launches(const cJSON *array, struct launch_samples launches[LAUNCHES_MAX])
+/* Reads [[...], ...] into processes; returns how many. */
+static size_t read_processes(const cJSON *array, struct process_samples processes[PROCESSES_MAX])
 {
-    const cJSON *launch, *sample;
+    const cJSON *process, *sample;
     size_t count = 0;
 
-    cJSON_ArrayForEach (launch, array) {
-        const size_t room = (size_t)cJSON_GetArraySize(launch);
+    cJSON_ArrayForEach (process, array) {
+        const size_t room = (size_t)cJSON_GetArraySize(process);
         double *samples = malloc(room * sizeof(*samples));
         size_t i = 0;
 
         assert_non_null(samples);
-        assert_true(count < LAUNCHES_MAX);
-        cJSON_ArrayForEach (sample, launch)
+        assert_true(count < PROCESSES_MAX);
+        cJSON_ArrayForEach (sample, process)
             samples[i++] = sample->valuedouble;
-        launches[count++] = (struct launch_samples){samples, i};
+        processes[count++] = (struct process_samples){.samples = samples, .count = i};
     }
     return count;
 }
 
-static void free_launches(struct launch_samples *launches, size_t count)
+static void free_processes(struct process_samples *processes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        free((void *)launches[i].samples);
+        free((void *)processes[i].samples);
 }
 
 static void assert_between(double value, const cJSON *pair)
@@ -68,23 +68,23 @@ static void assert_between(double value, const cJSON *pair)
 
 static void check_case(const cJSON *json)
 {
-    struct launch_samples base[LAUNCHES_MAX], new_launches[LAUNCHES_MAX];
-    const size_t base_count = read_launches(json_get(json, "base"), base);
-    const size_t new_count = read_launches(json_get(json, "new"), new_launches);
+    struct process_samples base[PROCESSES_MAX], new_processes[PROCESSES_MAX];
+    const size_t base_count = read_processes(json_get(json, "base"), base);
+    const size_t new_count = read_processes(json_get(json, "new"), new_processes);
     double p = NAN, error = NAN;
 
     json_get_double(json, "p", &p);
     json_get_double(json, "p_error", &error);
     for (uint64_t seed = 1; seed <= 3; seed++) {
-        const struct ratio ratio = bootstrap(base, base_count, new_launches, new_count, seed);
+        const struct ratio ratio = bootstrap(base, base_count, new_processes, new_count, seed);
 
         assert_between(ratio.ci_low, json_get(json, "low"));
         assert_between(ratio.ci_high, json_get(json, "high"));
         if (!(fabs(ratio.p - p) <= error + 1.0 / RATIO_RESAMPLES))
             fail_msg("p %.17g is not %.17g by %.3g", ratio.p, p, error);
     }
-    free_launches(base, base_count);
-    free_launches(new_launches, new_count);
+    free_processes(base, base_count);
+    free_processes(new_processes, new_count);
 }
 
 /* Within 4 standard errors of 100,000 resamples that scipy and numpy took draw by draw. */
@@ -156,16 +156,16 @@ static void enumerate_medians(const struct distribution *from, size_t draws, str
 }
 
 /* The exact distribution of a side's estimate. */
-static void enumerate_side(const struct launch_samples *launches, size_t count, struct distribution *out)
+static void enumerate_side(const struct process_samples *processes, size_t count, struct distribution *out)
 {
     static struct distribution samples, medians, pool;
 
     pool.count = 0;
     for (size_t i = 0; i < count; i++) {
         samples.count = 0;
-        for (size_t k = 0; k < launches[i].count; k++)
-            put(&samples, launches[i].samples[k], 1.0 / (double)launches[i].count);
-        enumerate_medians(&samples, launches[i].count, &medians);
+        for (size_t k = 0; k < processes[i].count; k++)
+            put(&samples, processes[i].samples[k], 1.0 / (double)processes[i].count);
+        enumerate_medians(&samples, processes[i].count, &medians);
         for (size_t k = 0; k < medians.count; k++)
             put(&pool, medians.values[k], medians.probabilities[k] / (double)count);
     }
@@ -173,15 +173,15 @@ static void enumerate_side(const struct launch_samples *launches, size_t count, 
 }
 
 /* Compares P(estimate <= c) for every c that matters: against a base that is always c, that is what p tells. */
-static void check_distribution(const struct launch_samples *launches, size_t count)
+static void check_distribution(const struct process_samples *processes, size_t count)
 {
     static struct distribution exact;
 
-    enumerate_side(launches, count, &exact);
+    enumerate_side(processes, count, &exact);
     for (size_t i = 0; i < exact.count; i++) {
         const double c = exact.values[i];
-        const struct launch_samples constant = {&c, 1};
-        const struct ratio ratio = bootstrap(&constant, 1, launches, count, i + 1);
+        const struct process_samples constant = {.samples = &c, .count = 1};
+        const struct ratio ratio = bootstrap(&constant, 1, processes, count, i + 1);
         double below = 0, above = 0, tail, error;
 
         for (size_t k = 0; k < exact.count; k++) {
@@ -191,20 +191,20 @@ static void check_distribution(const struct launch_samples *launches, size_t cou
         tail = fmin(below, above);
         error = 5 * sqrt(tail * (1 - fmin(tail, 1)) / RATIO_RESAMPLES) + 1.0 / RATIO_RESAMPLES;
         if (!(fabs(ratio.p - fmin(1, 2 * tail)) <= 2 * error))
-            fail_msg("launches %zu of %zu samples: p %g, exactly %g", count, launches[0].count, ratio.p, 2 * tail);
+            fail_msg("processes %zu of %zu samples: p %g, exactly %g", count, processes[0].count, ratio.p, 2 * tail);
     }
 }
 
 static void test_exact_distributions(void **state)
 {
     static const double a[] = {3, 1, 7, 12, 2, 9, 5}, b[] = {4, 6, 8}, c[] = {2.5, 11};
-    const struct launch_samples several[] = {{b, 3}, {c, 2}, {a, 4}};
+    const struct process_samples several[] = {{b, 3, NULL}, {c, 2, NULL}, {a, 4, NULL}};
 
     (void)state;
     for (size_t n = 1; n <= 7; n++)
-        check_distribution(&(struct launch_samples){a, n}, 1);
-    for (size_t launches = 2; launches <= 3; launches++)
-        check_distribution(several, launches);
+        check_distribution(&(struct process_samples){.samples = a, .count = n}, 1);
+    for (size_t processes = 2; processes <= 3; processes++)
+        check_distribution(several, processes);
 }
 
 /* -- properties --------------------------------------------------------------------------------------- */
@@ -212,7 +212,7 @@ static void test_exact_distributions(void **state)
 static void test_nothing_varies(void **state)
 {
     static const double two[] = {2, 2, 2}, three[] = {3, 3, 3, 3};
-    const struct launch_samples base[] = {{two, 3}, {two, 1}}, slower[] = {{three, 4}};
+    const struct process_samples base[] = {{two, 3, NULL}, {two, 1, NULL}}, slower[] = {{three, 4, NULL}};
     struct ratio ratio = bootstrap(base, 2, slower, 1, 1);
 
     (void)state;
@@ -228,11 +228,36 @@ static void fill(double *samples, size_t count, uint64_t seed)
         samples[i] = 1000 + (double)(random_next(&seed) >> 44) / 65536;
 }
 
+/* More resamples than RATIO_RESAMPLES are for p alone, and where they can tell more. */
+static void test_more_resamples(void **state)
+{
+    enum { MOST = 5 * RATIO_RESAMPLES };
+    static const double a[] = {100, 101, 102, 103, 104, 105, 106}, b[] = {104, 105, 106, 107, 108, 109, 110};
+    const struct process_samples processes[] = {{a, 7, NULL}, {b, 7, NULL}};
+    const struct sample_side base = {&processes[0], 1}, slower = {&processes[1], 1};
+    struct ratio few, many;
+
+    (void)state;
+    few = bootstrap(processes, 1, processes + 1, 1, 3);
+    assert_int_equal(ratio_bootstrap(&base, &slower, 3, MOST, &many), STATUS_OK);
+    assert_true(many.value == few.value && many.ci_low == few.ci_low && many.ci_high == few.ci_high);
+    assert_true(many.resamples == RATIO_RESAMPLES || many.p < few.p);
+    /* Nothing below 1 whatever is drawn: all that are allowed. */
+    assert_int_equal(ratio_bootstrap(&base, &(struct sample_side){&(struct process_samples){b + 3, 4, NULL}, 1}, 3,
+                                     MOST, &many),
+                     STATUS_OK);
+    assert_true(many.resamples == MOST && many.p == 1.0 / (MOST + 1));
+    /* As often below as above: 10,000 say it. */
+    assert_int_equal(ratio_bootstrap(&base, &base, 3, MOST, &many), STATUS_OK);
+    assert_int_equal(many.resamples, RATIO_RESAMPLES);
+}
+
 /* The same numbers on every machine: these are of x86-64, gcc. */
 static void test_same_seed_same_output(void **state)
 {
     double samples[44];
-    const struct launch_samples base[] = {{samples, 10}, {samples + 10, 11}}, slower[] = {{samples + 21, 23}};
+    const struct process_samples base[] = {{samples, 10, NULL}, {samples + 10, 11, NULL}},
+                                 slower[] = {{samples + 21, 23, NULL}};
     struct ratio one, two;
 
     (void)state;
@@ -249,38 +274,38 @@ static void test_same_seed_same_output(void **state)
 /* Numbers of samples far beyond what a run takes, where tails underflow. */
 static void test_many(void **state)
 {
-    enum { MANY = 200000, LAUNCHES = 5000 };
+    enum { MANY = 200000, PROCESSES = 5000 };
     double *samples = malloc(MANY * sizeof(*samples));
-    struct launch_samples *launches = malloc(LAUNCHES * sizeof(*launches));
+    struct process_samples *processes = malloc(PROCESSES * sizeof(*processes));
     struct ratio ratio;
 
     (void)state;
     assert_non_null(samples);
-    assert_non_null(launches);
+    assert_non_null(processes);
     fill(samples, MANY, 3);
-    for (size_t i = 0; i < LAUNCHES; i++)
-        launches[i] = (struct launch_samples){samples + i * (MANY / LAUNCHES), i % (MANY / LAUNCHES) + 1};
-    ratio = bootstrap(&(struct launch_samples){samples, MANY}, 1, launches, LAUNCHES, 1);
+    for (size_t i = 0; i < PROCESSES; i++)
+        processes[i] = (struct process_samples){samples + i * (MANY / PROCESSES), i % (MANY / PROCESSES) + 1, NULL};
+    ratio = bootstrap(&(struct process_samples){.samples = samples, .count = MANY}, 1, processes, PROCESSES, 1);
     /* Uniform between 1000 and 1016. The median of n has a standard error of 8 / sqrt(n). */
     assert_true(fabs(ratio.value - 1) < 0.001);
     assert_true(ratio.ci_low > 0.999 && ratio.ci_low < ratio.value);
     assert_true(ratio.ci_high < 1.001 && ratio.ci_high > ratio.value);
-    free(launches);
+    free(processes);
     free(samples);
 }
 
 static void test_side_median(void **state)
 {
     static const double a[] = {5, 1, 3}, b[] = {10, 20}, c[] = {100};
-    const struct launch_samples launches[] = {{a, 3}, {b, 2}, {c, 1}};
+    const struct process_samples processes[] = {{a, 3, NULL}, {b, 2, NULL}, {c, 1, NULL}};
     double median;
 
     (void)state;
-    assert_int_equal(side_median(&(struct sample_side){launches, 3}, &median), STATUS_OK);
+    assert_int_equal(side_median(&(struct sample_side){processes, 3}, &median), STATUS_OK);
     assert_true(median == 15);
-    assert_int_equal(side_median(&(struct sample_side){launches, 2}, &median), STATUS_OK);
+    assert_int_equal(side_median(&(struct sample_side){processes, 2}, &median), STATUS_OK);
     assert_true(median == 9);
-    assert_int_equal(side_median(&(struct sample_side){launches, 1}, &median), STATUS_OK);
+    assert_int_equal(side_median(&(struct sample_side){processes, 1}, &median), STATUS_OK);
     assert_true(median == 3);
 }
 
@@ -310,9 +335,13 @@ static void test_holm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scipy),          cmocka_unit_test(test_exact_distributions),
-        cmocka_unit_test(test_nothing_varies), cmocka_unit_test(test_same_seed_same_output),
-        cmocka_unit_test(test_many),           cmocka_unit_test(test_side_median),
+        cmocka_unit_test(test_scipy),
+        cmocka_unit_test(test_exact_distributions),
+        cmocka_unit_test(test_nothing_varies),
+        cmocka_unit_test(test_more_resamples),
+        cmocka_unit_test(test_same_seed_same_output),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_side_median),
         cmocka_unit_test(test_holm),
     };
 

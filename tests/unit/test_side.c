@@ -42,7 +42,7 @@ static int remove_directory(void **state)
     return rmdir(directory);
 }
 
-/* A result of a launch: `count` cells, three samples each: base, base + 1, base + 2. The caller closes it. */
+/* A result of a process: `count` cells, three samples each: base, base + 1, base + 2. The caller closes it. */
 static void fill(struct result *result, size_t count, double base)
 {
     struct cell cells[4];
@@ -143,10 +143,11 @@ static void test_one_file(void **state)
     assert_int_equal(side.incomplete, 0);
     assert_int_equal(side.cell_count, 3);
     assert_string_equal(side.identity.engine, "cuda");
-    assert_string_equal(side.identity.device, "NVIDIA Test");
-    assert_string_equal(side.identity.uuid, "GPU-1");
-    assert_string_equal(side.identity.compute_capability, "9.0");
-    assert_string_equal(side.identity.vbios, "");
+    assert_string_equal(side.identity.device.name, "NVIDIA Test");
+    assert_string_equal(side.identity.device.uuid, "GPU-1");
+    assert_int_equal(side.identity.device.cc_major, 9);
+    assert_false(side.identity.modelled);
+    assert_string_equal(side.identity.device.vbios, "");
     assert_string_equal(side.identity.started_utc, "2026-01-02T03:04:05Z");
     for (size_t i = 0; i < 3; i++) {
         const struct side_cell *cell = &side.cells[i];
@@ -154,9 +155,9 @@ static void test_one_file(void **state)
 
         assert_true(cell_equal(&cell->cell, &expected));
         assert_int_equal(cell->status, CELL_OK);
-        assert_int_equal(cell->launch_count, 1);
-        assert_int_equal(cell->launches[0].count, 3);
-        assert_true(cell->launches[0].samples[2] == 102);
+        assert_int_equal(cell->process_count, 1);
+        assert_int_equal(cell->processes[0].count, 3);
+        assert_true(cell->processes[0].samples[2] == 102);
         assert_true(cell->sm_clock_mhz == 2000 && !cell->modelled);
         assert_string_equal(cell->sha256, "aa");
     }
@@ -164,7 +165,7 @@ static void test_one_file(void **state)
     side_close(&side);
 }
 
-/* Launches come in the order of names, on however many processors they are read. */
+/* Processes come in the order of names, on however many processors they are read. */
 static void test_folder_in_order(void **state)
 {
     struct side side;
@@ -176,9 +177,9 @@ static void test_folder_in_order(void **state)
     assert_int_equal(side.files, FILES_MAX);
     assert_int_equal(side.cell_count, 4);
     for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(side.cells[i].launch_count, FILES_MAX);
+        assert_int_equal(side.cells[i].process_count, FILES_MAX);
         for (int k = 0; k < FILES_MAX; k++)
-            assert_true(side.cells[i].launches[k].samples[0] == 100 * k + 1);
+            assert_true(side.cells[i].processes[k].samples[0] == 100 * k + 1);
         assert_true(side.cells[i].sm_clock_mhz == 1900 + 751); /* between the 8th and 9th */
     }
     side_close(&side);
@@ -200,11 +201,11 @@ static void test_added_files(void **state)
     assert_int_equal(side.cell_count, folder.cell_count);
     for (size_t i = 0; i < side.cell_count; i++) {
         assert_true(cell_equal(&side.cells[i].cell, &folder.cells[i].cell));
-        assert_int_equal(side.cells[i].launch_count, folder.cells[i].launch_count);
+        assert_int_equal(side.cells[i].process_count, folder.cells[i].process_count);
         assert_true(side.cells[i].sm_clock_mhz == folder.cells[i].sm_clock_mhz);
     }
-    assert_int_equal(side.cells[0].launch_count, 5);
-    assert_int_equal(side.cells[2].launch_count, 1);
+    assert_int_equal(side.cells[0].process_count, 5);
+    assert_int_equal(side.cells[2].process_count, 1);
     side_close(&folder);
     side_close(&side);
 }
@@ -228,10 +229,10 @@ static void test_model(void **state)
     assert_int_equal(side_read(paths_of[0], &side), STATUS_OK);
     assert_string_equal(side.identity.engine, "model");
     assert_true(side.cells[0].modelled);
-    assert_int_equal(side.cells[0].launch_count, 1);
-    assert_int_equal(side.cells[0].launches[0].count, 1);
-    assert_true(side.cells[0].launches[0].samples[0] == 101);
-    assert_int_equal(side.cells[1].launch_count, 0);
+    assert_int_equal(side.cells[0].process_count, 1);
+    assert_int_equal(side.cells[0].processes[0].count, 1);
+    assert_true(side.cells[0].processes[0].samples[0] == 101);
+    assert_int_equal(side.cells[1].process_count, 0);
     side_close(&side);
 }
 
@@ -254,9 +255,9 @@ static void test_what_differs_is_mixed(void **state)
     put(&result, 1);
     put_plain(2, 2, 100);
     assert_int_equal(side_read(directory, &side), STATUS_OK);
-    assert_string_equal(side.identity.uuid, "mixed");
-    assert_string_equal(side.identity.driver, "mixed");
-    assert_string_equal(side.identity.ecc, "on");
+    assert_string_equal(side.identity.device.uuid, "mixed");
+    assert_string_equal(side.identity.device.driver, "mixed");
+    assert_string_equal(side.identity.device.ecc, "on");
     assert_string_equal(side.identity.started_utc, "2025-01-02T03:04:05Z");
     assert_string_equal(side.cells[0].sha256, "mixed");
     assert_string_equal(side.cells[1].sha256, "aa");
@@ -281,7 +282,7 @@ static void test_parameters(void **state)
     assert_int_equal(side.cell_count, 2);
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(side.cells[i].cell.parameters[PARAMETER_distinct], 4u << i);
-        assert_int_equal(side.cells[i].launch_count, 2);
+        assert_int_equal(side.cells[i].process_count, 2);
     }
     side_close(&side);
 }
@@ -311,7 +312,7 @@ static void test_gravest_status(void **state)
     assert_string_equal(side.cells[0].reason, "reason 1");
     assert_int_equal(side.cells[1].status, CELL_PENDING);
     assert_int_equal(side.cells[1].flags, FLAG_UNSTABLE | FLAG_THROTTLED);
-    assert_int_equal(side.cells[1].launch_count, 4);
+    assert_int_equal(side.cells[1].process_count, 4);
     assert_int_equal(side.cells[2].status, CELL_OK);
     side_close(&side);
 }
