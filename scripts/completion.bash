@@ -14,7 +14,7 @@ _cbank_options()
     compare) echo '--help --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --csv --strict --quiet --color' ;;
     calibrate) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --processes --keep --json --color' ;;
     characterize) echo '--help --device --replay --json --card --new-card --quiet' ;;
-    history) echo '--help --cell --color' ;;
+    history) echo '--help --cell --markdown --csv --json --color' ;;
     export) echo '--help --format' ;;
     report) echo '--help --output --interactive --library' ;;
     list) echo '--help --markdown --csv --json --color' ;;

@@ -18,7 +18,7 @@ KINDS = {
     "cbank-card": ("card", ("name", "chip")),
 }
 LISTS = ("cells", "experiments", "results")
-MAJORS = {"cbank-result": "2", "cbank-explanation": "2"}  # of those that are not of 1.x
+MAJORS = {"cbank-result": "2", "cbank-comparison": "2", "cbank-explanation": "2"}  # of those that are not of 1.x
 
 # What identifies a cell beside its parameters.
 CELL_KEYS = ("workload", "path", "pattern", "elements", "block_size", "regime")
@@ -77,7 +77,9 @@ def origin(document):
     if document.kind == "characterization":
         return {"engine": "cuda", "device": content["device"]["name"], "driver": content["device"]["driver"]}
     if document.kind == "comparison":
-        return {key: f"{content['base'][key]}, {content['new'][key]}" for key in ("engine", "device", "driver")}
+        sides = [{"engine": side["engine"], "device": side["device"]["name"], "driver": side["device"]["driver"]}
+                 for side in (content["base"], content["new"])]
+        return {key: ", ".join(str(side[key]) for side in sides) for key in sides[0]}
     if document.kind == "explanation":
         return {"engine": ", ".join(sorted({result["engine"] for result in content["results"]})),
                 "device": ", ".join(sorted({result["device"]["name"] for result in content["results"]}))}

@@ -17,9 +17,10 @@ COLUMNS = ("workload", "elements", "block_size", "regime", "pattern", "parameter
 
 def side_text(side, other, which):
     """What tells the sides apart: the driver, else the device, else their names."""
-    for key, words in (("driver", "driver {}"), ("device", "{}")):
-        if side[key] and side[key] != other[key]:
-            return words.format(side[key])
+    for key, words in (("driver", "driver {}"), ("name", "{}")):
+        its = side["device"][key]
+        if its and its != other["device"][key]:
+            return words.format(its)
     return which
 
 

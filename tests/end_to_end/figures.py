@@ -176,13 +176,14 @@ def compared(path, verdict, ratio):
     return {**{key: of[key] for key in ("workload", "path", "pattern", "elements", "block_size", "regime")},
             "parameters": {}, "array_bytes": 65536, "verdict": verdict, "base_ns": 1000, "new_ns": 1020,
             "ratio": ratio and dict(zip(("value", "ci_low", "ci_high", "p", "resamples"), (*ratio, 0.5, 10000))),
-            "adjusted_p": 1, "noise": None, "underpowered": False, "sass_differs": False, "counters": [], "note": None}
+            "adjusted_p": 1, "noise": None, "underpowered": False, "same_data": False, "sass_differs": False, "counters": [], "note": None}
 
 
 def comparison(*cells, **more):
-    side = {"label": "a", "results": 1, "incomplete": 0, "engine": "cuda", "device": "GPU of a test", "driver": "580.1"}
-    return {"schema": {"name": "cbank-comparison", "version": "1.1"}, "comparable": True, "base": side,
-            "new": {**side, "driver": "590.2"}, "options": {"threshold": 0.01}, "differences": [], "cells": list(cells),
+    side = {"label": "a", "results": 1, "incomplete": 0, "engine": "cuda",
+            "device": {"name": "GPU of a test", "driver": "580.1"}}
+    return {"schema": {"name": "cbank-comparison", "version": "2.0"}, "comparable": True, "base": side,
+            "new": {**side, "device": {**side["device"], "driver": "590.2"}}, "options": {"threshold": 0.01}, "differences": [], "cells": list(cells),
             **more}
 
 

@@ -147,9 +147,81 @@ class Verdicts(Case):
         self.assertEqual(self.cbank("compare", FIRST, SECOND, "--all").stdout,
                          self.cbank("compare", FIRST, SECOND, "--all").stdout)
 
-    def test_several_launches_on_a_side(self):
+    def test_several_processes_on_a_side(self):
         comparison = self.compare(f"{FIRST},{SECOND}", SECOND)
         self.assertEqual(comparison["counts"]["same"], 24)
+
+
+class SameData(Case):
+    """A folder against itself, and against copies of it."""
+
+    FOLDER = os.path.dirname(FIRST)
+
+    def copies(self, change):
+        """A folder with copies of the results after change(result)."""
+        os.makedirs(os.path.join(self.folder, "copies"))
+        for name in sorted(os.listdir(self.FOLDER)):
+            if name.endswith(".json"):
+                self.plant(change, os.path.join(self.FOLDER, name), os.path.join("copies", name))
+        return os.path.join(self.folder, "copies")
+
+    def test_a_folder_with_itself(self):
+        comparison = self.compare(self.FOLDER, self.FOLDER, "--strict")
+        self.assertEqual(comparison["counts"]["same"], len(comparison["cells"]))
+        timed = [cell for cell in comparison["cells"] if cell["ratio"]]
+        self.assertGreater(len(timed), 1000)
+        self.assertTrue(all(cell["same_data"] for cell in timed))
+        self.assertIn(f"the same data in {len(timed)} of {len(comparison['cells'])} cells",
+                      " ".join(self.cbank("compare", self.FOLDER, self.FOLDER).stdout.split()))
+
+    def test_samples_and_files_in_another_order(self):
+        def reordered(result):
+            result["cells"].reverse()
+            for cell in result["cells"]:
+                if cell["status"] == "ok":
+                    cell["time_ns"]["samples"] = sorted(cell["time_ns"]["samples"], key=lambda its: its % 1)
+
+        copies = self.copies(reordered)
+        names = sorted(os.listdir(copies))
+        for name, other in zip(names, reversed(names)):
+            os.rename(os.path.join(copies, name), os.path.join(copies, "z" + other))
+        comparison = self.compare(self.FOLDER, copies, "--strict")
+        self.assertEqual(comparison["counts"]["same"], len(comparison["cells"]))
+        self.assertEqual(sum(cell["same_data"] for cell in comparison["cells"]),
+                         sum(cell["ratio"] is not None for cell in comparison["cells"]))
+
+    def test_one_sample_that_differs(self):
+        """The intervals decide then: of a quiet cell that it is the same, of one that varies more than 1 % that they do not."""
+        def width(cell):
+            time = cell["time_ns"]
+            return (time["ci_high"] - time["ci_low"]) / time["median"]
+
+        def changed(result):
+            widest = max((cell for cell in result["cells"] if cell["status"] == "ok"), key=width)
+            widest["time_ns"]["samples"][3] *= 1.0001
+
+        for name, verdict in (("core-matrix.json", "same"), ("refill.json", "inconclusive")):
+            with self.subTest(name):
+                path = os.path.join(self.FOLDER, name)
+                comparison = self.compare(path, self.plant(changed, path))
+                other, = (cell for cell in comparison["cells"] if cell["ratio"] and not cell["same_data"])
+                self.assertEqual(other["verdict"], verdict)
+                self.assertLess(other["ratio"]["ci_low"], other["ratio"]["ci_high"])
+                self.assertGreater(other["ratio"]["resamples"], 0)
+                self.assertEqual(comparison["counts"]["same"], len(comparison["cells"]) - (verdict != "same"))
+
+    def test_many_cells_that_are_slower(self):
+        def slower(result):
+            result["started_utc"] = "2027" + result["started_utc"][4:]
+            for cell in result["cells"]:
+                if cell["status"] == "ok":
+                    scale(cell, 1.05)
+
+        many = [os.path.join(self.FOLDER, name) for name in ("all-paths.json", "sizes.json", "convolution.json")]
+        new = [self.plant(slower, path, os.path.basename(path)) for path in many]
+        comparison = self.compare(",".join(many), ",".join(new), status=1)
+        self.assertGreater(comparison["counts"]["regressed"], 600)
+        self.assertFalse(any(cell["same_data"] for cell in comparison["cells"]))
 
 
 class Comparable(Case):
@@ -184,7 +256,12 @@ class Comparable(Case):
     def test_no_cell_in_common(self):
         self.cbank("run", "--engine", "model", "--elements", "77", "--quiet", "--json", "a.json")
         self.cbank("run", "--engine", "model", "--elements", "78", "--quiet", "--json", "b.json")
-        self.cbank("compare", "a.json", "b.json", status=3)
+        done = self.cbank("compare", "a.json", "b.json", status=3)
+        self.assertEqual(len(done.stdout.splitlines()), 2, done.stdout)  # of one sentence
+        self.assertIn("no cell in common", done.stdout)
+        self.assertEqual(done.stderr, "")
+        self.cbank("compare", "a.json", "b.json", "--markdown", "r.md", "--quiet", status=3)
+        self.assertNotIn("|", read(os.path.join(self.folder, "r.md")))
 
     def test_bad_input(self):
         bad = os.path.join(self.folder, "bad.json")
@@ -232,29 +309,75 @@ class Reports(Case):
             result["device"]["driver"] = "580\u0007\n"
 
         new = self.plant(hostile)
-        for arguments in (("show", new), ("history", new), ("compare", new, new)):
+        for arguments, word in ((("show", new), "H200?[2J"), (("history", new), "580??"),
+                                (("compare", new, new), "H200?[2J")):
             text = self.cbank(*arguments).stdout
-            self.assertIn("H200?[2J", text)
+            self.assertIn(word, text)
             self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f]")
 
     def test_history(self):
-        lines = self.cbank("history", os.path.dirname(FIRST)).stdout.splitlines()
-        starts = [line.split()[0] for line in lines[1:]]
+        text = self.cbank("history", os.path.dirname(FIRST)).stdout
+        starts = [line.split()[0] for line in text.splitlines()[1:] if line[0] == "2"]
         self.assertEqual(starts, sorted(starts))
-        series = self.cbank("history", FIRST, SECOND, "--cell", "constant/per_warp/128000/").stdout.splitlines()
-        self.assertEqual(len(series), 3)
+        self.assertEqual(len(starts), 11)
+        self.assertTrue(all(len(line) <= 80 for line in text.splitlines()), text)
+        for word in ("engine", "cuda", "measured", read_json(FIRST)["device"]["uuid"][:12], "580.159.04"):
+            self.assertIn(word, text)
+        identity = "add/constant/per_warp/128000/1024/hot"
+        for name in (identity, "*constant/per_warp/128000/*"):
+            series = self.cbank("history", FIRST, SECOND, "--cell", name).stdout.splitlines()
+            self.assertEqual((series[0], len(series)), (identity, 4))
+
+    def test_history_names_cells_as_all_do(self):
+        for name in ("constant/per_warp/128000", "nonsense", "add/constant/per_warp/128000/1024/hott"):
+            said = self.cbank("history", FIRST, "--cell", name, status=2).stderr
+            self.assertEqual(len(said.splitlines()), 1)
+            self.assertIn("no cell is named", said)
+        self.assertIn("did you mean 'add/constant/per_warp/128000/1024/hot'", said)
+
+    def test_history_for_programs(self):
+        rows = json.loads(self.cbank("history", FIRST, SECOND, "--json").stdout)
+        self.assertEqual([(row["engine"], row["times"], row["cells"], row["failed"]) for row in rows],
+                         [("cuda", "measured", 24, 0)] * 2)
+        self.assertEqual(rows[1]["uuid"], read_json(SECOND)["device"]["uuid"])
+        name = rows[1]["cell"]
+        series = list(csv.DictReader(io.StringIO(self.cbank("history", FIRST, SECOND, "--csv", "--cell", name).stdout)))
+        self.assertEqual(float(series[1]["change"]), rows[1]["change"])
+        self.assertEqual([row["cell"] for row in series], [name, name])
+        self.assertIn("| started |", self.cbank("history", FIRST, "--markdown").stdout)
+        self.cbank("history", FIRST, "--markdown", "--csv", status=2)
+
+    def test_history_says_what_is_modelled(self):
+        self.cbank("run", "--engine", "model", "--quiet", "--elements", "4096", "--json", "model.json")
+        for arguments in ((), ("--cell", "*"), ("--csv",), ("--json",), ("--markdown",)):
+            self.assertIn("modelled", self.cbank("history", "model.json", *arguments).stdout)
 
 
 class Calibration(Case):
-    def test_launches_of_the_model_engine_do_not_differ(self):
-        self.cbank("calibrate", "--engine", "model", "--launches", "3", "--elements", "128000", "--json", "noise.json",
-                   "--keep", "kept")
+    def test_processes_of_the_model_engine_do_not_differ(self):
+        text = self.cbank("calibrate", "--engine", "model", "--processes", "3", "--elements", "128000", "--json",
+                          "noise.json", "--keep", "kept").stdout
+        self.assertIn("3 modelled processes", text)
         calibration = read_json(os.path.join(self.folder, "noise.json"))
         schema = read_json(os.path.join(ROOT, "results/calibration.schema.json"))
         jsonschema.Draft202012Validator(schema).validate(calibration)
         self.assertEqual({cell["noise"] for cell in calibration["cells"]}, {0})
+        self.assertEqual((calibration["engine"], calibration["modelled"], calibration["processes"]), ("model", True, 3))
         self.assertEqual(len(os.listdir(os.path.join(self.folder, "kept"))), 3)
-        self.cbank("compare", "kept", "kept", "--calibration", "noise.json")
+        self.assertIn("3 modelled results", self.cbank("compare", "kept", "kept", "--calibration", "noise.json").stdout)
+
+    def test_abbreviations_reach_the_processes(self):
+        self.cbank("calibrate", "--proc", "2", "--eng", "model", "--elem", "4096", "--path=constant", "--json", "noise.json")
+        calibration = read_json(os.path.join(self.folder, "noise.json"))
+        self.assertEqual({(cell["path"], cell["elements"]) for cell in calibration["cells"]}, {("constant", 4096)})
+        self.assertEqual(calibration["processes"], 2)
+
+    def test_the_committed_file_of_version_1(self):
+        path = os.path.join(ROOT, "results/h200/gate/calibration.json")
+        schema = read_json(os.path.join(ROOT, "results/calibration-1.schema.json"))
+        jsonschema.Draft202012Validator(schema).validate(read_json(path))
+        comparison = self.compare(FIRST, SECOND, "--calibration", path)
+        self.assertEqual(comparison["options"]["calibration"]["processes"], 20)
 
     def test_a_change_within_the_noise_does_not_count(self):
         def slower(result):
@@ -264,6 +387,7 @@ class Calibration(Case):
         new = self.plant(slower)
         self.compare(FIRST, new, status=1)
         noise = {"schema": {"name": "cbank-calibration", "version": "1.0"}, "launches": 5,
+                 "tool": {"name": "cbank", "version": "0.1.0"},
                  "device": {key: read_json(FIRST)["device"][key] for key in ("name", "uuid", "driver")},
                  "cells": [{**{key: cell[key] for key in ("workload", "path", "pattern", "elements", "block_size",
                                                           "regime", "array_bytes")},
@@ -323,7 +447,7 @@ class Parameters(Case):
                          ["8", "64", "", ""])
 
     def test_calibrate(self):
-        self.cbank("calibrate", *self.PLAN, "--launches", "2", "--json", "noise.json")
+        self.cbank("calibrate", *self.PLAN, "--processes", "2", "--json", "noise.json")
         calibration = read_json(os.path.join(self.folder, "noise.json"))
         schema = read_json(os.path.join(ROOT, "results/calibration.schema.json"))
         jsonschema.Draft202012Validator(schema).validate(calibration)
@@ -333,9 +457,9 @@ class Parameters(Case):
         self.cbank("compare", "a.json", "a.json", "--calibration", "noise.json")
 
     def test_history_and_exports(self):
-        lines = self.cbank("history", "a.json", "--cell", "/radius=3").stdout.splitlines()[1:]
-        self.assertEqual(len(lines), sum("radius" in cell["parameters"] for cell in self.cells))
-        self.assertEqual(sum(line.split()[2] == "-" for line in lines),
+        rows = json.loads(self.cbank("history", "a.json", "--cell", "*/radius=3", "--json").stdout)
+        self.assertEqual(len(rows), sum("radius" in cell["parameters"] for cell in self.cells))
+        self.assertEqual(sum(row["median_ns"] is None for row in rows),
                          sum("radius" in cell["parameters"] and cell["status"] == "skipped" for cell in self.cells))
         for name in ("csv", "gbench", "bmf", "otava"):
             with self.subTest(name):
