@@ -43,162 +43,133 @@ static bool same_device(const struct result *a, const struct result *b)
            strcmp(a->engine, b->engine) == 0;
 }
 
-/* A row of a grid: a cell of a run and how it changed since the latest earlier run of the same device and engine that has
- * it. In the list of runs it is the cell that became slower most. */
+/* A row of a grid: a cell of a run, and how it changed since the latest earlier run of the same device and engine that
+ * has it. In the list of runs it is the cell that became slower most. */
 struct row {
-    const struct cell *identity; /* NULL: there is no such cell */
-    const struct cell_result *cell;
     const struct run *run;
-    const struct result *result; /* of that run */
-    double change; /* NaN where nothing came before */
+    const struct result *result;   /* of that run */
+    const struct cell_result *cell; /* NULL: nothing changed */
+    const char *times;             /* measured, modelled */
+    const char *state;             /* of the cell: "unstable", or NULL */
+    char gpu[DEVICE_TEXT_BYTES];   /* its UUID up to the first group: "GPU-33a20bea" */
+    double failed;                 /* cells of the run */
+    double half_width, change;     /* of the cell; change is NaN where nothing came before */
 };
 
-static struct row row_of(const struct run *first, const struct run *run, const struct cell_result *cell)
+static double change_of(const struct run *first, const struct run *run, const struct cell_result *cell)
 {
-    struct row row = {.identity = &cell->cell, .cell = cell, .run = run, .result = &run->result, .change = NAN};
-
     for (const struct run *old = run; old-- > first;) {
         const struct cell_result *before =
             same_device(&old->result, &run->result) ? find_cell(&old->result, &cell->cell) : NULL;
 
-        if (before) {
-            row.change = cell->time.summary.median / before->time.summary.median - 1;
-            break;
-        }
+        if (before)
+            return cell->time.summary.median / before->time.summary.median - 1;
     }
+    return NAN;
+}
+
+/* Fills what follows from the run; the cell may be NULL. */
+static struct row row_of(const struct run *run, const struct cell_result *cell, double change)
+{
+    const struct result *result = &run->result;
+    const char *uuid = result->device.uuid;
+    struct row row = {.run = run, .result = result, .cell = cell, .change = change};
+
+    row.times = result->modelled_time ? "modelled" : "measured";
+    row.state = cell && cell->flags & FLAG_UNSTABLE ? "unstable" : NULL;
+    row.half_width = cell ? stats_relative_half_width(&cell->time.summary) : NAN;
+    snprintf(row.gpu, sizeof(row.gpu), "%.*s", (int)strcspn(uuid, "-") + 9, uuid);
+    for (size_t i = 0; i < result->cell_count; i++)
+        row.failed += result->cells[i].status == CELL_FAILED;
     return row;
 }
 
 static struct row worst_of(const struct run *first, const struct run *run)
 {
-    struct row worst = {.run = run, .result = &run->result, .change = NAN};
+    const struct cell_result *worst = NULL;
+    double most = NAN;
 
     for (size_t i = 0; i < run->result.cell_count; i++) {
-        const struct row row = row_of(first, run, &run->result.cells[i]);
+        const double change = change_of(first, run, &run->result.cells[i]);
 
-        if (!isnan(row.change) && !(row.change <= worst.change))
-            worst = row;
+        if (!isnan(change) && !(change <= most)) {
+            worst = &run->result.cells[i];
+            most = change;
+        }
     }
-    return worst;
+    return row_of(run, worst, most);
 }
 
 /* -- columns ------------------------------------------------------------------------------------------- */
 
-static void value_times(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    out->text = ((const struct row *)row)->result->modelled_time ? "modelled" : "measured";
-}
-
-/* A UUID up to its first group: "GPU-33a20bea". */
-static void value_short_uuid(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const char *uuid = ((const struct row *)row)->result->device.uuid;
-
-    (void)column;
-    snprintf(out->room, sizeof(out->room), "%.*s", (int)strcspn(uuid, "-") + 9, uuid);
-    out->text = uuid[0] ? out->room : NULL;
-}
-
-static size_t count_failed(const struct result *result)
-{
-    size_t failed = 0;
-
-    for (size_t i = 0; i < result->cell_count; i++)
-        failed += result->cells[i].status == CELL_FAILED;
-    return failed;
-}
-
-static void value_failed(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    out->number = (double)count_failed(((const struct row *)row)->result);
-}
-
 static void value_cell(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    if (((const struct row *)row)->identity)
-        cell_identity_column.value(column, row, out);
-}
-
-static void value_unstable(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const struct cell_result *cell = ((const struct row *)row)->cell;
 
-    (void)column;
-    out->text = cell && cell->flags & FLAG_UNSTABLE ? "unstable" : NULL;
-}
-
-static void value_half_width(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    out->number = stats_relative_half_width(&((const struct row *)row)->cell->time.summary);
+    if (cell)
+        cell_value_identity(column, &cell->cell, out);
 }
 
 /* Below a run: how many cells failed, and which became slower most. */
 static bool run_note(const void *row, size_t index, char *out, size_t bytes)
 {
     const struct row *of = row;
-    const size_t failed = count_failed(of->result), first = failed > 0 ? 1 : 0;
+    const size_t first = of->failed > 0 ? 1 : 0;
     char identity[CELL_IDENTITY_BYTES];
 
     if (index < first) {
-        snprintf(out, bytes, "%zu failed", failed);
+        snprintf(out, bytes, "%.0f failed", of->failed);
         return true;
     }
-    if (index > first || !of->identity)
+    if (index > first || !of->cell)
         return false;
-    cell_identity(of->identity, identity);
-    snprintf(out, bytes, "worst: %s%s", identity, of->cell->flags & FLAG_UNSTABLE ? " (unstable)" : "");
+    cell_identity(&of->cell->cell, identity);
+    snprintf(out, bytes, "worst: %s%s", identity, of->state ? " (unstable)" : "");
     return true;
 }
 
+#define OF_ROW(member)  GRID_MEMBER(struct row, member)
 #define OF_RUN(member)  GRID_BEHIND(struct row, result, struct result, member)
 #define OF_CELL(member) GRID_BEHIND(struct row, cell, struct cell_result, member)
 
 /* Columns that say which run it is; ranks of the device's name and UUID. Then those for programs alone. */
 /* clang-format off */
-#define RUN_COLUMNS(device_, uuid_)                                                                                       \
-    {.key = "started_utc", .heading = "started", .value = grid_array, .of = OF_RUN(started_utc), .head = true},           \
-    {.key = "engine", .heading = "engine", .value = grid_text, .of = OF_RUN(engine)},                                     \
-    {.key = "times", .heading = "times", .value = value_times},                                                           \
-    {.key = "device", .heading = "device", .value = grid_array, .of = OF_RUN(device.name), .rank = device_},              \
-    {.key = "gpu", .heading = "UUID", .value = value_short_uuid, .rank = uuid_},                                          \
+#define RUN_COLUMNS(device_, uuid_) \
+    {.key = "started_utc", .heading = "started", .value = grid_array, .of = OF_RUN(started_utc), .head = true}, \
+    {.key = "engine", .heading = "engine", .value = grid_text, .of = OF_RUN(engine)}, \
+    {.key = "times", .heading = "times", .value = grid_text, .of = OF_ROW(times)}, \
+    {.key = "device", .heading = "device", .value = grid_array, .of = OF_RUN(device.name), .rank = device_}, \
+    {.key = "gpu", .heading = "UUID", .value = grid_array, .of = OF_ROW(gpu), .rank = uuid_}, \
     {.key = "driver", .heading = "driver", .value = grid_array, .of = OF_RUN(device.driver)}
-#define CHANGE_COLUMN {.key = "change", .heading = "change", .format = text_change, .value = grid_number,                 \
-                       .of = GRID_MEMBER(struct row, change)}
-#define DATA_COLUMNS                                                                                                      \
-    {.key = "uuid", .value = grid_array, .of = OF_RUN(device.uuid)},                                                      \
-    {.key = "cell", .value = value_cell},                                                                                 \
-    {.key = "state", .value = value_unstable}
+#define CHANGE_COLUMN \
+    {.key = "change", .heading = "change", .format = text_change, .value = grid_number, .of = OF_ROW(change)}
+#define DATA_COLUMNS \
+    {.key = "uuid", .value = grid_array, .of = OF_RUN(device.uuid)}, \
+    {.key = "cell", .value = value_cell}, \
+    {.key = "state", .value = grid_text, .of = OF_ROW(state)}, \
+    {.key = "failed", .format = text_count, .value = grid_number, .of = OF_ROW(failed)}
+enum { DATA_COLUMN_COUNT = 4 };
 
 static const struct grid_column run_columns[] = {
     RUN_COLUMNS(1, 0),
     {.key = "cells", .heading = "cells", .format = text_count, .value = grid_integer, .of = OF_RUN(cell_count)},
     CHANGE_COLUMN,
     DATA_COLUMNS,
-    {.key = "failed", .format = text_count, .value = value_failed},
 };
 static const struct grid_column series_columns[] = {
     RUN_COLUMNS(2, 1),
     {.key = "median_ns", .heading = "median", .format = text_time, .value = grid_number, .of = OF_CELL(time.summary.median)},
-    {.key = "relative_half_width", .heading = "95% CI", .format = text_half_width, .value = value_half_width},
+    {.key = "relative_half_width", .heading = "95% CI", .format = text_half_width, .value = grid_number, .of = OF_ROW(half_width)},
     CHANGE_COLUMN,
     DATA_COLUMNS,
 };
 /* clang-format on */
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define GRID(array) \
+    .columns = array, .column_count = sizeof(array) / sizeof((array)[0]), .row_bytes = sizeof(struct row)
 
-/* Without the rows; people do not see the last columns. */
-static const struct grid run_grid = {.columns = run_columns,
-                                     .column_count = COUNT(run_columns),
-                                     .row_bytes = sizeof(struct row),
-                                     .note = run_note};
-static const struct grid series_grid = {.columns = series_columns,
-                                        .column_count = COUNT(series_columns),
-                                        .row_bytes = sizeof(struct row)};
-enum { RUN_DATA_COLUMNS = 4, SERIES_DATA_COLUMNS = 3 };
+/* Without their rows. */
+static const struct grid run_grid = {GRID(run_columns), .note = run_note}, series_grid = {GRID(series_columns)};
 
 /* -- the command --------------------------------------------------------------------------------------- */
 
@@ -251,59 +222,65 @@ static enum status read_runs(struct history *history, const struct file_list *fi
     return status;
 }
 
-static size_t count_cells(const struct history *history)
+/* Cell i of all runs, and its run in *of; NULL behind the last. */
+static const struct cell_result *find_nth(const struct history *history, size_t i, const struct run **of)
 {
-    size_t count = 0;
-
-    for (size_t i = 0; i < history->run_count; i++)
-        count += history->runs[i].result.cell_count;
-    return count;
+    for (*of = history->runs; *of < history->runs + history->run_count; *of += 1) {
+        if (i < (*of)->result.cell_count)
+            return &(*of)->result.cells[i];
+        i -= (*of)->result.cell_count;
+    }
+    return NULL;
 }
 
-/* Cell i of all runs; `context` is a history. */
-static const struct cell *cell_at(const void *context, size_t i)
+static const struct cell *cell_at(const void *history, size_t i)
 {
-    const struct run *run = ((const struct history *)context)->runs;
+    const struct run *run;
 
-    for (; i >= run->result.cell_count; run++)
-        i -= run->result.cell_count;
-    return &run->result.cells[i].cell;
+    return &find_nth(history, i, &run)->cell;
 }
 
 /* By cell; the runs of each in their order. */
 static int by_cell(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
-    const int order = cell_order(x->identity, y->identity);
+    const int order = cell_order(&x->cell->cell, &y->cell->cell);
 
     return order ? order : (x->run > y->run) - (x->run < y->run);
+}
+
+static enum status make_runs(struct history *history)
+{
+    history->rows = calloc(history->run_count + 1, sizeof(*history->rows));
+    if (!history->rows)
+        return out_of_memory();
+    for (size_t i = 0; i < history->run_count; i++)
+        history->rows[i] = worst_of(history->runs, &history->runs[i]);
+    history->row_count = history->run_count;
+    return STATUS_OK;
 }
 
 /* Makes a row of each cell of each run that is named so. */
 static enum status make_series(struct history *history, const char *name)
 {
-    for (const struct run *run = history->runs; run < history->runs + history->run_count; run++)
-        for (size_t i = 0; i < run->result.cell_count; i++)
-            if (cell_is_named(&run->result.cells[i].cell, name))
-                history->rows[history->row_count++] = row_of(history->runs, run, &run->result.cells[i]);
-    if (history->row_count == 0)
-        return cell_unknown(name, cell_at, history, count_cells(history));
-    qsort(history->rows, history->row_count, sizeof(*history->rows), by_cell);
-    return STATUS_OK;
-}
+    const struct cell_result *cell;
+    const struct run *run;
+    size_t i = 0;
 
-static enum status make_rows(struct history *history, const char *name)
-{
-    history->rows = calloc(count_cells(history) + history->run_count + 1, sizeof(*history->rows));
-    if (!history->rows)
-        return out_of_memory();
-    if (name)
-        return make_series(history, name);
-    while (history->row_count < history->run_count) {
-        const size_t i = history->row_count++;
+    for (; (cell = find_nth(history, i, &run)); i++) {
+        struct row *larger;
 
-        history->rows[i] = worst_of(history->runs, &history->runs[i]);
+        if (!cell_is_named(&cell->cell, name))
+            continue;
+        larger = realloc(history->rows, (history->row_count + 1) * sizeof(*larger));
+        if (!larger)
+            return out_of_memory();
+        history->rows = larger;
+        larger[history->row_count++] = row_of(run, cell, change_of(history->runs, run, cell));
     }
+    if (history->row_count == 0)
+        return cell_unknown(name, cell_at, history, i);
+    qsort(history->rows, history->row_count, sizeof(*history->rows), by_cell);
     return STATUS_OK;
 }
 
@@ -319,38 +296,28 @@ static enum status print_grid(const struct history_options *options, const struc
     return STATUS_OK;
 }
 
-/* Prints the rows from `first` on that are one table, and returns where the next begins. People get a table for each
- * cell, programs one of all. */
-static size_t print_table(const struct history_options *options, const struct history *history, size_t first,
-                          enum status *status)
-{
-    const bool data = options->format.json || options->format.csv, series = options->cell && !data;
-    const struct row *row = &history->rows[first], *end = history->rows + history->row_count, *next = row + 1;
-    struct grid grid = options->cell ? series_grid : run_grid;
-    char identity[CELL_IDENTITY_BYTES];
-
-    while (next < end && (!series || cell_equal(row->identity, next->identity)))
-        next++;
-    grid.rows = row;
-    grid.row_count = (size_t)(next - row);
-    if (!data)
-        grid.column_count -= options->cell ? SERIES_DATA_COLUMNS : RUN_DATA_COLUMNS;
-    if (series) {
-        cell_identity(row->identity, identity);
-        grid.title = identity;
-    }
-    *status = print_grid(options, &grid);
-    return first + grid.row_count;
-}
-
+/* People get a table for each cell, programs one of all. */
 static enum status print_history(const struct history_options *options, const struct history *history)
 {
+    const bool data = options->format.json || options->format.csv, series = options->cell && !data;
+    const struct row *end = history->rows + history->row_count;
+    struct grid grid = options->cell ? series_grid : run_grid;
     enum status status = STATUS_OK;
+    char identity[CELL_IDENTITY_BYTES];
 
-    for (size_t first = 0; status == STATUS_OK && first < history->row_count;) {
-        if (first > 0)
-            putchar('\n');
-        first = print_table(options, history, first, &status);
+    grid.column_count -= data ? 0 : DATA_COLUMN_COUNT;
+    for (const struct row *row = history->rows, *next; status == STATUS_OK && row < end; row = next) {
+        for (next = row + 1; next < end; next++)
+            if (series && !cell_equal(&row->cell->cell, &next->cell->cell))
+                break;
+        grid.rows = row;
+        grid.row_count = (size_t)(next - row);
+        if (series) {
+            cell_identity(&row->cell->cell, identity);
+            grid.title = identity;
+        }
+        fputs(row > history->rows ? "\n" : "", stdout);
+        status = print_grid(options, &grid);
     }
     return status;
 }
@@ -367,7 +334,7 @@ static enum status history(const void *parsed, const struct invocation *invocati
     if (status == STATUS_OK)
         status = read_runs(&history, &files);
     if (status == STATUS_OK)
-        status = make_rows(&history, options->cell);
+        status = options->cell ? make_series(&history, options->cell) : make_runs(&history);
     if (status == STATUS_OK)
         status = print_history(options, &history);
     for (size_t i = 0; i < history.run_count; i++)
