@@ -56,14 +56,6 @@ static const struct level_row {
     {"gcc_misses", "gcc_constant_misses", "gcc_constant_misses", NULL},
 };
 
-static const struct counter_value *counter_of(const struct explained_cell *cell, const char *name)
-{
-    static const struct counter_value none = {.status = COUNTER_NOT_COLLECTED, .kind = COUNTER_MEASURED, .value = NAN};
-    const struct counter_value *value = counter_find(cell->cell->counters, cell->cell->counter_count, name);
-
-    return value ? value : &none;
-}
-
 static enum explain_agreement agreement_of(const struct explained_count *count)
 {
     if (!isfinite(count->measured) || !isfinite(count->low) || !isfinite(count->high))
@@ -73,54 +65,42 @@ static enum explain_agreement agreement_of(const struct explained_count *count)
     return count->low == count->high ? EXPLAIN_EQUAL : EXPLAIN_WITHIN;
 }
 
-static void add_exact(struct explained_cell *cell, const struct counter_value *value)
+/* A counter of the cell beside what is expected of an exact one, loads of parameters included, or modelled of another. */
+static struct explained_count count_of(const struct explained_cell *cell, const struct card *card, const char *name)
 {
-    struct explained_count *count = &cell->exact[cell->exact_count++];
+    static const struct counter_value none = {.status = COUNTER_NOT_COLLECTED, .kind = COUNTER_MEASURED, .value = NAN};
+    const struct counter_value *found = counter_find(cell->cell->counters, cell->cell->counter_count, name);
+    const struct counter_value *value = found ? found : &none;
+    struct model_count model = {.low = value->expected, .high = value->expected};
+    struct explained_count count = {.name = name, .counters = name, .status = value->status, .measured = value->value};
 
-    *count = (struct explained_count){
-        .name = value->name,
-        .counters = value->name,
-        .status = value->status,
-        .reason = value->status == COUNTER_OK ? NULL : value->reason,
-        .measured = value->value,
-        .low = value->expected,
-        .high = value->expected,
-    };
-    count->agreement = agreement_of(count);
+    if (value->kind != COUNTER_EXACT)
+        model = model_counter(name, &cell->cell->cell, &cell->access, card, &cell->model.levels);
+    count.reason = value->status == COUNTER_OK ? NULL : value->reason;
+    count.low = model.low;
+    count.high = model.high;
+    count.agreement = agreement_of(&count);
+    return count;
 }
 
-/* By the model, or the expected value of an exact counter: loads of parameters are in it. */
-static struct model_count modelled(const struct explained_cell *cell, const struct card *card, const char *name)
+static struct explained_count level_of(const struct explained_cell *cell, const struct card *card,
+                                       const struct level_row *row)
 {
-    const struct counter_value *value = counter_of(cell, name);
+    struct explained_count count = count_of(cell, card, row->plus);
 
-    if (value->kind == COUNTER_EXACT)
-        return (struct model_count){.low = value->expected, .high = value->expected};
-    return model_counter(name, &cell->cell->cell, &cell->access, card, &cell->model.levels);
-}
-
-static void add_level(struct explained_cell *cell, const struct card *card, const struct level_row *row)
-{
-    struct explained_count *count = &cell->levels[cell->level_count++];
-    const struct counter_value *plus = counter_of(cell, row->plus);
-    const struct model_count modelled_plus = modelled(cell, card, row->plus);
-
-    *count = (struct explained_count){.name = row->name,
-                                      .counters = row->counters,
-                                      .status = plus->status,
-                                      .measured = plus->value,
-                                      .low = modelled_plus.low,
-                                      .high = modelled_plus.high};
+    count.name = row->name;
+    count.counters = row->counters;
     if (row->minus) {
-        const struct counter_value *minus = counter_of(cell, row->minus);
-        const struct model_count modelled_minus = modelled(cell, card, row->minus);
+        const struct explained_count minus = count_of(cell, card, row->minus);
 
-        count->status = count->status == COUNTER_OK ? minus->status : count->status;
-        count->measured -= minus->value;
-        count->low -= modelled_minus.high;
-        count->high -= modelled_minus.low;
+        count.status = count.status == COUNTER_OK ? minus.status : count.status;
+        count.reason = count.reason ? count.reason : minus.reason;
+        count.measured -= minus.measured;
+        count.low -= minus.high;
+        count.high -= minus.low;
+        count.agreement = agreement_of(&count);
     }
-    count->agreement = agreement_of(count);
+    return count;
 }
 
 static enum status add_counts(struct explained_cell *cell, const struct card *card)
@@ -132,10 +112,10 @@ static enum status add_counts(struct explained_cell *cell, const struct card *ca
         return log_error(STATUS_ENVIRONMENT, "out of memory for counters; free some memory");
     for (size_t i = 0; i < own->counter_count; i++)
         if (own->counters[i].kind == COUNTER_EXACT)
-            add_exact(cell, &own->counters[i]);
+            cell->exact[cell->exact_count++] = count_of(cell, card, own->counters[i].name);
     cell->levels = cell->exact + cell->exact_count;
     for (size_t i = 0; cell->predicted && i < EXPLAIN_LEVELS; i++)
-        add_level(cell, card, &level_rows[i]);
+        cell->levels[cell->level_count++] = level_of(cell, card, &level_rows[i]);
     return STATUS_OK;
 }
 
