@@ -9,6 +9,7 @@
 #include "log.h"
 #include "parallel.h"
 #include "random.h"
+#include "side_counter.h"
 #include "text.h"
 
 static const double significance = 0.05;   /* of the adjusted p */
@@ -220,50 +221,15 @@ static void classify(const struct comparison *comparison, struct match *match)
 
 /* -- counters ----------------------------------------------------------------------------------------- */
 
-/* The value of an exact counter in NEW that BASE has not; BASE's median when there is none. A process that read
- * something else than every process of BASE has changed, even where the median has not. */
-static double exact_change(const struct side_counter *base, const struct side_counter *new_counter)
-{
-    if (new_counter->value != base->value)
-        return new_counter->value;
-    if (new_counter->low < base->low)
-        return new_counter->low;
-    return new_counter->high > base->high ? new_counter->high : base->value;
-}
-
-/* Whether a counter changed, by *value in NEW. */
-static bool counter_changed(const struct side_counter *base, const struct side_counter *new_counter, double threshold,
-                            double *value)
-{
-    if (base->kind == COUNTER_EXACT && new_counter->kind == COUNTER_EXACT) {
-        *value = exact_change(base, new_counter);
-        return *value != base->value;
-    }
-    *value = new_counter->value;
-    return fabs(new_counter->value - base->value) > threshold * fabs(base->value);
-}
-
-/* The counter of that name, which is most often the one at `hint`; NULL where no process read it. */
-static const struct side_counter *find_counter(const struct side_cell *cell, const char *name, size_t hint)
-{
-    for (size_t i = 0; i < cell->counter_count; i++) {
-        const struct side_counter *counter = &cell->counters[(hint + i) % cell->counter_count];
-
-        if (strcmp(counter->name, name) == 0)
-            return counter->read > 0 ? counter : NULL;
-    }
-    return NULL;
-}
-
 static void compare_counter(const struct compare_options *options, struct match *match, size_t index)
 {
     const struct side_counter *base = &match->base->counters[index];
-    const struct side_counter *new_counter = find_counter(match->new_cell, base->name, index);
+    const struct side_counter *new_counter = side_counter_find(match->new_cell, base->name, index);
     struct comparison_cell *out = &match->out;
     struct counter_change *change;
     double value;
 
-    if (base->read == 0 || !new_counter || !counter_changed(base, new_counter, options->counter_threshold, &value))
+    if (base->read == 0 || !new_counter || !side_counter_changed(base, new_counter, options->counter_threshold, &value))
         return;
     change = &out->changes[out->change_count++];
     *change = (struct counter_change){.kind = base->kind, .base = base->value, .new_value = value};
