@@ -32,14 +32,13 @@ def refill(path):
 
 # What the kernel does, where the table is tried, and the ratios there to global memory.
 RULES = (
-    ("All threads walk the table together, as with a filter; the compiler sees that they share the index",
-     "`__constant__`", [claims.time_ratio(claims.conv_2d("constant_uniform"), claims.conv_2d("global"))]),
-    ("All threads of a warp read one element; the compiler cannot see that", "`__constant__`",
-     [add_ratio("per_warp")]),
+    ("All threads read one element; the compiler sees that", "`__constant__`",
+     [claims.time_ratio(claims.conv_2d("constant_uniform"), claims.conv_2d("global"))]),
+    ("A warp reads one element; the compiler cannot see that", "`__constant__`", [add_ratio("per_warp")]),
     ("The same, and each load waits for the one before it", "`__constant__`", [latency_ratio("constant", "global")]),
-    ("The threads of a warp read different elements: neighbours, or far from each other", "`__constant__`",
+    ("A warp reads different elements, near or far", "`__constant__`",
      [add_ratio("per_thread"), add_ratio("pseudo_random")]),
-    ("The host writes 1 KB of the table before each launch", "kernel parameter",
+    ("The host writes 1 KB of it before each launch", "kernel parameter",
      [claims.time_ratio(refill("param"), refill("global"))]),
 )
 
@@ -56,7 +55,7 @@ def main():
     parser.add_argument("files", metavar="FILE", nargs="+")
     results = claims.Results(parser.parse_args().files)
     device = results.header().split(",", maxsplit=1)[0].removeprefix("NVIDIA ")
-    print(f"| what the kernel does | tried | {device}: time, global memory is 1 | so take |")
+    print(f"| how the table is read | tried | time, {device} | so take |")
     print("|---|---|---|---|")
     for what, place, ratios in RULES:
         try:
