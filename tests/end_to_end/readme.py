@@ -212,6 +212,12 @@ class Pages(unittest.TestCase):
         explained = dict(re.findall(r"^\| `(\w+)` \| (exact|measured) \|", read("docs/counters.md"), re.MULTILINE))
         self.assertEqual(explained, rows)
 
+    def test_every_key_of_a_result_is_explained(self):
+        schema = json.loads(read("results/schema.json"))
+        for key in (set(schema["properties"]) - {"cells"}) | set(schema["$defs"]["cell"]["properties"]):
+            with self.subTest(key):
+                self.assertRegex(read("docs/results.md"), rf"`(cells\[\]\.)?{key}`")
+
     def test_every_row_is_named(self):
         text = read("docs/method.md")
         for table in ("paths", "patterns", "workloads", "regimes", "engines"):
