@@ -24,8 +24,8 @@ SOURCES = ("patterns", "kernels", "harness")
 LONG_FILES = re.compile(r"/geometry\w*\.[ch]$")
 
 # What a newcomer reads in an hour: these files and their headers.
-CORE = ("plan", "run", "engine", "engine_cuda", "cuda_timing", "cuda_launch", "cuda_device", "cell", "result", "result_json",
-        "options")
+CORE = ("plan", "run", "engine", "engine_cuda", "cuda_prepare", "cuda_verify", "cuda_timing", "cuda_count", "cuda_launch",
+        "cuda_device", "cell", "result", "result_json", "option", "command")
 
 
 def sources(*endings):
@@ -98,12 +98,12 @@ def code_of_core():
 
 # What, how it is measured, its limit, and whether a test asks for it.
 LIMITS = (
-    ("lines of a file", lines_of_files, 600, False),
-    ("lines of a function", lines_of_functions, 40, False),
-    ("parameters of a function", parameters_of_functions, 6, False),
-    ("sources of a folder", sources_of_folders, 24, False),
+    ("lines of a file", lines_of_files, 600, True),
+    ("lines of a function", lines_of_functions, 40, True),
+    ("parameters of a function", parameters_of_functions, 6, True),
+    ("sources of a folder", sources_of_folders, 24, True),
     ("lines of code of harness", code_of_harness, 17000, False),
-    ("lines of code of the core", code_of_core, 3000, False),
+    ("lines of code of the core", code_of_core, 3000, True),
 )
 
 
