@@ -185,6 +185,14 @@ class Pages(unittest.TestCase):
                     if anchor:
                         self.assertIn(anchor, self.anchors(path))
 
+    def test_files_that_are_named_exist(self):
+        """Names between backticks from the root of the tree, without those that stand for many (NAME)."""
+        for page in PAGES:
+            for name in re.findall(r"`((?:harness|kernels|patterns|scripts|tests|results|docs)/[a-z0-9_./*-]*)[ `]",
+                                   without_blocks(page)):
+                with self.subTest(page, name=name):
+                    self.assertTrue(name.startswith("results/local/") or glob.glob(name, root_dir=ROOT), name)
+
     @staticmethod
     def anchors(page):
         return {re.sub(r"[^a-z0-9 -]", "", line.lstrip("# ").lower()).replace(" ", "-")
