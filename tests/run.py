@@ -10,6 +10,9 @@ what is left. What it printed is in build/test-logs/, and is shown where it fail
 (TAP) and unittest print, and a command that prints neither is one test: passed when it exits with 0. The last line is
 "N passed, N failed", with ", N skipped" where there are any. Exit status 0 when at least one test ran and none failed.
 
+With CBANK_TEST=full, which is what `all` means unless it says small, tests repeat what a few repetitions show; with
+CBANK_ARCHS=two, kernels are checked of the oldest and the newest architecture of each toolkit alone.
+
 Files are found: tests/unit/test_*.c, and in tests/end_to_end and tests/kernels every *.py that ends in unittest.main().
 Those that have a build of their own to make or take long are named in SECONDS, below, so that they start first.
 """
@@ -205,15 +208,17 @@ def kernel_checks(toolkit):
                  skip=none or (None if disassembler else "no nvdisasm on this machine"))]
 
 
+def absent(tool):
+    return None if shutil.which(tool) else f"no {tool} on this machine"
+
+
 def test(toolkit, found):
     parts = [unit_tests("unit tests", "build", ["build"]), *kernel_checks(toolkit),
              *sanitized("", "build/asan", "CC=clang"), fuzz(found), Part("check-headers", make("check-headers"))]
     for file in files("end_to_end"):
         if os.path.basename(file) != "gpu.py":
             parts.append(python(file, "build/cbank", ["build"]))
-    for target, tool in (("check-format", "clang-format-19"), ("lint", "clang-tidy-19")):
-        if re.search(rf"(?m)^{target}:", read("Makefile")):
-            parts.append(Part(target, make(target), skip=None if shutil.which(tool) else f"no {tool} on this machine"))
+    parts.append(Part("check-format", make("check-format"), skip=absent("clang-format-19")))
     if toolkit:
         parts += [Part("build, no toolkit", make("BUILD=build/nocuda", "NO_CUDA=1", "CFLAGS=-O0", "all")),
                   python("tests/end_to_end/e2e.py", "build/nocuda/cbank", ["build, no toolkit"], ", no toolkit", ["Smoke"])]
@@ -230,17 +235,13 @@ def gpu(toolkit):
     return [check, python("tests/end_to_end/gpu.py", "build/cbank", ["build"])]
 
 
-def read(name):
-    with open(name, encoding="utf-8") as file:
-        return file.read()
-
-
 def parts_of(suite, found):
     toolkit = os.environ.get("CBANK_CUDA", "")
     build = Part("build", make("all", "tests", jobs=SLOTS), slots=SLOTS)
     if suite == "all":
         os.environ.setdefault("CBANK_TEST", "full")
-        return [build, *test(toolkit, found), *sanitized(", gcc", "build/asan-gcc"), *kernels(toolkit)]
+        return [build, *test(toolkit, found), *sanitized(", gcc", "build/asan-gcc"), *kernels(toolkit),
+                Part("lint", make("lint"), skip=absent("clang-tidy-19"))]
     os.environ.setdefault("CBANK_TEST", "small")
     return [build, *{"test": lambda: test(toolkit, found), "kernels": lambda: kernels(toolkit),
                      "gpu": lambda: gpu(toolkit)}[suite]()]

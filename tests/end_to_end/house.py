@@ -72,6 +72,7 @@ class House(unittest.TestCase):
                                           "scripts/page/*.*", "scripts/page/templates/*", "scripts/*.sh"):
             for number, line in enumerate(lines(name), 1):
                 with self.subTest(f"{name}:{number}"):
+                    self.assertNotRegex(line, r"^(<{7}|>{7}) ")  # of a merge
                     self.assertEqual(line, line.rstrip())
                     self.assertNotIn("\t", line)
 

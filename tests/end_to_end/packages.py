@@ -22,6 +22,7 @@ CLEAN = {key: value for key, value in os.environ.items() if not key.startswith(O
 # What there is of every kind that is installed, by its place below the prefix.
 INSTALLED = {"bin/cbank": "build/cbank", "share/cbank/scripts/report.py": "scripts/report.py",
              "share/cbank/scripts/plot.py": "scripts/plot.py",
+             "share/cbank/scripts/upgrade.py": "scripts/upgrade.py",
              "share/bash-completion/completions/cbank": "scripts/completion.bash",
              "share/man/man1/cbank.1": "docs/cbank.1"}
 INSTALLED_FROM = {"share/cbank": "results/*schema.json", "share/cbank/cards": "results/cards/*.json",
@@ -98,7 +99,7 @@ class Packaging(unittest.TestCase):
 
     @classmethod
     def make(cls, *arguments, **how):
-        return run(cls.source, "make", "NO_CUDA=1", *arguments, **how)
+        return run(cls.source, "make", "NO_CUDA=1", "CFLAGS=-O0", *arguments, **how)
 
     def check_version(self, program):
         self.assertEqual(run("/", program, "--version"), f"cbank {self.version} (commit {self.commit})\n")

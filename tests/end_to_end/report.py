@@ -37,6 +37,8 @@ CHARACTERIZATION = os.path.join(ROOT, "results/characterizations/h200.json")
 BYTES_ONCE, BYTES_EACH = 60_000, 247_000  # of a report at most, and of each of its files: of 20 files 5 MB
 AXE = "axe-core@4.14.1"
 AXE_FILE = os.path.join(ROOT, "build/axe/package/axe.min.js")
+FEW_PATTERNS = ("--pattern", "per_warp,pseudo_random")
+FEW = (*FEW_PATTERNS, "--elements", "4096")  # of a plan, where any will do
 VOID = {"meta", "link", "img", "br", "hr", "input"}
 CELLS = {"td", "th"}
 APART = {*CELLS, "dt", "dd", "li", "p", "h2", "summary", "caption"}  # whose text does not go on in what follows
@@ -487,7 +489,7 @@ class Inputs(Case):
         self.assertIn("The result has no cells.", report.page("cells/a.html").root.text)
 
     def test_modelled_alone(self):
-        report = self.made(modelled(os.path.join(self.folder, "m.json"), "--elements", "4096"))
+        report = self.made(modelled(os.path.join(self.folder, "m.json"), *FEW))
         self.assertIn("Modelled: m is predicted by the model engine", report.text)
         self.assertIn("it is modelled, and has no samples", report.text)
         for table in report.page().section("matrix").all("table"):
@@ -498,14 +500,14 @@ class Inputs(Case):
     def test_mixed_engines(self):
         """Labelled, and never in one table or one panel."""
         report = self.made(self.changed("a.json", self.four),
-                           modelled(os.path.join(self.folder, "m.json"), "--elements", "12800000"))
+                           modelled(os.path.join(self.folder, "m.json"), *FEW_PATTERNS, "--elements", "12800000"))
         self.assertIn("the two are never put together", report.text)
         self.assertIn("engine differs: cuda and model, which is not allowed to differ", report.text)
         captions = [next(table.all("caption")).text for table in report.page().section("matrix").all("table")]
         self.assertEqual(sorted(caption.partition(": ")[2] for caption in captions), ["a", "m, modelled"])
 
     def test_every_kind(self):
-        result = modelled(os.path.join(self.folder, "m.json"), "--elements", "4096", "--path", "all")
+        result = modelled(os.path.join(self.folder, "m.json"), *FEW, "--path", "all")
         comparison = self.write("c.json", cbank("compare", "--quiet", "--json", "-", result, result).stdout)
         explanation = self.write("e.json", cbank("explain", "--json", result).stdout)
         card = os.path.join(ROOT, "results/cards/h200.json")
@@ -525,7 +527,7 @@ class Inputs(Case):
         self.made(os.path.join(ROOT, "tests/data/result-1.0.json"))
 
     def test_equal_names(self):
-        files = [modelled(os.path.join(self.folder, name), "--elements", "4096", "--path", "constant,global")
+        files = [modelled(os.path.join(self.folder, name), *FEW, "--path", "constant,global")
                  for name in map(self.place, ("a", "b"))]
         report = self.made(*files)
         self.assertIn("cells/r-2.html", report.files())
@@ -544,7 +546,7 @@ class Inputs(Case):
         self.assertIn("<b>bold</b>", report.text)
 
     def test_same_bytes(self):
-        files = [modelled(os.path.join(self.folder, "m.json"), "--elements", "4096", "--seed", "1"),
+        files = [modelled(os.path.join(self.folder, "m.json"), *FEW, "--seed", "1"),
                  self.changed("a.json", self.four)]
         first, second = (Report(os.path.join(self.folder, name), *files) for name in ("first", "second"))
         self.assertEqual(first.files(), second.files())
@@ -564,7 +566,7 @@ class Inputs(Case):
         self.check(report)
 
     def test_what_else_is_there_stays(self):
-        file = modelled(os.path.join(self.folder, "m.json"), "--elements", "4096", "--path", "constant")
+        file = modelled(os.path.join(self.folder, "m.json"), *FEW, "--path", "constant")
         other = self.write("out/figures/other.txt", "mine")
         self.write("out/index.html", "old")
         report = self.report(file)
@@ -632,7 +634,7 @@ class Install(Case):
                                *(["NO_CUDA=1"] if not os.environ.get("CBANK_CUDA") else []), "install"],
                               cwd=ROOT, capture_output=True, text=True, check=False, env=environment())
         self.assertEqual(done.returncode, 0, done.stderr)
-        file = modelled(os.path.join(self.folder, "m.json"), "--elements", "4096", "--path", "constant,global")
+        file = modelled(os.path.join(self.folder, "m.json"), *FEW, "--path", "constant,global")
         done = cbank("report", file, "-o", os.path.join(self.folder, "out"),
                      program=os.path.join(place, "usr/bin/cbank"))
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -22,30 +22,6 @@ WORKLOAD = ('WORKLOAD(triple, "three loads a thread", map, 1, 3, INDEX_COMPILED,
             '"4096", "64", input - 2u * sum)\n')
 
 
-class Experiment(Case):
-    """An experiment of characterize is one row in one file, and no record becomes unreadable by it."""
-
-    RECORD = "results/characterizations/h200.json"
-    ROW = '    {"latency_anew", follows, experiment_latency, "global_l2", NULL, 0, PROBE_WALK},\n'
-
-    def found(self):
-        done = self.scratch.run("build/cbank", "characterize", "--quiet", "--replay", self.RECORD, "--json", "-")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return {one["name"]: {**one, "seconds": None} for one in json.loads(done.stdout)["experiments"]}
-
-    def test_a_row_is_all_and_records_that_lack_it_are_read(self):
-        self.scratch.make("build/cbank")
-        before = self.found()
-        head = "const struct experiment experiments[] = {\n"
-        self.scratch.edit("harness/characterize/characterize.c", head, head + self.ROW)
-        self.scratch.make("build/cbank")
-        after = self.found()
-        added = after.pop("latency_anew")
-        self.assertEqual((added["status"], added["evidence"]), ("skipped", []))
-        self.assertIn("the record is older than this experiment", added["reason"])
-        self.assertEqual(after, before)
-
-
 class Row(Case):
     """A pattern, a path and a workload are one row in one file."""
 
@@ -154,6 +130,8 @@ static enum status write_count(FILE *stream, const struct catalogue *catalogue)
 
 """
 
+EXPERIMENT = '    {"latency_anew", follows, experiment_latency, "global_l2", NULL, 0, PROBE_WALK},\n'
+
 FIGURE = """\
 # SPDX-License-Identifier: MIT
 from . import documents
@@ -218,6 +196,23 @@ class Addition(Case):
         self.assertEqual(self.said("build/cbank", "export", "--format", "count", result), "24 cells\n")
         self.assertIn("count", self.said("build/cbank", "export", "--help"))
         self.assertIn("count", self.said("build/cbank", "help", "--completion"))
+
+    def experiments(self):
+        record = "results/characterizations/h200.json"
+        found = json.loads(self.said("build/cbank", "characterize", "--quiet", "--replay", record, "--json", "-"))
+        return {one["name"]: {**one, "seconds": None} for one in found["experiments"]}
+
+    def test_experiment(self):
+        """No record becomes unreadable by it."""
+        before, head = self.experiments(), "const struct experiment experiments[] = {\n"
+        self.scratch.edit("harness/characterize/characterize.c", head, head + EXPERIMENT)
+        self.scratch.make()
+        self.added("harness/characterize/characterize.c")
+        after = self.experiments()
+        added = after.pop("latency_anew")
+        self.assertEqual((added["status"], added["evidence"]), ("skipped", []))
+        self.assertIn("the record is older than this experiment", added["reason"])
+        self.assertEqual(after, before)
 
     def test_figure(self):
         self.scratch.add("scripts/figures/greeting.py", FIGURE)

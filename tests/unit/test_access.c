@@ -382,7 +382,7 @@ static void local_patterns_match_brute_force(void **state)
 static void workloads_match_brute_force(void **state)
 {
     static const uint64_t elements[] = {1, 5, 33, 100, 1023, 1025, 1056, 2080, 3001, 5000};
-    const size_t every = repetitions(1, 3);
+    const size_t every = repetitions(1, 4);
     char reason[CELL_REASON_BYTES];
     size_t checked = 0;
 
