@@ -58,9 +58,9 @@ enum status cell_unknown(const char *name, const struct cell *(*cell_at)(const v
     }
     closest = table_closest(&table, name);
     log_error(STATUS_USAGE,
-              "no cell is named '%s'%s%s%s; a name is an identity, as cbank export prints them, or a glob: "
+              "no cell is named '%s'%s%s%s; a name is an identity, as cbank show --csv has them, or a glob: "
               "'*/constant/*'",
-              name, closest ? "; did you mean '" : "", closest ? closest : "", closest ? "'?" : "");
+              name, closest ? "; the nearest is '" : "", closest ? closest : "", closest ? "'" : "");
     free(cells);
     return STATUS_USAGE;
 }

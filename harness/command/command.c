@@ -198,7 +198,8 @@ static enum status parse_and_run(struct parsing *parsing, int count, char **word
                               .doc = documentation};
     enum status status;
 
-    snprintf(documentation, sizeof(documentation), "%s.%s", command->summary, exit_codes);
+    snprintf(documentation, sizeof(documentation), "%s%s%s", command->summary,
+             command->summary[strlen(command->summary) - 1] == '?' ? "" : ".", exit_codes);
     snprintf(program, sizeof(program), "cbank %s", command->name);
     if (print_help(parsing, &argp, count, words, program))
         return STATUS_OK;

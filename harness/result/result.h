@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The result of one run, in memory. result_json.c writes and reads it; show.c prints it. */
+ * The result of one run, in memory. result_json.c writes and reads it. */
 #ifndef CBANK_RESULT_H
 #define CBANK_RESULT_H
 

@@ -66,7 +66,7 @@ class Parameters(Case):
         lines = self.counters(self.file, "--cell", "add/*/distinct=8/*", "l1_sectors").splitlines()
         self.assertIn("distinct 8", lines[0])
         self.assertEqual(lines[-1].split(), ["512="])
-        self.assertIn("did you mean", self.counters(self.file, "--cell", "add/constant/per_warp/4096/1024/hott", status=2))
+        self.assertIn("the nearest is", self.counters(self.file, "--cell", "add/constant/per_warp/4096/1024/hott", status=2))
 
     def test_operations(self):
         lines = self.counters(self.file, "--pattern", "per_warp", "--workload", "add", "operations",

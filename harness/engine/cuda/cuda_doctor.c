@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "cuda_probe_count.h"
-#include "engine_cuda.h"
 #include "doctor.h"
+#include "engine_cuda.h"
 
 bool cuda_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BYTES])
 {

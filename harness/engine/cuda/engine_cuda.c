@@ -3,8 +3,8 @@
  * cuda_timing.c behind what is here, cuda_count.c. */
 #include <stdlib.h>
 
-#include "engine_cuda.h"
 #include "cuda_timing.h"
+#include "engine_cuda.h"
 #include "log.h"
 
 enum { TIMING_CELLS = 64 }; /* cells whose samples are interleaved; the result is saved after each such group */
