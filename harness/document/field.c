@@ -478,13 +478,13 @@ const struct field_kind field_map = {write_map, read_map};
 
 void fields_write(cJSON *object, const struct fields *fields, const void *base)
 {
-    for (const struct field *field = fields->rows; field < fields->rows + fields->count; field++)
-        field->kind->write(object, field, base);
+    for (size_t i = 0; i < fields->count; i++)
+        fields->rows[i].kind->write(object, &fields->rows[i], base);
 }
 
 void fields_read(const struct node *node, const struct fields *fields, void *base)
 {
-    for (const struct field *field = fields->rows; field < fields->rows + fields->count; field++)
-        if (field->kind->read && !node_failed(node))
-            field->kind->read(node, field, base);
+    for (size_t i = 0; i < fields->count; i++)
+        if (fields->rows[i].kind->read && !node_failed(node))
+            fields->rows[i].kind->read(node, &fields->rows[i], base);
 }

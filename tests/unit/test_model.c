@@ -923,6 +923,7 @@ static void engine_leaves_other_cells_alone(void **state)
     assert_false(cells[0].modelled);
     assert_int_equal(cells[1].status, CELL_OK);
     engine_model.close(session);
+    free(cells[1].counters);
 }
 
 static void engine_describes_itself(void **state)

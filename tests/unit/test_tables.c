@@ -313,6 +313,7 @@ static void with_plan(const char *line, void (*look)(const struct plan *plan))
 {
     static const struct option_group groups[] = {OPTION_GROUP(plan_option_rows, 0)};
     static const struct command command = {.name = "plan",
+                                           .summary = "A plan",
                                            .groups = groups,
                                            .group_count = 1,
                                            .options_bytes = sizeof(struct plan_options),
