@@ -415,7 +415,7 @@ class Explain(Case):
                 done = self.check(cbank("explain", self.file, other, "--cell", name, *arguments), 2, name)
                 self.assertEqual(done.stdout, "")
         self.check(cbank("explain", self.file, "--cell", "add/constant/per_warp/4096/1024/cold"), 2,
-                   "did you mean 'add/constant/per_warp/4096/1024/hot'")
+                   "the nearest is 'add/constant/per_warp/4096/1024/hot'")
         done = self.check(cbank("explain", self.file, other, "--cell", "add/constant/per_warp/8192/1024/hot"), 0)
         self.assertIn("printed: 0 of 1 cells", done.stdout)
         self.assertIn("\nadd/constant/per_warp/8192/1024/hot\n", done.stdout)

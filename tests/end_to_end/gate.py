@@ -333,7 +333,7 @@ class Reports(Case):
             said = self.cbank("history", FIRST, "--cell", name, status=2).stderr
             self.assertEqual(len(said.splitlines()), 1)
             self.assertIn("no cell is named", said)
-        self.assertIn("did you mean 'add/constant/per_warp/128000/1024/hot'", said)
+        self.assertIn("the nearest is 'add/constant/per_warp/128000/1024/hot'", said)
 
     def test_history_for_programs(self):
         rows = json.loads(self.cbank("history", FIRST, SECOND, "--json").stdout)
