@@ -56,16 +56,17 @@ static enum status model_open(const struct engine_options *options, struct resul
     struct engine_session *session = calloc(1, sizeof(*session));
     enum status status;
 
-    (void)result;
     if (!session)
         return log_error(STATUS_ENVIRONMENT, "out of memory for the model engine; free some memory");
     session->options = options;
     status = card_read(options->card, &session->card);
-    if (status == STATUS_OK)
-        *out = session;
-    else
+    if (status != STATUS_OK) {
         model_close(session);
-    return status;
+        return status;
+    }
+    snprintf(result->card, sizeof(result->card), "%s", session->card.name);
+    *out = session;
+    return STATUS_OK;
 }
 
 /* -- counters ----------------------------------------------------------------------------------------- */

@@ -240,6 +240,12 @@ static void fill_row(struct cell_row *row, const struct result *result, size_t i
     make_note(row);
 }
 
+/* Whether the card has the rates of this very device: chips of one architecture have memories of several kinds. */
+static bool card_is_of_device(const struct result *result)
+{
+    return result->card[0] && strstr(result->device.name, result->card);
+}
+
 /* What follows from the time of a row, and from the shortest of its line. */
 static void derive(struct cell_row *row, double best)
 {
@@ -254,7 +260,7 @@ static void derive(struct cell_row *row, double best)
     row->ratio = isfinite(best) ? ns / best : NAN;
     row->best = cell->path->loads && ns <= best;
     row->rate = ELEMENT_BYTES * (2.0 + loads) * (double)cell->elements / ns;
-    if (row->model && isfinite(row->model->parts.stream_ns))
+    if (row->model && isfinite(row->model->parts.stream_ns) && card_is_of_device(row->result))
         row->peak = fmax(row->model->parts.stream_ns, row->model->parts.serialization_ns) / ns;
     if (cell_row_multiplies(row))
         row->operations = cell_operations_per_byte(row->found);

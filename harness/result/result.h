@@ -111,6 +111,7 @@ struct result {
     char argv[RESULT_ARGV_BYTES];
     char counters_asked[RESULT_ARGV_BYTES]; /* the text of --counters */
     char counters_reason[256]; /* why no counter could be read; "" else */
+    char card[DEVICE_TEXT_BYTES]; /* name of the card that the models of the cells are made of; "" when not known */
     struct device_info device;
     struct phase_time phases[RESULT_PHASES_MAX];
     size_t phase_count;

@@ -437,6 +437,7 @@ static const struct field result_rows[] = {
     {FIELD(field_number, struct result, "max_noise", max_noise, REQUIRED)},
     {FIELD(field_text, struct result, "counters_asked", counters_asked, REQUIRED)},
     {FIELD(field_text, struct result, "counters_reason", counters_reason, NULLABLE)},
+    {FIELD(field_text, struct result, "card", card, LATER)},
     {WITHIN("confidence", kind_confidence)},
     {FIELD(field_object, struct result, "device", device, REQUIRED), .of = &device_object},
     {FIELD(field_array, struct result, "phases", phases, REQUIRED), .of = &phase_list},

@@ -89,6 +89,7 @@ static void fill(struct result *result)
     result->engine = "cuda";
     result->complete = true;
     strcpy(result->device.name, "NVIDIA H200");
+    strcpy(result->card, "H200");
     strcpy(result->device.driver, "570.86.15");
     result->device.cc_major = 9;
     result->device.sm_count = 132;

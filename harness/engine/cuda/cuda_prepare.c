@@ -92,6 +92,8 @@ static enum status prepare_model(struct engine_session *session, struct result *
 
     if (status == STATUS_OK)
         status = card_read(session->options->card, &card);
+    if (status == STATUS_OK)
+        snprintf(result->card, sizeof(result->card), "%s", card.name);
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
         struct cell_result *cell = &result->cells[i];
 
