@@ -33,7 +33,7 @@ PROGRAM := $(BUILD)/cbank
 OBJ     := $(BUILD)/obj
 
 # Goals that build nothing need no toolkit and no question to the driver.
-BUILDS := $(filter-out help clean uninstall setup check-headers format check-format lint dist,$(or $(MAKECMDGOALS),all))
+BUILDS := $(filter-out help clean uninstall setup test-distributions check-headers format check-format lint dist,$(or $(MAKECMDGOALS),all))
 
 # ---- The CUDA toolkit: CUDA, CUDA_HOME, CUDA_PATH, nvcc on PATH, /usr/local/cuda; the first there is.
 
@@ -137,7 +137,7 @@ TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 CARDS   := $(wildcard results/cards/*.json)
 
-.PHONY: all tests run cards setup test test-kernels test-all test-gpu bench-gpu plots reproduce check-sass check-ptx \
+.PHONY: all tests run cards setup test test-kernels test-all test-distributions test-gpu bench-gpu plots reproduce check-sass check-ptx \
         check-headers sanitize fuzz fuzzers install uninstall format check-format lint dist deb clean help FORCE
 
 all: $(PROGRAM) ## build the program (the default)
@@ -303,6 +303,9 @@ test-kernels: ## check the kernels of every architecture, and of CUDA 11.8, and 
 
 test-all: ## run all tests that need no GPU, with every repetition
 	$(call run_tests,all)
+
+test-distributions: ## try `make run` and `make test` on a bare Debian 12 and 13, in chroots (as root)
+	@scripts/test_distributions.sh
 
 test-gpu: ## run every test that needs a GPU
 	$(call run_tests,gpu)
