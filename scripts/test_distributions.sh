@@ -71,9 +71,10 @@ try() { # RELEASE TARGET: the command, and how long it takes
 for release; do
     bare "$release"
     git clone -q --no-local . "$place/$release/root/cbank" || fail 'cannot clone HEAD'
+    before=$status
     try "$release" run
     try "$release" test
-    rm -rf "${place:?}/$release"
+    [ $status != "$before" ] || rm -rf "${place:?}/$release" # else it stays, to be looked into
 done
 echo "logs: $place/"
 exit $status

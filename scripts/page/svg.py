@@ -133,7 +133,9 @@ def style_of(text, names):
             style, weight, size = FONT.match(value).groups()
             found.update({name: its for name, its in (("font-style", style), ("font-weight", weight),
                                                       ("font-size", rounded(size))) if its})
-        elif colon:
+        elif key == "font-size":  # later versions of matplotlib write these apart
+            found[key] = rounded(value.removesuffix("px"))
+        elif colon and key != "font-family":  # which is the figure's
             found[key] = colour(rounded(names.replaced(value)))
     return found
 

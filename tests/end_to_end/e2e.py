@@ -832,7 +832,8 @@ class CommittedResults(Case):
     def results(self):
         """(path, as it is, of schema 2.0) of each."""
         paths = [os.path.join(ROOT, "tests/data/result-1.0.json")]
-        for folder, _, names in os.walk(os.path.join(ROOT, "results")):
+        for folder, folders, names in os.walk(os.path.join(ROOT, "results")):
+            folders[:] = [name for name in folders if name != "local"]  # of whoever works here
             paths += [os.path.join(folder, name) for name in names if name.endswith(".json")]
         for path in sorted(paths):
             given = read_json(path)

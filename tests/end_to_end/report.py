@@ -406,6 +406,8 @@ class Content(Case):
             text = measured().bytes(name).decode()
             root = ET.fromstring(text)
             self.assertNotRegex(text, r"<style| style=|<script")
+            self.assertEqual(text.count(" font-family="), 1)
+            self.assertNotRegex(text, r'font-size="[^"]*px')
             self.assertTrue(root.findtext("{http://www.w3.org/2000/svg}title"))
             self.assertIn("sha256", root.findtext("{http://www.w3.org/2000/svg}desc"))
             ids = [element.get("id") for element in root.iter() if element.get("id")]
