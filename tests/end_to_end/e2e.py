@@ -822,10 +822,10 @@ class CommittedResults(Case):
     """Results of GPUs in the repository, each as it is and as `show --json` gives it: of schema 2.0."""
 
     # What schema 1.x does not have, and what no version fills yet.
-    OF_1_X = {"host.name", "host.slot", "host.job", "tool.architectures", "device.warps_per_sm", "device.blocks_per_sm",
-              "device.shared_bytes_per_sm", "device.shared_bytes_reserved", "cells.indices", "cells.placements",
+    OF_1_X = {"card", "host.name", "host.slot", "host.job", "tool.architectures", "device.warps_per_sm",
+              "device.blocks_per_sm", "device.shared_bytes_per_sm", "device.shared_bytes_reserved", "cells.indices", "cells.placements",
               "cells.process_deviation", "cells.autocorrelation", "cells.modes", "cells.outliers", "cells.neighbour"}
-    OF_2_X = {name for name in OF_1_X if not name.startswith(("tool.", "device."))}
+    OF_2_X = {name for name in OF_1_X if not name.startswith(("card", "tool.", "device."))}
     # What is null where all is well.
     TROUBLE = {"counters_reason", "cells.counters.reason", "cells.reason"}
 
