@@ -45,6 +45,7 @@ EXCEPTIONS = (
     ("scripts/record.sh", "sh -n scripts/record.sh", "measures for minutes on a GPU: is read by the shell"),
 )
 
+
 def environment():
     """No GPU, no colour asked for, nothing of the make that runs the tests."""
     clean = {key: value for key, value in os.environ.items()
