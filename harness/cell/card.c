@@ -61,53 +61,14 @@ static const struct objects level_array = {
 
 /* -- cards --------------------------------------------------------------------------------------------- */
 
-#define CARD(kind, member) FIELD(kind, struct card, #member, member, REQUIRED)
-#define CARD_RATE(member)  {CARD(field_number, member), .low = RATE_LOWEST, .high = HIGHEST}
-#define CARD_BYTES(member) {CARD(field_uint64, member), .low = 1, .high = 1099511627776.0}
-#define CARD_LINES(member) {CARD(field_uint32, member), .high = 1 << 20}
-#define CARD_COST(member)  {CARD(field_number, member), .high = HIGHEST}
-
 static const struct field card_rows[] = {
-    {CARD(field_text, name), .low = 1},
-    {FIELD(field_text, struct card, "chip", chip, OMITTED), .low = 1},
-    {CARD(field_uint32, cc_major), .low = 1, .high = 99},
-    {CARD(field_uint32, cc_minor), .high = 9},
-    {CARD(field_uint32, sm_count), .low = 1, .high = 4096},
-    {CARD(field_uint32, warps_per_sm), .low = 32, .high = 1024},
-    {CARD(field_uint32, blocks_per_sm), .low = 1, .high = 1024},
-    {CARD(field_uint32, shared_bytes_per_sm), .low = 1024, .high = 1 << 24},
-    {CARD(field_uint32, shared_bytes_reserved), .high = 1 << 24},
-    CARD_RATE(sm_clock_mhz),
-    CARD_BYTES(l2_bytes),
-    CARD_BYTES(l2_kept_bytes),
-    CARD_BYTES(l2_dirty_bytes),
-    CARD_RATE(dram_bytes_per_ns),
-    CARD_RATE(l2_bytes_per_ns),
-    CARD_COST(launch_ns),
-    CARD_COST(wave_ns),
-    CARD_COST(cold_ns),
-    CARD_COST(block_launch_ns),
-    CARD_COST(block_l2_ns),
-    CARD_COST(block_dram_ns),
-    CARD_COST(block_write_back_ns),
-    CARD_RATE(issue_per_cycle),
-    CARD_RATE(l1_sectors_per_cycle),
-    CARD_RATE(l1_requests_per_cycle),
-    CARD_COST(l1_miss_cycles),
-    CARD_COST(l2_request_ns),
-    {CARD(field_uint32, l2_slices), .low = 1, .high = 4096},
-    CARD_RATE(texture_requests_per_cycle),
-    CARD_RATE(shared_wavefronts_per_cycle),
-    CARD_COST(staging_wait_cycles),
-    CARD_COST(staging_round_cycles),
-    CARD_COST(uniform_request_cycles),
-    CARD_COST(immediate_request_cycles),
-    CARD_COST(copy_ns),
-    CARD_RATE(copy_bytes_per_ns),
-    CARD_COST(alternate_ns),
-    CARD_LINES(parameter_lines),
-    CARD_LINES(immediate_lines),
-    {CARD(field_array, levels), .low = 1, .of = &level_array},
+#define CARD(kind, member, presence)         FIELD(kind, struct card, #member, member, presence)
+#define CARD_TEXT(member, presence)          {CARD(field_text, member, presence), .low = 1},
+#define CARD_COUNT(member, lowest, highest)  {CARD(field_uint32, member, REQUIRED), .low = lowest, .high = highest},
+#define CARD_BYTES(member, lowest, highest)  {CARD(field_uint64, member, REQUIRED), .low = lowest, .high = highest},
+#define CARD_NUMBER(member, lowest, highest) {CARD(field_number, member, REQUIRED), .low = lowest, .high = highest},
+#include "card.def"
+    {CARD(field_array, levels, REQUIRED), .low = 1, .of = &level_array},
 };
 
 static const struct document card_document = {

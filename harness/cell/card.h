@@ -30,49 +30,13 @@ struct card_level {
     double miss_latency_cycles; /* what a block that misses waits longer */
 };
 
+/* The keys of card.def, and the levels. */
 struct card {
-    char name[CARD_NAME_BYTES]; /* "H200" */
-    char chip[CARD_NAME_BYTES]; /* CUPTI's chip name, "GH100"; "" when not known */
-    uint32_t cc_major, cc_minor;
-    uint32_t sm_count;
-    uint32_t warps_per_sm;       /* that can be resident at a time */
-    uint32_t blocks_per_sm;      /* the same of blocks */
-    uint32_t shared_bytes_per_sm;   /* shared memory of an SM, for the blocks that are resident */
-    uint32_t shared_bytes_reserved; /* what the system takes of it for every block */
-    double sm_clock_mhz;
-    uint64_t l2_bytes;
-    uint64_t l2_kept_bytes;      /* of a launch's input and output: what L2 holds for the next launch */
-    uint64_t l2_dirty_bytes;     /* output that L2 holds before it writes to DRAM */
-    double dram_bytes_per_ns;    /* achieved streaming bandwidth, reads and writes together */
-    double l2_bytes_per_ns;      /* the same of data that stays in L2 */
-    double launch_ns;            /* what one more launch of an empty kernel in a graph costs */
-    double wave_ns;              /* from the launch to the end of the first wave of blocks, input from L2 */
-    double cold_ns;              /* what the first wave takes longer after a flush */
-    double block_launch_ns;      /* from the start of a block to the next one's, on the whole chip */
-    double block_l2_ns;          /* life of a block of a later wave, payload aside: its input from L2 */
-    double block_dram_ns;        /* the same with the input from DRAM */
-    double block_write_back_ns;  /* what that takes longer while L2 writes output to DRAM */
-    double issue_per_cycle;      /* warp instructions an SM issues per cycle */
-    double l1_sectors_per_cycle; /* sectors an SM's L1 answers per cycle */
-    double l1_requests_per_cycle;/* warp loads an SM's L1 takes per cycle */
-    double l1_miss_cycles;       /* per sector of the table that the first block of an SM fetches into L1 */
-    double l2_request_ns;        /* from one request for a line of the table to the next at one slice of L2 */
-    uint32_t l2_slices;          /* that requests for different lines spread over: as good as so many */
-    double texture_requests_per_cycle;  /* warp loads an SM's texture units take per cycle */
-    double shared_wavefronts_per_cycle; /* turns of an SM's shared memory per cycle */
-    double staging_wait_cycles;  /* before a block has copied its first elements into shared memory, and at the
-                                    barrier */
-    double staging_round_cycles; /* for each element that a thread copies: a load, which L1 need not have, and a
-                                    store, one round after the other */
-    double uniform_request_cycles;   /* occupancy of the uniform datapath's constant cache per warp load */
-    double immediate_request_cycles; /* the same of the immediate constant cache per constant operand */
-    double copy_ns;              /* what a copy to the table before a launch costs, beside its bytes */
-    double copy_bytes_per_ns;    /* rate of such a copy */
-    double alternate_ns;         /* what one more launch costs when it is another module's than the one before */
-    uint32_t parameter_lines;    /* lines of kernel parameters that each SM with a block fetches into the
-                                    first level */
-    uint32_t immediate_lines;    /* lines that its immediate constant caches ask the second level for, where each of
-                                    its four partitions has a warp */
+#define CARD_TEXT(member, presence)          char member[CARD_NAME_BYTES];
+#define CARD_COUNT(member, lowest, highest)  uint32_t member;
+#define CARD_BYTES(member, lowest, highest)  uint64_t member;
+#define CARD_NUMBER(member, lowest, highest) double member;
+#include "card.def"
     size_t level_count;
     struct card_level levels[CARD_LEVELS_MAX]; /* nearest the SM first */
 };
