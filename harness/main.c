@@ -8,14 +8,18 @@
 #include "table.h"
 #include "version.h"
 
-extern const struct command run_command, show_command, counters_command, explain_command, compare_command,
-    calibrate_command, characterize_command, history_command, export_command, report_command, list_command,
-    doctor_command;
+/* In the order of help. */
+#define COMMANDS(EACH)                                                                                     \
+    EACH(run)                                                                                              \
+    EACH(show) EACH(counters) EACH(explain) EACH(compare) EACH(calibrate) EACH(characterize) EACH(history) \
+        EACH(export) EACH(report) EACH(list) EACH(doctor)
 
-static const struct command *const commands[] = {
-    &run_command,          &show_command,    &counters_command, &explain_command, &compare_command, &calibrate_command,
-    &characterize_command, &history_command, &export_command,   &report_command,  &list_command,    &doctor_command,
-};
+#define DECLARED(name) extern const struct command name##_command;
+#define LISTED(name)   &name##_command,
+
+COMMANDS(DECLARED)
+
+static const struct command *const commands[] = {COMMANDS(LISTED)};
 
 static const struct command_list list = {commands, sizeof(commands) / sizeof(commands[0])};
 

@@ -66,10 +66,9 @@ static void simulate(const struct search *search, const struct shape *shape, siz
         for (uint32_t pass = 0; pass < REPLACED_WARM_UP + timed; pass++)
             for (size_t i = 0; i < count; i += per_line) {
                 const uint32_t line = search->address[i] / shape->line_bytes;
-                const uint64_t there =
-                    (uint64_t)(line / shape->sets * shape->sets + search_set_of(search, shape, line));
+                const uint32_t there = line / shape->sets * shape->sets + search_set_of(search, shape, line);
 
-                if (!cache_lookup(cache, there * shape->line_bytes) && pass >= REPLACED_WARM_UP)
+                if (!cache_lookup(cache, (uint64_t)there * shape->line_bytes) && pass >= REPLACED_WARM_UP)
                     expected[i]++;
             }
     }

@@ -11,6 +11,7 @@ import os
 import sys
 import unittest
 
+from common import ROOT
 from tree import ARCHITECTURE, DISASSEMBLER, KERNELS, TOOLKIT, Case
 
 # Rows that no table has.
@@ -175,8 +176,7 @@ class Addition(Case):
     def test_command(self):
         """A file, and its name in the list of main.c."""
         self.scratch.add("harness/result/greet_command.c", COMMAND)
-        self.scratch.edit("harness/main.c", "extern const struct command ", "extern const struct command greet_command, ")
-        self.scratch.edit("harness/main.c", "commands[] = {\n", "commands[] = {\n    &greet_command,\n")
+        self.scratch.edit("harness/main.c", "EACH(run)", "EACH(greet) EACH(run)")
         self.scratch.make()
         self.added("harness/result/greet_command.c", "harness/main.c")
         self.assertEqual(self.said("build/cbank", "greet"), "hello\n")
@@ -213,6 +213,18 @@ class Addition(Case):
         self.assertEqual((added["status"], added["evidence"]), ("skipped", []))
         self.assertIn("the record is older than this experiment", added["reason"])
         self.assertEqual(after, before)
+
+    def test_key_of_a_card(self):
+        """The key, and its value in the card that is built in; a card without it is refused."""
+        self.scratch.edit("harness/cell/card.def", "#undef CARD_TEXT", "CARD_NUMBER(parsec_ns, 1, 9)\n#undef CARD_TEXT")
+        card = "results/cards/h200.json"
+        self.scratch.edit(card, '"cc_major":\t9', '"parsec_ns": 3, "cc_major":\t9')
+        self.scratch.make()
+        self.added("harness/cell/card.def", card)
+        model = ("build/cbank", "run", "--engine", "model", "--elements", "4096", "--quiet", "--json", "-")
+        self.said(*model, "--card", card)
+        self.assertIn("parsec_ns: expected a number from 1 to 9, it is missing",
+                      self.said(*model, "--card", os.path.join(ROOT, card), status=2))
 
     def test_figure(self):
         self.scratch.add("scripts/figures/greeting.py", FIGURE)
