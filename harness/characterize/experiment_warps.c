@@ -31,6 +31,19 @@ static const char share_method[] =
 
 /* -- slopes -------------------------------------------------------------------------------------------- */
 
+/* Answers to a request of few iterations and of many. */
+static enum status ask_twice(const struct experiment_run *run, const struct probe_request *request, uint32_t *few,
+                             uint32_t *many)
+{
+    struct probe_request asked = *request;
+    enum status status;
+
+    asked.iterations = FEW_ITERATIONS;
+    status = probe_record_ask(run->record, &asked, few);
+    asked.iterations = MANY_ITERATIONS;
+    return status == STATUS_OK ? probe_record_ask(run->record, &asked, many) : status;
+}
+
 /* The median and interval of (many - few) / per, over launches of two trip counts: a slope, which nothing fixed is in.
  * Sets what the number is of. */
 static enum status slope(struct experiment_run *run, const struct probe_request *load, double per,
@@ -42,12 +55,8 @@ static enum status slope(struct experiment_run *run, const struct probe_request 
     enum status status;
 
     request.path = run->path;
-    request.iterations = FEW_ITERATIONS;
     request.repeats = REPEATS;
-    status = probe_record_ask(run->record, &request, few);
-    request.iterations = MANY_ITERATIONS;
-    if (status == STATUS_OK)
-        status = probe_record_ask(run->record, &request, many);
+    status = ask_twice(run, &request, few, many);
     if (status != STATUS_OK)
         return status;
     for (size_t i = 0; i < REPEATS; i++)
@@ -361,13 +370,8 @@ enum status experiment_activity(struct experiment_run *run, struct outcome *outc
         return STATUS_OK;
     for (size_t r = 0; r < ACTIVITY_REPEATS; r++) {
         uint32_t few[PROBE_COUNTED_COUNT], many[PROBE_COUNTED_COUNT];
-        enum status status;
+        const enum status status = ask_twice(run, &request, few, many);
 
-        request.iterations = FEW_ITERATIONS;
-        status = probe_record_ask(run->record, &request, few);
-        request.iterations = MANY_ITERATIONS;
-        if (status == STATUS_OK)
-            status = probe_record_ask(run->record, &request, many);
         if (status != STATUS_OK)
             return status;
         shares[r] = ((double)many[PROBE_COUNTED_ACTIVE_CYCLES] - few[PROBE_COUNTED_ACTIVE_CYCLES]) /

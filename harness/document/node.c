@@ -59,31 +59,25 @@ void node_out_of_memory(const struct node *node)
         node->reader->status = log_error(STATUS_ENVIRONMENT, "%s: out of memory; free some memory", node->reader->file);
 }
 
-static struct node member_node(const struct node *node, const char *key)
+/* The member `key` where cJSON finds it to be of a kind. */
+static struct node member_node(const struct node *node, const char *key, cJSON_bool (*is_kind)(const cJSON *item),
+                               const char *kind)
 {
-    return (struct node){.reader = node->reader, .json = json_get(node->json, key), .place = place_of(node, key)};
+    const cJSON *item = json_get(node->json, key);
+
+    if (!is_kind(item))
+        node_refuse(node, key, kind);
+    return (struct node){.reader = node->reader, .json = is_kind(item) ? item : NULL, .place = place_of(node, key)};
 }
 
 struct node node_object(const struct node *node, const char *key)
 {
-    struct node child = member_node(node, key);
-
-    if (!cJSON_IsObject(child.json)) {
-        node_refuse(node, key, "an object");
-        child.json = NULL;
-    }
-    return child;
+    return member_node(node, key, cJSON_IsObject, "an object");
 }
 
 struct node node_array(const struct node *node, const char *key)
 {
-    struct node child = member_node(node, key);
-
-    if (!cJSON_IsArray(child.json)) {
-        node_refuse(node, key, "an array");
-        child.json = NULL;
-    }
-    return child;
+    return member_node(node, key, cJSON_IsArray, "an array");
 }
 
 struct node node_element(const struct node *node, const cJSON *item, size_t index)
