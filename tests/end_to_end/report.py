@@ -34,7 +34,9 @@ CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank"
 MATRIX = os.path.join(ROOT, "results/h200/core-matrix.json")
 SECOND = os.path.join(ROOT, "results/h200/second-process.json")
 CHARACTERIZATION = os.path.join(ROOT, "results/characterizations/h200.json")
-BYTES_ONCE, BYTES_EACH = 60_000, 247_000  # of a report at most, and of each of its files: of 20 files 5 MB
+# Of a report at most, and of each of its files: 245,000 are measured with matplotlib 3.6, and 248,000 with 3.10, which puts
+# more ticks on some axes.
+BYTES_ONCE, BYTES_EACH = 60_000, 252_000
 AXE = "axe-core@4.14.1"
 AXE_FILE = os.path.join(ROOT, "build/axe/package/axe.min.js")
 FEW_PATTERNS = ("--pattern", "per_warp,pseudo_random")
