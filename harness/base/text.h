@@ -90,7 +90,7 @@ struct text_wrap {
     int blanks; /* not yet printed */
 };
 
-/* Writes text, of which a word is divided where it is longer than a line. */
+/* Writes text. A word is divided where it is longer than a line. */
 void text_wrap(struct text_wrap *wrap, const char *text);
 
 #endif

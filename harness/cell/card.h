@@ -45,7 +45,7 @@ struct card {
  * is wrong, *out is then unchanged. Where the numbers come from (origins, numbers) is not looked at. */
 enum status card_read(const char *path, struct card *out);
 
-/* The same, and the file as it is: *json is then the caller's, to cJSON_Delete. */
+/* As card_read, and gives the file as it is: *json is then the caller's, to cJSON_Delete. */
 enum status card_read_json(const char *path, struct card *out, cJSON **json);
 
 /* Checks a card in memory; `name` is what messages call it. STATUS_USAGE with the key that is wrong. */

@@ -114,7 +114,7 @@ static enum status check_keys(const struct checked *object)
     return key ? repeated(object, key) : STATUS_OK;
 }
 
-/* The same for every object within value; scan() has bounded the depth of the recursion. */
+/* Refuses such a key in every object within value; scan() has bounded the depth of the recursion. */
 static enum status check_all_keys(const struct checked *checked)
 {
     enum status status = cJSON_IsObject(checked->value) ? check_keys(checked) : STATUS_OK;

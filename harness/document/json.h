@@ -27,7 +27,7 @@
  * caller's, to cJSON_Delete. */
 enum status json_read_file(const char *path, cJSON **out);
 
-/* The same for text in memory; `name` is what messages call it. Text need not end in a NUL. */
+/* As json_read_file, for text in memory; `name` is what messages call it. Text need not end in a NUL. */
 enum status json_parse(const char *name, const char *text, size_t bytes, cJSON **out);
 
 /* Where a value is in a file: the way to it from the outermost value, whose parent is NULL. */
@@ -73,7 +73,7 @@ cJSON *json_line(cJSON *value);
 /* Adds an integer: a number up to 2^53, a decimal string above. */
 void json_add_integer(cJSON *object, const char *key, uint64_t value);
 
-/* The same; nothing for 0, which says that the key does not apply. */
+/* As json_add_integer; adds nothing for 0, which says that the key does not apply. */
 void json_add_nonzero(cJSON *object, const char *key, uint64_t value);
 
 /* Adds a string, or null for NULL. Bytes that are not UTF-8 become '?'. */

@@ -140,7 +140,7 @@ enum status result_write(const struct result *result, const char *path);
  * result_close. */
 enum status result_read(const char *path, struct result *out);
 
-/* The same for text in memory; `name` is what messages call it. */
+/* As result_read, for text in memory; `name` is what messages call it. */
 enum status result_parse(const char *name, const char *text, size_t bytes, struct result *out);
 
 /* Arithmetic operations for each byte of memory traffic; NaN where that is not known.

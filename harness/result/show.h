@@ -16,7 +16,7 @@
  * table, with the reason. color: use ANSI attributes. STATUS_ENVIRONMENT when out of memory. */
 enum status show_result(FILE *stream, const struct result *result, bool color);
 
-/* The same as Markdown, with all columns. */
+/* Prints the tables as Markdown, with all columns. */
 enum status show_markdown(FILE *stream, const struct result *result);
 
 /* CSV of one row a cell. `file` is where the result is from. name: of those cells alone that this identity or glob names;
