@@ -9,10 +9,11 @@
 #include "version.h"
 
 /* In the order of help. */
-#define COMMANDS(EACH)                                                                                     \
-    EACH(run)                                                                                              \
-    EACH(show) EACH(counters) EACH(explain) EACH(compare) EACH(calibrate) EACH(characterize) EACH(history) \
-        EACH(export) EACH(report) EACH(list) EACH(doctor)
+#define COMMANDS(EACH)                                                                                       \
+    EACH(run)                                                                                                \
+    EACH(show)                                                                                               \
+    EACH(counters) EACH(explain) EACH(compare) EACH(calibrate) EACH(characterize) EACH(history) EACH(export) \
+        EACH(report) EACH(list) EACH(doctor)
 
 #define DECLARED(name) extern const struct command name##_command;
 #define LISTED(name)   &name##_command,
