@@ -9,11 +9,21 @@
 #include "version.h"
 
 /* In the order of help. */
-#define COMMANDS(EACH)                                                                                       \
-    EACH(run)                                                                                                \
-    EACH(show)                                                                                               \
-    EACH(counters) EACH(explain) EACH(compare) EACH(calibrate) EACH(characterize) EACH(history) EACH(export) \
-        EACH(report) EACH(list) EACH(doctor)
+/* clang-format off */
+#define COMMANDS(EACH) \
+    EACH(run) \
+    EACH(show) \
+    EACH(counters) \
+    EACH(explain) \
+    EACH(compare) \
+    EACH(calibrate) \
+    EACH(characterize) \
+    EACH(history) \
+    EACH(export) \
+    EACH(report) \
+    EACH(list) \
+    EACH(doctor)
+/* clang-format on */
 
 #define DECLARED(name) extern const struct command name##_command;
 #define LISTED(name)   &name##_command,
