@@ -30,19 +30,11 @@ void stats_sort_uint32(uint32_t *values, size_t count)
     qsort(values, count, sizeof(*values), compare_uint32);
 }
 
-static double middle(double lower, double upper)
-{
-    return lower + (upper - lower) / 2;
-}
-
 double stats_median(const double *sorted, size_t count)
 {
-    return count % 2 ? sorted[count / 2] : middle(sorted[count / 2 - 1], sorted[count / 2]);
-}
+    const double upper = sorted[count / 2];
 
-double stats_median_uint32(const uint32_t *sorted, size_t count)
-{
-    return count % 2 ? sorted[count / 2] : middle(sorted[count / 2 - 1], sorted[count / 2]);
+    return count % 2 ? upper : sorted[count / 2 - 1] + (upper - sorted[count / 2 - 1]) / 2;
 }
 
 size_t stats_median_rank(size_t count, double confidence)

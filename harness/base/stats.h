@@ -16,7 +16,6 @@ void stats_sort_uint32(uint32_t *values, size_t count);
 
 /* The median of values that are sorted; count >= 1. Of an even count the middle of the two in the middle. */
 double stats_median(const double *sorted, size_t count);
-double stats_median_uint32(const uint32_t *sorted, size_t count);
 
 struct summary {
     size_t count;

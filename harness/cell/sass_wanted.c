@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sass.h"
+#include "text.h"
 
 const char *const sass_class_names[SASS_CLASS_COUNT] = {
     [SASS_LDC] = "LDC",
@@ -31,22 +32,13 @@ static void classes_wanted(const struct cell *cell, uint32_t classes[SASS_CLASS_
     classes[SASS_LDS] += workload_tile_loads(cell->workload, cell->parameters);
 }
 
-static void append(const char *what, char text[CELL_REASON_BYTES])
-{
-    const size_t used = strlen(text);
-
-    snprintf(text + used, CELL_REASON_BYTES - used, "%s", what);
-}
-
 static void classes_append(const uint32_t classes[SASS_CLASS_COUNT], char text[CELL_REASON_BYTES])
 {
     const char *separator = "";
-    char one[40];
 
     for (size_t i = 0; i < SASS_CLASS_COUNT; i++)
         if (classes[i]) {
-            snprintf(one, sizeof(one), "%s%" PRIu32 " %s", separator, classes[i], sass_class_names[i]);
-            append(one, text);
+            text_join(text, CELL_REASON_BYTES, separator, "%" PRIu32 " %s", classes[i], sass_class_names[i]);
             separator = ", ";
         }
 }
@@ -72,7 +64,7 @@ bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sas
         return false;
     snprintf(text, CELL_REASON_BYTES, "%s wants ", cell->path->name);
     classes_append(wanted, text);
-    append(staged ? " and copies; the kernel has " : "; the kernel has ", text);
+    text_join(text, CELL_REASON_BYTES, "", "%s; the kernel has ", staged ? " and copies" : "");
     classes_append(sass->classes, text);
     return true;
 }

@@ -59,7 +59,6 @@ struct search {
 /* What was found, or why nothing was. */
 void search_found(struct geometry_number *finding, uint32_t value, size_t samples);
 __attribute__((format(printf, 2, 3))) void search_not_found(struct geometry_number *finding, const char *format, ...);
-__attribute__((format(printf, 2, 3))) void search_contradiction(struct geometry_level *level, const char *format, ...);
 
 /* The same reason for all that follows from ways and sets, where those are not known. */
 void search_no_shape(struct geometry_level *level, const char *reason);

@@ -29,14 +29,6 @@ __attribute__((format(printf, 3, 4))) static void put(const struct view *view, i
     fputc('\n', view->stream);
 }
 
-/* Appends to text with a separator before it unless it is the first. */
-static void append(char text[LINE_BYTES], const char *separator, const char *more)
-{
-    const size_t used = strlen(text);
-
-    snprintf(text + used, LINE_BYTES - used, "%s%s", used ? separator : "", more);
-}
-
 /* What the times in the file are. */
 static const char *time_word(const struct view *view)
 {
@@ -76,7 +68,7 @@ static void print_reasons(const struct view *view, const struct explained_cell *
     char text[LINE_BYTES] = "";
 
     for (size_t i = 0; i < cell->reason_count; i++)
-        append(text, "; ", cell->reasons[i].text);
+        text_join(text, LINE_BYTES, "; ", "%s", cell->reasons[i].text);
     if (text[0])
         put(view, 2 * INDENT, "  why: %s", text);
 }
@@ -236,7 +228,7 @@ static void print_over(const struct view *view, bool is_long, const char *what)
         if (cell->agreement != EXPLAIN_DIFFERS || explain_is_long(cell) != is_long)
             continue;
         for (size_t i = 0; i < cell->reason_count; i++)
-            append(names, ", ", cell->reasons[i].row->name);
+            text_join(names, LINE_BYTES, ", ", "%s", cell->reasons[i].row->name);
         cell_identity(&cell->cell->cell, identity);
         text_change(cell->remainder, remainder);
         put(view, 3 * INDENT, "  %s %s: %s", identity, remainder, names[0] ? names : "nothing in the file says why");
