@@ -63,7 +63,7 @@ enum status change_point_find(const double *values, size_t count, size_t least, 
 
     *found = 0;
     if (!prefix || !scratch) {
-        status = log_error(STATUS_ENVIRONMENT, "out of memory for change points; free some memory");
+        status = log_memory("change points");
         goto out;
     }
     /* Around the first value, so that large levels do not cost digits. */

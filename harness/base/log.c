@@ -2,15 +2,21 @@
 #include "log.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
+#include "text.h"
+
+enum { WHAT_BYTES = 256, MESSAGE_BYTES = 16384 };
+
+/* A message is one line, whatever names and texts of files are in it. */
 static void message(const char *kind, const char *format, va_list arguments)
 {
-    flockfile(stderr);
-    fprintf(stderr, "cbank: %s", kind);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    funlockfile(stderr);
+    char text[MESSAGE_BYTES];
+
+    vsnprintf(text, sizeof(text), format, arguments);
+    text_clean(text);
+    fprintf(stderr, "cbank: %s%s\n", kind, text);
 }
 
 enum status log_error(enum status status, const char *format, ...)
@@ -21,6 +27,20 @@ enum status log_error(enum status status, const char *format, ...)
     message("error: ", format, arguments);
     va_end(arguments);
     return status;
+}
+
+enum status log_memory(const char *format, ...)
+{
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    char what[WHAT_BYTES];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(what, sizeof(what), format, arguments);
+    va_end(arguments);
+    if (!atomic_flag_test_and_set(&said))
+        log_error(STATUS_ENVIRONMENT, "out of memory for %s; free some memory, or ask for less at a time", what);
+    return STATUS_ENVIRONMENT;
 }
 
 void log_warning(const char *format, ...)

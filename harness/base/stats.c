@@ -61,23 +61,37 @@ size_t stats_median_rank(size_t count, double confidence)
     return k;
 }
 
+/* The interval of sorted values that tell no more than `effective` independent ones. */
+static void find_interval(const double *sorted, size_t count, double effective, struct summary *out)
+{
+    const size_t enough = stats_median_rank(count, STATS_CONFIDENCE);
+    const size_t rank = stats_median_rank((size_t)effective, STATS_CONFIDENCE);
+    /* The same quantile among all; where so few have no interval, all there is. */
+    const size_t same = (size_t)((double)rank * (double)(count + 1) / ((double)(size_t)effective + 1));
+    const size_t k = rank ? same : 1;
+
+    out->ci_low = enough ? sorted[k - 1] : NAN;
+    out->ci_high = enough ? sorted[count - k] : NAN;
+}
+
+void stats_summarize_sorted(const double *sorted, size_t count, double effective, double *scratch, struct summary *out)
+{
+    out->count = count;
+    out->median = stats_median(sorted, count);
+    out->min = sorted[0];
+    find_interval(sorted, count, effective, out);
+    for (size_t i = 0; i < count; i++)
+        scratch[i] = fabs(sorted[i] - out->median);
+    stats_sort(scratch, count);
+    out->mad = stats_median(scratch, count);
+}
+
 void stats_summarize(const double *samples, size_t count, double *sorted, struct summary *out)
 {
-    const size_t rank = stats_median_rank(count, STATS_CONFIDENCE);
-
     for (size_t i = 0; i < count; i++)
         sorted[i] = samples[i];
     stats_sort(sorted, count);
-    out->count = count;
-    out->median = stats_median(sorted, count);
-    out->ci_low = rank ? sorted[rank - 1] : NAN;
-    out->ci_high = rank ? sorted[count - rank] : NAN;
-    out->min = sorted[0];
-
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = fabs(samples[i] - out->median);
-    stats_sort(sorted, count);
-    out->mad = stats_median(sorted, count);
+    stats_summarize_sorted(sorted, count, (double)count, sorted, out);
 }
 
 double stats_relative_half_width(const struct summary *summary)

@@ -31,6 +31,11 @@ struct summary {
  * P(Binomial(n, 1/2) <= k - 1) <= (1 - STATS_CONFIDENCE) / 2. It needs no distribution and n >= 6. */
 void stats_summarize(const double *samples, size_t count, double *sorted, struct summary *out);
 
+/* The same of values that are sorted and tell no more than `effective` <= count independent ones: the interval is theirs, at
+ * the same quantiles of all; the whole range where so few have none. scratch is room for count doubles, and may be
+ * sorted[] itself. */
+void stats_summarize_sorted(const double *sorted, size_t count, double effective, double *scratch, struct summary *out);
+
 /* The k above; 0 when n is too small for the confidence. */
 size_t stats_median_rank(size_t count, double confidence);
 

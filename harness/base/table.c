@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "table.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "log.h"
+#include "text.h"
 
 const void *table_row(const struct table *table, size_t index)
 {
@@ -28,7 +28,7 @@ const void *table_find(const struct table *table, const char *name)
     return NULL;
 }
 
-enum { NAME_BYTES_MAX = 128 };
+enum { NAME_BYTES_MAX = 128, VALID_BYTES = 8192 };
 
 static size_t least(size_t a, size_t b)
 {
@@ -78,18 +78,12 @@ const char *table_closest(const struct table *table, const char *name)
 enum status table_unknown(const struct table *table, const char *name)
 {
     const char *closest = table_closest(table, name);
-    char *valid = NULL;
-    size_t bytes = 0;
-    FILE *stream = open_memstream(&valid, &bytes);
+    char valid[VALID_BYTES] = "";
 
-    for (size_t i = 0; stream && i < *table->count; i++)
-        fprintf(stream, "%s%s", i ? ", " : "", table_name(table, i));
-    if (stream)
-        fclose(stream);
-    log_error(STATUS_USAGE, "unknown %s '%s'; %s%s%svalid: %s", table->what, name, closest ? "did you mean '" : "",
-              closest ? closest : "", closest ? "'? " : "", valid ? valid : "");
-    free(valid);
-    return STATUS_USAGE;
+    for (size_t i = 0; i < *table->count; i++)
+        text_join(valid, sizeof(valid), ", ", "%s", table_name(table, i));
+    return log_error(STATUS_USAGE, "unknown %s '%s'; %s%s%svalid: %s", table->what, name,
+                     closest ? "did you mean '" : "", closest ? closest : "", closest ? "'? " : "", valid);
 }
 
 static void select_row(struct selection *selection, const void *row)
@@ -123,7 +117,7 @@ enum status table_select(const struct table *table, const char *list, struct sel
     enum status status = STATUS_OK;
 
     if (!selection.rows || !names) {
-        status = log_error(STATUS_ENVIRONMENT, "out of memory");
+        status = log_memory("names");
         goto out;
     }
     for (char *rest = names, *name; status == STATUS_OK && (name = strsep(&rest, ","));)

@@ -50,14 +50,21 @@ size_t text_utf8(const char *text, size_t left)
 
 size_t text_printable(const char *text, size_t left)
 {
-    const unsigned char *bytes = (const unsigned char *)text;
+    /* By their bytes: C0; DEL and C1; ends of lines and what turns the order of what follows; U+FFFE and U+FFFF. */
+    static const char none[][2][4] = {
+        {"\x00", "\x1f"},
+        {"\x7f", "\x7f"},
+        {"\xc2\x80", "\xc2\x9f"},
+        {"\xe2\x80\xa8", "\xe2\x80\xae"},
+        {"\xe2\x81\xa6", "\xe2\x81\xa9"},
+        {"\xef\xbf\xbe", "\xef\xbf\xbf"},
+    };
     const size_t length = text_utf8(text, left);
-    /* C0 and DEL; C1, which begin with c2; U+FFFE and U+FFFF. */
-    const bool none = length == 1   ? *bytes < 0x20 || *bytes == 0x7f
-                      : length == 2 ? *bytes == 0xc2 && bytes[1] < 0xa0
-                                    : length == 3 && memcmp(bytes, "\xef\xbf", 2) == 0 && bytes[2] >= 0xbe;
 
-    return none ? 0 : length;
+    for (size_t i = 0; length > 0 && i < sizeof(none) / sizeof(none[0]); i++)
+        if (memcmp(text, none[i][0], length) >= 0 && memcmp(text, none[i][1], length) <= 0)
+            return 0;
+    return length;
 }
 
 void text_clean(char *text)
@@ -119,9 +126,10 @@ static const char *escaped(const struct escape *escapes, char from)
     return NULL;
 }
 
-void text_put(FILE *stream, const struct escape *escapes, const char *text)
+/* As text_put, of so many bytes. */
+static void put_bytes(FILE *stream, const struct escape *escapes, const char *text, size_t left)
 {
-    for (size_t left = strlen(text); left > 0;) {
+    while (left > 0) {
         const size_t bytes = text_printable(text, left);
         const char *to = bytes == 1 ? escaped(escapes, *text) : NULL;
 
@@ -136,13 +144,30 @@ void text_put(FILE *stream, const struct escape *escapes, const char *text)
     }
 }
 
+void text_put(FILE *stream, const struct escape *escapes, const char *text)
+{
+    put_bytes(stream, escapes, text, strlen(text));
+}
+
 /* -- CSV ---------------------------------------------------------------------------------------------- */
 
-void text_csv(FILE *stream, const char *text)
+/* Whether a spreadsheet takes text for a formula: by its first character, unless all of it is a number. */
+static bool is_formula(const char *text)
+{
+    char *end;
+
+    if (!text[0] || !strchr("=+-@\t\r", text[0]))
+        return false;
+    strtod(text, &end);
+    return end == text || *end;
+}
+
+void text_csv(FILE *stream, const char *text, bool raw)
 {
     const bool quoted = strpbrk(text, ",\"") != NULL;
 
     fputs(quoted ? "\"" : "", stream);
+    fputs(!raw && is_formula(text) ? "'" : "", stream);
     text_put(stream, quoted ? escapes_csv : escapes_none, text);
     fputs(quoted ? "\"" : "", stream);
 }
@@ -233,6 +258,14 @@ void text_half_width(double relative, char out[TEXT_NUMBER_BYTES])
         snprintf(out, TEXT_NUMBER_BYTES, "±?");
 }
 
+struct text_number text_of(void (*format)(double value, char out[TEXT_NUMBER_BYTES]), double value)
+{
+    struct text_number number;
+
+    format(value, number.text);
+    return number;
+}
+
 void text_signed(void (*format)(double value, char out[TEXT_NUMBER_BYTES]), double value, char out[TEXT_NUMBER_BYTES])
 {
     out[0] = '+';
@@ -258,12 +291,13 @@ static void wrap_word(struct text_wrap *wrap, const char *word, int length)
     for (int room; (room = wrap->width - wrap->column) < length && room > 0 && wrap->width > wrap->indent;) {
         while (room > 1 && (word[room] & 0xc0) == 0x80)
             room--;
-        fprintf(wrap->stream, "%.*s\n%*s", room, word, wrap->indent, "");
+        put_bytes(wrap->stream, escapes_none, word, (size_t)room);
+        fprintf(wrap->stream, "\n%*s", wrap->indent, "");
         wrap->column = wrap->indent;
         word += room;
         length -= room;
     }
-    fprintf(wrap->stream, "%.*s", length, word);
+    put_bytes(wrap->stream, escapes_none, word, (size_t)length);
     wrap->column += length;
 }
 

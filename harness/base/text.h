@@ -4,6 +4,7 @@
 #ifndef CBANK_TEXT_H
 #define CBANK_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -11,7 +12,8 @@
  * continuation, an overlong form, a surrogate, beyond U+10FFFF. */
 size_t text_utf8(const char *text, size_t left);
 
-/* As text_utf8, and 0 also for what no terminal and no XML takes: control characters (C0, DEL, C1), U+FFFE, U+FFFF. */
+/* As text_utf8, and 0 also for what no terminal and no XML takes: control characters (C0, DEL, C1), ends of lines, what
+ * changes the direction of text, U+FFFE, U+FFFF. */
 size_t text_printable(const char *text, size_t left);
 
 /* Replaces each byte that belongs to no printable character by '?'. */
@@ -36,16 +38,17 @@ struct escape {
 };
 
 extern const struct escape escapes_none[];
-extern const struct escape escapes_xml[];      /* text and attributes */
+extern const struct escape escapes_xml[]; /* text and attributes */
 extern const struct escape escapes_markdown[]; /* also within a table */
 
 /* Writes text with its escapes. What is no character of UTF-8, a control character or no character of XML
  * becomes '?'. */
 void text_put(FILE *stream, const struct escape *escapes, const char *text);
 
-/* Fields of a row of CSV (RFC 4180), quoted where that is needed; the number exact, empty when not finite. The
- * caller writes the commas, and text_csv_end the line's end, which is CR LF. */
-void text_csv(FILE *stream, const char *text);
+/* Fields of a row of CSV (RFC 4180), quoted where that is needed; the number exact, empty when not finite. Text that
+ * a spreadsheet would take for a formula (it begins with =, +, - or @ and is no number) gets a ' before it, unless
+ * raw. The caller writes the commas, and text_csv_end the line's end, which is CR LF. */
+void text_csv(FILE *stream, const char *text, bool raw);
 void text_csv_number(FILE *stream, double value);
 void text_csv_end(FILE *stream);
 
@@ -76,6 +79,13 @@ void text_half_width(double relative, char out[TEXT_NUMBER_BYTES]);
 /* A number with its sign, "+25.31 us", by text_time or another of these. */
 void text_signed(void (*format)(double value, char out[TEXT_NUMBER_BYTES]), double value, char out[TEXT_NUMBER_BYTES]);
 
+/* A number as one of these writes it, for a place among the arguments of printf: text_of(text_time, ns).text. */
+struct text_number {
+    char text[TEXT_NUMBER_BYTES];
+};
+
+struct text_number text_of(void (*format)(double value, char out[TEXT_NUMBER_BYTES]), double value);
+
 enum { TEXT_WIDTH = 80 };
 
 /* Columns that a table or text on this stream may take: those of COLUMNS, else of the terminal, else TEXT_WIDTH. */
@@ -84,13 +94,13 @@ int text_width(FILE *stream);
 /* Text that goes on the next line at a blank where it reaches the width. */
 struct text_wrap {
     FILE *stream;
-    int width;  /* see text_width */
+    int width; /* see text_width */
     int column; /* where the next character goes */
     int indent; /* of the lines after the first */
     int blanks; /* not yet printed */
 };
 
-/* Writes text. A word is divided where it is longer than a line. */
+/* Writes text, as text_put without escapes. A word is divided where it is longer than a line. */
 void text_wrap(struct text_wrap *wrap, const char *text);
 
 #endif

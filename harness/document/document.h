@@ -29,7 +29,8 @@ enum status document_write(const struct document *document, const void *base, co
 
 /* Reads a file, or text in memory that `name` is of, into the struct at base. STATUS_USAGE, with file, place and what
  * was expected, for what is not such a document or not of a version that is read. *tree, which has to be NULL before
- * and which strings of the struct may lie in, is the caller's to delete, and so is what the struct owns; on failure too. */
+ * and which strings of the struct may lie in, is the caller's to delete, and so is what the struct owns; on failure
+ * too. */
 enum status document_read(const struct document *document, const char *path, void *base, cJSON **tree);
 enum status document_parse(const struct document *document, const char *name, const char *text, size_t bytes,
                            void *base, cJSON **tree);

@@ -70,7 +70,6 @@ static void read_text(const struct node *node, const struct field *field, void *
         *out = '\0';
     } else if (json_get_text(node->json, field->key, &text) && strlen(text) <= most && (*text || field->low == 0)) {
         memcpy(out, text, strlen(text) + 1);
-        text_clean(out);
     } else {
         snprintf(expected, sizeof(expected), "a string of %s %zu bytes", field->low > 0 ? "1 to" : "at most", most);
         refuse(node, field, expected);
@@ -326,6 +325,16 @@ static void read_object(const struct node *node, const struct field *field, void
         of->check(&child, member_in(field, base));
 }
 
+static void write_pointer(cJSON *object, const struct field *field, const void *base)
+{
+    const void *pointed = *(const void *const *)member_of(field, base);
+
+    if (!pointed)
+        write_empty(object, field);
+    else
+        fields_write(field->key ? json_add(object, field->key, cJSON_CreateObject()) : object, field->of, pointed);
+}
+
 static size_t *count_in(const struct objects *list, void *base)
 {
     return (size_t *)((char *)base + list->count);
@@ -472,6 +481,7 @@ const struct field_kind field_bits = {write_bits, read_bits};
 const struct field_kind field_row = {write_row, read_row};
 const struct field_kind field_numbers = {write_numbers, read_numbers};
 const struct field_kind field_object = {write_object, read_object};
+const struct field_kind field_pointer = {write_pointer, NULL};
 const struct field_kind field_array = {write_array, read_array};
 const struct field_kind field_list = {write_list, read_list};
 const struct field_kind field_map = {write_map, read_map};

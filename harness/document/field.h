@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Fields: a struct and a JSON object that say the same, by one table. Writing and reading both follow the table, so that
- * a key is added in one place. A field is a row: its key, its kind, where its member lies in the struct, when it may be
- * empty, and limits. A kind is a pair of functions; a room with a thing of its own writes a kind for it. */
+ * Fields: a struct and a JSON object that say the same, by one table. Writing and reading both follow the table, so
+ * that a key is added in one place. A field is a row: its key, its kind, where its member lies in the struct, when it
+ * may be empty, and limits. A kind is a pair of functions; a room with a thing of its own writes a kind for it. */
 #ifndef CBANK_FIELD_H
 #define CBANK_FIELD_H
 
@@ -63,6 +63,8 @@ extern const struct field_kind field_bits; /* uint32_t, a set of bits, as an arr
 extern const struct field_kind field_row; /* const void *, a row of a table by its name: of is struct table */
 extern const struct field_kind field_numbers; /* struct numbers, as an array on one line */
 extern const struct field_kind field_object; /* struct, as an object: of is struct object */
+extern const struct field_kind field_pointer; /* pointer to a struct, as an object, or without a key as members of the
+                                                object itself: of is struct fields; null for NULL; not read */
 extern const struct field_kind field_array; /* array of structs, as far as it is filled: of is struct objects */
 extern const struct field_kind field_list; /* pointer to owned elements, as an array of objects: of is struct objects */
 extern const struct field_kind field_map; /* the same as an object, the key of each being a member of its own */
@@ -102,6 +104,11 @@ struct objects {
     void (*open)(void *element); /* before an element's fields are read; NULL: zeroed is right */
     void (*check)(const struct node *node, void *element); /* after; NULL: nothing to look at */
 };
+
+/* Initializer of objects that are not read: elements of a type, of which the outer struct's member count_ says how many
+ * there are. */
+#define OBJECTS_OF(array, type, outer, count_) \
+    {.fields = FIELDS(array), .element_bytes = sizeof(type), .count = offsetof(outer, count_)}
 
 /* Adds the fields of the struct at base to an object. */
 void fields_write(cJSON *object, const struct fields *fields, const void *base);

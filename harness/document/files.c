@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 
+#include "file_lock.h"
 #include "log.h"
 
 /* -- names --------------------------------------------------------------------------------------------- */
@@ -23,7 +25,7 @@ static enum status add_one(struct file_list *list, char *path)
 
     if (!paths) {
         free(path);
-        return log_error(STATUS_ENVIRONMENT, "out of memory for the names of files");
+        return log_memory("the names of files");
     }
     list->paths = paths;
     list->paths[list->count++] = path;
@@ -49,7 +51,7 @@ static enum status add_folder(struct file_list *list, const char *folder)
     enum status status = STATUS_OK;
 
     if (count < 0)
-        return log_error(STATUS_USAGE, "cannot read %s: %s", folder, strerror(errno));
+        return log_error(file_failed(errno), "cannot read %s: %s", folder, strerror(errno));
     if (count == 0)
         status = log_error(STATUS_USAGE, "%s has no .json file; name a folder with results", folder);
     for (int i = 0; i < count; i++) {
@@ -73,7 +75,7 @@ enum status files_add(struct file_list *list, const char *path)
     if (!path[0])
         return log_error(STATUS_USAGE, "an empty name is no file");
     if (stat(path, &info) != 0)
-        return log_error(STATUS_USAGE, "cannot read %s: %s", path, strerror(errno));
+        return log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
     return S_ISDIR(info.st_mode) ? add_folder(list, path) : add_one(list, strdup(path));
 }
 
@@ -96,39 +98,43 @@ static enum status too_large(const char *path, size_t bytes_max)
 }
 
 /* Room to read a file into at first: all of it, where its size is known. 0 when it is too large. */
-static size_t first_room(FILE *file, size_t bytes_max)
+static size_t first_room(int descriptor, size_t bytes_max)
 {
     enum { UNKNOWN_BYTES = 1 << 16 };
     struct stat about;
 
-    if (fstat(fileno(file), &about) != 0 || !S_ISREG(about.st_mode) || about.st_size <= 0)
+    if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size <= 0)
         return UNKNOWN_BYTES;
     /* One more than there is, to see the end. */
     return (uintmax_t)about.st_size > bytes_max ? 0 : (size_t)about.st_size + 1;
 }
 
 /* Reads from wherever the file comes: it may be a pipe. *text is the caller's to free, on failure too. */
-static enum status read_all(const char *path, FILE *file, size_t bytes_max, char **text, size_t *bytes)
+static enum status read_all(const char *path, int descriptor, size_t bytes_max, char **text, size_t *bytes)
 {
-    size_t room = first_room(file, bytes_max), count = 0;
+    size_t room = first_room(descriptor, bytes_max), count = 0;
+    ssize_t got;
 
     if (room == 0)
         return too_large(path, bytes_max);
-    for (;;) {
-        char *larger = realloc(*text, room + 1);
+    do {
+        if (!*text || count == room) {
+            char *larger;
 
-        if (!larger)
-            return log_error(STATUS_ENVIRONMENT, "%s: out of memory", path);
-        *text = larger;
-        count += fread(*text + count, 1, room - count, file);
-        if (ferror(file))
-            return log_error(STATUS_USAGE, "cannot read %s: %s", path, strerror(errno));
+            if (*text)
+                room = room < bytes_max / 2 ? 2 * room : bytes_max + 1;
+            larger = realloc(*text, room + 1);
+            if (!larger)
+                return log_memory("%s", path);
+            *text = larger;
+        }
+        got = TEMP_FAILURE_RETRY(read(descriptor, *text + count, room - count));
+        if (got < 0)
+            return log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
+        count += (size_t)got;
         if (count > bytes_max)
             return too_large(path, bytes_max);
-        if (count < room)
-            break;
-        room = room < bytes_max / 2 ? 2 * room : bytes_max + 1;
-    }
+    } while (got > 0);
     (*text)[count] = '\0';
     *bytes = count;
     return STATUS_OK;
@@ -136,14 +142,14 @@ static enum status read_all(const char *path, FILE *file, size_t bytes_max, char
 
 enum status file_read(const char *path, size_t bytes_max, char **text, size_t *bytes)
 {
-    FILE *file = fopen(path, "rb");
+    const int descriptor = TEMP_FAILURE_RETRY(open(path, O_RDONLY | O_CLOEXEC));
     enum status status;
 
     *text = NULL;
-    if (!file)
-        return log_error(STATUS_USAGE, "cannot open %s: %s", path, strerror(errno));
-    status = read_all(path, file, bytes_max, text, bytes);
-    fclose(file);
+    if (descriptor < 0)
+        return log_error(file_failed(errno), "cannot open %s: %s", path, strerror(errno));
+    status = read_all(path, descriptor, bytes_max, text, bytes);
+    close(descriptor);
     if (status != STATUS_OK) {
         free(*text);
         *text = NULL;
@@ -158,111 +164,126 @@ struct replacement {
     const char *path; /* as the user gave it */
     char *target;     /* owned: what it points to, if it is a link */
     char *temporary;  /* owned: beside the target; NULL for what is written in place */
-    FILE *stream;
+    int descriptor;   /* -1: not open */
+    FILE *stream;     /* what writes to the descriptor */
+    int error;        /* of the first write that failed; 0: none did */
 };
 
 static enum status cannot_write(const char *path)
 {
-    return log_error(STATUS_USAGE, "cannot write %s: %s; give a path in a directory you can write to", path,
+    return log_error(file_failed(errno), "cannot write %s: %s; give a path in a directory you can write to", path,
                      strerror(errno));
-}
-
-/* Where a link leads, also where nothing is yet; else the path itself. NULL out of memory. */
-static char *find_target(const char *path)
-{
-    char *whole = realpath(path, NULL), *target = NULL;
-    char link[4096];
-    ssize_t bytes;
-
-    if (whole)
-        return whole;
-    bytes = readlink(path, link, sizeof(link) - 1);
-    if (bytes < 0)
-        return strdup(path);
-    link[bytes] = '\0';
-    if (link[0] == '/')
-        return strdup(link);
-    return asprintf(&target, "%.*s%s", (int)(strrchr(path, '/') ? strrchr(path, '/') - path + 1 : 0), path, link) < 0
-               ? NULL
-               : target;
 }
 
 /* Creates the temporary file, with the mode of the file that it will replace, else that of the umask. */
 static int open_temporary(struct replacement *file, const struct stat *old)
 {
     for (int attempt = 0; attempt < 100; attempt++) {
+        const mode_t mode = old ? old->st_mode & 0777 : 0666;
         int descriptor;
 
         free(file->temporary);
-        if (asprintf(&file->temporary, "%s.%ld-%d.tmp", file->target, (long)getpid(), attempt) < 0) {
+        if (asprintf(&file->temporary, "%s.cbank-%ld-%d.tmp", file->target, (long)getpid(), attempt) < 0) {
             file->temporary = NULL;
             errno = ENOMEM;
             return -1;
         }
-        descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        descriptor = TEMP_FAILURE_RETRY(open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+        if (descriptor < 0 && errno == EEXIST)
+            continue;
+        if (descriptor >= 0 && !file_lock_own(descriptor)) {
+            close(descriptor);
+            continue;
+        }
         if (descriptor >= 0 && old && fchmod(descriptor, old->st_mode & 07777) != 0)
             log_warning("%s: its mode is not kept: %s", file->path, strerror(errno));
-        if (descriptor >= 0 || errno != EEXIST)
-            return descriptor;
+        return descriptor;
     }
     return -1;
+}
+
+/* A stream's way to the file: what was not written shows in `error`, whatever is written after it. */
+static ssize_t write_through(void *cookie, const char *data, size_t bytes)
+{
+    struct replacement *file = cookie;
+    size_t done = 0;
+
+    while (done < bytes) {
+        const ssize_t written = TEMP_FAILURE_RETRY(write(file->descriptor, data + done, bytes - done));
+
+        if (written <= 0) {
+            file->error = file->error ? file->error : written < 0 ? errno : EIO;
+            return 0;
+        }
+        done += (size_t)written;
+    }
+    return (ssize_t)bytes;
 }
 
 static bool open_replacement(struct replacement *file)
 {
     struct stat about;
     bool there;
-    int descriptor;
 
-    file->target = find_target(file->path);
+    file->target = file_target(file->path);
     if (!file->target)
         return false;
     there = stat(file->target, &about) == 0;
-    descriptor = there && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)
-                     ? open(file->target, O_WRONLY | O_CLOEXEC)
-                     : open_temporary(file, there ? &about : NULL);
-    if (descriptor < 0)
+    if (there && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
+        file->descriptor = TEMP_FAILURE_RETRY(open(file->target, O_WRONLY | O_CLOEXEC));
+    } else {
+        file_clean(file->target, FILE_LEFT_OVER_TEMPORARY);
+        file->descriptor = open_temporary(file, there ? &about : NULL);
+    }
+    if (file->descriptor < 0)
         return false;
-    file->stream = fdopen(descriptor, "w");
-    if (!file->stream)
-        close(descriptor);
+    file->stream = fopencookie(file, "w", (cookie_io_functions_t){.write = write_through});
     return file->stream;
 }
 
-/* Syncs the folder of the file, so that its new name lasts. A file system that cannot is none of our errors. */
-static void sync_folder(const char *path)
+/* Syncs the folder of the file, so that its new name lasts. The file is in its place already: no error of ours, and none
+ * at all on a file system that cannot. */
+static void sync_folder(const struct replacement *file)
 {
-    const char *slash = strrchr(path, '/');
-    char folder[4096];
-    int descriptor;
+    const char *slash = strrchr(file->target, '/');
+    char *folder = slash ? strndup(file->target, (size_t)(slash - file->target) + 1) : NULL;
+    const int descriptor = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
-    snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-    descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor >= 0) {
-        fsync(descriptor);
+    if (descriptor >= 0 && TEMP_FAILURE_RETRY(fsync(descriptor)) != 0 && errno != EINVAL && errno != ENOTSUP)
+        log_warning("%s is written, but may be lost if the machine stops now: its folder is not synced: %s", file->path,
+                    strerror(errno));
+    if (descriptor >= 0)
         close(descriptor);
-    }
+    free(folder);
 }
 
 /* Brings what was written to its place. Returns false with errno. */
 static bool commit(struct replacement *file)
 {
-    const bool written =
-        fflush(file->stream) == 0 && !ferror(file->stream) && (!file->temporary || fsync(fileno(file->stream)) == 0);
-    const int saved = errno;
-    const bool closed = fclose(file->stream) == 0;
+    const bool flushed = fflush(file->stream) == 0 && !ferror(file->stream);
 
-    file->stream = NULL;
-    if (!written)
-        errno = saved;
-    if (!written || !closed)
+    if (file->error)
+        errno = file->error;
+    if (!flushed || file->error)
         return false;
     if (!file->temporary)
         return true;
-    if (rename(file->temporary, file->target) != 0)
+    if (TEMP_FAILURE_RETRY(fsync(file->descriptor)) != 0 || rename(file->temporary, file->target) != 0)
         return false;
-    sync_folder(file->target);
+    sync_folder(file);
     return true;
+}
+
+/* Closes what is open; a temporary file is synced already, and its lock ends here, after it was renamed. */
+static bool close_replacement(struct replacement *file)
+{
+    const bool replaces = file->temporary;
+
+    if (file->stream)
+        fclose(file->stream);
+    free(file->temporary);
+    free(file->target);
+    return file->descriptor < 0 || close(file->descriptor) == 0 || replaces;
 }
 
 static enum status write_stdout(file_writer *writer, const void *context)
@@ -280,28 +301,20 @@ static enum status write_stdout(file_writer *writer, const void *context)
 
 enum status file_write(const char *path, file_writer *writer, const void *context)
 {
-    struct replacement file = {.path = path};
-    enum status status;
-    bool kept = false;
+    struct replacement file = {.path = path, .descriptor = -1};
+    enum status status = STATUS_OK;
 
     if (strcmp(path, "-") == 0)
         return write_stdout(writer, context);
-    if (!open_replacement(&file)) {
+    if (!open_replacement(&file))
         status = cannot_write(path);
-        goto out;
-    }
-    status = writer(file.stream, context);
-    if (status != STATUS_OK)
-        goto out;
-    kept = commit(&file);
-    if (!kept)
+    if (status == STATUS_OK)
+        status = writer(file.stream, context);
+    if (status == STATUS_OK && !commit(&file))
         status = cannot_write(path);
-out:
-    if (file.stream)
-        fclose(file.stream);
-    if (file.temporary && !kept)
+    if (status != STATUS_OK && file.temporary && file.descriptor >= 0)
         unlink(file.temporary);
-    free(file.temporary);
-    free(file.target);
+    if (!close_replacement(&file) && status == STATUS_OK)
+        status = cannot_write(path);
     return status;
 }

@@ -29,9 +29,9 @@ typedef enum status file_writer(FILE *stream, const void *context);
 
 /* Writes by `writer` to a file, or with "-" to stdout. A file is replaced as a whole: a temporary one beside it, in the
  * same folder and with its mode, is written, synced and renamed, and the folder is synced, so that a reader sees the
- * old file or the new one and never a part. A link stays a link: what it points to is replaced. A device or pipe is
- * written in place. STATUS_USAGE when it cannot be written; else what the writer returns, and without success the old
- * file is as it was. */
+ * old file or the new one and never a part. Temporary files that dead processes left there are removed. A link stays a
+ * link: what it points to is replaced, or made where it dangles. A device or pipe is written in place. STATUS_USAGE
+ * when it cannot be written; else what the writer returns, and without success the old file is as it was. */
 enum status file_write(const char *path, file_writer *writer, const void *context);
 
 #endif

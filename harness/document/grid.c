@@ -147,7 +147,7 @@ void grid_print_csv(FILE *stream, const struct grid *grid)
 
     for (size_t c = 0; c < grid->column_count && !grid->continued; c++) {
         fputs(c ? "," : "", stream);
-        text_csv(stream, grid->columns[c].key);
+        text_csv(stream, grid->columns[c].key, grid->raw);
     }
     if (!grid->continued)
         text_csv_end(stream);
@@ -158,7 +158,7 @@ void grid_print_csv(FILE *stream, const struct grid *grid)
             if (grid->columns[c].format)
                 text_csv_number(stream, value.number);
             else
-                text_csv(stream, value.text ? value.text : "");
+                text_csv(stream, value.text ? value.text : "", grid->raw);
         }
         text_csv_end(stream);
     }

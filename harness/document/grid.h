@@ -75,10 +75,11 @@ struct grid {
     size_t column_count;
     const void *rows; /* row_count of row_bytes each */
     size_t row_count, row_bytes;
-    /* Note number `index` of a row, printed below it in text, in a column of their own in Markdown; false when there are
-     * no more. NULL: no row has notes. */
+    /* Note number `index` of a row, printed below it in text, in a column of their own in Markdown; false when there
+     * are no more. NULL: no row has notes. */
     bool (*note)(const void *row, size_t index, char *out, size_t bytes);
     bool stacked; /* in text that is too wide what names a row has a line of its own, however short it is */
+    bool raw; /* CSV: text may begin as a formula does, see text_csv */
     bool continued; /* CSV: a grid before this one had the line of keys */
 };
 
@@ -91,9 +92,9 @@ struct grid_look {
 };
 
 /* Prints aligned text no wider than look->width: where the columns do not fit beside each other, those marked so go
- * below the row; if the others do not fit either, they stand in blocks below each other, and those of the greatest rank are left out as far as that makes fewer blocks; where what names a row
- * takes more than half of the width, it has a line of its own. A grid without rows prints nothing. STATUS_ENVIRONMENT when
- * out of memory. */
+ * below the row; if the others do not fit either, they stand in blocks below each other, and those of the greatest rank
+ * are left out as far as that makes fewer blocks; where what names a row takes more than half of the width, it has a
+ * line of its own. A grid without rows prints nothing. STATUS_ENVIRONMENT when out of memory. */
 enum status grid_print(FILE *stream, const struct grid *grid, const struct grid_look *look);
 
 /* Prints each row as lines of a heading and a value, which goes on on the next line; what a row does not have is left

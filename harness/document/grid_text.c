@@ -8,7 +8,7 @@
 #include "grid_value.h"
 #include "log.h"
 
-enum { GAP = 2, NOTE_INDENT = 4, NOTE_BYTES = 512, RECORD_BYTES = 1536 };
+enum { GAP = 2, NOTE_INDENT = 4, NOTE_BYTES = 512 };
 
 static const char bar[] = " | ";
 
@@ -260,7 +260,7 @@ static void put_groups(const struct layout *layout, const struct span *span, int
     putc('\n', layout->stream);
 }
 
-static void put_note(const struct layout *layout, char *note)
+static void put_note(const struct layout *layout, const char *note)
 {
     const int indent = layout->look->indent + NOTE_INDENT;
     struct text_wrap wrap = {.stream = layout->stream,
@@ -268,7 +268,6 @@ static void put_note(const struct layout *layout, char *note)
                              .column = indent,
                              .indent = indent + 2};
 
-    text_clean(note);
     fprintf(layout->stream, "%*s", indent, "");
     text_wrap(&wrap, note);
     putc('\n', layout->stream);
@@ -438,7 +437,7 @@ enum status grid_print(FILE *stream, const struct grid *grid, const struct grid_
     if (grid->row_count == 0)
         return STATUS_OK;
     if (!fill_layout(&layout)) {
-        status = log_error(STATUS_ENVIRONMENT, "out of memory for a table; free some memory");
+        status = log_memory("a table");
         goto out;
     }
     choose_columns(&layout);
@@ -459,12 +458,9 @@ static void put_fact(FILE *stream, const struct grid_look *look, const char *hea
 {
     const int indent = look->indent + width + GAP;
     struct text_wrap wrap = {.stream = stream, .width = look->width, .column = indent, .indent = indent};
-    char clean[RECORD_BYTES];
 
-    snprintf(clean, sizeof(clean), "%s", text);
-    text_clean(clean);
     fprintf(stream, "%*s%s%*s", look->indent, "", heading, width + GAP - (int)text_columns(heading), "");
-    text_wrap(&wrap, clean);
+    text_wrap(&wrap, text);
     putc('\n', stream);
 }
 

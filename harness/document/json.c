@@ -106,7 +106,7 @@ static enum status check_keys(const struct checked *object)
     }
     keys = malloc(count * sizeof(*keys));
     if (!keys)
-        return log_error(STATUS_ENVIRONMENT, "%s: out of memory", object->file);
+        return log_memory("%s", object->file);
     cJSON_ArrayForEach (member, object->value)
         keys[i++] = member->string;
     key = repeated_of_many(keys, count);
@@ -114,8 +114,16 @@ static enum status check_keys(const struct checked *object)
     return key ? repeated(object, key) : STATUS_OK;
 }
 
-/* Refuses such a key in every object within value; scan() has bounded the depth of the recursion. */
-static enum status check_all_keys(const struct checked *checked)
+/* Cleans a text of the file. */
+static void clean(char *text)
+{
+    if (text)
+        text_clean(text);
+}
+
+/* Refuses such a key in every object within value, and cleans all text in it; scan() has bounded the depth of the
+ * recursion. */
+static enum status check_all(const struct checked *checked)
 {
     enum status status = cJSON_IsObject(checked->value) ? check_keys(checked) : STATUS_OK;
     const cJSON *value;
@@ -124,8 +132,10 @@ static enum status check_all_keys(const struct checked *checked)
     cJSON_ArrayForEach (value, checked->value) {
         if (status != STATUS_OK)
             break;
+        clean(value->string);
+        clean(value->valuestring);
         if (value->child)
-            status = check_all_keys(&(struct checked){
+            status = check_all(&(struct checked){
                 .file = checked->file,
                 .value = value,
                 .place = {.parent = &checked->place, .key = value->string, .index = index},
@@ -149,11 +159,14 @@ static enum status parse(struct json_text *text, cJSON **out)
     wrong = json_scan(text, &at);
     if (wrong)
         return malformed(text, at, wrong);
+    errno = 0;
     value = cJSON_ParseWithLengthOpts(begin, text->count + 1, &end, 1);
+    if (!value && errno == ENOMEM)
+        return log_memory("%s", text->name);
     if (!value)
         return malformed(text, (size_t)(end - begin),
                          "half of a surrogate pair, or a number of more than 63 characters");
-    status = check_all_keys(&(struct checked){.file = text->name, .value = value});
+    status = check_all(&(struct checked){.file = text->name, .value = value});
     if (status != STATUS_OK) {
         cJSON_Delete(value);
         return status;
@@ -168,7 +181,7 @@ enum status json_parse(const char *name, const char *text, size_t bytes, cJSON *
     enum status status;
 
     if (!copy)
-        return log_error(STATUS_ENVIRONMENT, "%s: out of memory", name);
+        return log_memory("%s", name);
     memcpy(copy, text, bytes);
     copy[bytes] = '\0';
     status = parse(&(struct json_text){.name = name, .bytes = (unsigned char *)copy, .count = bytes}, out);
@@ -196,7 +209,7 @@ enum status json_put(FILE *stream, const void *value)
     char *text = value ? cJSON_Print(value) : NULL;
 
     if (!text)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for JSON text; free some memory");
+        return log_memory("JSON text");
     fputs(text, stream);
     putc('\n', stream);
     cJSON_free(text);
@@ -236,6 +249,16 @@ cJSON *json_append(cJSON *array, cJSON *item)
     if (array)
         array->type &= ~0xff;
     return NULL;
+}
+
+bool json_whole(const cJSON *value)
+{
+    bool whole = value && !cJSON_IsInvalid(value);
+    const cJSON *member;
+
+    cJSON_ArrayForEach (member, value)
+        whole = whole && json_whole(member);
+    return whole;
 }
 
 cJSON *json_double(double value)
@@ -305,17 +328,10 @@ void json_add_nonzero(cJSON *object, const char *key, uint64_t value)
 void json_add_text(cJSON *object, const char *key, const char *value)
 {
     cJSON *item = value ? cJSON_CreateString(value) : cJSON_CreateNull();
-    char *text = item ? item->valuestring : NULL;
 
     /* Names from drivers and command lines are any bytes; JSON is UTF-8. One byte for one: no length grows. */
-    for (size_t left = text ? strlen(text) : 0; left > 0;) {
-        const size_t length = text_utf8(text, left);
-
-        if (length == 0)
-            *text = '?';
-        text += length ? length : 1;
-        left -= length ? length : 1;
-    }
+    if (item)
+        clean(item->valuestring);
     json_add(object, key, item);
 }
 

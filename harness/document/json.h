@@ -23,8 +23,9 @@
 
 /* Reads and parses a whole file. Refuses (STATUS_USAGE, naming file, line and column or key): unreadable,
  * over JSON_FILE_BYTES_MAX, empty, not UTF-8, malformed, truncated, trailing text, deeper than
- * JSON_DEPTH_MAX, more than JSON_VALUES_MAX values, a key twice in one object. On success *out is the
- * caller's, to cJSON_Delete. */
+ * JSON_DEPTH_MAX, more than JSON_VALUES_MAX values, a key twice in one object. Text in the tree is printable: control
+ * characters of keys and strings have become '?', so that no command sends those of a file to a terminal. On success
+ * *out is the caller's, to cJSON_Delete. */
 enum status json_read_file(const char *path, cJSON **out);
 
 /* As json_read_file, for text in memory; `name` is what messages call it. Text need not end in a NUL. */
@@ -42,8 +43,8 @@ enum { JSON_PLACE_BYTES = 256 };
 /* Writes the place, "cells[3].time_ns", as far as there is room; "" for the outermost value. */
 void json_place_text(const struct json_place *place, char *out, size_t room);
 
-/* Prints a cJSON value as indented text with a newline at the end. STATUS_ENVIRONMENT, logged, when memory ran out, here
- * or when a member was added. It is a file_writer of files.h. */
+/* Prints a cJSON value as indented text with a newline at the end. STATUS_ENVIRONMENT, logged, when memory ran out,
+ * here or when a member was added. It is a file_writer of files.h. */
 enum status json_put(FILE *stream, const void *value);
 
 /* As json_put, and deletes the value. */
@@ -53,10 +54,14 @@ enum status json_put_owned(FILE *stream, cJSON *value);
 enum status json_write(const char *path, const cJSON *value);
 
 /* Adds item, which the object or array then owns, and returns it. Out of memory (item may be NULL for that)
- * the item is released, NULL is returned, and object cannot be printed any more: json_put says so, and a file never lacks a member silently. A NULL object is accepted. The same holds for
- * the json_add_ functions below. */
+ * the item is released, NULL is returned, and object cannot be printed any more: json_put says so, and a file never
+ * lacks a member silently. A NULL object is accepted. The same holds for the json_add_ functions below. */
 cJSON *json_add(cJSON *object, const char *key, cJSON *item);
 cJSON *json_append(cJSON *array, cJSON *item);
+
+/* Whether no object or array in the value lost a member that way; false for NULL. For who does not print it as JSON,
+ * which finds that out itself. */
+bool json_whole(const cJSON *value);
 
 /* Adds a number with 17 significant digits; null when it is not finite. */
 void json_add_double(cJSON *object, const char *key, double value);
@@ -76,7 +81,7 @@ void json_add_integer(cJSON *object, const char *key, uint64_t value);
 /* As json_add_integer; adds nothing for 0, which says that the key does not apply. */
 void json_add_nonzero(cJSON *object, const char *key, uint64_t value);
 
-/* Adds a string, or null for NULL. Bytes that are not UTF-8 become '?'. */
+/* Adds a string, or null for NULL. What is not printable, see text_clean, becomes '?'. */
 void json_add_text(cJSON *object, const char *key, const char *value);
 
 /* Getters by exact key. Each returns false, and leaves *out alone, when the key is absent or null or its

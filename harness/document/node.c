@@ -56,7 +56,7 @@ void node_refuse(const struct node *node, const char *key, const char *expected)
 void node_out_of_memory(const struct node *node)
 {
     if (!node_failed(node))
-        node->reader->status = log_error(STATUS_ENVIRONMENT, "%s: out of memory; free some memory", node->reader->file);
+        node->reader->status = log_memory("%s", node->reader->file);
 }
 
 /* The member `key` where cJSON finds it to be of a kind. */

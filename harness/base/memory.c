@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a stream: writes to its memory. 0 tells that there was none, which shows in the stream's error flag. */
+static ssize_t append(void *cookie, const char *text, size_t bytes)
+{
+    struct memory *memory = cookie;
+
+    if (bytes >= memory->room - memory->bytes) {
+        const size_t room = 2 * (memory->bytes + bytes) + 1;
+        char *larger = realloc(memory->text, room);
+
+        if (!larger) {
+            errno = ENOMEM;
+            return 0;
+        }
+        memory->text = larger;
+        memory->room = room;
+    }
+    memcpy(memory->text + memory->bytes, text, bytes);
+    memory->bytes += bytes;
+    memory->text[memory->bytes] = '\0';
+    return (ssize_t)bytes;
+}
+
+FILE *memory_open(struct memory *memory)
+{
+    *memory = (struct memory){0};
+    append(memory, "", 0);
+    return memory->text ? fopencookie(memory, "w", (cookie_io_functions_t){.write = append}) : NULL;
+}
+
+bool memory_close(struct memory *memory, FILE *stream)
+{
+    const bool whole = stream && fflush(stream) == 0 && !ferror(stream);
+
+    if (stream)
+        fclose(stream);
+    if (!whole) {
+        free(memory->text);
+        *memory = (struct memory){0};
+    }
+    return whole;
+}

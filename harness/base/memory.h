@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * Memory that runs out, for all of the program: exit 3, one message, nothing lost and nothing shortened.
+ *
+ * An allocation that fails is an error like another. The function that finds it logs it and returns
+ * STATUS_ENVIRONMENT, callers pass that up, and whoever prints prints nothing more. Ending the process on the spot
+ * would take fewer lines, but a run has to go on when one checkpoint finds no memory, since what it measured is worth
+ * more than its file of this second; tables, JSON and files are written by the same functions in a run and elsewhere;
+ * and a temporary file would stay. So there is one way, and tests/end_to_end/allocation.py goes it from every place
+ * that allocates in every command.
+ *
+ * What makes it sure: a tree of JSON that lost a member cannot be printed (json_add), a file is replaced only by a
+ * whole one (file_write), and text in memory is written by the functions below: open_memstream drops what it has no
+ * memory for and does not tell. */
+#ifndef CBANK_MEMORY_H
+#define CBANK_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Text that was written to a stream of memory_open. */
+struct memory {
+    char *text; /* owned; a NUL follows it, that bytes does not count */
+    size_t bytes, room;
+};
+
+/* A stream into *memory, which holds all that was written after fflush and memory_close. NULL out of memory. */
+FILE *memory_open(struct memory *memory);
+
+/* Closes the stream. True: memory->text is all that was written, and the caller's to free. False, with text NULL:
+ * memory ran out, also when it was opened: stream may be NULL. Logs nothing. */
+bool memory_close(struct memory *memory, FILE *stream);
+
+#endif
