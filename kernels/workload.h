@@ -81,8 +81,8 @@ uint32_t workload_steps(const struct workload *workload, const uint32_t paramete
 /* Input loads of a thread's code: 1 in map, 3 in stencil, one for each filter element in convolution. */
 uint32_t workload_input_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
 
-/* Whether some of them are made by the first threads of a block alone: the other warps may branch around them. All warps
- * get to the others, those without an element too. Without a halo, warps without an element get to none. */
+/* Whether some of them are made by the first threads of a block alone: the other warps may branch around them. All
+ * warps get to the others, those without an element too. Without a halo, warps without an element get to none. */
 int workload_has_halo(const struct workload *workload);
 
 /* What all warps of a launch load of the input: instructions with at least one thread that loads, and the distinct
@@ -124,10 +124,10 @@ struct workload_data {
     const uint32_t *output;
 };
 
-/* Compares data->output[first .. first + count - 1] with the reference computed here from input and table. first: a multiple of block_size. Integers are equal. Floats, all inputs and
- * values being in +-[1, 2), differ from the sum in double precision by (steps + 2) x 2^-24 x 8 x steps at most: the
- * bound of the rounding errors of so many additions of products below 8. Returns 1 when all are so; else 0, with the
- * first difference in *mismatch. */
+/* Compares data->output[first .. first + count - 1] with the reference computed here from input and table. first: a
+ * multiple of block_size. Integers are equal. Floats, all inputs and values being in +-[1, 2), differ from the sum in
+ * double precision by (steps + 2) x 2^-24 x 8 x steps at most: the bound of the rounding errors of so many additions of
+ * products below 8. Returns 1 when all are so; else 0, with the first difference in *mismatch. */
 int workload_check(const struct problem *problem, const struct workload_data *data, uint64_t first, uint64_t count,
                    struct mismatch *mismatch);
 

@@ -4,10 +4,7 @@
 #ifndef CBANK_ACCESS_H
 #define CBANK_ACCESS_H
 
-#include <stdint.h>
-
 #include "cell.h"
-#include "status.h"
 
 enum {
     ACCESS_SECTOR_BYTES = 32, /* unit of L1 and L2 traffic */

@@ -5,13 +5,26 @@
 #include <string.h>
 
 #include "log.h"
+#include "random.h"
 
 const char *const cache_replacement_names[CACHE_REPLACEMENT_COUNT] = {
-    [CACHE_LRU] = "LRU", [CACHE_FIFO] = "FIFO", [CACHE_TREE] = "tree pseudo-LRU"};
+    [CACHE_LRU] = "LRU",
+    [CACHE_FIFO] = "FIFO",
+    [CACHE_TREE] = "tree pseudo-LRU",
+    [CACHE_BITS] = "bit pseudo-LRU",
+    [CACHE_NRU] = "NRU",
+    [CACHE_CLOCK] = "Clock",
+    [CACHE_CLOCK_OF_HITS] = "Clock of hits",
+    [CACHE_SRRIP] = "SRRIP",
+    [CACHE_SRRIP_OF_FREQUENCY] = "SRRIP of frequency",
+    [CACHE_RANDOM] = "random",
+};
+
+enum { SRRIP_COMES = 2, SRRIP_GOES = 3 };
 
 struct cache_line {
     uint64_t number; /* address / line_bytes */
-    uint64_t used;   /* cache->clock of the last lookup, of CACHE_FIFO of the first; 0 when the place is empty */
+    uint64_t used; /* cache->clock of the last lookup, of all but CACHE_LRU of the first; 0 when the place is empty */
 };
 
 enum status cache_open(struct cache *cache, uint32_t capacity_bytes, uint32_t line_bytes, uint32_t ways,
@@ -33,22 +46,23 @@ enum status cache_open(struct cache *cache, uint32_t capacity_bytes, uint32_t li
     cache->ways = ways;
     cache->sets = (uint32_t)(capacity_bytes / set_bytes);
     cache->lines = calloc((size_t)cache->sets * ways, sizeof(*cache->lines));
-    cache->turns = calloc((size_t)cache->sets * ways, sizeof(*cache->turns));
-    if (cache->lines == NULL || cache->turns == NULL) {
+    cache->marks = calloc((size_t)cache->sets * ways, sizeof(*cache->marks));
+    cache->hands = calloc(cache->sets, sizeof(*cache->hands));
+    cache->random = 1;
+    if (cache->lines == NULL || cache->marks == NULL || cache->hands == NULL) {
         cache_close(cache);
-        return log_error(STATUS_ENVIRONMENT, "out of memory for a simulated cache; free some memory");
+        return log_memory("a simulated cache");
     }
     return STATUS_OK;
 }
 
-/* The nodes on the way to a place lead elsewhere from now on. */
-static void turn_from(uint8_t *turns, uint32_t ways, uint32_t place)
+void cache_turn_from(uint8_t *turns, uint32_t ways, uint32_t place)
 {
     for (uint32_t node = ways + place; node > 1; node /= 2)
         turns[node / 2] = !(node & 1);
 }
 
-static uint32_t led_to(const uint8_t *turns, uint32_t ways)
+uint32_t cache_led_to(const uint8_t *turns, uint32_t ways)
 {
     uint32_t node = 1;
 
@@ -57,30 +71,104 @@ static uint32_t led_to(const uint8_t *turns, uint32_t ways)
     return node - ways;
 }
 
+/* The lowest place with this mark; `ways` where there is none. */
+static uint32_t lowest(const uint8_t *marks, uint32_t ways, uint8_t mark)
+{
+    const uint8_t *found = memchr(marks, mark, ways);
+
+    return found ? (uint32_t)(found - marks) : ways;
+}
+
+/* Marks, after an access to the place. */
+static void mark(const struct cache *cache, uint8_t *marks, uint32_t place, bool hit)
+{
+    const uint32_t ways = cache->ways;
+
+    switch (cache->replacement) {
+    case CACHE_TREE:
+        cache_turn_from(marks, ways, place);
+        break;
+    case CACHE_BITS:
+        marks[place] = 1;
+        if (lowest(marks, ways, 0) == ways)
+            memset(marks, 0, ways);
+        marks[place] = 1;
+        break;
+    case CACHE_NRU:
+    case CACHE_CLOCK:
+        marks[place] = 1;
+        break;
+    case CACHE_CLOCK_OF_HITS:
+        marks[place] = hit;
+        break;
+    case CACHE_SRRIP:
+        marks[place] = hit ? 0 : SRRIP_COMES;
+        break;
+    case CACHE_SRRIP_OF_FREQUENCY:
+        marks[place] = hit ? (uint8_t)(marks[place] - (marks[place] > 0)) : SRRIP_COMES;
+        break;
+    default:
+        break;
+    }
+}
+
+/* The place of a full set whose line goes, where that does not follow from when lines were used. */
+static uint32_t goes_from(struct cache *cache, size_t set)
+{
+    const uint32_t ways = cache->ways;
+    uint8_t *marks = cache->marks + set * ways;
+    uint32_t *hand = &cache->hands[set], place;
+
+    switch (cache->replacement) {
+    case CACHE_TREE:
+        return cache_led_to(marks, ways);
+    case CACHE_NRU:
+        if (lowest(marks, ways, 0) == ways)
+            memset(marks, 0, ways);
+        return lowest(marks, ways, 0);
+    case CACHE_CLOCK:
+    case CACHE_CLOCK_OF_HITS:
+        for (; marks[*hand]; *hand = (*hand + 1) % ways)
+            marks[*hand] = 0;
+        place = *hand;
+        *hand = (place + 1) % ways;
+        return place;
+    case CACHE_SRRIP:
+    case CACHE_SRRIP_OF_FREQUENCY:
+        while (lowest(marks, ways, SRRIP_GOES) == ways)
+            for (uint32_t i = 0; i < ways; i++)
+                marks[i]++;
+        return lowest(marks, ways, SRRIP_GOES);
+    case CACHE_RANDOM:
+        return (uint32_t)(random_next(&cache->random) % ways);
+    default: /* CACHE_BITS; of one way the one is marked */
+        return lowest(marks, ways, 0) % ways;
+    }
+}
+
 bool cache_lookup(struct cache *cache, uint64_t address)
 {
     const uint64_t number = address / cache->line_bytes;
-    const size_t first = number % cache->sets * cache->ways;
+    const size_t of = number % cache->sets, first = of * cache->ways;
     struct cache_line *set = &cache->lines[first];
-    uint8_t *turns = &cache->turns[first];
     struct cache_line *goes = set;
 
     cache->clock++;
     for (struct cache_line *line = set; line < set + cache->ways; line++) {
         if (line->number == number && line->used != 0) {
-            if (cache->replacement != CACHE_FIFO)
+            if (cache->replacement == CACHE_LRU)
                 line->used = cache->clock;
-            if (cache->replacement == CACHE_TREE)
-                turn_from(turns, cache->ways, (uint32_t)(line - set));
+            else
+                mark(cache, &cache->marks[first], (uint32_t)(line - set), true);
             cache->hits++;
             return true;
         }
         if (line->used < goes->used)
             goes = line;
     }
-    if (cache->replacement == CACHE_TREE) {
-        goes = goes->used ? set + led_to(turns, cache->ways) : goes;
-        turn_from(turns, cache->ways, (uint32_t)(goes - set));
+    if (cache->replacement > CACHE_FIFO) {
+        goes = goes->used ? set + goes_from(cache, of) : goes;
+        mark(cache, &cache->marks[first], (uint32_t)(goes - set), false);
     }
     *goes = (struct cache_line){.number = number, .used = cache->clock};
     cache->misses++;
@@ -90,7 +178,8 @@ bool cache_lookup(struct cache *cache, uint64_t address)
 void cache_clear(struct cache *cache)
 {
     memset(cache->lines, 0, (size_t)cache->sets * cache->ways * sizeof(*cache->lines));
-    memset(cache->turns, 0, (size_t)cache->sets * cache->ways * sizeof(*cache->turns));
+    memset(cache->marks, 0, (size_t)cache->sets * cache->ways * sizeof(*cache->marks));
+    memset(cache->hands, 0, cache->sets * sizeof(*cache->hands));
     cache->clock = 0;
     cache->hits = 0;
     cache->misses = 0;
@@ -99,6 +188,7 @@ void cache_clear(struct cache *cache)
 void cache_close(struct cache *cache)
 {
     free(cache->lines);
-    free(cache->turns);
+    free(cache->marks);
+    free(cache->hands);
     *cache = (struct cache){0};
 }

@@ -14,6 +14,17 @@ enum cache_replacement {
     CACHE_FIFO,
     CACHE_TREE, /* tree pseudo-LRU: a binary tree over the ways, a power of two; each access turns the nodes on its way
                    away from it, and the line that they lead to goes */
+    CACHE_BITS, /* bit pseudo-LRU: each access marks its line, and when all are marked the others lose theirs; the
+                   lowest that has none goes */
+    CACHE_NRU, /* not recently used: each access marks its line; the lowest that has no mark goes, and where all have
+                  one, all lose it then */
+    CACHE_CLOCK, /* second chance: each access marks its line; a hand goes round, takes marks away, and the first line
+                    without one goes */
+    CACHE_CLOCK_OF_HITS, /* the same, but the access that brings a line does not mark it */
+    CACHE_SRRIP, /* re-reference interval prediction of two bits: a line comes with 2, a hit makes it 0; the lowest with
+                    3 goes, and all grow until there is one */
+    CACHE_SRRIP_OF_FREQUENCY, /* the same, but a hit takes 1 away */
+    CACHE_RANDOM,
     CACHE_REPLACEMENT_COUNT
 };
 
@@ -27,7 +38,10 @@ struct cache {
     uint64_t clock; /* lookups so far: the age of lines */
     uint64_t hits, misses;
     struct cache_line *lines; /* sets x ways, owned */
-    uint8_t *turns; /* CACHE_TREE: sets x ways, owned; of node n of a set, from 1, whether it leads right */
+    /* sets x ways, owned: marks of places; of CACHE_TREE, at node n of a set, from 1, whether it leads right. */
+    uint8_t *marks;
+    uint32_t *hands; /* sets, owned: the place at the hand of a clock */
+    uint64_t random; /* CACHE_RANDOM: state, of the caller to set to another; the same from each opening on */
 };
 
 /* Opens an empty cache: sets x ways x line_bytes = capacity_bytes. Set of a line: its number modulo sets.
@@ -39,7 +53,11 @@ enum status cache_open(struct cache *cache, uint32_t capacity_bytes, uint32_t li
 /* Looks up the line of byte `address`, fills it on a miss. Returns true on a hit. */
 bool cache_lookup(struct cache *cache, uint64_t address);
 
-/* Forgets all lines and counts. */
+/* The tree of one set: the nodes on the way to a place lead elsewhere from now on, and the place that they lead to. */
+void cache_turn_from(uint8_t *turns, uint32_t ways, uint32_t place);
+uint32_t cache_led_to(const uint8_t *turns, uint32_t ways);
+
+/* Forgets all lines and counts; what is random goes on. */
 void cache_clear(struct cache *cache);
 
 /* Releases; accepts a zeroed struct. */

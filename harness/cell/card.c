@@ -14,8 +14,9 @@ extern const char cbank_card_start[], cbank_card_end[];
 
 /* -- levels -------------------------------------------------------------------------------------------- */
 
-static const struct names replacements =
-    NAMES(cache_replacement_names, CACHE_REPLACEMENT_COUNT, "\"LRU\", \"FIFO\" or \"tree pseudo-LRU\"");
+static const struct names replacements = NAMES(
+    cache_replacement_names, CACHE_REPLACEMENT_COUNT,
+    "\"LRU\", \"FIFO\", \"tree pseudo-LRU\", \"bit pseudo-LRU\", \"NRU\", \"Clock\", \"Clock of hits\", \"SRRIP\", \"SRRIP of frequency\" or \"random\"");
 
 #define LEVEL(kind, member) FIELD(kind, struct card_level, #member, member, REQUIRED)
 #define LEVEL_COST(member)  {LEVEL(field_number, member), .high = HIGHEST}
@@ -112,6 +113,18 @@ enum status card_read(const char *path, struct card *out)
     const enum status status = card_read_json(path, out, &json);
 
     cJSON_Delete(json);
+    return status;
+}
+
+enum status card_parse(const char *name, const char *text, size_t bytes, struct card *out)
+{
+    struct card card = {0};
+    cJSON *tree = NULL;
+    const enum status status = document_parse(&card_document, name, text, bytes, &card, &tree);
+
+    cJSON_Delete(tree);
+    if (status == STATUS_OK)
+        *out = card;
     return status;
 }
 

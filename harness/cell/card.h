@@ -4,13 +4,8 @@
 #ifndef CBANK_CARD_H
 #define CBANK_CARD_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "cache.h"
 #include "json.h"
-#include "status.h"
 
 enum { CARD_NAME_BYTES = 64, CARD_LEVELS_MAX = 4 };
 
@@ -47,6 +42,9 @@ enum status card_read(const char *path, struct card *out);
 
 /* As card_read, and gives the file as it is: *json is then the caller's, to cJSON_Delete. */
 enum status card_read_json(const char *path, struct card *out, cJSON **json);
+
+/* As card_read, for text in memory; `name` is what messages call it. */
+enum status card_parse(const char *name, const char *text, size_t bytes, struct card *out);
 
 /* Checks a card in memory; `name` is what messages call it. STATUS_USAGE with the key that is wrong. */
 enum status card_check(const char *name, const cJSON *json);

@@ -51,7 +51,7 @@ enum status cell_unknown(const char *name, const struct cell *(*cell_at)(const v
     const char *closest;
 
     if (!cells)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for the names of %zu cells", count);
+        return log_memory("the names of %zu cells", count);
     for (size_t i = 0; i < count; i++) {
         cell_identity(cell_at(context, i), cells[i].identity);
         cells[i].name = cells[i].identity;
@@ -70,31 +70,38 @@ bool cell_equal(const struct cell *a, const struct cell *b)
     return cell_order(a, b) == 0;
 }
 
-/* -1, 0 or 1: rows of one table, or any other addresses within one array. */
-static int row_order(const void *a, const void *b)
+uint64_t cell_axis(const struct cell *cell, size_t axis)
 {
-    const uintptr_t left = (uintptr_t)a, right = (uintptr_t)b;
+    const uint64_t axes[] = {[AXIS_WORKLOAD] = (uintptr_t)cell->workload, [AXIS_ELEMENTS] = cell->elements,
+                             [AXIS_BLOCK_SIZE] = cell->block_size,        [AXIS_REGIME] = (uintptr_t)cell->regime,
+                             [AXIS_PATTERN] = (uintptr_t)cell->pattern,   [AXIS_PATH] = (uintptr_t)cell->path};
+
+    return axis >= AXIS_PARAMETERS && axis < AXIS_PATH ? cell->parameters[axis - AXIS_PARAMETERS] : axes[axis];
+}
+
+static int axis_order(const struct cell *a, const struct cell *b, size_t axis)
+{
+    const uint64_t left = cell_axis(a, axis), right = cell_axis(b, axis);
 
     return (left > right) - (left < right);
 }
 
-static int number_order(uint64_t a, uint64_t b)
+int cell_order_before(const struct cell *a, const struct cell *b, size_t end)
 {
-    return (a > b) - (a < b);
+    int order = 0;
+
+    for (size_t axis = 0; order == 0 && axis < end; axis++)
+        order = axis_order(a, b, axis);
+    return order;
 }
 
 int cell_order(const struct cell *a, const struct cell *b)
 {
-    int order = row_order(a->workload, b->workload);
+    int order = axis_order(a, b, AXIS_WORKLOAD);
 
-    order = order ? order : row_order(a->path, b->path);
-    order = order ? order : row_order(a->pattern, b->pattern);
-    order = order ? order : number_order(a->elements, b->elements);
-    order = order ? order : number_order(a->block_size, b->block_size);
-    order = order ? order : row_order(a->regime, b->regime);
-    for (size_t i = 0; order == 0 && i < parameter_count; i++)
-        order = number_order(a->parameters[i], b->parameters[i]);
-    return order;
+    order = order ? order : axis_order(a, b, AXIS_PATH);
+    order = order ? order : axis_order(a, b, AXIS_PATTERN);
+    return order ? order : cell_order_before(a, b, AXIS_COUNT);
 }
 
 uint32_t cell_takes(const struct workload *workload, const struct pattern *pattern)
@@ -102,8 +109,8 @@ uint32_t cell_takes(const struct workload *workload, const struct pattern *patte
     return workload->takes | pattern->takes;
 }
 
-/* What the rows cannot do for any chip. The reason leaves out the pattern's name: cells that fail alike say the same. */
-static bool rows_clash(const struct cell *cell, char text[CELL_REASON_BYTES])
+/* The reason leaves out the pattern's name: cells that fail alike say the same. */
+bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES])
 {
     static const char *const sees[] = {[INDEX_BLOCK] =
                                            "that the compiler sees to be the same in all threads of a block",
@@ -111,43 +118,26 @@ static bool rows_clash(const struct cell *cell, char text[CELL_REASON_BYTES])
     const struct workload *workload = cell->workload;
     const struct pattern *pattern = cell->pattern;
     const struct path *path = cell->path;
+    const uint32_t *value = cell->parameters;
+    const uint32_t reach = value[PARAMETER_distinct] * value[PARAMETER_stride_bytes];
 
-    if (workload_steps(workload, cell->parameters) > 1 && !pattern->walks)
+    if (workload_steps(workload, value) > 1 && !pattern->walks)
         snprintf(text, CELL_REASON_BYTES, "%s reads another element at every step, which the pattern does not",
                  workload->name);
     else if (workload->index != INDEX_COMPILED && !pattern->core)
         snprintf(text, CELL_REASON_BYTES, "%s chooses between the patterns of the core matrix alone", workload->name);
     else if (path->scope > (workload->index == INDEX_COMPILED ? pattern->scope : INDEX_THREAD))
         snprintf(text, CELL_REASON_BYTES, "%s needs an index %s", path->name, sees[path->scope]);
+    else if (value[PARAMETER_radius] > workload->radius_max)
+        snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", workload->name,
+                 workload->radius_max);
+    else if (reach > path->bytes || value[PARAMETER_refill_bytes] > path->bytes)
+        snprintf(text, CELL_REASON_BYTES, "the table of %s has %" PRIu32 " bytes", path->name, path->bytes);
+    else if (architecture != 0 && architecture < path->architecture)
+        snprintf(text, CELL_REASON_BYTES, "GPUs before compute capability %" PRIu32 ".%" PRIu32 " have no %s",
+                 path->architecture / 10, path->architecture % 10, path->name);
     else
         return false;
-    return true;
-}
-
-/* Parameters that are too large for the path or the workload. */
-static bool parameters_clash(const struct cell *cell, char text[CELL_REASON_BYTES])
-{
-    const uint32_t *value = cell->parameters;
-    const uint32_t reach = value[PARAMETER_distinct] * value[PARAMETER_stride_bytes];
-
-    if (value[PARAMETER_radius] > cell->workload->radius_max)
-        snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", cell->workload->name,
-                 cell->workload->radius_max);
-    else if (reach > cell->path->bytes || value[PARAMETER_refill_bytes] > cell->path->bytes)
-        snprintf(text, CELL_REASON_BYTES, "the table of %s has %" PRIu32 " bytes", cell->path->name, cell->path->bytes);
-    else
-        return false;
-    return true;
-}
-
-bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES])
-{
-    if (rows_clash(cell, text) || parameters_clash(cell, text))
-        return true;
-    if (architecture == 0 || architecture >= cell->path->architecture)
-        return false;
-    snprintf(text, CELL_REASON_BYTES, "GPUs before compute capability %" PRIu32 ".%" PRIu32 " have no %s",
-             cell->path->architecture / 10, cell->path->architecture % 10, cell->path->name);
     return true;
 }
 
@@ -173,4 +163,11 @@ uint32_t cell_staged_bytes(const struct cell *cell)
 uint32_t cell_blocks(const struct cell *cell)
 {
     return (uint32_t)((cell->elements + cell->block_size - 1) / cell->block_size);
+}
+
+uint32_t cell_block_threads(const struct cell *cell, uint64_t block)
+{
+    const uint64_t left = cell->elements - block * cell->block_size;
+
+    return left < cell->block_size ? (uint32_t)left : cell->block_size;
 }

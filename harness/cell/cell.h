@@ -4,11 +4,7 @@
 #define CBANK_CELL_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "path.h"
-#include "pattern.h"
 #include "status.h"
 #include "workload.h"
 
@@ -54,6 +50,25 @@ enum status cell_unknown(const char *name, const struct cell *(*cell_at)(const v
 /* Whether two cells are the same measurement. */
 bool cell_equal(const struct cell *a, const struct cell *b);
 
+/* What makes a cell another one. */
+enum cell_axis {
+    AXIS_WORKLOAD,
+    AXIS_ELEMENTS,
+    AXIS_BLOCK_SIZE,
+    AXIS_REGIME,
+    AXIS_PATTERN,
+    AXIS_PARAMETERS, /* as many as there are, by enum parameter_index */
+    AXIS_PATH = AXIS_PARAMETERS + PARAMETER_COUNT,
+    AXIS_COUNT
+};
+
+/* The cell's place on an axis: a number, or the address of a row. */
+uint64_t cell_axis(const struct cell *cell, size_t axis);
+
+/* Order of cells by the axes before `end` alone: before AXIS_PATTERN are those of one table of times, before AXIS_PATH
+ * those of one line of it, before AXIS_COUNT all. */
+int cell_order_before(const struct cell *a, const struct cell *b, size_t end);
+
 /* Order of cells for sorting and searching, as qsort and bsearch take it: by the tables' order of workload, path,
  * pattern, then by elements, block size, regime and parameters. 0 for cells that are equal. */
 int cell_order(const struct cell *a, const struct cell *b);
@@ -74,5 +89,8 @@ uint32_t cell_staged_bytes(const struct cell *cell);
 
 /* Thread blocks in the cell's grid. */
 uint32_t cell_blocks(const struct cell *cell);
+
+/* Threads of a block that have an element: fewer in the last. */
+uint32_t cell_block_threads(const struct cell *cell, uint64_t block);
 
 #endif

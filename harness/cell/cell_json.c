@@ -2,11 +2,8 @@
 #include "cell_json.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 
 #include "table.h"
-#include "text.h"
 
 /* -- documents ----------------------------------------------------------------------------------------- */
 
@@ -94,24 +91,9 @@ static void read_array_bytes(const struct node *node, const struct field *field,
     node_integer(node, field->key, bytes, bytes);
 }
 
-static void read_block_size(const struct node *node, const struct field *field, void *base)
-{
-    uint32_t *block_size = &((struct cell *)base)->block_size;
-
-    *block_size = (uint32_t)node_integer(node, field->key, CBANK_WARP_THREADS, CELL_BLOCK_SIZE_MAX);
-    if (*block_size % CBANK_WARP_THREADS != 0)
-        node_refuse(node, field->key, "a multiple of 32");
-}
-
-static void write_block_size(cJSON *object, const struct field *field, const void *base)
-{
-    json_add_integer(object, field->key, ((const struct cell *)base)->block_size);
-}
-
 static const struct field_kind kind_identity = {write_identity, NULL};
 static const struct field_kind kind_parameters = {write_parameters, read_parameters};
 static const struct field_kind kind_array_bytes = {write_array_bytes, read_array_bytes};
-static const struct field_kind kind_block_size = {write_block_size, read_block_size};
 
 static const struct field cell_rows[] = {
     {.key = "identity", .kind = &kind_identity},
@@ -119,7 +101,8 @@ static const struct field cell_rows[] = {
     {FIELD(field_row, struct cell, "path", path, REQUIRED), .of = &path_table},
     {FIELD(field_row, struct cell, "pattern", pattern, REQUIRED), .of = &pattern_table},
     {FIELD(field_uint64, struct cell, "elements", elements, REQUIRED), .low = 1, .high = (double)CELL_ELEMENTS_MAX},
-    {.key = "block_size", .kind = &kind_block_size},
+    {FIELD(field_uint32, struct cell, "block_size", block_size, REQUIRED), .low = CBANK_WARP_THREADS,
+     .high = CELL_BLOCK_SIZE_MAX},
     {FIELD(field_row, struct cell, "regime", regime, REQUIRED), .of = &regime_table},
     {.key = "parameters", .kind = &kind_parameters},
     {.key = "array_bytes", .kind = &kind_array_bytes},
@@ -133,41 +116,23 @@ static void write_cell(cJSON *object, const struct field *field, const void *bas
 
 static void read_cell(const struct node *node, const struct field *field, void *base)
 {
-    fields_read(node, &cell_fields, (char *)base + field->offset);
+    struct cell *cell = (struct cell *)((char *)base + field->offset);
+
+    fields_read(node, &cell_fields, cell);
+    if (cell->block_size % CBANK_WARP_THREADS != 0)
+        node_refuse(node, "block_size", "a multiple of 32");
 }
 
 const struct field_kind field_cell = {write_cell, read_cell};
 
 /* -- grids --------------------------------------------------------------------------------------------- */
 
-static const struct cell *cell_of(const void *row)
-{
-    return *(const struct cell *const *)row;
-}
-
+/* The name that a row begins with, to which a member of the cell points. */
 static void value_row(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    /* A member of struct cell that points to a row, which begins with its name. */
-    out->text = **(const char *const *const *)((const char *)cell_of(row) + *(const size_t *)column->of);
-}
+    const char *cell = *(const char *const *)row;
 
-static void value_elements(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    out->number = (double)cell_of(row)->elements;
-}
-
-static void value_block_size(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    out->number = cell_of(row)->block_size;
-}
-
-static void value_parameter(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const uint32_t value = cell_of(row)->parameters[(const struct parameter *)column->of - parameters];
-
-    out->number = value ? (double)value : (double)NAN;
+    out->text = **(const char *const *const *)(cell + ((const struct grid_member *)column->of)->offset);
 }
 
 void cell_value_identity(const struct grid_column *column, const void *row, struct grid_value *out)
@@ -177,30 +142,19 @@ void cell_value_identity(const struct grid_column *column, const void *row, stru
     out->text = out->room;
 }
 
-static void value_identity(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    cell_value_identity(column, cell_of(row), out);
-}
-
-static const size_t offset_workload = offsetof(struct cell, workload), offset_path = offsetof(struct cell, path),
-                    offset_pattern = offsetof(struct cell, pattern), offset_regime = offsetof(struct cell, regime);
-
 /* clang-format off */
+#define MEMBER(name) .of = &(const struct grid_member){offsetof(struct cell, name), sizeof(((struct cell *)0)->name), 0, NULL}
+
 const struct grid_column cell_columns[CELL_COLUMN_COUNT] = {
-    {.key = "workload", .heading = "workload", .value = value_row, .of = &offset_workload, .head = true},
-    {.key = "path", .heading = "path", .value = value_row, .of = &offset_path, .head = true},
-    {.key = "pattern", .heading = "pattern", .value = value_row, .of = &offset_pattern, .head = true},
-    {.key = "elements", .heading = "elements", .format = text_count, .value = value_elements, .head = true},
-    {.key = "block_size", .heading = "block size", .format = text_count, .value = value_block_size, .head = true},
-    {.key = "regime", .heading = "regime", .value = value_row, .of = &offset_regime, .head = true},
-#define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_)         \
-    {.key = #name_, .heading = #name_, .format = text_count, .value = value_parameter,       \
-     .of = &parameters[PARAMETER_##name_], .head = true},
+    {.key = "workload", .heading = "workload", .value = value_row, MEMBER(workload), .head = true},
+    {.key = "path", .heading = "path", .value = value_row, MEMBER(path), .head = true},
+    {.key = "pattern", .heading = "pattern", .value = value_row, MEMBER(pattern), .head = true},
+    {.key = "elements", .heading = "elements", .format = text_count, .value = grid_integer, MEMBER(elements), .head = true},
+    {.key = "block_size", .heading = "block size", .format = text_count, .value = grid_integer, MEMBER(block_size), .head = true},
+    {.key = "regime", .heading = "regime", .value = value_row, MEMBER(regime), .head = true},
+#define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_) \
+    {.key = #name_, .heading = #name_, .format = text_count, .value = grid_integer,  \
+     MEMBER(parameters[PARAMETER_##name_]), .head = true},
 #include "parameters.def"
 };
 /* clang-format on */
-
-const struct grid_column cell_identity_column = {.key = "cell",
-                                                 .heading = "cell",
-                                                 .value = value_identity,
-                                                 .head = true};

@@ -3,13 +3,8 @@
 #ifndef CBANK_COUNTER_H
 #define CBANK_COUNTER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "access.h"
-#include "cell.h"
 #include "sass.h"
-#include "status.h"
 
 enum counter_kind { COUNTER_EXACT, COUNTER_MEASURED };
 

@@ -20,13 +20,6 @@ static bool elf_read(const struct elf *elf, uint64_t offset, void *out, size_t b
     return true;
 }
 
-static bool elf_open(const void *data, size_t bytes, struct elf *elf)
-{
-    *elf = (struct elf){.data = data, .bytes = bytes};
-    return elf_read(elf, 0, &elf->header, sizeof(elf->header)) && memcmp(elf->header.e_ident, ELFMAG, SELFMAG) == 0 &&
-           elf->header.e_ident[EI_CLASS] == ELFCLASS64 && elf->header.e_shentsize == sizeof(Elf64_Shdr);
-}
-
 /* Section `index`, known to lie inside the file unless it takes no room there. */
 static bool elf_section(const struct elf *elf, size_t index, Elf64_Shdr *out)
 {
@@ -46,21 +39,15 @@ static bool elf_symbols(const struct elf *elf, Elf64_Shdr *symbols, Elf64_Shdr *
     return false;
 }
 
-/* SM number: e_flags hold it in bits 8-15 from CUDA 13's ELF (ABI version 8) on, in bits 0-7 before. */
-static uint32_t elf_architecture(const struct elf *elf)
-{
-    const unsigned shift = elf->header.e_ident[EI_ABIVERSION] >= 8 ? 8 : 0;
-
-    return elf->header.e_flags >> shift & 0xff;
-}
-
 bool cubin_find(const void *data, size_t bytes, const char *prefix, struct cubin_function *out)
 {
     Elf64_Shdr symbols, strings, section;
     Elf64_Sym symbol;
-    struct elf elf;
+    struct elf elf = {.data = data, .bytes = bytes};
 
-    if (!elf_open(data, bytes, &elf) || !elf_symbols(&elf, &symbols, &strings))
+    if (!elf_read(&elf, 0, &elf.header, sizeof(elf.header)) || memcmp(elf.header.e_ident, ELFMAG, SELFMAG) != 0 ||
+        elf.header.e_ident[EI_CLASS] != ELFCLASS64 || elf.header.e_shentsize != sizeof(Elf64_Shdr) ||
+        !elf_symbols(&elf, &symbols, &strings))
         return false;
     for (uint64_t at = 0; at + sizeof(symbol) <= symbols.sh_size; at += sizeof(symbol)) {
         if (!elf_read(&elf, symbols.sh_offset + at, &symbol, sizeof(symbol)) || symbol.st_name >= strings.sh_size)
@@ -72,7 +59,8 @@ bool cubin_find(const void *data, size_t bytes, const char *prefix, struct cubin
             return false;
         out->code = elf.data + section.sh_offset;
         out->bytes = section.sh_size;
-        out->architecture = elf_architecture(&elf);
+        /* SM number: e_flags hold it in bits 8-15 from CUDA 13's ELF (ABI version 8) on, in bits 0-7 before. */
+        out->architecture = elf.header.e_flags >> (elf.header.e_ident[EI_ABIVERSION] >= 8 ? 8 : 0) & 0xff;
         return true;
     }
     return false;

@@ -3,9 +3,6 @@
 #ifndef CBANK_DEVICE_H
 #define CBANK_DEVICE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "field.h"
 
 enum { DEVICE_TEXT_BYTES = 96 };

@@ -15,12 +15,6 @@ extern const char cbank_images_start[], cbank_images_end[];
 
 /* -- the archive -------------------------------------------------------------------------------------- */
 
-/* A walk through the members; {0} begins it. */
-struct walk {
-    const char *at;
-    struct image long_names; /* the table of names that do not fit into a header */
-};
-
 /* Resolves a member's name: "name/", or "/offset" into the table of long names, where "/\n" ends each. */
 static void member_name(const struct ar_hdr *header, const struct image *long_names, struct image *out)
 {
@@ -39,36 +33,27 @@ static void member_name(const struct ar_hdr *header, const struct image *long_na
         out->name_bytes++;
 }
 
-/* The next member that is an image; false after the last. */
-static bool next_image(struct walk *walk, struct image *out)
+bool image_at(size_t index, struct image *out)
 {
-    walk->at = walk->at ? walk->at : cbank_images_start + SARMAG;
-    while (cbank_images_end - walk->at > (ptrdiff_t)sizeof(struct ar_hdr)) {
-        const struct ar_hdr *header = (const struct ar_hdr *)walk->at;
-        const struct image member = {.data = walk->at + sizeof(*header), .bytes = strtoul(header->ar_size, NULL, 10)};
+    struct image long_names = {0}; /* the table of names that do not fit into a header */
+    const char *at = cbank_images_start + SARMAG;
 
-        if (member.bytes > (size_t)(cbank_images_end - walk->at) - sizeof(*header))
+    while (cbank_images_end - at > (ptrdiff_t)sizeof(struct ar_hdr)) {
+        const struct ar_hdr *header = (const struct ar_hdr *)at;
+        const struct image member = {.data = at + sizeof(*header), .bytes = strtoul(header->ar_size, NULL, 10)};
+
+        if (member.bytes > (size_t)(cbank_images_end - at) - sizeof(*header))
             return false;
-        walk->at += sizeof(*header) + member.bytes + member.bytes % 2;
+        at += sizeof(*header) + member.bytes + member.bytes % 2;
         if (memcmp(header->ar_name, "//", 2) == 0) {
-            walk->long_names = member;
-        } else if (header->ar_name[0] != '/' || header->ar_name[1] != ' ') {
+            long_names = member;
+        } else if ((header->ar_name[0] != '/' || header->ar_name[1] != ' ') && index-- == 0) {
             *out = member;
-            member_name(header, &walk->long_names, out);
+            member_name(header, &long_names, out);
             return true;
         }
     }
     return false;
-}
-
-bool image_at(size_t index, struct image *out)
-{
-    struct walk walk = {0};
-    bool found = next_image(&walk, out);
-
-    while (found && index-- > 0)
-        found = next_image(&walk, out);
-    return found;
 }
 
 /* The image "module.kind_NN.suffix" of the highest architecture NN from `lowest` to `highest`. */
@@ -78,10 +63,8 @@ static bool find_image(const char *module, const char *kind, const char *suffix,
     char name[64];
 
     for (uint32_t architecture = highest; architecture >= lowest && architecture > 0; architecture--) {
-        struct walk walk = {0};
-
         snprintf(name, sizeof(name), "%s.%s_%" PRIu32 ".%s", module, kind, architecture, suffix);
-        while (next_image(&walk, out))
+        for (size_t i = 0; image_at(i, out); i++)
             if (strlen(name) == out->name_bytes && memcmp(name, out->name, out->name_bytes) == 0)
                 return true;
     }
@@ -107,6 +90,8 @@ bool image_function(const void *cubin, size_t bytes, const char *prefix, struct 
     if (!cubin_find(cubin, bytes, prefix, &function))
         return false;
     out->symbol = function.symbol;
+    out->code = function.code;
+    out->bytes = function.bytes;
     sha256_hex(function.code, function.bytes, out->sha256);
     sass_read(function.code, function.bytes, function.architecture, out);
     return true;

@@ -8,11 +8,6 @@
 #ifndef CBANK_IMAGE_H
 #define CBANK_IMAGE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "cell.h"
 #include "sass.h"
 
 /* A member of the archive, in place. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "model.h"
+#include "model_warps.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,6 +22,10 @@ static const uint32_t index_instructions[] = {
 /* Loads of kernel parameters that the first level answers beside the payload. A guess too: the sm_90 code of
  * add has 3 to 5. */
 enum { PARAMETERS_PER_WARP = 4 };
+
+/* From a block's last constant to its end, adding and storing: a guess. Where a block in a loop of loads is alone on its
+ * SM, nothing hides the rest of its life: all of it comes on top of the loads. */
+enum { LAST_LOAD_CYCLES = 68 };
 
 /* What L2 keeps in one slice. */
 enum { L2_LINE_BYTES = 128 };
@@ -55,54 +60,51 @@ static double busiest_share(const struct cell *cell, const struct card *card, ui
     return fmin(fmax(even, first_wave) / blocks, 1);
 }
 
-/* What is modelled, for the units. */
+/* What is modelled. */
 struct work {
     const struct cell *cell;
     const struct access_counts *access;
     const struct card *card;
+    const struct unit *unit;
     struct model_levels levels;
+    double
+        waits_ns; /* of the busiest SM for its constants, see model_warps.h: beyond its first wave, and all its waves */
+    double steps; /* payload loads of a thread */
+    double kept; /* part of the input, and of the output that the launch before wrote, that is still in L2 */
+    double written; /* part of the output's size that L2 writes to DRAM during the launch */
 };
+
+typedef double part(const struct work *work);
 
 /* What the payload loads of a path keep busy. NULL: nothing. Cycles are those of the whole grid on one SM. */
 struct unit {
-    size_t requests;       /* of all payload loads: offset of a count of struct access_counts */
+    size_t requests; /* of all payload loads: offset of a count of struct access_counts */
     uint32_t instructions; /* index and load */
-    bool through_levels;   /* the table comes through the constant levels */
-    bool through_l1;       /* its sectors come through L1 */
-    bool global;           /* loads are global loads */
-    bool shared;           /* loads are answered by shared memory */
-    double (*cycles)(const struct work *work);       /* of the first level, for all payload requests */
-    double (*l1_cycles)(const struct work *work);    /* of L1 for them, while it takes no other loads */
-    double (*other_cycles)(const struct work *work); /* of the first level, for what is no payload */
-    double (*beyond_ns)(const struct work *work);    /* of what stands behind it, in the whole launch */
-    double (*wait_cycles)(const struct work *work);  /* of a block, for what stands behind it */
+    bool through_levels; /* the table comes through the constant levels */
+    bool through_l1; /* its sectors come through L1 */
+    bool global; /* loads are global loads */
+    bool shared; /* loads are answered by shared memory */
+    part *cycles; /* of the first level, for all payload requests */
+    part *l1_cycles; /* of L1 for them, while it takes no other loads */
+    part *other_cycles; /* of the first level, for what is no payload */
+    part *beyond_ns; /* of what stands behind it, in the whole launch */
+    part *wait_cycles; /* of a block, for what stands behind it; NULL where waits_ns has it */
 };
 
-static const struct unit *unit_of(const struct cell *cell);
-
-static double optional(double (*part)(const struct work *work), const struct work *work)
+static double optional(part *part, const struct work *work)
 {
     return part ? part(work) : 0;
 }
 
 static double warp_instructions(const struct work *work)
 {
-    const struct cell *cell = work->cell;
-    const uint32_t payload = INSTRUCTIONS_PER_STEP + (cell->path->loads ? unit_of(cell)->instructions : 0);
+    const struct workload *workload = work->cell->workload;
+    const uint32_t *parameters = work->cell->parameters;
+    const uint32_t payload = INSTRUCTIONS_PER_STEP + (work->cell->path->loads ? work->unit->instructions : 0);
 
-    return INSTRUCTIONS_PER_WARP + index_instructions[cell->workload->index] +
-           (double)payload * workload_steps(cell->workload, cell->parameters) +
-           (double)INSTRUCTIONS_PER_INPUT_LOAD * (workload_input_loads(cell->workload, cell->parameters) - 1) +
-           (double)INSTRUCTIONS_PER_TILE_LOAD * workload_tile_loads(cell->workload, cell->parameters);
-}
-
-static double issue_ns(const struct work *work)
-{
-    const double instructions = (double)work->access->warps_active * warp_instructions(work) +
-                                (double)work->access->staging_loads * INSTRUCTIONS_PER_STAGING_LOAD;
-
-    return cycles_to_ns(work->card, instructions * busiest_share(work->cell, work->card, 1)) /
-           work->card->issue_per_cycle;
+    return INSTRUCTIONS_PER_WARP + index_instructions[workload->index] + payload * work->steps +
+           (double)INSTRUCTIONS_PER_INPUT_LOAD * (workload_input_loads(workload, parameters) - 1) +
+           (double)INSTRUCTIONS_PER_TILE_LOAD * workload_tile_loads(workload, parameters);
 }
 
 /* L1 takes loads and answers sectors of input and, where it comes that way, of the table; shared memory, which is the
@@ -111,7 +113,7 @@ static double l1_cycles(const struct work *work)
 {
     const struct access_counts *access = work->access;
     const struct card *card = work->card;
-    const struct unit *unit = unit_of(work->cell);
+    const struct unit *unit = work->unit;
     const double loads =
         (double)(access->stream_loads + access->staging_loads + (unit->global ? access->payload_loads : 0));
     const double sectors = (double)(access->stream_sectors + access->staging_sectors +
@@ -128,8 +130,7 @@ static double l1_cycles(const struct work *work)
 /* Distinct sectors of the table that the first block reads in its first steps. */
 static uint32_t first_block_sectors(const struct cell *cell, uint32_t steps)
 {
-    const uint32_t in_block = cell->elements < cell->block_size ? (uint32_t)cell->elements : cell->block_size;
-    const uint32_t threads = cell->pattern->scope == INDEX_IMMEDIATE ? 1 : in_block;
+    const uint32_t threads = cell->pattern->scope == INDEX_IMMEDIATE ? 1 : cell_block_threads(cell, 0);
     bool seen[CBANK_TABLE_LENGTH * sizeof(uint32_t) / ACCESS_SECTOR_BYTES] = {false};
     uint32_t index[CELL_BLOCK_SIZE_MAX];
     uint32_t sectors = 0;
@@ -159,19 +160,12 @@ static double parameter_cycles(const struct work *work)
     return (double)work->access->warps_active * PARAMETERS_PER_WARP * work->card->levels[0].request_cycles;
 }
 
-/* What a warp of the first wave waits for its lines after the first, which come one after the other: there is nothing
- * else to do for an SM whose warps all wait. The first is part of the card's wave_ns. */
-static double first_lines_cycles(const struct work *work)
-{
-    const double lines = work->levels.misses[0] / (double)work->access->warps_active;
-
-    return fmax(lines - 1, 0) * work->card->levels[0].miss_latency_cycles;
-}
-
-/* The busiest level. */
+/* The busiest level, and that the first cannot be busy all the time: what one SM takes longer than its first wave. At the
+ * first a warp of the first wave waits for its lines after the first, when an SM has nothing else to do. */
 static double levels_ns(const struct work *work)
 {
     const struct card *card = work->card;
+    const double first_lines = fmax(work->levels.misses[0] / (double)work->access->warps_active - 1, 0);
     double busiest = 0;
 
     for (uint32_t l = 0; l < card->level_count; l++) {
@@ -180,20 +174,10 @@ static double levels_ns(const struct work *work)
         const double cycles = work->levels.requests[l] * level->request_cycles + (l == 0 ? parameter_cycles(work) : 0) +
                               work->levels.misses[l] * level->miss_cycles;
 
-        busiest = fmax(busiest, cycles_to_ns(card, cycles * share + (l == 0 ? first_lines_cycles(work) : 0)));
+        busiest =
+            fmax(busiest, cycles_to_ns(card, cycles * share + (l == 0 ? first_lines * level->miss_latency_cycles : 0)));
     }
-    return busiest;
-}
-
-/* A line of each level may have to come. */
-static double levels_wait_cycles(const struct work *work)
-{
-    double cycles = 0;
-
-    for (uint32_t l = 0; l < work->card->level_count; l++)
-        cycles +=
-            fmin(work->levels.misses[l] / (double)work->access->blocks, 1) * work->card->levels[l].miss_latency_cycles;
-    return cycles;
+    return fmax(busiest, work->waits_ns);
 }
 
 /* -- units: the constant caches that a warp's load asks once ------------------------------------------ */
@@ -224,165 +208,236 @@ static double texture_cycles(const struct work *work)
     return (double)work->access->payload_loads / work->card->texture_requests_per_cycle;
 }
 
-/* A line is in one slice of L2, which answers one request after the other. Warps are about as far as each other: what
- * they ask for at a time is what the grid reads in one step. */
-static double l2_ns(const struct work *work)
-{
-    const double steps = workload_steps(work->cell->workload, work->cell->parameters);
-    const double bytes = fmax(first_block_sectors(work->cell, 1) * (double)ACCESS_SECTOR_BYTES,
-                              (double)work->access->footprint_bytes / steps);
+/* Lines of L2 that hold the table, and slices that these are in, at most. */
+enum { TABLE_L2_LINES = CBANK_TABLE_BYTES / L2_LINE_BYTES, TABLE_SLICES = 32 };
 
-    return (double)work->access->lines * work->card->l2_request_ns /
-           fmin(ceil(bytes / L2_LINE_BYTES), work->card->l2_slices);
+/* The slice of a line of the table. Found for GH100: loads of 2, 4, 8, 16 and 32 lines of results/h200/serialization.json take as
+ * long as the busiest of these slices. */
+static uint32_t slice_of(uint32_t line)
+{
+    return (((line >> 3) ^ (line >> 1 & 1) << 2) & 7) + (line >> 7 << 3);
 }
 
-static const struct unit units[] = {
-    [UNIT_IDC] = {.requests = offsetof(struct access_counts, addresses),
-                  .instructions = 3,
-                  .through_levels = true,
-                  .cycles = idc_cycles,
-                  .other_cycles = parameter_cycles,
-                  .beyond_ns = levels_ns,
-                  .wait_cycles = levels_wait_cycles},
-    [UNIT_UNIFORM] = {.requests = offsetof(struct access_counts, payload_loads),
-                      .instructions = 3,
-                      .cycles = uniform_cycles,
-                      .wait_cycles = line_wait_cycles},
-    [UNIT_IMC] = {.requests = offsetof(struct access_counts, payload_loads),
-                  .instructions = 1,
-                  .cycles = immediate_cycles,
-                  .wait_cycles = line_wait_cycles},
-    [UNIT_L1] = {.requests = offsetof(struct access_counts, sectors),
-                 .instructions = 3,
-                 .through_l1 = true,
-                 .global = true},
-    [UNIT_L2] = {.requests = offsetof(struct access_counts, sectors),
-                 .instructions = 3,
-                 .global = true,
-                 .beyond_ns = l2_ns},
-    [UNIT_TEXTURE] = {.requests = offsetof(struct access_counts, sectors),
-                      .instructions = 3,
-                      .through_l1 = true,
-                      .l1_cycles = texture_cycles},
-    [UNIT_SHARED] = {.requests = offsetof(struct access_counts, wavefronts), .instructions = 1, .shared = true},
+/* What the payload loads of the first block ask L2 for. */
+struct l2_asked {
+    double loads, lines, sectors; /* lines and sectors of each load, added up */
+    double slices[TABLE_SLICES]; /* lines */
 };
 
-static const struct unit *unit_of(const struct cell *cell)
+static void ask_l2(struct l2_asked *asked, const uint32_t *index, uint32_t threads)
 {
-    return &units[cell->path->unit];
+    uint8_t sectors[TABLE_L2_LINES] = {0}; /* of each line: a set */
+
+    for (uint32_t i = 0; i < threads; i++) {
+        const uint32_t byte = index[i] * (uint32_t)sizeof(uint32_t);
+
+        sectors[byte / L2_LINE_BYTES] |= (uint8_t)(1u << byte % L2_LINE_BYTES / ACCESS_SECTOR_BYTES);
+    }
+    asked->loads++;
+    for (uint32_t line = 0; line < TABLE_L2_LINES; line++) {
+        asked->lines += sectors[line] != 0;
+        asked->sectors += __builtin_popcount(sectors[line]);
+        asked->slices[slice_of(line)] += sectors[line] != 0;
+    }
 }
 
-static void predict_unit(const struct work *work, struct model_parts *parts)
+static struct l2_asked first_block_l2(const struct cell *cell)
 {
-    const struct unit *unit = unit_of(work->cell);
-    const double unit_cycles = optional(unit->cycles, work) + optional(unit->other_cycles, work);
-    const double cycles = fmax(unit_cycles, l1_cycles(work));
-    const double beyond_ns = optional(unit->beyond_ns, work);
+    const uint32_t threads = cell->pattern->scope == INDEX_IMMEDIATE ? 1 : cell_block_threads(cell, 0);
+    struct l2_asked asked = {0};
+    uint32_t index[CELL_BLOCK_SIZE_MAX];
 
-    parts->serialization_ns = cycles_to_ns(work->card, cycles * busiest_share(work->cell, work->card, 1));
-    parts->misses_ns = fmax(beyond_ns - parts->serialization_ns, 0);
+    for (uint32_t step = 0; step < workload_steps(cell->workload, cell->parameters); step++) {
+        cell->pattern->block_indices(0, threads, step, path_length(cell->path), pattern_numbers(cell->parameters),
+                                     index);
+        for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS)
+            ask_l2(&asked, index + first, threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS);
+    }
+    return asked;
 }
+
+/* A line is in one slice of L2, which answers one request for it after the other. Requests for the same sectors at a time are
+ * answered two at once: those of all loads where they ask for the same, and else the fewer the more sectors they choose from. */
+static double l2_ns(const struct work *work)
+{
+    const struct l2_asked asked = first_block_l2(work->cell);
+    const double choices = first_block_sectors(work->cell, (uint32_t)work->steps) * asked.loads / asked.sectors;
+    double busiest = asked.lines / work->card->l2_slices;
+
+    for (uint32_t i = 0; i < TABLE_SLICES; i++)
+        busiest = fmax(busiest, asked.slices[i]);
+    return (double)work->access->payload_loads * busiest / asked.loads * work->card->l2_request_ns *
+           (1 - 0.5 / choices);
+}
+
+/* clang-format off */
+#define REQUESTS(count) .requests = offsetof(struct access_counts, count)
+
+static const struct unit units[] = {
+    [UNIT_IDC] = {REQUESTS(addresses), .instructions = 3, .through_levels = true, .cycles = idc_cycles,
+                  .other_cycles = parameter_cycles, .beyond_ns = levels_ns},
+    [UNIT_UNIFORM] = {REQUESTS(payload_loads), .instructions = 3, .cycles = uniform_cycles, .wait_cycles = line_wait_cycles},
+    [UNIT_IMC] = {REQUESTS(payload_loads), .instructions = 1, .cycles = immediate_cycles, .wait_cycles = line_wait_cycles},
+    [UNIT_L1] = {REQUESTS(sectors), .instructions = 3, .through_l1 = true, .global = true},
+    [UNIT_L2] = {REQUESTS(sectors), .instructions = 3, .global = true, .beyond_ns = l2_ns},
+    [UNIT_TEXTURE] = {REQUESTS(sectors), .instructions = 3, .through_l1 = true, .l1_cycles = texture_cycles},
+    [UNIT_SHARED] = {REQUESTS(wavefronts), .instructions = 1, .shared = true},
+};
+/* clang-format on */
 
 /* -- units: what a block waits for -------------------------------------------------------------------- */
 
 /* Copying the table, round after round. */
-static double staging_wait_cycles(const struct cell *cell, const struct card *card)
+static double staging_wait_cycles(const struct work *work)
 {
-    const double rounds = ceil(cell_staged_bytes(cell) / (sizeof(uint32_t) * (double)cell->block_size));
+    const double rounds = ceil(cell_staged_bytes(work->cell) / (sizeof(uint32_t) * (double)work->cell->block_size));
 
-    return rounds > 0 ? card->staging_wait_cycles + rounds * card->staging_round_cycles : 0;
+    return rounds > 0 ? work->card->staging_wait_cycles + rounds * work->card->staging_round_cycles : 0;
 }
 
-/* Instructions that add does not have, while all blocks of the SM want theirs. */
+/* Instructions that add does not have. All blocks of the SM want theirs at once where they choose the pattern or read a tile
+ * behind a barrier; those of a loop of loads are issued while other blocks wait. */
 static double extra_issue_cycles(const struct work *work)
 {
+    const struct workload *workload = work->cell->workload;
     const double add = INSTRUCTIONS_PER_WARP + INSTRUCTIONS_PER_STEP + units[UNIT_L1].instructions;
-    const double blocks = model_blocks_resident(work->cell, work->card);
-    const double warps = blocks * work->cell->block_size / CBANK_WARP_THREADS;
+    const double together = index_instructions[workload->index] +
+                            (double)INSTRUCTIONS_PER_TILE_LOAD * workload_tile_loads(workload, work->cell->parameters);
+    const double others = fmax(warp_instructions(work) - add - together, 0);
+    const double warps = work->cell->block_size / CBANK_WARP_THREADS;
 
-    return fmax(warp_instructions(work) - add, 0) * warps / work->card->issue_per_cycle;
+    return (together * model_blocks_resident(work->cell, work->card) + others) * warps / work->card->issue_per_cycle;
 }
 
-/* Where input and output are, as parts of 1. */
-struct stream {
-    double kept;         /* of the input, and of the output that the launch before wrote: still in L2 */
-    double written_back; /* of the output's size: what L2 writes to DRAM during the launch */
-};
+/* -- parts of the time --------------------------------------------------------------------------------- */
+
+static double output_bytes(const struct cell *cell)
+{
+    return sizeof(uint32_t) * (double)cell->elements;
+}
 
 /* Hot: what the launch before left in L2 stays there, all of it if it fits; of twice as much, nothing;
  * between the two this interpolates. Output that does not stay is written back a launch later, at the
  * latest. Cold: nothing stays, and L2 takes output until it has no more room for it. */
-static struct stream find_stream(const struct cell *cell, const struct card *card)
+static void find_stream(struct work *work)
 {
-    const double output = sizeof(uint32_t) * (double)cell->elements;
-    const double bytes = 2 * output;
-    const double room = (double)card->l2_kept_bytes;
-    const double kept = bytes <= room ? 1 : fmax(0, 2 * room - bytes) / bytes;
+    const double bytes = 2 * output_bytes(work->cell);
+    const double room = (double)work->card->l2_kept_bytes;
 
-    if (cell->regime->flush)
-        return (struct stream){.written_back = fmax(0, 1 - (double)card->l2_dirty_bytes / output)};
-    return (struct stream){.kept = kept, .written_back = 1 - kept};
+    work->kept = bytes <= room ? 1 : fmax(0, 2 * room - bytes) / bytes;
+    work->written = 1 - work->kept;
+    if (work->cell->regime->flush) {
+        work->kept = 0;
+        work->written = fmax(0, 1 - (double)work->card->l2_dirty_bytes / output_bytes(work->cell));
+    }
 }
 
 /* Blocks that read neighbouring rows read them from L2 again. */
-static double stream_ns(const struct cell *cell, const struct card *card, const struct stream *stream)
+static double stream_ns(const struct work *work)
 {
-    const double output = sizeof(uint32_t) * (double)cell->elements;
-    const double dram = output * (1 - stream->kept + stream->written_back);
-    const double again = output * (workload_input_rows(cell->workload, cell->parameters) - 1);
+    const double output = output_bytes(work->cell);
+    const double dram = output * (1 - work->kept + work->written);
+    const double again = output * (workload_input_rows(work->cell->workload, work->cell->parameters) - 1);
 
-    return (2 * output - dram + again) / card->l2_bytes_per_ns + dram / card->dram_bytes_per_ns;
-}
-
-/* One more launch, and what is done before it. */
-static double launch_ns(const struct cell *cell, const struct card *card)
-{
-    const bool copies = cell->workload->before == BEFORE_REFILL && cell->path->home != TABLE_PARAMETER;
-    const bool alternates = cell->parameters[PARAMETER_modules] > 1;
-
-    return card->launch_ns + (alternates ? card->alternate_ns : 0) +
-           (copies ? card->copy_ns + cell->parameters[PARAMETER_refill_bytes] / card->copy_bytes_per_ns : 0);
-}
-
-/* The first wave: see model.h. L1 is empty when a launch begins. */
-static double wave_ns(const struct cell *cell, const struct card *card)
-{
-    const double cold_ns = cell->regime->flush ? card->cold_ns : 0;
-    const uint32_t steps = workload_steps(cell->workload, cell->parameters);
-    const double sectors = unit_of(cell)->through_l1 ? first_block_sectors(cell, steps) : 0;
-
-    return card->wave_ns + cold_ns +
-           cycles_to_ns(card, sectors * card->l1_miss_cycles + staging_wait_cycles(cell, card));
+    return (2 * output - dram + again) / work->card->l2_bytes_per_ns + dram / work->card->dram_bytes_per_ns;
 }
 
 /* What the payload of one block adds to its life: what is slowest of its loads and instructions, and waiting. */
 static double block_payload_ns(const struct work *work)
 {
-    const struct unit *unit = unit_of(work->cell);
-    const double loads = fmax(optional(unit->cycles, work), l1_cycles(work)) / (double)work->access->blocks;
-    const double waits = optional(unit->wait_cycles, work) + staging_wait_cycles(work->cell, work->card);
+    const double own_cycles = work->unit->through_levels ? 0 : optional(work->unit->cycles, work);
+    const double loads = fmax(own_cycles, l1_cycles(work)) / (double)work->access->blocks;
+    const double waits = optional(work->unit->wait_cycles, work) + staging_wait_cycles(work);
 
     return cycles_to_ns(work->card, fmax(loads, extra_issue_cycles(work)) + waits);
 }
 
-/* Waves after the first are whole or not: blocks end one by one. */
-static double residency_ns(const struct cell *cell, const struct card *card, const struct stream *stream,
-                           double payload_ns)
+/* A block of a later wave, without and with its payload. */
+static double block_base_ns(const struct work *work)
 {
-    const double blocks = cell_blocks(cell);
-    const double waves = blocks / ((double)card->sm_count * model_blocks_resident(cell, card));
-    const double block_ns = stream->kept * card->block_l2_ns + (1 - stream->kept) * card->block_dram_ns +
-                            stream->written_back * card->block_write_back_ns + payload_ns;
+    const struct card *card = work->card;
 
-    return fmax(fmax(waves - 1, 0) * block_ns, blocks * card->block_launch_ns);
+    return work->kept * card->block_l2_ns + (1 - work->kept) * card->block_dram_ns +
+           work->written * card->block_write_back_ns;
 }
+
+static double block_life_ns(const struct work *work)
+{
+    return block_base_ns(work) + block_payload_ns(work);
+}
+
+/* Waves after the first are whole or not: blocks end one by one. */
+static double residency_ns(const struct work *work)
+{
+    const struct card *card = work->card;
+    const double blocks = cell_blocks(work->cell);
+    const double waves = blocks / ((double)card->sm_count * model_blocks_resident(work->cell, card));
+
+    return fmax(fmax(waves - 1, 0) * block_life_ns(work), blocks * card->block_launch_ns);
+}
+
+/* The warps of the busiest SM side by side: what they wait for, and how often a line comes that was there before. */
+static enum status simulate_warps(struct work *work)
+{
+    const struct cell *cell = work->cell;
+    const struct card *card = work->card;
+    const double blocks = cell_blocks(cell), life_ns = block_life_ns(work), base_ns = block_base_ns(work);
+    const uint32_t resident = model_blocks_resident(cell, card);
+    const bool alone = resident == 1 && work->steps > 1;
+    const struct model_sm sm = {.blocks = busiest_share(cell, card, 1) * blocks,
+                                .resident = resident,
+                                .life_cycles = life_ns * card->sm_clock_mhz / 1000,
+                                .end_cycles = alone ? base_ns * card->sm_clock_mhz / 1000 : LAST_LOAD_CYCLES};
+    struct model_warps warps;
+    const enum status status = model_warps_run(cell, card, &sm, &warps);
+
+    if (status != STATUS_OK)
+        return status;
+    work->waits_ns = fmax(cycles_to_ns(card, warps.cycles) - life_ns, 0);
+    if (warps.refills > 0) {
+        work->levels.misses[0] = fmin(warps.fills * blocks / sm.blocks, work->levels.requests[0]);
+        work->levels.requests[1] = work->levels.misses[0];
+        work->levels.misses[1] = fmin(work->levels.misses[1], work->levels.requests[1]);
+    }
+    return status;
+}
+
+static struct model_parts predict_parts(const struct work *work)
+{
+    const struct cell *cell = work->cell;
+    const struct card *card = work->card;
+    const struct unit *unit = work->unit;
+    const double busiest = busiest_share(cell, card, 1);
+    const bool copies = cell->workload->before == BEFORE_REFILL && cell->path->home != TABLE_PARAMETER;
+    const bool alternates = cell->parameters[PARAMETER_modules] > 1;
+    /* L1 is empty when a launch begins. */
+    const double sectors = unit->through_l1 ? first_block_sectors(cell, (uint32_t)work->steps) : 0;
+    const double instructions = (double)work->access->warps_active * warp_instructions(work) +
+                                (double)work->access->staging_loads * INSTRUCTIONS_PER_STAGING_LOAD;
+    const double unit_cycles = optional(unit->cycles, work) + optional(unit->other_cycles, work);
+    const double serialization_ns = cycles_to_ns(card, fmax(unit_cycles, l1_cycles(work)) * busiest);
+
+    return (struct model_parts){
+        .launch_ns = card->launch_ns + (alternates ? card->alternate_ns : 0) +
+                     (copies ? card->copy_ns + cell->parameters[PARAMETER_refill_bytes] / card->copy_bytes_per_ns : 0),
+        .wave_ns = card->wave_ns + (cell->regime->flush ? card->cold_ns : 0) +
+                   cycles_to_ns(card, sectors * card->l1_miss_cycles + staging_wait_cycles(work)),
+        .residency_ns = residency_ns(work),
+        .issue_ns = cycles_to_ns(card, instructions * busiest) / card->issue_per_cycle,
+        .serialization_ns = serialization_ns,
+        .misses_ns = fmax(optional(unit->beyond_ns, work) - serialization_ns, 0),
+        .stream_ns = stream_ns(work),
+    };
+}
+
+/* -- predictions --------------------------------------------------------------------------------------- */
 
 /* What depends on the pattern alone. */
 static struct model_cell describe_loads(const struct cell *cell, const struct access_counts *access)
 {
     uint64_t requests;
 
-    memcpy(&requests, (const char *)access + unit_of(cell)->requests, sizeof(requests));
+    memcpy(&requests, (const char *)access + units[cell->path->unit].requests, sizeof(requests));
     return (struct model_cell){
         .footprint_bytes = access->footprint_bytes,
         .requests_per_load = access->payload_loads ? (double)requests / (double)access->payload_loads : NAN,
@@ -392,24 +447,24 @@ static struct model_cell describe_loads(const struct cell *cell, const struct ac
 enum status model_predict(const struct cell *cell, const struct access_counts *access, const struct card *card,
                           struct model_cell *out)
 {
-    const struct stream stream = find_stream(cell, card);
     struct model_cell model = describe_loads(cell, access);
-    struct work work = {.cell = cell, .access = access, .card = card};
+    struct work work = {.cell = cell,
+                        .access = access,
+                        .card = card,
+                        .unit = &units[cell->path->unit],
+                        .steps = workload_steps(cell->workload, cell->parameters)};
     struct model_parts *parts = &model.parts;
     enum status status = STATUS_OK;
 
-    if (unit_of(cell)->through_levels)
+    find_stream(&work);
+    if (work.unit->through_levels)
         status = model_simulate(cell, access, card, &work.levels);
+    if (status == STATUS_OK && work.unit->through_levels && !card->levels[0].kept_between_launches)
+        status = simulate_warps(&work);
     if (status != STATUS_OK)
         return status;
     model.levels = work.levels;
-    predict_unit(&work, parts);
-    parts->launch_ns = launch_ns(cell, card);
-    parts->wave_ns = wave_ns(cell, card);
-    parts->residency_ns = residency_ns(cell, card, &stream, block_payload_ns(&work));
-    parts->issue_ns = issue_ns(&work);
-    parts->stream_ns = stream_ns(cell, card, &stream);
-
+    *parts = predict_parts(&work);
     model.time_ns = parts->launch_ns + parts->wave_ns +
                     fmax(fmax(parts->residency_ns, parts->issue_ns),
                          fmax(parts->serialization_ns + parts->misses_ns, parts->stream_ns));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What the model says of a cell: predicted cache behaviour and time, from exact counts and a card.
- * What the constant levels do is simulated: see model_levels.h.
+ * What the constant levels do is simulated: see model_levels.h, and model_warps.h for warps that share them.
  * Payload of UNIT_UNIFORM and UNIT_IMC is not simulated: a load is one request, and each SM waits once for every line.
  *
  * Time: blocks come in waves, as many at a time as have room on the SMs: room for threads, for blocks and in shared
@@ -9,12 +9,6 @@
 #ifndef CBANK_MODEL_H
 #define CBANK_MODEL_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "access.h"
-#include "card.h"
-#include "cell.h"
 #include "device.h"
 #include "model_levels.h"
 
@@ -30,9 +24,9 @@ struct model_parts {
                                 (UNIT_L1, UNIT_TEXTURE), and copying the table on UNIT_SHARED:
                                 staging_wait_cycles, and staging_round_cycles for each element of a thread */
     double residency_ns;     /* the later waves, a block's life each: its input and output; the longer of its loads
-                                in the first level and of the instructions that add does not have, at the pace of
-                                all blocks of the SM; the wait for a line of the table where it misses; and copying
-                                the table. Or starting all blocks, if that takes longer */
+                                in the first level and of the instructions that add does not have; the wait for a
+                                line of UNIT_UNIFORM, UNIT_IMC; and copying the table. Not the loads of UNIT_IDC.
+                                Or starting all blocks, if that takes longer */
     double issue_ns;         /* warp instructions (a guess: see model.c) / issue_per_cycle */
     double serialization_ns; /* the first level answering requests one after the other: the longer of the path's unit
                                 and of L1.
@@ -44,12 +38,12 @@ struct model_parts {
                                 which L1 takes no other loads beside, loads / texture_requests_per_cycle more, and
                                 the sectors; and the wavefronts of shared memory / shared_wavefronts_per_cycle */
     double misses_ns;        /* what stands behind the first level adds to that.
-                                UNIT_IDC: a level is busy for requests x request_cycles + misses x miss_cycles,
-                                levels work at the same time, and this is the busiest level's time less
-                                serialization_ns; the first level's is longer by what a warp of the first wave
-                                waits for its lines after the first, miss_latency_cycles each. UNIT_L2: what the
-                                busiest slice of L2 takes: lines that loads ask for x l2_request_ns, spread over l2_slices or
-                                over the lines of one step */
+                                UNIT_IDC: the longer of two. A level is busy for requests x request_cycles +
+                                misses x miss_cycles, levels work at the same time: the busiest. And the busiest SM
+                                 by model_warps.h: its warps wait for lines and for turns. Less serialization_ns.
+                                 UNIT_L2: what the busiest slice of L2 takes: lines that loads ask it for x
+                                 l2_request_ns, of l2_slices at most; up to half of them with another's, where loads ask
+                                 for the same sectors */
     double stream_ns;        /* 4 bytes an element in and out: at the rate of L2 what stays in it, else of
                                 DRAM; input rows that are read for their neighbours' sake once more each, from L2 */
 };

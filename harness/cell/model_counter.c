@@ -33,22 +33,6 @@ static double partitions_used(const struct cell *cell, const struct access_count
            (card->sm_count - left) * fmin(rounds * warps, SM_PARTITIONS);
 }
 
-/* Lines that are not of the table. */
-static double other_lines(const struct cell *cell, const struct access_counts *access, const struct card *card,
-                          bool immediate)
-{
-    const double sms = fmin((double)access->blocks, card->sm_count);
-    const double immediate_lines = card->immediate_lines / (double)SM_PARTITIONS;
-
-    return sms * card->parameter_lines + (immediate ? partitions_used(cell, access, card) * immediate_lines : 0);
-}
-
-/* Whether payload comes through caches whose misses the model does not count. */
-static bool from_immediate_caches(const struct cell *cell)
-{
-    return cell->path->unit == UNIT_UNIFORM || cell->path->unit == UNIT_IMC;
-}
-
 static struct model_count unknown(const char *reason)
 {
     return (struct model_count){.low = NAN, .high = NAN, .reason = reason};
@@ -60,16 +44,19 @@ struct model_count model_counter(const char *name, const struct cell *cell, cons
     for (size_t i = 0; i < sizeof(counted_rows) / sizeof(counted_rows[0]); i++) {
         const struct counted *row = &counted_rows[i];
         const uint32_t level = card_level_index(card, row->level);
-        double low, high;
+        double low, high, others; /* others: lines that are not of the table */
 
         if (strcmp(row->counter, name) != 0)
             continue;
-        if (row->immediate_lines && from_immediate_caches(cell))
+        if (row->immediate_lines && (cell->path->unit == UNIT_UNIFORM || cell->path->unit == UNIT_IMC))
             return unknown("the model does not simulate the constant cache of this path");
         if (level == card->level_count)
             return unknown("the card has no such level of the constant path");
         low = row->misses ? levels->misses[level] : levels->requests[level];
-        high = low + other_lines(cell, access, card, row->immediate_lines);
+        others = fmin((double)access->blocks, card->sm_count) * card->parameter_lines;
+        if (row->immediate_lines)
+            others += partitions_used(cell, access, card) * (card->immediate_lines / (double)SM_PARTITIONS);
+        high = low + others;
         return (struct model_count){.low = row->others_may_hit ? low : high, .high = high};
     }
     return unknown("the model does not predict it");

@@ -3,127 +3,96 @@
 
 #include <stdlib.h>
 
-#include "cache.h"
+#include "kernel_args.h"
 #include "log.h"
 #include "model.h"
-
-/* Instances of one level that the simulated SMs share. */
-struct level {
-    const struct card_level *card;
-    struct cache *caches; /* owned array, each open up to count */
-    uint32_t count;
-};
 
 struct simulation {
     const struct cell *cell;
     const struct card *card;
-    uint32_t blocks;          /* of the grid */
     uint32_t sms;             /* simulated: SM 0 .. sms - 1 */
     uint32_t blocks_resident; /* on an SM at a time */
     uint64_t waves;           /* sm_count x blocks_resident blocks each */
-    struct level levels[CARD_LEVELS_MAX];
-    struct access_set seen;   /* scratch of access_distinct */
+    struct cache *caches[CARD_LEVELS_MAX]; /* owned arrays: the instances of each level that the simulated SMs share */
+    struct access_set seen; /* scratch of access_distinct */
     struct model_levels tally; /* of the simulated SMs, so far */
 };
+
+uint32_t model_table_begin(const struct cell *cell)
+{
+    /* kernel_args.h: the table by value is the last of three parameters, the second is a pointer. */
+    return cell->path->home == TABLE_PARAMETER ? MODEL_PARAMETERS_BEGIN + sizeof(struct kernel_args) + sizeof(uint64_t)
+                                               : 0;
+}
+
+static uint32_t instances(const struct simulation *simulation, uint32_t level)
+{
+    return (simulation->sms + simulation->card->levels[level].sms - 1) / simulation->card->levels[level].sms;
+}
 
 static void simulation_close(struct simulation *simulation)
 {
     for (uint32_t l = 0; l < simulation->card->level_count; l++) {
-        struct level *level = &simulation->levels[l];
-
-        for (uint32_t i = 0; i < level->count; i++)
-            cache_close(&level->caches[i]);
-        free(level->caches);
+        for (uint32_t i = 0; simulation->caches[l] && i < instances(simulation, l); i++)
+            cache_close(&simulation->caches[l][i]);
+        free(simulation->caches[l]);
     }
-}
-
-static enum status level_open(struct level *level, const struct card_level *card, uint32_t sms)
-{
-    const uint32_t count = (sms + card->sms - 1) / card->sms;
-
-    level->card = card;
-    level->caches = calloc(count, sizeof(*level->caches));
-    if (level->caches == NULL)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for the simulated caches; free some memory");
-    while (level->count < count) {
-        const enum status status = cache_open(&level->caches[level->count], card->capacity_bytes, card->line_bytes,
-                                              card->ways, card->replacement);
-
-        if (status != STATUS_OK)
-            return status;
-        level->count++;
-    }
-    return STATUS_OK;
 }
 
 /* On failure too, the caller closes. */
 static enum status simulation_open(struct simulation *simulation, const struct cell *cell, const struct card *card)
 {
+    enum status status = STATUS_OK;
     uint64_t wave_blocks;
-    uint32_t sms = 1;
 
+    *simulation =
+        (struct simulation){.cell = cell, .card = card, .sms = 1, .blocks_resident = model_blocks_resident(cell, card)};
     for (uint32_t l = 0; l < card->level_count; l++)
-        sms = card->levels[l].sms > sms ? card->levels[l].sms : sms;
-    *simulation = (struct simulation){
-        .cell = cell,
-        .card = card,
-        .blocks = cell_blocks(cell),
-        .sms = sms < card->sm_count ? sms : card->sm_count,
-        .blocks_resident = model_blocks_resident(cell, card),
-    };
+        simulation->sms = card->levels[l].sms > simulation->sms ? card->levels[l].sms : simulation->sms;
+    simulation->sms = simulation->sms < card->sm_count ? simulation->sms : card->sm_count;
     wave_blocks = (uint64_t)card->sm_count * simulation->blocks_resident;
-    simulation->waves = (simulation->blocks + wave_blocks - 1) / wave_blocks;
+    simulation->waves = (cell_blocks(cell) + wave_blocks - 1) / wave_blocks;
 
     for (uint32_t l = 0; l < card->level_count; l++) {
-        const enum status status = level_open(&simulation->levels[l], &card->levels[l], simulation->sms);
+        const struct card_level *level = &card->levels[l];
+        const uint32_t count = instances(simulation, l);
 
-        if (status != STATUS_OK)
-            return status;
+        simulation->caches[l] = calloc(count, sizeof(*simulation->caches[l]));
+        if (!simulation->caches[l])
+            return log_memory("the simulated caches");
+        for (uint32_t i = 0; i < count && status == STATUS_OK; i++)
+            status = cache_open(&simulation->caches[l][i], level->capacity_bytes, level->line_bytes, level->ways,
+                                level->replacement);
     }
-    return STATUS_OK;
+    return status;
 }
 
 /* One address: asks the levels in turn until one has it. */
 static void simulate_lookup(struct simulation *simulation, uint32_t sm, uint64_t address)
 {
     for (uint32_t l = 0; l < simulation->card->level_count; l++) {
-        struct level *level = &simulation->levels[l];
-
         simulation->tally.requests[l]++;
-        if (cache_lookup(&level->caches[sm / level->card->sms], address))
+        if (cache_lookup(&simulation->caches[l][sm / simulation->card->levels[l].sms], address))
             return;
         simulation->tally.misses[l]++;
     }
 }
 
-/* So many warps ask for one element, one after the other: what the first has brought, the others find. */
-static void simulate_uniform(struct simulation *simulation, uint32_t sm, uint32_t element, uint32_t warps)
-{
-    simulate_lookup(simulation, sm, (uint64_t)element * sizeof(uint32_t));
-    simulation->tally.requests[0] += warps - 1;
-}
-
 static void simulate_block(struct simulation *simulation, uint32_t sm, uint32_t block, uint32_t step)
 {
     const struct cell *cell = simulation->cell;
-    const uint64_t left = cell->elements - (uint64_t)block * cell->block_size;
-    const uint32_t threads = left < cell->block_size ? (uint32_t)left : cell->block_size;
-    const struct pattern_numbers numbers = pattern_numbers(cell->parameters);
+    const uint32_t threads = cell_block_threads(cell, block), begin = model_table_begin(cell);
     uint32_t index[CELL_BLOCK_SIZE_MAX];
     uint32_t distinct[CBANK_WARP_THREADS];
 
-    if (cell->pattern->scope == INDEX_IMMEDIATE) {
-        simulate_uniform(simulation, sm, cell->pattern->index(block, 0, step, path_length(cell->path), numbers),
-                         (threads + CBANK_WARP_THREADS - 1) / CBANK_WARP_THREADS);
-        return;
-    }
-    cell->pattern->block_indices(block, threads, step, path_length(cell->path), numbers, index);
+    cell->pattern->block_indices(block, threads, step, path_length(cell->path), pattern_numbers(cell->parameters),
+                                 index);
     for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS) {
         const uint32_t active = threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS;
         const uint32_t count = access_distinct(index + first, active, &simulation->seen, distinct);
 
         for (uint32_t i = 0; i < count; i++)
-            simulate_lookup(simulation, sm, (uint64_t)distinct[i] * sizeof(uint32_t));
+            simulate_lookup(simulation, sm, begin + (uint64_t)distinct[i] * sizeof(uint32_t));
     }
 }
 
@@ -138,7 +107,7 @@ static void simulate_waves(struct simulation *simulation, uint64_t first, uint64
                 for (uint32_t sm = 0; sm < simulation->sms; sm++) {
                     const uint64_t block = turn * simulation->card->sm_count + sm;
 
-                    if (block < simulation->blocks)
+                    if (block < cell_blocks(simulation->cell))
                         simulate_block(simulation, sm, (uint32_t)block, step);
                 }
 }
@@ -156,11 +125,11 @@ static uint64_t waves_simulated(const struct simulation *simulation, const struc
 /* Lookups of the first level that the simulated SMs make in the whole launch. */
 static double launch_lookups(const struct simulation *simulation, const struct access_counts *access)
 {
-    const uint32_t rounds = simulation->blocks / simulation->card->sm_count;
-    const uint32_t left = simulation->blocks % simulation->card->sm_count;
+    const uint32_t grid = cell_blocks(simulation->cell);
+    const uint32_t rounds = grid / simulation->card->sm_count, left = grid % simulation->card->sm_count;
     const double blocks = (double)rounds * simulation->sms + (left < simulation->sms ? left : simulation->sms);
 
-    return (double)access->addresses * blocks / simulation->blocks;
+    return (double)access->addresses * blocks / grid;
 }
 
 /* Leaves in the levels that are kept between launches what the launch before left. */
@@ -176,8 +145,8 @@ static void simulate_launch_before(struct simulation *simulation, uint64_t waves
     simulate_waves(simulation, 0, waves);
     simulation->tally = (struct model_levels){0};
     for (uint32_t l = 0; l < card->level_count; l++)
-        for (uint32_t i = 0; i < simulation->levels[l].count && !card->levels[l].kept_between_launches; i++)
-            cache_clear(&simulation->levels[l].caches[i]);
+        for (uint32_t i = 0; i < instances(simulation, l) && !card->levels[l].kept_between_launches; i++)
+            cache_clear(&simulation->caches[l][i]);
 }
 
 /* Runs the launch, and gives its lookups on the whole grid. */

@@ -10,9 +10,8 @@
  *   - the warps of a block load in their order, and a load asks for its distinct addresses in the order of
  *     the threads;
  *   - the SMs that share an instance are numbered in a row. Real GPCs interleave, and are not all of a size.
- * Real warps interleave. Where many small blocks read the same scattered addresses an H200 fills up to four
- * times fewer lines than this predicts (pseudo_random, 256 threads a block); where the lines of one block do
- * not fit, a tenth more.
+ * Real warps interleave: where lines conflict, model_warps.h says how often a line of the first level is filled, and
+ * this counts what comes once.
  * A launch finds a level empty, unless the regime is hot and the card says that the level is kept between
  * launches: then it holds what the same stream left. Of a long stream some MODEL_LOOKUPS_MAX lookups are
  * simulated, from its beginning, and the rate of their second half is taken for the rest. */
@@ -21,8 +20,6 @@
 
 #include "access.h"
 #include "card.h"
-#include "cell.h"
-#include "status.h"
 
 /* Lookups of the first level that are simulated of one launch, give or take a wave of blocks. */
 enum { MODEL_LOOKUPS_MAX = 1 << 19 };
@@ -34,6 +31,12 @@ struct model_levels {
     double requests[CARD_LEVELS_MAX];
     double misses[CARD_LEVELS_MAX];
 };
+
+/* Byte of their bank at which the parameters of a kernel begin, with compute capability 9.0. */
+enum { MODEL_PARAMETERS_BEGIN = 0x210 };
+
+/* Byte of its bank at which the table begins: 0, or behind the other parameters. */
+uint32_t model_table_begin(const struct cell *cell);
 
 /* Simulates a cell; access are its exact counts. STATUS_ENVIRONMENT when out of memory. */
 enum status model_simulate(const struct cell *cell, const struct access_counts *access, const struct card *card,

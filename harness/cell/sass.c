@@ -10,174 +10,122 @@ enum {
     ENCODING_FIRST = 70, /* architectures */
     ENCODING_LAST = 121,
     INSTRUCTION_BYTES = 16,
-    OPERATION_MASK = 0x1ff,
-    OPERATION_LDC = 0x182,
-    OPERATION_ULDC = 0x0b9,
-    OPERATION_ULDC_INDEXED = 0x0bb,
-    OPERATION_LDCU = 0x1ac,
-    OPERATION_LDG = 0x181,
-    OPERATION_LDS = 0x184,
-    OPERATION_TEX = 0x160,
-    OPERATION_TEX_BINDLESS = 0x161,
-    OPERATION_TLD = 0x166,
-    OPERATION_TLD_BINDLESS = 0x167,
     OPERATION_EXIT = 0x14d,
     CONTROL_FIRST = 0x140, /* BRA, BRX, CALL, RET, BSSY, BSYNC, WARPSYNC, EXIT ... */
     CONTROL_LAST = 0x15f,
     ARITHMETIC_LAST = 0x07f, /* of ordinary registers; behind it those of uniform registers, conversions, memory */
-    OPERANDS_SHIFT = 9,
-    OPERANDS_MASK = 0x7,
     OPERANDS_THIRD_CONSTANT = 3, /* FFMA R, R, R, c[][] */
     OPERANDS_SECOND_CONSTANT = 5,
-    PREDICATE_SHIFT = 12,
-    PREDICATE_MASK = 0xf,
     PREDICATE_ALWAYS = 0x7,
-    INDEX_SHIFT = 24,
-    INDEX_MASK = 0xff,
     INDEX_NONE = 0xff, /* RZ */
-    CONSTANT_BANK_SHIFT = 54,
-    CONSTANT_BANK_MASK = 0x1f,
     PARAMETER_BANK = 0,
     USER_BANK = 3,
 };
+
+/* clang-format off */
+/* The operations that load, each with the class of its family. */
+static const struct loading {
+    unsigned operation;
+    enum sass_class family;
+} loadings[] = {
+    {0x182, SASS_LDC},  /* LDC */
+    {0x0b9, SASS_ULDC}, {0x0bb, SASS_ULDC}, {0x1ac, SASS_ULDC},                    /* ULDC, ULDC with an index, LDCU */
+    {0x181, SASS_LDG},  /* LDG */
+    {0x160, SASS_TLD},  {0x161, SASS_TLD},  {0x166, SASS_TLD},  {0x167, SASS_TLD}, /* TEX and TLD, each bindless, too */
+    {0x184, SASS_LDS},  /* LDS */
+};
+/* clang-format on */
 
 /* Of LDG, in the high 64 bits: which other threads must see what it sees. From sm_80 on one field of 4 bits, where any
  * value but these is STRONG of some scope (5 CTA, 7 GPU, 10 SYS). Before, the same 4 bits are a scope and, above it, 2
  * bits of order. */
 enum {
-    ORDER_SHIFT = 13,
-    ORDER_MASK = 0xf,
     ORDER_PLAIN = 0x0,
     ORDER_CONSTANT = 0x4,
     ORDER_ONE_FIELD_FIRST = 80, /* architecture */
-    OLD_ORDER_SHIFT = 15,
-    OLD_ORDER_MASK = 0x3,
     OLD_ORDER_CONSTANT = 0x0,
     OLD_ORDER_PLAIN = 0x1,
 };
 
 struct instruction {
-    uint64_t low, high;
+    unsigned operation, operands, predicate, index, bank, order, old_order;
+    enum sass_class family; /* SASS_CLASS_COUNT: it is no load */
 };
 
 static struct instruction instruction_at(const unsigned char *code, size_t at)
 {
-    struct instruction instruction;
+    struct instruction out;
+    uint64_t low, high;
 
-    memcpy(&instruction.low, code + at, sizeof(instruction.low));
-    memcpy(&instruction.high, code + at + sizeof(instruction.low), sizeof(instruction.high));
-    return instruction;
+    memcpy(&low, code + at, sizeof(low));
+    memcpy(&high, code + at + sizeof(low), sizeof(high));
+    out = (struct instruction){.operation = low & 0x1ff,
+                               .operands = low >> 9 & 0x7,
+                               .predicate = low >> 12 & 0xf,
+                               .index = low >> 24 & 0xff,
+                               .bank = low >> 54 & 0x1f,
+                               .order = high >> 13 & 0xf,
+                               .old_order = high >> 15 & 0x3,
+                               .family = SASS_CLASS_COUNT};
+    for (size_t i = 0; i < sizeof(loadings) / sizeof(loadings[0]); i++)
+        if (loadings[i].operation == out.operation)
+            out.family = loadings[i].family;
+    return out;
 }
 
-static unsigned operation(struct instruction instruction)
+static enum sass_class ldg_class(const struct instruction *instruction, uint32_t architecture)
 {
-    return instruction.low & OPERATION_MASK;
-}
+    const bool one_field = architecture >= ORDER_ONE_FIELD_FIRST;
+    const unsigned order = one_field ? instruction->order : instruction->old_order;
 
-static bool always(struct instruction instruction)
-{
-    return (instruction.low >> PREDICATE_SHIFT & PREDICATE_MASK) == PREDICATE_ALWAYS;
-}
-
-static unsigned constant_bank(struct instruction instruction)
-{
-    return instruction.low >> CONSTANT_BANK_SHIFT & CONSTANT_BANK_MASK;
-}
-
-static bool takes_constant(struct instruction instruction)
-{
-    const unsigned operands = instruction.low >> OPERANDS_SHIFT & OPERANDS_MASK;
-
-    return operands == OPERANDS_THIRD_CONSTANT || operands == OPERANDS_SECOND_CONSTANT;
-}
-
-static bool constant_to_uniform(struct instruction instruction)
-{
-    return operation(instruction) == OPERATION_ULDC || operation(instruction) == OPERATION_ULDC_INDEXED ||
-           operation(instruction) == OPERATION_LDCU;
-}
-
-static enum sass_class ldg_class(struct instruction instruction, uint32_t architecture)
-{
-    const unsigned order = instruction.high >> ORDER_SHIFT & ORDER_MASK;
-    const unsigned old_order = instruction.high >> OLD_ORDER_SHIFT & OLD_ORDER_MASK;
-
-    if (architecture >= ORDER_ONE_FIELD_FIRST)
-        return order == ORDER_PLAIN ? SASS_LDG : order == ORDER_CONSTANT ? SASS_LDG_CONSTANT : SASS_LDG_STRONG;
-    return old_order == OLD_ORDER_PLAIN      ? SASS_LDG
-           : old_order == OLD_ORDER_CONSTANT ? SASS_LDG_CONSTANT
-                                             : SASS_LDG_STRONG;
+    if (order == (one_field ? ORDER_PLAIN : OLD_ORDER_PLAIN))
+        return SASS_LDG;
+    return order == (one_field ? ORDER_CONSTANT : OLD_ORDER_CONSTANT) ? SASS_LDG_CONSTANT : SASS_LDG_STRONG;
 }
 
 /* Without a register index it is one parameter, or a place of the table that the compiler knows. */
-static enum sass_class ldc_class(struct instruction instruction)
+static enum sass_class ldc_class(const struct instruction *instruction)
 {
-    if ((instruction.low >> INDEX_SHIFT & INDEX_MASK) == INDEX_NONE)
+    if (instruction->index == INDEX_NONE)
         return SASS_CLASS_COUNT;
-    return constant_bank(instruction) == USER_BANK        ? SASS_LDC
-           : constant_bank(instruction) == PARAMETER_BANK ? SASS_LDC_PARAMETER
-                                                          : SASS_CLASS_COUNT;
+    return instruction->bank == USER_BANK        ? SASS_LDC
+           : instruction->bank == PARAMETER_BANK ? SASS_LDC_PARAMETER
+                                                 : SASS_CLASS_COUNT;
 }
 
 /* SASS_CLASS_COUNT for an instruction that is of none. */
-static enum sass_class instruction_class(struct instruction instruction, uint32_t architecture)
+static enum sass_class instruction_class(const struct instruction *instruction, uint32_t architecture)
 {
-    switch (operation(instruction)) {
-    case OPERATION_LDC:
+    const bool takes_constant =
+        instruction->operands == OPERANDS_THIRD_CONSTANT || instruction->operands == OPERANDS_SECOND_CONSTANT;
+
+    if (instruction->family == SASS_LDC)
         return ldc_class(instruction);
-    case OPERATION_ULDC:
-    case OPERATION_ULDC_INDEXED:
-    case OPERATION_LDCU:
-        return constant_bank(instruction) == USER_BANK ? SASS_ULDC : SASS_CLASS_COUNT;
-    case OPERATION_LDG:
+    if (instruction->family == SASS_LDG)
         return ldg_class(instruction, architecture);
-    case OPERATION_LDS:
-        return SASS_LDS;
-    case OPERATION_TEX:
-    case OPERATION_TEX_BINDLESS:
-    case OPERATION_TLD:
-    case OPERATION_TLD_BINDLESS:
-        return SASS_TLD;
-    default:
-        return operation(instruction) <= ARITHMETIC_LAST && takes_constant(instruction) &&
-                       constant_bank(instruction) == USER_BANK
-                   ? SASS_OPERAND
-                   : SASS_CLASS_COUNT;
-    }
+    if (instruction->family == SASS_ULDC)
+        return instruction->bank == USER_BANK ? SASS_ULDC : SASS_CLASS_COUNT;
+    if (instruction->operation <= ARITHMETIC_LAST && takes_constant && instruction->bank == USER_BANK)
+        return SASS_OPERAND;
+    return instruction->family;
 }
 
-static void classes_count(const unsigned char *code, size_t bytes, uint32_t architecture,
-                          uint32_t classes[SASS_CLASS_COUNT])
-{
-    memset(classes, 0, SASS_CLASS_COUNT * sizeof(classes[0]));
-    for (size_t at = 0; at + INSTRUCTION_BYTES <= bytes; at += INSTRUCTION_BYTES) {
-        const enum sass_class class = instruction_class(instruction_at(code, at), architecture);
-
-        if (class != SASS_CLASS_COUNT)
-            classes[class]++;
-    }
-}
-
-static void stretch_add(struct sass_stretch *stretch, struct instruction instruction)
+static void stretch_add(struct sass_stretch *stretch, const struct instruction *instruction)
 {
     stretch->instructions++;
-    if (operation(instruction) == OPERATION_LDC && ldc_class(instruction) == SASS_LDC)
-        stretch->ldc_user++;
-    else if (operation(instruction) == OPERATION_LDC)
-        stretch->ldc_parameter++;
-    else if (constant_to_uniform(instruction))
-        stretch->uniform_constant++;
+    stretch->ldc_user += ldc_class(instruction) == SASS_LDC && instruction->family == SASS_LDC;
+    stretch->ldc_parameter += ldc_class(instruction) != SASS_LDC && instruction->family == SASS_LDC;
+    stretch->uniform_constant += instruction->family == SASS_ULDC;
 }
 
 /* Whether not every warp executes the instruction, or not once: control flow makes a loop possible, and a constant
  * load under a predicate makes no request in a warp that has it false throughout. */
-static bool uncountable(struct instruction instruction)
+static bool uncountable(const struct instruction *instruction)
 {
-    if (operation(instruction) == OPERATION_EXIT)
-        return false;
-    if (operation(instruction) >= CONTROL_FIRST && operation(instruction) <= CONTROL_LAST)
-        return true;
-    return !always(instruction) && (operation(instruction) == OPERATION_LDC || constant_to_uniform(instruction));
+    if (instruction->operation >= CONTROL_FIRST && instruction->operation <= CONTROL_LAST)
+        return instruction->operation != OPERATION_EXIT;
+    return instruction->predicate != PREDICATE_ALWAYS &&
+           (instruction->family == SASS_LDC || instruction->family == SASS_ULDC);
 }
 
 /* Counts up to the unconditional EXIT. Behind it is padding that branches to itself. */
@@ -188,11 +136,11 @@ static bool sass_count(const unsigned char *code, size_t bytes, struct sass_coun
     for (size_t at = 0; at + INSTRUCTION_BYTES <= bytes; at += INSTRUCTION_BYTES) {
         const struct instruction instruction = instruction_at(code, at);
 
-        stretch_add(stretch, instruction);
-        if (uncountable(instruction))
+        stretch_add(stretch, &instruction);
+        if (uncountable(&instruction))
             return false;
-        if (operation(instruction) == OPERATION_EXIT) {
-            if (always(instruction))
+        if (instruction.operation == OPERATION_EXIT) {
+            if (instruction.predicate == PREDICATE_ALWAYS)
                 return true;
             stretch = &counts->body;
         }
@@ -203,8 +151,14 @@ static bool sass_count(const unsigned char *code, size_t bytes, struct sass_coun
 void sass_read(const void *code, size_t bytes, uint32_t architecture, struct kernel_sass *out)
 {
     out->known = architecture >= ENCODING_FIRST && architecture <= ENCODING_LAST;
-    if (out->known)
-        classes_count(code, bytes, architecture, out->classes);
     out->counts = (struct sass_counts){.architecture = architecture};
     out->counted = out->known && sass_count(code, bytes, &out->counts);
+    memset(out->classes, 0, sizeof(out->classes));
+    for (size_t at = 0; out->known && at + INSTRUCTION_BYTES <= bytes; at += INSTRUCTION_BYTES) {
+        const struct instruction instruction = instruction_at(code, at);
+        const enum sass_class class = instruction_class(&instruction, architecture);
+
+        if (class != SASS_CLASS_COUNT)
+            out->classes[class]++;
+    }
 }

@@ -3,10 +3,6 @@
 #ifndef CBANK_SASS_H
 #define CBANK_SASS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "cell.h"
 
 /* Instruction counts of a stretch of code that a warp executes once from end to end. */
@@ -45,6 +41,8 @@ enum { SASS_HASH_HEX_BYTES = 65 }; /* 64 digits and NUL */
 
 struct kernel_sass {
     const char *symbol;           /* mangled name, in the image */
+    const void *code;             /* in the image */
+    size_t bytes;
     char sha256[SASS_HASH_HEX_BYTES]; /* of the code bytes, lower-case hex */
     bool known;                   /* the encoding is known here: of 128 bits */
     uint32_t classes[SASS_CLASS_COUNT]; /* if known: instructions anywhere in the code */

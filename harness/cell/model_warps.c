@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: MIT */
+#include "model_warps.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "model_levels.h"
+
+/* Loads at a time of a quarter of the SM that are looked up in turn, and cycles: of one pass through the level, and from the
+ * request for a line to the pass that finds it. */
+enum { QUARTERS = 4, LOADS_PASSING = 2, PASS_CYCLES = 11, RETRY_CYCLES = 33, LINE_CYCLES = 70 };
+
+/* From a block's beginning to a warp's first load, from one warp to the next, and from an SM's first block to its second. Guesses:
+ * of all warps together the time hardly depends on them; on GH100 a second block is too late to wait for lines that its first
+ * waits for. */
+enum { BEGIN_CYCLES = 300, STAGGER_CYCLES = 8, NEXT_BLOCK_CYCLES = 400 };
+
+/* Stops what would not end: lookups of one payload address, on average. */
+enum { LOOKUPS_MAX = 64 };
+
+/* Bytes of the bank of parameters whose lines every warp reads: the stack pointer's and the kernel's own. Beside a table in
+ * another bank they are numbered beyond it, two apart: on GH100 in no set with every second line of the table. */
+static const uint32_t parameters_at[] = {0, MODEL_PARAMETERS_BEGIN};
+
+enum { PARAMETER_LINES = (1 << 20) + (1 << 13) + 1, PARAMETER_STEP = 2 };
+
+static const uint32_t NOBODY = UINT32_MAX;
+
+/* A place of a set. */
+struct place {
+    uint64_t line;
+    uint64_t used; /* lookup that used it last; 0: empty */
+    double comes; /* when the line is there */
+    bool coming; /* its coming was not yet taken note of */
+    uint32_t owner; /* warp that has fetched it and not read it; else NOBODY */
+    uint32_t last; /* of the warps that wait for it, while it comes */
+};
+
+/* Why a load is to be looked up. */
+enum errand { ERRAND_NEW, ERRAND_PASSING, ERRAND_WOKEN };
+
+struct warp {
+    uint64_t lines[CBANK_WARP_THREADS]; /* of the addresses of its load */
+    uint32_t count, at; /* addresses, and the one that is looked up */
+    int64_t step; /* of the load, -1 for parameters */
+    uint32_t first; /* thread */
+    uint32_t seat; /* of the block */
+    uint32_t next; /* that waits for the same line; NOBODY: none */
+    enum errand errand;
+};
+
+/* A block of those that are resident. */
+struct seat {
+    uint32_t block, warps_left;
+    double begin;
+};
+
+/* Loads that wait for their turn, first come first served. Warps of one quarter. */
+struct queue {
+    uint32_t *warps; /* room for all */
+    uint32_t first, count;
+};
+
+struct quarter {
+    uint32_t passing;
+    struct queue refused, fresh; /* in the order in which they are admitted */
+};
+
+struct event {
+    double time;
+    uint64_t order; /* of events at one time */
+    uint32_t warp;
+};
+
+struct run {
+    const struct cell *cell;
+    const struct card *card;
+    const struct card_level *level;
+    struct model_sm sm;
+    uint32_t sets, seat_warps; /* warps of a seat */
+    uint32_t blocks, started; /* to simulate */
+    uint32_t half_at; /* the block that begins the second half: whole waves before the last */
+    double fill_cycles; /* from one line to the next */
+    struct place *places; /* sets x ways, owned */
+    uint8_t *turns; /* of trees, owned */
+    struct warp *warps; /* owned, as the next three */
+    struct seat *seats;
+    struct event *events; /* a heap */
+    struct quarter quarters[QUARTERS];
+    uint32_t *queues; /* owned: of the quarters */
+    uint32_t event_count, warp_count;
+    uint64_t order, lookups_max;
+    double port, fill_port; /* when the next lookup, and the next line, can be */
+    struct access_set seen, scratch; /* lines fetched so far, by number; see access_distinct */
+    struct model_warps tally; /* cycles: the last end */
+    struct model_warps half, last; /* when half of the blocks, and the last, began; cycles: that time */
+};
+
+/* -- events ------------------------------------------------------------------------------------------- */
+
+static bool is_before(const struct event *a, const struct event *b)
+{
+    return a->time < b->time || (a->time == b->time && a->order < b->order);
+}
+
+static void event_push(struct run *run, double time, uint32_t warp, enum errand errand)
+{
+    const struct event event = {time, run->order++, warp};
+    uint32_t at = run->event_count++;
+
+    run->warps[warp].errand = errand;
+    for (; at > 0 && is_before(&event, &run->events[(at - 1) / 2]); at = (at - 1) / 2)
+        run->events[at] = run->events[(at - 1) / 2];
+    run->events[at] = event;
+}
+
+static struct event event_pop(struct run *run)
+{
+    const struct event first = run->events[0], last = run->events[--run->event_count];
+    uint32_t at = 0;
+
+    for (uint32_t child; (child = 2 * at + 1) < run->event_count; at = child) {
+        child += child + 1 < run->event_count && is_before(&run->events[child + 1], &run->events[child]);
+        if (!is_before(&run->events[child], &last))
+            break;
+        run->events[at] = run->events[child];
+    }
+    run->events[at] = last;
+    return first;
+}
+
+/* -- lines -------------------------------------------------------------------------------------------- */
+
+static struct place *set_of(const struct run *run, uint64_t line)
+{
+    return &run->places[line % run->sets * run->level->ways];
+}
+
+static void use_place(struct run *run, struct place *place)
+{
+    const uint32_t ways = run->level->ways;
+    const size_t at = (size_t)(place - run->places);
+
+    if (run->level->replacement == CACHE_TREE)
+        cache_turn_from(&run->turns[at / ways * ways], ways, (uint32_t)(at % ways));
+    if (run->level->replacement != CACHE_FIFO || !place->used)
+        place->used = ++run->order;
+}
+
+/* Lines of the set that have come by now count as used then, in the order of their coming. */
+static void note_lines(struct run *run, struct place *set, double now)
+{
+    for (;;) {
+        struct place *come = NULL;
+
+        for (struct place *place = set; place < set + run->level->ways; place++)
+            if (place->coming && place->comes <= now && (!come || place->comes < come->comes))
+                come = place;
+        if (!come)
+            return;
+        come->coming = false;
+        use_place(run, come);
+    }
+}
+
+static struct place *find_line(const struct run *run, uint64_t line)
+{
+    struct place *set = set_of(run, line);
+
+    for (uint32_t way = 0; way < run->level->ways; way++)
+        if (set[way].used && set[way].line == line)
+            return &set[way];
+    return NULL;
+}
+
+/* The place that the line gets: an empty one, or that whose line replacement chooses. NULL: that must not go, it is still to
+ * come or not read by whoever fetched it. */
+static struct place *find_place(const struct run *run, uint64_t line)
+{
+    struct place *set = set_of(run, line), *goes = set;
+    const uint32_t ways = run->level->ways;
+
+    for (uint32_t way = 0; way < ways; way++) {
+        if (!set[way].used)
+            return &set[way];
+        if (set[way].used < goes->used)
+            goes = &set[way];
+    }
+    if (run->level->replacement == CACHE_TREE)
+        goes = &set[cache_led_to(&run->turns[set - run->places], ways)];
+    return goes->coming || goes->owner != NOBODY ? NULL : goes;
+}
+
+/* -- loads -------------------------------------------------------------------------------------------- */
+
+static void queue_push(const struct run *run, struct queue *queue, uint32_t warp)
+{
+    queue->warps[(queue->first + queue->count++) % run->warp_count] = warp;
+}
+
+static uint32_t queue_pop(const struct run *run, struct queue *queue)
+{
+    const uint32_t warp = queue->warps[queue->first];
+
+    queue->first = (queue->first + 1) % run->warp_count;
+    queue->count--;
+    return warp;
+}
+
+static struct quarter *quarter_of(struct run *run, uint32_t warp)
+{
+    return &run->quarters[warp % QUARTERS];
+}
+
+/* The load passes no more: others take its turn. */
+static void leave(struct run *run, uint32_t number, double now)
+{
+    struct quarter *quarter = quarter_of(run, number);
+
+    quarter->passing--;
+    while (quarter->passing < LOADS_PASSING && quarter->refused.count + quarter->fresh.count > 0) {
+        quarter->passing++;
+        event_push(run, now, queue_pop(run, quarter->refused.count > 0 ? &quarter->refused : &quarter->fresh),
+                   ERRAND_PASSING);
+    }
+}
+
+/* Whether the load passes: those that a line has woken always do, others wait for a turn. */
+static bool enter(struct run *run, uint32_t number)
+{
+    struct quarter *quarter = quarter_of(run, number);
+    const enum errand errand = run->warps[number].errand;
+
+    if (errand == ERRAND_PASSING)
+        return true;
+    if (errand != ERRAND_WOKEN && quarter->passing >= LOADS_PASSING) {
+        queue_push(run, &quarter->fresh, number);
+        return false;
+    }
+    quarter->passing++;
+    run->warps[number].errand = ERRAND_PASSING;
+    return true;
+}
+
+/* The addresses of the warp's load of its step. */
+static void want_step(struct run *run, struct warp *warp)
+{
+    const struct cell *cell = run->cell;
+    const uint32_t block = run->seats[warp->seat].block;
+    const uint32_t threads = cell_block_threads(cell, block) - warp->first;
+    const uint32_t active = cell->pattern->scope == INDEX_IMMEDIATE ? 1 : threads < 32 ? threads : 32;
+    uint32_t index[CBANK_WARP_THREADS], distinct[CBANK_WARP_THREADS];
+
+    warp->at = 0;
+    if (warp->step < 0) {
+        warp->count = run->card->parameter_lines < CBANK_WARP_THREADS ? run->card->parameter_lines : CBANK_WARP_THREADS;
+        for (uint32_t i = 0; i < warp->count; i++)
+            warp->lines[i] = cell->path->home == TABLE_PARAMETER && i < sizeof(parameters_at) / sizeof(parameters_at[0])
+                                 ? parameters_at[i] / run->level->line_bytes
+                                 : PARAMETER_LINES + PARAMETER_STEP * i;
+        return;
+    }
+    for (uint32_t i = 0; i < active; i++)
+        index[i] = cell->pattern->index(block, warp->first + i, (uint32_t)warp->step, path_length(cell->path),
+                                        pattern_numbers(cell->parameters));
+    warp->count = access_distinct(index, active, &run->scratch, distinct);
+    for (uint32_t i = 0; i < warp->count; i++)
+        warp->lines[i] = (model_table_begin(cell) + distinct[i] * sizeof(uint32_t)) / run->level->line_bytes;
+}
+
+static void begin_block(struct run *run, uint32_t number, double time)
+{
+    struct seat *seat = &run->seats[number];
+    const uint64_t block = (uint64_t)run->started * run->card->sm_count;
+    uint32_t threads;
+
+    if (run->started == run->blocks || block >= cell_blocks(run->cell))
+        return;
+    *seat = (struct seat){.block = (uint32_t)block, .begin = time};
+    threads = cell_block_threads(run->cell, block);
+    run->last = run->tally;
+    run->last.cycles = time;
+    if (run->started++ == run->half_at)
+        run->half = run->last;
+    for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS) {
+        const uint32_t warp = number * run->seat_warps + seat->warps_left++;
+
+        run->warps[warp] =
+            (struct warp){.step = run->card->parameter_lines ? -1 : 0, .first = first, .seat = number, .next = NOBODY};
+        want_step(run, &run->warps[warp]);
+        event_push(run, time + BEGIN_CYCLES + STAGGER_CYCLES * (double)(first / CBANK_WARP_THREADS), warp, ERRAND_NEW);
+    }
+}
+
+/* All of the load has been read. */
+static void end_load(struct run *run, uint32_t number, double now)
+{
+    struct warp *warp = &run->warps[number];
+    struct seat *seat = &run->seats[warp->seat];
+
+    leave(run, number, now);
+    if (++warp->step < (int64_t)workload_steps(run->cell->workload, run->cell->parameters)) {
+        want_step(run, warp);
+        event_push(run, now + PASS_CYCLES, number, ERRAND_NEW);
+        return;
+    }
+    if (--seat->warps_left == 0) {
+        const double end = fmax(seat->begin + run->sm.life_cycles, now + run->sm.end_cycles);
+
+        run->tally.cycles = fmax(run->tally.cycles, end);
+        begin_block(run, warp->seat, end);
+    }
+}
+
+/* Fetches the line, and wakes the load when it comes. Refused where there is no place for it. */
+static bool fetch_line(struct run *run, uint64_t line, uint32_t number, double now)
+{
+    struct place *place = find_place(run, line);
+    const bool of_table = run->warps[number].step >= 0;
+    const uint64_t bit = line % (sizeof(run->seen.words) * 8);
+    uint64_t *seen = &run->seen.words[bit / 64];
+
+    if (!place)
+        return false;
+    run->fill_port = fmax(now + LINE_CYCLES, run->fill_port + run->fill_cycles);
+    *place = (struct place){
+        .line = line, .used = ++run->order, .comes = run->fill_port, .coming = true, .owner = number, .last = number};
+    run->tally.fills += of_table;
+    run->tally.refills += of_table && *seen >> bit % 64 & 1;
+    *seen |= UINT64_C(1) << bit % 64;
+    event_push(run, place->comes, number, ERRAND_WOKEN);
+    return true;
+}
+
+/* The address is read: on to the next. */
+static void read_address(struct run *run, struct place *place, uint32_t number, double now)
+{
+    struct warp *warp = &run->warps[number];
+
+    use_place(run, place);
+    place->owner = place->owner == number ? NOBODY : place->owner;
+    if (++warp->at == warp->count)
+        end_load(run, number, now + run->level->request_cycles);
+    else
+        event_push(run, now + PASS_CYCLES, number, ERRAND_PASSING);
+}
+
+/* There is no place for the load's line: it tries again, and keeps its turn unless it was woken beyond those that there are. */
+static void refuse(struct run *run, uint32_t number, double now)
+{
+    struct quarter *quarter = quarter_of(run, number);
+
+    if (quarter->passing <= LOADS_PASSING) {
+        event_push(run, now + RETRY_CYCLES, number, ERRAND_PASSING);
+        return;
+    }
+    queue_push(run, &quarter->refused, number);
+    leave(run, number, now);
+}
+
+/* One lookup. */
+static void look_up(struct run *run, uint32_t number, double now)
+{
+    struct warp *warp = &run->warps[number];
+    const uint64_t line = warp->lines[warp->at];
+    struct place *place = find_line(run, line);
+
+    run->tally.lookups++;
+    note_lines(run, set_of(run, line), now);
+    if (warp->next != NOBODY)
+        event_push(run, now + PASS_CYCLES, warp->next, ERRAND_WOKEN);
+    warp->next = NOBODY;
+    if (place && !place->coming) {
+        read_address(run, place, number, now);
+        return;
+    }
+    if (place) {
+        use_place(run, place);
+        run->warps[place->last].next = number;
+        place->last = number;
+    } else if (!fetch_line(run, line, number, now)) {
+        refuse(run, number, now);
+        return;
+    }
+    leave(run, number, now);
+}
+
+/* -- a launch ----------------------------------------------------------------------------------------- */
+
+/* An SM begins its first blocks one after the other. */
+static void run_events(struct run *run)
+{
+    for (uint32_t seat = 0; seat < run->sm.resident; seat++)
+        begin_block(run, seat, (double)seat * NEXT_BLOCK_CYCLES);
+    while (run->event_count > 0 && run->tally.lookups < (double)run->lookups_max) {
+        const struct event event = event_pop(run);
+        const double now = fmax(event.time, run->port);
+
+        if (!enter(run, event.warp))
+            continue;
+        run->port = now + run->level->request_cycles;
+        look_up(run, event.warp, now);
+    }
+}
+
+/* Blocks to simulate: all, or as many as MODEL_WARPS_LOOKUPS allows. */
+static uint32_t blocks_simulated(const struct run *run)
+{
+    const struct cell *cell = run->cell;
+    const double most = ceil(run->sm.blocks), least = 2.0 * run->sm.resident;
+    const double steps = workload_steps(cell->workload, cell->parameters);
+    const uint32_t warps = cell->block_size / CBANK_WARP_THREADS;
+    struct warp warp = {.next = NOBODY};
+    struct run first = *run;
+    struct seat seat = {0};
+
+    first.seats = &seat;
+    want_step(&first, &warp);
+    if (run->sm.whole)
+        return (uint32_t)most;
+    return (uint32_t)fmin(most, fmax(least, MODEL_WARPS_LOOKUPS / (steps * warps * fmax(warp.count, 1))));
+}
+
+static enum status run_open(struct run *run, const struct cell *cell, const struct card *card,
+                            const struct model_sm *sm)
+{
+    const struct card_level *level = &card->levels[0];
+    const double sms = fmin(cell_blocks(cell), card->sm_count);
+    uint32_t *queues;
+
+    *run = (struct run){.cell = cell, .card = card, .level = level, .sm = *sm};
+    run->sets = level->capacity_bytes / (level->line_bytes * level->ways);
+    run->seat_warps = cell->block_size / CBANK_WARP_THREADS;
+    run->warp_count = sm->resident * run->seat_warps;
+    run->blocks = blocks_simulated(run);
+    run->half_at = run->blocks - 1 - run->blocks / 2 / sm->resident * sm->resident;
+    run->lookups_max = (uint64_t)LOOKUPS_MAX * CBANK_WARP_THREADS * run->blocks * run->seat_warps *
+                       (workload_steps(cell->workload, cell->parameters) + 1);
+    if (card->level_count > 1)
+        run->fill_cycles = card->levels[1].request_cycles * sms / ceil((double)card->sm_count / card->levels[1].sms);
+    run->places = calloc((size_t)run->sets * level->ways, sizeof(*run->places));
+    run->turns = calloc((size_t)run->sets * level->ways, sizeof(*run->turns));
+    run->warps = calloc(run->warp_count, sizeof(*run->warps));
+    run->seats = calloc(sm->resident, sizeof(*run->seats));
+    run->events = calloc(run->warp_count, sizeof(*run->events));
+    queues = calloc((size_t)2 * QUARTERS * run->warp_count, sizeof(*queues));
+    run->queues = queues;
+    for (uint32_t i = 0; i < QUARTERS && queues; i++) {
+        run->quarters[i].refused.warps = queues + (size_t)2 * i * run->warp_count;
+        run->quarters[i].fresh.warps = queues + (size_t)(2 * i + 1) * run->warp_count;
+    }
+    if (!run->places || !run->turns || !run->warps || !run->seats || !run->events || !queues)
+        return log_memory("a simulated SM");
+    return STATUS_OK;
+}
+
+static void run_close(struct run *run)
+{
+    free(run->places);
+    free(run->turns);
+    free(run->warps);
+    free(run->seats);
+    free(run->events);
+    free(run->queues);
+}
+
+/* The rest of the SM's part is so many times what was between half of the blocks and the last. */
+static struct model_warps whole_part(const struct run *run)
+{
+    const double blocks = run->started - 1.0 - run->half_at;
+    const double rest = blocks > 0 ? fmax(run->sm.blocks - run->started, 0) / blocks : 0;
+
+    return (struct model_warps){
+        .fills = run->tally.fills + rest * (run->last.fills - run->half.fills),
+        .refills = run->tally.refills + rest * (run->last.refills - run->half.refills),
+        .lookups = run->tally.lookups + rest * (run->last.lookups - run->half.lookups),
+        .cycles = run->tally.cycles + rest * (run->last.cycles - run->half.cycles),
+    };
+}
+
+enum status model_warps_run(const struct cell *cell, const struct card *card, const struct model_sm *sm,
+                            struct model_warps *out)
+{
+    struct run run;
+    const enum status status = run_open(&run, cell, card, sm);
+
+    if (status == STATUS_OK) {
+        run_events(&run);
+        *out = whole_part(&run);
+    }
+    run_close(&run);
+    return status;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "sass_code.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-";
+
+enum { INSTRUCTION_BYTES = 16, OPERATIONS = 512, OPERATION_NOP = 0x118 };
+
+/* clang-format off */
+/* The names of operations, which are the low 9 bits: read off the disassembly of all kernels for sm_75 and sm_90, which
+ * lacked SEL, which is of another kernel's, and VIADD, which is from a published listing. From sm_100 on the same numbers
+ * are in the same places. What is not here goes by its number. */
+static const char *const names[OPERATIONS] = {
+    [0x002] = "MOV",   [0x005] = "CS2R",   [0x006] = "VOTE",  [0x007] = "SEL",    [0x00c] = "ISETP",  [0x010] = "IADD3",
+    [0x011] = "LEA",   [0x012] = "LOP3",   [0x017] = "IMNMX", [0x019] = "SHF",    [0x01c] = "PLOP3",  [0x020] = "FMUL",
+    [0x021] = "FADD",  [0x023] = "FFMA",   [0x024] = "IMAD",  [0x025] = "IMAD.WIDE", [0x027] = "IMAD.HI",
+    [0x035] = "HFMA2.MMA", [0x036] = "VIADD", [0x082] = "UMOV", [0x086] = "VOTEU", [0x08c] = "UISETP",
+    [0x090] = "UIADD3", [0x091] = "ULEA",  [0x092] = "ULOP3", [0x099] = "USHF",   [0x0a4] = "UIMAD",
+    [0x0a5] = "UIMAD.WIDE", [0x0b9] = "ULDC", [0x0bd] = "UFLO", [0x0ca] = "R2UR", [0x105] = "F2I",    [0x106] = "I2F",
+    [0x108] = "MUFU",  [0x109] = "POPC",   [0x118] = "NOP",   [0x119] = "S2R",    [0x11a] = "DEPBAR", [0x11d] = "BAR",
+    [0x141] = "BSYNC", [0x145] = "BSSY",   [0x146] = "YIELD", [0x147] = "BRA",    [0x149] = "BRX",    [0x14d] = "EXIT",
+    [0x155] = "BMOV",  [0x15d] = "NANOSLEEP", [0x160] = "TEX", [0x166] = "TLD",   [0x181] = "LDG",    [0x182] = "LDC",
+    [0x183] = "LDL",   [0x184] = "LDS",    [0x186] = "STG",   [0x187] = "STL",    [0x188] = "STS",    [0x18e] = "RED",
+    [0x18f] = "CCTL",  [0x192] = "MEMBAR", [0x1a8] = "ATOMG", [0x1ab] = "ERRBAR", [0x1ac] = "LDCU",   [0x1c3] = "S2UR",
+};
+
+/* Operations that go by the name of another: with an index, bindless. */
+static const unsigned aliases[OPERATIONS] = {[0x0bb] = 0x0b9, [0x161] = 0x160, [0x167] = 0x166};
+/* clang-format on */
+
+/* -- writing ------------------------------------------------------------------------------------------- */
+
+static unsigned operation_at(const unsigned char *code, size_t index)
+{
+    const unsigned char *at = code + index * INSTRUCTION_BYTES;
+    const unsigned operation = at[0] | (at[1] & 1u) << 8;
+
+    return aliases[operation] ? aliases[operation] : operation;
+}
+
+/* 6 bits of FNV-1a. */
+static char digest(const unsigned char *bytes, size_t count)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3;
+    return letters[hash >> 58];
+}
+
+/* Different operations, in the order in which they come. */
+struct found {
+    unsigned operations[OPERATIONS];
+    size_t places[OPERATIONS]; /* of an operation among them */
+    size_t counts[OPERATIONS]; /* of an operation in the code */
+    size_t count;
+};
+
+static void find_operations(const unsigned char *code, size_t instructions, struct found *out)
+{
+    *out = (struct found){0};
+    for (size_t i = 0; i < instructions; i++) {
+        const unsigned operation = operation_at(code, i);
+
+        if (out->counts[operation]++ == 0) {
+            out->places[operation] = out->count;
+            out->operations[out->count++] = operation;
+        }
+    }
+}
+
+static char *put_opcodes(char *at, const struct found *found)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        const unsigned operation = found->operations[i];
+
+        if (names[operation])
+            at += sprintf(at, "%s%s %zu", i ? " " : "", names[operation], found->counts[operation]);
+        else
+            at += sprintf(at, "%s0x%03x %zu", i ? " " : "", operation, found->counts[operation]);
+    }
+    return at;
+}
+
+char *sass_code_text(const void *code, size_t bytes)
+{
+    enum { OPCODE_TEXT_BYTES = SASS_OPCODE_BYTES + 24 };
+    const unsigned char *data = code;
+    size_t instructions = bytes / INSTRUCTION_BYTES;
+    struct found found;
+    char *text, *at;
+
+    while (instructions > 0 && operation_at(data, instructions - 1) == OPERATION_NOP)
+        instructions--;
+    find_operations(data, instructions, &found);
+    if (found.count > SASS_OPCODES_MAX)
+        return strdup("");
+    at = text = malloc(found.count * OPCODE_TEXT_BYTES + 2 * instructions + 4);
+    if (!text)
+        return NULL;
+    at = put_opcodes(at, &found);
+    *at++ = ';';
+    for (size_t i = 0; i < instructions; i++)
+        *at++ = letters[found.places[operation_at(data, i)]];
+    *at++ = ';';
+    for (size_t i = 0; i < instructions; i += SASS_DIGEST_INSTRUCTIONS) {
+        const size_t left = instructions - i;
+
+        *at++ = digest(data + i * INSTRUCTION_BYTES,
+                       INSTRUCTION_BYTES * (left < SASS_DIGEST_INSTRUCTIONS ? left : SASS_DIGEST_INSTRUCTIONS));
+    }
+    *at = '\0';
+    return text;
+}
+
+/* -- reading ------------------------------------------------------------------------------------------- */
+
+static bool parse_opcodes(const char *text, struct sass_code *out)
+{
+    for (int used = 0; *text != ';'; text += used) {
+        struct sass_opcode *opcode = &out->opcodes[out->opcode_count];
+        unsigned count;
+
+        if (out->opcode_count == SASS_OPCODES_MAX || sscanf(text, "%11[^ ;] %9u%n", opcode->name, &count, &used) != 2)
+            return false;
+        opcode->count = count;
+        out->opcode_count++;
+        used += text[used] == ' ';
+    }
+    return true;
+}
+
+bool sass_code_parse(const char *text, struct sass_code *out)
+{
+    const char *first = strchr(text, ';'), *second = first ? strchr(first + 1, ';') : NULL;
+
+    *out = (struct sass_code){0};
+    if (!second || !parse_opcodes(text, out))
+        return false;
+    out->sequence = first + 1;
+    out->instructions = (size_t)(second - out->sequence);
+    out->digests = second + 1;
+    out->digest_count = strlen(out->digests);
+    for (size_t i = 0; i < out->instructions; i++) {
+        const char *letter = strchr(letters, out->sequence[i]);
+
+        if (!letter || (size_t)(letter - letters) >= out->opcode_count)
+            return false;
+    }
+    return out->digest_count == (out->instructions + SASS_DIGEST_INSTRUCTIONS - 1) / SASS_DIGEST_INSTRUCTIONS;
+}
+
+const char *sass_code_opcode(const struct sass_code *code, size_t index)
+{
+    return index < code->instructions ? code->opcodes[strchr(letters, code->sequence[index]) - letters].name : "";
+}
