@@ -7,13 +7,15 @@
 
 #include "probe_source.h"
 #include "result.h"
+#include "watchdog.h"
 
 struct cuda_probe;
 
-/* Opens the device; *info is what it is, *source asks it. STATUS_ENVIRONMENT, logged with the remedy, when it cannot.
+/* Opens the device; *info is what it is, *source asks it. The watchdog, of its calls, outlives it;
+ * patience as in struct engine_options. STATUS_ENVIRONMENT, logged with the remedy, when it cannot.
  * On success the caller closes *out, after which *source is of no use. */
-enum status cuda_probe_open(uint32_t ordinal, struct cuda_probe **out, struct device_info *info,
-                            struct probe_source *source);
+enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double patience, struct cuda_probe **out,
+                            struct device_info *info, struct probe_source *source);
 
 /* Releases; accepts NULL. */
 void cuda_probe_close(struct cuda_probe *probe);

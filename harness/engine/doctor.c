@@ -2,7 +2,6 @@
 #include "doctor.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +10,6 @@
 #include "engine.h"
 #include "grid.h"
 #include "log.h"
-#include "version.h"
 
 /* -- findings ------------------------------------------------------------------------------------------ */
 
@@ -22,7 +20,8 @@ void diagnosis_add(struct diagnosis *diagnosis, enum finding_grade grade, const 
     va_list arguments;
 
     if (!findings) {
-        log_error(STATUS_ENVIRONMENT, "out of memory for what the doctor found of %s", subject);
+        log_memory("what the doctor found of %s", subject);
+        diagnosis->incomplete = true;
         return;
     }
     diagnosis->findings = findings;
@@ -59,26 +58,14 @@ static void show_grade(const struct grid_column *column, const void *row, struct
     out->style = styles[grade];
 }
 
-/* A text of the row, by its offset. */
-static void show_text(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const char *text = (const char *)row + *(const size_t *)column->of;
-
-    out->text = text[0] ? text : NULL;
-}
-
-#define TEXT(member)                                                              \
-    .key = #member, .heading = #member, .value = show_text, .of = &(const size_t) \
-    {                                                                             \
-        offsetof(struct finding, member)                                          \
-    }
+/* clang-format off */
+#define TEXT(member) .key = #member, .heading = #member, .value = grid_array, .of = GRID_MEMBER(struct finding, member)
 
 static const struct grid_column columns[] = {
     {.key = "finding", .heading = "finding", .value = show_grade, .head = true},
-    {TEXT(subject), .head = true},
-    {TEXT(detail), .below = true},
-    {TEXT(remedy), .below = true},
+    {TEXT(subject), .head = true}, {TEXT(detail), .below = true}, {TEXT(remedy), .below = true},
 };
+/* clang-format on */
 
 /* -- the command --------------------------------------------------------------------------------------- */
 
@@ -87,23 +74,25 @@ struct doctor_options {
     struct look_options look;
 };
 
+/* clang-format off */
 static const struct option_row rows[] = {
-    {.name = "json",
-     .help = "print JSON, for an issue",
-     .kind = &option_flag,
-     .offset = offsetof(struct doctor_options, json)},
+    {.name = "json", .help = "print JSON, for an issue", .kind = &option_flag, .offset = offsetof(struct doctor_options, json)},
 };
+/* clang-format on */
 
 static const struct option_group groups[] = {
     OPTION_GROUP(rows, 0),
     OPTION_GROUP(look_option_rows, offsetof(struct doctor_options, look)),
 };
 
-/* The devices that can be measured. */
-static cJSON *devices_to_json(void)
+/* The program, the devices that can be measured, and the findings. */
+static enum status print_json(const struct grid *grid)
 {
-    cJSON *array = cJSON_CreateArray();
+    const struct field tool_field = {.key = "tool", .kind = &field_tool};
+    cJSON *object = cJSON_CreateObject(), *devices;
 
+    field_tool.write(object, &tool_field, NULL);
+    devices = json_add(object, "devices", cJSON_CreateArray());
     for (size_t i = 0; i < engine_count; i++) {
         const struct engine *engine = engine_rows[i].engine;
         const char *reason;
@@ -113,19 +102,9 @@ static cJSON *devices_to_json(void)
             struct device_info info = device_unknown;
 
             if (engine->describe(device, NULL, &info) == STATUS_OK)
-                fields_write(json_append(array, cJSON_CreateObject()), &device_object.fields, &info);
+                fields_write(json_append(devices, cJSON_CreateObject()), &device_object.fields, &info);
         }
     }
-    return array;
-}
-
-static enum status print_json(const struct grid *grid)
-{
-    const struct field tool_field = {.key = "tool", .kind = &field_tool};
-    cJSON *object = cJSON_CreateObject();
-
-    field_tool.write(object, &tool_field, NULL);
-    json_add(object, "devices", devices_to_json());
     json_add(object, "findings", grid_to_json(grid));
     return json_put_owned(stdout, object);
 }
@@ -148,7 +127,9 @@ static enum status doctor(const void *parsed, const struct invocation *invocatio
                               .row_count = diagnosis.count,
                               .row_bytes = sizeof(struct finding)};
 
-    status = options->json ? print_json(&grid) : grid_print(stdout, &grid, &look);
+    status = diagnosis.incomplete ? STATUS_ENVIRONMENT
+             : options->json      ? print_json(&grid)
+                                  : grid_print(stdout, &grid, &look);
     for (size_t i = 0; i < diagnosis.count; i++)
         if (diagnosis.findings[i].grade == FINDING_PROBLEM)
             status = status_worse(status, STATUS_ENVIRONMENT);
@@ -162,7 +143,8 @@ const struct command doctor_command = {
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct doctor_options),
-    .details = "It looks at the program, CUPTI, the GPU, kernels, clocks, other processes and the permission to read\n"
-               "counters. The exit code is 3 when something keeps it from measuring on a GPU.",
+    .details =
+        "It looks at the program, CUPTI, the GPU, kernels, clocks, other processes, memory errors and the permission to read\n"
+        "counters. The exit code is 3 when something keeps it from measuring on a GPU.",
     .run = doctor,
 };

@@ -3,6 +3,7 @@
 #ifndef CBANK_DOCTOR_H
 #define CBANK_DOCTOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum finding_grade { FINDING_OK, FINDING_WARNING, FINDING_PROBLEM };
@@ -17,6 +18,7 @@ struct finding {
 struct diagnosis {
     struct finding *findings; /* owned */
     size_t count;
+    bool incomplete; /* memory ran out for a finding, and that was said */
 };
 
 /* Adds a finding. remedy is NULL when all is well. */

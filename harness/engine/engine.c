@@ -19,6 +19,8 @@ const struct fault faults[] = {
     {.name = "output", .summary = "change one output element before it is checked", .output = true},
     {.name = "counter", .summary = "add one to every exact counter that was read", .counter = true},
     {.name = "memory", .summary = "let the allocation of the largest size fail", .memory = true},
+    {.name = "out_of_bounds", .summary = "read far out of bounds while the second cell is timed", .address = true},
+    {.name = "hang", .summary = "launch a kernel of ten minutes while the second cell is timed", .endless = true},
 };
 
 const size_t fault_count = sizeof(faults) / sizeof(faults[0]);
@@ -33,6 +35,20 @@ void engine_end_cell(struct cell_result *cell, enum cell_status status, const ch
     va_end(arguments);
 }
 
+enum status engine_end_run(struct result *result, struct cell_result *culprit, size_t suspects, const char *reason)
+{
+    struct run_end *end = &result->end;
+
+    *end = (struct run_end){.given = true};
+    if (culprit) {
+        cell_identity(&culprit->cell, end->cell);
+        engine_end_cell(culprit, CELL_FAILED, "%s", reason);
+    }
+    snprintf(end->reason, sizeof(end->reason), "%.200s%s", reason,
+             culprit || suspects == 0 ? "" : ", with several cells under way: one of them caused it");
+    return STATUS_FINDING;
+}
+
 enum status engine_open_counters(struct cell_result *cell, const struct engine_options *options,
                                  const struct expectation *expectation, enum counter_status status, const char *reason)
 {
@@ -42,7 +58,7 @@ enum status engine_open_counters(struct cell_result *cell, const struct engine_o
     cell->counters = calloc(set->count + 1, sizeof(*cell->counters));
     cell->counter_count = cell->counters ? set->count : 0;
     if (!cell->counters)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for counters; ask for fewer cells or counters");
+        return log_memory("counters");
     for (size_t i = 0; i < set->count; i++) {
         const struct counter *counter = &set->counters[i];
 
@@ -78,7 +94,7 @@ void engine_settle_clock(struct cell_result *cell, double *mhz, size_t count)
     size_t known = 0;
 
     for (size_t i = 0; i < count; i++)
-        if (isfinite(mhz[i]))
+        if (mhz[i] > 0)
             mhz[known++] = mhz[i];
     stats_sort(mhz, known);
     time->sm_clock_mhz = known ? stats_median(mhz, known) : NAN;

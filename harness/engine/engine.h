@@ -9,6 +9,7 @@
 #include "counter.h"
 #include "result.h"
 #include "status.h"
+#include "watchdog.h"
 
 /* What an engine needs to know of the command line. */
 struct engine_options {
@@ -20,8 +21,10 @@ struct engine_options {
     double sample_ns;                   /* a hot sample has launches for about this long */
     uint32_t samples_max;
     double seconds_max;                 /* for each cell */
+    struct watchdog *watchdog;          /* of calls that may not come back; NULL: none */
+    double patience;                    /* seconds that it gives them, beside those expected; 0: the engine says */
     const struct fault *fault;          /* planted fault, NULL for none: developers only */
-    const struct path *slow_path;       /* planted slowdown: hot cells of this path, NULL for none, ... */
+    const struct path *slow_path;       /* planted slowdown: cells of this path, NULL for none, ... */
     double slow_share;                  /* ... have this share of work added to their time */
 };
 
@@ -32,17 +35,18 @@ struct fault {
     bool output;  /* change one output element before it is checked */
     bool counter; /* add one to every exact counter that was read */
     bool memory;  /* let the allocation of the largest size fail */
+    bool address; /* read what is not there, in the time of the second cell, when others have settled */
+    bool endless; /* do not end there, for ten minutes */
 };
 
 extern const struct fault faults[];
 extern const size_t fault_count;
 
-/* Called now and then with what is done: phase, cells done of total. Returns true when the user has asked
- * to stop: the engine then returns STATUS_OK soon and leaves the rest pending. */
+/* Called often, best while the device is busy, with what is done: phase, cells done of total. It saves the result now
+ * and then, which holds then what was measured. Returns true when the user has asked to stop: the engine then returns
+ * STATUS_OK soon and leaves the rest pending. */
 struct progress {
     bool (*step)(void *context, const char *phase, size_t done, size_t total);
-    /* Called when what is in the result is worth saving. */
-    enum status (*checkpoint)(void *context);
     void *context;
 };
 
@@ -50,9 +54,9 @@ enum { ENGINE_REASON_BYTES = 256 };
 
 /* What a chip has of the counter table. */
 struct chip_counters {
-    const char *chip;   /* CUPTI's name */
+    const char *chip; /* CUPTI's name */
     const char *reason; /* why nothing is known of the chip; NULL when it is */
-    const bool *has;    /* counter_count values: whether one of the row's metrics is there */
+    const bool *has; /* counter_count values: whether one of the row's metrics is there */
 };
 
 struct chip_visitor {
@@ -63,8 +67,8 @@ struct chip_visitor {
 struct engine_session;
 struct diagnosis; /* see doctor.h */
 
-/* A phase of a run. A cell that cannot go on becomes CELL_SKIPPED or CELL_FAILED with its reason; the status is not OK only
- * when nothing can go on. */
+/* A phase of a run. A cell that cannot go on becomes CELL_SKIPPED or CELL_FAILED with its reason; the status is not OK
+ * only when nothing can go on. STATUS_FINDING: the device does not work any more, see engine_end_run. */
 typedef enum status engine_phase(struct engine_session *session, struct result *result,
                                  const struct progress *progress);
 
@@ -88,10 +92,18 @@ struct engine {
      * be NULL. */
     engine_phase *prepare, *verify, *time, *set_up_counting, *count;
 
+    /* Notes in the result what became of the device: after a phase, however that ended, and before what there is is
+     * saved. NULL: nothing to note. */
+    void (*observe)(struct engine_session *session, struct result *result);
+
+    /* Called by another thread when a call of a phase does not come back: does engine_end_run, and touches no device.
+     * NULL: no call of it waits for a device. */
+    enum status (*stuck)(struct engine_session *session, const char *reason);
+
     void (*close)(struct engine_session *session); /* accepts NULL */
 
-    /* Visits every chip whose counters the engine can name; returns false, with the reason, when it cannot say. NULL:
-     * none. */
+    /* Visits every chip whose counters the engine can name; returns false, with the reason, when it cannot say, and with
+     * ENOMEM in errno when memory ran out. NULL: none. */
     bool (*chips)(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BYTES]);
 
     /* Adds what this machine can and cannot do for the engine. NULL: nothing to say. */
@@ -117,6 +129,10 @@ extern const size_t engine_count;
 __attribute__((format(printf, 3, 4))) void engine_end_cell(struct cell_result *cell, enum cell_status status,
                                                            const char *format, ...);
 
+/* Ends the run since the device does not work any more: the result says why, and which cell caused it, which fails.
+ * NULL: one of `suspects` cells, or none. Returns STATUS_FINDING. */
+enum status engine_end_run(struct result *result, struct cell_result *culprit, size_t suspects, const char *reason);
+
 /* Gives a cell its counters, none of them read yet: one value for each of the set, with this status and reason, which
  * outlives the result, and with what is expected of exact ones. STATUS_ENVIRONMENT, logged, when out of memory. */
 enum status engine_open_counters(struct cell_result *cell, const struct engine_options *options,
@@ -125,8 +141,8 @@ enum status engine_open_counters(struct cell_result *cell, const struct engine_o
 /* Marks the cell where an exact counter is not what is expected; a planted fault comes first. */
 void engine_settle_counters(struct cell_result *cell, const struct fault *fault);
 
-/* Fills clock and cycles of a cell whose time is known from the SM clocks of its samples, of which those that could not be
- * read are NaN, and marks it where they differ by more than 1 %. Sorts mhz[]. */
+/* Fills clock and cycles of a cell whose time is known from the SM clocks of its samples, of which those that could not
+ * be read are 0, and marks it where they differ by more than 1 %. Sorts mhz[]. */
 void engine_settle_clock(struct cell_result *cell, double *mhz, size_t count);
 
 #endif

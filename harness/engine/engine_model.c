@@ -57,7 +57,7 @@ static enum status model_open(const struct engine_options *options, struct resul
     enum status status;
 
     if (!session)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for the model engine; free some memory");
+        return log_memory("the model engine");
     session->options = options;
     status = card_read(options->card, &session->card);
     if (status != STATUS_OK) {
@@ -107,23 +107,24 @@ static enum status predict_counters(const struct engine_session *session, struct
 
 /* -- cells -------------------------------------------------------------------------------------------- */
 
-/* The kernel that would run on the card's chip; its counts in *sass. False when they are not known. */
-static bool read_kernel(const struct engine_session *session, struct cell_result *cell, struct sass_counts *sass)
+/* The kernel that would run on the card's chip; its counts in *sass. *counted false when they are not known. */
+static enum status read_kernel(const struct engine_session *session, struct cell_result *cell, struct sass_counts *sass,
+                               bool *counted)
 {
     const struct card *card = &session->card;
     struct kernel_sass kernel;
     struct image image;
 
-    cell->kernel = (struct cell_kernel){0};
-    if (!image_for_chip(cell->cell.workload->name, card->cc_major, card->cc_minor, &image) ||
-        !image_kernel(image.data, image.bytes, &cell->cell, &kernel))
-        return false;
-    cell->kernel.known = true;
-    snprintf(cell->kernel.symbol, sizeof(cell->kernel.symbol), "%s", kernel.symbol);
-    snprintf(cell->kernel.image, sizeof(cell->kernel.image), "%.*s", (int)image.name_bytes, image.name);
-    memcpy(cell->kernel.sha256, kernel.sha256, sizeof(cell->kernel.sha256));
+    *counted = image_for_chip(cell->cell.workload->name, card->cc_major, card->cc_minor, &image) &&
+               image_kernel(image.data, image.bytes, &cell->cell, &kernel);
+    if (!*counted) {
+        free(cell->kernel.made);
+        cell->kernel = (struct cell_kernel){0};
+        return STATUS_OK;
+    }
     *sass = kernel.counts;
-    return kernel.counted;
+    *counted = kernel.counted;
+    return cell_kernel_set(&cell->kernel, &kernel, image.name, image.name_bytes);
 }
 
 /* A prediction has no spread and no samples. */
@@ -132,6 +133,7 @@ static void set_time(struct cell_time *time, double ns, double sm_clock_mhz)
     free(time->samples_ns);
     *time = (struct cell_time){
         .summary = {.median = ns, .ci_low = ns, .ci_high = ns, .min = ns},
+        .series = series_unknown,
         .stop_reason = STOP_MODELLED,
         .cycles = ns * sm_clock_mhz / 1000,
         .sm_clock_mhz = sm_clock_mhz,
@@ -142,14 +144,14 @@ static enum status model_one(const struct engine_session *session, const struct 
                              struct cell_result *cell)
 {
     struct sass_counts sass;
-    const bool counted = read_kernel(session, cell, &sass);
-    const struct expectation expectation = {
-        .cell = &cell->cell,
-        .access = access,
-        .sass = counted ? &sass : NULL,
-    };
-    enum status status = model_predict(&cell->cell, access, &session->card, &cell->model);
+    struct expectation expectation = {.cell = &cell->cell, .access = access};
+    bool counted;
+    enum status status = read_kernel(session, cell, &sass, &counted);
 
+    if (counted)
+        expectation.sass = &sass;
+    if (status == STATUS_OK)
+        status = model_predict(&cell->cell, access, &session->card, &cell->model);
     if (status == STATUS_OK)
         status = predict_counters(session, cell, &expectation);
     if (status != STATUS_OK)
@@ -165,17 +167,16 @@ static enum status model_one(const struct engine_session *session, const struct 
 static enum status model_time(struct engine_session *session, struct result *result, const struct progress *progress)
 {
     struct access_counts *access = calloc(result->cell_count + 1, sizeof(*access));
-    enum status status = access
-                             ? STATUS_OK
-                             : log_error(STATUS_ENVIRONMENT, "out of memory for the counts of %zu cells; ask for fewer",
-                                         result->cell_count);
+    enum status status = access ? STATUS_OK : log_memory("the counts of %zu cells", result->cell_count);
 
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
         if (progress->step(progress->context, "modelling", i, result->cell_count))
             break;
         if (result->cells[i].status != CELL_PENDING)
             continue;
+        watch_begin(session->options->watchdog, "counting accesses", INFINITY);
         status = access_count_next(result_cell, result, i, access);
+        watch_end(session->options->watchdog);
         if (status == STATUS_OK)
             status = model_one(session, &access[i], &result->cells[i]);
     }

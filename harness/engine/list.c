@@ -1,33 +1,39 @@
 /* SPDX-License-Identifier: MIT
  * What `cbank list` can print: a table of lists, each of which gives its rows as JSON objects. People get the
  * same objects as a grid. */
-#include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cell.h"
 #include "command.h"
-#include "counter.h"
 #include "engine.h"
 #include "grid.h"
 #include "image.h"
-#include "json.h"
 #include "log.h"
-
-static const char *const home_names[] = {
-    [TABLE_CONSTANT] = "constant", [TABLE_GLOBAL] = "global", [TABLE_PARAMETER] = "parameter"};
-static const char *const unit_names[] = {
-    [UNIT_IDC] = "idc", [UNIT_UNIFORM] = "uniform", [UNIT_IMC] = "imc",      [UNIT_L1] = "l1",
-    [UNIT_L2] = "l2",   [UNIT_TEXTURE] = "texture", [UNIT_SHARED] = "shared"};
-static const char *const scope_names[] = {
-    [INDEX_THREAD] = "thread", [INDEX_BLOCK] = "block", [INDEX_IMMEDIATE] = "immediate"};
-static const char *const index_names[] = {
-    [INDEX_COMPILED] = "compiled", [INDEX_SWITCHED] = "switched", [INDEX_SWITCHED_LENGTH] = "switched_length"};
-static const char *const before_names[] = {[BEFORE_NOTHING] = "nothing", [BEFORE_REFILL] = "refill"};
 
 /* Most keys of a list. */
 enum { COLUMNS_MAX = 16 };
+
+/* -- kinds of fields ----------------------------------------------------------------------------------- */
+
+/* clang-format off */
+#define WORDS(...) {.names = (const char *const[]){__VA_ARGS__}}
+
+/* The words of enums. */
+static const struct names
+    homes = WORDS([TABLE_CONSTANT] = "constant", [TABLE_GLOBAL] = "global", [TABLE_PARAMETER] = "parameter"),
+    units = WORDS([UNIT_IDC] = "idc", [UNIT_UNIFORM] = "uniform", [UNIT_IMC] = "imc", [UNIT_L1] = "l1", [UNIT_L2] = "l2",
+                  [UNIT_TEXTURE] = "texture", [UNIT_SHARED] = "shared"),
+    scopes = WORDS([INDEX_THREAD] = "thread", [INDEX_BLOCK] = "block", [INDEX_IMMEDIATE] = "immediate"),
+    indices = WORDS([INDEX_COMPILED] = "compiled", [INDEX_SWITCHED] = "switched", [INDEX_SWITCHED_LENGTH] = "switched_length"),
+    befores = WORDS([BEFORE_NOTHING] = "nothing", [BEFORE_REFILL] = "refill"), kinds = {.names = counter_kind_names};
+/* clang-format on */
+
+static void add_word(cJSON *array, const char *word)
+{
+    json_append(array, cJSON_CreateString(word));
+}
 
 static cJSON *add_row(cJSON *array, const char *name)
 {
@@ -37,155 +43,139 @@ static cJSON *add_row(cJSON *array, const char *name)
     return row;
 }
 
-static void add_word(cJSON *array, const char *word)
+static const void *member_of(const struct field *field, const void *base)
 {
-    json_append(array, cJSON_CreateString(word));
+    return (const char *)base + field->offset;
 }
 
-static void add_flag(cJSON *row, const char *key, int value)
+/* int: 0 or 1. */
+static void write_flag(cJSON *row, const struct field *field, const void *base)
 {
-    json_add(row, key, cJSON_CreateBool(value));
+    json_add(row, field->key, cJSON_CreateBool(*(const int *)member_of(field, base)));
 }
 
-/* The items of a comma-separated list of a table; numbers as numbers. */
-static void add_items(cJSON *row, const char *key, const char *list, bool numbers)
+/* const char *: the items of a comma-separated list; as they are, and so numbers, where the field is `of` something. */
+static void write_items(cJSON *row, const struct field *field, const void *base)
 {
-    cJSON *array = json_add(row, key, cJSON_CreateArray());
+    cJSON *array = json_add(row, field->key, cJSON_CreateArray());
+    const char *list = *(const char *const *)member_of(field, base);
     char item[64];
 
     for (size_t length; *list; list += length + (list[length] == ',')) {
         length = strcspn(list, ",");
         snprintf(item, sizeof(item), "%.*s", (int)length, list);
-        json_append(array, numbers ? cJSON_CreateRaw(item) : cJSON_CreateString(item));
+        json_append(array, field->of ? cJSON_CreateRaw(item) : cJSON_CreateString(item));
     }
 }
 
-/* The names of a set of PARAMETER_BIT. */
-static void add_parameters(cJSON *row, uint32_t takes)
+/* uint32_t: the names of a set of PARAMETER_BIT. */
+static void write_takes(cJSON *row, const struct field *field, const void *base)
 {
-    cJSON *array = json_add(row, "parameters", cJSON_CreateArray());
+    cJSON *array = json_add(row, field->key, cJSON_CreateArray());
 
     for (size_t i = 0; i < parameter_count; i++)
-        if (takes & 1u << i)
+        if (*(const uint32_t *)member_of(field, base) >> i & 1)
             add_word(array, parameters[i].name);
 }
 
-static void list_workloads(cJSON *array)
-{
-    for (size_t i = 0; i < workload_count; i++) {
-        const struct workload *workload = &workloads[i];
-        cJSON *row = add_row(array, workload->name);
-
-        json_add_text(row, "shape", workload->shape_name);
-        json_add_integer(row, "steps", workload->steps);
-        json_add_integer(row, "dimensions", workload->dimensions);
-        json_add_integer(row, "radius_max", workload->radius_max);
-        json_add_text(row, "index", index_names[workload->index]);
-        json_add_text(row, "before", before_names[workload->before]);
-        add_parameters(row, workload->takes);
-        add_items(row, "patterns", workload->patterns, false);
-        add_items(row, "elements", workload->elements, true);
-        add_items(row, "block_sizes", workload->block_sizes, true);
-        json_add_text(row, "formula", workload->formula);
-        json_add_text(row, "summary", workload->summary);
-    }
-}
-
-static void list_paths(cJSON *array)
-{
-    for (size_t i = 0; i < path_count; i++) {
-        cJSON *row = add_row(array, paths[i].name);
-
-        json_add_text(row, "home", home_names[paths[i].home]);
-        json_add_text(row, "unit", unit_names[paths[i].unit]);
-        json_add_text(row, "scope", scope_names[paths[i].scope]);
-        json_add_integer(row, "bytes", paths[i].bytes);
-        add_flag(row, "chosen", paths[i].chosen);
-        json_add_integer(row, "architecture", paths[i].architecture);
-        add_flag(row, "loads", paths[i].loads);
-        json_add_text(row, "sass", paths[i].sass);
-        json_add_text(row, "ptx", paths[i].ptx);
-        json_add_text(row, "summary", paths[i].summary);
-    }
-}
-
-static void list_patterns(cJSON *array)
-{
-    for (size_t i = 0; i < pattern_count; i++) {
-        cJSON *row = add_row(array, patterns[i].name);
-
-        json_add_text(row, "scope", scope_names[patterns[i].scope]);
-        add_flag(row, "walks", patterns[i].walks);
-        add_flag(row, "core", patterns[i].core);
-        add_parameters(row, patterns[i].takes);
-        json_add_text(row, "formula", patterns[i].formula);
-        json_add_text(row, "summary", patterns[i].summary);
-    }
-}
-
 /* The patterns and workloads that take a parameter. */
-static void add_takers(cJSON *row, size_t parameter)
+static void write_takers(cJSON *row, const struct field *field, const void *base)
 {
-    cJSON *array = json_add(row, "taken_by", cJSON_CreateArray());
+    const size_t parameter = (size_t)((const struct parameter *)base - parameters);
+    cJSON *array = json_add(row, field->key, cJSON_CreateArray());
 
     for (size_t i = 0; i < pattern_count; i++)
-        if (patterns[i].takes & 1u << parameter)
+        if (patterns[i].takes >> parameter & 1)
             add_word(array, patterns[i].name);
     for (size_t i = 0; i < workload_count; i++)
-        if (workloads[i].takes & 1u << parameter)
+        if (workloads[i].takes >> parameter & 1)
             add_word(array, workloads[i].name);
 }
 
-static void list_parameters(cJSON *array)
+static void write_option(cJSON *row, const struct field *field, const void *base)
 {
-    for (size_t i = 0; i < parameter_count; i++) {
-        cJSON *row = add_row(array, parameters[i].name);
-        char option[64], values[64] = "whole numbers";
+    char option[64];
 
-        snprintf(option, sizeof(option), "--%s", parameters[i].option);
-        if (parameters[i].multiple == 0)
-            snprintf(values, sizeof(values), "powers of two");
-        else if (parameters[i].multiple > 1)
-            snprintf(values, sizeof(values), "multiples of %u", (unsigned)parameters[i].multiple);
-        json_add_text(row, "option", option);
-        json_add_text(row, "unit", parameters[i].unit);
-        json_add_integer(row, "min", parameters[i].min);
-        json_add_integer(row, "max", parameters[i].max);
-        json_add_text(row, "values", values);
-        add_items(row, "fallback", parameters[i].fallback, true);
-        add_takers(row, i);
-        json_add_text(row, "summary", parameters[i].summary);
-    }
+    snprintf(option, sizeof(option), "--%s", ((const struct parameter *)base)->option);
+    json_add_text(row, field->key, option);
 }
 
-static void list_regimes(cJSON *array)
+static void write_values(cJSON *row, const struct field *field, const void *base)
 {
-    for (size_t i = 0; i < regime_count; i++)
-        json_add_text(add_row(array, regimes[i].name), "summary", regimes[i].summary);
+    const unsigned multiple = ((const struct parameter *)base)->multiple;
+    char values[64];
+
+    snprintf(values, sizeof(values), "multiples of %u", multiple);
+    json_add_text(row, field->key, multiple == 0 ? "powers of two" : multiple == 1 ? "whole numbers" : values);
 }
 
-static void list_counters(cJSON *array)
+static void write_metrics(cJSON *row, const struct field *field, const void *base)
 {
-    for (size_t i = 0; i < counter_count; i++) {
-        cJSON *row = add_row(array, counters[i].name), *metrics;
+    cJSON *metrics = json_add(row, field->key, cJSON_CreateArray());
 
-        json_add_text(row, "kind", counter_kind_names[counters[i].kind]);
-        json_add_text(row, "unit", counters[i].unit);
-        metrics = json_add(row, "metrics", cJSON_CreateArray());
-        for (size_t k = 0; k < COUNTER_METRICS_MAX && counters[i].metrics[k]; k++)
-            add_word(metrics, counters[i].metrics[k]);
-        json_add_text(row, "summary", counters[i].summary);
-    }
+    for (size_t i = 0; i < COUNTER_METRICS_MAX && ((const struct counter *)base)->metrics[i]; i++)
+        add_word(metrics, ((const struct counter *)base)->metrics[i]);
 }
 
-static void list_engines(cJSON *array)
+static const struct field_kind flag = {write_flag, NULL}, items = {write_items, NULL}, takes = {write_takes, NULL},
+                               takers = {write_takers, NULL}, option = {write_option, NULL},
+                               values = {write_values, NULL}, metrics = {write_metrics, NULL};
+
+/* -- tables of the program ----------------------------------------------------------------------------- */
+
+/* clang-format off */
+#define OF(type, kind, member) FIELD(kind, struct type, #member, member, REQUIRED)
+
+static const struct field workload_fields[] = {
+    {OF(workload, field_reference, name)}, {FIELD(field_reference, struct workload, "shape", shape_name, REQUIRED)},
+    {OF(workload, field_uint32, steps)}, {OF(workload, field_uint32, dimensions)},
+    {OF(workload, field_uint32, radius_max)}, {OF(workload, field_name, index), .of = &indices},
+    {OF(workload, field_name, before), .of = &befores}, {FIELD(takes, struct workload, "parameters", takes, REQUIRED)},
+    {OF(workload, items, patterns)}, {OF(workload, items, elements), .of = "numbers"},
+    {OF(workload, items, block_sizes), .of = "numbers"}, {OF(workload, field_reference, formula)},
+    {OF(workload, field_reference, summary)},
+};
+static const struct field path_fields[] = {
+    {OF(path, field_reference, name)}, {OF(path, field_name, home), .of = &homes},
+    {OF(path, field_name, unit), .of = &units}, {OF(path, field_name, scope), .of = &scopes},
+    {OF(path, field_uint32, bytes)}, {OF(path, flag, chosen)}, {OF(path, field_uint32, architecture)},
+    {OF(path, flag, loads)}, {OF(path, field_reference, sass)}, {OF(path, field_reference, ptx)},
+    {OF(path, field_reference, summary)},
+};
+static const struct field pattern_fields[] = {
+    {OF(pattern, field_reference, name)}, {OF(pattern, field_name, scope), .of = &scopes}, {OF(pattern, flag, walks)},
+    {OF(pattern, flag, core)}, {FIELD(takes, struct pattern, "parameters", takes, REQUIRED)},
+    {OF(pattern, field_reference, formula)}, {OF(pattern, field_reference, summary)},
+};
+static const struct field parameter_fields[] = {
+    {OF(parameter, field_reference, name)}, {OF(parameter, option, option)}, {OF(parameter, field_reference, unit)},
+    {OF(parameter, field_uint32, min)}, {OF(parameter, field_uint32, max)}, {.key = "values", .kind = &values},
+    {OF(parameter, items, fallback), .of = "numbers"}, {.key = "taken_by", .kind = &takers},
+    {OF(parameter, field_reference, summary)},
+};
+static const struct field regime_fields[] = {
+    {OF(regime, field_reference, name)}, {OF(regime, field_reference, summary)},
+};
+static const struct field counter_fields[] = {
+    {OF(counter, field_reference, name)}, {OF(counter, field_name, kind), .of = &kinds},
+    {OF(counter, field_reference, unit)}, {OF(counter, metrics, metrics)}, {OF(counter, field_reference, summary)},
+};
+/* clang-format on */
+
+/* -- what is not a table of the program ---------------------------------------------------------------- */
+
+static enum status list_engines(cJSON *array)
 {
     for (size_t i = 0; i < engine_count; i++)
         json_add_text(add_row(array, engine_rows[i].name), "summary", engine_rows[i].engine->summary);
+    return STATUS_OK;
 }
 
-static void list_devices(cJSON *array)
+/* A device that cannot be described has said why: a list that lacks one is not printed. */
+static enum status list_devices(cJSON *array)
 {
+    enum status worst = STATUS_OK;
+
     for (size_t i = 0; i < engine_count; i++) {
         const struct engine *engine = engine_rows[i].engine;
         const char *reason = NULL;
@@ -196,8 +186,11 @@ static void list_devices(cJSON *array)
         for (uint32_t device = 0; device < count; device++) {
             struct device_info info = {0};
             char capability[16];
+            enum status status;
 
-            if (engine->describe(device, NULL, &info) != STATUS_OK)
+            status = engine->describe(device, NULL, &info);
+            worst = status_worse(worst, status);
+            if (status != STATUS_OK)
                 continue;
             snprintf(capability, sizeof(capability), "%u.%u", (unsigned)info.cc_major, (unsigned)info.cc_minor);
 
@@ -212,6 +205,7 @@ static void list_devices(cJSON *array)
             json_add_text(row, "uuid", info.uuid);
         }
     }
+    return worst;
 }
 
 static void list_chip(void *context, const struct chip_counters *chip)
@@ -224,17 +218,23 @@ static void list_chip(void *context, const struct chip_counters *chip)
     json_add_text(row, "reason", chip->reason);
 }
 
-static void list_chips(cJSON *array)
+static enum status list_chips(cJSON *array)
 {
     const struct chip_visitor visitor = {.visit = list_chip, .context = array};
     char reason[ENGINE_REASON_BYTES];
 
-    for (size_t i = 0; i < engine_count; i++)
-        if (engine_rows[i].engine->chips && !engine_rows[i].engine->chips(&visitor, reason))
-            log_warning("chips of engine %s: %s", engine_rows[i].name, reason);
+    for (size_t i = 0; i < engine_count; i++) {
+        errno = 0;
+        if (!engine_rows[i].engine->chips || engine_rows[i].engine->chips(&visitor, reason))
+            continue;
+        if (errno == ENOMEM)
+            return log_memory("the chips of an engine");
+        log_warning("chips of engine %s: %s", engine_rows[i].name, reason);
+    }
+    return STATUS_OK;
 }
 
-static void list_images(cJSON *array)
+static enum status list_images(cJSON *array)
 {
     struct image image;
 
@@ -244,30 +244,50 @@ static void list_images(cJSON *array)
         snprintf(name, sizeof(name), "%.*s", (int)image.name_bytes, image.name);
         json_add_integer(add_row(array, name), "bytes", image.bytes);
     }
+    return STATUS_OK;
 }
 
 struct list {
     const char *name;
     const char *title;
-    void (*fill)(cJSON *array);
     size_t beside; /* keys that stand beside the name where not all do; the others go below it */
+    enum status (*fill)(cJSON *array); /* NULL: the list is a table of the program, with the fields */
+    struct table table;
+    struct fields fields;
 };
 
+/* clang-format off */
 static const struct list lists[] = {
-    {"workloads", "Workloads: the arithmetic around the loads", list_workloads, 6},
-    {"paths", "Paths: the way a load takes", list_paths, 7},
-    {"patterns", "Patterns: which element a thread reads", list_patterns, 5},
-    {"parameters", "Parameters: numbers that a pattern or a workload takes", list_parameters, 6},
-    {"regimes", "Regimes: what the caches hold when a launch begins", list_regimes, 2},
-    {"counters", "Counters: what is read from the hardware", list_counters, 3},
-    {"engines", "Engines: what executes a plan", list_engines, 2},
-    {"devices", "Devices: what the engines can run on here", list_devices, 6},
-    {"chips", "Chips: whose metrics CUPTI knows, and which counters of the table they lack", list_chips, 1},
-    {"images", "Images: the kernels in this program", list_images, 2},
+    {"workloads", "Workloads: the arithmetic around the loads", 6, NULL,
+     TABLE("workload", workloads, workload_count), FIELDS(workload_fields)},
+    {"paths", "Paths: the way a load takes", 7, NULL, TABLE("path", paths, path_count), FIELDS(path_fields)},
+    {"patterns", "Patterns: which element a thread reads", 5, NULL,
+     TABLE("pattern", patterns, pattern_count), FIELDS(pattern_fields)},
+    {"parameters", "Parameters: numbers that a pattern or a workload takes", 6, NULL,
+     TABLE("parameter", parameters, parameter_count), FIELDS(parameter_fields)},
+    {"regimes", "Regimes: what the caches hold when a launch begins", 2, NULL,
+     TABLE("regime", regimes, regime_count), FIELDS(regime_fields)},
+    {"counters", "Counters: what is read from the hardware", 3, NULL,
+     TABLE("counter", counters, counter_count), FIELDS(counter_fields)},
+    {.name = "engines", .title = "Engines: what executes a plan", .beside = 2, .fill = list_engines},
+    {.name = "devices", .title = "Devices: what the engines can run on here", .beside = 6, .fill = list_devices},
+    {.name = "chips", .title = "Chips: whose metrics CUPTI knows, and which counters of the table they lack", .beside = 1, .fill = list_chips},
+    {.name = "images", .title = "Images: the kernels in this program", .beside = 2, .fill = list_images},
 };
+/* clang-format on */
 static const size_t list_count = sizeof(lists) / sizeof(lists[0]);
 
 static const struct table list_table = TABLE("list", lists, list_count);
+
+/* Fills the array with the list's objects. */
+static enum status fill(const struct list *list, cJSON *array)
+{
+    if (list->fill)
+        return list->fill(array);
+    for (size_t i = 0; i < *list->table.count; i++)
+        fields_write(json_append(array, cJSON_CreateObject()), &list->fields, table_row(&list->table, i));
+    return STATUS_OK;
+}
 
 /* -- printing ------------------------------------------------------------------------------------------ */
 
@@ -280,17 +300,14 @@ struct list_options {
 static void show_member(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const cJSON *value = json_get(*(const cJSON *const *)row, column->key), *item;
-    size_t used = 0;
 
-    out->text = cJSON_IsBool(value) ? (cJSON_IsTrue(value) ? "yes" : "no") : cJSON_GetStringValue(value);
-    if (cJSON_IsRaw(value)) /* json.h adds numbers as raw text */
-        out->text = value->valuestring;
+    out->text = cJSON_IsBool(value)  ? (cJSON_IsTrue(value) ? "yes" : "no")
+                : cJSON_IsRaw(value) ? value->valuestring /* json.h adds numbers as raw text */
+                                     : cJSON_GetStringValue(value);
+    out->room[0] = '\0';
     cJSON_ArrayForEach (item, value) {
-        used +=
-            (size_t)snprintf(out->room + used, sizeof(out->room) - used, "%s%s", used ? ", " : "", item->valuestring);
+        text_join(out->room, sizeof(out->room), ", ", "%s", item->valuestring);
         out->text = out->room;
-        if (used >= sizeof(out->room))
-            return;
     }
 }
 
@@ -300,14 +317,15 @@ static enum status print_grid(const struct list *list, const cJSON *array, const
     const size_t count = (size_t)cJSON_GetArraySize(array);
     const cJSON **rows = calloc(count + 1, sizeof(*rows)), *item;
     struct grid_column columns[COLUMNS_MAX];
-    struct grid grid = {.title = list->title, .columns = columns, .rows = rows, .row_bytes = sizeof(*rows)};
+    struct grid grid = {
+        .title = list->title, .columns = columns, .rows = rows, .row_bytes = sizeof(*rows), .raw = options->format.raw};
     const struct grid_look look = {.width = text_width(stdout),
                                    .indent = 2,
                                    .color = look_color(&options->look, STDOUT_FILENO)};
     enum status status = STATUS_OK;
 
     if (!rows)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for a list of %zu rows", count);
+        return log_memory("a list of %zu rows", count);
     cJSON_ArrayForEach (item, array)
         rows[grid.row_count++] = item;
     cJSON_ArrayForEach (item, rows[0]) {
@@ -332,22 +350,14 @@ static enum status print_grid(const struct list *list, const cJSON *array, const
 static enum status print_list(const struct list *list, const struct list_options *options)
 {
     cJSON *array = cJSON_CreateArray();
-    enum status status;
+    enum status status = fill(list, array);
 
-    list->fill(array);
-    status = options->format.json ? json_put(stdout, array) : print_grid(list, array, options);
+    if (status == STATUS_OK && !options->format.json && !json_whole(array))
+        status = log_memory("a list");
+    else if (status == STATUS_OK)
+        status = options->format.json ? json_put(stdout, array) : print_grid(list, array, options);
     cJSON_Delete(array);
     return status;
-}
-
-/* All lists as one object by name. */
-static enum status print_all_json(void)
-{
-    cJSON *object = cJSON_CreateObject();
-
-    for (size_t i = 0; i < list_count; i++)
-        lists[i].fill(json_add(object, lists[i].name, cJSON_CreateArray()));
-    return json_put_owned(stdout, object);
 }
 
 static const struct option_group groups[] = {
@@ -367,11 +377,18 @@ static enum status list(const void *parsed, const struct invocation *invocation)
 
         return found ? print_list(found, options) : table_unknown(&list_table, invocation->arguments[0]);
     }
-    if (options->format.json)
-        return print_all_json();
+    if (options->format.json) {
+        cJSON *object = cJSON_CreateObject();
+
+        for (size_t i = 0; i < list_count; i++)
+            status = status_worse(status, fill(&lists[i], json_add(object, lists[i].name, cJSON_CreateArray())));
+        if (status == STATUS_OK)
+            return json_put_owned(stdout, object);
+        cJSON_Delete(object);
+        return status;
+    }
     for (size_t i = 0; status == STATUS_OK && i < list_count; i++) {
-        if (i > 0)
-            putchar('\n');
+        fputs(i > 0 ? "\n" : "", stdout);
         status = print_list(&lists[i], options);
     }
     return status;

@@ -46,7 +46,7 @@ static enum status plan_add(struct plan *plan, const struct cell *cell)
         struct cell *cells = realloc(plan->cells, (plan->count ? 2 * plan->count : 1) * sizeof(*cells));
 
         if (!cells)
-            return log_error(STATUS_ENVIRONMENT, "out of memory for a plan of %zu cells", plan->count);
+            return log_memory("a plan of %zu cells", plan->count);
         plan->cells = cells;
     }
     plan->cells[plan->count++] = *cell;

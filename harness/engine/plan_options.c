@@ -104,7 +104,7 @@ const struct option_row measure_option_rows[] = {
      .kind = &option_text, .offset = offsetof(struct measure_options, card_path)},
     {.name = "fault", .argument = "NAME", .help = "plant a fault", .kind = &option_choice, MEASURE(fault),
      .table = TABLE("fault", faults, fault_count), .otherwise = "none", .fallback = "none", .hidden = true},
-    {.name = "slow", .argument = "PATH:PERCENT", .help = "add work to the hot cells of a path", .kind = &option_slow,
+    {.name = "slow", .argument = "PATH:PERCENT", .help = "add work to the cells of a path", .kind = &option_slow,
      MEASURE(slow), .table = TABLE("path", paths, path_count), .low = 0, .high = 1000, .unit = "percent",
      .hidden = true},
 };

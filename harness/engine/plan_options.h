@@ -25,7 +25,7 @@ struct counters_option {
     const char *text;
 };
 
-/* --slow: hot cells of this path have this share of work added; NULL for none. */
+/* --slow: cells of this path have this share of work added; NULL for none. */
 struct slow_option {
     const struct path *path;
     double percent;

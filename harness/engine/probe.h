@@ -3,6 +3,7 @@
 #ifndef CBANK_PROBE_H
 #define CBANK_PROBE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,7 @@ struct prober {
     /* Cycles of each access of the timed walks (the clock's own included, the same for all): count x timed of them,
      * pass after pass. */
     enum status (*walk)(void *context, const struct probe_walk *walk, uint32_t *cycles);
+    bool (*answers)(void *context, const struct probe_walk *walk); /* whether it has such a walk; NULL: every one */
 };
 
 #endif

@@ -50,7 +50,8 @@ struct probe_request {
      * PROBE_RELAY: the same over the constant banks of PROBE_MEMBERS modules, one behind the other.
      * PROBE_CODE: the same, of the constant bank, with `chunks` pieces of straight code (probe_args.h) between the
      * warm-up and what is timed.
-     * PROBE_COUNT: a launch of `counted`, PROBE_WALK or PROBE_STREAM, counted. Answer: each of probe_counters. */
+     * PROBE_COUNT: a launch of `counted`, PROBE_WALK or PROBE_STREAM, counted, `before` a walk as well. Answer: each of
+     * probe_counters. */
     enum probe_kind counted;
     const uint32_t *address;
     size_t count;
@@ -60,7 +61,8 @@ struct probe_request {
 
     /* PROBE_CHAIN, PROBE_STREAM: lane i of every warp loads from byte i % distinct x stride. Answer: `repeats` times
      * cycles from the first warp's begin to the last one's end, of PROBE_LOADS x (iterations - 1) loads of each warp.
-     * 32 warps at most in the one block; 64: two blocks of 32 on every SM, and the median over the SMs. */
+     * 32 warps at most in the one block; more, an even number: two blocks of half as many on every SM, and the median
+     * over the SMs that had a moment when all of them were loading; PROBE_NOT_AT_ONCE where there is none. */
     uint32_t distinct, stride, warps, iterations, repeats;
 
     /* PROBE_SHARING: see struct probe_sharing_args; `blocks`, one on each SM. Answer: the SM of each block and its
@@ -78,6 +80,9 @@ enum {
     PROBE_COUNTED_SM_CYCLES, /* with a warp resident */
     PROBE_COUNTED_COUNT
 };
+
+/* No SM loaded by so many warps at once. */
+#define PROBE_NOT_AT_ONCE UINT32_MAX
 
 /* A number that the chip does not count. */
 #define PROBE_NOT_COUNTED UINT32_MAX
@@ -108,6 +113,8 @@ struct probe_source {
     char shared_carve_out[PROBE_TEXT_BYTES]; /* what walks of the L1 data cache ask of shared memory */
     /* STATUS_ENVIRONMENT: the GPU failed; STATUS_USAGE: the file has no such answer. */
     enum status (*ask)(void *context, const struct probe_request *request, uint32_t *answer);
+    /* Whether it has an answer; NULL: to every request. */
+    bool (*answers)(void *context, const struct probe_request *request);
     /* The kernel that answers; never NULL. Owned by the source. */
     const struct probe_kernel *(*kernel)(void *context, enum probe_kind kind, const struct path *path);
 };

@@ -1,31 +1,55 @@
 /* SPDX-License-Identifier: MIT */
 #include "result_file.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <libgen.h>
+#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "log.h"
 
-/* "cbank-ENGINE-NAME-DEVICE-TIME.json", with nothing in it that a shell or a file system minds. */
-static void made_up_name(const struct result *result, uint32_t device, char *name, size_t bytes)
-{
-    char when[CLOCK_UTC_BYTES], *end = when;
+enum { NAME_BYTES = 216 };
 
-    clock_utc(when);
-    /* Without what divides its parts: "20260131T120000Z". */
-    for (const char *c = when; *c; c++)
-        if (*c != '-' && *c != ':')
-            *end++ = *c;
-    *end = '\0';
-    snprintf(name, bytes, "cbank-%s-%s-%u-%s.json", result->engine, result->device.name, (unsigned)device, when);
+/* Which device of its host: the first digits of its UUID, or its number where it has none. */
+static void device_text(const struct device_info *device, uint32_t ordinal, char out[16])
+{
+    const char *dash = strchr(device->uuid, '-');
+
+    if (device->uuid[0])
+        snprintf(out, 16, "%.8s", dash ? dash + 1 : device->uuid);
+    else
+        snprintf(out, 16, "%" PRIu32, ordinal);
+}
+
+/* Now, as a name can have it: "20260131T120000.123Z". */
+static void time_text(char out[32])
+{
+    struct timespec now;
+    struct tm utc;
+    size_t used;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    used = strftime(out, 32, "%Y%m%dT%H%M%S", &utc);
+    snprintf(out + used, 32 - used, ".%03dZ", (int)(now.tv_nsec / 1000000));
+}
+
+/* "cbank-ENGINE-NAME-HOST-DEVICE-TIME", with nothing in it that a shell or a file system minds. */
+static void made_up_name(const struct result *result, uint32_t ordinal, char name[NAME_BYTES])
+{
+    char host[65] = "", device[16], when[32];
+
+    gethostname(host, sizeof(host) - 1);
+    device_text(&result->device, ordinal, device);
+    time_text(when);
+    snprintf(name, NAME_BYTES, "cbank-%s-%.64s-%.64s-%s-%s", result->engine, result->device.name,
+             host[0] ? host : "host", device, when);
     for (char *c = name; *c; c++)
-        if (*c == ' ' || *c == '/')
+        if (!isalnum((unsigned char)*c) && !strchr("-_.+", *c))
             *c = '_';
 }
 
@@ -52,69 +76,95 @@ static void make_folders(const char *path)
     mkdir(part, 0777);
 }
 
-/* Puts a number before ".json" while there is a file of that name: nothing made up overwrites a result. */
-static void make_new(char path[RESULT_PATH_BYTES])
+static enum status cannot_write(const char *path, int error)
 {
-    const size_t stem = strlen(path) - strlen(".json");
-
-    for (unsigned i = 2; access(path, F_OK) == 0 && i < 1000; i++)
-        snprintf(path + stem, RESULT_PATH_BYTES - stem, "-%u.json", i);
+    return log_error(file_failed(error), "cannot write the result to %s: %s; choose another place with --json", path,
+                     strerror(error));
 }
 
-void result_file_path(const char *given, const struct result *result, uint32_t device, bool several,
-                      char path[RESULT_PATH_BYTES])
+/* Makes up a name that no file has and no other process takes, and writes the result there, with nothing measured yet: so
+ * the name is taken, and whoever reads the file finds an interrupted run. */
+static enum status reserve(struct result_file *file, const char *folder, const struct result *result, uint32_t ordinal,
+                           char path[RESULT_PATH_BYTES])
+{
+    enum { NAMES_MAX = 1000 };
+    const char *slash = folder[0] && folder[strlen(folder) - 1] != '/' ? "/" : "";
+    char name[NAME_BYTES];
+
+    made_up_name(result, ordinal, name);
+    for (unsigned i = 1; i <= NAMES_MAX; i++) {
+        char number[16] = "";
+        int error;
+
+        if (i > 1)
+            snprintf(number, sizeof(number), "-%u", i);
+        if (snprintf(path, RESULT_PATH_BYTES, "%s%s%s%s.json", folder, slash, name, number) >= RESULT_PATH_BYTES)
+            return cannot_write(path, ENAMETOOLONG);
+        error = file_lock_try(path, &file->lock);
+        if (error && error != EWOULDBLOCK)
+            return cannot_write(path, error);
+        if (!error && access(path, F_OK) != 0) {
+            file->reserved = true;
+            return result_write(result, path);
+        }
+        file_lock_release(&file->lock);
+    }
+    return cannot_write(path, EEXIST);
+}
+
+/* Finds out before measuring that the result could not be written. */
+static enum status check(const char *path)
+{
+    struct stat about;
+    const bool exists = strcmp(path, "-") != 0 && stat(path, &about) == 0;
+
+    if (exists && S_ISDIR(about.st_mode))
+        return log_error(STATUS_USAGE, "cannot write the result to %s: it is a folder; end it in /", path);
+    return exists && S_ISREG(about.st_mode) && access(path, W_OK) != 0 ? cannot_write(path, errno) : STATUS_OK;
+}
+
+void result_file_name(const char *given, uint32_t device, char path[RESULT_PATH_BYTES])
 {
     const char *dot = given ? strrchr(given, '.') : NULL;
-    char name[256];
 
-    made_up_name(result, device, name, sizeof(name));
-    if (!given || is_folder(given)) {
-        snprintf(path, RESULT_PATH_BYTES, "%s%s%s", given ? given : "",
-                 given && given[strlen(given) - 1] != '/' ? "/" : "", name);
-        make_new(path);
-    } else if (several && strcmp(given, "-") != 0) {
+    path[0] = '\0';
+    if (given && !is_folder(given) && strcmp(given, "-") != 0)
         snprintf(path, RESULT_PATH_BYTES, "%.*s-device%u%s", (int)(dot ? (size_t)(dot - given) : strlen(given)), given,
                  (unsigned)device, dot ? dot : "");
-    } else {
-        snprintf(path, RESULT_PATH_BYTES, "%s", given);
-    }
 }
 
-/* Whether a file can be made in a folder: by making one, since permissions do not say all. */
-static bool can_make_file(const char *folder)
+enum status result_file_open(struct result_file *file, const char *given, const struct result *result, uint32_t device,
+                             bool several, char path[RESULT_PATH_BYTES])
 {
-    char probe[RESULT_PATH_BYTES];
-    int descriptor;
+    enum status status;
 
-    if (snprintf(probe, sizeof(probe), "%s/.cbank-XXXXXX", folder) >= RESULT_PATH_BYTES)
-        return false;
-    descriptor = mkstemp(probe);
-    if (descriptor < 0)
-        return false;
-    close(descriptor);
-    unlink(probe);
+    if (given && is_folder(given))
+        make_folders(given);
+    if (!given || is_folder(given))
+        return reserve(file, given ? given : "", result, device, path);
+    if (several && strcmp(given, "-") != 0)
+        result_file_name(given, device, path);
+    else
+        snprintf(path, RESULT_PATH_BYTES, "%s", given);
+    status = check(path);
+    if (status == STATUS_OK && !file->lock.path)
+        status = file_lock_take(path, &file->lock);
+    return status;
+}
+
+static bool is_empty(const struct result *result)
+{
+    for (size_t i = 0; i < result->cell_count; i++)
+        if (result->cells[i].status == CELL_OK || result->cells[i].status == CELL_FAILED ||
+            result->cells[i].time.summary.count > 0)
+            return false;
     return true;
 }
 
-enum status result_file_check(const char *given, const char *path)
+void result_file_close(struct result_file *file, const char *path, const struct result *result, bool failed)
 {
-    char folder[RESULT_PATH_BYTES], copy[RESULT_PATH_BYTES];
-    struct stat info;
-    bool exists;
-
-    if (strcmp(path, "-") == 0)
-        return STATUS_OK;
-    if (given && is_folder(given))
-        make_folders(given);
-    snprintf(copy, sizeof(copy), "%s", path);
-    snprintf(folder, sizeof(folder), "%s", dirname(copy));
-    exists = stat(path, &info) == 0;
-    if (exists && S_ISDIR(info.st_mode))
-        return log_error(STATUS_USAGE, "cannot write the result to %s: it is a folder; end it in /", path);
-    if (exists && !S_ISREG(info.st_mode))
-        return STATUS_OK; /* a device or a pipe is written in place */
-    if ((exists && access(path, W_OK) != 0) || !can_make_file(folder))
-        return log_error(STATUS_USAGE, "cannot write the result to %s: %s; choose another place with --json", path,
-                         strerror(errno));
-    return STATUS_OK;
+    if (file->reserved && failed && is_empty(result))
+        unlink(path);
+    file_lock_release(&file->lock);
+    *file = (struct result_file){0};
 }

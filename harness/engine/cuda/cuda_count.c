@@ -9,6 +9,9 @@ enum {
     COUNTING_WARM_UP = 2, /* launches before the one that is counted, in the regime hot */
 };
 
+static const double set_up_seconds = 6; /* of CUPTI, in which one call may take long */
+static const struct cuda_turn first_turn = {0};
+
 /* The cells of one collection. */
 struct counting {
     struct engine_session *session;
@@ -46,26 +49,62 @@ static enum status no_counters(const struct engine_session *session, struct resu
     return status;
 }
 
-/* Opens counting on the device. Where that cannot be, all counters say why. */
+/* CUPTI failed with `reason`. Of a device that works, all counters say so; one that does not ends the run. */
+static enum status cupti_gave_up(struct engine_session *session, struct result *result, enum counter_status why,
+                                 const char *reason)
+{
+    struct cuda_device *device = &session->device;
+
+    device->calls.failed = "CUPTI";
+    device->calls.error = reason;
+    if (cuda_device_lost(device))
+        return cuda_end_run(device, reason);
+    cuda_device_error(device);
+    return no_counters(session, result, why, reason);
+}
+
+/* Opens counting on the device, again if it is open. */
+static enum status open_counting(struct engine_session *session, struct result *result)
+{
+    struct loading *loading = &session->loading;
+    struct cuda_device *device = &session->device;
+
+    cuda_expect(device, set_up_seconds);
+
+    const struct cupti_request request = {
+        .device = device->ordinal,
+        .cuda_context = device->context,
+        .counters = session->options->counters,
+        .ranges_max = COUNTING_RANGES,
+        .watchdog = device->calls.watchdog,
+        .patience = cuda_patience(device),
+    };
+
+    cupti_session_close(session->counting);
+    session->counting = NULL;
+    loading->status = cupti_session_open(loading->cupti, &request, &session->counting, loading->reason);
+    return loading->status == COUNTER_OK ? STATUS_OK : cupti_gave_up(session, result, loading->status, loading->reason);
+}
+
+/* Where counting cannot be, all counters say why. */
 enum status cuda_set_up_counting(struct engine_session *session, struct result *result, const struct progress *progress)
 {
     struct loading *loading = &session->loading;
-    const struct cupti_request request = {
-        .device = session->device.ordinal,
-        .cuda_context = session->device.context,
-        .counters = session->options->counters,
-        .ranges_max = COUNTING_RANGES,
-    };
+    enum status status;
+
+    bool wanted = false;
 
     (void)progress;
-    if (request.counters->count == 0)
+    for (size_t i = 0; i < result->cell_count; i++)
+        wanted = wanted || wants_counters(&result->cells[i]);
+    if (!wanted || session->options->counters->count == 0)
         return STATUS_OK;
-    if (loading->status == COUNTER_OK)
-        loading->status = cupti_session_open(loading->cupti, &request, &session->counting, loading->reason);
     if (loading->status != COUNTER_OK)
         return no_counters(session, result, loading->status, loading->reason);
-    snprintf(result->device.chip, sizeof(result->device.chip), "%s", cupti_session_chip(session->counting));
-    return STATUS_OK;
+    status = open_counting(session, result);
+    if (session->counting)
+        snprintf(result->device.chip, sizeof(result->device.chip), "%s", cupti_session_chip(session->counting));
+    return status;
 }
 
 /* -- counting ------------------------------------------------------------------------------------------ */
@@ -75,8 +114,11 @@ static bool counting_launch(void *context, size_t i)
     const struct counting *counting = context;
     struct cuda_device *device = &counting->session->device;
 
-    return cuda_launch_kernel(device, &counting->session->cells[counting->cells[i]].launch, 0) &&
-           cuda_device_wait(device);
+    if (!cuda_launch_kernel(device, &counting->session->cells[counting->cells[i]].launch, first_turn) ||
+        !cuda_device_wait(device))
+        return false;
+    cuda_expect(device, set_up_seconds);
+    return true;
 }
 
 /* The caches as in timing: flushed, or as earlier launches of the cell leave them. */
@@ -86,12 +128,13 @@ static bool counting_prepare(void *context, size_t i)
     struct cuda_device *device = &counting->session->device;
     const struct cuda_launch *launch = &counting->session->cells[counting->cells[i]].launch;
 
+    cuda_expect_cell(device, &counting->result->cells[counting->cells[i]], 1 + COUNTING_WARM_UP * launch->modules);
     if (launch->cell->regime->flush && !cuda_launch_flush(device))
         return false;
-    for (uint32_t turn = 0; !launch->cell->regime->flush && turn < COUNTING_WARM_UP * launch->modules; turn++)
-        if (!cuda_launch_cell(device, launch, turn))
+    for (uint32_t i = 0; !launch->cell->regime->flush && i < COUNTING_WARM_UP * launch->modules; i++)
+        if (!cuda_launch_cell(device, launch, (struct cuda_turn){.number = i}))
             return false;
-    return cuda_launch_before(device, launch, 0) && cuda_device_wait(device);
+    return cuda_launch_before(device, launch, first_turn) && cuda_device_wait(device);
 }
 
 /* Values of one range into its cell. */
@@ -108,33 +151,52 @@ static enum status take_counters(const struct counting *counting, size_t range)
     return STATUS_OK;
 }
 
+/* A collection failed: by a launch of a cell, which then fails, so that the others can be counted again; or by CUPTI. */
+static enum status collection_failed(const struct counting *counting, enum counter_status why, const char *reason)
+{
+    struct engine_session *session = counting->session;
+    struct cuda_device *device = &session->device;
+    enum status status;
+
+    if (!device->calls.failed || device->calls.suspect_count == 0)
+        return cupti_gave_up(session, counting->result, why, reason);
+    status = cuda_fail(device, device->calls.suspects[0].cell, "launch failed while counting");
+    return status == STATUS_OK ? open_counting(session, counting->result) : status;
+}
+
+/* Counts cells [0 .. counting->count - 1]. */
+static enum status count_group(struct counting *counting)
+{
+    const struct cupti_ranges ranges = {.prepare = counting_prepare,
+                                        .launch = counting_launch,
+                                        .context = counting,
+                                        .count = counting->count};
+    char reason[CUPTI_REASON_BYTES];
+    const enum counter_status collected = cupti_session_collect(counting->session->counting, &ranges, reason);
+    enum status status = STATUS_OK;
+
+    if (collected != COUNTER_OK)
+        return collection_failed(counting, collected, reason);
+    for (size_t k = 0; status == STATUS_OK && k < counting->count; k++)
+        status = take_counters(counting, k);
+    return status;
+}
+
 /* Counts all cells that lack counters, a group at a time. */
 enum status cuda_count(struct engine_session *session, struct result *result, const struct progress *progress)
 {
     struct counting counting = {.session = session, .result = result};
-    struct cupti_ranges ranges = {.prepare = counting_prepare, .launch = counting_launch, .context = &counting};
     enum status status = STATUS_OK;
-    char reason[CUPTI_REASON_BYTES];
-    size_t i = 0;
 
-    while (status == STATUS_OK && session->counting && i < result->cell_count) {
-        if (progress->step(progress->context, "counting", i, result->cell_count))
-            return STATUS_OK;
+    while (status == STATUS_OK && session->counting) {
+        size_t i = 0;
+
         for (counting.count = 0; i < result->cell_count && counting.count < COUNTING_RANGES; i++)
             if (wants_counters(&result->cells[i]))
                 counting.cells[counting.count++] = i;
-        ranges.count = counting.count;
-        if (counting.count == 0)
-            break;
-
-        const enum counter_status collected = cupti_session_collect(session->counting, &ranges, reason);
-
-        if (collected != COUNTER_OK)
-            return no_counters(session, result, collected, reason);
-        for (size_t k = 0; status == STATUS_OK && k < counting.count; k++)
-            status = take_counters(&counting, k);
-        if (status == STATUS_OK && i < result->cell_count)
-            status = progress->checkpoint(progress->context);
+        if (counting.count == 0 || progress->step(progress->context, "counting", i, result->cell_count))
+            return STATUS_OK;
+        status = count_group(&counting);
     }
     return status;
 }

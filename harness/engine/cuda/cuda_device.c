@@ -8,16 +8,6 @@
 
 enum { FLUSH_THREADS = 1024, CLOCK_SPIN_NS = 10000 };
 
-const char *cuda_device_error(struct cuda_device *device)
-{
-    const cudaError_t code = cudaGetLastError();
-    const CUresult launch_code = device->launch_code;
-
-    device->launch_code = CUDA_SUCCESS;
-    return code == cudaSuccess && launch_code != CUDA_SUCCESS ? cuda_driver_error(&device->driver, launch_code)
-                                                              : cudaGetErrorString(code);
-}
-
 /* -- modules ------------------------------------------------------------------------------------------ */
 
 static enum status open_tools(struct cuda_device *device)
@@ -32,7 +22,7 @@ static enum status open_tools(struct cuda_device *device)
     };
 
     for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
-        if (device->driver.module_function(tools[i].function, device->tools.module, tools[i].name) != CUDA_SUCCESS)
+        if (!cuda_module_function(device, &device->tools, tools[i].name, tools[i].function))
             return log_error(STATUS_ENVIRONMENT, "%s has no kernel %s", device->tools.image, tools[i].name);
     return STATUS_OK;
 }
@@ -40,10 +30,10 @@ static enum status open_tools(struct cuda_device *device)
 /* Writes a table into the constant bank of a module. */
 static enum status fill_bank(struct cuda_device *device, struct cuda_module *module, const uint32_t *values)
 {
-    const enum status status = cuda_module_find_bank(&device->driver, "cbank_values", module);
+    const enum status status = cuda_module_find_bank(device, "cbank_values", module);
 
     if (status != STATUS_OK ||
-        cudaMemcpy((void *)(uintptr_t)module->bank, values, CBANK_TABLE_BYTES, cudaMemcpyHostToDevice) == cudaSuccess)
+        CUDA(device, cudaMemcpy, (void *)(uintptr_t)module->bank, values, CBANK_TABLE_BYTES, cudaMemcpyHostToDevice))
         return status;
     return log_error(STATUS_ENVIRONMENT, "cannot fill the constant bank of %s: %s", module->image,
                      cuda_device_error(device));
@@ -54,16 +44,16 @@ const struct cuda_module *cuda_device_module(struct cuda_device *device, const s
 {
     struct cuda_module *module = &device->modules[(size_t)(workload - workloads) * CUDA_MODULES_MAX + k];
 
-    if (!module->module && (cuda_module_load(&device->driver, device->info, workload->name, module) != STATUS_OK ||
+    if (!module->module && (cuda_module_load(device, workload->name, module) != STATUS_OK ||
                             fill_bank(device, module, device->host_values + k * CBANK_TABLE_LENGTH) != STATUS_OK)) {
-        cuda_module_unload(&device->driver, module);
+        cuda_module_unload(device, module);
         return NULL;
     }
     *bank = module->bank;
     return module;
 }
 
-bool cuda_device_texture(const uint32_t *table, cudaTextureObject_t *texture)
+bool cuda_device_texture(struct cuda_device *device, const uint32_t *table, cudaTextureObject_t *texture)
 {
     const struct cudaResourceDesc resource = {
         .resType = cudaResourceTypeLinear,
@@ -73,100 +63,81 @@ bool cuda_device_texture(const uint32_t *table, cudaTextureObject_t *texture)
     };
     const struct cudaTextureDesc description = {.readMode = cudaReadModeElementType};
 
-    return cudaCreateTextureObject(texture, &resource, &description, NULL) == cudaSuccess;
+    return CUDA(device, cudaCreateTextureObject, texture, &resource, &description, NULL);
 }
 
 /* Random tables, on the host and in global memory. */
 static enum status fill_tables(struct cuda_device *device, uint64_t seed)
 {
     const size_t bytes = (size_t)CUDA_MODULES_MAX * CBANK_TABLE_BYTES;
-    bool filled = cudaMallocHost((void **)&device->host_values, bytes) == cudaSuccess &&
-                  cudaMalloc((void **)&device->table, bytes) == cudaSuccess;
+    bool filled = CUDA(device, cudaMallocHost, (void **)&device->host_values, bytes) &&
+                  CUDA(device, cudaMalloc, (void **)&device->table, bytes);
 
     if (filled) {
         random_fill_floats(seed, device->host_values, (size_t)CUDA_MODULES_MAX * CBANK_TABLE_LENGTH);
-        filled = cudaMemcpy(device->table, device->host_values, bytes, cudaMemcpyHostToDevice) == cudaSuccess;
+        filled = CUDA(device, cudaMemcpy, device->table, device->host_values, bytes, cudaMemcpyHostToDevice);
     }
     for (uint32_t k = 0; filled && k < CUDA_MODULES_MAX; k++)
-        filled = cuda_device_texture(device->table + k * CBANK_TABLE_LENGTH, &device->textures[k]);
+        filled = cuda_device_texture(device, device->table + k * CBANK_TABLE_LENGTH, &device->textures[k]);
     return filled ? STATUS_OK : log_error(STATUS_ENVIRONMENT, "cannot fill the tables: %s", cuda_device_error(device));
 }
 
-enum status cuda_device_open(struct cuda_device *device, uint32_t ordinal, const struct device_info *info,
-                             uint64_t seed, size_t cells)
+enum status cuda_device_open(struct cuda_device *device, const struct cuda_request *request)
 {
+    static const double open_seconds = 6; /* a context, or a module that the driver compiles */
     enum status status;
 
-    *device = (struct cuda_device){.ordinal = ordinal,
-                                   .info = info,
-                                   .clock_reading_count = cells + 1,
-                                   .modules = calloc(workload_count * CUDA_MODULES_MAX, sizeof(*device->modules))};
-    status = device->modules ? cuda_driver_open(&device->driver) : log_error(STATUS_ENVIRONMENT, "out of memory");
+    *device = (struct cuda_device){
+        .ordinal = request->ordinal,
+        .info = request->info,
+        .calls = {.watchdog = request->watchdog,
+                  .patience = request->patience,
+                  .expected = open_seconds,
+                  .suspects = calloc(request->cells + 1, sizeof(*device->calls.suspects))},
+        .clock_reading_count = request->cells + 1,
+        .modules = calloc(workload_count * CUDA_MODULES_MAX, sizeof(*device->modules)),
+    };
+    status = device->modules && device->calls.suspects ? cuda_driver_open(&device->driver) : log_memory("the device");
     if (status == STATUS_OK &&
-        (cudaSetDevice((int)ordinal) != cudaSuccess ||
-         cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking) != cudaSuccess ||
-         cudaHostAlloc((void **)&device->clock_readings, device->clock_reading_count * sizeof(*device->clock_readings),
-                       cudaHostAllocMapped) != cudaSuccess ||
-         device->driver.context_current(&device->context) != CUDA_SUCCESS))
-        status =
-            log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)ordinal, cuda_device_error(device));
+        (!CUDA(device, cudaSetDevice, (int)device->ordinal) ||
+         !CUDA(device, cudaStreamCreateWithFlags, &device->stream, cudaStreamNonBlocking) ||
+         !CUDA(device, cudaHostAlloc, (void **)&device->clock_readings,
+               device->clock_reading_count * sizeof(*device->clock_readings), cudaHostAllocMapped) ||
+         !DRIVER(device, cuCtxGetCurrent, &device->context)))
+        status = log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)device->ordinal,
+                           cuda_device_error(device));
     if (status == STATUS_OK)
-        status = cuda_module_load(&device->driver, device->info, "tools", &device->tools);
+        status = cuda_module_load(device, "tools", &device->tools);
     if (status == STATUS_OK)
         status = open_tools(device);
     if (status == STATUS_OK)
-        status = fill_tables(device, seed);
+        status = fill_tables(device, request->seed);
     if (status != STATUS_OK)
         cuda_device_close(device);
     return status;
 }
 
-static void free_elements(struct cuda_device *device)
-{
-    cudaFree(device->input);
-    cudaFree(device->output);
-    cudaFreeHost(device->host_output);
-    free(device->host_input);
-    device->input = device->output = device->host_output = device->host_input = NULL;
-}
-
 void cuda_device_close(struct cuda_device *device)
 {
     if (device->context) {
-        free_elements(device);
+        cuda_buffers_close(device);
         for (uint32_t k = 0; k < CUDA_MODULES_MAX; k++)
-            cudaDestroyTextureObject(device->textures[k]);
-        cudaFree(device->table);
-        cudaFree(device->flush_buffer);
-        cudaFreeHost(device->clock_readings);
-        cudaFreeHost(device->host_values);
+            CUDA_TRY(device, cudaDestroyTextureObject, device->textures[k]);
+        CUDA_TRY(device, cudaFree, device->table);
+        CUDA_TRY(device, cudaFree, device->flush_buffer);
+        CUDA_TRY(device, cudaFreeHost, device->clock_readings);
+        CUDA_TRY(device, cudaFreeHost, device->host_values);
         for (size_t i = 0; i < workload_count * CUDA_MODULES_MAX; i++)
-            cuda_module_unload(&device->driver, &device->modules[i]);
-        cuda_module_unload(&device->driver, &device->tools);
-        cudaStreamDestroy(device->stream);
+            cuda_module_unload(device, &device->modules[i]);
+        cuda_module_unload(device, &device->tools);
+        CUDA_TRY(device, cudaStreamDestroy, device->stream);
     }
+    free(device->calls.suspects);
     free(device->modules);
     *device = (struct cuda_device){0};
 }
 
 /* -- memory ------------------------------------------------------------------------------------------- */
-
-bool cuda_device_allocate(struct cuda_device *device, uint64_t elements, uint64_t seed)
-{
-    const size_t bytes = elements * sizeof(uint32_t);
-
-    if (cudaMalloc((void **)&device->input, bytes) == cudaSuccess &&
-        cudaMalloc((void **)&device->output, bytes) == cudaSuccess &&
-        cudaMallocHost((void **)&device->host_output, bytes) == cudaSuccess &&
-        (device->host_input = malloc(bytes)) != NULL) {
-        random_fill_floats(seed + 1, device->host_input, elements);
-        if (cudaMemcpy(device->input, device->host_input, bytes, cudaMemcpyHostToDevice) == cudaSuccess)
-            return true;
-    }
-    cudaGetLastError();
-    free_elements(device);
-    return false;
-}
 
 bool cuda_device_prepare_flush(struct cuda_device *device, uint64_t l2_bytes)
 {
@@ -174,12 +145,11 @@ bool cuda_device_prepare_flush(struct cuda_device *device, uint64_t l2_bytes)
 
     if (device->flush_buffer)
         return true;
-    if (cudaMalloc((void **)&device->flush_buffer, bytes) == cudaSuccess &&
-        cudaMemset(device->flush_buffer, 0, bytes) == cudaSuccess) {
+    if (CUDA(device, cudaMalloc, (void **)&device->flush_buffer, bytes) &&
+        CUDA(device, cudaMemset, device->flush_buffer, 0, bytes)) {
         device->flush_words = bytes / sizeof(uint32_t);
         return true;
     }
-    cudaGetLastError();
     return false;
 }
 
@@ -188,12 +158,8 @@ bool cuda_device_prepare_flush(struct cuda_device *device, uint64_t l2_bytes)
 bool cuda_device_launch(struct cuda_device *device, CUfunction function, uint32_t blocks, uint32_t threads,
                         uint32_t shared_bytes, void **parameters)
 {
-    const CUresult code =
-        device->driver.launch(function, blocks, 1, 1, threads, 1, 1, shared_bytes, device->stream, parameters, NULL);
-
-    if (code != CUDA_SUCCESS)
-        device->launch_code = code;
-    return code == CUDA_SUCCESS;
+    return DRIVER(device, cuLaunchKernel, function, blocks, 1, 1, threads, 1, 1, shared_bytes, device->stream,
+                  parameters, NULL);
 }
 
 /* A launch of a tool, whose only parameter is a struct. */
@@ -204,14 +170,16 @@ static bool launch(struct cuda_device *device, CUfunction function, uint32_t blo
     return cuda_device_launch(device, function, blocks, threads, 0, arguments ? parameters : NULL);
 }
 
-bool cuda_launch_flush(struct cuda_device *device)
+static bool launch_flush(struct cuda_device *device, const uint32_t *buffer, uint64_t words)
 {
-    struct tool_flush_args arguments = {.buffer = device->flush_buffer,
-                                        .words = device->flush_words,
-                                        .sink = device->flush_buffer,
-                                        .never = 1};
+    struct tool_flush_args arguments = {.buffer = buffer, .words = words, .sink = device->flush_buffer, .never = 1};
 
     return launch(device, device->tool_flush, device->info->sm_count, FLUSH_THREADS, &arguments);
+}
+
+bool cuda_launch_flush(struct cuda_device *device)
+{
+    return launch_flush(device, device->flush_buffer, device->flush_words);
 }
 
 bool cuda_launch_empty(struct cuda_device *device)
@@ -236,22 +204,40 @@ bool cuda_launch_spin(struct cuda_device *device, uint64_t spin_ns)
     return launch_probe(device, device->clock_reading_count - 1, spin_ns);
 }
 
+bool cuda_launch_fault(struct cuda_device *device, const struct fault *fault)
+{
+    static const uint64_t far_words = 1ull << 38, ten_minutes_ns = 600000000000;
+
+    return fault->endless ? cuda_launch_spin(device, ten_minutes_ns)
+                          : launch_flush(device, device->table + far_words, 4 * FLUSH_THREADS);
+}
+
+bool cuda_clock_was_read(const struct cuda_device *device, size_t cell)
+{
+    return *(const volatile uint64_t *)&device->clock_readings[cell].ns != 0;
+}
+
+void cuda_clock_clear(struct cuda_device *device, size_t cell)
+{
+    device->clock_readings[cell] = (struct clock_reading){0};
+}
+
 bool cuda_device_write(struct cuda_device *device, void *to, const void *from, size_t bytes)
 {
-    return cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, device->stream) == cudaSuccess;
+    return CUDA(device, cudaMemcpyAsync, to, from, bytes, cudaMemcpyHostToDevice, device->stream);
 }
 
 bool cuda_device_read(struct cuda_device *device, void *to, const void *from, size_t bytes)
 {
-    return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, device->stream) == cudaSuccess;
+    return CUDA(device, cudaMemcpyAsync, to, from, bytes, cudaMemcpyDeviceToHost, device->stream);
 }
 
 bool cuda_device_set(struct cuda_device *device, void *to, int byte, size_t bytes)
 {
-    return cudaMemsetAsync(to, byte, bytes, device->stream) == cudaSuccess;
+    return CUDA(device, cudaMemsetAsync, to, byte, bytes, device->stream);
 }
 
 bool cuda_device_wait(struct cuda_device *device)
 {
-    return cudaStreamSynchronize(device->stream) == cudaSuccess;
+    return CUDA(device, cudaStreamSynchronize, device->stream);
 }

@@ -9,6 +9,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "cuda_buffers.h"
+#include "cuda_call.h"
 #include "cuda_module.h"
 #include "engine.h"
 #include "image.h"
@@ -26,7 +28,7 @@ struct cuda_device {
     uint32_t ordinal;
     const struct device_info *info; /* not owned */
     struct driver_functions driver;
-    CUresult launch_code; /* of the last launch that the driver refused; the runtime does not know of it */
+    struct cuda_calls calls;
     CUcontext context;
     cudaStream_t stream;
     struct cuda_module tools;
@@ -37,9 +39,7 @@ struct cuda_device {
     uint32_t *table; /* device */
     uint32_t *host_values; /* pinned */
     cudaTextureObject_t textures[CUDA_MODULES_MAX];
-    uint32_t *input, *output; /* device */
-    uint32_t *host_input; /* the same */
-    uint32_t *host_output; /* pinned */
+    struct cuda_memory memory; /* inputs and outputs */
     uint32_t *flush_buffer; /* device: flush_words zeros */
     uint64_t flush_words;
     struct clock_reading *clock_readings; /* pinned and mapped: one for each cell, and one more for spins */
@@ -52,18 +52,22 @@ uint32_t cuda_device_count(const char **reason);
 /* Fills *info for one device from cudart and NVML. */
 enum status cuda_device_describe(uint32_t ordinal, struct device_info *info);
 
-/* Makes the device that info describes current, loads the tools (from machine code, else from PTX) and fills the tables
- * from the seed. info has to outlive the device. STATUS_ENVIRONMENT, logged, when it cannot. On success the caller
- * closes. */
-enum status cuda_device_open(struct cuda_device *device, uint32_t ordinal, const struct device_info *info,
-                             uint64_t seed, size_t cells);
+/* What a device is opened for. */
+struct cuda_request {
+    uint32_t ordinal;
+    const struct device_info *info; /* outlives the device */
+    uint64_t seed; /* of the tables */
+    size_t cells; /* that will be timed */
+    struct watchdog *watchdog; /* outlives the device; NULL: calls are not watched */
+    double patience; /* seconds; 0: as cuda_expect says */
+};
+
+/* Makes the device current, loads the tools (from machine code, else from PTX) and fills the tables from the seed.
+ * STATUS_ENVIRONMENT, logged, when it cannot. On success the caller closes. */
+enum status cuda_device_open(struct cuda_device *device, const struct cuda_request *request);
 
 /* Releases; accepts a zeroed struct. */
 void cuda_device_close(struct cuda_device *device);
-
-/* Allocates input and output for `elements` and fills the input with random values. False when there is
- * not enough memory, on the device or on the host: then nothing is allocated. */
-bool cuda_device_allocate(struct cuda_device *device, uint64_t elements, uint64_t seed);
 
 /* Allocates what flushing needs, once. False when out of memory. */
 bool cuda_device_prepare_flush(struct cuda_device *device, uint64_t l2_bytes);
@@ -74,7 +78,7 @@ const struct cuda_module *cuda_device_module(struct cuda_device *device, const s
                                              CUdeviceptr *bank);
 
 /* Makes a texture object over a table on the device. True on success. */
-bool cuda_device_texture(const uint32_t *table, cudaTextureObject_t *texture);
+bool cuda_device_texture(struct cuda_device *device, const uint32_t *table, cudaTextureObject_t *texture);
 
 /* Enqueues one launch of the flush, of the empty kernel, of the clock probe (into reading number `cell`), of a kernel
  * that just spins for at least spin_ns. True on success. */
@@ -82,6 +86,15 @@ bool cuda_launch_flush(struct cuda_device *device);
 bool cuda_launch_empty(struct cuda_device *device);
 bool cuda_launch_clock(struct cuda_device *device, size_t cell);
 bool cuda_launch_spin(struct cuda_device *device, uint64_t spin_ns);
+
+/* Whether the clock probe has written reading number `cell` since that was cleared. Both are the host's memory, which a
+ * device that is lost leaves as it was. */
+bool cuda_clock_was_read(const struct cuda_device *device, size_t cell);
+void cuda_clock_clear(struct cuda_device *device, size_t cell);
+
+/* Enqueues a planted fault: a kernel that reads far behind the tables, or one that runs for ten minutes. True on
+ * success. */
+bool cuda_launch_fault(struct cuda_device *device, const struct fault *fault);
 
 /* Enqueues a launch with an array of pointers to its parameters. True on success. */
 bool cuda_device_launch(struct cuda_device *device, CUfunction function, uint32_t blocks, uint32_t threads,
@@ -94,8 +107,5 @@ bool cuda_device_set(struct cuda_device *device, void *to, int byte, size_t byte
 
 /* Waits for everything enqueued. True when all went well. */
 bool cuda_device_wait(struct cuda_device *device);
-
-/* Text of the last CUDA error, which it forgets. */
-const char *cuda_device_error(struct cuda_device *device);
 
 #endif

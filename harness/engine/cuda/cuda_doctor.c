@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * What this machine can do for the CUDA engine: the chips that its CUPTI knows, and the findings of the doctor. */
+ * What this machine can do for the CUDA engine: the chips that its CUPTI knows, the findings of the doctor, and which
+ * devices there are and what cudart and NVML say of them. */
 #include <stdio.h>
 
 #include "cuda_probe_count.h"
 #include "doctor.h"
 #include "engine_cuda.h"
+#include "log.h"
 
 bool cuda_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BYTES])
 {
@@ -83,6 +85,23 @@ static void diagnose_clocks(struct diagnosis *diagnosis, const struct nvml *nvml
                       "%u compute on this GPU now", processes);
 }
 
+/* What there is of errors, and a warning of those that something can be done about. */
+static void diagnose_health(struct diagnosis *diagnosis, struct nvml *nvml)
+{
+    struct health health = {0};
+    char text[512];
+
+    nvml_health_begin(nvml, &health);
+    if (!health.known)
+        return;
+    diagnosis_add(diagnosis, FINDING_OK, "memory errors", NULL, "%s",
+                  health_reading_text(&health.before, text, sizeof(text)));
+    for (size_t i = 0; i < HEALTH_QUANTITIES; i++)
+        if (health_rows[i].remedy && health.before.values[i] > 0)
+            diagnosis_add(diagnosis, FINDING_WARNING, "memory errors", health_rows[i].remedy, "%s",
+                          health_rows[i].words);
+}
+
 static void diagnose_kernels(struct diagnosis *diagnosis, const struct device_info *info)
 {
     char remedy[64];
@@ -113,6 +132,7 @@ static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal, bool 
         diagnosis_add(diagnosis, FINDING_WARNING, "NVML", "install the driver's libnvidia-ml.so.1",
                       "not found: clocks and throttling cannot be recorded");
     diagnose_clocks(diagnosis, nvml);
+    diagnose_health(diagnosis, nvml);
     nvml_close(nvml);
     if (cupti)
         diagnose_permission(diagnosis, ordinal);
@@ -131,4 +151,65 @@ void cuda_diagnose(struct diagnosis *diagnosis)
         diagnosis_add_reason(diagnosis, FINDING_PROBLEM, "GPU", reason);
     for (uint32_t i = 0; i < count; i++)
         diagnose_device(diagnosis, i, cupti);
+}
+
+/* -- devices ------------------------------------------------------------------------------------------- */
+
+uint32_t cuda_device_count(const char **reason)
+{
+    int count = 0;
+    const cudaError_t code = cudaGetDeviceCount(&count);
+
+    if (code == cudaSuccess && count > 0)
+        return (uint32_t)count;
+    cudaGetLastError();
+    *reason = code == cudaErrorInsufficientDriver
+                  ? "no NVIDIA driver, or one older than the CUDA runtime in this program; install or update the driver"
+              : code == cudaSuccess || code == cudaErrorNoDevice
+                  ? "no NVIDIA GPU is visible; check nvidia-smi and CUDA_VISIBLE_DEVICES"
+                  : cudaGetErrorString(code);
+    return 0;
+}
+
+static void format_uuid(const cudaUUID_t *uuid, char text[DEVICE_TEXT_BYTES])
+{
+    static const bool dash_before[16] = {[4] = true, [6] = true, [8] = true, [10] = true};
+    size_t used = (size_t)snprintf(text, DEVICE_TEXT_BYTES, "GPU-");
+
+    for (size_t i = 0; i < sizeof(uuid->bytes); i++)
+        used += (size_t)snprintf(text + used, DEVICE_TEXT_BYTES - used, "%s%02x", dash_before[i] ? "-" : "",
+                                 (unsigned char)uuid->bytes[i]);
+}
+
+enum status cuda_device_describe(uint32_t ordinal, struct device_info *info)
+{
+    struct cudaDeviceProp properties;
+    int api = 0;
+
+    if (cudaGetDeviceProperties(&properties, (int)ordinal) != cudaSuccess)
+        return log_error(STATUS_ENVIRONMENT, "cannot describe device %u: %s", (unsigned)ordinal,
+                         cudaGetErrorString(cudaGetLastError()));
+    *info = device_unknown;
+    info->cc_major = (uint32_t)properties.major;
+    info->cc_minor = (uint32_t)properties.minor;
+    info->sm_count = (uint32_t)properties.multiProcessorCount;
+    info->warps_per_sm = (uint32_t)(properties.maxThreadsPerMultiProcessor / properties.warpSize);
+    info->blocks_per_sm = (uint32_t)properties.maxBlocksPerMultiProcessor;
+    info->shared_bytes_per_sm = (uint32_t)properties.sharedMemPerMultiprocessor;
+    info->shared_bytes_reserved = (uint32_t)properties.reservedSharedMemPerBlock;
+    info->l2_bytes = (uint64_t)properties.l2CacheSize;
+    info->memory_bytes = properties.totalGlobalMem;
+    snprintf(info->name, sizeof(info->name), "%.90s", properties.name);
+    format_uuid(&properties.uuid, info->uuid);
+    snprintf(info->pci_bus_id, sizeof(info->pci_bus_id), "%08x:%02x:%02x.0", (unsigned)properties.pciDomainID,
+             (unsigned)properties.pciBusID, (unsigned)properties.pciDeviceID);
+    if (cudaDriverGetVersion(&api) == cudaSuccess)
+        info->cuda_driver_api = (uint32_t)api;
+
+    struct nvml *nvml = nvml_open(info->pci_bus_id);
+
+    if (nvml)
+        nvml_describe(nvml, info);
+    nvml_close(nvml);
+    return STATUS_OK;
 }

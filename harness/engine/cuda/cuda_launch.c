@@ -23,7 +23,7 @@ static bool open_function(struct cuda_device *device, const struct cell *cell, u
         return false;
     }
     if (!image_kernel(module->cubin, module->cubin_bytes, cell, sass) ||
-        device->driver.module_function(&out->functions[k], module->module, sass->symbol) != CUDA_SUCCESS) {
+        !cuda_module_function(device, module, sass->symbol, &out->functions[k])) {
         snprintf(reason, CELL_REASON_BYTES, "the program has no kernel for this cell");
         return false;
     }
@@ -35,7 +35,8 @@ bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struc
 {
     const uint32_t modules = module_count(cell);
 
-    *out = (struct cuda_launch){.cell = cell};
+    /* The input may be larger than the output. */
+    *out = (struct cuda_launch){.cell = cell, .room = workload_input_elements(cell->workload, cell->elements)};
     for (uint32_t k = 0; k < modules; k++)
         if (!open_function(device, cell, k, out, sass, reason))
             return false;
@@ -43,11 +44,11 @@ bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struc
     return true;
 }
 
-static int function_attribute(const struct cuda_device *device, CUfunction_attribute attribute, CUfunction function)
+static int function_attribute(struct cuda_device *device, CUfunction_attribute attribute, CUfunction function)
 {
     int value = 0;
 
-    device->driver.function_attribute(&value, attribute, function);
+    DRIVER_TRY(device, cuFuncGetAttribute, &value, attribute, function);
     return value;
 }
 
@@ -58,22 +59,22 @@ bool cuda_launch_allow_shared(struct cuda_device *device, const struct cuda_laun
     const int needed = staged + function_attribute(device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, launch->functions[0]);
     int most = 0;
 
-    cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)device->ordinal);
+    CUDA_TRY(device, cudaDeviceGetAttribute, &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)device->ordinal);
     if (needed > most) {
         snprintf(reason, CELL_REASON_BYTES, "a block needs %d bytes of shared memory; this GPU gives it %d", needed,
                  most);
         return false;
     }
     for (uint32_t k = 0; staged > 0 && k < launch->modules; k++)
-        if (device->driver.set_function_attribute(launch->functions[k], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                  staged) != CUDA_SUCCESS) {
+        if (!DRIVER(device, cuFuncSetAttribute, launch->functions[k], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                    staged)) {
             snprintf(reason, CELL_REASON_BYTES, "the driver does not give a block %d bytes of shared memory", staged);
             return false;
         }
     return true;
 }
 
-uint32_t cuda_launch_registers(const struct cuda_device *device, const struct cuda_launch *launch)
+uint32_t cuda_launch_registers(struct cuda_device *device, const struct cuda_launch *launch)
 {
     return (uint32_t)function_attribute(device, CU_FUNC_ATTRIBUTE_NUM_REGS, launch->functions[0]);
 }
@@ -123,15 +124,16 @@ bool cuda_launch_restore_table(struct cuda_device *device, const struct cuda_lau
 /* -- launches ------------------------------------------------------------------------------------------ */
 
 static struct kernel_args launch_arguments(const struct cuda_device *device, const struct cuda_launch *launch,
-                                           uint32_t module)
+                                           uint32_t module, uint32_t placement)
 {
+    const struct cuda_buffers *buffers = cuda_buffers_find(device, launch->room);
     const struct cell *cell = launch->cell;
     const struct image_size image = workload_image(cell->workload, cell->elements);
     const uint64_t rows[] = {image.width, image.height, image.depth};
 
     return (struct kernel_args){
-        .input = device->input,
-        .output = device->output,
+        .input = buffers->input[placement],
+        .output = buffers->output[placement],
         .table = device->table + module * CBANK_TABLE_LENGTH,
         .elements = (uint32_t)cell->elements,
         .divergence = 0,
@@ -144,17 +146,17 @@ static struct kernel_args launch_arguments(const struct cuda_device *device, con
     };
 }
 
-bool cuda_launch_before(struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn)
+bool cuda_launch_before(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
     return !cuda_launch_refills(launch) ||
-           write_table(device, launch, turn, launch->cell->parameters[PARAMETER_refill_bytes]);
+           write_table(device, launch, turn.number, launch->cell->parameters[PARAMETER_refill_bytes]);
 }
 
-bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn)
+bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
     const struct cell *cell = launch->cell;
-    const uint32_t module = turn_module(launch, turn);
-    struct kernel_args arguments = launch_arguments(device, launch, module);
+    const uint32_t module = turn_module(launch, turn.number);
+    struct kernel_args arguments = launch_arguments(device, launch, module, turn.placement);
     const uint32_t *restricted = arguments.table;
     void *parameters[] = {&arguments, &restricted, device->host_values + module * CBANK_TABLE_LENGTH};
 
@@ -162,7 +164,7 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
                               cell_staged_bytes(cell), parameters);
 }
 
-bool cuda_launch_cell(struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn)
+bool cuda_launch_cell(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
     return cuda_launch_before(device, launch, turn) && cuda_launch_kernel(device, launch, turn);
 }

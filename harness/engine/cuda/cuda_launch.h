@@ -16,6 +16,7 @@ struct cuda_launch {
     uint32_t modules;                     /* 0: it cannot be launched */
     CUfunction functions[CUDA_MODULES_MAX];
     CUdeviceptr banks[CUDA_MODULES_MAX];  /* constant bank of each module */
+    uint64_t room;                        /* elements of the buffers that it takes */
 };
 
 /* Loads the modules of a cell and finds its kernel; *sass is what its code says. What they hold belongs to the device.
@@ -28,16 +29,21 @@ bool cuda_launch_allow_shared(struct cuda_device *device, const struct cuda_laun
                               char reason[CELL_REASON_BYTES]);
 
 /* Registers a thread of the kernel uses. */
-uint32_t cuda_launch_registers(const struct cuda_device *device, const struct cuda_launch *launch);
+uint32_t cuda_launch_registers(struct cuda_device *device, const struct cuda_launch *launch);
 
 /* The table that launch number `turn` reads: CBANK_TABLE_LENGTH values on the host, owned by the device. */
 const uint32_t *cuda_launch_values(const struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn);
 
-/* Enqueues what is done before launch number `turn` of a chain; the kernel itself; both. Launches of a chain go through
- * the modules in turn. True on success. */
-bool cuda_launch_before(struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn);
-bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn);
-bool cuda_launch_cell(struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn);
+/* Which launch of a cell: launches of a chain go through the modules in turn. */
+struct cuda_turn {
+    uint32_t number;
+    uint32_t placement; /* of input and output, see cuda_buffers.h */
+};
+
+/* Enqueues what is done before a launch; the kernel itself; both. True on success. */
+bool cuda_launch_before(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn);
+bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn);
+bool cuda_launch_cell(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn);
 
 /* Whether the host writes the cell's table before every launch, and if so: clears what it writes to, or writes all of
  * it as it is for other cells. To see that the writing happens. */

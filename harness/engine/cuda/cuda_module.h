@@ -3,31 +3,31 @@
 #ifndef CBANK_CUDA_MODULE_H
 #define CBANK_CUDA_MODULE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <cuda.h>
 
-#include "device.h"
 #include "status.h"
 
-/* Driver functions that cudart has no equal of: F(function, member). */
-#define DRIVER_FUNCTIONS(F)                       \
-    F(cuModuleLoadData, module_load)              \
-    F(cuModuleUnload, module_unload)              \
-    F(cuModuleGetFunction, module_function)       \
-    F(cuModuleGetGlobal, module_global)           \
-    F(cuFuncGetAttribute, function_attribute)     \
-    F(cuFuncSetAttribute, set_function_attribute) \
-    F(cuLaunchKernel, launch)                     \
-    F(cuLinkCreate, link_create)                  \
-    F(cuLinkAddData, link_add)                    \
-    F(cuLinkComplete, link_complete)              \
-    F(cuLinkDestroy, link_destroy)                \
-    F(cuCtxGetCurrent, context_current)           \
-    F(cuGetErrorString, error_text)
+/* Driver functions that cudart has no equal of. */
+#define DRIVER_FUNCTIONS(F) \
+    F(cuModuleLoadData)     \
+    F(cuModuleUnload)       \
+    F(cuModuleGetFunction)  \
+    F(cuModuleGetGlobal)    \
+    F(cuFuncGetAttribute)   \
+    F(cuFuncSetAttribute)   \
+    F(cuLaunchKernel)       \
+    F(cuLinkCreate)         \
+    F(cuLinkAddData)        \
+    F(cuLinkComplete)       \
+    F(cuLinkDestroy)        \
+    F(cuCtxGetCurrent)      \
+    F(cuGetErrorString)
 
 struct driver_functions {
-#define MEMBER(function, member) __typeof__(function) *member;
+#define MEMBER(function) __typeof__(function) *function;
     DRIVER_FUNCTIONS(MEMBER)
 #undef MEMBER
 };
@@ -48,16 +48,21 @@ enum status cuda_driver_open(struct driver_functions *driver);
 /* Text of an error. */
 const char *cuda_driver_error(const struct driver_functions *driver, CUresult code);
 
-/* Loads a module of the program's archive on the device that info describes, whose context is current: from machine
- * code, else from PTX. STATUS_ENVIRONMENT, logged, when it cannot. On success the caller unloads. */
-enum status cuda_module_load(const struct driver_functions *driver, const struct device_info *info, const char *name,
-                             struct cuda_module *module);
+struct cuda_device;
 
-/* Finds the module's constant bank of CBANK_TABLE_BYTES, a variable of that name. STATUS_ENVIRONMENT, logged, when there
- * is none. */
-enum status cuda_module_find_bank(const struct driver_functions *driver, const char *name, struct cuda_module *module);
+/* Loads a module of the program's archive on the device, whose context is current: from machine code, else from PTX.
+ * STATUS_ENVIRONMENT, logged, when it cannot. On success the caller unloads. */
+enum status cuda_module_load(struct cuda_device *device, const char *name, struct cuda_module *module);
+
+/* Finds the module's constant bank of CBANK_TABLE_BYTES, a variable of that name. STATUS_ENVIRONMENT, logged, when
+ * there is none. */
+enum status cuda_module_find_bank(struct cuda_device *device, const char *name, struct cuda_module *module);
+
+/* Finds a kernel of the module. */
+bool cuda_module_function(struct cuda_device *device, const struct cuda_module *module, const char *name,
+                          CUfunction *function);
 
 /* Releases; accepts a zeroed struct. */
-void cuda_module_unload(const struct driver_functions *driver, struct cuda_module *module);
+void cuda_module_unload(struct cuda_device *device, struct cuda_module *module);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The phase `prepare` of the CUDA engine: kernels, memory, and what is expected of each cell. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,77 +10,119 @@
 #include "log.h"
 #include "model.h"
 
+static const double load_seconds = 6; /* of a module that the driver compiles, or of memory */
+
 /* The kernel of a cell, and what its code says. It must be what the path names: where the compiler may choose, the cell
  * is skipped if not, elsewhere it fails. */
-static void prepare_kernel(struct engine_session *session, struct cell_result *cell, struct cuda_cell *cuda)
+static enum status prepare_kernel(struct engine_session *session, struct cell_result *cell, struct cuda_cell *cuda)
 {
     struct cuda_device *device = &session->device;
     struct kernel_sass sass;
     char reason[CELL_REASON_BYTES];
+    const char *image;
 
-    if (!cuda_launch_open(device, &cell->cell, &cuda->launch, &sass, reason)) {
-        engine_end_cell(cell, CELL_FAILED, "%s", reason);
-        return;
-    }
+    cuda_expect(device, load_seconds);
+    if (!cuda_launch_open(device, &cell->cell, &cuda->launch, &sass, reason))
+        return cuda_fail(device, cell, reason);
     cuda->sass = sass.counts;
     cuda->counted = sass.counted;
-    cell->kernel = (struct cell_kernel){.known = true, .registers = cuda_launch_registers(device, &cuda->launch)};
-    snprintf(cell->kernel.symbol, sizeof(cell->kernel.symbol), "%s", sass.symbol);
-    snprintf(cell->kernel.image, sizeof(cell->kernel.image), "%s",
-             cuda_device_module(device, cell->cell.workload, 0, &cuda->launch.banks[0])->image);
-    memcpy(cell->kernel.sha256, sass.sha256, sizeof(sass.sha256));
+    image = cuda_device_module(device, cell->cell.workload, 0, &cuda->launch.banks[0])->image;
+    if (cell_kernel_set(&cell->kernel, &sass, image, strlen(image)) != STATUS_OK)
+        return STATUS_ENVIRONMENT;
+    cell->kernel.registers = cuda_launch_registers(device, &cuda->launch);
     if (image_kernel_differs(&cell->cell, &sass, reason))
         engine_end_cell(cell, cell->cell.path->chosen ? CELL_SKIPPED : CELL_FAILED, "%s", reason);
     else if (!cuda_launch_allow_shared(device, &cuda->launch, reason))
         engine_end_cell(cell, CELL_SKIPPED, "%s", reason);
+    return device->calls.failed ? cuda_fail(device, cell, "cannot prepare the kernel") : STATUS_OK;
 }
 
-/* Elements that a cell needs room for: its input may be larger than its output. */
-static uint64_t cell_size(const struct cell *cell)
+/* The smallest room above `above` that a pending cell needs, in elements; 0 when there is none. */
+static uint64_t next_room(const struct engine_session *session, const struct result *result, uint64_t above)
 {
-    return workload_input_elements(cell->workload, cell->elements);
-}
-
-/* The largest size of a pending cell that is less than `below`; 0 when there is none. */
-static uint64_t largest_size(const struct result *result, uint64_t below)
-{
-    uint64_t largest = 0;
+    uint64_t next = 0;
 
     for (size_t i = 0; i < result->cell_count; i++) {
-        const uint64_t size = cell_size(&result->cells[i].cell);
+        const uint64_t room = session->cells[i].launch.room;
 
-        if (result->cells[i].status == CELL_PENDING && size < below && size > largest)
-            largest = size;
+        if (result->cells[i].status == CELL_PENDING && room > above && (next == 0 || room < next))
+            next = room;
     }
-    return largest;
+    return next;
 }
 
-/* Allocates for the largest size that fits; cells above it fail. */
-static void prepare_memory(struct engine_session *session, struct result *result)
+/* Memory was not had: writes the reason. The run ends if the device is lost. */
+static enum status no_memory(struct cuda_device *device, const char *what, char reason[CELL_REASON_BYTES])
+{
+    const bool lost = cuda_device_lost(device);
+    const char *error = cuda_device_error(device);
+
+    snprintf(reason, CELL_REASON_BYTES, "out of memory for %s; ask for fewer --elements%s%s", what,
+             error[0] ? ": " : "", error);
+    return lost ? cuda_end_run(device, reason) : STATUS_OK;
+}
+
+/* There is no memory for input and output of cells that need so much room: they fail. */
+static enum status fail_room(struct engine_session *session, struct result *result, uint64_t room)
+{
+    char reason[CELL_REASON_BYTES];
+    const enum status status = no_memory(&session->device, "input and output", reason);
+
+    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++)
+        if (result->cells[i].status == CELL_PENDING && session->cells[i].launch.room == room)
+            engine_end_cell(&result->cells[i], CELL_FAILED, "%s", reason);
+    return status;
+}
+
+/* Buffers for every size that there is memory for; cells of others fail. */
+static enum status prepare_memory(struct engine_session *session, struct result *result)
 {
     const struct fault *fault = session->options->fault;
-    uint64_t size = largest_size(result, UINT64_MAX);
-    bool planted = fault && fault->memory;
+    struct cuda_device *device = &session->device;
+    enum status status = STATUS_OK;
 
-    while (size > 0 && (planted || !cuda_device_allocate(&session->device, size, result->seed))) {
-        for (size_t i = 0; i < result->cell_count; i++)
-            if (result->cells[i].status == CELL_PENDING && cell_size(&result->cells[i].cell) == size)
-                engine_end_cell(&result->cells[i], CELL_FAILED,
-                                "out of memory for input and output; ask for fewer --elements");
-        size = largest_size(result, size);
-        planted = false;
+    for (uint64_t room = next_room(session, result, 0); status == STATUS_OK && room > 0;) {
+        const uint64_t next = next_room(session, result, room);
+
+        if ((fault && fault->memory && next == 0) || !cuda_buffers_add(device, room))
+            status = fail_room(session, result, room);
+        room = next;
     }
+    while (status == STATUS_OK && device->memory.count > 0 && !cuda_buffers_fill(device, result->seed)) {
+        status = fail_room(session, result, device->memory.sizes[device->memory.count - 1].elements);
+        cuda_buffers_drop(device);
+    }
+    return status;
 }
 
-static void prepare_flush(struct engine_session *session, struct result *result)
+/* Further placements of the buffers, from the memory that is left: without them there is one. */
+static enum status prepare_placements(struct engine_session *session)
 {
-    for (size_t i = 0; i < result->cell_count; i++) {
+    struct cuda_device *device = &session->device;
+    const bool had = cuda_buffers_multiply(device);
+
+    if (!had && cuda_device_lost(device))
+        return cuda_end_run(device, cuda_device_error(device));
+    cuda_device_error(device);
+    return STATUS_OK;
+}
+
+static enum status prepare_flush(struct engine_session *session, struct result *result)
+{
+    enum status status = STATUS_OK;
+    char reason[CELL_REASON_BYTES];
+
+    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
         struct cell_result *cell = &result->cells[i];
 
-        if (cell->status == CELL_PENDING && cell->cell.regime->flush &&
-            !cuda_device_prepare_flush(&session->device, result->device.l2_bytes))
-            engine_end_cell(cell, CELL_FAILED, "out of memory for flushing the caches");
+        if (cell->status != CELL_PENDING || !cell->cell.regime->flush ||
+            cuda_device_prepare_flush(&session->device, result->device.l2_bytes))
+            continue;
+        status = no_memory(&session->device, "flushing the caches", reason);
+        if (status == STATUS_OK)
+            engine_end_cell(cell, CELL_FAILED, "%s", reason);
     }
+    return status;
 }
 
 /* Exact counts of every cell, and what the model says of it where the card is of this chip. */
@@ -88,7 +131,7 @@ static enum status prepare_model(struct engine_session *session, struct result *
     const struct device_info *device = &result->device;
     struct access_counts *access = calloc(result->cell_count, sizeof(*access));
     struct card card;
-    enum status status = access ? STATUS_OK : log_error(STATUS_ENVIRONMENT, "out of memory");
+    enum status status = access ? STATUS_OK : log_memory("counts of accesses");
 
     if (status == STATUS_OK)
         status = card_read(session->options->card, &card);
@@ -99,7 +142,9 @@ static enum status prepare_model(struct engine_session *session, struct result *
 
         if (cell->status == CELL_SKIPPED)
             continue;
+        watch_begin(session->options->watchdog, "counting accesses", INFINITY);
         status = access_count_next(result_cell, result, i, access);
+        watch_end(session->options->watchdog);
         session->cells[i].access = access[i];
         cell->operations = access[i].operations;
         if (status == STATUS_OK)
@@ -134,15 +179,20 @@ static enum status check_same_kernels(struct engine_session *session, const stru
 
 enum status cuda_prepare(struct engine_session *session, struct result *result, const struct progress *progress)
 {
-    const enum status status = check_same_kernels(session, result);
+    enum status status = check_same_kernels(session, result);
 
-    (void)progress;
-    if (status != STATUS_OK)
-        return status;
-    for (size_t i = 0; i < result->cell_count; i++)
+    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
+        if (progress->step(progress->context, "preparing", i, result->cell_count))
+            return STATUS_OK;
         if (result->cells[i].status == CELL_PENDING)
-            prepare_kernel(session, &result->cells[i], &session->cells[i]);
-    prepare_memory(session, result);
-    prepare_flush(session, result);
-    return prepare_model(session, result);
+            status = prepare_kernel(session, &result->cells[i], &session->cells[i]);
+    }
+    cuda_expect(&session->device, load_seconds);
+    if (status == STATUS_OK)
+        status = prepare_memory(session, result);
+    if (status == STATUS_OK)
+        status = prepare_flush(session, result);
+    if (status == STATUS_OK)
+        status = prepare_placements(session);
+    return status == STATUS_OK ? prepare_model(session, result) : status;
 }

@@ -2,12 +2,14 @@
 #include "cuda_probe_count.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 bool cuda_count_open(uint32_t ordinal, void *cuda_context, struct cuda_count *out, char reason[CUPTI_REASON_BYTES])
 {
-    const struct cupti_request request = {ordinal, cuda_context, &out->set, 1};
+    const struct cupti_request request = {.device = ordinal,
+                                          .cuda_context = cuda_context,
+                                          .counters = &out->set,
+                                          .ranges_max = 1};
     char names[64 * PROBE_COUNTED_COUNT] = "";
 
     *out = (struct cuda_count){0};

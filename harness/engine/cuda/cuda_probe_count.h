@@ -3,9 +3,6 @@
 #ifndef CBANK_CUDA_PROBE_COUNT_H
 #define CBANK_CUDA_PROBE_COUNT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "cupti_reader.h"
 #include "probe_source.h"
 

@@ -8,199 +8,70 @@
 
 #include "log.h"
 #include "random.h"
-#include "stats.h"
+#include "series.h"
 
 enum {
-    SAMPLES_MIN = 20,       /* before an interval is believed: its coverage suffers from early stopping */
-    LAUNCHES_MAX = 1000,    /* of one sample: bounds the size of a graph */
-    LEAD_IN_LAUNCHES = 2,   /* at least */
+    SAMPLES_MIN = 24,       /* before an interval is believed: two of each placement */
+    COMPANY_MIN = 8,        /* cells of a round at least, of those that have settled, while others have not */
+    INTERRUPTED_MANY = 3,   /* samples of a group that were interrupted: something else has the device */
+    MODES_ENOUGH = 60,      /* samples by which a cell of several modes is known to be one */
+    EVERY_LOOK = 64,        /* samples up to which each is looked at */
+    EMPTY_WINDOW = 8,       /* samples of the empty kernel that a cold sample is compared with: the latest */
     LEAD_IN_SHARE = 16,     /* and this part of a sample's launches */
     ESTIMATE_LAUNCHES = 16, /* chain that the first estimate of a launch comes from */
-    REFERENCE_LAUNCHES = 1, /* of the short chain of a hot sample */
-    COLD_LAUNCHES = 8,      /* of a cold sample */
-    CALIBRATION_SAMPLES = 31, /* of the empty kernel */
-    CALIBRATION_SPIN_NS = 10000, /* of the kernel before it */
-    EVENTS_MAX = 2 * COLD_LAUNCHES,
+    FAULT_ROUND = 29,       /* with a planted fault: from here on, when some cells have settled, ... */
+    FAULT_ITEM = 1,         /* ... in this one */
+    DROPPED_MAX = 3,        /* rounds that may fail without a cell to put it down to */
 };
 
-/* What is launched: a cell, or the empty kernel. */
-struct chain {
-    struct cuda_device *device;
-    const struct cuda_launch *launch; /* NULL: the empty kernel */
-    /* Enqueued before every launch, which then stands between two events of its own; NULL: launches follow
-     * each other. */
-    bool (*between)(struct cuda_device *device);
-    uint32_t lead_in, launches;
-    double extra_ns;         /* cold: what a pair of events adds to a launch */
-    uint64_t slow_ns;        /* planted slowdown: work added to the long chain */
-    size_t reading;          /* where the clock probe writes */
-};
-
-struct timer {
-    cudaEvent_t events[EVENTS_MAX];
-    cudaGraphExec_t graph;
-};
-
-static bool launch_once(const struct chain *chain, uint32_t turn)
-{
-    return chain->launch ? cuda_launch_cell(chain->device, chain->launch, turn) : cuda_launch_empty(chain->device);
-}
-
-static bool launch_many(const struct chain *chain, uint32_t launches)
-{
-    for (uint32_t i = 0; i < launches; i++)
-        if (!launch_once(chain, i))
-            return false;
-    return true;
-}
-
-static bool record(const struct chain *chain, cudaEvent_t event)
-{
-    return cudaEventRecordWithFlags(event, chain->device->stream, cudaEventRecordExternal) == cudaSuccess;
-}
-
-static bool enqueue_chain(const struct chain *chain, const cudaEvent_t *events)
-{
-    return launch_many(chain, chain->lead_in) && record(chain, events[0]) && launch_many(chain, REFERENCE_LAUNCHES) &&
-           record(chain, events[1]) && launch_many(chain, REFERENCE_LAUNCHES + chain->launches) &&
-           (chain->slow_ns == 0 || cuda_launch_spin(chain->device, chain->slow_ns)) && record(chain, events[2]);
-}
-
-static bool enqueue_pairs(const struct chain *chain, const cudaEvent_t *events)
-{
-    for (uint32_t i = 0; i < chain->launches; i++)
-        if (!chain->between(chain->device) || !record(chain, events[2 * i]) || !launch_once(chain, i) ||
-            !record(chain, events[2 * i + 1]))
-            return false;
-    return true;
-}
-
-/* Enqueues one sample. */
-static bool enqueue_sample(const struct chain *chain, const struct timer *timer)
-{
-    return (chain->between ? enqueue_pairs(chain, timer->events) : enqueue_chain(chain, timer->events)) &&
-           cuda_launch_clock(chain->device, chain->reading);
-}
-
-static void timer_close(struct timer *timer)
-{
-    if (timer->graph)
-        cudaGraphExecDestroy(timer->graph);
-    for (size_t i = 0; i < EVENTS_MAX; i++)
-        if (timer->events[i])
-            cudaEventDestroy(timer->events[i]);
-    *timer = (struct timer){0};
-}
-
-/* Captures a sample into a graph. */
-static bool timer_open(struct timer *timer, const struct chain *chain)
-{
-    cudaGraph_t graph = NULL;
-    bool captured = true;
-
-    *timer = (struct timer){0};
-    for (size_t i = 0; i < EVENTS_MAX; i++)
-        captured = captured && cudaEventCreate(&timer->events[i]) == cudaSuccess;
-    captured =
-        captured && cudaStreamBeginCapture(chain->device->stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess;
-    if (captured) {
-        captured = enqueue_sample(chain, timer);
-        captured = cudaStreamEndCapture(chain->device->stream, &graph) == cudaSuccess && captured;
-    }
-    captured = captured && cudaGraphInstantiateWithFlags(&timer->graph, graph, 0) == cudaSuccess &&
-               cudaGraphUpload(timer->graph, chain->device->stream) == cudaSuccess;
-    if (graph)
-        cudaGraphDestroy(graph);
-    if (!captured)
-        timer_close(timer);
-    return captured;
-}
-
-/* ns from one event to another; NaN on an error. */
-static double elapsed_ns(cudaEvent_t from, cudaEvent_t to)
-{
-    float ms;
-
-    return cudaEventElapsedTime(&ms, from, to) == cudaSuccess ? 1e6 * (double)ms : NAN;
-}
-
-/* The slope between a short chain and a long one: what is fixed in both cancels. */
-static double read_chain(const struct chain *chain, const cudaEvent_t *events)
-{
-    return (elapsed_ns(events[1], events[2]) - elapsed_ns(events[0], events[1])) / chain->launches;
-}
-
-/* The mean of the pairs, less what a pair adds. */
-static double read_pairs(const struct chain *chain, const cudaEvent_t *events)
-{
-    double total_ns = 0;
-
-    for (uint32_t i = 0; i < chain->launches; i++)
-        total_ns += elapsed_ns(events[2 * i], events[2 * i + 1]);
-    return total_ns / chain->launches - chain->extra_ns;
-}
-
-/* ns of one launch, from the events of a sample that has ended; NaN on an error. */
-static double timer_read(const struct timer *timer, const struct chain *chain)
-{
-    return chain->between ? read_pairs(chain, timer->events) : read_chain(chain, timer->events);
-}
-
-/* Median ns of a few samples of a chain, now; NaN when one fails. */
-static double median_now(const struct chain *chain, size_t samples)
-{
-    double ns[CALIBRATION_SAMPLES], sorted[CALIBRATION_SAMPLES];
-    struct summary summary = {.median = NAN};
-    struct timer timer;
-
-    if (!timer_open(&timer, chain))
-        return NAN;
-    for (size_t i = 0; i < samples; i++) {
-        ns[i] = NAN;
-        if (cudaGraphLaunch(timer.graph, chain->device->stream) == cudaSuccess && cuda_device_wait(chain->device))
-            ns[i] = timer_read(&timer, chain);
-        if (isnan(ns[i]))
-            goto out;
-    }
-    stats_summarize(ns, samples, sorted, &summary);
-out:
-    timer_close(&timer);
-    return summary.median;
-}
-
-static bool spin_between(struct cuda_device *device)
-{
-    return cuda_launch_spin(device, CALIBRATION_SPIN_NS);
-}
-
-struct empty_launch cuda_time_empty_launch(struct cuda_device *device)
-{
-    const struct chain chain = {.device = device, .lead_in = LEAD_IN_LAUNCHES, .launches = LAUNCHES_MAX / 4};
-    const struct chain pairs = {.device = device, .launches = COLD_LAUNCHES, .between = spin_between};
-
-    return (struct empty_launch){
-        .chain_ns = median_now(&chain, CALIBRATION_SAMPLES),
-        .pair_ns = median_now(&pairs, CALIBRATION_SAMPLES),
-    };
-}
+static const double stretch_seconds = 0.25; /* of samples that are enqueued at a time, so that none is kept for long */
 
 /* -- sampling ----------------------------------------------------------------------------------------- */
 
-/* The state of sampling one item. */
+/* The state of sampling one item. Its samples are in the result, so that they can be saved at any time. */
 struct sampling {
     struct cell_result *result;
-    struct chain chain;
-    struct timer timer;
-    double *samples_ns, *clocks_mhz, *sorted; /* samples_max each */
-    size_t count;
-    double seconds;                           /* of its samples so far */
+    struct cuda_chain chain;
+    struct cuda_sample sample;
+    double *scratch; /* of a series of samples_max */
+    double *totals_ns; /* of this process's samples, from the first event to the last */
+    uint32_t placements;
+    size_t before; /* samples of an earlier process */
+    bool split; /* were of several modes once: such a cell settles no sooner than it has MODES_ENOUGH */
+    enum stop_reason stop; /* by the samples that there are */
+    double seconds; /* of its samples so far */
+    double each; /* seconds that a sample takes, about */
     bool done;
 };
 
-static void fail(struct sampling *sampling, const char *what)
+/* All items that are sampled together. */
+struct timing {
+    struct cuda_device *device;
+    const struct engine_options *options;
+    const struct progress *progress;
+    struct sampling *samplings;
+    size_t *order; /* of a round */
+    size_t count, unsettled, rounds, dropped;
+    uint64_t random;
+    bool planted; /* the fault */
+    bool stopped; /* by the user */
+    /* The empty kernel, cold: in turn with cold cells. */
+    struct cuda_chain empty;
+    struct cuda_sample empty_sample;
+    double empty_ns[EMPTY_WINDOW];
+    size_t empties;
+};
+
+static enum status fail(struct sampling *sampling, const char *what)
 {
-    engine_end_cell(sampling->result, CELL_FAILED, "%s: %s", what, cuda_device_error(sampling->chain.device));
     sampling->done = true;
+    return cuda_fail(sampling->chain.device, sampling->result, what);
+}
+
+/* Seconds of a sample that took `ns` a launch. */
+static double sample_seconds(const struct sampling *sampling, double ns)
+{
+    return 1e-9 * (ns + sampling->chain.extra_ns) * sampling->chain.launches;
 }
 
 /* Launches of a sample, from how long one took in a short chain. */
@@ -208,195 +79,479 @@ static uint32_t sample_launches(double sample_ns, double launch_ns)
 {
     const double launches = ceil(sample_ns / launch_ns);
 
-    return launches < 1 ? 1 : launches > LAUNCHES_MAX ? LAUNCHES_MAX : (uint32_t)launches;
+    return launches < 1 ? 1 : launches > CUDA_LAUNCHES_MAX ? CUDA_LAUNCHES_MAX : (uint32_t)launches;
 }
 
 /* ns that a kernel has to spin to add work_ns to a chain: its launch is part of the work. At least 1. */
-static uint64_t slow_work(double work_ns, const struct empty_launch *empty)
+static uint64_t slow_work(double work_ns, double launch_ns)
 {
-    return work_ns > empty->chain_ns + 1 ? (uint64_t)(work_ns - empty->chain_ns) : 1;
+    return work_ns > launch_ns + 1 ? (uint64_t)(work_ns - launch_ns) : 1;
 }
 
-/* Launches of a sample and of its lead-in. False when the cell cannot be launched. */
-static bool size_chain(struct chain *chain, const struct empty_launch *empty, const struct engine_options *options)
+/* About what a launch of the cell takes, from a sample now; of cold ones with what an empty one shows that events add.
+ * NaN when it cannot be launched. */
+static double estimate_ns(struct cuda_chain *chain)
 {
-    double estimate_ns;
+    struct cuda_chain empty = *chain;
 
-    if (chain->between) {
-        chain->launches = COLD_LAUNCHES;
-        chain->extra_ns = empty->pair_ns - empty->chain_ns;
-        return true;
-    }
-    chain->lead_in = 1;
-    chain->launches = ESTIMATE_LAUNCHES;
-    estimate_ns = median_now(chain, 1);
-    if (isnan(estimate_ns))
+    chain->lead_in = chain->between ? 0 : 1;
+    chain->launches = chain->between ? CUDA_COLD_LAUNCHES : ESTIMATE_LAUNCHES;
+    empty.launch = NULL;
+    empty.launches = CUDA_COLD_LAUNCHES;
+    chain->extra_ns = chain->between ? cuda_sample_median(&empty, 1) - chain->device->info->launch_ns : 0;
+    return cuda_sample_median(chain, 1);
+}
+
+/* Launches of a sample and of its lead-in: as many as the samples have that are there, else from a first estimate. False
+ * when the cell cannot be launched. */
+static bool size_chain(struct sampling *sampling, const struct engine_options *options)
+{
+    struct cuda_chain *chain = &sampling->chain;
+    const struct cell_time *time = &sampling->result->time;
+    const double launch_ns = sampling->before ? time->samples_ns[sampling->before - 1] : estimate_ns(chain);
+
+    if (isnan(launch_ns))
         return false;
-    chain->launches = sample_launches(options->sample_ns, estimate_ns);
-    chain->lead_in = LEAD_IN_LAUNCHES + chain->launches / LEAD_IN_SHARE;
+    chain->launches = chain->between     ? CUDA_COLD_LAUNCHES
+                      : sampling->before ? time->launches_per_sample
+                                         : sample_launches(options->sample_ns, launch_ns);
+    chain->lead_in = chain->between ? 0 : CUDA_LEAD_IN_LAUNCHES + chain->launches / LEAD_IN_SHARE;
     if (options->slow_path == chain->launch->cell->path)
-        chain->slow_ns = slow_work(options->slow_share * estimate_ns * chain->launches, empty);
+        chain->slow_ns = slow_work(options->slow_share * launch_ns * chain->launches, chain->device->info->launch_ns);
+    sampling->each = 1e-9 * launch_ns * (chain->launches + chain->lead_in + 2 * CUDA_REFERENCE_LAUNCHES);
     return true;
 }
 
-static void sampling_open(struct sampling *sampling, struct cuda_device *device, const struct timed_item *item,
-                          size_t index, const struct empty_launch *empty, const struct engine_options *options)
+/* Makes room for samples and their clocks behind those that are there. Samples that cannot be gone on with are left out. */
+static bool make_room(struct sampling *sampling, uint32_t samples_max)
 {
+    struct cell_time *time = &sampling->result->time;
+    const uint32_t launches = time->launches_per_sample;
+    const bool cold = sampling->chain.between != NULL;
+    double *samples, *clocks;
+    size_t room = samples_max;
+
+    if (!time->clocks_mhz || launches < 1 || launches > CUDA_LAUNCHES_MAX || (cold && launches != CUDA_COLD_LAUNCHES))
+        time->summary.count = 0;
+    sampling->before = time->summary.count;
+    room = sampling->before > room ? sampling->before : room;
+    sampling->scratch = calloc(SERIES_SCRATCH(room), sizeof(double));
+    sampling->totals_ns = calloc(room, sizeof(double));
+    samples = realloc(time->samples_ns, room * sizeof(double));
+    time->samples_ns = samples ? samples : time->samples_ns;
+    clocks = realloc(time->clocks_mhz, room * sizeof(double));
+    time->clocks_mhz = clocks ? clocks : time->clocks_mhz;
+    return sampling->scratch && sampling->totals_ns && samples && clocks;
+}
+
+static enum status sampling_open(struct timing *timing, size_t index, const struct timed_item *item)
+{
+    struct sampling *sampling = &timing->samplings[index];
     const struct cell *cell = &item->result->cell;
 
     *sampling = (struct sampling){
         .result = item->result,
-        .chain = {.device = device,
+        .chain = {.device = timing->device,
                   .launch = item->launch,
                   .between = cell->regime->flush ? cuda_launch_flush : NULL,
                   .reading = index},
-        .samples_ns = calloc(options->samples_max, sizeof(double)),
-        .clocks_mhz = calloc(options->samples_max, sizeof(double)),
-        .sorted = calloc(options->samples_max, sizeof(double)),
         .done = item->launch->modules == 0,
     };
     if (sampling->done)
-        return;
-    if (!sampling->samples_ns || !sampling->clocks_mhz || !sampling->sorted)
-        fail(sampling, "out of memory for samples");
-    else if (!size_chain(&sampling->chain, empty, options))
-        fail(sampling, "cannot launch");
-    else if (!timer_open(&sampling->timer, &sampling->chain))
-        fail(sampling, "cannot make a graph");
+        return STATUS_OK;
+    sampling->placements = cuda_buffers_find(timing->device, item->launch->room)->count;
+    cuda_expect_cell(timing->device, item->result, ESTIMATE_LAUNCHES);
+    if (!make_room(sampling, timing->options->samples_max))
+        return fail(sampling, "out of memory for samples");
+    if (!size_chain(sampling, timing->options))
+        return fail(sampling, "cannot launch");
+    if (!cuda_sample_open(&sampling->sample, timing->device))
+        return fail(sampling, "cannot make events");
+    item->result->time.launches_per_sample = sampling->chain.launches;
+    for (size_t i = 0; i < sampling->before; i++)
+        sampling->seconds += sample_seconds(sampling, item->result->time.samples_ns[i]);
+    return STATUS_OK;
 }
 
-static void sampling_close(struct sampling *sampling)
+/* Samples of several modes are not told by one median. */
+static bool is_one_mode(const struct series *series)
 {
-    timer_close(&sampling->timer);
-    free(sampling->samples_ns);
-    free(sampling->clocks_mhz);
-    free(sampling->sorted);
+    return !(series->modes > 1);
+}
+
+/* What the samples say so far. */
+static void describe(const struct sampling *sampling, double max_noise, struct series *series, struct summary *summary)
+{
+    const struct cell_time *time = &sampling->result->time;
+
+    series_summarize(time->samples_ns, time->summary.count, sampling->placements, sampling->scratch, series, summary);
+    series_describe(time->samples_ns, summary->count, max_noise * summary->median, sampling->scratch, series);
 }
 
 /* Why sampling may stop now; STOP_NONE to go on. */
 static enum stop_reason sampling_stop(struct sampling *sampling, const struct engine_options *options)
 {
+    const size_t count = sampling->result->time.summary.count;
+    const bool last = count >= options->samples_max;
+    struct series series;
     struct summary summary;
+    bool narrow, modes;
 
-    if (sampling->count < SAMPLES_MIN && sampling->count < options->samples_max)
+    if (count < SAMPLES_MIN && !last)
         return STOP_NONE;
-    stats_summarize(sampling->samples_ns, sampling->count, sampling->sorted, &summary);
-    if (stats_relative_half_width(&summary) <= options->max_noise)
+    describe(sampling, options->max_noise, &series, &summary);
+    narrow = stats_relative_half_width(&summary) <= options->max_noise;
+    modes = !is_one_mode(&series);
+    sampling->split = sampling->split || modes;
+    if (modes && count >= MODES_ENOUGH)
+        return STOP_MODES;
+    if (narrow && !modes && (!sampling->split || count >= MODES_ENOUGH))
         return STOP_CONVERGED;
-    if (sampling->count >= options->samples_max)
+    if (last)
         return STOP_SAMPLES;
     return sampling->seconds >= options->seconds_max ? STOP_TIME : STOP_NONE;
 }
 
-/* Moves what was sampled into the result. */
-static void settle(struct sampling *sampling, enum stop_reason reason)
+/* Whether it is time to ask so: at every sample of the first ones, then at every one of 32 to 64, so that looking at many
+ * samples costs no more than taking them; and at the limits. */
+static bool is_look(const struct sampling *sampling, const struct engine_options *options)
+{
+    const size_t count = sampling->result->time.summary.count;
+    size_t step = 1;
+
+    while (count / step >= EVERY_LOOK)
+        step *= 2;
+    return count % step == 0 || count >= options->samples_max || sampling->seconds >= options->seconds_max;
+}
+
+/* Says what the samples say. */
+static void settle(struct sampling *sampling, const struct engine_options *options)
 {
     struct cell_time *time = &sampling->result->time;
 
-    stats_summarize(sampling->samples_ns, sampling->count, sampling->sorted, &time->summary);
-    engine_settle_clock(sampling->result, sampling->clocks_mhz, sampling->count);
-    time->launches_per_sample = sampling->chain.launches;
-    time->stop_reason = reason;
-    free(time->samples_ns);
-    time->samples_ns = sampling->samples_ns;
-    sampling->samples_ns = NULL;
-    if (reason != STOP_CONVERGED)
+    describe(sampling, options->max_noise, &time->series, &time->summary);
+    engine_settle_clock(sampling->result, time->clocks_mhz, time->summary.count);
+    free(time->clocks_mhz);
+    time->clocks_mhz = NULL;
+    time->stop_reason = sampling->stop;
+    if (sampling->stop == STOP_SAMPLES || sampling->stop == STOP_TIME)
         sampling->result->flags |= FLAG_UNSTABLE;
+    if (!is_one_mode(&time->series))
+        sampling->result->flags |= FLAG_MULTIMODAL;
 }
 
-/* Takes over the sample that has just ended. */
-static void take_sample(struct sampling *sampling, uint32_t samples_max)
-{
-    const struct clock_reading *clock = &sampling->chain.device->clock_readings[sampling->chain.reading];
-    const double ns = timer_read(&sampling->timer, &sampling->chain);
+/* -- neighbours --------------------------------------------------------------------------------------- */
 
-    if (isnan(ns)) {
-        fail(sampling, "cannot read the time");
-        return;
-    }
-    if (sampling->count >= samples_max)
-        return;
-    sampling->samples_ns[sampling->count] = ns;
-    sampling->clocks_mhz[sampling->count] = clock->ns ? 1e3 * (double)clock->cycles / (double)clock->ns : NAN;
-    sampling->count++;
-    sampling->seconds += 1e-9 * (ns + sampling->chain.extra_ns) * sampling->chain.launches;
-}
+/* A process that computes on the device, too, has it in slices of a millisecond or more, in which nothing of a sample
+ * runs. Nothing of a sample's own takes as long: none of 86,000 committed samples does. */
+static const double slice_ns = 0.5e6, slice_share = 0.1;
 
-/* One sample of every item, in a new order. Items that have settled go on: they keep the order random for the
- * others, since a small kernel's time depends a little on what ran before it. */
-static void sample_round(struct cuda_device *device, struct sampling *samplings, size_t *order, size_t count,
-                         uint64_t *random, uint32_t samples_max)
+/* Samples of this process that a slice was in. */
+static size_t count_interrupted(const struct sampling *sampling)
 {
-    size_t left = 0;
-    bool ended;
+    const size_t count = sampling->done ? 0 : sampling->result->time.summary.count - sampling->before;
+    double least = INFINITY;
+    size_t interrupted = 0;
 
     for (size_t i = 0; i < count; i++)
-        if (!samplings[i].done)
-            order[left++] = i;
-    random_shuffle(random, order, left);
-    for (size_t i = 0; i < left; i++)
-        if (cudaGraphLaunch(samplings[order[i]].timer.graph, device->stream) != cudaSuccess)
-            fail(&samplings[order[i]], "cannot launch the graph");
-    ended = cuda_device_wait(device);
-    for (size_t i = 0; i < left; i++) {
-        struct sampling *sampling = &samplings[order[i]];
+        least = fmin(least, sampling->totals_ns[i]);
+    for (size_t i = 0; i < count; i++)
+        interrupted += sampling->totals_ns[i] > least + fmax(slice_ns, slice_share * least);
+    return interrupted;
+}
 
-        if (!ended && !sampling->done)
-            fail(sampling, "a launch failed");
-        else if (!sampling->done)
-            take_sample(sampling, samples_max);
+/* Marks all that was sampled together if something else had the device meanwhile, and says so. */
+static void flag_shared(const struct timing *timing)
+{
+    size_t interrupted = 0;
+
+    for (size_t i = 0; i < timing->count; i++)
+        interrupted += count_interrupted(&timing->samplings[i]);
+    if (interrupted < INTERRUPTED_MANY)
+        return;
+    log_warning("something else has the GPU: %zu samples were interrupted; times are those of a shared GPU",
+                interrupted);
+    for (size_t i = 0; i < timing->count; i++)
+        if (timing->samplings[i].result->time.summary.count > timing->samplings[i].before)
+            timing->samplings[i].result->flags |= FLAG_SHARED;
+}
+
+/* -- the empty kernel ---------------------------------------------------------------------------------- */
+
+static bool empty_open(struct timing *timing)
+{
+    timing->empty = (struct cuda_chain){.device = timing->device,
+                                        .between = cuda_launch_flush,
+                                        .launches = CUDA_COLD_LAUNCHES,
+                                        .reading = timing->device->clock_reading_count - 1};
+    for (size_t i = 0; i < timing->count; i++)
+        if (!timing->samplings[i].done && timing->samplings[i].chain.between)
+            return cuda_sample_open(&timing->empty_sample, timing->device) &&
+                   cuda_sample_place(&timing->empty_sample, &timing->empty, 0);
+    return true;
+}
+
+static bool empty_launch(const struct timing *timing)
+{
+    return !timing->empty_sample.graphs[0] || cuda_sample_launch(&timing->empty_sample, &timing->empty, 0);
+}
+
+/* Takes over the empty kernel's sample of a stretch. */
+static void empty_take(struct timing *timing)
+{
+    const double ns = timing->empty_sample.graphs[0] ? cuda_sample_ns(&timing->empty_sample, &timing->empty) : NAN;
+
+    if (!isnan(ns))
+        timing->empty_ns[timing->empties++ % EMPTY_WINDOW] = ns;
+}
+
+/* What a pair of events adds to a cold launch, by the latest samples; NaN without any. */
+static double pair_extra_ns(const struct timing *timing)
+{
+    const size_t count = timing->empties < EMPTY_WINDOW ? timing->empties : EMPTY_WINDOW;
+    double sorted[EMPTY_WINDOW];
+
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = timing->empty_ns[i];
+    stats_sort(sorted, count);
+    return count ? stats_median(sorted, count) - timing->device->info->launch_ns : NAN;
+}
+
+/* -- rounds -------------------------------------------------------------------------------------------- */
+
+/* Takes over the sample that has just ended. */
+static enum status take_sample(const struct timing *timing, struct sampling *sampling, uint32_t samples_max)
+{
+    const struct clock_reading *clock = &timing->device->clock_readings[sampling->chain.reading];
+    struct cell_time *time = &sampling->result->time;
+    double ns;
+
+    sampling->chain.extra_ns = sampling->chain.between ? pair_extra_ns(timing) : 0;
+    ns = cuda_sample_ns(&sampling->sample, &sampling->chain);
+    if (isnan(ns))
+        return fail(sampling, "cannot read the time");
+    if (time->summary.count >= samples_max)
+        return STATUS_OK;
+    if (sampling->before)
+        sampling->result->flags |= FLAG_RESUMED;
+    time->clocks_mhz[time->summary.count] = clock->ns ? 1e3 * (double)clock->cycles / (double)clock->ns : 0;
+    sampling->totals_ns[time->summary.count - sampling->before] =
+        cuda_sample_total_ns(&sampling->sample, &sampling->chain);
+    time->samples_ns[time->summary.count++] = ns;
+    sampling->seconds += sample_seconds(sampling, ns);
+    sampling->each = fmax(sampling->each, sample_seconds(sampling, ns));
+    if (is_look(sampling, timing->options))
+        sampling->stop = sampling_stop(sampling, timing->options);
+    return STATUS_OK;
+}
+
+/* Whether a fault is still to be planted. */
+static bool awaits_fault(const struct timing *timing)
+{
+    const struct fault *fault = timing->options->fault;
+
+    return fault && (fault->address || fault->endless) && !timing->planted;
+}
+
+/* The placement of the next sample but `ahead`. */
+static uint32_t next_placement(const struct sampling *sampling, size_t ahead)
+{
+    return (uint32_t)((sampling->result->time.summary.count + ahead) % sampling->placements);
+}
+
+/* Launches a sample, or fails its cell. */
+static enum status launch_sample(struct timing *timing, struct sampling *sampling)
+{
+    struct cuda_device *device = timing->device;
+    struct cuda_calls *calls = &device->calls;
+    const uint32_t placement = next_placement(sampling, 0);
+
+    cuda_clock_clear(device, sampling->chain.reading);
+    calls->suspects[calls->suspect_count++] = (struct cuda_suspect){sampling->result, sampling->chain.reading};
+    if (awaits_fault(timing) && timing->rounds >= FAULT_ROUND && sampling == &timing->samplings[FAULT_ITEM])
+        timing->planted = cuda_launch_fault(device, timing->options->fault);
+    if (cuda_sample_place(&sampling->sample, &sampling->chain, placement) &&
+        cuda_sample_launch(&sampling->sample, &sampling->chain, placement))
+        return STATUS_OK;
+    if (fail(sampling, "cannot launch the graph") != STATUS_OK)
+        return STATUS_FINDING;
+    calls->suspect_count--;
+    return STATUS_OK;
+}
+
+/* Launches as many samples of a round, from one on, as make a stretch. *end is the one behind them. */
+static enum status launch_stretch(struct timing *timing, size_t first, size_t left, size_t *end)
+{
+    enum status status = STATUS_OK;
+    double seconds = 0;
+    size_t i = first;
+
+    cuda_expect(timing->device, 0);
+    if (!empty_launch(timing))
+        status = fail(&timing->samplings[timing->order[first]], "cannot launch the empty kernel");
+    for (; status == STATUS_OK && i < left && seconds < stretch_seconds; i++) {
+        struct sampling *sampling = &timing->samplings[timing->order[i]];
+
+        if (!sampling->done)
+            status = launch_sample(timing, sampling);
+        timing->device->calls.expected = seconds += sampling->each;
     }
+    *end = i;
+    return status;
+}
+
+/* Captures the samples that come next on further placements, while the device is at work. */
+static enum status place_ahead(struct timing *timing, size_t first, size_t end)
+{
+    enum status status = STATUS_OK;
+
+    for (size_t i = first; status == STATUS_OK && i < end; i++) {
+        struct sampling *sampling = &timing->samplings[timing->order[i]];
+
+        if (!sampling->done && !cuda_sample_place(&sampling->sample, &sampling->chain, next_placement(sampling, 1)))
+            status = fail(sampling, "cannot make a graph");
+    }
+    return status;
+}
+
+/* The launches of a stretch failed. Cells whose launches did not end fail; without such a cell, the samples are lost. */
+static enum status drop_stretch(struct timing *timing, size_t first, size_t end)
+{
+    struct cuda_device *device = timing->device;
+    const bool lost = cuda_device_lost(device);
+    char reason[CELL_REASON_BYTES];
+    bool found = false;
+
+    snprintf(reason, sizeof(reason), "a launch failed: %s", cuda_device_error(device));
+    for (size_t i = first; !lost && i < end; i++) {
+        struct sampling *sampling = &timing->samplings[timing->order[i]];
+
+        if (sampling->done || cuda_clock_was_read(device, sampling->chain.reading))
+            continue;
+        sampling->done = found = true;
+        engine_end_cell(sampling->result, CELL_FAILED, "%s", reason);
+    }
+    if (lost || (!found && ++timing->dropped == DROPPED_MAX))
+        return cuda_end_run(device, reason);
+    if (!found)
+        log_warning("%s; the samples of that moment are left out", reason);
+    return STATUS_OK;
+}
+
+/* Launches a stretch of a round, does what can be done meanwhile, and takes its samples. */
+static enum status sample_stretch(struct timing *timing, size_t left, size_t *next, uint32_t samples_max)
+{
+    const size_t first = *next;
+    enum status status = launch_stretch(timing, first, left, next);
+
+    if (status != STATUS_OK)
+        return status;
+    timing->stopped =
+        timing->progress->step(timing->progress->context, "timing", timing->count - timing->unsettled, timing->count);
+    status = place_ahead(timing, first, *next);
+    if (status != STATUS_OK)
+        return status;
+    if (!cuda_device_wait(timing->device))
+        return drop_stretch(timing, first, *next);
+    empty_take(timing);
+    for (size_t i = first; status == STATUS_OK && i < *next; i++)
+        if (!timing->samplings[timing->order[i]].done)
+            status = take_sample(timing, &timing->samplings[timing->order[i]], samples_max);
+    return status;
+}
+
+/* Who is sampled in a round: all that have not settled and, drawn at random, as many of the others, or a few. They keep
+ * the order random for the former, since a small kernel's time depends a little on what ran before it. */
+static size_t choose_round(struct timing *timing)
+{
+    size_t unsettled = 0, left, company;
+
+    for (size_t i = 0; i < timing->count; i++)
+        if (!timing->samplings[i].done && timing->samplings[i].stop == STOP_NONE)
+            timing->order[unsettled++] = i;
+    left = unsettled;
+    for (size_t i = 0; i < timing->count; i++)
+        if (!timing->samplings[i].done && timing->samplings[i].stop != STOP_NONE)
+            timing->order[left++] = i;
+    random_shuffle(&timing->random, timing->order + unsettled, left - unsettled);
+    company = unsettled > COMPANY_MIN ? unsettled : COMPANY_MIN;
+    left = left - unsettled > company ? unsettled + company : left;
+    random_shuffle(&timing->random, timing->order, left);
+    return left;
+}
+
+static enum status sample_round(struct timing *timing, uint32_t samples_max)
+{
+    const size_t left = choose_round(timing);
+    enum status status = STATUS_OK;
+    size_t next = 0;
+
+    while (status == STATUS_OK && next < left && !timing->stopped)
+        status = sample_stretch(timing, left, &next, samples_max);
+    timing->rounds++;
+    return status;
 }
 
 /* How many items may not stop yet. */
-static size_t count_unsettled(struct sampling *samplings, size_t count, const struct engine_options *options)
+static size_t count_unsettled(const struct timing *timing)
 {
     size_t unsettled = 0;
 
-    for (size_t i = 0; i < count; i++)
-        unsettled += !samplings[i].done && sampling_stop(&samplings[i], options) == STOP_NONE;
+    for (size_t i = 0; i < timing->count; i++)
+        unsettled += !timing->samplings[i].done && timing->samplings[i].stop == STOP_NONE;
     return unsettled;
 }
 
 /* Rounds until every item may stop, or the user wants to. The first round is warm-up and not counted. */
-static void sample_rounds(struct cuda_device *device, struct sampling *samplings, size_t *order, size_t count,
-                          const struct engine_options *options, const struct progress *progress)
+static enum status sample_rounds(struct timing *timing)
 {
-    uint64_t random = options->seed;
-    size_t unsettled = count;
+    enum status status = STATUS_OK;
 
-    sample_round(device, samplings, order, count, &random, 0);
-    while (unsettled > 0 && !progress->step(progress->context, "timing", count - unsettled, count)) {
-        sample_round(device, samplings, order, count, &random, options->samples_max);
-        unsettled = count_unsettled(samplings, count, options);
+    for (size_t i = 0; i < timing->count; i++)
+        if (!timing->samplings[i].done)
+            timing->samplings[i].stop = sampling_stop(&timing->samplings[i], timing->options);
+    timing->unsettled = count_unsettled(timing);
+    while (status == STATUS_OK && !timing->stopped && (timing->unsettled > 0 || awaits_fault(timing))) {
+        status = sample_round(timing, timing->rounds ? timing->options->samples_max : 0);
+        timing->unsettled = count_unsettled(timing);
     }
-    for (size_t i = 0; i < count; i++) {
-        const enum stop_reason reason = samplings[i].done ? STOP_NONE : sampling_stop(&samplings[i], options);
+    for (size_t i = 0; i < timing->count; i++) {
+        struct sampling *sampling = &timing->samplings[i];
 
-        if (reason != STOP_NONE)
-            settle(&samplings[i], reason);
+        if (!sampling->done && sampling->result->status == CELL_PENDING && sampling->stop != STOP_NONE)
+            settle(sampling, timing->options);
     }
+    flag_shared(timing);
+    return status;
 }
 
 enum status cuda_time_items(struct cuda_device *device, struct timed_item *items, size_t count,
-                            const struct empty_launch *empty, const struct engine_options *options,
-                            const struct progress *progress)
+                            const struct engine_options *options, const struct progress *progress)
 {
-    struct sampling *samplings = calloc(count + 1, sizeof(*samplings));
-    size_t *order = calloc(count + 1, sizeof(*order));
-    enum status status = STATUS_OK;
+    struct timing timing = {
+        .device = device,
+        .options = options,
+        .progress = progress,
+        .samplings = calloc(count + 1, sizeof(*timing.samplings)),
+        .order = calloc(count + 1, sizeof(*timing.order)),
+        .count = count,
+        .random = options->seed,
+    };
+    enum status status = timing.samplings && timing.order ? STATUS_OK : log_memory("samples");
 
-    if (!samplings || !order) {
-        status = log_error(STATUS_ENVIRONMENT, "out of memory");
-        goto out;
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+        status = sampling_open(&timing, i, &items[i]);
+    if (status == STATUS_OK && !empty_open(&timing))
+        status = cuda_end_run(device, cuda_device_error(device));
+    if (status == STATUS_OK)
+        status = sample_rounds(&timing);
+    for (size_t i = 0; timing.samplings && i < count; i++) {
+        cuda_sample_close(&timing.samplings[i].sample, device);
+        free(timing.samplings[i].scratch);
+        free(timing.samplings[i].totals_ns);
     }
-    for (size_t i = 0; i < count; i++)
-        sampling_open(&samplings[i], device, &items[i], i, empty, options);
-    sample_rounds(device, samplings, order, count, options, progress);
-out:
-    for (size_t i = 0; samplings && i < count; i++)
-        sampling_close(&samplings[i]);
-    free(samplings);
-    free(order);
+    cuda_sample_close(&timing.empty_sample, device);
+    free(timing.samplings);
+    free(timing.order);
     return status;
 }

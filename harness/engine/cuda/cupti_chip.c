@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * Which metrics a chip has. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

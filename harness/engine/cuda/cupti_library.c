@@ -2,7 +2,6 @@
 #include "cupti_library.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "library.h"
@@ -87,8 +86,9 @@ enum counter_status cupti_open(struct cupti **out, char reason[CUPTI_REASON_BYTE
     if (cupti)
         open_libraries(cupti);
     if (!cupti || !cupti->library) {
-        snprintf(reason, CUPTI_REASON_BYTES,
-                 "libcupti not found; install the CUDA toolkit's CUPTI, or name its folder in CBANK_CUPTI_DIR");
+        snprintf(reason, CUPTI_REASON_BYTES, "%s",
+                 cupti ? "libcupti not found; install the CUDA toolkit's CUPTI, or name its folder in CBANK_CUPTI_DIR"
+                       : "out of memory for CUPTI; free some memory");
     } else if (!library_bind(cupti->library, symbols, sizeof(symbols) / sizeof(symbols[0]), &cupti->f, &missing)) {
         snprintf(reason, CUPTI_REASON_BYTES, "libcupti in %.100s has no %s; CUDA 12.6 update 2 or later is needed",
                  folder_text(cupti), missing);

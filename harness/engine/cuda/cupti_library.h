@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * CUPTI, open: its functions, its errors, the metrics of its chips. For the files that implement cupti_reader.h; includes
- * vendor headers. */
+ * CUPTI, open: its functions, its errors, the metrics of its chips. For the files that implement cupti_reader.h;
+ * includes vendor headers. */
 #ifndef CBANK_CUPTI_LIBRARY_H
 #define CBANK_CUPTI_LIBRARY_H
 
@@ -83,8 +83,8 @@ CUptiResult cupti_chip_open(struct cupti_chip *chip, const struct cupti *cupti, 
 /* Releases; accepts a zeroed struct. */
 void cupti_chip_close(struct cupti_chip *chip);
 
-/* The metric of a counter: the first that the chip has, that is, whose base name is known and which names a rollup. False
- * when there is none; then *metric is the last that was tried, and *reason (static text) says why not. */
+/* The metric of a counter: the first that the chip has, that is, whose base name is known and which names a rollup.
+ * False when there is none; then *metric is the last that was tried, and *reason (static text) says why not. */
 bool cupti_chip_choose(const struct cupti_chip *chip, const struct counter *counter, const char **metric,
                        const char **reason);
 

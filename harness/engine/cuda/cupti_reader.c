@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Counting on a device. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "cupti_library.h"
@@ -26,6 +25,7 @@ struct cupti_session {
     struct cupti_chip chip;
     char chip_name[32];
     bool initialized;
+    const char *called; /* the last call while collecting */
     CUpti_RangeProfiler_Object *profiler;
     struct session_counter *counters; /* one for each of the set */
     const char **metrics;             /* collected, metric_count of them */
@@ -67,26 +67,19 @@ static CUptiResult ask_availability(struct cupti_session *session)
     }
     if (code == CUPTI_SUCCESS)
         code = make_room(&session->availability, availability.counterAvailabilityImageSize);
-    if (code != CUPTI_SUCCESS)
-        return code;
     availability.pCounterAvailabilityImage = session->availability.data;
-    return f->cuptiProfilerGetCounterAvailability(&availability);
+    return code == CUPTI_SUCCESS ? f->cuptiProfilerGetCounterAvailability(&availability) : code;
 }
 
-static CUptiResult open_chip(const struct cupti_session *session, struct cupti_chip *chip)
+static CUptiResult open_chip(struct cupti_session *session)
 {
-    return cupti_chip_open(chip, session->cupti, session->chip_name, session->availability.data);
+    return cupti_chip_open(&session->chip, session->cupti, session->chip_name, session->availability.data);
 }
 
-static CUptiResult open_own_chip(struct cupti_session *session)
+static CUptiResult add_metrics(const struct cupti_session *session, const char **metrics, size_t count)
 {
-    return open_chip(session, &session->chip);
-}
-
-static CUptiResult add_metrics(const struct cupti_chip *chip, const char **metrics, size_t count)
-{
-    return CUPTI_CALL(chip->cupti->f.cuptiProfilerHostConfigAddMetrics, CUpti_Profiler_Host_ConfigAddMetrics,
-                      .pHostObject = chip->host, .ppMetricNames = metrics, .numMetrics = count);
+    return CUPTI_CALL(session->cupti->f.cuptiProfilerHostConfigAddMetrics, CUpti_Profiler_Host_ConfigAddMetrics,
+                      .pHostObject = session->chip.host, .ppMetricNames = metrics, .numMetrics = count);
 }
 
 /* Adds the metrics of all counters that are still ok in one call: CUPTI packs the metrics of one call into
@@ -102,8 +95,7 @@ static CUptiResult add_chosen(struct cupti_session *session)
         counter->slot = session->metric_count;
         session->metrics[session->metric_count++] = counter->metric;
     }
-    return session->metric_count > 0 ? add_metrics(&session->chip, session->metrics, session->metric_count)
-                                     : CUPTI_SUCCESS;
+    return session->metric_count > 0 ? add_metrics(session, session->metrics, session->metric_count) : CUPTI_SUCCESS;
 }
 
 /* CUPTI takes all metrics of a call or none. After a refusal this finds which it does not take, each tried
@@ -112,18 +104,17 @@ static CUptiResult drop_refused(struct cupti_session *session)
 {
     for (size_t i = 0; i < session->request.counters->count; i++) {
         struct session_counter *counter = &session->counters[i];
-        struct cupti_chip chip;
 
         if (counter->status != COUNTER_OK)
             continue;
-        if (open_chip(session, &chip) != CUPTI_SUCCESS || add_metrics(&chip, &counter->metric, 1) != CUPTI_SUCCESS) {
+        cupti_chip_close(&session->chip);
+        if (open_chip(session) != CUPTI_SUCCESS || add_metrics(session, &counter->metric, 1) != CUPTI_SUCCESS) {
             counter->status = COUNTER_UNSUPPORTED;
             counter->reason = "CUPTI does not take the metric on this device";
         }
-        cupti_chip_close(&chip);
     }
     cupti_chip_close(&session->chip);
-    return open_own_chip(session);
+    return open_chip(session);
 }
 
 static CUptiResult choose_metrics(struct cupti_session *session)
@@ -192,7 +183,7 @@ struct step {
 static const struct step steps[] = {
     {"cuptiProfilerInitialize", initialize, false},
     {"cuptiProfilerGetCounterAvailability", ask_availability, false},
-    {"cuptiProfilerHostInitialize", open_own_chip, false},
+    {"cuptiProfilerHostInitialize", open_chip, false},
     {"cuptiProfilerHostConfigAddMetrics", choose_metrics, false},
     {"cuptiProfilerHostGetConfigImage", configure, true},
     {"cuptiRangeProfilerEnable", enable, true},
@@ -226,8 +217,10 @@ enum counter_status cupti_session_open(const struct cupti *cupti, const struct c
                                           .counters = calloc(count, sizeof(*session->counters)),
                                           .metrics = calloc(count, sizeof(*session->metrics)),
                                           .metric_values = calloc(count, sizeof(*session->metric_values))};
+        watch_begin(request->watchdog, "setting up CUPTI", request->patience);
         if (session->counters && session->metrics && session->metric_values)
             code = set_up(session, &function);
+        watch_end(request->watchdog);
     }
     if (code == CUPTI_SUCCESS) {
         *out = session;
@@ -238,16 +231,24 @@ enum counter_status cupti_session_open(const struct cupti *cupti, const struct c
     return status;
 }
 
+void cupti_session_lose(struct cupti_session *session)
+{
+    session->profiler = NULL;
+    session->initialized = false;
+}
+
 void cupti_session_close(struct cupti_session *session)
 {
     if (!session)
         return;
+    watch_begin(session->request.watchdog, "closing CUPTI", session->request.patience);
     if (session->profiler)
         CUPTI_CALL(session->cupti->f.cuptiRangeProfilerDisable, CUpti_RangeProfiler_Disable,
                    .pRangeProfilerObject = session->profiler);
     cupti_chip_close(&session->chip);
     if (session->initialized)
         CUPTI_CALL(session->cupti->f.cuptiProfilerDeInitialize, CUpti_Profiler_DeInitialize, .pPriv = NULL);
+    watch_end(session->request.watchdog);
     free(session->counters);
     free(session->metrics);
     free(session->metric_values);
@@ -264,57 +265,73 @@ const char *cupti_session_chip(const struct cupti_session *session)
 
 /* -- collecting --------------------------------------------------------------------------------------- */
 
+/* A call that may wait for the device is watched. */
+static void watched_begin(struct cupti_session *session, const char *function)
+{
+    session->called = function;
+    watch_begin(session->request.watchdog, function, session->request.patience);
+}
+
+static CUptiResult watched_end(struct cupti_session *session, CUptiResult code)
+{
+    watch_end(session->request.watchdog);
+    return code;
+}
+
+#define WATCHED(session, function, type, ...) \
+    (watched_begin((session), #function),     \
+     watched_end((session), CUPTI_CALL((session)->cupti->f.function, type, __VA_ARGS__)))
+
 static CUptiResult collect_begin(struct cupti_session *session)
 {
-    const struct cupti_functions *f = &session->cupti->f;
     const CUptiResult code =
-        CUPTI_CALL(f->cuptiRangeProfilerCounterDataImageInitialize, CUpti_RangeProfiler_CounterDataImage_Initialize,
-                   .pRangeProfilerObject = session->profiler, .counterDataSize = session->counts.bytes,
-                   .pCounterData = session->counts.data);
+        WATCHED(session, cuptiRangeProfilerCounterDataImageInitialize, CUpti_RangeProfiler_CounterDataImage_Initialize,
+                .pRangeProfilerObject = session->profiler, .counterDataSize = session->counts.bytes,
+                .pCounterData = session->counts.data);
 
     if (code != CUPTI_SUCCESS)
         return code;
-    return CUPTI_CALL(f->cuptiRangeProfilerSetConfig, CUpti_RangeProfiler_SetConfig,
-                      .pRangeProfilerObject = session->profiler, .configSize = session->config.bytes,
-                      .pConfig = session->config.data, .counterDataImageSize = session->counts.bytes,
-                      .pCounterDataImage = session->counts.data, .range = CUPTI_UserRange,
-                      .replayMode = CUPTI_UserReplay, .maxRangesPerPass = session->request.ranges_max,
-                      .numNestingLevels = 1, .minNestingLevel = 1, .passIndex = 0, .targetNestingLevel = 1);
+    return WATCHED(session, cuptiRangeProfilerSetConfig, CUpti_RangeProfiler_SetConfig,
+                   .pRangeProfilerObject = session->profiler, .configSize = session->config.bytes,
+                   .pConfig = session->config.data, .counterDataImageSize = session->counts.bytes,
+                   .pCounterDataImage = session->counts.data, .range = CUPTI_UserRange, .replayMode = CUPTI_UserReplay,
+                   .maxRangesPerPass = session->request.ranges_max, .numNestingLevels = 1, .minNestingLevel = 1,
+                   .passIndex = 0, .targetNestingLevel = 1);
 }
 
 /* One range of one pass. */
 static CUptiResult collect_range(struct cupti_session *session, const struct cupti_ranges *ranges, size_t i)
 {
-    const struct cupti_functions *f = &session->cupti->f;
     char name[32];
     CUptiResult code;
 
     snprintf(name, sizeof(name), "%zu", i);
     if (!ranges->prepare(ranges->context, i))
         return CUPTI_ERROR_INVALID_OPERATION;
-    code = CUPTI_CALL(f->cuptiRangeProfilerPushRange, CUpti_RangeProfiler_PushRange,
-                      .pRangeProfilerObject = session->profiler, .pRangeName = name);
+    code = WATCHED(session, cuptiRangeProfilerPushRange, CUpti_RangeProfiler_PushRange,
+                   .pRangeProfilerObject = session->profiler, .pRangeName = name);
     if (code == CUPTI_SUCCESS && !ranges->launch(ranges->context, i))
         code = CUPTI_ERROR_INVALID_OPERATION;
     if (code != CUPTI_SUCCESS)
         return code;
-    return CUPTI_CALL(f->cuptiRangeProfilerPopRange, CUpti_RangeProfiler_PopRange,
-                      .pRangeProfilerObject = session->profiler);
+    return WATCHED(session, cuptiRangeProfilerPopRange, CUpti_RangeProfiler_PopRange,
+                   .pRangeProfilerObject = session->profiler);
 }
 
 /* One pass over all ranges; *submitted when it was the last. */
 static CUptiResult collect_pass(struct cupti_session *session, const struct cupti_ranges *ranges, bool *submitted)
 {
-    const struct cupti_functions *f = &session->cupti->f;
     CUpti_RangeProfiler_Stop_Params stop =
         CUPTI_PARAMETERS(CUpti_RangeProfiler_Stop, .pRangeProfilerObject = session->profiler);
     CUptiResult code =
-        CUPTI_CALL(f->cuptiRangeProfilerStart, CUpti_RangeProfiler_Start, .pRangeProfilerObject = session->profiler);
+        WATCHED(session, cuptiRangeProfilerStart, CUpti_RangeProfiler_Start, .pRangeProfilerObject = session->profiler);
 
     for (size_t i = 0; code == CUPTI_SUCCESS && i < ranges->count; i++)
         code = collect_range(session, ranges, i);
-    if (code == CUPTI_SUCCESS)
-        code = f->cuptiRangeProfilerStop(&stop);
+    if (code == CUPTI_SUCCESS) {
+        watched_begin(session, "cuptiRangeProfilerStop");
+        code = watched_end(session, session->cupti->f.cuptiRangeProfilerStop(&stop));
+    }
     *submitted = stop.isAllPassSubmitted != 0;
     return code;
 }
@@ -324,23 +341,20 @@ enum counter_status cupti_session_collect(struct cupti_session *session, const s
 {
     CUpti_RangeProfiler_DecodeData_Params decode =
         CUPTI_PARAMETERS(CUpti_RangeProfiler_DecodeData, .pRangeProfilerObject = session->profiler);
-    const char *function = "cuptiRangeProfilerSetConfig";
     bool submitted = false;
     CUptiResult code;
 
     if (session->metric_count == 0)
         return COUNTER_OK;
     code = collect_begin(session);
-    while (code == CUPTI_SUCCESS && !submitted) {
-        function = "counting pass";
+    while (code == CUPTI_SUCCESS && !submitted)
         code = collect_pass(session, ranges, &submitted);
-    }
     if (code == CUPTI_SUCCESS) {
-        function = "cuptiRangeProfilerDecodeData";
-        code = session->cupti->f.cuptiRangeProfilerDecodeData(&decode);
+        watched_begin(session, "cuptiRangeProfilerDecodeData");
+        code = watched_end(session, session->cupti->f.cuptiRangeProfilerDecodeData(&decode));
     }
     if (code != CUPTI_SUCCESS)
-        return cupti_failed(session->cupti, code, function, reason);
+        return cupti_failed(session->cupti, code, session->called, reason);
     if (decode.numOfRangeDropped == 0)
         return COUNTER_OK;
     snprintf(reason, CUPTI_REASON_BYTES, "CUPTI dropped %zu ranges", decode.numOfRangeDropped);

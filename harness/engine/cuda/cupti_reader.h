@@ -7,12 +7,8 @@
 #ifndef CBANK_CUPTI_READER_H
 #define CBANK_CUPTI_READER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "counter.h"
 #include "engine.h"
+#include "watchdog.h"
 
 enum { CUPTI_REASON_BYTES = ENGINE_REASON_BYTES };
 
@@ -42,6 +38,8 @@ struct cupti_request {
     void *cuda_context;                 /* its CUcontext, which is current; NULL stands for the current one */
     const struct counter_set *counters; /* outlives the session */
     size_t ranges_max;                  /* most ranges at a time */
+    struct watchdog *watchdog;          /* of every call; NULL: none */
+    double patience;                    /* seconds that it gives a call */
 };
 
 /* What a session counts: the caller's launches. */
@@ -59,6 +57,9 @@ struct cupti_ranges {
 enum counter_status cupti_session_open(const struct cupti *cupti, const struct cupti_request *request,
                                        struct cupti_session **out, char reason[CUPTI_REASON_BYTES]);
 
+/* Says that the device is lost: closing then calls nothing. */
+void cupti_session_lose(struct cupti_session *session);
+
 /* Releases; accepts NULL. */
 void cupti_session_close(struct cupti_session *session);
 
@@ -69,8 +70,8 @@ const char *cupti_session_chip(const struct cupti_session *session);
 enum counter_status cupti_session_collect(struct cupti_session *session, const struct cupti_ranges *ranges,
                                           char reason[CUPTI_REASON_BYTES]);
 
-/* Sets status, reason, metric (the one chosen or tried) and value of values[i], counter i of the set, in one range of the
- * last collection. The value is NaN where the counter is not collected or the hardware gave nothing. False when the
+/* Sets status, reason, metric (the one chosen or tried) and value of values[i], counter i of the set, in one range of
+ * the last collection. The value is NaN where the counter is not collected or the hardware gave nothing. False when the
  * range cannot be evaluated. */
 bool cupti_session_values(struct cupti_session *session, size_t range, struct counter_value *values);
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Stands in for CUPTI in a build with a toolkit that has none with the Range Profiler: it cannot be opened. */
-#include <stdio.h>
 
 #include "cupti_reader.h"
-#include "version.h"
 
 enum counter_status cupti_open(struct cupti **out, char reason[CUPTI_REASON_BYTES])
 {
@@ -21,6 +19,11 @@ void cupti_close(struct cupti *cupti)
 }
 
 void cupti_session_close(struct cupti_session *session)
+{
+    (void)session;
+}
+
+void cupti_session_lose(struct cupti_session *session)
 {
     (void)session;
 }

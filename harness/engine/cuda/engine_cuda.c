@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * The CUDA engine: measures a plan on a real device. The phases are files of their own: cuda_prepare.c, cuda_verify.c,
  * cuda_timing.c behind what is here, cuda_count.c. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "cuda_timing.h"
 #include "engine_cuda.h"
 #include "log.h"
 
-enum { TIMING_CELLS = 64 }; /* cells whose samples are interleaved; the result is saved after each such group */
+enum { TIMING_CELLS = 64 }; /* cells whose samples are interleaved */
+
+static const double loading_seconds = 120; /* at most: CUPTI may be on a slow file system */
 
 /* -- open and close ----------------------------------------------------------------------------------- */
 
@@ -28,8 +31,11 @@ static void loading_begin(struct loading *loading)
 
 static void loading_end(struct loading *loading)
 {
-    if (loading->running)
+    if (loading->running) {
+        watch_begin(loading->watchdog, "opening CUPTI", loading_seconds);
         pthread_join(loading->thread, NULL);
+        watch_end(loading->watchdog);
+    }
     loading->running = false;
 }
 
@@ -38,10 +44,13 @@ static void cuda_close(struct engine_session *session)
     if (!session)
         return;
     loading_end(&session->loading);
+    if (session->counting && session->device.calls.lost)
+        cupti_session_lose(session->counting);
     cupti_session_close(session->counting);
     cupti_close(session->loading.cupti);
     cuda_device_close(&session->device);
     nvml_close(session->nvml);
+    free(session->checked.output);
     free(session->cells);
     free(session);
 }
@@ -49,24 +58,40 @@ static void cuda_close(struct engine_session *session)
 static enum status cuda_open(const struct engine_options *options, struct result *result, struct engine_session **out)
 {
     struct engine_session *session = calloc(1, sizeof(*session));
+    const struct cuda_request request = {
+        .ordinal = options->device,
+        .info = &result->device,
+        .seed = result->seed,
+        .cells = result->cell_count,
+        .watchdog = options->watchdog,
+        .patience = options->patience,
+    };
     enum status status = STATUS_OK;
 
     if (session)
         session->cells = calloc(result->cell_count, sizeof(*session->cells));
     if (!session || !session->cells) {
         cuda_close(session);
-        return log_error(STATUS_ENVIRONMENT, "out of memory");
+        return log_memory("the session");
     }
     session->options = options;
+    session->loading.watchdog = options->watchdog;
     if (options->counters->count > 0)
         loading_begin(&session->loading);
+    watch_begin(options->watchdog, "nvmlInit", INFINITY);
     session->nvml = nvml_open(result->device.pci_bus_id);
-    status = cuda_device_open(&session->device, options->device, &result->device, result->seed, result->cell_count);
-    if (status == STATUS_OK)
-        *out = session;
-    else
+    nvml_health_begin(session->nvml, &result->health);
+    watch_end(options->watchdog);
+    for (size_t i = 0; i < result->cell_count; i++)
+        session->cells[i].pending = result->cells[i].status == CELL_PENDING;
+    status = cuda_device_open(&session->device, &request);
+    if (status != STATUS_OK) {
         cuda_close(session);
-    return status;
+        return status;
+    }
+    session->device.calls.result = result;
+    *out = session;
+    return STATUS_OK;
 }
 
 static enum status cuda_describe(uint32_t device, const char *card, struct device_info *out)
@@ -75,11 +100,47 @@ static enum status cuda_describe(uint32_t device, const char *card, struct devic
     return cuda_device_describe(device, out);
 }
 
+/* -- errors of the device ------------------------------------------------------------------------------ */
+
+/* Marks the cells that this process had to do where errors grew meanwhile, and says of each kind so once. */
+static void cuda_observe(struct engine_session *session, struct result *result)
+{
+    const uint32_t noted = session->grew;
+    char text[512];
+
+    watch_begin(session->options->watchdog, "reading errors by NVML", cuda_patience(&session->device));
+    session->grew |= nvml_health_end(session->nvml, &result->health);
+    watch_end(session->options->watchdog);
+    if (session->grew == noted)
+        return;
+    log_warning("errors of the device grew during the run: %s; nvidia-smi -q tells more",
+                health_text(&result->health, text, sizeof(text)));
+    for (size_t i = 0; i < result->cell_count; i++)
+        if (session->cells[i].pending && result->cells[i].status != CELL_SKIPPED)
+            result->cells[i].flags |= FLAG_ERRORS_GREW;
+}
+
 /* -- time --------------------------------------------------------------------------------------------- */
 
 static bool wants_time(const struct cell_result *cell)
 {
     return cell->status == CELL_PENDING && cell->verified && cell->time.stop_reason == STOP_NONE;
+}
+
+static bool read_throttle(struct engine_session *session, uint64_t *reasons)
+{
+    bool known;
+
+    watch_begin(session->options->watchdog, "asking NVML", cuda_patience(&session->device));
+    known = nvml_throttle_reasons(session->nvml, reasons);
+    watch_end(session->options->watchdog);
+    return known;
+}
+
+/* Whether two cells differ by the path alone. */
+static bool is_same_line(const struct result *result, size_t i, size_t j)
+{
+    return cell_order_before(&result->cells[i].cell, &result->cells[j].cell, AXIS_PATH) == 0;
 }
 
 /* Marks what was timed while the driver held the clock down. */
@@ -93,32 +154,71 @@ static void flag_throttled(struct result *result)
             result->cells[i].flags |= FLAG_THROTTLED;
 }
 
+static bool wants_group(const struct engine_session *session, const struct result *result, size_t i)
+{
+    return wants_time(&result->cells[i]) && !session->cells[i].grouped;
+}
+
+/* Adds the cells of cell i's line of a table that want a group. Returns how many there are now. */
+static size_t add_line(struct engine_session *session, struct result *result, size_t i, struct timed_item *items,
+                       size_t count)
+{
+    for (size_t j = i; j < result->cell_count && count < TIMING_CELLS; j++) {
+        if (!wants_group(session, result, j) || !is_same_line(result, i, j))
+            continue;
+        session->cells[j].grouped = true;
+        items[count++] = (struct timed_item){&result->cells[j], &session->cells[j].launch};
+    }
+    return count;
+}
+
+/* Takes the cells that are timed together next: whole lines, since times that are compared with each other are to be of
+ * the same moments. Returns how many. */
+static size_t next_group(struct engine_session *session, struct result *result, struct timed_item items[TIMING_CELLS])
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < result->cell_count; i++) {
+        size_t line = 0;
+
+        if (!wants_group(session, result, i))
+            continue;
+        for (size_t j = 0; j < result->cell_count; j++)
+            line += wants_group(session, result, j) && is_same_line(result, i, j);
+        if (count == 0 || count + line <= TIMING_CELLS)
+            count = add_line(session, result, i, items, count);
+    }
+    return count;
+}
+
 static enum status cuda_time(struct engine_session *session, struct result *result, const struct progress *progress)
 {
     struct timed_item items[TIMING_CELLS];
+    struct cuda_device *device = &session->device;
     struct device_info *info = &result->device;
     enum status status = STATUS_OK;
-    size_t i = 0;
+    size_t count;
 
     loading_end(&session->loading);
-
-    const struct empty_launch empty = cuda_time_empty_launch(&session->device);
-
-    info->launch_ns = empty.chain_ns;
-    info->throttle_known = nvml_throttle_reasons(session->nvml, &info->throttle_before);
-    while (status == STATUS_OK && i < result->cell_count) {
-        size_t count = 0;
-
-        for (; i < result->cell_count && count < TIMING_CELLS; i++)
-            if (wants_time(&result->cells[i]))
-                items[count++] = (struct timed_item){&result->cells[i], &session->cells[i].launch};
-        status = cuda_time_items(&session->device, items, count, &empty, session->options, progress);
-        info->throttle_known = info->throttle_known && nvml_throttle_reasons(session->nvml, &info->throttle_after);
+    cuda_expect(device, 0);
+    info->launch_ns = cuda_time_empty_launch(device);
+    if (device->calls.failed && cuda_device_lost(device))
+        return cuda_end_run(device, cuda_device_error(device));
+    cuda_device_error(device);
+    info->throttle_known = read_throttle(session, &info->throttle_before);
+    while (status == STATUS_OK && (count = next_group(session, result, items)) > 0) {
+        status = cuda_time_items(device, items, count, session->options, progress);
+        cuda_expect(device, 0);
+        info->throttle_known = info->throttle_known && read_throttle(session, &info->throttle_after);
         flag_throttled(result);
-        if (status == STATUS_OK)
-            status = progress->checkpoint(progress->context);
+        cuda_observe(session, result);
     }
     return status;
+}
+
+static enum status cuda_stuck(struct engine_session *session, const char *reason)
+{
+    return cuda_end_run(&session->device, reason);
 }
 
 const struct engine engine_cuda = {
@@ -132,6 +232,8 @@ const struct engine engine_cuda = {
     .time = cuda_time,
     .set_up_counting = cuda_set_up_counting,
     .count = cuda_count,
+    .observe = cuda_observe,
+    .stuck = cuda_stuck,
     .close = cuda_close,
     .chips = cuda_chips,
     .diagnose = cuda_diagnose,

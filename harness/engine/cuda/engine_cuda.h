@@ -18,6 +18,8 @@ struct cuda_cell {
     struct access_counts access;
     struct sass_counts sass;
     bool counted;                /* sass is valid */
+    bool pending;                /* this process has it to do */
+    bool grouped;                /* is, or was, among those that are timed together */
 };
 
 /* CUPTI's libraries are large: they are loaded on a thread of their own while cells are prepared and
@@ -25,19 +27,29 @@ struct cuda_cell {
 struct loading {
     pthread_t thread;
     bool running;
+    struct watchdog *watchdog; /* of waiting for it */
     struct cupti *cupti;
     enum counter_status status;
     char reason[CUPTI_REASON_BYTES];
+};
+
+/* An output that was compared with the CPU, element by element. */
+struct checked {
+    const struct cell *cell; /* of the result; NULL: there is none */
+    const uint32_t *values; /* the table that it read: not owned */
+    uint32_t *output; /* owned */
 };
 
 struct engine_session {
     const struct engine_options *options;
     struct cuda_device device;
     struct nvml *nvml;
+    uint32_t grew;               /* errors of the device that grew so far, by enum health_quantity */
     struct cuda_cell *cells;     /* one for each cell of the result */
     struct loading loading;
     struct cupti_session *counting; /* NULL until counting is set up */
-    uint32_t refilled_values[CBANK_TABLE_LENGTH]; /* scratch of verifying */
+    uint32_t refilled_values[CBANK_TABLE_LENGTH]; /* scratch of verifying, as is: */
+    struct checked checked;
 };
 
 /* Its phases, but for `time`. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Stands in for the CUDA engine in a build without a CUDA toolkit. */
+ * Stands in for the CUDA engine and its probes in a build without a CUDA toolkit. */
 #include <stdio.h>
 
+#include "cuda_probe.h"
 #include "doctor.h"
 #include "engine.h"
+#include "log.h"
 
 static const char reason_absent[] =
     "this build has no CUDA engine; install the CUDA toolkit (12.6 update 2 or later for counters) and run make again";
@@ -33,3 +35,20 @@ const struct engine engine_cuda = {
     .chips = absent_chips,
     .diagnose = absent_diagnose,
 };
+
+enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double patience, struct cuda_probe **out,
+                            struct device_info *info, struct probe_source *source)
+{
+    (void)ordinal;
+    (void)watchdog;
+    (void)patience;
+    (void)out;
+    (void)info;
+    (void)source;
+    return log_error(STATUS_ENVIRONMENT, "%s, or analyse a recorded file with --replay", reason_absent);
+}
+
+void cuda_probe_close(struct cuda_probe *probe)
+{
+    (void)probe;
+}

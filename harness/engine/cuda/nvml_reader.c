@@ -4,6 +4,7 @@
 #include "nvml_reader.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,27 @@
 
 typedef struct nvml_device *nvml_device; /* opaque handle */
 
-enum { NVML_SUCCESS = 0, NVML_ERROR_INSUFFICIENT_SIZE = 7, NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 };
+typedef struct nvml_event_set *nvml_event_set;
+
+struct nvml_event {
+    nvml_device device;
+    unsigned long long type, data; /* data of an Xid: its number */
+    unsigned gpu_instance, compute_instance;
+};
+
+enum {
+    NVML_SUCCESS = 0,
+    NVML_ERROR_INSUFFICIENT_SIZE = 7,
+    NVML_ERROR_FUNCTION_NOT_FOUND = 13,
+    NVML_CLOCK_SM = 1,
+    NVML_CLOCK_MEM = 2,
+    NVML_CORRECTED = 0, /* errors in memory */
+    NVML_UNCORRECTED = 1,
+    NVML_VOLATILE = 0,   /* since the driver was loaded */
+    NVML_SINGLE_BIT = 0, /* causes of a page's retirement */
+    NVML_DOUBLE_BIT = 1,
+    NVML_EVENT_XID = 8,
+};
 
 /* Every function that is used: F(function, member, parameters). */
 #define NVML_FUNCTIONS(F)                                                                               \
@@ -28,23 +49,46 @@ enum { NVML_SUCCESS = 0, NVML_ERROR_INSUFFICIENT_SIZE = 7, NVML_CLOCK_SM = 1, NV
     F(nvmlDeviceGetCurrentClocksThrottleReasons, throttle_reasons, (nvml_device, unsigned long long *)) \
     F(nvmlDeviceGetComputeRunningProcesses, processes, (nvml_device, unsigned *, void *))
 
+/* Those of errors: a library may lack some. */
+#define NVML_OPTIONAL(F)                                                                                       \
+    F(nvmlDeviceGetTotalEccErrors, ecc_errors, (nvml_device, int, int, unsigned long long *))                  \
+    F(nvmlDeviceGetRetiredPages, retired_pages, (nvml_device, int, unsigned *, void *))                        \
+    F(nvmlDeviceGetRetiredPagesPendingStatus, retirement_pending, (nvml_device, int *))                        \
+    F(nvmlDeviceGetRemappedRows, remapped_rows, (nvml_device, unsigned *, unsigned *, unsigned *, unsigned *)) \
+    F(nvmlEventSetCreate, event_set_create, (nvml_event_set *))                                                \
+    F(nvmlDeviceRegisterEvents, register_events, (nvml_device, unsigned long long, nvml_event_set))            \
+    F(nvmlEventSetWait_v2, event_set_wait, (nvml_event_set, struct nvml_event *, unsigned))                    \
+    F(nvmlEventSetFree, event_set_free, (nvml_event_set))
+
 struct nvml_functions {
 #define MEMBER(function, member, parameters) int(*member) parameters;
     NVML_FUNCTIONS(MEMBER)
+    NVML_OPTIONAL(MEMBER)
 #undef MEMBER
+    const char *(*error_string)(int);
 };
 
-static const struct library_symbol symbols[] = {
+/* clang-format off */
 #define SYMBOL(function, member, parameters) {#function, offsetof(struct nvml_functions, member)},
-    NVML_FUNCTIONS(SYMBOL)
-#undef SYMBOL
+static const struct library_symbol symbols[] = {NVML_FUNCTIONS(SYMBOL)};
+static const struct library_symbol optional_symbols[] = {
+    NVML_OPTIONAL(SYMBOL)
+    {"nvmlErrorString", offsetof(struct nvml_functions, error_string)},
 };
+#undef SYMBOL
+/* clang-format on */
 
 struct nvml {
     void *library;
     struct nvml_functions f;
     nvml_device device;
+    nvml_event_set events; /* of Xids; NULL before they are noted */
+    int events_code;       /* not NVML_SUCCESS: why they are not */
+    double xids;           /* that were reported since */
 };
+
+/* A call of a function that the library may lack. */
+#define CALL(nvml, function, ...) ((nvml)->f.function ? (nvml)->f.function(__VA_ARGS__) : NVML_ERROR_FUNCTION_NOT_FOUND)
 
 /* A throttle reason that makes a measurement doubtful (nvmlClocksThrottleReasons). */
 struct throttle_reason {
@@ -73,6 +117,8 @@ struct nvml *nvml_open(const char *pci_bus_id)
         free(nvml);
         return NULL;
     }
+    for (size_t i = 0; i < sizeof(optional_symbols) / sizeof(optional_symbols[0]); i++)
+        library_bind(nvml->library, &optional_symbols[i], 1, &nvml->f, &missing);
     if (nvml->f.handle_by_bus_id(pci_bus_id, &nvml->device) == NVML_SUCCESS)
         return nvml;
     nvml_close(nvml);
@@ -83,6 +129,8 @@ void nvml_close(struct nvml *nvml)
 {
     if (!nvml)
         return;
+    if (nvml->events)
+        CALL(nvml, event_set_free, nvml->events);
     nvml->f.shutdown();
     free(nvml);
 }
@@ -156,4 +204,118 @@ bool nvml_process_count(const struct nvml *nvml, unsigned *count)
     const int code = nvml->f.processes(nvml->device, count, NULL);
 
     return code == NVML_SUCCESS || code == NVML_ERROR_INSUFFICIENT_SIZE;
+}
+
+/* -- errors of the device ------------------------------------------------------------------------------ */
+
+/* A reading, and the reasons for what it lacks. */
+struct reading {
+    const struct nvml *nvml;
+    double *values;
+    const char **reasons;
+};
+
+static const char *reason_of(const struct nvml *nvml, int code)
+{
+    if (code == NVML_ERROR_FUNCTION_NOT_FOUND)
+        return "this NVML has no such function";
+    return nvml->f.error_string ? nvml->f.error_string(code) : "NVML does not say";
+}
+
+static void note(const struct reading *reading, enum health_quantity quantity, int code, double value)
+{
+    reading->values[quantity] = code == NVML_SUCCESS ? value : NAN;
+    if (code != NVML_SUCCESS)
+        reading->reasons[quantity] = reason_of(reading->nvml, code);
+}
+
+static void note_ecc(const struct reading *reading, enum health_quantity quantity, int type)
+{
+    unsigned long long count = 0;
+    const int code = CALL(reading->nvml, ecc_errors, reading->nvml->device, type, NVML_VOLATILE, &count);
+
+    note(reading, quantity, code, (double)count);
+}
+
+static void note_pages(const struct reading *reading, enum health_quantity quantity, int cause)
+{
+    unsigned count = 0; /* no room for addresses: NVML answers how many there are */
+    const int code = CALL(reading->nvml, retired_pages, reading->nvml->device, cause, &count, NULL);
+
+    note(reading, quantity, code == NVML_ERROR_INSUFFICIENT_SIZE ? NVML_SUCCESS : code, count);
+}
+
+static void note_pending(const struct reading *reading)
+{
+    int pending = 0;
+    const int code = CALL(reading->nvml, retirement_pending, reading->nvml->device, &pending);
+
+    note(reading, HEALTH_retirement_pending, code, pending != 0);
+}
+
+static void note_rows(const struct reading *reading)
+{
+    unsigned correctable = 0, uncorrectable = 0, pending = 0, failed = 0;
+    const int code =
+        CALL(reading->nvml, remapped_rows, reading->nvml->device, &correctable, &uncorrectable, &pending, &failed);
+
+    note(reading, HEALTH_remapped_rows_correctable, code, correctable);
+    note(reading, HEALTH_remapped_rows_uncorrectable, code, uncorrectable);
+    note(reading, HEALTH_remap_pending, code, pending != 0);
+    note(reading, HEALTH_remap_failed, code, failed != 0);
+}
+
+static void read_health(const struct nvml *nvml, struct health_reading *out, const char **reasons)
+{
+    const struct reading reading = {nvml, out->values, reasons};
+
+    note_ecc(&reading, HEALTH_ecc_corrected, NVML_CORRECTED);
+    note_ecc(&reading, HEALTH_ecc_uncorrected, NVML_UNCORRECTED);
+    note_pages(&reading, HEALTH_retired_pages_single_bit, NVML_SINGLE_BIT);
+    note_pages(&reading, HEALTH_retired_pages_double_bit, NVML_DOUBLE_BIT);
+    note_pending(&reading);
+    note_rows(&reading);
+    note(&reading, HEALTH_xids, nvml->events_code, nvml->xids);
+}
+
+/* From registering on the driver keeps events until they are asked for, so that nothing has to wait for them. */
+static int register_xids(struct nvml *nvml)
+{
+    const int code = CALL(nvml, event_set_create, &nvml->events);
+
+    return code == NVML_SUCCESS ? CALL(nvml, register_events, nvml->device, NVML_EVENT_XID, nvml->events) : code;
+}
+
+static void take_xids(struct nvml *nvml, struct health *health)
+{
+    enum { ENOUGH = 1024 }; /* a device that reports without end does not hold up the run */
+    struct nvml_event event = {0};
+
+    for (int i = 0; i < ENOUGH && nvml->events_code == NVML_SUCCESS &&
+                    CALL(nvml, event_set_wait, nvml->events, &event, 0) == NVML_SUCCESS;
+         i++) {
+        nvml->xids++;
+        if (health->xid_count < HEALTH_XIDS_MAX)
+            health->xids[health->xid_count++].number = (uint32_t)event.data;
+    }
+}
+
+void nvml_health_begin(struct nvml *nvml, struct health *health)
+{
+    health->known = nvml != NULL;
+    memset(health->reasons, 0, sizeof(health->reasons));
+    if (!nvml)
+        return;
+    nvml->events_code = register_xids(nvml);
+    read_health(nvml, &health->before, health->reasons);
+    health->after = health->before;
+}
+
+uint32_t nvml_health_end(struct nvml *nvml, struct health *health)
+{
+    if (!nvml)
+        return 0;
+    take_xids(nvml, health);
+    read_health(nvml, &health->after, health->reasons);
+    return health_settle(health);
 }

@@ -33,6 +33,14 @@ uint64_t nvml_throttle_mask(void);
 /* SM clock now, MHz. False when it cannot be read. */
 bool nvml_sm_clock(const struct nvml *nvml, unsigned *mhz);
 
+/* Reads errors of the device into health->before, and has the driver note its Xids from now on: what grew before, in a
+ * run that is resumed, stays noted. nvml NULL: nothing is known. */
+void nvml_health_begin(struct nvml *nvml, struct health *health);
+
+/* Reads them again into health->after, settles what grew since the beginning, and returns it as bits by enum
+ * health_quantity. Any number of times. */
+uint32_t nvml_health_end(struct nvml *nvml, struct health *health);
+
 /* Processes that compute on the device now. False when it cannot be read. */
 bool nvml_process_count(const struct nvml *nvml, unsigned *count);
 

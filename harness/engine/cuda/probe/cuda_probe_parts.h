@@ -4,11 +4,9 @@
 #ifndef CBANK_CUDA_PROBE_PARTS_H
 #define CBANK_CUDA_PROBE_PARTS_H
 
-#include "cuda_device.h"
 #include "cuda_probe.h"
 #include "cuda_probe_count.h"
 #include "cuda_relay.h"
-#include "probe_args.h"
 
 enum {
     PROBE_LINK_WORDS = 1 << 20,   /* of the table in global memory */
@@ -22,8 +20,9 @@ struct cuda_probe_kernel {
     struct probe_kernel found;
 };
 
-/* What the table of a home holds. */
-enum links { LINKS_UNKNOWN, LINKS_BYTES, LINKS_ELEMENTS, LINKS_LIST };
+/* What the table of a home holds: a list, or what is not known; or links that lead to themselves, in bytes or
+ * elements. */
+enum links { LINKS_LIST, LINKS_BYTES, LINKS_ELEMENTS };
 
 struct cuda_probe {
     struct device_info info;
@@ -31,12 +30,12 @@ struct cuda_probe {
     struct cuda_module module;
     struct cuda_probe_kernel *kernels[PROBE_KIND_COUNT]; /* owned: [path_count], the first for what is one for all */
     uint32_t *links; /* pinned: PROBE_LINK_WORDS of the next list; the first CBANK_TABLE_LENGTH of them for others */
-    uint32_t *table;        /* device, PROBE_LINK_WORDS */
-    enum links held[3];     /* by enum table_home */
-    uint32_t *cycles;       /* device, PROBE_SAMPLES_MAX */
-    uint32_t *host_cycles;  /* pinned */
+    uint32_t *table; /* device, PROBE_LINK_WORDS */
+    enum links held[3]; /* by enum table_home */
+    uint32_t *cycles; /* device, PROBE_SAMPLES_MAX */
+    uint32_t *host_cycles; /* pinned */
     struct probe_reading *readings, *host_readings; /* device and pinned, PROBE_READINGS_MAX */
-    uint32_t *turn;         /* device */
+    uint32_t *turn; /* device */
     cudaTextureObject_t texture;
     struct cuda_relay relay; /* these two are open where their probe is usable */
     struct cuda_count count;
@@ -73,6 +72,11 @@ enum status cuda_probe_ask_count(struct cuda_probe *probe, const struct probe_re
 /* Writes the request's list of links; returns the words up to the last. And back to zero. */
 size_t cuda_probe_link(struct cuda_probe *probe, const struct probe_request *request);
 void cuda_probe_unlink(struct cuda_probe *probe, const struct probe_request *request);
+
+/* The walk that brings the list, with its reading behind that of the walk that is timed or counted. Nothing else comes
+ * between the two than what the request says: what is to be cleared or read is before or after. */
+bool cuda_probe_walk_before(struct cuda_probe *probe, const struct probe_request *request, struct probe_args args,
+                            size_t words);
 
 /* What a request that walks is asked with. */
 struct probe_args cuda_probe_walk_args(const struct cuda_probe *probe, const struct probe_request *request);

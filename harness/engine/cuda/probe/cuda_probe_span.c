@@ -3,7 +3,6 @@
  * launch. */
 #include "cuda_probe_parts.h"
 #include "log.h"
-#include "stats.h"
 
 enum { WARPS_OF_BLOCK_MAX = 32, SMS_MAX = 1024 };
 
@@ -22,22 +21,26 @@ static bool link_to_self(struct cuda_probe *probe, const struct path *path)
     return cuda_probe_copy_links(probe, path, CBANK_TABLE_LENGTH) && cuda_device_wait(&probe->device);
 }
 
-/* From the first begin to the last end of the readings of one SM that are of `warps` warps; false where they are not.
- */
+/* From the first begin to the last end of the readings of one SM, if they are of `warps` warps and there was a moment when
+ * all of them were loading: blocks that run one after the other are no such warps. */
 static bool span_of(const struct probe_reading *readings, size_t count, uint32_t sm, uint32_t warps, uint32_t *cycles)
 {
-    uint32_t begin = 0, last = 0, seen = 0;
+    uint32_t begin = 0, last = 0, seen = 0, last_begin = 0, first_end = 0;
 
     for (size_t i = 0; i < count; i++) {
         if (readings[i].sm != sm)
             continue;
         if (seen == 0 || (int32_t)(readings[i].begin - begin) < 0)
             begin = readings[i].begin;
+        if (seen == 0 || (int32_t)(readings[i].begin - last_begin) > 0)
+            last_begin = readings[i].begin;
+        if (seen == 0 || (int32_t)(readings[i].end - first_end) < 0)
+            first_end = readings[i].end;
         if (seen++ == 0 || (int32_t)(readings[i].end - last) > 0)
             last = readings[i].end;
     }
     *cycles = last - begin;
-    return seen == warps;
+    return seen == warps && (int32_t)(first_end - last_begin) > 0;
 }
 
 /* A launch of loads by warps. */
@@ -54,7 +57,7 @@ static struct span span_open(const struct cuda_probe *probe, const struct probe_
     struct span span = {
         .args = cuda_probe_args(probe),
         .blocks = every_sm ? 2 * probe->info.sm_count : 1,
-        .threads = CBANK_WARP_THREADS * (every_sm ? WARPS_OF_BLOCK_MAX : request->warps),
+        .threads = CBANK_WARP_THREADS * (every_sm ? request->warps / 2 : request->warps),
     };
 
     span.args.distinct = request->distinct;
@@ -64,7 +67,7 @@ static struct span span_open(const struct cuda_probe *probe, const struct probe_
     return span;
 }
 
-/* The median over the SMs that ran all warps of the request, of what probe->host_readings say. */
+/* The median over the SMs that ran all warps of the request at once, of what probe->host_readings say. */
 static enum status span_cycles(const struct cuda_probe *probe, const struct probe_request *request,
                                const struct span *span, uint32_t *cycles)
 {
@@ -79,11 +82,8 @@ static enum status span_cycles(const struct cuda_probe *probe, const struct prob
     for (uint32_t sm = 0; sm < (every_sm ? SMS_MAX : 1u); sm++)
         count += span_of(readings, span->warps, every_sm ? sm : readings[0].sm, request->warps, &spans[count]) &&
                  count < SMS_MAX - 1;
-    if (count == 0)
-        return log_error(STATUS_ENVIRONMENT, "no SM ran %u warps of the probe %s on %s at once",
-                         (unsigned)request->warps, probe_kind_names[request->kind], request->path->name);
     stats_sort_uint32(spans, count);
-    *cycles = spans[(count - 1) / 2];
+    *cycles = count ? spans[(count - 1) / 2] : PROBE_NOT_AT_ONCE;
     return STATUS_OK;
 }
 
@@ -121,8 +121,7 @@ enum status cuda_probe_ask_sharing(struct cuda_probe *probe, const struct probe_
     shared -= 64; /* what the probe has itself */
     if (!link_to_self(probe, request->path) || !cuda_device_prepare_flush(device, probe->info.l2_bytes) ||
         !cuda_launch_flush(device) || !cuda_device_set(device, probe->turn, 0, sizeof(uint32_t)) ||
-        device->driver.set_function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared) !=
-            CUDA_SUCCESS ||
+        !DRIVER(device, cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared) ||
         !cuda_device_launch(device, function, request->blocks, 1, (uint32_t)shared, parameters) ||
         !cuda_probe_read(probe, request->blocks))
         return cuda_probe_failed(probe, request);
@@ -139,6 +138,7 @@ struct counted {
     struct cuda_probe *probe;
     struct probe_request request; /* of the probe that is counted */
     struct span span;
+    size_t words; /* of links of a walk */
 };
 
 static bool prepare_counted(void *context, size_t i)
@@ -146,6 +146,9 @@ static bool prepare_counted(void *context, size_t i)
     struct counted *counted = context;
 
     (void)i;
+    if (counted->request.before != PROBE_BEFORE_NOTHING &&
+        !cuda_probe_walk_before(counted->probe, &counted->request, counted->span.args, counted->words))
+        return false;
     return cuda_device_wait(&counted->probe->device);
 }
 
@@ -171,10 +174,9 @@ enum status cuda_probe_ask_count(struct cuda_probe *probe, const struct probe_re
 
     counted.request.kind = request->counted;
     if (walks) {
-        const size_t words = cuda_probe_link(probe, request);
-
+        counted.words = cuda_probe_link(probe, request);
         counted.span = (struct span){.args = cuda_probe_walk_args(probe, request), .blocks = 1, .threads = 1};
-        if (!cuda_probe_copy_links(probe, request->path, words))
+        if (!cuda_probe_copy_links(probe, request->path, counted.words))
             return cuda_probe_failed(probe, request);
     } else {
         counted.span = span_open(probe, request);

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: MIT
  * The kernels of probes.cu in the program: finding them, and seeing that they load as they are meant to. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cuda_probe_parts.h"
-#include "image.h"
 #include "log.h"
 
 enum { LOADS_OF_WALK = 2 }; /* one untimed, one timed */
 
 /* Finds the kernel whose mangled name begins so; false where the program has none. */
-static bool find_kernel(const struct cuda_probe *probe, const char *prefix, struct cuda_probe_kernel *out,
+static bool find_kernel(struct cuda_probe *probe, const char *prefix, struct cuda_probe_kernel *out,
                         struct kernel_sass *sass)
 {
     struct probe_kernel *found = &out->found;
 
     if (!image_function(probe->module.cubin, probe->module.cubin_bytes, prefix, sass) ||
-        probe->device.driver.module_function(&out->function, probe->module.module, sass->symbol) != CUDA_SUCCESS)
+        !cuda_module_function(&probe->device, &probe->module, sass->symbol, &out->function))
         return false;
     snprintf(found->name, sizeof(found->name), "%s", sass->symbol);
     snprintf(found->sha256, sizeof(found->sha256), "%s", sass->sha256);
@@ -65,8 +63,8 @@ static void find_path_kernel(struct cuda_probe *probe, enum probe_kind kind, siz
     check_path_loads(path, kind == PROBE_WALK ? LOADS_OF_WALK : PROBE_LOADS, &sass, &kernel->found);
     /* As much of the L1 data cache as there is. */
     if (kind == PROBE_WALK && path->unit != UNIT_SHARED)
-        probe->device.driver.set_function_attribute(kernel->function,
-                                                    CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 0);
+        DRIVER_TRY(&probe->device, cuFuncSetAttribute, kernel->function,
+                   CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 0);
 }
 
 /* A kernel of the constant bank, which loads from it as often as a walk does. */
@@ -93,11 +91,11 @@ enum status cuda_probe_find_kernels(struct cuda_probe *probe)
 
         probe->kernels[kind] = calloc(path_count, sizeof(*probe->kernels[kind]));
         if (!probe->kernels[kind])
-            return log_error(STATUS_ENVIRONMENT, "out of memory");
+            return log_memory("the kernels of probes");
         for (size_t row = 0; !probe_is_single(kind) && row < path_count; row++)
             find_path_kernel(probe, kind, row);
         if (of_bank[kind])
             status = find_bank_kernel(probe, kind, of_bank[kind]);
     }
-    return status == STATUS_OK ? cuda_module_find_bank(&probe->device.driver, "probe_bank", &probe->module) : status;
+    return status == STATUS_OK ? cuda_module_find_bank(&probe->device, "probe_bank", &probe->module) : status;
 }

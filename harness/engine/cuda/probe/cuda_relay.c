@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cuda_relay.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,16 +16,14 @@ static int compare_banks(const void *left, const void *right)
 /* In the order of the addresses of their banks, so that banks that lie one behind the other are walked so. */
 static bool load_members(struct cuda_relay *relay)
 {
-    const struct driver_functions *driver = &relay->device->driver;
-
     for (size_t i = 0; i < PROBE_MEMBERS; i++)
-        if (cuda_module_load(driver, relay->device->info, "probes", &relay->modules[i]) != STATUS_OK ||
-            cuda_module_find_bank(driver, "probe_bank", &relay->modules[i]) != STATUS_OK)
+        if (cuda_module_load(relay->device, "probes", &relay->modules[i]) != STATUS_OK ||
+            cuda_module_find_bank(relay->device, "probe_bank", &relay->modules[i]) != STATUS_OK)
             return false;
     qsort(relay->modules, PROBE_MEMBERS, sizeof(relay->modules[0]), compare_banks);
     for (size_t i = 0; i < PROBE_MEMBERS; i++)
-        if (driver->module_function(&relay->functions[i], relay->modules[i].module, "probe_relay") != CUDA_SUCCESS ||
-            cudaStreamCreateWithFlags(&relay->streams[i], cudaStreamNonBlocking) != cudaSuccess)
+        if (!cuda_module_function(relay->device, &relay->modules[i], "probe_relay", &relay->functions[i]) ||
+            !CUDA(relay->device, cudaStreamCreateWithFlags, &relay->streams[i], cudaStreamNonBlocking))
             return false;
     return true;
 }
@@ -56,13 +53,13 @@ bool cuda_relay_open(struct cuda_device *device, struct cuda_relay *out, char re
     bool walked = false;
 
     *out = (struct cuda_relay){.device = device};
-    if (load_members(out) && cudaMalloc((void **)&out->state, state_bytes(out)) == cudaSuccess &&
-        cudaMalloc((void **)&out->readings, PROBE_MEMBERS * sizeof(*out->readings)) == cudaSuccess &&
-        cudaMalloc((void **)&args.cycles, sizeof(*args.cycles)) == cudaSuccess &&
-        cudaMemset(args.cycles, 0, sizeof(*args.cycles)) == cudaSuccess && launch_empty(out) &&
+    if (load_members(out) && CUDA(device, cudaMalloc, (void **)&out->state, state_bytes(out)) &&
+        CUDA(device, cudaMalloc, (void **)&out->readings, PROBE_MEMBERS * sizeof(*out->readings)) &&
+        CUDA(device, cudaMalloc, (void **)&args.cycles, sizeof(*args.cycles)) &&
+        CUDA(device, cudaMemset, args.cycles, 0, sizeof(*args.cycles)) && launch_empty(out) &&
         cuda_relay_copy(out, no_links, CBANK_TABLE_LENGTH))
         walked = cuda_relay_walk(out, &args, &end, &sm);
-    cudaFree(args.cycles);
+    CUDA_TRY(device, cudaFree, args.cycles);
     if (walked)
         return true;
     snprintf(reason, CUDA_RELAY_REASON_BYTES,
@@ -76,12 +73,12 @@ void cuda_relay_close(struct cuda_relay *relay)
 {
     for (size_t i = 0; relay->device && i < PROBE_MEMBERS; i++) {
         if (relay->streams[i])
-            cudaStreamDestroy(relay->streams[i]);
-        cuda_module_unload(&relay->device->driver, &relay->modules[i]);
+            CUDA_TRY(relay->device, cudaStreamDestroy, relay->streams[i]);
+        cuda_module_unload(relay->device, &relay->modules[i]);
     }
     if (relay->device) {
-        cudaFree(relay->state);
-        cudaFree(relay->readings);
+        CUDA_TRY(relay->device, cudaFree, relay->state);
+        CUDA_TRY(relay->device, cudaFree, relay->readings);
     }
     *relay = (struct cuda_relay){0};
 }
@@ -106,12 +103,11 @@ static bool launch_members(struct cuda_relay *relay, struct probe_relay_args *ar
     /* Those that are launched wait for the others no longer than they are told to. */
     for (uint32_t i = 0; i < PROBE_MEMBERS; i++) {
         args->member = i;
-        launched =
-            launched && relay->device->driver.launch(relay->functions[i], relay->device->info->sm_count, 1, 1, 1, 1, 1,
-                                                     0, relay->streams[i], parameters, NULL) == CUDA_SUCCESS;
+        launched = launched && DRIVER(relay->device, cuLaunchKernel, relay->functions[i], relay->device->info->sm_count,
+                                      1, 1, 1, 1, 1, 0, relay->streams[i], parameters, NULL);
     }
     for (uint32_t i = 0; i < PROBE_MEMBERS; i++)
-        launched = cudaStreamSynchronize(relay->streams[i]) == cudaSuccess && launched;
+        launched = CUDA(relay->device, cudaStreamSynchronize, relay->streams[i]) && launched;
     return launched;
 }
 
@@ -138,8 +134,8 @@ bool cuda_relay_walk(struct cuda_relay *relay, const struct probe_args *walk, ui
         !cuda_device_set(device, relay->readings, 0, sizeof(readings)) ||
         !cuda_device_write(device, relay->state, &baton, sizeof(baton)) || !cuda_device_wait(device) ||
         !launch_members(relay, &args) ||
-        cudaMemcpy(readings, relay->readings, sizeof(readings), cudaMemcpyDeviceToHost) != cudaSuccess ||
-        cudaMemcpy(&baton, relay->state, sizeof(baton), cudaMemcpyDeviceToHost) != cudaSuccess)
+        !CUDA(device, cudaMemcpy, readings, relay->readings, sizeof(readings), cudaMemcpyDeviceToHost) ||
+        !CUDA(device, cudaMemcpy, &baton, relay->state, sizeof(baton), cudaMemcpyDeviceToHost))
         return false;
     *end = (uint32_t)baton;
     *sm = readings[0].sm;

@@ -12,14 +12,9 @@ struct walked {
     uint32_t end, sm, before_sm;
 };
 
-/* How a kind of probe walks. */
-struct walking {
-    /* Brings the first words of probe->links to where they are walked. */
-    bool (*copy)(struct cuda_probe *probe, const struct path *path, size_t words);
-    /* Walks once, the cycles into probe->host_cycles. False when the GPU failed. */
-    bool (*walk)(struct cuda_probe *probe, const struct probe_request *request, struct probe_args args, size_t words,
-                 struct walked *out);
-};
+/* Walks once, the cycles into probe->host_cycles. False when the GPU failed. */
+typedef bool walk(struct cuda_probe *probe, const struct probe_request *request, struct probe_args args, size_t words,
+                  struct walked *out);
 
 /* -- lists --------------------------------------------------------------------------------------------- */
 
@@ -81,22 +76,23 @@ static bool launch_before(struct cuda_probe *probe, const struct probe_request *
     }
 }
 
-/* The walk that brings the list, with its reading behind that of the walk that is timed. Nothing else comes between the
- * two than what the request says: what is to be cleared or read is before or after. */
-static bool walk_before(struct cuda_probe *probe, const struct probe_request *request, struct probe_args args,
-                        size_t words)
+bool cuda_probe_walk_before(struct cuda_probe *probe, const struct probe_request *request, struct probe_args args,
+                            size_t words)
 {
+    struct probe_request walk = *request;
+
+    walk.kind = PROBE_WALK;
     args.warm_up = (uint32_t)request->count;
     args.timed = 0;
     args.readings = probe->readings + 1;
-    return cuda_probe_launch(probe, request, &args, 1, 1) && launch_before(probe, request, words);
+    return cuda_probe_launch(probe, &walk, &args, 1, 1) && launch_before(probe, request, words);
 }
 
 static bool walk_path(struct cuda_probe *probe, const struct probe_request *request, struct probe_args args,
                       size_t words, struct walked *out)
 {
     if (!clear_cycles(probe, &args) ||
-        (request->before != PROBE_BEFORE_NOTHING && !walk_before(probe, request, args, words)) ||
+        (request->before != PROBE_BEFORE_NOTHING && !cuda_probe_walk_before(probe, request, args, words)) ||
         !cuda_probe_launch(probe, request, &args, 1, 1) || !fetch_cycles(probe, &args) || !cuda_probe_read(probe, 2))
         return false;
     *out = (struct walked){probe->host_readings[0].end, probe->host_readings[0].sm, probe->host_readings[1].sm};
@@ -104,12 +100,6 @@ static bool walk_path(struct cuda_probe *probe, const struct probe_request *requ
 }
 
 /* -- over the banks of several modules ------------------------------------------------------------------ */
-
-static bool copy_relay(struct cuda_probe *probe, const struct path *path, size_t words)
-{
-    probe->held[path->home] = LINKS_UNKNOWN;
-    return cuda_relay_copy(&probe->relay, probe->links, words);
-}
 
 static bool walk_relay(struct cuda_probe *probe, const struct probe_request *request, struct probe_args args,
                        size_t words, struct walked *out)
@@ -152,21 +142,18 @@ static bool walk_code(struct cuda_probe *probe, const struct probe_request *requ
 
 enum status cuda_probe_ask_list(struct cuda_probe *probe, const struct probe_request *request, uint32_t *answer)
 {
-    static const struct walking kinds[PROBE_KIND_COUNT] = {
-        [PROBE_WALK] = {cuda_probe_copy_links, walk_path},
-        [PROBE_RELAY] = {copy_relay, walk_relay},
-        [PROBE_CODE] = {cuda_probe_copy_links, walk_code},
-    };
-    const struct walking *kind = &kinds[request->kind];
+    static walk *const walks[PROBE_KIND_COUNT] = {
+        [PROBE_WALK] = walk_path, [PROBE_RELAY] = walk_relay, [PROBE_CODE] = walk_code};
     const size_t words = cuda_probe_link(probe, request);
     const struct probe_args args = cuda_probe_walk_args(probe, request);
     struct walked walked = {0};
     uint32_t tries = 0;
 
-    if (!kind->copy(probe, request->path, words))
+    if (!(request->kind == PROBE_RELAY ? cuda_relay_copy(&probe->relay, probe->links, words)
+                                       : cuda_probe_copy_links(probe, request->path, words)))
         return cuda_probe_failed(probe, request);
     do {
-        if (!kind->walk(probe, request, args, words, &walked))
+        if (!walks[request->kind](probe, request, args, words, &walked))
             return cuda_probe_failed(probe, request);
     } while (request->before != PROBE_BEFORE_NOTHING && walked.sm != walked.before_sm && ++tries < SM_TRIES);
     if (tries == SM_TRIES)

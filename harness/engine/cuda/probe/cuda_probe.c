@@ -2,7 +2,6 @@
  * Probes on a device: what they share, and the source that asks them. */
 #include "cuda_probe.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,29 +14,29 @@ enum { STAGED_BYTES = 8192 }; /* of the table in shared memory */
 
 static bool allocate(struct cuda_probe *probe)
 {
+    struct cuda_device *device = &probe->device;
     const size_t links = PROBE_LINK_WORDS * sizeof(uint32_t), cycles = PROBE_SAMPLES_MAX * sizeof(uint32_t);
     const size_t readings = PROBE_READINGS_MAX * sizeof(*probe->readings);
 
-    return cudaMallocHost((void **)&probe->links, links) == cudaSuccess &&
-           cudaMalloc((void **)&probe->table, links) == cudaSuccess &&
-           cudaMalloc((void **)&probe->cycles, cycles) == cudaSuccess &&
-           cudaMallocHost((void **)&probe->host_cycles, cycles) == cudaSuccess &&
-           cudaMalloc((void **)&probe->readings, readings) == cudaSuccess &&
-           cudaMallocHost((void **)&probe->host_readings, readings) == cudaSuccess &&
-           cudaMalloc((void **)&probe->turn, sizeof(uint32_t)) == cudaSuccess &&
-           cudaMemset(probe->table, 0, links) == cudaSuccess &&
-           cudaMemset(probe->readings, 0, readings) == cudaSuccess &&
-           cuda_device_texture(probe->table, &probe->texture);
+    return CUDA(device, cudaMallocHost, (void **)&probe->links, links) &&
+           CUDA(device, cudaMalloc, (void **)&probe->table, links) &&
+           CUDA(device, cudaMalloc, (void **)&probe->cycles, cycles) &&
+           CUDA(device, cudaMallocHost, (void **)&probe->host_cycles, cycles) &&
+           CUDA(device, cudaMalloc, (void **)&probe->readings, readings) &&
+           CUDA(device, cudaMallocHost, (void **)&probe->host_readings, readings) &&
+           CUDA(device, cudaMalloc, (void **)&probe->turn, sizeof(uint32_t)) &&
+           CUDA(device, cudaMemset, probe->table, 0, links) && CUDA(device, cudaMemset, probe->readings, 0, readings) &&
+           cuda_device_texture(device, probe->table, &probe->texture);
 }
 
-static enum status open_parts(struct cuda_probe *probe, uint32_t ordinal)
+static enum status open_parts(struct cuda_probe *probe, const struct cuda_request *request)
 {
-    enum status status = cuda_device_describe(ordinal, &probe->info);
+    enum status status = cuda_device_describe(request->ordinal, &probe->info);
 
     if (status == STATUS_OK)
-        status = cuda_device_open(&probe->device, ordinal, &probe->info, 1, 0);
+        status = cuda_device_open(&probe->device, request);
     if (status == STATUS_OK)
-        status = cuda_module_load(&probe->device.driver, &probe->info, "probes", &probe->module);
+        status = cuda_module_load(&probe->device, "probes", &probe->module);
     if (status == STATUS_OK)
         status = cuda_probe_find_kernels(probe);
     if (status != STATUS_OK)
@@ -53,18 +52,21 @@ void cuda_probe_close(struct cuda_probe *probe)
 {
     if (!probe)
         return;
+
+    struct cuda_device *device = &probe->device;
+
     cuda_count_close(&probe->count);
     cuda_relay_close(&probe->relay);
     if (probe->device.context) {
-        cudaDestroyTextureObject(probe->texture);
-        cudaFreeHost(probe->links);
-        cudaFree(probe->table);
-        cudaFree(probe->cycles);
-        cudaFreeHost(probe->host_cycles);
-        cudaFree(probe->readings);
-        cudaFreeHost(probe->host_readings);
-        cudaFree(probe->turn);
-        cuda_module_unload(&probe->device.driver, &probe->module);
+        CUDA_TRY(device, cudaDestroyTextureObject, probe->texture);
+        CUDA_TRY(device, cudaFreeHost, probe->links);
+        CUDA_TRY(device, cudaFree, probe->table);
+        CUDA_TRY(device, cudaFree, probe->cycles);
+        CUDA_TRY(device, cudaFreeHost, probe->host_cycles);
+        CUDA_TRY(device, cudaFree, probe->readings);
+        CUDA_TRY(device, cudaFreeHost, probe->host_readings);
+        CUDA_TRY(device, cudaFree, probe->turn);
+        cuda_module_unload(&probe->device, &probe->module);
     }
     cuda_device_close(&probe->device);
     for (size_t kind = 0; kind < PROBE_KIND_COUNT; kind++)
@@ -119,18 +121,19 @@ bool cuda_probe_read(struct cuda_probe *probe, size_t count)
 
 /* -- the source ---------------------------------------------------------------------------------------- */
 
-typedef enum status ask(struct cuda_probe *probe, const struct probe_request *request, uint32_t *answer);
-
 static enum status cuda_ask(void *context, const struct probe_request *request, uint32_t *answer)
 {
-    static ask *const asks[PROBE_KIND_COUNT] = {
-        [PROBE_WALK] = cuda_probe_ask_list,   [PROBE_RELAY] = cuda_probe_ask_list,
-        [PROBE_CODE] = cuda_probe_ask_list,   [PROBE_CHAIN] = cuda_probe_ask_span,
-        [PROBE_STREAM] = cuda_probe_ask_span, [PROBE_SHARING] = cuda_probe_ask_sharing,
-        [PROBE_COUNT] = cuda_probe_ask_count,
-    };
-
-    return asks[request->kind](context, request, answer);
+    switch (request->kind) {
+    case PROBE_CHAIN:
+    case PROBE_STREAM:
+        return cuda_probe_ask_span(context, request, answer);
+    case PROBE_SHARING:
+        return cuda_probe_ask_sharing(context, request, answer);
+    case PROBE_COUNT:
+        return cuda_probe_ask_count(context, request, answer);
+    default:
+        return cuda_probe_ask_list(context, request, answer);
+    }
 }
 
 /* What takes long to open is opened when it is first asked for. */
@@ -157,17 +160,17 @@ static const struct probe_kernel *cuda_kernel(void *context, enum probe_kind kin
     return &probe->kernels[kind][probe_is_single(kind) ? 0 : path - paths].found;
 }
 
-/* Bytes of so many instructions: of 16 from Volta on; of 8 before, with as many of control for every 3 (Maxwell, Pascal)
+/* Bytes of a chunk: instructions of 16 from Volta on; of 8 before, with as many of control for every 3 (Maxwell, Pascal)
  * or every 7 (Kepler). */
-static uint32_t code_bytes(uint32_t cc_major, uint32_t instructions)
+static uint32_t chunk_bytes(uint32_t cc_major)
 {
-    if (cc_major >= 7)
-        return 16 * instructions;
-    return 8 * (instructions + instructions / (cc_major >= 5 ? 3 : 7));
+    const uint32_t count = PROBE_CHUNK_INSTRUCTIONS;
+
+    return cc_major >= 7 ? 16 * count : 8 * (count + count / (cc_major >= 5 ? 3 : 7));
 }
 
-enum status cuda_probe_open(uint32_t ordinal, struct cuda_probe **out, struct device_info *info,
-                            struct probe_source *source)
+enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double patience, struct cuda_probe **out,
+                            struct device_info *info, struct probe_source *source)
 {
     const char *reason = "there are fewer; cbank list devices names them";
     const uint32_t devices = cuda_device_count(&reason);
@@ -178,7 +181,13 @@ enum status cuda_probe_open(uint32_t ordinal, struct cuda_probe **out, struct de
         return log_error(STATUS_ENVIRONMENT, "no GPU to characterize: %s; or analyse a recorded file with --replay",
                          reason);
     probe = calloc(1, sizeof(*probe));
-    status = probe ? open_parts(probe, ordinal) : log_error(STATUS_ENVIRONMENT, "out of memory");
+    if (!probe)
+        return log_memory("the probes");
+
+    const struct cuda_request request = {
+        .ordinal = ordinal, .info = &probe->info, .seed = 1, .watchdog = watchdog, .patience = patience};
+
+    status = open_parts(probe, &request);
     if (status != STATUS_OK) {
         cuda_probe_close(probe);
         return status;
@@ -190,7 +199,7 @@ enum status cuda_probe_open(uint32_t ordinal, struct cuda_probe **out, struct de
         .samples_max = PROBE_SAMPLES_MAX,
         .sm_count = probe->info.sm_count,
         .bank_address = probe->bank_address,
-        .chunk_bytes = code_bytes(probe->info.cc_major, PROBE_CHUNK_INSTRUCTIONS),
+        .chunk_bytes = chunk_bytes(probe->info.cc_major),
         .shared_carve_out = "preferred carve-out 0 %; the probe itself uses 4 bytes of shared memory",
         .ask = cuda_ask,
         .kernel = cuda_kernel,

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include "cuda_sample.h"
+
+#include <math.h>
+
+#include "stats.h"
+
+enum { CALIBRATION_SAMPLES = 31 }; /* of the empty kernel */
+
+static bool launch_once(const struct cuda_chain *chain, struct cuda_turn turn)
+{
+    return chain->launch ? cuda_launch_cell(chain->device, chain->launch, turn) : cuda_launch_empty(chain->device);
+}
+
+static bool launch_many(const struct cuda_chain *chain, uint32_t placement, uint32_t launches)
+{
+    for (uint32_t i = 0; i < launches; i++)
+        if (!launch_once(chain, (struct cuda_turn){i, placement}))
+            return false;
+    return true;
+}
+
+static bool record(const struct cuda_chain *chain, cudaEvent_t event)
+{
+    return CUDA(chain->device, cudaEventRecordWithFlags, event, chain->device->stream, cudaEventRecordExternal);
+}
+
+static bool enqueue_chain(const struct cuda_chain *chain, const cudaEvent_t *events, uint32_t placement)
+{
+    return launch_many(chain, placement, chain->lead_in) && record(chain, events[0]) &&
+           launch_many(chain, placement, CUDA_REFERENCE_LAUNCHES) && record(chain, events[1]) &&
+           launch_many(chain, placement, CUDA_REFERENCE_LAUNCHES + chain->launches) &&
+           (chain->slow_ns == 0 || cuda_launch_spin(chain->device, chain->slow_ns)) && record(chain, events[2]);
+}
+
+static bool enqueue_pairs(const struct cuda_chain *chain, const cudaEvent_t *events, uint32_t placement)
+{
+    for (uint32_t i = 0; i < chain->launches; i++) {
+        const uint64_t slow_ns = i == 0 ? chain->slow_ns : 0;
+
+        if (!chain->between(chain->device) || !record(chain, events[2 * i]) ||
+            !launch_once(chain, (struct cuda_turn){i, placement}) ||
+            (slow_ns > 0 && !cuda_launch_spin(chain->device, slow_ns)) || !record(chain, events[2 * i + 1]))
+            return false;
+    }
+    return true;
+}
+
+/* Enqueues one sample. */
+static bool enqueue_sample(const struct cuda_chain *chain, const struct cuda_sample *sample, uint32_t placement)
+{
+    return (chain->between ? enqueue_pairs : enqueue_chain)(chain, sample->events, placement) &&
+           cuda_launch_clock(chain->device, chain->reading);
+}
+
+void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device)
+{
+    for (size_t i = 0; i < CUDA_PLACEMENTS_MAX; i++)
+        if (sample->graphs[i])
+            CUDA_TRY(device, cudaGraphExecDestroy, sample->graphs[i]);
+    for (size_t i = 0; i < CUDA_EVENTS_MAX; i++)
+        if (sample->events[i])
+            CUDA_TRY(device, cudaEventDestroy, sample->events[i]);
+    *sample = (struct cuda_sample){0};
+}
+
+bool cuda_sample_open(struct cuda_sample *sample, struct cuda_device *device)
+{
+    bool made = true;
+
+    *sample = (struct cuda_sample){0};
+    for (size_t i = 0; i < CUDA_EVENTS_MAX; i++)
+        made = made && CUDA(device, cudaEventCreate, &sample->events[i]);
+    if (!made)
+        cuda_sample_close(sample, device);
+    return made;
+}
+
+/* Captures a sample into a graph. A capture that has begun is ended, whatever failed: else no other call works. */
+static bool capture(const struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t placement,
+                    cudaGraph_t *graph)
+{
+    struct cuda_device *device = chain->device;
+    bool captured;
+
+    if (!CUDA(device, cudaStreamBeginCapture, device->stream, cudaStreamCaptureModeThreadLocal))
+        return false;
+    captured = enqueue_sample(chain, sample, placement);
+    if (!CUDA(device, cudaStreamEndCapture, device->stream, graph)) {
+        CUDA_TRY(device, cudaStreamEndCapture, device->stream, graph);
+        return false;
+    }
+    return captured;
+}
+
+bool cuda_sample_place(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t placement)
+{
+    struct cuda_device *device = chain->device;
+    cudaGraphExec_t *made = &sample->graphs[placement];
+    cudaGraph_t graph = NULL;
+    bool placed;
+
+    if (*made)
+        return true;
+    placed = capture(sample, chain, placement, &graph) && CUDA(device, cudaGraphInstantiateWithFlags, made, graph, 0) &&
+             CUDA(device, cudaGraphUpload, *made, device->stream);
+    if (graph)
+        CUDA_TRY(device, cudaGraphDestroy, graph);
+    return placed;
+}
+
+bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t placement)
+{
+    return CUDA(chain->device, cudaGraphLaunch, sample->graphs[placement], chain->device->stream);
+}
+
+/* ns from one event to another; NaN on an error. */
+static double elapsed_ns(const struct cuda_chain *chain, cudaEvent_t from, cudaEvent_t to)
+{
+    float ms;
+
+    return CUDA(chain->device, cudaEventElapsedTime, &ms, from, to) ? 1e6 * (double)ms : NAN;
+}
+
+/* The slope between a short chain and a long one: what is fixed in both cancels. */
+static double read_chain(const struct cuda_chain *chain, const cudaEvent_t *events)
+{
+    return (elapsed_ns(chain, events[1], events[2]) - elapsed_ns(chain, events[0], events[1])) / chain->launches;
+}
+
+/* The mean of the pairs, less what a pair adds. */
+static double read_pairs(const struct cuda_chain *chain, const cudaEvent_t *events)
+{
+    double total_ns = 0;
+
+    for (uint32_t i = 0; i < chain->launches; i++)
+        total_ns += elapsed_ns(chain, events[2 * i], events[2 * i + 1]);
+    return total_ns / chain->launches - chain->extra_ns;
+}
+
+/* ns of one launch, from the events of a sample that has ended; NaN on an error. */
+double cuda_sample_ns(const struct cuda_sample *sample, const struct cuda_chain *chain)
+{
+    return chain->between ? read_pairs(chain, sample->events) : read_chain(chain, sample->events);
+}
+
+double cuda_sample_total_ns(const struct cuda_sample *sample, const struct cuda_chain *chain)
+{
+    return elapsed_ns(chain, sample->events[0], sample->events[chain->between ? 2 * chain->launches - 1 : 2]);
+}
+
+/* Median ns of a few samples of a chain, now; NaN when one fails. */
+double cuda_sample_median(const struct cuda_chain *chain, size_t samples)
+{
+    double ns[CALIBRATION_SAMPLES], sorted[CALIBRATION_SAMPLES];
+    struct summary summary = {.median = NAN};
+    struct cuda_sample sample;
+
+    if (!cuda_sample_open(&sample, chain->device))
+        return NAN;
+    if (!cuda_sample_place(&sample, chain, 0))
+        goto out;
+    for (size_t i = 0; i < samples; i++) {
+        ns[i] = NAN;
+        if (cuda_sample_launch(&sample, chain, 0) && cuda_device_wait(chain->device))
+            ns[i] = cuda_sample_ns(&sample, chain);
+        if (isnan(ns[i]))
+            goto out;
+    }
+    stats_summarize(ns, samples, sorted, &summary);
+out:
+    cuda_sample_close(&sample, chain->device);
+    return summary.median;
+}
+
+double cuda_time_empty_launch(struct cuda_device *device)
+{
+    const struct cuda_chain chain = {.device = device,
+                                     .lead_in = CUDA_LEAD_IN_LAUNCHES,
+                                     .launches = CUDA_LAUNCHES_MAX / 4};
+
+    return cuda_sample_median(&chain, CALIBRATION_SAMPLES);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ * A run on one device: options -> plan -> engine -> result -> JSON -> table. */
+#ifndef CBANK_RUN_H
+#define CBANK_RUN_H
+
+#include "engine.h"
+#include "plan_options.h"
+#include "progress_line.h"
+#include "result.h"
+#include "result_file.h"
+#include "show.h"
+#include "watchdog.h"
+
+struct run_options {
+    struct plan_options plan;
+    struct measure_options measure;
+    struct look_options look;
+    const char *json_path;   /* NULL: a name made up in the current folder; "-": stdout */
+    const char *resume_path; /* NULL: a new run */
+    double patience_seconds; /* 0: not given */
+    bool retry_failed, strict, quiet, in_turn;
+};
+
+/* One device's run. */
+struct run {
+    const struct run_options *options;
+    const struct engine *engine;
+    const struct counter_set *counters;
+    uint32_t device;
+    double start; /* seconds: when the command began, or the device before was done */
+    struct result result;
+    char path[RESULT_PATH_BYTES];
+    struct result_file file;
+    struct progress_line line;
+    struct run_watch *watch;        /* not owned */
+    struct engine_session *session; /* NULL until it is open */
+    bool measuring;                 /* the engine was ready: there is a result to write */
+    double saved;                   /* seconds: when the result was last written */
+    bool cannot_save;               /* writing failed once: the end tries again */
+};
+
+/* Who ends the command when a call does not come back. */
+struct run_watch {
+    struct watchdog watchdog;
+    double patience; /* of --patience; 0: not given */
+    struct run *run; /* that is under way; NULL: none */
+};
+
+void run_watch_open(struct run_watch *watch, double patience);
+void run_watch_close(struct run_watch *watch);
+
+/* Asks an engine how many devices there are, or what one of them is, watched. */
+uint32_t run_device_count(struct run_watch *watch, const struct engine *engine, const char **reason);
+enum status run_describe(const struct run *run, uint32_t device, struct device_info *out);
+
+/* Measures, writes and prints. The result, which has its cells, the path and the device are the caller's. `several`: it
+ * is one of several devices. */
+enum status run_device(struct run *run, bool several);
+
+/* Goes on with the file of --resume. */
+enum status run_resumed(const struct run_options *options, struct run_watch *watch);
+
+#endif

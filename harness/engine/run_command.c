@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT
+ * The command run: its options, and new runs. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "beside.h"
+#include "clock.h"
+#include "command.h"
+#include "interrupt.h"
+#include "log.h"
+#include "plan.h"
+#include "run.h"
+
+/* clang-format off */
+#define OWN(member) .offset = offsetof(struct run_options, member)
+
+static const struct option_row own_rows[] = {
+    {.name = "json", .argument = "PATH",
+     .help = "write the result to a file, into a folder (made if it ends in /), or - for stdout",
+     .kind = &option_text, OWN(json_path)},
+    {.name = "resume", .argument = "FILE", .help = "measure what an interrupted result is missing, in place",
+     .kind = &option_text, OWN(resume_path)},
+    {.name = "retry-failed", .help = "with --resume: cells that failed, too", .kind = &option_flag, OWN(retry_failed)},
+    {.name = "in-turn", .help = "with several devices: one after the other, not at the same time", .kind = &option_flag,
+     OWN(in_turn)},
+    {.name = "patience", .argument = "SECONDS",
+     .help = "give the GPU so long beyond what a call takes (default 20 times that, at least 10 seconds)",
+     .kind = &option_number, OWN(patience_seconds), .low = 0.001, .high = 86400, .unit = "seconds"},
+    {.name = "strict", .help = "exit 4 when a cell is inconclusive", .kind = &option_flag, OWN(strict)},
+    {.name = "quiet", .help = "print errors and warnings alone", .kind = &option_flag, OWN(quiet)},
+};
+/* clang-format on */
+
+static const struct option_group groups[] = {
+    OPTION_GROUP(plan_option_rows, offsetof(struct run_options, plan)),
+    OPTION_GROUP(measure_option_rows, offsetof(struct run_options, measure)),
+    OPTION_GROUP(own_rows, 0),
+    OPTION_GROUP(look_option_rows, offsetof(struct run_options, look)),
+};
+
+/* -- new runs ----------------------------------------------------------------------------------------- */
+
+static uint64_t clock_seed(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec;
+}
+
+/* The engine that was named, or the first that has a device. Who asked for none hears that nothing is measured, --quiet
+ * or not. */
+static enum status choose_engine(const struct engine_row *named, struct run_watch *watch, const struct engine **out,
+                                 uint32_t *devices)
+{
+    const char *reason = NULL;
+
+    for (size_t i = 0; i < engine_count; i++) {
+        *out = engine_rows[i].engine;
+        if (named && named->engine != *out)
+            continue;
+        *devices = run_device_count(watch, *out, &reason);
+        if (*devices == 0 && named)
+            return log_error(STATUS_ENVIRONMENT, "engine %s cannot run here: %s", named->name, reason);
+        if (*devices == 0)
+            continue;
+        if (reason)
+            log_warning("no GPU measured: %s; the %s engine runs instead, and all its numbers are modelled", reason,
+                        (*out)->name);
+        return STATUS_OK;
+    }
+    return log_error(STATUS_ENVIRONMENT, "no engine can run here: %s", reason);
+}
+
+/* The devices that were asked for are there. */
+static enum status check_devices(const struct integers *asked, uint32_t devices)
+{
+    for (size_t i = 0; i < asked->count; i++)
+        if (asked->values[i] >= devices)
+            return log_error(STATUS_USAGE, "--device: there is no device %" PRIu64 "; valid: 0 to %" PRIu32,
+                             asked->values[i], devices - 1);
+    return STATUS_OK;
+}
+
+static enum status check_memory(const struct integers *elements, const struct device_info *device)
+{
+    const uint64_t limit = device->memory_bytes / (2 * sizeof(uint32_t));
+
+    for (size_t i = 0; device->memory_bytes && i < elements->count; i++)
+        if (elements->values[i] > limit)
+            return log_error(STATUS_USAGE,
+                             "--elements: %" PRIu64 " need more memory than %s has; at most %" PRIu64 " elements",
+                             elements->values[i], device->name, limit);
+    return STATUS_OK;
+}
+
+/* A result of the plan, with nothing measured yet. */
+static enum status open_result(struct run *run, const struct plan *plan, const struct invocation *invocation)
+{
+    const struct measure_options *measure = &run->options->measure;
+    struct result *result = &run->result;
+    enum status status = result_open(result, plan->cells, plan->count);
+
+    if (status != STATUS_OK)
+        return status;
+    result->engine = run->engine->name;
+    result->seed = measure->seed_given ? measure->seed : clock_seed();
+    result->max_noise = measure->max_noise_percent / 100;
+    result->sample_us = measure->sample_us;
+    result->samples_max = (uint32_t)measure->samples_max;
+    result->seconds_max = measure->seconds_max;
+    clock_utc(result->started_utc);
+    command_line(invocation, result->argv, sizeof(result->argv));
+    snprintf(result->counters_asked, sizeof(result->counters_asked), "%s", measure->counters.text);
+    status = run_describe(run, run->device, &result->device);
+    return status == STATUS_OK ? check_memory(&run->options->plan.elements, &result->device) : status;
+}
+
+/* The devices that were asked for; out of memory, logged, *out is NULL. */
+static size_t list_devices(const struct integers *asked, uint32_t devices, uint32_t **out)
+{
+    const size_t count = asked->all ? devices : asked->count;
+
+    *out = calloc(count + 1, sizeof(**out));
+    if (!*out)
+        log_memory("%zu devices", count);
+    for (size_t i = 0; *out && i < count; i++)
+        (*out)[i] = (uint32_t)(asked->all ? i : asked->values[i]);
+    return count;
+}
+
+/* Measures on one device after the other, in this process. */
+static enum status run_in_turn(struct run *run, const struct plan *plan, const struct invocation *invocation,
+                               const uint32_t *devices, size_t count)
+{
+    enum status worst = STATUS_OK;
+
+    for (size_t i = 0; !interrupted() && i < count; i++) {
+        struct run one = *run;
+        enum status ended;
+
+        one.device = devices[i];
+        ended = open_result(&one, plan, invocation);
+        if (ended == STATUS_OK)
+            ended = run_device(&one, count > 1);
+        result_close(&one.result);
+        worst = status_worse(worst, ended);
+        run->start = clock_seconds();
+    }
+    return worst;
+}
+
+static enum status run_new(const struct run_options *options, const struct invocation *invocation,
+                           struct run_watch *watch)
+{
+    const struct integers *asked = &options->measure.devices;
+    const bool to_stdout = options->json_path && strcmp(options->json_path, "-") == 0;
+    struct run run = {.options = options,
+                      .counters = &options->measure.counters.set,
+                      .watch = watch,
+                      .start = clock_seconds()};
+    struct plan plan = {0};
+    uint32_t devices = 0, *list = NULL;
+    size_t count = 0;
+    enum status status = choose_engine(options->measure.engine, watch, &run.engine, &devices);
+
+    if (status == STATUS_OK)
+        status = check_devices(asked, devices);
+    if (status == STATUS_OK)
+        status = plan_open(&options->plan, &plan);
+    if (status == STATUS_OK)
+        count = list_devices(asked, devices, &list);
+    if (status == STATUS_OK && !list)
+        status = STATUS_ENVIRONMENT;
+    else if (status == STATUS_OK && count > 1 && !options->in_turn && !to_stdout)
+        status = run_beside(options, invocation, list, count);
+    else if (status == STATUS_OK)
+        status = run_in_turn(&run, &plan, invocation, list, count);
+    free(list);
+    plan_close(&plan);
+    return status;
+}
+
+static enum status run(const void *parsed, const struct invocation *invocation)
+{
+    const struct run_options *options = parsed;
+    struct run_watch watch = {0};
+    enum status status;
+
+    if (options->retry_failed && !options->resume_path)
+        return log_error(STATUS_USAGE, "--retry-failed goes with --resume FILE, whose failed cells it tries again");
+    interrupt_catch();
+    run_watch_open(&watch, options->patience_seconds);
+    status = options->resume_path ? run_resumed(options, &watch) : run_new(options, invocation, &watch);
+    run_watch_close(&watch);
+    interrupt_end();
+    return status;
+}
+
+const struct command run_command = {
+    .name = "run",
+    .summary = "Run the access-pattern matrix, verify it, count it, write a JSON result",
+    .groups = groups,
+    .group_count = sizeof(groups) / sizeof(groups[0]),
+    .options_bytes = sizeof(struct run_options),
+    .details =
+        "The plan is every combination of what the options select. Cells that cannot be (a path that a chip or a\n"
+        "pattern has not, a filter too large) are skipped and say why. Each device gets a result file of its own.\n"
+        "Several devices are measured at the same time, each by a process.\n"
+        "\n"
+        "With --resume the plan, the seed and the counters are the file's: options that choose cells or how to\n"
+        "measure them are refused. Device and driver have to be the same.",
+    .run = run,
+};

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "watchdog.h"
+
+#include <math.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "log.h"
+
+enum { POLL_NS = 20000000 };
+
+static const double grace_seconds = 0.5; /* of a call after a signal */
+
+void watch_begin(struct watchdog *watchdog, const char *call, double seconds)
+{
+    if (!watchdog)
+        return;
+
+    const double now = clock_seconds();
+
+    atomic_store_explicit(&watchdog->call, call, memory_order_relaxed);
+    atomic_store_explicit(&watchdog->began, now, memory_order_relaxed);
+    atomic_store_explicit(&watchdog->deadline, now + seconds, memory_order_relaxed);
+    atomic_fetch_add(&watchdog->turn, 1);
+}
+
+void watch_end(struct watchdog *watchdog)
+{
+    if (!watchdog)
+        return;
+
+    uint_fast64_t turn = atomic_load_explicit(&watchdog->turn, memory_order_relaxed) | 1;
+
+    /* Too late: the process is being ended, and what this thread owns belongs to the other. */
+    if (!atomic_compare_exchange_strong(&watchdog->turn, &turn, turn + 1))
+        for (;;)
+            pause();
+}
+
+/* Ends the process if the call that is under way has taken too long. */
+static void look(struct watchdog *watchdog, double asked_since)
+{
+    uint_fast64_t turn = atomic_load(&watchdog->turn);
+    const char *call = atomic_load_explicit(&watchdog->call, memory_order_relaxed);
+    const double began = atomic_load_explicit(&watchdog->began, memory_order_relaxed);
+    const double deadline = atomic_load_explicit(&watchdog->deadline, memory_order_relaxed);
+    const double now = clock_seconds();
+
+    if (turn % 2 == 0 || (now < deadline && now < asked_since + grace_seconds))
+        return;
+    /* The turn is the same still: so it was this call's deadline, and the call has not come back. */
+    if (atomic_compare_exchange_strong(&watchdog->turn, &turn, turn + 1))
+        watchdog->then.end(watchdog->then.context, call, now - began);
+}
+
+static void *watch(void *argument)
+{
+    struct watchdog *watchdog = argument;
+    double asked_since = INFINITY;
+
+    pthread_mutex_lock(&watchdog->lock);
+    while (!watchdog->closing) {
+        struct timespec until;
+
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += POLL_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&watchdog->wake, &watchdog->lock, &until);
+        if (isinf(asked_since) && watchdog->then.asked && watchdog->then.asked())
+            asked_since = clock_seconds();
+        look(watchdog, asked_since);
+    }
+    pthread_mutex_unlock(&watchdog->lock);
+    return NULL;
+}
+
+void watchdog_open(struct watchdog *watchdog, const struct watchdog_end *then)
+{
+    *watchdog = (struct watchdog){.then = *then};
+    pthread_mutex_init(&watchdog->lock, NULL);
+    pthread_cond_init(&watchdog->wake, NULL);
+    watchdog->running = pthread_create(&watchdog->thread, NULL, watch, watchdog) == 0;
+    if (!watchdog->running)
+        log_warning("no thread can be started: a device that hangs will not be noticed");
+}
+
+void watchdog_close(struct watchdog *watchdog)
+{
+    if (!watchdog->running)
+        return;
+    pthread_mutex_lock(&watchdog->lock);
+    watchdog->closing = true;
+    pthread_cond_signal(&watchdog->wake);
+    pthread_mutex_unlock(&watchdog->lock);
+    pthread_join(watchdog->thread, NULL);
+    pthread_cond_destroy(&watchdog->wake);
+    pthread_mutex_destroy(&watchdog->lock);
+    *watchdog = (struct watchdog){0};
+}
