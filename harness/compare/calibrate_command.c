@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * Runs `cbank run` with the same plan in several processes, one after the other, and takes the noise of each
- * cell from what differs between them. */
-#include <errno.h>
+ * Runs `cbank run` with the same plan in several processes, one after the other, and takes the deviation
+ * between processes of each cell from what differs between them. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "calibration.h"
 #include "cell_json.h"
+#include "child.h"
 #include "command.h"
+#include "file_lock.h"
 #include "grid.h"
 #include "log.h"
 #include "plan_options.h"
+#include "processes.h"
 #include "text.h"
-
-enum { PATH_BYTES = 4096 };
 
 struct calibrate_options {
     struct plan_options plan;
@@ -35,8 +31,8 @@ struct calibrate_options {
 /* clang-format off */
 static const struct option_row rows[] = {
     {.name = "processes", .argument = "N", .help = "processes that run the plan (default 5)",
-     .kind = &option_integer, MEMBER(processes), .low = 2, .high = 1000, .unit = "processes", .fallback = "5"},
-    {.name = "keep", .argument = "FOLDER", .help = "keep the results of the processes there",
+     .kind = &option_integer, MEMBER(processes), .low = 2, .high = PROCESSES_MAX, .unit = "processes", .fallback = "5"},
+    {.name = "keep", .argument = "FOLDER", .help = "keep the results of the processes there, and go on with those of an earlier calibration that ended early",
      .kind = &option_text, MEMBER(keep_path)},
     {.name = "json", .argument = "FILE", .help = "where the calibration goes (default calibration.json)",
      .kind = &option_text, MEMBER(json_path), .fallback = "calibration.json"},
@@ -50,71 +46,7 @@ static const struct option_group groups[] = {
     OPTION_GROUP(look_option_rows, offsetof(struct calibrate_options, look)),
 };
 
-/* Words of a child: this program, run, what the user gave of its options, and where its result goes. The caller's, to
- * free, and so is *text, which they lie in. NULL when out of memory. */
-static char **child_words(const struct invocation *invocation, const char *path, char **text)
-{
-    static char run[] = "run", quiet[] = "--quiet";
-    char **words = calloc(invocation->given_count + 6, sizeof(*words));
-    size_t bytes = 0, count = 0;
-    FILE *stream = open_memstream(text, &bytes);
-
-    if (!words || !stream)
-        goto out;
-    fprintf(stream, "--json=%s%c", path, '\0');
-    for (size_t i = 0; i < invocation->given_count; i++) {
-        const struct given_option *given = &invocation->given[i];
-
-        if (given->group->rows == plan_option_rows || given->group->rows == measure_option_rows)
-            fprintf(stream, "--%s=%s%c", given->option->name, given->value, '\0');
-    }
-    fflush(stream);
-    words[count++] = invocation->argv[0];
-    words[count++] = run;
-    words[count++] = quiet;
-    for (char *word = *text; word < *text + bytes; word += strlen(word) + 1)
-        words[count++] = word;
-out:
-    if (stream)
-        fclose(stream);
-    return words;
-}
-
-static enum status run_child(const struct invocation *invocation, const char *path)
-{
-    char *text = NULL, **words = child_words(invocation, path, &text);
-    const pid_t child = words && text ? fork() : -1;
-    int code = 0;
-
-    if (child == 0) {
-        execv("/proc/self/exe", words);
-        _exit(STATUS_ENVIRONMENT);
-    }
-    free(words);
-    free(text);
-    if (child < 0 || waitpid(child, &code, 0) < 0)
-        return log_error(STATUS_ENVIRONMENT, "cannot start a process: %s", strerror(errno));
-    if (!WIFEXITED(code))
-        return log_error(STATUS_ENVIRONMENT, "a process was killed by signal %d", WTERMSIG(code));
-    return (enum status)WEXITSTATUS(code);
-}
-
-/* Runs the processes into folder; each has said what went wrong. */
-static enum status run_processes(const struct calibrate_options *options, const struct invocation *invocation,
-                                 const char *folder)
-{
-    enum status status = STATUS_OK;
-
-    for (uint64_t i = 0; status == STATUS_OK && i < options->processes; i++) {
-        char path[PATH_BYTES];
-
-        snprintf(path, sizeof(path), "%s/process-%03" PRIu64 ".json", folder, i + 1);
-        if (isatty(STDERR_FILENO))
-            fprintf(stderr, "process %" PRIu64 " of %" PRIu64 "\n", i + 1, options->processes);
-        status = run_child(invocation, path);
-    }
-    return status;
-}
+/* -- the calibration ---------------------------------------------------------------------------------- */
 
 static bool note(const void *row, size_t index, char *out, size_t bytes)
 {
@@ -128,7 +60,9 @@ static bool note(const void *row, size_t index, char *out, size_t bytes)
 
 static const struct grid_column columns[] = {
     {.heading = "cell", .value = cell_value_identity, .head = true},
-    {.heading = "differs by", .format = text_change, .value = grid_number, .of = OF(noise)},
+    {.heading = "deviation", .format = text_half_width, .value = grid_number, .of = OF(deviation.value)},
+    {.heading = "degrees", .format = text_tenths, .value = grid_number, .of = OF(deviation.degrees)},
+    {.heading = "greatest", .format = text_change, .value = grid_number, .of = OF(noise)},
     {.heading = "median", .format = text_time, .value = grid_number, .of = OF(median_ns)},
 };
 
@@ -144,49 +78,84 @@ static enum status print_calibration(const struct calibration *calibration)
         .note = note,
     };
 
-    printf("%s, driver %s, %u %sprocesses: greatest difference between two\n", device->name,
+    printf("%s, driver %s, %u %sprocesses: standard deviation between them, greatest difference of two\n", device->name,
            device->driver[0] ? device->driver : "-", calibration->processes, calibration->modelled ? "modelled " : "");
     return grid_print(stdout, &grid, &(struct grid_look){.width = text_width(stdout), .indent = 2});
 }
 
-static void remove_processes(const char *folder, uint64_t processes)
+static enum status write_and_print(const struct process_series *series, const char *path)
 {
-    for (uint64_t i = 0; i < processes; i++) {
-        char path[PATH_BYTES];
+    struct calibration calibration = {0};
+    struct side side = {0};
+    enum status status = process_series_read(series, series->most, &side);
 
-        snprintf(path, sizeof(path), "%s/process-%03" PRIu64 ".json", folder, i + 1);
-        unlink(path);
+    snprintf(side.label, sizeof(side.label), "%s", series->folder);
+    if (status == STATUS_OK)
+        status = calibration_of(&side, &calibration);
+    if (status == STATUS_OK)
+        status = calibration_write(&calibration, path);
+    if (status == STATUS_OK && strcmp(path, "-") != 0) {
+        status = print_calibration(&calibration);
+        printf("calibration: %s\n", path);
     }
-    rmdir(folder);
+    calibration_close(&calibration);
+    side_close(&side);
+    return status;
+}
+
+/* Runs the processes that are not done; each has said what went wrong. */
+static enum status run_processes(struct process_series *series)
+{
+    enum status worst = process_series_open(series);
+
+    if (series->finished > 0)
+        log_note(0, "%s has %" PRIu64 " of %" PRIu64 " processes already", series->folder, series->finished,
+                 series->most);
+    for (uint64_t i = 0; process_usable(worst) && i < series->most; i++) {
+        worst = status_worse(worst, process_series_run(series, i));
+        if (child_signal())
+            return STATUS_ENVIRONMENT;
+    }
+    return worst;
+}
+
+/* What finished of a calibration that did not stays, and the user is told. */
+static enum status calibrate_in(struct process_series *series, const struct calibrate_options *options)
+{
+    const enum status ran = run_processes(series);
+    const enum status written = process_usable(ran) ? write_and_print(series, options->json_path) : ran;
+    const bool stays = !process_usable(written) && series->finished > 0;
+
+    if (stays)
+        log_note(0, "%" PRIu64 " of %" PRIu64 " processes are in %s; the same command with --keep %s goes on",
+                 series->finished, series->most, series->folder, series->folder);
+    else if (!options->keep_path)
+        process_series_remove(series);
+    process_series_close(series);
+    return status_worse(ran, written);
 }
 
 static enum status calibrate(const void *parsed, const struct invocation *invocation)
 {
     const struct calibrate_options *options = parsed;
-    char temporary[] = "/tmp/cbank-calibrate-XXXXXX";
-    const char *folder = options->keep_path ? options->keep_path : mkdtemp(temporary);
-    struct side side = {0};
-    struct calibration calibration = {0};
-    enum status status;
+    struct process_series series = {.invocation = invocation,
+                                    .what = "calibration",
+                                    .name = "process",
+                                    .label = "process",
+                                    .most = options->processes};
+    char own[PROCESS_PATH_BYTES];
+    struct file_lock lock = {0};
+    enum status status = process_check_device(&options->measure);
 
-    if (!folder || (options->keep_path && mkdir(folder, 0777) != 0 && errno != EEXIST))
-        return log_error(STATUS_USAGE, "cannot make a folder for the processes: %s; choose one with --keep",
-                         strerror(errno));
-    status = run_processes(options, invocation, folder);
     if (status == STATUS_OK)
-        status = side_read(folder, &side);
-    if (status == STATUS_OK)
-        status = calibration_of(&side, &calibration);
-    if (status == STATUS_OK)
-        status = calibration_write(&calibration, options->json_path);
-    if (status == STATUS_OK && strcmp(options->json_path, "-") != 0) {
-        status = print_calibration(&calibration);
-        printf("calibration: %s\n", options->json_path);
-    }
-    calibration_close(&calibration);
-    side_close(&side);
-    if (!options->keep_path)
-        remove_processes(folder, options->processes);
+        status = file_lock_take(options->json_path, &lock);
+    if (status != STATUS_OK)
+        return status;
+    child_signals_catch();
+    series.folder = process_folder_open(options->keep_path, own);
+    status = series.folder ? calibrate_in(&series, options) : STATUS_USAGE;
+    file_lock_release(&lock);
+    child_signals_end();
     return status;
 }
 
@@ -196,6 +165,8 @@ const struct command calibrate_command = {
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct calibrate_options),
-    .details = "It runs the plan in several processes, one after the other.",
+    .details =
+        "It runs the plan in several processes, one after the other. They end when it ends. What finished of a calibration that\n"
+        "was interrupted stays, and --keep goes on with it: with results of the same program and the same options.",
     .run = calibrate,
 };

@@ -8,6 +8,7 @@
 #include "cell_json.h"
 #include "document.h"
 #include "log.h"
+#include "stats.h"
 #include "version.h"
 
 static int compare_cells(const void *left, const void *right)
@@ -17,30 +18,63 @@ static int compare_cells(const void *left, const void *right)
 
 /* -- making ------------------------------------------------------------------------------------------- */
 
-/* Noise and median of a cell from the medians of its processes; NaN where fewer than two processes timed it. */
+/* What the processes of a cell show; not known where fewer than two timed it. */
 static enum status calibrate(const struct side_cell *cell, struct calibrated_cell *out)
 {
-    const struct sample_side all = {cell->processes, cell->process_count};
+    struct estimate estimate;
     double least = INFINITY, greatest = 0;
-    enum status status = STATUS_OK;
+    enum status status;
 
-    *out = (struct calibrated_cell){.cell = cell->cell, .noise = NAN, .median_ns = NAN};
+    *out = (struct calibrated_cell){.cell = cell->cell, .noise = NAN, .median_ns = NAN, .within = NAN};
     memcpy(out->sha256, cell->sha256, sizeof(out->sha256));
     if (cell->status != CELL_OK || cell->process_count < 2)
         return STATUS_OK;
-    for (size_t i = 0; i < cell->process_count && status == STATUS_OK; i++) {
-        const struct sample_side one = {&cell->processes[i], 1};
-        double median = NAN;
+    for (size_t i = 0; i < cell->process_count; i++) {
+        const double median = stats_median(cell->processes[i].samples, cell->processes[i].count);
 
-        status = side_median(&one, &median);
         least = fmin(least, median);
         greatest = fmax(greatest, median);
     }
-    if (status == STATUS_OK)
-        status = side_median(&all, &out->median_ns);
-    if (status == STATUS_OK && least > 0 && isfinite(greatest / least))
-        out->noise = greatest / least - 1;
-    return status;
+    status = side_estimate(&(struct sample_side){cell->processes, cell->process_count, false}, &estimate);
+    if (!(least > 0) || !isfinite(greatest / least) || status != STATUS_OK)
+        return status;
+    out->noise = greatest / least - 1;
+    out->median_ns = estimate.ns;
+    out->within = estimate.within;
+    out->deviation = estimate.own;
+    return STATUS_OK;
+}
+
+/* Pools what each cell shows with the default, scaled to what all of its regime show. Cells of which it is not known how
+ * sure their medians are stay as they are, and so do predictions. */
+static enum status pool(struct calibration *calibration)
+{
+    struct deviation_evidence *cells = calloc(calibration->cell_count + 1, sizeof(*cells));
+    struct deviation_scale scales[2];
+
+    if (!cells)
+        return log_memory("a calibration of %zu cells", calibration->cell_count);
+    for (size_t i = 0; i < calibration->cell_count; i++) {
+        const struct calibrated_cell *cell = &calibration->cells[i];
+
+        cells[i] = (struct deviation_evidence){.flush = cell->cell.regime->flush,
+                                               .within = cell->within,
+                                               .own = cell->deviation};
+        if (!isnan(cell->within))
+            cells[i].before = deviation_default(CAUSE_process, &cell->cell, cell->median_ns);
+    }
+    deviation_find_scales(cells, calibration->cell_count, scales);
+    for (size_t i = 0; i < calibration->cell_count; i++) {
+        struct calibrated_cell *cell = &calibration->cells[i];
+
+        cell->has_deviation = cell->deviation.degrees > 0;
+        cell->deviation = cell->has_deviation ? deviation_conclude(scales, &cells[i])
+                                              : (struct deviation){NAN, NAN, DEVIATION_UNKNOWN};
+        if (cell->has_deviation)
+            cell->deviation.origin = DEVIATION_PROCESSES;
+    }
+    free(cells);
+    return STATUS_OK;
 }
 
 static bool is_mixed(const char *text)
@@ -67,11 +101,13 @@ enum status calibration_of(const struct side *side, struct calibration *out)
     memcpy(out->engine, identity->engine, sizeof(out->engine));
     out->cells = calloc(side->cell_count + 1, sizeof(*out->cells));
     if (!out->cells)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for a calibration of %zu cells", side->cell_count);
+        return log_memory("a calibration of %zu cells", side->cell_count);
     out->cell_count = side->cell_count;
     for (size_t i = 0; i < side->cell_count && status == STATUS_OK; i++)
         status = calibrate(&side->cells[i], &out->cells[i]);
     qsort(out->cells, out->cell_count, sizeof(*out->cells), compare_cells);
+    if (status == STATUS_OK)
+        status = pool(out);
     if (status != STATUS_OK)
         calibration_close(out);
     return status;
@@ -79,49 +115,35 @@ enum status calibration_of(const struct side *side, struct calibration *out)
 
 /* -- using -------------------------------------------------------------------------------------------- */
 
-/* The cell in the calibration; NULL when it is not there. */
-static const struct calibrated_cell *find_cell(const struct calibration *calibration, const struct cell *cell)
+const char *calibration_deviation(const struct calibration *calibration, const struct cell *cell,
+                                  const struct side_identity *identity, const char *sha256, struct deviation *out)
 {
-    const struct calibrated_cell key = {.cell = *cell};
+    const struct device_info *of = &calibration->device, *device = &identity->device;
+    const struct calibrated_cell key = {.cell = *cell}, *found = NULL;
 
-    return calibration->cell_count
-               ? bsearch(&key, calibration->cells, calibration->cell_count, sizeof(*calibration->cells), compare_cells)
-               : NULL;
-}
-
-/* Why the calibration says nothing of a side; NULL when it does. */
-static const char *side_obstacle(const struct device_info *of, const struct device_info *device)
-{
+    if (calibration->cell_count > 0)
+        found = bsearch(&key, calibration->cells, calibration->cell_count, sizeof(key), compare_cells);
     if (!device->uuid[0] || !of->uuid[0])
         return "which GPU it is is not known";
-    if (strcmp(device->uuid, of->uuid) != 0)
-        return "the calibration is of another GPU";
-    return strcmp(device->driver, of->driver) != 0 ? "the calibration is of another driver" : NULL;
-}
-
-static const char *noise_obstacle(const struct calibrated_cell *cell, const char *sha256)
-{
-    if (!cell)
+    if (strcmp(device->name, of->name) != 0)
+        return "the calibration is of another model of GPU";
+    if (strcmp(device->driver, of->driver) != 0)
+        return "the calibration is of another driver";
+    if (!found)
         return "the calibration has no such cell";
-    if (isnan(cell->noise))
+    if (!found->has_deviation)
         return "the cell failed in the calibration";
-    if (!sha256[0] || strcmp(sha256, cell->sha256) != 0 || is_mixed(sha256))
+    if (!sha256[0] || strcmp(sha256, found->sha256) != 0 || is_mixed(sha256))
         return "the calibration is of other code";
+    *out = found->deviation;
+    out->origin = DEVIATION_CALIBRATED;
+    if (strcmp(device->uuid, of->uuid) != 0) {
+        const struct deviation parts[] = {*out, deviation_default(CAUSE_board, cell, found->median_ns)};
+
+        *out = deviation_sum(parts, (const double[]){1, 1}, 2);
+        out->origin = DEVIATION_OTHER_BOARD;
+    }
     return NULL;
-}
-
-bool calibration_noise(const struct calibration *calibration, const struct cell *cell,
-                       const struct side_identity *identity, const char *sha256, double *noise, const char **why)
-{
-    const struct calibrated_cell *found = find_cell(calibration, cell);
-
-    *why = side_obstacle(&calibration->device, &identity->device);
-    if (!*why)
-        *why = noise_obstacle(found, sha256);
-    if (*why)
-        return false;
-    *noise = found->noise;
-    return true;
 }
 
 void calibration_close(struct calibration *calibration)
@@ -144,12 +166,31 @@ static void read_processes(const struct node *node, const struct field *field, v
     ((struct calibration *)base)->processes = (uint32_t)node_integer(node, key, 2, UINT32_MAX);
 }
 
+/* Older files say the greatest difference alone, which with the number of processes gives a deviation. */
+static void take_ranges(struct calibration *calibration)
+{
+    const struct deviation range = deviation_of_range(exp(1) - 1, calibration->processes);
+
+    for (size_t i = 0; i < calibration->cell_count; i++) {
+        struct calibrated_cell *cell = &calibration->cells[i];
+
+        if (cell->has_deviation || isnan(cell->noise))
+            continue;
+        cell->has_deviation = true;
+        cell->deviation = range;
+        cell->deviation.value *= log1p(cell->noise);
+    }
+}
+
 /* Cells are sorted, and each is there once. */
 static void check_cells(const struct node *node, void *base)
 {
     struct calibration *calibration = base;
 
-    qsort(calibration->cells, calibration->cell_count, sizeof(*calibration->cells), compare_cells);
+    if (!node_failed(node))
+        take_ranges(calibration);
+    if (calibration->cell_count > 0) /* else there is no array */
+        qsort(calibration->cells, calibration->cell_count, sizeof(*calibration->cells), compare_cells);
     for (size_t i = 1; i < calibration->cell_count; i++)
         if (compare_cells(&calibration->cells[i - 1], &calibration->cells[i]) == 0) {
             char identity[CELL_IDENTITY_BYTES];
@@ -161,9 +202,15 @@ static void check_cells(const struct node *node, void *base)
 
 static const struct field_kind kind_processes = {write_processes, read_processes};
 
+static const struct object deviation_object = {
+    .fields = {deviation_rows, DEVIATION_ROWS},
+    .given = offsetof(struct calibrated_cell, has_deviation),
+};
+
 static const struct field cell_rows[] = {
     {FIELD(field_cell, struct calibrated_cell, "", cell, REQUIRED)},
     {FIELD(field_number, struct calibrated_cell, "noise", noise, NULLABLE), .high = INFINITY},
+    {FIELD(field_object, struct calibrated_cell, "process_deviation", deviation, LATER), .of = &deviation_object},
     {FIELD(field_number, struct calibrated_cell, "median_ns", median_ns, NULLABLE), .high = INFINITY},
     {FIELD(field_text, struct calibrated_cell, "sass_sha256", sha256, NULLABLE)},
 };
@@ -177,6 +224,7 @@ static const struct objects cell_list = {
 
 static const struct field rows[] = {
     {.key = "tool", .kind = &field_tool},
+    /* These are calibration_fields. */
     {FIELD(field_text, struct calibration, "engine", engine, LATER)},
     {FIELD(field_bool, struct calibration, "modelled", modelled, LATER)},
     {FIELD(field_object, struct calibration, "device", device, REQUIRED), .of = &device_object},
@@ -184,11 +232,14 @@ static const struct field rows[] = {
     {FIELD(field_list, struct calibration, "cells", cells, REQUIRED), .of = &cell_list},
 };
 
+const struct fields calibration_fields = {rows + 1, 4};
+
 static const struct document document = {
     .schema = "cbank-calibration",
     .what = "calibration",
     .remedy = "take a file that cbank calibrate wrote",
     .major = 2,
+    .minor = 1,
     .oldest_major = 1,
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX, .check = check_cells},
 };
@@ -198,9 +249,16 @@ enum status calibration_write(const struct calibration *calibration, const char 
     return document_write(&document, calibration, path);
 }
 
-/* Ends reading: nothing that was read refers to the tree, and after an error nothing is kept. */
-static enum status finish(enum status status, cJSON *tree, struct calibration *out)
+/* Reads a file, or text that it is the name of. Nothing that was read refers to the tree, and after an error nothing is
+ * kept. */
+static enum status take(const char *name, const char *text, size_t bytes, struct calibration *out)
 {
+    cJSON *tree = NULL;
+    enum status status;
+
+    *out = (struct calibration){.device = device_unknown};
+    status =
+        text ? document_parse(&document, name, text, bytes, out, &tree) : document_read(&document, name, out, &tree);
     cJSON_Delete(tree);
     if (status != STATUS_OK)
         calibration_close(out);
@@ -209,20 +267,10 @@ static enum status finish(enum status status, cJSON *tree, struct calibration *o
 
 enum status calibration_read(const char *path, struct calibration *out)
 {
-    cJSON *tree = NULL;
-    enum status status;
-
-    *out = (struct calibration){.device = device_unknown};
-    status = document_read(&document, path, out, &tree);
-    return finish(status, tree, out);
+    return take(path, NULL, 0, out);
 }
 
 enum status calibration_parse(const char *name, const char *text, size_t bytes, struct calibration *out)
 {
-    cJSON *tree = NULL;
-    enum status status;
-
-    *out = (struct calibration){.device = device_unknown};
-    status = document_parse(&document, name, text, bytes, out, &tree);
-    return finish(status, tree, out);
+    return take(name, text, bytes, out);
 }

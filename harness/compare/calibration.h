@@ -8,20 +8,26 @@
 #include <stddef.h>
 
 #include "cell.h"
+#include "field.h"
 #include "image.h"
 #include "side.h"
 #include "status.h"
 
 struct calibrated_cell {
     struct cell cell;
-    double noise;            /* relative: the greatest ratio of the medians of two processes, less 1; NaN not known */
-    double median_ns;        /* over the processes; NaN with noise */
+    double noise;               /* relative: the greatest ratio of the medians of two processes, less 1, which grows
+                                   with their number; NaN not known */
+    double within;              /* error that medians had within their processes; NaN not known */
+    bool has_deviation;         /* the next is known */
+    struct deviation deviation; /* between processes, that error included: the cell's own, pooled with what all cells
+                                   show (deviation.h) */
+    double median_ns;           /* over the processes; NaN with noise */
     char sha256[SASS_HASH_HEX_BYTES];
 };
 
 struct calibration {
-    char engine[16];               /* of the processes; "" in files of schema 1.x */
-    bool modelled;                 /* the times are predictions, and so the noise is none that was measured */
+    char engine[16]; /* of the processes; "" in files of schema 1.x */
+    bool modelled; /* the times are predictions, and so the noise is none that was measured */
     struct device_info device;
     uint32_t processes;
     struct calibrated_cell *cells; /* owned; sorted by cell_order */
@@ -38,10 +44,13 @@ enum status calibration_read(const char *path, struct calibration *out);
 enum status calibration_parse(const char *name, const char *text, size_t bytes, struct calibration *out);
 enum status calibration_write(const struct calibration *calibration, const char *path);
 
-/* Noise of a cell, where the calibration is of that GPU (UUID), driver and SASS; false, with *why (static
- * text) otherwise. */
-bool calibration_noise(const struct calibration *calibration, const struct cell *cell,
-                       const struct side_identity *identity, const char *sha256, double *noise, const char **why);
+/* Sets the deviation of a cell between processes, where the calibration is of that model of GPU, driver and SASS, and
+ * returns NULL; else why it says nothing (static text). For another GPU of the model what boards differ by is added. */
+const char *calibration_deviation(const struct calibration *calibration, const struct cell *cell,
+                                  const struct side_identity *identity, const char *sha256, struct deviation *out);
+
+/* What a calibration is of: its engine, device and processes. */
+extern const struct fields calibration_fields;
 
 /* Releases; accepts a zeroed struct. */
 void calibration_close(struct calibration *calibration);

@@ -7,14 +7,15 @@
 #include <stddef.h>
 
 #include "calibration.h"
-#include "facet.h"
+#include "code_change.h"
+#include "grid.h"
 #include "side.h"
 #include "status.h"
 #include "table.h"
 
 enum verdict {
     VERDICT_SAME,         /* the whole interval lies inside the threshold; or skipped on both sides */
-    VERDICT_IMPROVED,     /* faster by more than the threshold and the cell's noise, significant after Holm */
+    VERDICT_IMPROVED,     /* faster by more than the threshold, significant after Holm, by times that settled */
     VERDICT_REGRESSED,    /* slower by as much, or an exact counter rose or fell */
     VERDICT_INCONCLUSIVE, /* neither: the samples do not say */
     VERDICT_MISSING,      /* in BASE and not in NEW */
@@ -22,23 +23,32 @@ enum verdict {
     VERDICT_INVALID,      /* failed, skipped or pending on a side, or without time */
 };
 
-/* A verdict's word, how it is counted in exit codes, and how grave it is in the order of a report. */
+/* A verdict's word, how it is counted in exit codes, how grave it is in the order of a report, what it is to a tester
+ * and how it looks. */
 struct verdict_row {
     const char *name;
     const char *summary;
     enum status status; /* STATUS_FINDING fails the gate; STATUS_INCONCLUSIVE does under --strict */
-    int gravity;        /* worst first */
+    int gravity; /* worst first */
+    enum outcome { OUTCOME_PASSED, OUTCOME_FAILED, OUTCOME_SKIPPED } outcome; /* in JUnit */
+    enum grid_style style;
 };
 
 extern const struct verdict_row verdict_rows[]; /* by enum verdict */
 extern const size_t verdict_count;
 
+enum { BASE, NEW, SIDES };
+
 struct compare_options {
-    double threshold;         /* relative change of time that counts, 0.01 for 1 % */
+    double threshold; /* relative change of time that counts, 0.01 for 1 % */
     double counter_threshold; /* relative change of a measured counter that is worth showing */
     const struct selection *allowed; /* facets that may differ beside those that may by default; NULL: none */
-    const struct calibration *calibration; /* noise of cells; NULL: none */
-    uint64_t seed;
+    const struct calibration *calibration; /* of cells; NULL: none */
+    const char *calibration_path; /* where it is from, for the command that settles; NULL: not known */
+    bool raw; /* in CSV text may begin as a formula does */
+    unsigned looks; /* that are taken at growing data, of which this is one: the level is divided by them. 0: as 1 */
+    bool fixed[SIDES]; /* the side gets no more processes */
+    const char *again; /* the command that measures more, but for the number of processes; NULL: to be made up */
 };
 
 /* A counter that moved. */
@@ -48,33 +58,94 @@ struct counter_change {
     double base, new_value;
 };
 
+/* The sides that get more processes. */
+enum measured { MEASURED_BOTH, MEASURED_BASE, MEASURED_NEW };
+
+extern const char *const measured_names[]; /* "a side", "of BASE", "of NEW" */
+
+enum measured measured_of(const bool fixed[SIDES]);
+
 struct comparison_cell {
     struct cell cell;
+    const struct side_cell *sides[SIDES]; /* what each says of it; NULL where a side has no such cell */
+    size_t order; /* of the cell in BASE, then in NEW */
     enum verdict verdict;
-    bool timed;              /* has a ratio */
-    struct ratio ratio;      /* of times, new / base; NaN members where there is none */
-    double base_ns, new_ns;  /* estimates of the sides; NaN where there is none */
-    double adjusted_p;       /* after Holm over all cells with a ratio; NaN where there is none */
-    double noise;            /* calibrated relative noise that applied; NaN where none did */
-    bool underpowered;       /* so few samples that no change could be significant among these cells, or that the
-                                interval is wider than the threshold */
-    bool same_data;          /* both sides are the same processes with the same samples: nothing can differ */
-    bool sass_differs;
+    bool timed; /* has a ratio */
+    struct ratio ratio; /* of times, new / base; NaN members where there is none */
+    struct estimate estimates[SIDES];
+    double ns[SIDES]; /* estimates of the sides; NaN where there is none */
+    bool has_deviation; /* something is known of what processes differ by */
+    struct deviation deviation; /* between processes: as known before, and by the processes of the sides */
+    double side_degrees; /* of those degrees of freedom, how many are of the sides */
+    struct deviation error; /* of the logarithm of the ratio; no degrees where there is none */
+    double adjusted_p; /* after Holm over all cells with a ratio, and times the looks; NaN where there is none */
+    double noise; /* by how much the sides may differ where nothing changed, at the level; NaN not known */
+    uint64_t settle; /* processes a side that would settle an inconclusive cell; 0: none would, or it is settled */
+    enum measured settle_of; /* whose processes those are */
+    uint64_t gate; /* likewise, at the level of a gate, of which it is no look */
+    bool underpowered; /* the interval is wider than the threshold on either side of 1, or there is none */
+    bool doubtful; /* a side is flagged so that nothing is concluded from its time, but that it is the same */
+    bool same_data; /* both sides are the same processes with the same samples: nothing can differ */
+    bool sass_differs, exact_differs; /* the code; an exact counter */
+    struct code_change *code; /* owned: how it differs; NULL where it does not, or where a side does not say */
     struct counter_change *changes; /* owned: exact counters that differ, measured ones beyond the threshold */
     size_t change_count;
-    char note[256];          /* why invalid; which facet differs; "" else */
+    char note[256]; /* why invalid; which facet differs; "" else */
+};
+
+/* A facet: what may differ between two sides, and must not where times are to be compared. */
+struct facet {
+    const char *name; /* for --allow-diff: engine, device, uuid, driver, vbios, clocks, ecc, mig, sass */
+    const char *summary;
+    bool allowed; /* may differ by default */
+    size_t offset; /* of the text in struct side_identity; SIZE_MAX: a facet of cells */
+    /* A facet of cells: whether it differs between two that are the same measurement. */
+    bool (*cell_differs)(const struct side_cell *base, const struct side_cell *new_cell);
+};
+
+enum { FACETS = 9 };
+
+extern const struct facet facets[FACETS];
+extern const size_t facet_count; /* FACETS, for tables */
+
+/* A facet that differs. */
+struct facet_difference {
+    const struct facet *facet;
+    bool allowed;
+    char base[DEVICE_TEXT_BYTES], new_text[DEVICE_TEXT_BYTES]; /* "3 cells" for facets of cells */
 };
 
 struct comparison {
-    const struct side *base, *new_side; /* not owned */
+    const struct side *sides[SIDES]; /* not owned */
     struct compare_options options;
-    bool comparable;                    /* no facet differs that may not, and a cell in common */
-    struct facet_difference *differences; /* owned */
+    bool comparable; /* no facet differs that may not, and a cell in common */
+    struct facet_difference differences[FACETS];
     size_t difference_count;
-    struct comparison_cell *cells;      /* owned; worst first: by gravity, then by size of the change */
+    struct comparison_cell *cells; /* owned; worst first: by gravity, then by size of the change */
     size_t cell_count;
     size_t counts[VERDICT_INVALID + 1]; /* cells by verdict */
+    bool plans_differ; /* a side has cells that the other has not */
+    bool boards_differ; /* the sides are of two GPUs */
 };
+
+/* The level of intervals: with what probability one leaves out the truth. */
+double compare_level(const struct compare_options *options);
+
+extern const struct ratio no_ratio; /* all NaN */
+extern const struct deviation no_deviation; /* likewise */
+extern const char *const side_names[SIDES];
+
+enum { PROCESSES_TO_SETTLE_MOST = 50, GATE_LOOKS = 5 }; /* a side, that are advised; looks of a gate at most */
+
+/* Adds to a cell's note. */
+#define comparison_note(cell, ...) text_join((cell)->note, sizeof((cell)->note), "; ", __VA_ARGS__)
+
+/* Sets all that follows from times, of cells whose `timed` is set: ratio, interval, p, verdict, what would settle
+ * it. */
+enum status comparison_judge(struct comparison *comparison);
+
+/* By how much the slower side is slower; 0 where there is no ratio. */
+double ratio_size(const struct ratio *ratio);
 
 /* Compares. A comparison that is not comparable still has its cells, with verdict invalid where time and
  * counters mean nothing. STATUS_ENVIRONMENT when out of memory. On success the caller closes *out. */
@@ -87,6 +158,16 @@ size_t comparison_common(const struct comparison *comparison);
 /* The exit code: STATUS_ENVIRONMENT when not comparable; else STATUS_FINDING for a regressed, missing or
  * invalid cell; else STATUS_INCONCLUSIVE for an inconclusive one; else STATUS_OK. */
 enum status comparison_status(const struct comparison *comparison);
+
+/* Sets the facets that differ. Of sides those whose texts are known and not the same; "mixed" is the same as
+ * nothing. */
+void comparison_find_differences(struct comparison *out);
+
+/* Whether a facet of cells differs in this one. */
+bool facet_differs_in(const struct facet *facet, const struct comparison_cell *cell);
+
+/* Whether the code of a cell is known on both sides and not the same. */
+bool facet_code_differs(const struct side_cell *base, const struct side_cell *new_cell);
 
 /* Releases; accepts a zeroed struct. */
 void comparison_close(struct comparison *comparison);

@@ -10,33 +10,37 @@
 
 struct csv_row {
     const struct cell *identity; /* the first member, as cell_columns take it */
-    const struct comparison_cell *cell;
-    const char *verdict, *quantity, *kind;
-    double base, new_value;
-    struct ratio ratio; /* NaN but for value, where the row is of a counter; so are the next two */
-    double adjusted_p, noise;
+    struct comparison_cell cell; /* in the row of a counter with its values, and NaN for what it has not */
+    const char *verdict, *quantity, *kind, *origin; /* origin NULL: no deviation */
+    double settle;
+    char code[512]; /* how it differs; "" it does not, or that is not known */
 };
 
 #define OF(member)      GRID_MEMBER(struct csv_row, member)
-#define OF_CELL(member) GRID_BEHIND(struct csv_row, cell, struct comparison_cell, member)
+#define OF_CELL(member) GRID_MEMBER(struct csv_row, cell.member)
 
 /* clang-format off */
 static const struct grid_column own_columns[] = {
     {.key = "verdict", .value = grid_text, .of = OF(verdict)},
     {.key = "quantity", .value = grid_text, .of = OF(quantity)},
     {.key = "kind", .value = grid_text, .of = OF(kind)},
-    {.key = "base", .format = text_count, .value = grid_number, .of = OF(base)},
-    {.key = "new", .format = text_count, .value = grid_number, .of = OF(new_value)},
-    {.key = "ratio", .format = text_count, .value = grid_number, .of = OF(ratio.value)},
-    {.key = "ci_low", .format = text_count, .value = grid_number, .of = OF(ratio.ci_low)},
-    {.key = "ci_high", .format = text_count, .value = grid_number, .of = OF(ratio.ci_high)},
-    {.key = "p", .format = text_count, .value = grid_number, .of = OF(ratio.p)},
-    {.key = "adjusted_p", .format = text_count, .value = grid_number, .of = OF(adjusted_p)},
-    {.key = "noise", .format = text_count, .value = grid_number, .of = OF(noise)},
+    {.key = "base", .format = text_count, .value = grid_number, .of = OF_CELL(ns[BASE])},
+    {.key = "new", .format = text_count, .value = grid_number, .of = OF_CELL(ns[NEW])},
+    {.key = "ratio", .format = text_count, .value = grid_number, .of = OF_CELL(ratio.value)},
+    {.key = "ci_low", .format = text_count, .value = grid_number, .of = OF_CELL(ratio.ci_low)},
+    {.key = "ci_high", .format = text_count, .value = grid_number, .of = OF_CELL(ratio.ci_high)},
+    {.key = "p", .format = text_count, .value = grid_number, .of = OF_CELL(ratio.p)},
+    {.key = "adjusted_p", .format = text_count, .value = grid_number, .of = OF_CELL(adjusted_p)},
+    {.key = "noise", .format = text_count, .value = grid_number, .of = OF_CELL(noise)},
     {.key = "underpowered", .value = grid_bool, .of = OF_CELL(underpowered)},
     {.key = "sass_differs", .value = grid_bool, .of = OF_CELL(sass_differs)},
     {.key = "note", .value = grid_array, .of = OF_CELL(note)},
     {.key = "same_data", .value = grid_bool, .of = OF_CELL(same_data)},
+    {.key = "process_deviation", .format = text_count, .value = grid_number, .of = OF_CELL(deviation.value)},
+    {.key = "degrees_of_freedom", .format = text_count, .value = grid_number, .of = OF_CELL(deviation.degrees)},
+    {.key = "deviation_origin", .value = grid_text, .of = OF(origin)},
+    {.key = "processes_to_settle", .format = text_count, .value = grid_number, .of = OF(settle)},
+    {.key = "code", .value = grid_array, .of = OF(code)},
 };
 /* clang-format on */
 
@@ -44,41 +48,49 @@ enum { OWN_COLUMNS = sizeof(own_columns) / sizeof(own_columns[0]) };
 
 static struct csv_row time_row(const struct comparison_cell *cell)
 {
-    return (struct csv_row){&cell->cell,  cell,        verdict_rows[cell->verdict].name,
-                            "time_ns",    "time",      cell->base_ns,
-                            cell->new_ns, cell->ratio, cell->adjusted_p,
-                            cell->noise};
+    struct csv_row row = {&cell->cell, *cell, verdict_rows[cell->verdict].name, "time_ns", "time", NULL, NAN, ""};
+
+    if (cell->code)
+        code_change_text(cell->code, row.code, sizeof(row.code));
+    if (cell->has_deviation)
+        row.origin = deviation_origin_names[cell->deviation.origin];
+    if (cell->settle > 0)
+        row.settle = (double)cell->settle;
+    return row;
 }
 
 static struct csv_row change_row(const struct comparison_cell *cell, const struct counter_change *change)
 {
-    struct csv_row row = time_row(cell);
+    struct csv_row row = {
+        &cell->cell, *cell, verdict_rows[cell->verdict].name, change->name, counter_kind_names[change->kind], NULL,
+        NAN,         ""};
 
-    row.quantity = change->name;
-    row.kind = counter_kind_names[change->kind];
-    row.base = change->base;
-    row.new_value = change->new_value;
-    row.ratio = (struct ratio){.value = change->new_value / change->base, .ci_low = NAN, .ci_high = NAN, .p = NAN};
-    row.adjusted_p = row.noise = NAN;
+    row.cell.ns[BASE] = change->base;
+    row.cell.ns[NEW] = change->new_value;
+    row.cell.ratio = (struct ratio){.value = change->new_value / change->base, .ci_low = NAN, .ci_high = NAN, .p = NAN};
+    row.cell.adjusted_p = row.cell.noise = NAN;
+    row.cell.deviation = no_deviation;
     return row;
 }
 
-enum status compare_csv(FILE *stream, const struct comparison *comparison)
+enum status compare_csv(FILE *stream, const void *compared)
 {
+    const struct comparison *comparison = compared;
+    const struct comparison_cell *end = comparison->cells + comparison->cell_count;
     struct grid_column columns[CELL_COLUMN_COUNT + OWN_COLUMNS];
     struct grid grid = {.columns = columns,
                         .column_count = CELL_COLUMN_COUNT + OWN_COLUMNS,
-                        .row_bytes = sizeof(struct csv_row)};
+                        .row_bytes = sizeof(struct csv_row),
+                        .raw = comparison->options.raw};
     size_t room = comparison->cell_count + 1;
     struct csv_row *rows;
 
-    for (size_t i = 0; i < comparison->cell_count; i++)
-        room += comparison->cells[i].change_count;
+    for (const struct comparison_cell *cell = comparison->cells; cell < end; cell++)
+        room += cell->change_count;
     rows = malloc(room * sizeof(*rows));
     if (!rows)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for a report");
-    for (const struct comparison_cell *cell = comparison->cells; cell < comparison->cells + comparison->cell_count;
-         cell++) {
+        return log_memory("a report");
+    for (const struct comparison_cell *cell = comparison->cells; cell < end; cell++) {
         rows[grid.row_count++] = time_row(cell);
         for (size_t i = 0; i < cell->change_count; i++)
             rows[grid.row_count++] = change_row(cell, &cell->changes[i]);

@@ -1,35 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * The comparison as a document, schema results/comparison.schema.json. It is written and never read. */
 #include "cell_json.h"
-#include "compare_lines.h"
 #include "compare_report.h"
 #include "document.h"
-#include "stats.h"
-
-static const struct comparison *comparison_at(const void *base)
-{
-    return base;
-}
-
-/* What a member of the struct at base points to. */
-static const void *pointed(const struct field *field, const void *base)
-{
-    return *(const void *const *)((const char *)base + field->offset);
-}
-
-/* A pointer to a struct, written as an object: of is struct fields; null for NULL. */
-static void write_pointer(cJSON *object, const struct field *field, const void *base)
-{
-    const void *member = pointed(field, base);
-
-    fields_write(json_add(object, field->key, member ? cJSON_CreateObject() : cJSON_CreateNull()),
-                 member ? field->of : &(struct fields){0}, member);
-}
 
 /* A selection of rows, written as their names. */
 static void write_selection(cJSON *object, const struct field *field, const void *base)
 {
-    const struct selection *selection = pointed(field, base);
+    const struct selection *selection = ((const struct compare_options *)base)->allowed;
     cJSON *array = json_add(object, field->key, cJSON_CreateArray());
 
     for (size_t i = 0; selection && i < selection->count; i++)
@@ -38,8 +16,14 @@ static void write_selection(cJSON *object, const struct field *field, const void
 
 static void write_confidence(cJSON *object, const struct field *field, const void *base)
 {
-    (void)base;
-    json_add_double(object, field->key, STATS_CONFIDENCE);
+    json_add_double(object, field->key, 1 - compare_level(base));
+}
+
+static void write_looks(cJSON *object, const struct field *field, const void *base)
+{
+    const unsigned looks = ((const struct compare_options *)base)->looks;
+
+    json_add_integer(object, field->key, looks > 1 ? looks : 1);
 }
 
 static void write_summary(cJSON *object, const struct field *field, const void *base)
@@ -47,6 +31,14 @@ static void write_summary(cJSON *object, const struct field *field, const void *
     char line[LINE_BYTES];
 
     summary_line(base, line);
+    json_add_text(object, field->key, line);
+}
+
+static void write_settle(cJSON *object, const struct field *field, const void *base)
+{
+    char line[LINE_BYTES];
+
+    settle_line(base, line);
     json_add_text(object, field->key, line);
 }
 
@@ -60,7 +52,7 @@ static void write_counts(cJSON *object, const struct field *field, const void *b
     cJSON *counts = json_add(object, field->key, cJSON_CreateObject());
 
     for (size_t i = 0; i < verdict_count; i++)
-        json_add_integer(counts, verdict_rows[i].name, comparison_at(base)->counts[i]);
+        json_add_integer(counts, verdict_rows[i].name, ((const struct comparison *)base)->counts[i]);
 }
 
 static void write_verdict(cJSON *object, const struct field *field, const void *base)
@@ -68,10 +60,11 @@ static void write_verdict(cJSON *object, const struct field *field, const void *
     json_add_text(object, field->key, verdict_rows[((const struct comparison_cell *)base)->verdict].name);
 }
 
-static const struct field_kind kind_pointer = {write_pointer, NULL};
 static const struct field_kind kind_selection = {write_selection, NULL};
 static const struct field_kind kind_confidence = {write_confidence, NULL};
+static const struct field_kind kind_looks = {write_looks, NULL};
 static const struct field_kind kind_summary = {write_summary, NULL};
+static const struct field_kind kind_settle = {write_settle, NULL};
 static const struct field_kind kind_status = {write_status, NULL};
 static const struct field_kind kind_counts = {write_counts, NULL};
 static const struct field_kind kind_verdict = {write_verdict, NULL};
@@ -88,21 +81,13 @@ static const struct field side_rows[] = {
 };
 static const struct fields side_fields = FIELDS(side_rows);
 
-static const struct field calibration_rows[] = {
-    {FIELD(field_text, struct calibration, "engine", engine, NULLABLE)},
-    {FIELD(field_bool, struct calibration, "modelled", modelled, REQUIRED)},
-    {FIELD(field_object, struct calibration, "device", device, REQUIRED), .of = &device_object},
-    {FIELD(field_uint32, struct calibration, "processes", processes, REQUIRED)},
-};
-static const struct fields calibration_fields = FIELDS(calibration_rows);
-
 static const struct field option_rows[] = {
     {FIELD(field_number, struct compare_options, "threshold", threshold, REQUIRED)},
     {FIELD(field_number, struct compare_options, "counter_threshold", counter_threshold, REQUIRED)},
     {.key = "confidence", .kind = &kind_confidence},
-    {FIELD(field_uint64, struct compare_options, "seed", seed, REQUIRED)},
+    {.key = "looks", .kind = &kind_looks},
     {FIELD(kind_selection, struct compare_options, "allowed", allowed, REQUIRED)},
-    {FIELD(kind_pointer, struct compare_options, "calibration", calibration, NULLABLE), .of = &calibration_fields},
+    {FIELD(field_pointer, struct compare_options, "calibration", calibration, NULLABLE), .of = &calibration_fields},
 };
 static const struct object options_object = {.fields = FIELDS(option_rows), .given = SIZE_MAX};
 
@@ -112,21 +97,40 @@ static const struct field difference_rows[] = {
     {FIELD(field_text, struct facet_difference, "base", base, NULLABLE)},
     {FIELD(field_text, struct facet_difference, "new", new_text, NULLABLE)},
 };
-static const struct objects difference_list = {
-    .fields = FIELDS(difference_rows),
-    .element_bytes = sizeof(struct facet_difference),
-    .count = offsetof(struct comparison, difference_count),
-};
+static const struct objects difference_list =
+    OBJECTS_OF(difference_rows, struct facet_difference, struct comparison, difference_count);
 
 static const struct field ratio_rows[] = {
     {FIELD(field_number, struct ratio, "value", value, REQUIRED)},
     {FIELD(field_number, struct ratio, "ci_low", ci_low, NULLABLE)},
     {FIELD(field_number, struct ratio, "ci_high", ci_high, NULLABLE)},
     {FIELD(field_number, struct ratio, "p", p, NULLABLE)},
-    {FIELD(field_uint64, struct ratio, "resamples", resamples, REQUIRED)},
 };
 static const struct object ratio_object = {.fields = FIELDS(ratio_rows),
                                            .given = offsetof(struct comparison_cell, timed)};
+
+static const struct object deviation_object = {.fields = {deviation_rows, DEVIATION_ROWS},
+                                               .given = offsetof(struct comparison_cell, has_deviation)};
+
+static const struct field opcode_rows[] = {
+    {FIELD(field_text, struct opcode_change, "opcode", opcode, REQUIRED)},
+    {FIELD(field_uint64, struct opcode_change, "base", base, REQUIRED)},
+    {FIELD(field_uint64, struct opcode_change, "new", new_count, REQUIRED)},
+};
+static const struct objects opcode_list =
+    OBJECTS_OF(opcode_rows, struct opcode_change, struct code_change, opcode_count);
+
+static const struct field code_rows[] = {
+    {FIELD(field_uint64, struct code_change, "base_instructions", base_instructions, REQUIRED)},
+    {FIELD(field_uint64, struct code_change, "new_instructions", new_instructions, REQUIRED)},
+    {FIELD(field_array, struct code_change, "opcodes", opcodes, REQUIRED), .of = &opcode_list},
+    {FIELD(field_uint64, struct code_change, "first_from", from, NULLABLE)},
+    {FIELD(field_uint64, struct code_change, "first_to", to, NULLABLE)},
+    {FIELD(field_uint64, struct code_change, "first_other_opcode", opcode_at, NULLABLE)},
+    {FIELD(field_text, struct code_change, "base_opcode", base_opcode, NULLABLE)},
+    {FIELD(field_text, struct code_change, "new_opcode", new_opcode, NULLABLE)},
+};
+static const struct fields code_fields = FIELDS(code_rows);
 
 static const struct field change_rows[] = {
     {FIELD(field_text, struct counter_change, "name", name, REQUIRED)},
@@ -134,40 +138,39 @@ static const struct field change_rows[] = {
     {FIELD(field_number, struct counter_change, "base", base, NULLABLE)},
     {FIELD(field_number, struct counter_change, "new", new_value, NULLABLE)},
 };
-static const struct objects change_list = {
-    .fields = FIELDS(change_rows),
-    .element_bytes = sizeof(struct counter_change),
-    .count = offsetof(struct comparison_cell, change_count),
-};
+static const struct objects change_list =
+    OBJECTS_OF(change_rows, struct counter_change, struct comparison_cell, change_count);
 
 static const struct field cell_rows[] = {
     {FIELD(field_cell, struct comparison_cell, "", cell, REQUIRED)},
     {.key = "verdict", .kind = &kind_verdict},
-    {FIELD(field_number, struct comparison_cell, "base_ns", base_ns, NULLABLE)},
-    {FIELD(field_number, struct comparison_cell, "new_ns", new_ns, NULLABLE)},
+    {FIELD(field_number, struct comparison_cell, "base_ns", ns[BASE], NULLABLE)},
+    {FIELD(field_number, struct comparison_cell, "new_ns", ns[NEW], NULLABLE)},
     {FIELD(field_object, struct comparison_cell, "ratio", ratio, NULLABLE), .of = &ratio_object},
     {FIELD(field_number, struct comparison_cell, "adjusted_p", adjusted_p, NULLABLE)},
     {FIELD(field_number, struct comparison_cell, "noise", noise, NULLABLE)},
+    {FIELD(field_object, struct comparison_cell, "process_deviation", deviation, NULLABLE), .of = &deviation_object},
+    {FIELD(field_number, struct comparison_cell, "degrees_of_freedom_of_sides", side_degrees, REQUIRED)},
+    {FIELD(field_uint64, struct comparison_cell, "processes_to_settle", settle, NULLABLE)},
     {FIELD(field_bool, struct comparison_cell, "underpowered", underpowered, REQUIRED)},
     {FIELD(field_bool, struct comparison_cell, "same_data", same_data, REQUIRED)},
     {FIELD(field_bool, struct comparison_cell, "sass_differs", sass_differs, REQUIRED)},
+    {FIELD(field_pointer, struct comparison_cell, "code", code, NULLABLE), .of = &code_fields},
     {FIELD(field_list, struct comparison_cell, "counters", changes, REQUIRED), .of = &change_list},
     {FIELD(field_text, struct comparison_cell, "note", note, NULLABLE)},
 };
-static const struct objects cell_list = {
-    .fields = FIELDS(cell_rows),
-    .element_bytes = sizeof(struct comparison_cell),
-    .count = offsetof(struct comparison, cell_count),
-};
+static const struct objects cell_list = OBJECTS_OF(cell_rows, struct comparison_cell, struct comparison, cell_count);
 
 static const struct field rows[] = {
     {.key = "summary", .kind = &kind_summary},
+    {.key = "to_settle", .kind = &kind_settle},
     {FIELD(field_bool, struct comparison, "comparable", comparable, REQUIRED)},
     {.key = "status", .kind = &kind_status},
-    {FIELD(kind_pointer, struct comparison, "base", base, REQUIRED), .of = &side_fields},
-    {FIELD(kind_pointer, struct comparison, "new", new_side, REQUIRED), .of = &side_fields},
+    {FIELD(field_pointer, struct comparison, "base", sides[BASE], REQUIRED), .of = &side_fields},
+    {FIELD(field_pointer, struct comparison, "new", sides[NEW], REQUIRED), .of = &side_fields},
     {FIELD(field_object, struct comparison, "options", options, REQUIRED), .of = &options_object},
-    {FIELD(field_list, struct comparison, "differences", differences, REQUIRED), .of = &difference_list},
+    {FIELD(field_bool, struct comparison, "plans_differ", plans_differ, REQUIRED)},
+    {FIELD(field_array, struct comparison, "differences", differences, REQUIRED), .of = &difference_list},
     {.key = "counts", .kind = &kind_counts},
     {FIELD(field_list, struct comparison, "cells", cells, REQUIRED), .of = &cell_list},
 };
@@ -175,11 +178,12 @@ static const struct field rows[] = {
 static const struct document document = {
     .schema = "cbank-comparison",
     .what = "comparison",
-    .major = 2,
+    .major = 3,
+    .minor = 1,
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
 };
 
-enum status compare_json(FILE *stream, const struct comparison *comparison)
+enum status compare_json(FILE *stream, const void *comparison)
 {
     return json_put_owned(stream, document_to_json(&document, comparison));
 }

@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
-#include "compare_lines.h"
 #include "compare_report.h"
 #include "text.h"
 
-static void put_attribute(FILE *stream, const char *name, const char *text)
+/* Puts a start tag without its end; attributes are pairs of name and text, with NULL behind the last. */
+static void put_start(FILE *stream, const char *start, const char *const *attributes)
 {
-    fprintf(stream, " %s=\"", name);
-    text_put(stream, escapes_xml, text);
-    putc('"', stream);
+    fputs(start, stream);
+    for (; *attributes; attributes += 2) {
+        fprintf(stream, " %s=\"", attributes[0]);
+        text_put(stream, escapes_xml, attributes[1]);
+        putc('"', stream);
+    }
 }
 
 static void put_property(FILE *stream, const char *name, const char *value)
 {
-    fputs("      <property", stream);
-    put_attribute(stream, "name", name);
-    put_attribute(stream, "value", value);
+    put_start(stream, "      <property", (const char *[]){"name", name, "value", value, NULL});
     fputs("/>\n", stream);
 }
 
 static void put_properties(FILE *stream, const struct comparison *comparison)
 {
+    static const char *const names[SIDES] = {"base", "new"}, *const names_of[SIDES] = {"base_of", "new_of"};
     char line[LINE_BYTES];
 
     fputs("    <properties>\n", stream);
     summary_line(comparison, line);
     put_property(stream, "summary", line);
-    put_property(stream, "base", comparison->base->label);
-    side_line(comparison->base, line);
-    put_property(stream, "base_of", line);
-    put_property(stream, "new", comparison->new_side->label);
-    side_line(comparison->new_side, line);
-    put_property(stream, "new_of", line);
+    for (size_t i = 0; i < SIDES; i++) {
+        put_property(stream, names[i], comparison->sides[i]->label);
+        side_line(comparison->sides[i], line);
+        put_property(stream, names_of[i], line);
+    }
     for (size_t i = 0; context_line(comparison, i, line); i++)
         put_property(stream, "note", line);
     fputs("    </properties>\n", stream);
@@ -45,8 +46,7 @@ static void put_body(FILE *stream, const char *element, const struct comparison_
 
     cell_line(cell, line);
     fprintf(stream, ">\n      <%s", element);
-    put_attribute(stream, "type", verdict_rows[cell->verdict].name);
-    put_attribute(stream, "message", line);
+    put_start(stream, "", (const char *[]){"type", verdict_rows[cell->verdict].name, "message", line, NULL});
     putc('>', stream);
     for (size_t i = 0; cell_note(cell, i, line, sizeof(line)); i++) {
         fputs(i ? "\n" : "", stream);
@@ -58,16 +58,14 @@ static void put_body(FILE *stream, const char *element, const struct comparison_
 static void put_cell(FILE *stream, const struct comparison_cell *cell)
 {
     static const char *const elements[] = {[OUTCOME_FAILED] = "failure", [OUTCOME_SKIPPED] = "skipped"};
-    const enum outcome outcome = aspect_of(cell->verdict)->outcome;
-    char text[CELL_IDENTITY_BYTES];
+    const enum outcome outcome = verdict_rows[cell->verdict].outcome;
+    char class[CELL_IDENTITY_BYTES], identity[CELL_IDENTITY_BYTES];
 
-    snprintf(text, sizeof(text), "%s.%s", cell->cell.workload->name, cell->cell.path->name);
-    fputs("    <testcase", stream);
-    put_attribute(stream, "classname", text);
-    cell_identity(&cell->cell, text);
-    put_attribute(stream, "name", text);
-    if (isfinite(cell->new_ns))
-        fprintf(stream, " time=\"%.9f\"", cell->new_ns * 1e-9);
+    snprintf(class, sizeof(class), "%s.%s", cell->cell.workload->name, cell->cell.path->name);
+    cell_identity(&cell->cell, identity);
+    put_start(stream, "    <testcase", (const char *[]){"classname", class, "name", identity, NULL});
+    if (isfinite(cell->ns[NEW]))
+        fprintf(stream, " time=\"%.9f\"", cell->ns[NEW] * 1e-9);
     if (outcome == OUTCOME_PASSED)
         fputs("/>\n", stream);
     else
@@ -80,8 +78,8 @@ static void put_not_comparable(FILE *stream, const struct comparison *comparison
     char line[LINE_BYTES];
 
     summary_line(comparison, line);
-    fputs("    <testcase classname=\"cbank\" name=\"comparable\">\n      <error type=\"not comparable\"", stream);
-    put_attribute(stream, "message", line);
+    fputs("    <testcase classname=\"cbank\" name=\"comparable\">\n", stream);
+    put_start(stream, "      <error", (const char *[]){"type", "not comparable", "message", line, NULL});
     fputs("/>\n    </testcase>\n", stream);
 }
 
@@ -90,8 +88,7 @@ static size_t count_outcome(const struct comparison *comparison, enum outcome ou
     size_t count = 0;
 
     for (size_t i = 0; i < verdict_count; i++)
-        if (aspects[i].outcome == outcome)
-            count += comparison->counts[aspects[i].verdict];
+        count += verdict_rows[i].outcome == outcome ? comparison->counts[i] : 0;
     return count;
 }
 
@@ -104,8 +101,10 @@ static void put_counts(FILE *stream, const struct comparison *comparison)
             count_outcome(comparison, OUTCOME_SKIPPED));
 }
 
-enum status compare_junit(FILE *stream, const struct comparison *comparison)
+enum status compare_junit(FILE *stream, const void *compared)
 {
+    const struct comparison *comparison = compared;
+
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"cbank compare\"", stream);
     put_counts(stream, comparison);
     fputs("  <testsuite name=\"cbank compare\"", stream);

@@ -1,36 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-#include "compare_lines.h"
-
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cell_json.h"
+#include "compare_report.h"
 #include "text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { SASS_CELLS_MAX = 10 }; /* that are named where SASS differs */
+enum {
+    SASS_CELLS_MAX = 10,
+    CODE_LINES_MAX = 5
+}; /* that are named where SASS differs; whose change is told above the cells */
 
-const struct aspect aspects[VERDICT_INVALID + 1] = {
-    {VERDICT_REGRESSED, OUTCOME_FAILED, GRID_BAD}, {VERDICT_MISSING, OUTCOME_FAILED, GRID_BAD},
-    {VERDICT_INVALID, OUTCOME_FAILED, GRID_BAD},   {VERDICT_INCONCLUSIVE, OUTCOME_SKIPPED, GRID_DOUBT},
-    {VERDICT_NEW, OUTCOME_SKIPPED, GRID_DOUBT},    {VERDICT_IMPROVED, OUTCOME_PASSED, GRID_GOOD},
-    {VERDICT_SAME, OUTCOME_PASSED, GRID_PLAIN},
-};
-
-const struct aspect *aspect_of(enum verdict verdict)
-{
-    size_t i = 0;
-
-    while (aspects[i].verdict != verdict)
-        i++;
-    return &aspects[i];
-}
+/* In the order in which a summary counts them. */
+static const enum verdict order[] = {VERDICT_REGRESSED, VERDICT_MISSING,  VERDICT_INVALID, VERDICT_INCONCLUSIVE,
+                                     VERDICT_NEW,       VERDICT_IMPROVED, VERDICT_SAME};
 
 /* -- sentences ---------------------------------------------------------------------------------------- */
 
 #define add(line, ...) text_join(line, LINE_BYTES, "", __VA_ARGS__)
+
+/* A ratio as a change. */
+static void ratio_text(double ratio, char out[TEXT_NUMBER_BYTES])
+{
+    text_change(ratio - 1, out);
+}
 
 static const char *plural(size_t count)
 {
@@ -63,8 +60,8 @@ void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
             add(line, ", %s differs", comparison->differences[i].facet->name);
     if (!comparison->comparable && comparison_common(comparison) == 0)
         add(line, ", no cell in common");
-    for (size_t i = 0; i < COUNT(aspects); i++) {
-        const enum verdict verdict = aspects[i].verdict;
+    for (size_t i = 0; i < COUNT(order); i++) {
+        const enum verdict verdict = order[i];
 
         if (comparison->counts[verdict] == 0)
             continue;
@@ -138,15 +135,50 @@ static void sass_line(const struct comparison *comparison, char line[LINE_BYTES]
         add(line, " and %zu more", differing - named);
 }
 
+/* Whether two cells are of the same two kernels. */
+static bool is_same_change(const struct comparison_cell *one, const struct comparison_cell *other)
+{
+    for (size_t i = 0; i < SIDES; i++)
+        if (strcmp(one->sides[i]->sha256, other->sides[i]->sha256) != 0)
+            return false;
+    return true;
+}
+
+/* The first cell of change `index` of a kernel's code; NULL where there are no more. */
+static const struct comparison_cell *changed_cell(const struct comparison *comparison, size_t index)
+{
+    for (size_t i = 0; i < comparison->cell_count; i++) {
+        const struct comparison_cell *cell = &comparison->cells[i];
+        size_t before = 0;
+
+        while (cell->code && before < i &&
+               !(comparison->cells[before].code && is_same_change(cell, &comparison->cells[before])))
+            before++;
+        if (cell->code && before == i && index-- == 0)
+            return cell;
+    }
+    return NULL;
+}
+
+static void change_line(const struct comparison_cell *cell, char line[LINE_BYTES])
+{
+    char identity[CELL_IDENTITY_BYTES], change[512];
+
+    cell_identity(&cell->cell, identity);
+    code_change_text(cell->code, change, sizeof(change));
+    snprintf(line, LINE_BYTES, "code of %s: %s", identity, change);
+}
+
 /* Whether the kernels' code changed, and what follows from it; nothing where the sides have no cell in common. */
 static void code_line(const struct comparison *comparison, char line[LINE_BYTES])
 {
-    const char *base = comparison->base->identity.device.driver, *driver = comparison->new_side->identity.device.driver;
+    const char *base = comparison->sides[BASE]->identity.device.driver,
+               *driver = comparison->sides[NEW]->identity.device.driver;
 
     sass_line(comparison, line);
     if (line[0] || comparison_common(comparison) == 0)
         return;
-    if (!sass_known(comparison->base) || !sass_known(comparison->new_side))
+    if (!sass_known(comparison->sides[BASE]) || !sass_known(comparison->sides[NEW]))
         add(line, "SASS is not known of every cell: the code may have changed");
     else if (strcmp(base, driver) != 0 && comparison->difference_count == 1)
         add(line, "SASS is equal and the driver alone differs: a change is the driver's doing");
@@ -166,28 +198,107 @@ static void data_line(const struct comparison *comparison, char line[LINE_BYTES]
             comparison_common(comparison));
 }
 
-/* To how many cells the calibration applies; nothing without one. */
-static void calibration_line(const struct comparison *comparison, char line[LINE_BYTES])
+/* What was taken for the deviation between processes before the sides said anything, of the cells of an origin. */
+static void deviation_line(const struct comparison *comparison, enum deviation_origin origin, char line[LINE_BYTES])
 {
     const struct calibration *calibration = comparison->options.calibration;
+    double low = INFINITY, high = 0, sides = 0;
     size_t count = 0;
 
-    for (size_t i = 0; i < comparison->cell_count; i++)
-        count += !isnan(comparison->cells[i].noise);
-    if (calibration)
-        add(line, "the noise of %zu of %zu cells is calibrated, over %u %sprocesses", count,
-            comparison_common(comparison), calibration->processes, calibration->modelled ? "modelled " : "");
+    for (size_t i = 0; i < comparison->cell_count; i++) {
+        const struct comparison_cell *cell = &comparison->cells[i];
+
+        if (!cell->has_deviation || cell->deviation.origin != origin || cell->same_data)
+            continue;
+        count++;
+        low = fmin(low, cell->deviation.value);
+        high = fmax(high, cell->deviation.value);
+        sides = fmax(sides, cell->side_degrees);
+    }
+    if (count == 0)
+        return;
+    add(line, "process to process a time differs by %.2f%%", 100 * low);
+    if (low < high)
+        add(line, " to %.2f%%", 100 * high);
+    add(line, " (standard deviation, sd) in %zu cell%s: ", count, plural(count));
+    if (origin == DEVIATION_DEFAULT)
+        add(line, "the default, assumed of this GPU; cbank calibrate measures it");
+    else if (origin == DEVIATION_PROCESSES)
+        add(line, "by the processes of the sides alone");
+    else
+        add(line, "calibrated over %u %sprocesses%s", calibration->processes, calibration->modelled ? "modelled " : "",
+            origin == DEVIATION_OTHER_BOARD ? " on another GPU of the model, with what GPUs differ by added" : "");
+    if (origin != DEVIATION_PROCESSES && sides > 0)
+        add(line, ", and what the processes of the sides show");
+}
+
+static void default_line(const struct comparison *comparison, char line[LINE_BYTES])
+{
+    deviation_line(comparison, DEVIATION_DEFAULT, line);
+}
+
+static void calibrated_line(const struct comparison *comparison, char line[LINE_BYTES])
+{
+    deviation_line(comparison, DEVIATION_CALIBRATED, line);
+}
+
+static void other_board_line(const struct comparison *comparison, char line[LINE_BYTES])
+{
+    deviation_line(comparison, DEVIATION_OTHER_BOARD, line);
+}
+
+static void processes_line(const struct comparison *comparison, char line[LINE_BYTES])
+{
+    deviation_line(comparison, DEVIATION_PROCESSES, line);
+}
+
+/* What no number of processes takes away. */
+static void between_line(const struct comparison *comparison, char line[LINE_BYTES])
+{
+    if (comparison_common(comparison) == 0)
+        return;
+    if (comparison->plans_differ)
+        add(line,
+            "the plans differ, and with them where buffers lie: what plans differ by was added; measure one plan on "
+            "both sides");
+    if (comparison->boards_differ)
+        add(line, "%sthe sides are of two GPUs: what GPUs differ by was added", line[0] ? "; " : "");
+}
+
+/* What a comparison that is one of several looks says of its level. */
+static void looks_line(const struct comparison *comparison, char line[LINE_BYTES])
+{
+    const unsigned looks = comparison->options.looks;
+
+    if (looks > 1)
+        add(line,
+            "one of at most %u looks at growing data: intervals are of %.4g%%, and p is times the looks, so that all of "
+            "them together keep the level of one (Bonferroni)",
+            looks, 100 * (1 - compare_level(&comparison->options)));
 }
 
 bool context_line(const struct comparison *comparison, size_t index, char line[LINE_BYTES])
 {
-    static void (*const lines[])(const struct comparison *, char *) = {code_line, data_line, calibration_line};
+    static void (*const lines[])(const struct comparison *, char *) = {
+        code_line,        data_line,      between_line, default_line, calibrated_line,
+        other_board_line, processes_line, looks_line,   settle_line,
+    };
 
     if (index < comparison->difference_count) {
         difference_line(&comparison->differences[index], line);
         return true;
     }
     index -= comparison->difference_count;
+    for (size_t i = 0; i < CODE_LINES_MAX; i++) {
+        const struct comparison_cell *cell = changed_cell(comparison, i);
+
+        if (!cell)
+            break;
+        if (index-- == 0) {
+            change_line(cell, line);
+            return true;
+        }
+    }
     for (size_t i = 0; i < COUNT(lines); i++) {
         line[0] = '\0';
         lines[i](comparison, line);
@@ -200,7 +311,6 @@ bool context_line(const struct comparison *comparison, size_t index, char line[L
 void same_line(const struct comparison *comparison, char line[LINE_BYTES])
 {
     const size_t count = comparison->counts[VERDICT_SAME];
-    char from[TEXT_NUMBER_BYTES], to[TEXT_NUMBER_BYTES];
     double low = INFINITY, high = -INFINITY;
 
     for (size_t i = 0; i < comparison->cell_count; i++)
@@ -208,13 +318,11 @@ void same_line(const struct comparison *comparison, char line[LINE_BYTES])
             low = fmin(low, comparison->cells[i].ratio.value);
             high = fmax(high, comparison->cells[i].ratio.value);
         }
-    text_change(low - 1, from);
-    text_change(high - 1, to);
     snprintf(line, LINE_BYTES, "%zu cell%s the same", count, count == 1 ? " is" : "s are");
     if (low <= high)
-        add(line, ": %s", from);
+        add(line, ": %s", text_of(text_change, low - 1).text);
     if (low < high)
-        add(line, " to %s", to);
+        add(line, " to %s", text_of(text_change, high - 1).text);
 }
 
 /* -- the grid of cells --------------------------------------------------------------------------------- */
@@ -224,23 +332,15 @@ static const struct comparison_cell *cell_at(const void *row)
     return row;
 }
 
-static void value_change(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    out->number = cell_at(row)->ratio.value - 1;
-}
-
 static void value_interval(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const struct ratio *ratio = &cell_at(row)->ratio;
-    char low[TEXT_NUMBER_BYTES], high[TEXT_NUMBER_BYTES];
 
     (void)column;
     if (!isfinite(ratio->ci_low) || !isfinite(ratio->ci_high))
         return;
-    text_change(ratio->ci_low - 1, low);
-    text_change(ratio->ci_high - 1, high);
-    snprintf(out->room, sizeof(out->room), "%s to %s", low, high);
+    snprintf(out->room, sizeof(out->room), "%s to %s", text_of(text_change, ratio->ci_low - 1).text,
+             text_of(text_change, ratio->ci_high - 1).text);
     out->text = out->room;
 }
 
@@ -248,7 +348,7 @@ static void value_verdict(const struct grid_column *column, const void *row, str
 {
     (void)column;
     out->text = verdict_rows[cell_at(row)->verdict].name;
-    out->style = aspect_of(cell_at(row)->verdict)->style;
+    out->style = verdict_rows[cell_at(row)->verdict].style;
 }
 
 static void text_p(double p, char out[TEXT_NUMBER_BYTES])
@@ -256,71 +356,99 @@ static void text_p(double p, char out[TEXT_NUMBER_BYTES])
     snprintf(out, TEXT_NUMBER_BYTES, "%.2g", p);
 }
 
-static void text_noise(double noise, char out[TEXT_NUMBER_BYTES])
+static void text_deviation(double deviation, char out[TEXT_NUMBER_BYTES])
 {
-    snprintf(out, TEXT_NUMBER_BYTES, "%.2f%%", 100 * noise);
+    snprintf(out, TEXT_NUMBER_BYTES, "%.2f%%", 100 * deviation);
 }
 
 #define OF(member) GRID_MEMBER(struct comparison_cell, member)
 
 /* clang-format off */
-static const struct grid_column columns[] = {
-    {.heading = "cell", .value = cell_value_identity, .head = true},
-    {.heading = "base", .format = text_time, .value = grid_number, .of = OF(base_ns)},
-    {.heading = "new", .format = text_time, .value = grid_number, .of = OF(new_ns)},
-    {.heading = "change", .format = text_change, .value = value_change},
-    {.heading = "95% CI", .format = text_change, .value = value_interval},
-    {.heading = "verdict", .value = value_verdict},
-    {.heading = "p", .format = text_p, .value = grid_number, .of = OF(adjusted_p)},
-    {.heading = "noise", .format = text_noise, .value = grid_number, .of = OF(noise)},
-};
+#define CELL_COLUMNS_OF(interval) { \
+    {.heading = "cell", .value = cell_value_identity, .head = true}, \
+    {.heading = "base", .format = text_time, .value = grid_number, .of = OF(ns[BASE])}, \
+    {.heading = "new", .format = text_time, .value = grid_number, .of = OF(ns[NEW])}, \
+    {.heading = "change", .format = ratio_text, .value = grid_number, .of = OF(ratio.value)}, \
+    {.heading = interval, .format = text_change, .value = value_interval}, \
+    {.heading = "verdict", .value = value_verdict}, \
+    {.heading = "p", .format = text_p, .value = grid_number, .of = OF(adjusted_p)}, \
+    {.heading = "sd", .format = text_deviation, .value = grid_number, .of = OF(deviation.value)}, \
+}
+
+static const struct grid_column columns[] = CELL_COLUMNS_OF("95% CI"), look_columns[] = CELL_COLUMNS_OF("99% CI");
 /* clang-format on */
 
 static void change_note(const struct counter_change *change, char *out, size_t bytes)
 {
     const double relative = change->new_value / change->base - 1;
-    char percent[TEXT_NUMBER_BYTES];
 
-    text_change(relative, percent);
     if (!isfinite(change->base) || !isfinite(change->new_value))
         snprintf(out, bytes, "%s was read on one side alone", change->name);
     else if (change->kind == COUNTER_EXACT || !isfinite(relative))
         snprintf(out, bytes, "%s %.17g -> %.17g", change->name, change->base, change->new_value);
     else
-        snprintf(out, bytes, "%s %s (%.6g -> %.6g)", change->name, percent, change->base, change->new_value);
+        snprintf(out, bytes, "%s %s (%.6g -> %.6g)", change->name, text_of(text_change, relative).text, change->base,
+                 change->new_value);
+}
+
+/* How the code differs, as far as results hold it. */
+static const char *code_note(const struct comparison_cell *cell, char *out, size_t bytes)
+{
+    static const char begin[] = "SASS differs: the code changed";
+
+    if (!cell->sass_differs)
+        return "";
+    snprintf(out, bytes, "%s; how is not known: results before schema 2.2 do not hold it", begin);
+    if (cell->code) {
+        snprintf(out, bytes, "%s; ", begin);
+        code_change_text(cell->code, out + strlen(out), bytes - strlen(out));
+    }
+    return out;
+}
+
+/* What would settle a cell that is inconclusive. */
+static const char *settle_note(const struct comparison_cell *cell, char *out, size_t bytes)
+{
+    if (cell->verdict != VERDICT_INCONCLUSIVE)
+        return "";
+    if (cell->settle > 0)
+        snprintf(out, bytes, "%" PRIu64 " processes %s would settle it", cell->settle, measured_names[cell->settle_of]);
+    else
+        snprintf(out, bytes, "%s",
+                 !cell->has_deviation ? "too few samples to tell: take six or more in a process"
+                 : cell->doubtful     ? "its time is flagged: see why, and measure again"
+                                      : "too noisy to settle: raise --threshold");
+    return out;
 }
 
 bool cell_note(const void *row, size_t index, char *out, size_t bytes)
 {
     const struct comparison_cell *cell = row;
-    const char *texts[3];
-    size_t count = 0;
+    char settle[128], code[512];
+    const char *const texts[] = {code_note(cell, code, sizeof(code)), settle_note(cell, settle, sizeof(settle)),
+                                 cell->note};
 
     if (index < cell->change_count) {
         change_note(&cell->changes[index], out, bytes);
         return true;
     }
-    if (cell->sass_differs)
-        texts[count++] = "SASS differs: the code changed";
-    /* What was found all the same needs no more samples. */
-    if (cell->underpowered && cell->verdict == VERDICT_INCONCLUSIVE)
-        texts[count++] = "too few samples to tell: take more processes or more samples";
-    if (cell->note[0])
-        texts[count++] = cell->note;
-    if (index - cell->change_count >= count)
-        return false;
-    snprintf(out, bytes, "%s", texts[index - cell->change_count]);
-    return true;
+    index -= cell->change_count;
+    for (size_t i = 0; i < COUNT(texts); i++)
+        if (texts[i][0] && index-- == 0) {
+            snprintf(out, bytes, "%s", texts[i]);
+            return true;
+        }
+    return false;
 }
 
-struct grid comparison_grid(const struct comparison_cell *cells, size_t count)
+struct grid comparison_grid(const struct comparison *comparison, size_t first, size_t count)
 {
     return (struct grid){
-        .columns = columns,
+        .columns = comparison->options.looks > 1 ? look_columns : columns,
         .column_count = COUNT(columns),
-        .rows = cells,
+        .rows = comparison->cells + first,
         .row_count = count,
-        .row_bytes = sizeof(*cells),
+        .row_bytes = sizeof(*comparison->cells),
         .note = cell_note,
         .stacked = true,
     };
@@ -328,16 +456,17 @@ struct grid comparison_grid(const struct comparison_cell *cells, size_t count)
 
 void cell_line(const struct comparison_cell *cell, char line[LINE_BYTES])
 {
-    char change[TEXT_NUMBER_BYTES], low[TEXT_NUMBER_BYTES], high[TEXT_NUMBER_BYTES];
-    char base[TEXT_NUMBER_BYTES], new_text[TEXT_NUMBER_BYTES];
+    const struct ratio *ratio = &cell->ratio;
 
     snprintf(line, LINE_BYTES, "%s", verdict_rows[cell->verdict].name);
-    if (!isfinite(cell->ratio.value))
+    if (!isfinite(ratio->value))
         return;
-    text_change(cell->ratio.value - 1, change);
-    text_change(cell->ratio.ci_low - 1, low);
-    text_change(cell->ratio.ci_high - 1, high);
-    text_time(cell->base_ns, base);
-    text_time(cell->new_ns, new_text);
-    add(line, ": %s (%s to %s), %s -> %s, p %.2g", change, low, high, base, new_text, cell->adjusted_p);
+    add(line, ": %s (%s to %s), %s -> %s", text_of(ratio_text, ratio->value).text,
+        text_of(text_change, ratio->ci_low - 1).text, text_of(text_change, ratio->ci_high - 1).text,
+        text_of(text_time, cell->ns[BASE]).text, text_of(text_time, cell->ns[NEW]).text);
+    if (!isnan(cell->adjusted_p))
+        add(line, ", p %.2g", cell->adjusted_p);
+    if (cell->has_deviation)
+        add(line, ", process deviation %.2f%% (%s)", 100 * cell->deviation.value,
+            deviation_origin_names[cell->deviation.origin]);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
+#include <string.h>
 
-#include "compare_lines.h"
 #include "compare_report.h"
 #include "log.h"
+#include "memory.h"
 #include "text.h"
 
 /* Kept for what is no row of a table: up to 16 lines, of which escapes make the bytes up to six times as many. */
@@ -16,25 +17,20 @@ static void put_line(FILE *stream, const char *before, const char *line)
     putc('\n', stream);
 }
 
-static void put_side(FILE *stream, const char *before, const struct side *side)
-{
-    char line[LINE_BYTES];
-
-    fputs(before, stream);
-    text_put(stream, escapes_markdown, side->label);
-    side_line(side, line);
-    put_line(stream, ": ", line);
-}
-
 static void put_head(FILE *stream, const struct comparison *comparison)
 {
+    static const char *const names[SIDES] = {"- **BASE** ", "- **NEW** "};
     char line[LINE_BYTES];
 
     summary_line(comparison, line);
     put_line(stream, "### ", line);
     putc('\n', stream);
-    put_side(stream, "- **BASE** ", comparison->base);
-    put_side(stream, "- **NEW** ", comparison->new_side);
+    for (size_t i = 0; i < SIDES; i++) {
+        fputs(names[i], stream);
+        text_put(stream, escapes_markdown, comparison->sides[i]->label);
+        side_line(comparison->sides[i], line);
+        put_line(stream, ": ", line);
+    }
     for (size_t i = 0; context_line(comparison, i, line); i++)
         put_line(stream, "- ", line);
 }
@@ -46,43 +42,38 @@ struct bounded {
     size_t dropped; /* rows that there was no room for */
 };
 
-/* Prints the lines of a table, its headings and `rows` more, that there is room for. After the first that there is none
- * for, no more: what comes later is less grave. */
-static void put_bounded(struct bounded *file, const char *text, size_t bytes, size_t rows)
-{
-    size_t end = bytes, lines = 0;
-
-    while (end > file->left || (end > 0 && text[end - 1] != '\n'))
-        end--;
-    for (size_t i = 0; i < end; i++)
-        lines += text[i] == '\n';
-    fwrite(text, 1, end, file->stream);
-    file->left = end < bytes ? 0 : file->left - bytes;
-    file->dropped += lines > HEADINGS ? rows + HEADINGS - lines : rows;
-}
-
+/* Prints the lines of a table that there is room for. After the first that there is none for, no more: what comes later is
+ * less grave. */
 static enum status put_grid(struct bounded *file, const struct grid *grid)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *memory = open_memstream(&text, &bytes);
-    enum status status = STATUS_OK;
+    struct memory memory;
+    FILE *stream = memory_open(&memory);
+    size_t bytes, lines = 0;
 
-    if (memory)
-        grid_print_markdown(memory, grid);
-    if (memory && fclose(memory) == 0)
-        put_bounded(file, text, bytes, grid->row_count);
-    else
-        status = log_error(STATUS_ENVIRONMENT, "out of memory for a report");
-    free(text);
-    return status;
+    if (stream)
+        grid_print_markdown(stream, grid);
+    if (!memory_close(&memory, stream))
+        return log_memory("a report");
+    for (const char *line = memory.text, *end; *line; line = end, lines++) {
+        end = strchr(line, '\n') + 1;
+        bytes = (size_t)(end - line);
+        if (bytes <= file->left) {
+            fwrite(line, 1, bytes, file->stream);
+            file->left -= bytes;
+        } else {
+            file->left = 0;
+            file->dropped += lines >= HEADINGS;
+        }
+    }
+    free(memory.text);
+    return STATUS_OK;
 }
 
 static enum status put_tables(struct bounded *file, const struct comparison *comparison)
 {
     const size_t same = comparison->counts[VERDICT_SAME], others = comparison->cell_count - same;
-    const struct grid grid = comparison_grid(comparison->cells, others);
-    const struct grid same_grid = comparison_grid(comparison->cells + others, same);
+    const struct grid grid = comparison_grid(comparison, 0, others);
+    const struct grid same_grid = comparison_grid(comparison, others, same);
     enum status status = STATUS_OK;
     char line[LINE_BYTES];
 
@@ -104,8 +95,9 @@ static enum status put_tables(struct bounded *file, const struct comparison *com
     return status;
 }
 
-enum status compare_markdown(FILE *stream, const struct comparison *comparison)
+enum status compare_markdown(FILE *stream, const void *compared)
 {
+    const struct comparison *comparison = compared;
     struct bounded file = {.stream = stream, .left = MARKDOWN_BYTES_MAX - OTHER_BYTES};
 
     put_head(stream, comparison);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "facet.h"
-
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "compare.h"
 
 static const double clock_tolerance = 0.01; /* relative difference of SM clocks that is none */
 
@@ -14,7 +14,7 @@ static bool text_differs(const char *base, const char *new_text)
 
 static bool clocks_differ(const struct side_cell *base, const struct side_cell *new_cell)
 {
-    const double ratio = new_cell->sm_clock_mhz / base->sm_clock_mhz;
+    const double ratio = new_cell->clock.value / base->clock.value;
 
     /* False for NaN, a clock that is not known. */
     return ratio > 1 + clock_tolerance || 1 / ratio > 1 + clock_tolerance;
@@ -28,7 +28,7 @@ bool facet_code_differs(const struct side_cell *base, const struct side_cell *ne
 #define TEXT_OF(member)   .offset = offsetof(struct side_identity, member)
 #define OF_CELLS(differs) .offset = SIZE_MAX, .cell_differs = differs
 
-const struct facet facets[] = {
+const struct facet facets[FACETS] = {
     {.name = "engine", .summary = "measured or modelled", TEXT_OF(engine)},
     {.name = "device", .summary = "name of the GPU or card", TEXT_OF(device.name)},
     {.name = "uuid", .summary = "the very GPU", TEXT_OF(device.uuid)},
@@ -40,9 +40,10 @@ const struct facet facets[] = {
     {.name = "sass", .summary = "machine code of a cell's kernel", OF_CELLS(facet_code_differs)},
 };
 
-const size_t facet_count = sizeof(facets) / sizeof(facets[0]);
+const size_t facet_count = FACETS;
 
-bool facet_is_allowed(const struct facet *facet, const struct selection *allowed)
+/* Whether it may differ: by default, or since the user allows it. */
+static bool is_allowed(const struct facet *facet, const struct selection *allowed)
 {
     bool found = facet->allowed;
 
@@ -51,13 +52,37 @@ bool facet_is_allowed(const struct facet *facet, const struct selection *allowed
     return found;
 }
 
-bool facet_differs(const struct facet *facet, const struct side *base, const struct side *new_side,
-                   struct facet_difference *out)
+bool facet_differs_in(const struct facet *facet, const struct comparison_cell *cell)
 {
-    const char *text = (const char *)&base->identity + facet->offset;
-    const char *new_text = (const char *)&new_side->identity + facet->offset;
+    const struct side_cell *base = cell->sides[BASE], *new_cell = cell->sides[NEW];
 
-    snprintf(out->base, sizeof(out->base), "%s", text);
-    snprintf(out->new_text, sizeof(out->new_text), "%s", new_text);
-    return text_differs(text, new_text);
+    return facet->cell_differs && base && new_cell && facet->cell_differs(base, new_cell);
+}
+
+/* Whether the facet of *out differs; sets its texts. */
+static bool differs(const struct comparison *comparison, struct facet_difference *out)
+{
+    const size_t offset = out->facet->offset;
+    size_t count = 0;
+
+    if (offset != SIZE_MAX) {
+        snprintf(out->base, sizeof(out->base), "%s", (const char *)&comparison->sides[BASE]->identity + offset);
+        snprintf(out->new_text, sizeof(out->new_text), "%s", (const char *)&comparison->sides[NEW]->identity + offset);
+        return text_differs(out->base, out->new_text);
+    }
+    for (size_t i = 0; i < comparison->cell_count; i++)
+        count += facet_differs_in(out->facet, &comparison->cells[i]);
+    snprintf(out->base, sizeof(out->base), "%zu cell%s", count, count == 1 ? "" : "s");
+    memcpy(out->new_text, out->base, sizeof(out->base));
+    return count > 0;
+}
+
+void comparison_find_differences(struct comparison *out)
+{
+    for (const struct facet *facet = facets; facet < facets + FACETS; facet++) {
+        struct facet_difference *difference = &out->differences[out->difference_count];
+
+        *difference = (struct facet_difference){.facet = facet, .allowed = is_allowed(facet, out->options.allowed)};
+        out->difference_count += differs(out, difference);
+    }
 }

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cell_json.h"
 #include "command.h"
 #include "files.h"
+#include "grid.h"
 #include "log.h"
 #include "result.h"
 #include "text.h"
@@ -17,8 +17,8 @@
 
 /* A result and the file it is from. */
 struct run {
-    const char *path;
     struct result result;
+    const char *path;
 };
 
 static int by_start(const void *a, const void *b)
@@ -47,8 +47,8 @@ static bool same_device(const struct result *a, const struct result *b)
  * has it. In the list of runs it is the cell that became slower most. */
 struct row {
     const struct run *run;
-    const struct result *result;   /* of that run */
     const struct cell_result *cell; /* NULL: nothing changed */
+    char identity[CELL_IDENTITY_BYTES]; /* of the cell; "": nothing changed */
     const char *times;             /* measured, modelled */
     const char *state;             /* of the cell: "unstable", or NULL */
     char gpu[DEVICE_TEXT_BYTES];   /* its UUID up to the first group: "GPU-33a20bea" */
@@ -73,10 +73,12 @@ static struct row row_of(const struct run *run, const struct cell_result *cell, 
 {
     const struct result *result = &run->result;
     const char *uuid = result->device.uuid;
-    struct row row = {.run = run, .result = result, .cell = cell, .change = change};
+    struct row row = {.run = run, .cell = cell, .change = change};
 
     row.times = result->modelled_time ? "modelled" : "measured";
-    row.state = cell && cell->flags & FLAG_UNSTABLE ? "unstable" : NULL;
+    row.state = cell && cell->flags & FLAGS_DOUBTFUL ? "unstable" : NULL;
+    if (cell)
+        cell_identity(&cell->cell, row.identity);
     row.half_width = cell ? stats_relative_half_width(&cell->time.summary) : NAN;
     snprintf(row.gpu, sizeof(row.gpu), "%.*s", (int)strcspn(uuid, "-") + 9, uuid);
     for (size_t i = 0; i < result->cell_count; i++)
@@ -102,34 +104,21 @@ static struct row worst_of(const struct run *first, const struct run *run)
 
 /* -- columns ------------------------------------------------------------------------------------------- */
 
-static void value_cell(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const struct cell_result *cell = ((const struct row *)row)->cell;
-
-    if (cell)
-        cell_value_identity(column, &cell->cell, out);
-}
-
 /* Below a run: how many cells failed, and which became slower most. */
 static bool run_note(const void *row, size_t index, char *out, size_t bytes)
 {
     const struct row *of = row;
     const size_t first = of->failed > 0 ? 1 : 0;
-    char identity[CELL_IDENTITY_BYTES];
 
-    if (index < first) {
+    if (index < first)
         snprintf(out, bytes, "%.0f failed", of->failed);
-        return true;
-    }
-    if (index > first || !of->cell)
-        return false;
-    cell_identity(&of->cell->cell, identity);
-    snprintf(out, bytes, "worst: %s%s", identity, of->state ? " (unstable)" : "");
-    return true;
+    else if (index == first && of->cell)
+        snprintf(out, bytes, "worst: %s%s", of->identity, of->state ? " (unstable)" : "");
+    return index < first || (index == first && of->cell);
 }
 
 #define OF_ROW(member)  GRID_MEMBER(struct row, member)
-#define OF_RUN(member)  GRID_BEHIND(struct row, result, struct result, member)
+#define OF_RUN(member)  GRID_BEHIND(struct row, run, struct run, result.member)
 #define OF_CELL(member) GRID_BEHIND(struct row, cell, struct cell_result, member)
 
 /* Columns that say which run it is; ranks of the device's name and UUID. Then those for programs alone. */
@@ -145,7 +134,7 @@ static bool run_note(const void *row, size_t index, char *out, size_t bytes)
     {.key = "change", .heading = "change", .format = text_change, .value = grid_number, .of = OF_ROW(change)}
 #define DATA_COLUMNS \
     {.key = "uuid", .value = grid_array, .of = OF_RUN(device.uuid)}, \
-    {.key = "cell", .value = value_cell}, \
+    {.key = "cell", .value = grid_array, .of = OF_ROW(identity)}, \
     {.key = "state", .value = grid_text, .of = OF_ROW(state)}, \
     {.key = "failed", .format = text_count, .value = grid_number, .of = OF_ROW(failed)}
 enum { DATA_COLUMN_COUNT = 4 };
@@ -179,13 +168,13 @@ struct history_options {
     struct look_options look;
 };
 
+/* clang-format off */
 static const struct option_row rows[] = {
-    {.name = "cell",
-     .argument = "CELL",
+    {.name = "cell", .argument = "CELL",
      .help = "the series of this cell, by its identity WORKLOAD/PATH/PATTERN/..., or of those that a glob names",
-     .kind = &option_text,
-     .offset = offsetof(struct history_options, cell)},
+     .kind = &option_text, .offset = offsetof(struct history_options, cell)},
 };
+/* clang-format on */
 
 static const struct option_group groups[] = {
     OPTION_GROUP(rows, 0),
@@ -203,7 +192,7 @@ struct history {
 
 static enum status out_of_memory(void)
 {
-    return log_error(STATUS_ENVIRONMENT, "out of memory; read fewer results at a time");
+    return log_memory("a history");
 }
 
 static enum status read_runs(struct history *history, const struct file_list *files)
@@ -222,22 +211,14 @@ static enum status read_runs(struct history *history, const struct file_list *fi
     return status;
 }
 
-/* Cell i of all runs, and its run in *of; NULL behind the last. */
-static const struct cell_result *find_nth(const struct history *history, size_t i, const struct run **of)
-{
-    for (*of = history->runs; *of < history->runs + history->run_count; *of += 1) {
-        if (i < (*of)->result.cell_count)
-            return &(*of)->result.cells[i];
-        i -= (*of)->result.cell_count;
-    }
-    return NULL;
-}
-
+/* Cell i of all runs. */
 static const struct cell *cell_at(const void *history, size_t i)
 {
-    const struct run *run;
+    const struct run *run = ((const struct history *)history)->runs;
 
-    return &find_nth(history, i, &run)->cell;
+    while (i >= run->result.cell_count)
+        i -= run++->result.cell_count;
+    return result_cell(&run->result, i);
 }
 
 /* By cell; the runs of each in their order. */
@@ -249,38 +230,29 @@ static int by_cell(const void *a, const void *b)
     return order ? order : (x->run > y->run) - (x->run < y->run);
 }
 
-static enum status make_runs(struct history *history)
+/* Makes a row of each run, or of each cell of each that is named so. */
+static enum status make_rows(struct history *history, const char *name)
 {
-    history->rows = calloc(history->run_count + 1, sizeof(*history->rows));
+    const struct run *first = history->runs, *end = first + history->run_count;
+    size_t cells = 0;
+
+    for (const struct run *run = first; run < end; run++)
+        cells += run->result.cell_count;
+    history->rows = calloc(history->run_count + cells + 1, sizeof(*history->rows));
     if (!history->rows)
         return out_of_memory();
-    for (size_t i = 0; i < history->run_count; i++)
-        history->rows[i] = worst_of(history->runs, &history->runs[i]);
-    history->row_count = history->run_count;
-    return STATUS_OK;
-}
-
-/* Makes a row of each cell of each run that is named so. */
-static enum status make_series(struct history *history, const char *name)
-{
-    const struct cell_result *cell;
-    const struct run *run;
-    size_t i = 0;
-
-    for (; (cell = find_nth(history, i, &run)); i++) {
-        struct row *larger;
-
-        if (!cell_is_named(&cell->cell, name))
-            continue;
-        larger = realloc(history->rows, (history->row_count + 1) * sizeof(*larger));
-        if (!larger)
-            return out_of_memory();
-        history->rows = larger;
-        larger[history->row_count++] = row_of(run, cell, change_of(history->runs, run, cell));
+    for (const struct run *run = first; run < end; run++) {
+        if (!name)
+            history->rows[history->row_count++] = worst_of(first, run);
+        for (const struct cell_result *cell = run->result.cells;
+             name && cell < run->result.cells + run->result.cell_count; cell++)
+            if (cell_is_named(&cell->cell, name))
+                history->rows[history->row_count++] = row_of(run, cell, change_of(first, run, cell));
     }
-    if (history->row_count == 0)
-        return cell_unknown(name, cell_at, history, i);
-    qsort(history->rows, history->row_count, sizeof(*history->rows), by_cell);
+    if (name && history->row_count == 0)
+        return cell_unknown(name, cell_at, history, cells);
+    if (name)
+        qsort(history->rows, history->row_count, sizeof(*history->rows), by_cell);
     return STATUS_OK;
 }
 
@@ -303,8 +275,8 @@ static enum status print_history(const struct history_options *options, const st
     const struct row *end = history->rows + history->row_count;
     struct grid grid = options->cell ? series_grid : run_grid;
     enum status status = STATUS_OK;
-    char identity[CELL_IDENTITY_BYTES];
 
+    grid.raw = options->format.raw;
     grid.column_count -= data ? 0 : DATA_COLUMN_COUNT;
     for (const struct row *row = history->rows, *next; status == STATUS_OK && row < end; row = next) {
         for (next = row + 1; next < end; next++)
@@ -312,10 +284,7 @@ static enum status print_history(const struct history_options *options, const st
                 break;
         grid.rows = row;
         grid.row_count = (size_t)(next - row);
-        if (series) {
-            cell_identity(&row->cell->cell, identity);
-            grid.title = identity;
-        }
+        grid.title = series ? row->identity : NULL;
         fputs(row > history->rows ? "\n" : "", stdout);
         status = print_grid(options, &grid);
     }
@@ -334,7 +303,7 @@ static enum status history(const void *parsed, const struct invocation *invocati
     if (status == STATUS_OK)
         status = read_runs(&history, &files);
     if (status == STATUS_OK)
-        status = options->cell ? make_series(&history, options->cell) : make_runs(&history);
+        status = make_rows(&history, options->cell);
     if (status == STATUS_OK)
         status = print_history(options, &history);
     for (size_t i = 0; i < history.run_count; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Files are read on all processors, each into a side of its own; these are then merged one after another in the order
- * of the files, so that what comes out does not depend on threads. */
+ * Files are read on all processors, some at a time; they are added one after another in their order, so that what comes
+ * out does not depend on threads. */
 #include "side.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ static const char mixed[] = "mixed";
 
 static enum status out_of_memory(const char *what)
 {
-    return log_error(STATUS_ENVIRONMENT, "%s: out of memory; compare fewer processes at a time", what);
+    return log_memory("%s", what);
 }
 
 static int compare_cells(const void *left, const void *right)
@@ -39,74 +39,71 @@ struct side_cell **side_sorted(const struct side *side)
 
 /* -- what a cell owns ---------------------------------------------------------------------------------- */
 
-/* Inserts value into ascending values. The functions of this section return false when out of memory. */
-static bool insert(double **values, size_t *count, double value)
+/* Adds what a process read. The functions of this section return false when out of memory. */
+static bool add_value(struct side_counter *counter, double value)
 {
-    double *larger = realloc(*values, (*count + 1) * sizeof(*larger));
-    size_t i = *count;
+    double *values = realloc(counter->values, (counter->read + 1) * sizeof(*values));
+    size_t i = counter->read;
 
-    if (!larger)
+    if (!values)
         return false;
-    for (; i > 0 && larger[i - 1] > value; i--)
-        larger[i] = larger[i - 1];
-    larger[i] = value;
-    *values = larger;
-    *count += 1;
+    for (; i > 0 && values[i - 1] > value; i--)
+        values[i] = values[i - 1];
+    values[i] = value;
+    counter->values = values;
+    counter->value = stats_median(values, ++counter->read);
+    counter->low = values[0];
+    counter->high = values[counter->read - 1];
     return true;
 }
 
-static bool add_clock(struct side_cell *cell, double mhz)
+/* Adds the samples of a process; a prediction is one sample. */
+static bool add_process(struct side_cell *cell, const struct cell_time *time, bool modelled, const char *process)
 {
-    if (isnan(mhz))
-        return true;
-    if (!insert(&cell->clocks_mhz, &cell->clock_count, mhz))
-        return false;
-    cell->sm_clock_mhz = stats_median(cell->clocks_mhz, cell->clock_count);
-    return true;
-}
-
-/* The samples are the cell's from then on. */
-static bool add_process(struct side_cell *cell, const struct process_samples *process)
-{
+    const double *samples = modelled ? &time->summary.median : time->samples_ns;
+    const size_t count = modelled ? !isnan(*samples) : samples ? time->summary.count : 0;
     struct process_samples *larger = realloc(cell->processes, (cell->process_count + 1) * sizeof(*larger));
+    double *sorted = malloc((count + 1) * sizeof(*sorted));
 
-    if (!larger)
-        return false;
-    cell->processes = larger;
-    larger[cell->process_count++] = *process;
+    if (larger)
+        cell->processes = larger;
+    if (!larger || !sorted || count == 0) {
+        free(sorted);
+        return larger && sorted;
+    }
+    memcpy(sorted, samples, count * sizeof(*sorted));
+    stats_sort(sorted, count);
+    larger[cell->process_count++] = (struct process_samples){sorted, count, process};
     return true;
 }
 
-/* The counter of that name, new where there is none. `hint`: where it is when all processes read the same. */
-static struct side_counter *counter_of(struct side_cell *cell, const char *name, enum counter_kind kind, size_t hint)
+struct side_counter *side_counter(const struct side_cell *cell, const char *name, size_t hint)
 {
-    struct side_counter *larger;
-
     for (size_t i = 0; i < cell->counter_count; i++) {
         struct side_counter *counter = &cell->counters[(hint + i) % cell->counter_count];
 
         if (strcmp(counter->name, name) == 0)
             return counter;
     }
-    larger = realloc(cell->counters, (cell->counter_count + 1) * sizeof(*larger));
-    if (!larger)
-        return NULL;
-    cell->counters = larger;
-    larger += cell->counter_count++;
-    *larger = (struct side_counter){.kind = kind, .value = NAN, .low = NAN, .high = NAN};
-    snprintf(larger->name, sizeof(larger->name), "%s", name);
-    return larger;
+    return NULL;
 }
 
-/* Adds what a process read; a counter may be NULL for want of memory. */
-static bool add_value(struct side_counter *counter, double value)
+/* Adds what a process read, if it did. `hint`: where the counter is when all processes read the same. */
+static bool add_counter(struct side_cell *cell, const struct counter_value *value, size_t hint)
 {
-    if (!counter || !insert(&counter->values, &counter->read, value))
-        return false;
-    counter->value = stats_median(counter->values, counter->read);
-    counter->low = counter->values[0];
-    counter->high = counter->values[counter->read - 1];
-    return true;
+    struct side_counter *counter = side_counter(cell, value->name, hint);
+
+    if (!counter) {
+        struct side_counter *larger = realloc(cell->counters, (cell->counter_count + 1) * sizeof(*larger));
+
+        if (!larger)
+            return false;
+        cell->counters = larger;
+        counter = &larger[cell->counter_count++];
+        *counter = (struct side_counter){.kind = value->kind, .value = NAN, .low = NAN, .high = NAN};
+        snprintf(counter->name, sizeof(counter->name), "%s", value->name);
+    }
+    return value->status != COUNTER_OK || add_value(counter, value->value);
 }
 
 static void cell_close(struct side_cell *cell)
@@ -116,150 +113,12 @@ static void cell_close(struct side_cell *cell)
     for (size_t i = 0; i < cell->counter_count; i++)
         free(cell->counters[i].values);
     free(cell->processes);
-    free(cell->clocks_mhz);
+    free(cell->clock.values);
+    free(cell->code);
     free(cell->counters);
 }
 
-/* -- a side of one file -------------------------------------------------------------------------------- */
-
-/* Takes the samples from the result; a prediction is one sample. */
-static bool take_samples(struct side_cell *out, struct cell_result *cell, const char *process)
-{
-    const double predicted = cell->time.summary.median;
-    double *samples = NULL;
-    size_t count;
-
-    if (out->modelled) {
-        count = isnan(predicted) ? 0 : 1;
-        samples = malloc(sizeof(*samples));
-        if (samples)
-            *samples = predicted;
-    } else {
-        samples = cell->time.samples_ns;
-        count = samples ? cell->time.summary.count : 0;
-        cell->time.samples_ns = NULL;
-    }
-    if (samples && count > 0) {
-        stats_sort(samples, count);
-        if (add_process(out, &(struct process_samples){samples, count, process}))
-            return true;
-    }
-    free(samples);
-    return count == 0;
-}
-
-static bool take_counters(struct side_cell *out, const struct cell_result *cell)
-{
-    bool good = true;
-
-    for (size_t i = 0; good && i < cell->counter_count; i++) {
-        const struct counter_value *value = &cell->counters[i];
-        struct side_counter *counter = counter_of(out, value->name, value->kind, i);
-
-        good = value->status == COUNTER_OK ? add_value(counter, value->value) : counter != NULL;
-    }
-    return good;
-}
-
-static bool take_cell(struct side_cell *out, const struct result *result, struct cell_result *cell, const char *process)
-{
-    *out = (struct side_cell){
-        .cell = cell->cell,
-        .status = cell->status,
-        .flags = cell->flags,
-        .modelled = result->modelled_time,
-        .sm_clock_mhz = NAN,
-    };
-    memcpy(out->reason, cell->reason, sizeof(out->reason));
-    if (cell->kernel.known)
-        memcpy(out->sha256, cell->kernel.sha256, sizeof(out->sha256));
-    return add_clock(out, cell->time.sm_clock_mhz) && take_samples(out, cell, process) && take_counters(out, cell);
-}
-
-/* Refuses a cell that is twice in one file: which of the two would it be? */
-static enum status check_once(const struct side *side)
-{
-    struct side_cell **cells = side_sorted(side);
-    enum status status = cells ? STATUS_OK : out_of_memory(side->label);
-
-    for (size_t i = 1; status == STATUS_OK && i < side->cell_count; i++)
-        if (compare_cells(&cells[i - 1], &cells[i]) == 0) {
-            char identity[CELL_IDENTITY_BYTES];
-
-            cell_identity(&cells[i]->cell, identity);
-            status = log_error(STATUS_USAGE, "%s: the cell %s is twice in one result; remove one of the two",
-                               side->label, identity);
-        }
-    free(cells);
-    return status;
-}
-
-/* The text that tells a process from others; the caller's. NULL when out of memory. */
-static char *process_text(const struct result *result)
-{
-    char *text;
-
-    return asprintf(&text, "%s %s", result->device.uuid, result->started_utc) < 0 ? NULL : text;
-}
-
-static enum status side_of(const char *path, struct result *result, struct side *out)
-{
-    bool good;
-
-    *out = (struct side){.files = 1, .incomplete = !result->complete};
-    snprintf(out->label, sizeof(out->label), "%s", path);
-    snprintf(out->identity.engine, sizeof(out->identity.engine), "%s", result->engine);
-    out->identity.modelled = result->modelled_time;
-    out->identity.device = result->device;
-    memcpy(out->identity.started_utc, result->started_utc, sizeof(out->identity.started_utc));
-    out->processes = calloc(1, sizeof(*out->processes));
-    out->cells = calloc(result->cell_count + 1, sizeof(*out->cells));
-    good = out->processes && out->cells && (out->processes[0] = process_text(result));
-    while (good && out->cell_count < result->cell_count) {
-        const size_t i = out->cell_count++;
-
-        good = take_cell(&out->cells[i], result, &result->cells[i], out->processes[0]);
-    }
-    return good ? check_once(out) : out_of_memory(path);
-}
-
-/* -- reading on all processors ------------------------------------------------------------------------ */
-
-struct reading {
-    char *const *paths;
-    struct side *parts; /* one a file */
-    enum status *statuses;
-    atomic_size_t first_bad; /* lowest index that has failed so far */
-};
-
-static void note_bad(struct reading *reading, size_t index)
-{
-    size_t known = atomic_load(&reading->first_bad);
-
-    while (index < known && !atomic_compare_exchange_weak(&reading->first_bad, &known, index))
-        ;
-}
-
-/* Reads a range of files. Those behind one that failed need no reading; those before it do, since the first that
- * cannot be read is to be named. */
-static void read_range(void *context, uint64_t first, uint64_t count)
-{
-    struct reading *reading = context;
-
-    for (size_t i = first; i < first + count && i < atomic_load(&reading->first_bad); i++) {
-        struct result result;
-
-        reading->statuses[i] = result_read(reading->paths[i], &result);
-        if (reading->statuses[i] == STATUS_OK) {
-            reading->statuses[i] = side_of(reading->paths[i], &result, &reading->parts[i]);
-            result_close(&result);
-        }
-        if (reading->statuses[i] != STATUS_OK)
-            note_bad(reading, i);
-    }
-}
-
-/* -- merging ------------------------------------------------------------------------------------------ */
+/* -- adding what a result says ------------------------------------------------------------------------- */
 
 /* Keeps text that is equal; what differs between files is mixed. */
 static void merge_text(char *text, const char *other, size_t bytes)
@@ -268,6 +127,7 @@ static void merge_text(char *text, const char *other, size_t bytes)
         snprintf(text, bytes, "%s", mixed);
 }
 
+/* Numbers are not known of devices with different names. */
 static void merge_device(struct device_info *to, const struct device_info *from)
 {
     const struct fields *fields = &device_object.fields;
@@ -293,111 +153,144 @@ static void merge_identity(struct side_identity *to, const struct side_identity 
         memcpy(to->started_utc, from->started_utc, sizeof(to->started_utc));
 }
 
-static void merge_status(struct side_cell *to, const struct side_cell *from)
+/* What a result is of. */
+static struct side_identity identity_of(const struct result *result)
+{
+    struct side_identity identity = {.modelled = result->modelled_time, .device = result->device};
+
+    snprintf(identity.engine, sizeof(identity.engine), "%s", result->engine);
+    memcpy(identity.started_utc, result->started_utc, sizeof(identity.started_utc));
+    return identity;
+}
+
+static void merge_status(struct side_cell *to, const struct cell_result *from)
 {
     static const int gravity[] = {[CELL_OK] = 0, [CELL_PENDING] = 1, [CELL_SKIPPED] = 2, [CELL_FAILED] = 3};
 
     to->flags |= from->flags;
-    to->modelled = to->modelled || from->modelled;
     /* A process that does not know the hash takes none away. */
     if (!to->sha256[0])
-        memcpy(to->sha256, from->sha256, sizeof(to->sha256));
-    else if (from->sha256[0])
-        merge_text(to->sha256, from->sha256, sizeof(to->sha256));
+        memcpy(to->sha256, from->kernel.sha256, sizeof(to->sha256));
+    else if (from->kernel.sha256[0])
+        merge_text(to->sha256, from->kernel.sha256, sizeof(to->sha256));
     if (gravity[from->status] <= gravity[to->status])
         return;
     to->status = from->status;
     memcpy(to->reason, from->reason, sizeof(to->reason));
 }
 
-/* Adds what one process says of a cell. */
-static bool merge_cell(struct side_cell *to, struct side_cell *from)
+static struct side_cell *find_cell(struct side_cell *const *sorted, size_t count, const struct cell *cell)
 {
-    bool good = add_clock(to, from->sm_clock_mhz);
+    const struct side_cell *key = &(const struct side_cell){.cell = *cell};
+    struct side_cell *const *found = bsearch(&key, sorted, count, sizeof(*sorted), compare_cells);
 
-    for (size_t i = 0; good && i < from->counter_count; i++) {
-        const struct side_counter *read = &from->counters[i];
-        struct side_counter *counter = counter_of(to, read->name, read->kind, i);
-
-        good = read->read > 0 ? add_value(counter, read->value) : counter != NULL;
-    }
-    if (good && from->process_count > 0) {
-        good = add_process(to, &from->processes[0]);
-        from->process_count = good ? 0 : 1;
-    }
-    merge_status(to, from);
-    return good;
+    return found ? *found : NULL;
 }
 
-static bool merge_cells(struct side *side, struct side *part)
+/* Makes room for the cells of a result, and for their process. */
+static bool know_cells(struct side *side, const struct result *result)
 {
     const size_t known = side->cell_count;
-    struct side_cell *larger = realloc(side->cells, (known + part->cell_count + 1) * sizeof(*larger)), **sorted;
-    bool good = larger != NULL;
+    char **processes = realloc(side->processes, (side->files + 1) * sizeof(*processes));
+    struct side_cell *cells = realloc(side->cells, (known + result->cell_count + 1) * sizeof(*cells)), **sorted;
 
-    if (!good)
+    side->processes = processes ? processes : side->processes;
+    side->cells = cells ? cells : side->cells;
+    sorted = processes && cells ? side_sorted(side) : NULL;
+    if (!sorted)
         return false;
-    side->cells = larger;
-    sorted = side_sorted(side);
-    good = sorted != NULL;
-    for (size_t i = 0; good && i < part->cell_count; i++) {
-        struct side_cell *from = &part->cells[i], **found;
-
-        found = bsearch(&from, sorted, known, sizeof(*sorted), compare_cells);
-        if (found) {
-            good = merge_cell(*found, from);
-        } else {
-            larger[side->cell_count++] = *from;
-            *from = (struct side_cell){0};
-        }
-    }
+    for (size_t i = 0; i < result->cell_count; i++)
+        if (!find_cell(sorted, known, &result->cells[i].cell))
+            cells[side->cell_count++] =
+                (struct side_cell){.cell = result->cells[i].cell, .status = CELL_OK, .clock.value = NAN};
     free(sorted);
+    return true;
+}
+
+/* Adds what one process says of a cell. */
+static bool add_cell(struct side_cell *to, const struct result *result, const struct cell_result *from,
+                     const char *process)
+{
+    const double mhz = from->time.sm_clock_mhz;
+    bool good =
+        (isnan(mhz) || add_value(&to->clock, mhz)) && add_process(to, &from->time, result->modelled_time, process);
+
+    for (size_t i = 0; good && i < from->counter_count; i++)
+        good = add_counter(to, &from->counters[i], i);
+    to->modelled = to->modelled || result->modelled_time;
+    merge_status(to, from);
+    if (good && from->kernel.code && !to->code) {
+        to->code = strdup(from->kernel.code);
+        good = to->code;
+    }
     return good;
 }
 
-/* Adds a side of one process. */
-static enum status merge(struct side *side, struct side *part)
+/* Adds the cells of a result, which the side knows. Refuses one that is twice in it: which of the two would it be? */
+static enum status add_cells(struct side *side, const char *path, const struct result *result)
 {
-    char **larger = realloc(side->processes, (side->files + 1) * sizeof(*larger));
+    struct side_cell **sorted = side_sorted(side);
+    enum status status = sorted ? STATUS_OK : out_of_memory(path);
 
-    if (larger)
-        side->processes = larger;
-    if (!larger || !merge_cells(side, part))
-        return out_of_memory(part->label);
-    if (side->files == 0)
-        side->identity = part->identity;
-    else
-        merge_identity(&side->identity, &part->identity);
-    side->processes[side->files++] = part->processes[0];
-    part->processes[0] = NULL;
-    side->incomplete += part->incomplete;
-    return STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
+        struct side_cell *cell = find_cell(sorted, side->cell_count, &result->cells[i].cell);
+
+        if (cell->files == side->files) {
+            char identity[CELL_IDENTITY_BYTES];
+
+            cell_identity(&cell->cell, identity);
+            status = log_error(STATUS_USAGE, "%s: the cell %s is twice in one result; remove one of the two", path,
+                               identity);
+        } else if (!add_cell(cell, result, &result->cells[i], side->processes[side->files - 1])) {
+            status = out_of_memory(path);
+        }
+        cell->files = side->files;
+    }
+    free(sorted);
+    return status;
 }
 
-/* Reads all files, then merges them. */
-static enum status add_files(struct side *side, const struct file_list *list)
+enum status side_take(struct side *side, const char *path, const struct result *result)
 {
-    struct reading reading = {.paths = list->paths, .first_bad = list->count};
-    enum status status = STATUS_OK;
+    const struct side_identity identity = identity_of(result);
+    char *process;
 
-    reading.parts = calloc(list->count, sizeof(*reading.parts));
-    reading.statuses = calloc(list->count, sizeof(*reading.statuses));
-    if (!reading.parts || !reading.statuses) {
-        status = out_of_memory(list->paths[0]);
-        goto out;
+    if (!know_cells(side, result) || asprintf(&process, "%s %s", result->device.uuid, result->started_utc) < 0)
+        return out_of_memory(path);
+    if (side->files == 0) {
+        side->identity = identity;
+        memcpy(side->argv, result->argv, sizeof(side->argv));
+    } else {
+        merge_identity(&side->identity, &identity);
     }
-    parallel_ranges(list->count, 1, read_range, &reading);
-    if (reading.first_bad < list->count)
-        status = reading.statuses[reading.first_bad];
-    for (size_t i = 0; i < list->count; i++) {
-        if (status == STATUS_OK)
-            status = merge(side, &reading.parts[i]);
-        side_close(&reading.parts[i]);
+    side->processes[side->files++] = process;
+    side->incomplete += !result->complete;
+    return add_cells(side, path, result);
+}
+
+/* -- reading ------------------------------------------------------------------------------------------- */
+
+/* Files that are in memory at a time. */
+enum { FILES_AT_ONCE = 8 };
+
+struct reading {
+    char *const *paths;
+    struct result results[FILES_AT_ONCE];
+    enum status statuses[FILES_AT_ONCE];
+    atomic_size_t first_bad; /* lowest index that is known to have failed */
+};
+
+/* Reads a range of files. Those behind one that failed need no reading; those before it do, since the first that cannot
+ * be read is to be named. */
+static void read_range(void *context, uint64_t first, uint64_t count)
+{
+    struct reading *reading = context;
+
+    for (size_t i = first; i < first + count && i < reading->first_bad; i++) {
+        reading->statuses[i] = result_read(reading->paths[i], &reading->results[i]);
+        if (reading->statuses[i] != STATUS_OK && i < reading->first_bad)
+            reading->first_bad = i;
     }
-out:
-    free(reading.statuses);
-    free(reading.parts);
-    return status;
 }
 
 enum status side_add(struct side *side, const char *path)
@@ -405,8 +298,18 @@ enum status side_add(struct side *side, const char *path)
     struct file_list list = {0};
     enum status status = files_add(&list, path);
 
-    if (status == STATUS_OK)
-        status = add_files(side, &list);
+    for (size_t first = 0; status == STATUS_OK && first < list.count; first += FILES_AT_ONCE) {
+        const size_t left = list.count - first, count = left < FILES_AT_ONCE ? left : FILES_AT_ONCE;
+        struct reading reading = {.paths = list.paths + first, .first_bad = count};
+
+        parallel_ranges(count, 1, read_range, &reading);
+        for (size_t i = 0; i < count; i++) {
+            status = status == STATUS_OK ? reading.statuses[i] : status;
+            if (status == STATUS_OK)
+                status = side_take(side, reading.paths[i], &reading.results[i]);
+            result_close(&reading.results[i]);
+        }
+    }
     files_close(&list);
     return status;
 }
@@ -416,10 +319,9 @@ enum status side_read(const char *path, struct side *out)
     enum status status;
 
     *out = (struct side){0};
+    snprintf(out->label, sizeof(out->label), "%s", path);
     status = side_add(out, path);
-    if (status == STATUS_OK)
-        snprintf(out->label, sizeof(out->label), "%s", path);
-    else
+    if (status != STATUS_OK)
         side_close(out);
     return status;
 }

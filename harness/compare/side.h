@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "resample.h"
+#include "ratio.h"
 #include "result.h"
 #include "status.h"
 
-/* A counter of a cell over the processes of a side. */
+/* A counter of a cell, or its clock, over the processes of a side. */
 struct side_counter {
     char name[96];
     enum counter_kind kind;
@@ -28,12 +28,12 @@ struct side_cell {
     struct process_samples *processes; /* owned, and so are their samples, ascending; those with at least one sample */
     size_t process_count;
     bool modelled; /* a prediction: one sample, the predicted time */
-    double sm_clock_mhz; /* median over the processes; NaN when not known */
-    double *clocks_mhz; /* owned: of the processes that know it, ascending */
-    size_t clock_count;
+    struct side_counter clock; /* of the SMs, MHz */
     char sha256[SASS_HASH_HEX_BYTES]; /* of the kernel; "" not known, "mixed" when processes differ */
+    char *code; /* owned: of the first process that holds it, see sass_code.h; NULL none does */
     struct side_counter *counters; /* owned */
     size_t counter_count;
+    size_t files; /* results of the side that were read when the last one had it, that one included */
 };
 
 /* What a side is of. Text that differs between its processes is "mixed". */
@@ -49,6 +49,7 @@ struct side {
     size_t files; /* results that were read, one a process */
     size_t incomplete; /* of those, how many are of an interrupted run */
     char **processes; /* owned, and so are the texts: which process each of them is */
+    char argv[RESULT_ARGV_BYTES]; /* command line of the first */
     struct side_identity identity;
     struct side_cell *cells; /* owned; in the order of the first file, then of later ones */
     size_t cell_count;
@@ -58,11 +59,18 @@ struct side {
  * STATUS_USAGE naming the first file that cannot be read, or an empty folder. On success the caller closes. */
 enum status side_read(const char *path, struct side *out);
 
-/* Adds what a further file or folder holds: a side may be given as several. */
+/* Adds what a file or folder holds to a side, which may be zeroed: a side may be given as several. On an error the
+ * caller has a side still, to close. */
 enum status side_add(struct side *side, const char *path);
+
+/* Adds a result in memory, which is from `path`; it stays the caller's to close. On an error as side_add. */
+enum status side_take(struct side *side, const char *path, const struct result *result);
 
 /* The cells of a side by cell_order. The array is the caller's to free; NULL when out of memory. */
 struct side_cell **side_sorted(const struct side *side);
+
+/* The counter of that name, which is most often the one at `hint`; NULL where there is none. */
+struct side_counter *side_counter(const struct side_cell *cell, const char *name, size_t hint);
 
 /* Releases; accepts a zeroed struct. */
 void side_close(struct side *side);

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT
+ * From the times of two sides to verdicts.
+ *
+ * The logarithm of a ratio of medians has a standard error: the deviation between processes over how many there are, and
+ * what differing plans or boards add, which no number of processes takes away. The deviation is what was known before
+ * (deviation.h) and what the processes of the sides show, by degrees of freedom. Intervals and p are Student's. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare.h"
+#include "log.h"
+#include "stats.h"
+#include "text.h"
+
+static const double significance = 0.05; /* of the adjusted p */
+static const double power_same = 1.2816, power_change = 0.8416; /* normal quantiles: a cell is settled 8 times of 10 */
+
+const char *const measured_names[] = {
+    [MEASURED_BOTH] = "a side",
+    [MEASURED_BASE] = "of BASE",
+    [MEASURED_NEW] = "of NEW",
+};
+
+enum measured measured_of(const bool fixed[SIDES])
+{
+    return fixed[BASE] ? MEASURED_NEW : fixed[NEW] ? MEASURED_BASE : MEASURED_BOTH;
+}
+
+static double looks_of(const struct compare_options *options)
+{
+    return options->looks > 1 ? options->looks : 1;
+}
+
+double compare_level(const struct compare_options *options)
+{
+    return (1 - STATS_CONFIDENCE) / looks_of(options);
+}
+
+double ratio_size(const struct ratio *ratio)
+{
+    return isnan(ratio->value) ? 0 : fmax(ratio->value, 1 / ratio->value) - 1;
+}
+
+/* -- the same data ------------------------------------------------------------------------------------ */
+
+/* How often the cell has this very process: the same run of the program, with the same samples. */
+static size_t count_process(const struct side_cell *cell, const struct process_samples *process)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < cell->process_count; i++) {
+        const struct process_samples *other = &cell->processes[i];
+
+        count += other->count == process->count && other->process &&
+                 memcmp(other->samples, process->samples, process->count * sizeof(*process->samples)) == 0 &&
+                 strcmp(other->process, process->process) == 0;
+    }
+    return count;
+}
+
+/* Whether both sides are of the same processes with the same samples, in whatever order. */
+static bool same_data(const struct side_cell *base, const struct side_cell *new_cell)
+{
+    bool same = base->process_count == new_cell->process_count;
+
+    for (size_t i = 0; same && i < base->process_count; i++) {
+        const struct process_samples *process = &base->processes[i];
+
+        same = process->process && count_process(base, process) == count_process(new_cell, process);
+    }
+    return same;
+}
+
+/* -- deviations --------------------------------------------------------------------------------------- */
+
+/* What is known of a cell: by a calibration that applies to a side, else by the default; and by its processes. */
+static struct deviation_evidence evidence_of(const struct comparison *comparison, struct comparison_cell *cell)
+{
+    const struct calibration *calibration = comparison->options.calibration;
+    const double within = sqrt((pow(cell->estimates[BASE].within, 2) + pow(cell->estimates[NEW].within, 2)) /
+                               (2 - cell->sides[BASE]->modelled - cell->sides[NEW]->modelled));
+    struct deviation_evidence out = {
+        .flush = cell->cell.regime->flush,
+        .within = within,
+        .own = deviation_pool(&cell->estimates[BASE].own, &cell->estimates[NEW].own),
+    };
+    const char *why[SIDES] = {0};
+
+    if (isnan(within)) /* so few samples that the default says nothing of their medians */
+        return out;
+    out.before = deviation_default(CAUSE_process, &cell->cell, cell->ns[BASE]);
+    for (size_t i = 0; calibration && i < SIDES && (i == BASE || why[BASE]); i++)
+        why[i] = calibration_deviation(calibration, &cell->cell, &comparison->sides[i]->identity,
+                                       cell->sides[i]->sha256, &out.before);
+    if (why[BASE] && why[NEW]) {
+        comparison_note(cell, "not calibrated: %s", why[BASE]);
+    } else if (calibration) {
+        /* A calibration has the error within its processes, which may have taken more samples than these. */
+        out.before.value = fmax(out.before.value, within);
+        out.within = 0;
+    }
+    return out;
+}
+
+/* Standard error of the ratio's logarithm with as many processes. */
+static struct deviation error_of(const struct comparison *comparison, const struct comparison_cell *cell,
+                                 const struct deviation *process, const size_t counts[SIDES])
+{
+    const struct deviation parts[] = {*process, deviation_default(CAUSE_plan, &cell->cell, cell->ns[BASE]),
+                                      deviation_default(CAUSE_board, &cell->cell, cell->ns[BASE])};
+    double weights[] = {0, 2 * comparison->plans_differ, 2 * comparison->boards_differ};
+
+    for (size_t i = 0; i < SIDES; i++)
+        weights[0] += cell->sides[i]->modelled ? 0 : deviation_of_median(counts[i]);
+    if (weights[0] == 0) /* predictions do not vary */
+        weights[1] = weights[2] = 0;
+    return deviation_sum(parts, weights, 3);
+}
+
+/* Sets interval and p of a cell by what is known of it. */
+static void find_ratio(const struct comparison *comparison, struct comparison_cell *cell)
+{
+    const size_t counts[] = {cell->sides[BASE]->process_count, cell->sides[NEW]->process_count};
+
+    cell->error = error_of(comparison, cell, &cell->deviation, counts);
+    cell->ratio = ratio_of(cell->ns[NEW] / cell->ns[BASE], &cell->error, compare_level(&comparison->options));
+    cell->noise = sqrt(cell->ratio.ci_high / cell->ratio.ci_low) - 1;
+    /* Sides of the same data are one sample: whatever it is, its ratio is 1. */
+    cell->same_data = same_data(cell->sides[BASE], cell->sides[NEW]);
+    if (cell->same_data)
+        cell->ratio = (struct ratio){.value = 1, .ci_low = 1, .ci_high = 1, .p = 1};
+    cell->adjusted_p = cell->ratio.p;
+    if (isfinite(cell->ratio.value) && cell->ratio.value > 0)
+        return;
+    comparison_note(cell, "the times are too far apart for a ratio");
+    cell->ratio = no_ratio;
+    cell->adjusted_p = cell->noise = NAN;
+    cell->verdict = VERDICT_INVALID;
+    cell->timed = false;
+}
+
+/* Deviations of all cells, and then ratios: what the processes show of all cells of a regime is known first. */
+static enum status find_ratios(struct comparison *comparison)
+{
+    struct deviation_evidence *cells = calloc(comparison->cell_count + 1, sizeof(*cells));
+    struct deviation_scale scales[2];
+
+    if (!cells)
+        return log_memory("a comparison");
+    for (size_t i = 0; i < comparison->cell_count; i++)
+        if (comparison->cells[i].timed)
+            cells[i] = evidence_of(comparison, &comparison->cells[i]);
+    deviation_find_scales(cells, comparison->cell_count, scales);
+    for (size_t i = 0; i < comparison->cell_count; i++) {
+        struct comparison_cell *cell = &comparison->cells[i];
+
+        if (!cell->timed)
+            continue;
+        cell->deviation = deviation_conclude(scales, &cells[i]);
+        cell->has_deviation = cell->deviation.degrees > 0;
+        cell->side_degrees = cells[i].own.degrees;
+        find_ratio(comparison, cell);
+        if (!cell->has_deviation)
+            cell->deviation = no_deviation;
+    }
+    free(cells);
+    return STATUS_OK;
+}
+
+static enum status find_estimates(struct comparison *comparison)
+{
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; status == STATUS_OK && i < comparison->cell_count * SIDES; i++) {
+        struct comparison_cell *cell = &comparison->cells[i / SIDES];
+        const struct side_cell *of = cell->sides[i % SIDES];
+
+        /* A cell that is not compared has times for the eye. */
+        if (!of || of->process_count == 0)
+            continue;
+        status = side_estimate(&(struct sample_side){of->processes, of->process_count, of->modelled},
+                               &cell->estimates[i % SIDES]);
+        cell->ns[i % SIDES] = cell->estimates[i % SIDES].ns;
+    }
+    return status;
+}
+
+/* -- verdicts ----------------------------------------------------------------------------------------- */
+
+/* Holm's correction over all cells with a p, and Bonferroni's over the looks. *family: how many cells. */
+static enum status adjust(const struct comparison *comparison, size_t *family)
+{
+    double **p = malloc((comparison->cell_count + 1) * sizeof(*p));
+
+    *family = 0;
+    if (!p)
+        return log_memory("a comparison");
+    for (size_t i = 0; i < comparison->cell_count; i++)
+        if (!isnan(comparison->cells[i].adjusted_p))
+            p[(*family)++] = &comparison->cells[i].adjusted_p;
+    holm_adjust(p, *family);
+    for (size_t i = 0; i < *family; i++)
+        *p[i] = fmin(1, *p[i] * looks_of(&comparison->options));
+    free(p);
+    return STATUS_OK;
+}
+
+/* A question of how many processes settle a cell. */
+struct settling {
+    const struct compare_options *options;
+    const struct comparison *comparison;
+    size_t family; /* cells that are judged together */
+};
+
+/* Whether as many processes, of a side that gets more, would most likely settle a cell: whether it is the same where it
+ * seems to be, whether it changed where it seems to have. */
+static bool settles(const struct settling *settling, const struct comparison_cell *cell, size_t processes)
+{
+    const double size = ratio_size(&cell->ratio), threshold = settling->options->threshold;
+    const double p = size > threshold ? significance / (double)settling->family / looks_of(settling->options)
+                                      : compare_level(settling->options);
+    const double power = size > threshold ? power_change : power_same;
+    struct deviation process = cell->deviation, error;
+    size_t counts[SIDES];
+
+    process.degrees -= cell->side_degrees;
+    for (size_t i = 0; i < SIDES; i++) {
+        counts[i] = settling->options->fixed[i] ? cell->sides[i]->process_count : processes;
+        process.degrees += (double)(counts[i] - 1);
+    }
+    error = error_of(settling->comparison, cell, &process, counts);
+    return (student_quantile(p, error.degrees) + power) * error.value <= log1p(fmax(size, threshold));
+}
+
+/* How many processes would settle it, more than there are; 0 where no number that is advised would. More never do worse. */
+static size_t processes_to_settle(const struct settling *settling, const struct comparison_cell *cell)
+{
+    const size_t base = cell->sides[BASE]->process_count, new_count = cell->sides[NEW]->process_count;
+    const bool *fixed = settling->options->fixed;
+    size_t few = fixed[BASE] || (!fixed[NEW] && new_count > base) ? new_count : base;
+    size_t enough = PROCESSES_TO_SETTLE_MOST;
+
+    if (few >= enough || !settles(settling, cell, enough))
+        return 0;
+    while (enough - few > 1) {
+        const size_t middle = (few + enough) / 2;
+
+        if (settles(settling, cell, middle))
+            enough = middle;
+        else
+            few = middle;
+    }
+    return enough;
+}
+
+/* A change has to survive the correction for all cells that were looked at, and needs times that settled. That a cell is
+ * the same is said of it alone, by its own interval. */
+static enum verdict time_verdict(const struct comparison_cell *cell, double threshold)
+{
+    const struct ratio *ratio = &cell->ratio;
+
+    if (ratio_size(ratio) > threshold && cell->adjusted_p < significance && !cell->doubtful)
+        return ratio->value > 1 ? VERDICT_REGRESSED : VERDICT_IMPROVED;
+    if (ratio->ci_low >= 1 / (1 + threshold) && ratio->ci_high <= 1 + threshold)
+        return VERDICT_SAME;
+    return VERDICT_INCONCLUSIVE;
+}
+
+/* Decides on a cell with a ratio, one of a family. */
+static void decide(const struct comparison *comparison, struct comparison_cell *cell, size_t family)
+{
+    const double threshold = comparison->options.threshold;
+
+    cell->underpowered = !(cell->ratio.ci_high / cell->ratio.ci_low <= (1 + threshold) * (1 + threshold));
+    cell->doubtful = (cell->sides[BASE]->flags | cell->sides[NEW]->flags) & FLAGS_DOUBTFUL;
+    cell->verdict = time_verdict(cell, threshold);
+    if (cell->verdict == VERDICT_INCONCLUSIVE && cell->error.degrees > 0 && !cell->doubtful) {
+        struct compare_options as_gate = comparison->options;
+
+        cell->settle_of = measured_of(comparison->options.fixed);
+        as_gate.looks = GATE_LOOKS;
+        cell->settle = processes_to_settle(&(struct settling){&comparison->options, comparison, family}, cell);
+        cell->gate = as_gate.looks == comparison->options.looks
+                         ? cell->settle
+                         : processes_to_settle(&(struct settling){&as_gate, comparison, family}, cell);
+    }
+    if (cell->exact_differs && !cell->sass_differs)
+        cell->verdict = VERDICT_REGRESSED;
+    /* Flags make a time doubtful. */
+    for (size_t i = 0; i < SIDES; i++)
+        for (size_t bit = 0; bit < CELL_FLAG_COUNT; bit++)
+            if (cell->sides[i]->flags >> bit & 1)
+                comparison_note(cell, "%s is %s", side_names[i], cell_flag_names[bit]);
+}
+
+static bool is_known(const char *text)
+{
+    return *text != '\0';
+}
+
+enum status comparison_judge(struct comparison *comparison)
+{
+    const char *base = comparison->sides[BASE]->identity.device.uuid,
+               *new_uuid = comparison->sides[NEW]->identity.device.uuid;
+    enum status status = find_estimates(comparison);
+    size_t family;
+
+    for (size_t i = 0; i < comparison->cell_count; i++)
+        comparison->plans_differ |= !comparison->cells[i].sides[BASE] || !comparison->cells[i].sides[NEW];
+    comparison->boards_differ = is_known(base) && is_known(new_uuid) && strcmp(base, new_uuid) != 0;
+    if (status == STATUS_OK)
+        status = find_ratios(comparison);
+    if (status == STATUS_OK)
+        status = adjust(comparison, &family);
+    for (size_t i = 0; status == STATUS_OK && i < comparison->cell_count; i++)
+        if (comparison->cells[i].timed)
+            decide(comparison, &comparison->cells[i], family);
+    return status;
+}

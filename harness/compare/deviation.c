@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include "deviation.h"
+
+#include <math.h>
+
+static const double pi = 3.14159265358979323846;
+enum { DEGREES_MOST = 100000 }; /* beyond, Student's t is normal to every digit that is printed */
+
+const char *const deviation_origin_names[] = {
+    [DEVIATION_UNKNOWN] = "unknown",        [DEVIATION_DEFAULT] = "default",
+    [DEVIATION_CALIBRATED] = "calibration", [DEVIATION_OTHER_BOARD] = "calibration_of_another_board",
+    [DEVIATION_PROCESSES] = "processes",    [DEVIATION_RANGE] = "range",
+};
+
+static const struct names origins =
+    NAMES(deviation_origin_names, DEVIATION_ORIGINS, "default, calibration or processes");
+
+const struct field deviation_rows[DEVIATION_ROWS] = {
+    {FIELD(field_number, struct deviation, "value", value, REQUIRED), .high = INFINITY},
+    {FIELD(field_number, struct deviation, "degrees_of_freedom", degrees, REQUIRED), .high = INFINITY},
+    {FIELD(field_name, struct deviation, "origin", origin, REQUIRED), .of = &origins},
+};
+
+/* -- Student's t -------------------------------------------------------------------------------------- */
+
+/* The continued fraction of the incomplete beta function (Abramowitz and Stegun 26.5.8), by Lentz's method. */
+static double beta_fraction(double x, double a, double b)
+{
+    const double tiny = 1e-300;
+    double c = 1, d = 1 - (a + b) * x / (a + 1), value;
+
+    d = 1 / (fabs(d) < tiny ? tiny : d);
+    value = d;
+    for (int m = 1; m < 10000; m++) {
+        const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        double before = value;
+
+        d = 1 / (1 + even * d);
+        c = 1 + even / c;
+        value *= c * d;
+        d = 1 / (1 + odd * d);
+        c = 1 + odd / c;
+        value *= c * d;
+        if (fabs(value / before - 1) < 1e-15)
+            break;
+    }
+    return value;
+}
+
+/* The regularized incomplete beta function. Its fraction converges fast below the mean. */
+static double beta_share(double x, double a, double b)
+{
+    const double front = exp(a * log(x) + b * log1p(-x) + lgamma(a + b) - lgamma(a) - lgamma(b));
+
+    if (x <= 0 || x >= 1)
+        return x <= 0 ? 0 : 1;
+    return x < (a + 1) / (a + b + 2) ? front / a * beta_fraction(x, a, b) : 1 - front / b * beta_fraction(1 - x, b, a);
+}
+
+double student_p(double t, double degrees)
+{
+    const double known = fmin(degrees, DEGREES_MOST);
+
+    return isinf(t) ? 0 : beta_share(known / (known + t * t), known / 2, 0.5);
+}
+
+double student_quantile(double p, double degrees)
+{
+    double low = 0, high = 1;
+
+    while (student_p(high, degrees) > p && high < 1e12)
+        high *= 2;
+    for (int i = 0; i < 100; i++) {
+        const double middle = (low + high) / 2;
+
+        if (middle == low || middle == high)
+            break;
+        if (student_p(middle, degrees) > p)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* -- deviations --------------------------------------------------------------------------------------- */
+
+struct deviation deviation_default(enum deviation_cause cause, const struct cell *cell, double ns)
+{
+    enum { hot, cold, REGIMES };
+    static const struct {
+        double relative, ns, degrees;
+    } known[CAUSES][REGIMES] = {
+#define DEVIATION(cause, regime, relative, ns, degrees) [CAUSE_##cause][regime] = {relative, ns, degrees},
+#include "deviation.def"
+    };
+    const double relative = known[cause][cell->regime->flush].relative, part = known[cause][cell->regime->flush].ns;
+
+    return (struct deviation){hypot(relative, part / ns), known[cause][cell->regime->flush].degrees, DEVIATION_DEFAULT};
+}
+
+struct deviation deviation_of(const double *values, size_t count)
+{
+    double mean = 0, squares = 0;
+
+    for (size_t i = 0; i < count; i++)
+        mean += log(values[i]) / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (log(values[i]) - mean) * (log(values[i]) - mean);
+    if (count < 2)
+        return (struct deviation){0};
+    return (struct deviation){sqrt(squares / (double)(count - 1)), (double)(count - 1), DEVIATION_PROCESSES};
+}
+
+/* P(range of `count` normal values <= range). */
+static double range_share(double range, double count)
+{
+    const double step = 1.0 / 32;
+    double sum = 0;
+
+    for (double x = -8; x < 8; x += step) {
+        const double within = (erfc(-(x + range) / sqrt(2)) - erfc(-x / sqrt(2))) / 2;
+
+        sum += count * exp(-x * x / 2) / sqrt(2 * pi) * pow(within, count - 1) * step;
+    }
+    return fmin(sum, 1);
+}
+
+struct deviation deviation_of_range(double difference, uint32_t count)
+{
+    const double step = 1.0 / 16;
+    double mean = 0, square = 0;
+
+    for (double range = step / 2; range < 16; range += step) {
+        const double above = 1 - range_share(range, count);
+
+        mean += above * step;
+        square += 2 * range * above * step;
+    }
+    return (struct deviation){log1p(difference) / mean, mean * mean / (2 * (square - mean * mean)), DEVIATION_RANGE};
+}
+
+struct deviation deviation_sum(const struct deviation *parts, const double *weights, size_t count)
+{
+    double sum = 0, uncertain = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const double variance = weights[i] * parts[i].value * parts[i].value;
+
+        if (weights[i] > 0 && parts[i].degrees <= 0)
+            return (struct deviation){0};
+        sum += variance;
+        uncertain += variance > 0 ? variance * variance / parts[i].degrees : 0;
+    }
+    return (struct deviation){sqrt(sum), uncertain > 0 ? sum * sum / uncertain : DEGREES_MOST, parts[0].origin};
+}
+
+/* -- evidence ----------------------------------------------------------------------------------------- */
+
+static bool tells(const struct deviation_evidence *cell, bool flush)
+{
+    return cell->flush == flush && cell->before.degrees > 0 && cell->before.value > 0 && cell->own.degrees > 0;
+}
+
+/* Degrees that are seen beyond those expected with a factor: it falls as the factor grows. */
+static double excess(const struct deviation_evidence *cells, size_t count, bool flush, double factor)
+{
+    double sum = 0;
+
+    for (const struct deviation_evidence *cell = cells; cell < cells + count; cell++)
+        if (tells(cell, flush)) {
+            const double before = cell->before.value * cell->before.value, within = cell->within * cell->within;
+
+            sum += cell->own.degrees * (cell->own.value * cell->own.value / (factor * before + within) - 1);
+        }
+    return sum;
+}
+
+static struct deviation_scale find_scale(const struct deviation_evidence *cells, size_t count, bool flush)
+{
+    double low = -20, high = 20, seen = 0, one = 0, prior = 0; /* of the factor's logarithm, and degrees */
+
+    for (const struct deviation_evidence *cell = cells; cell < cells + count; cell++)
+        if (tells(cell, flush)) {
+            seen += cell->own.degrees;
+            one = fmax(one, cell->own.degrees);
+            prior = fmax(prior, cell->before.degrees);
+        }
+    if (seen == 0)
+        return (struct deviation_scale){1, INFINITY};
+    for (int i = 0; i < 60; i++) {
+        const double middle = (low + high) / 2;
+
+        if (excess(cells, count, flush, exp(middle)) + prior * (exp(-middle) - 1) > 0)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (struct deviation_scale){exp(high), one * pow((prior + seen) / seen, 2)};
+}
+
+void deviation_find_scales(const struct deviation_evidence *cells, size_t count, struct deviation_scale scales[2])
+{
+    for (int flush = 0; flush < 2; flush++)
+        scales[flush] = find_scale(cells, count, flush);
+}
+
+struct deviation deviation_conclude(const struct deviation_scale scales[2], const struct deviation_evidence *cell)
+{
+    const struct deviation_scale *scale = &scales[cell->flush];
+    struct deviation parts[] = {cell->before, {.value = cell->within, .degrees = INFINITY}};
+
+    if (cell->before.degrees <= 0 || isnan(cell->within))
+        return cell->own;
+    parts[0].value *= sqrt(scale->factor);
+    /* Relative variances, 2 over the degrees, add. */
+    parts[0].degrees = 1 / (1 / cell->before.degrees + 1 / scale->degrees);
+    parts[0] = deviation_sum(parts, (const double[]){1, 1}, 2);
+    return deviation_pool(&parts[0], &cell->own);
+}
+
+struct deviation deviation_pool(const struct deviation *one, const struct deviation *other)
+{
+    const double degrees = one->degrees + other->degrees;
+    const double sum = one->degrees * one->value * one->value + other->degrees * other->value * other->value;
+
+    return degrees > 0
+               ? (struct deviation){sqrt(sum / degrees), degrees, one->degrees > 0 ? one->origin : other->origin}
+               : (struct deviation){0};
+}
+
+/* -- the median --------------------------------------------------------------------------------------- */
+
+double deviation_of_median(size_t count)
+{
+    const double n = (double)count;
+
+    /* Exact to 1 % (0 for one value and for two). An even number has two values in the middle. */
+    if (count < 3)
+        return 1 / n;
+    return pi / 2 / (n + (count % 2 ? 0.48 : 1.3));
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ * How much the time of a cell differs between processes of the same thing, and what follows for a ratio.
+ *
+ * Samples of one process share its buffers' places, clocks and temperature, so what a second process reads is told by
+ * the deviation between processes, never by the spread within one. Deviations are of the logarithm of a process's
+ * median: 0.01 is 1 %. Each has degrees of freedom, and every interval is Student's t at those.
+ *
+ * Few processes know a deviation badly. It is therefore pooled with what was known before (a default, a calibration),
+ * by degrees of freedom, after the prior was scaled to what all cells of the regime show together: Smyth, Linear models
+ * and empirical Bayes methods for assessing differential expression in microarray experiments (2004), section 3, with a
+ * prior that depends on the size of the time as in limma-trend (Law et al., voom, 2014). Degrees of freedom of a sum of
+ * variances are Satterthwaite's (1946). */
+#ifndef CBANK_DEVIATION_H
+#define CBANK_DEVIATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cell.h"
+#include "field.h"
+
+enum deviation_origin {
+    DEVIATION_UNKNOWN,
+    DEVIATION_DEFAULT,     /* deviation.def */
+    DEVIATION_CALIBRATED,  /* a calibration of this GPU */
+    DEVIATION_OTHER_BOARD, /* one of another GPU of the model, what boards differ by added */
+    DEVIATION_PROCESSES,   /* medians of several processes */
+    DEVIATION_RANGE,       /* the greatest difference among them, all that older calibrations say */
+    DEVIATION_ORIGINS
+};
+
+extern const char *const deviation_origin_names[DEVIATION_ORIGINS];
+
+struct deviation {
+    double value;   /* standard deviation of the logarithm of one process's median */
+    double degrees; /* of freedom; 0: not known */
+    enum deviation_origin origin;
+};
+
+/* The members of a deviation in a document. */
+enum { DEVIATION_ROWS = 3 };
+extern const struct field deviation_rows[DEVIATION_ROWS];
+
+enum deviation_cause { CAUSE_process, CAUSE_plan, CAUSE_board, CAUSES };
+
+/* What a cell of that time differs by for a cause, by default. Of processes it is without the error that a median has
+ * within its process. */
+struct deviation deviation_default(enum deviation_cause cause, const struct cell *cell, double ns);
+
+/* Of the logarithms of `count` values about their mean: count - 1 degrees. */
+struct deviation deviation_of(const double *values, size_t count);
+
+/* Of the greatest relative difference among `count` values, as for a normal distribution: their range over its mean,
+ * with the degrees of freedom of a chi that spreads as much (Patnaik, 1950). */
+struct deviation deviation_of_range(double difference, uint32_t count);
+
+/* The sum of variances weighted by `weight` each, as a deviation: Satterthwaite's degrees. Of no degrees where one that
+ * has a share is not known. */
+struct deviation deviation_sum(const struct deviation *parts, const double *weights, size_t count);
+
+/* What is known of a cell: before, how sure a median is within its process, and what was seen. */
+struct deviation_evidence {
+    bool flush; /* of the regime */
+    struct deviation before; /* between processes; no degrees: not known */
+    double within; /* adds to what was known before; 0 where that has it already */
+    struct deviation own; /* between the medians that were seen; no degrees: there were too few */
+};
+
+/* By how much what was seen of the cells of a regime exceeds what was known before, all together. */
+struct deviation_scale {
+    double factor; /* of the variance before */
+    double degrees; /* of the factor; infinite where nothing was seen. The cells of a process may all move together, so
+                       many tell no more of it than one */
+};
+
+/* Of each regime, by whether it flushes. The factor is that by which the cells' variances are what is expected on
+ * average; it starts from 1 with the degrees of the prior, since one cell says little of all. */
+void deviation_find_scales(const struct deviation_evidence *cells, size_t count, struct deviation_scale scales[2]);
+
+/* What was known before, scaled, with what was seen, by degrees of freedom. The origin is that of the former. */
+struct deviation deviation_conclude(const struct deviation_scale scales[2], const struct deviation_evidence *cell);
+
+/* Two deviations of the same thing as one, by degrees of freedom. Either may be unknown. */
+struct deviation deviation_pool(const struct deviation *one, const struct deviation *other);
+
+/* Variance of the median of `count` >= 1 independent normal values of variance 1. */
+double deviation_of_median(size_t count);
+
+/* Two-sided p of Student's t, and the t that has a p; degrees > 0. */
+double student_p(double t, double degrees);
+double student_quantile(double p, double degrees);
+
+#endif

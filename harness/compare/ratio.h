@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ * The estimate of a side, the ratio of two, and Holm's correction. */
+#ifndef CBANK_RATIO_H
+#define CBANK_RATIO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "deviation.h"
+
+/* Samples of one cell in one process. */
+struct process_samples {
+    const double *samples; /* not owned; ascending */
+    size_t count;          /* at least 1 */
+    const char *process;   /* not owned: which process it is, a text that no other has; NULL: not known */
+};
+
+/* One side of a comparison of one cell. */
+struct sample_side {
+    const struct process_samples *processes; /* not owned */
+    size_t count;                            /* at least 1 */
+    bool modelled;                           /* predictions, which do not differ between processes */
+};
+
+/* What a side says of a cell. */
+struct estimate {
+    double ns;            /* the median of the medians of its processes */
+    double within;        /* standard error of such a median within its process, of its logarithm: root of the mean
+                             square over the processes; NaN where one has too few samples to say */
+    struct deviation own; /* between the medians of its processes */
+};
+
+/* STATUS_ENVIRONMENT when out of memory. */
+enum status side_estimate(const struct sample_side *side, struct estimate *out);
+
+/* The ratio new / base of the estimates. */
+struct ratio {
+    double value;
+    double ci_low, ci_high; /* at a level; NaN where nothing is known to make them of */
+    double p;               /* two-sided, of the ratio being 1; NaN likewise */
+};
+
+/* A ratio whose logarithm has a standard error, with the interval that leaves out the truth with probability `level`.
+ * An error that is not known leaves interval and p unknown. */
+struct ratio ratio_of(double value, const struct deviation *error, double level);
+
+/* Holm's step-down correction (1979) of count p, each where it stands: monotone and at most 1. The pointers end up in
+ * the order of what they point to. */
+void holm_adjust(double **p, size_t count);
+
+#endif
