@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The list of commands. Each is the row of a file NAME.c or NAME_command.c, with its options and its function. */
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +18,7 @@
     EACH(counters) \
     EACH(explain) \
     EACH(compare) \
+    EACH(gate) \
     EACH(calibrate) \
     EACH(characterize) \
     EACH(history) \
@@ -75,12 +78,16 @@ static enum status run_word(int argc, char **argv)
 int main(int argc, char **argv)
 {
     enum status status = STATUS_USAGE;
+    bool flushed;
 
     if (argc < 2)
         help_print(&list);
     else
         status = run_word(argc, argv);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        status = status_worse(status, log_error(STATUS_USAGE, "cannot write to standard output"));
+    flushed = fflush(stdout) == 0;
+    /* Why an earlier write failed is not kept. */
+    if (!flushed || ferror(stdout))
+        status = status_worse(status, log_error(STATUS_USAGE, "cannot write to standard output%s%s",
+                                                flushed ? "" : ": ", flushed ? "" : strerror(errno)));
     return status;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "card_make.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "card.h"
 #include "card_parts.h"
-#include "field.h"
 #include "files.h"
 #include "log.h"
 #include "sha256.h"
@@ -16,39 +15,21 @@ enum { ID_HEX_DIGITS = 12, PATH_KEY_BYTES = 160 };
 
 struct making {
     const struct card_request *request;
-    cJSON *base;                /* owned: the base card */
-    cJSON *device;              /* owned: what the driver says, by keys of a card */
-    bool same_chip;             /* the base card is of this one */
+    /* Owned: the base card; what the driver says, by keys of a card; what is made; origins, until they are in that. */
+    cJSON *base, *device, *card, *origins;
+    bool same_chip; /* the base card is of this one */
     char id[ID_HEX_DIGITS + 1]; /* of the file; "" without one */
     char sha256[SHA256_HEX_BYTES];
-    cJSON *card;                /* owned: what is made */
-    cJSON *origins;             /* owned until it is in the card */
     struct card_tally tally;
 };
 
 /* -- the device ---------------------------------------------------------------------------------------- */
 
-/* The product's name: the vendor is known. */
-static const char *product(const struct device_info *device)
-{
-    static const char vendor[] = "NVIDIA ";
-    const size_t bytes = sizeof(vendor) - 1;
-
-    return strncmp(device->name, vendor, bytes) == 0 ? device->name + bytes : device->name;
-}
-
-static void write_product(cJSON *object, const struct field *field, const void *base)
-{
-    json_add_text(object, field->key, product(base));
-}
-
-static const struct field_kind field_product = {write_product, NULL};
-
 #define DEVICE(kind, key, member, presence) FIELD(kind, struct device_info, key, member, presence)
 
 /* What the driver says of the device, by keys of a card. */
 static const struct field device_rows[] = {
-    {DEVICE(field_product, "name", name, REQUIRED)},
+    {DEVICE(field_text, "name", name, REQUIRED)},
     {DEVICE(field_text, "chip", chip, OMITTED)},
     {DEVICE(field_uint32, "cc_major", cc_major, REQUIRED)},
     {DEVICE(field_uint32, "cc_minor", cc_minor, REQUIRED)},
@@ -60,22 +41,26 @@ static const struct field device_rows[] = {
     {DEVICE(field_number, "sm_clock_mhz", sm_clock_max_mhz, OMITTED)},
     {DEVICE(field_uint64, "l2_bytes", l2_bytes, OMITTED)},
 };
-static const struct fields device_fields = FIELDS(device_rows);
 
-static bool is_same_chip(const struct card *base, const struct device_info *device)
+/* What the driver says of a device, without the vendor in its name: that is known. */
+static struct device_info product(const struct device_info *device)
 {
-    return strcmp(base->name, product(device)) == 0 && base->cc_major == device->cc_major &&
-           base->cc_minor == device->cc_minor && base->sm_count == device->sm_count;
+    static const char vendor[] = "NVIDIA ";
+    const bool known = strncmp(device->name, vendor, strlen(vendor)) == 0;
+    struct device_info out = *device;
+
+    snprintf(out.name, sizeof(out.name), "%s", device->name + (known ? strlen(vendor) : 0));
+    return out;
 }
 
 /* -- origins ------------------------------------------------------------------------------------------- */
 
-static void path_of(const char *level, const char *key, char out[PATH_KEY_BYTES])
+static cJSON *add_origin(struct making *making, const char *path, const char *from)
 {
-    if (level)
-        snprintf(out, PATH_KEY_BYTES, "levels.%s.%s", level, key);
-    else
-        snprintf(out, PATH_KEY_BYTES, "%s", key);
+    cJSON *origin = json_add(making->origins, path, cJSON_CreateObject());
+
+    json_add_text(origin, "from", from);
+    return origin;
 }
 
 /* Of a value that stays the base card's; `reason`: why, or "". */
@@ -92,8 +77,7 @@ static void keep_origin(struct making *making, const char *path, const char *rea
         if (reason[0])
             cJSON_DeleteItemFromObjectCaseSensitive(origin, "reason");
     } else {
-        origin = json_add(making->origins, path, cJSON_CreateObject());
-        json_add_text(origin, "from", "assumed");
+        origin = add_origin(making, path, "assumed");
         json_add_text(origin, "card", name);
         if (from)
             json_add_text(origin, "there", from);
@@ -103,21 +87,11 @@ static void keep_origin(struct making *making, const char *path, const char *rea
     making->tally.base++;
 }
 
-static void device_origin(struct making *making, const char *path)
+static void found_origin(struct making *making, const char *path, const struct card_found *found)
 {
-    cJSON *origin = json_add(making->origins, path, cJSON_CreateObject());
+    const struct card_row *row = found->row;
+    cJSON *origin = add_origin(making, path, "characterized");
 
-    json_add_text(origin, "from", "device");
-    card_add_evidence(origin, making->id);
-    making->tally.device++;
-}
-
-static void found_origin(struct making *making, const char *path, const struct card_row *row,
-                         const struct card_found *found)
-{
-    cJSON *origin = json_add(making->origins, path, cJSON_CreateObject());
-
-    json_add_text(origin, "from", "characterized");
     json_add_text(origin, "experiment", row->experiment);
     json_add_text(origin, "number", row->number);
     json_add_nonzero(origin, "level", row->of_level);
@@ -141,43 +115,38 @@ static void found_origin(struct making *making, const char *path, const struct c
 
 /* A level of the base card, or all of it, and what is made of it. */
 struct part {
-    const char *level; /* its name; NULL: the card itself */
+    const char *level; /* its name; "": the card itself */
     const cJSON *base;
     cJSON *to;
     bool no_cache; /* size, line and ways make none: the base card's stand */
 };
 
-static void add_found(struct making *making, const struct part *part, const char *path, const struct card_row *row,
-                      const struct card_found *found)
-{
-    if (found->text)
-        json_add_text(part->to, row->key, found->text);
-    else if (row->truth)
-        json_add(part->to, row->key, cJSON_CreateBool(found->number.value != 0));
-    else
-        json_add_double(part->to, row->key, card_rounded(found->number.value));
-    found_origin(making, path, row, found);
-}
-
 /* Adds a key with its origin: what an experiment found, else what the driver says, else what the base card has. */
 static void add_key(struct making *making, const struct part *part, const char *key)
 {
-    const cJSON *base = json_get(part->base, key), *device = part->level ? NULL : json_get(making->device, key);
-    const struct card_row *first = card_row(part->level, key), *row = NULL;
-    struct card_found found = {.text = NULL};
+    const cJSON *base = json_get(part->base, key), *device = part->level[0] ? NULL : json_get(making->device, key);
+    struct card_found found;
     char path[PATH_KEY_BYTES];
 
-    path_of(part->level, key, path);
-    if (first && first->geometry && part->no_cache)
+    snprintf(path, sizeof(path), part->level[0] ? "levels.%s.%s" : "%s%s", part->level, key);
+    card_find(making->request->found, part->level, key, &found);
+    if (part->no_cache && found.row && found.row->geometry) {
+        found.number.value = NAN;
         snprintf(found.number.reason, sizeof(found.number.reason),
                  "size, line and ways that were found make no cache, some of them the base card's");
-    else if (first)
-        row = card_find(first, making->request->found, &found);
-    if (row) {
-        add_found(making, part, path, row, &found);
+    }
+    if (!isnan(found.number.value)) {
+        if (found.text)
+            json_add_text(part->to, key, found.text);
+        else
+            json_add(part->to, key,
+                     found.row->truth ? cJSON_CreateBool(found.number.value != 0)
+                                      : json_double(card_rounded(found.number.value)));
+        found_origin(making, path, &found);
     } else if (device) {
         json_add(part->to, key, cJSON_Duplicate(device, true));
-        device_origin(making, path);
+        card_add_evidence(add_origin(making, path, "device"), making->id);
+        making->tally.device++;
     } else if (base) {
         json_add(part->to, key, cJSON_Duplicate(base, true));
         keep_origin(making, path, found.number.reason);
@@ -187,29 +156,12 @@ static void add_key(struct making *making, const struct part *part, const char *
 /* The value that a key of the part will have. */
 static uint64_t integer_of(const struct making *making, const struct part *part, const char *key)
 {
-    const struct card_row *first = card_row(part->level, key);
     struct card_found found;
     uint64_t value = 0;
 
-    if (first && card_find(first, making->request->found, &found))
-        return (uint64_t)found.number.value;
     json_get_integer(part->base, key, &value);
-    return value;
-}
-
-static bool makes_cache(const struct making *making, const struct part *part)
-{
-    const uint64_t line = integer_of(making, part, "line_bytes"), ways = integer_of(making, part, "ways");
-    const uint64_t capacity = integer_of(making, part, "capacity_bytes");
-
-    return line && (line & (line - 1)) == 0 && ways && capacity && capacity % (line * ways) == 0;
-}
-
-/* What a card of version 1.0 does not say, and means. */
-static void complete_level(cJSON *level)
-{
-    if (!json_get(level, "replacement"))
-        json_add_text(level, "replacement", cache_replacement_names[CACHE_LRU]);
+    card_find(making->request->found, part->level, key, &found);
+    return isnan(found.number.value) ? value : (uint64_t)found.number.value;
 }
 
 static void add_levels(struct making *making)
@@ -218,11 +170,16 @@ static void add_levels(struct making *making)
 
     cJSON_ArrayForEach (level, json_get(making->base, "levels")) {
         struct part part = {.level = "", .base = level, .to = json_append(levels, cJSON_CreateObject())};
+        uint64_t line, ways, capacity;
 
-        complete_level(level);
+        if (!json_get(level, "replacement")) /* what a card of version 1.0 does not say, and means */
+            json_add_text(level, "replacement", cache_replacement_names[CACHE_LRU]);
         json_get_text(level, "name", &part.level);
         json_add_text(part.to, "name", part.level);
-        part.no_cache = !makes_cache(making, &part);
+        line = integer_of(making, &part, "line_bytes");
+        ways = integer_of(making, &part, "ways");
+        capacity = integer_of(making, &part, "capacity_bytes");
+        part.no_cache = !line || (line & (line - 1)) || !ways || !capacity || capacity % (line * ways);
         for (size_t i = 1; card_level_key(i); i++) /* behind its name */
             add_key(making, &part, card_level_key(i));
     }
@@ -272,7 +229,7 @@ static void add_evidence(struct making *making)
 
 static void make(struct making *making)
 {
-    const struct part card = {.base = making->base, .to = making->card};
+    const struct part card = {.level = "", .base = making->base, .to = making->card};
     cJSON *schema = json_add(making->card, "schema", cJSON_CreateObject());
 
     json_add_text(schema, "name", "cbank-card");
@@ -288,17 +245,17 @@ static void make(struct making *making)
 /* As a reader of the file has it: what was just added may be text until it is read. */
 static enum status read_again(const cJSON *item, cJSON **out)
 {
+    static const char name[] = "made of what was found";
     char *text = cJSON_PrintUnformatted(item);
-    const enum status status = text ? json_parse("made of what was found", text, strlen(text), out)
-                                    : log_error(STATUS_ENVIRONMENT, "out of memory for a card; free some memory");
+    enum status status = text ? json_parse(name, text, strlen(text), out) : log_memory("a card");
 
     cJSON_free(text);
-    return status;
+    return status == STATUS_OK ? card_check(name, *out) : status;
 }
 
 enum status card_make(const struct card_request *request, cJSON **out, struct card_tally *tally)
 {
-    const struct device_info *device = &request->found->device;
+    const struct device_info device = product(&request->found->device);
     struct making making = {.request = request};
     struct card card;
     enum status status = card_read_json(request->base_path, &card, &making.base);
@@ -308,17 +265,20 @@ enum status card_make(const struct card_request *request, cJSON **out, struct ca
     if (status != STATUS_OK)
         goto out;
     memcpy(making.tally.base_name, card.name, sizeof(making.tally.base_name));
-    making.same_chip = is_same_chip(&card, device);
+    making.same_chip = strcmp(card.name, device.name) == 0 && card.cc_major == device.cc_major &&
+                       card.cc_minor == device.cc_minor && card.sm_count == device.sm_count;
     if (!making.same_chip) /* then the chip of the base card is not this one */
         cJSON_DeleteItemFromObjectCaseSensitive(making.base, "chip");
     making.device = cJSON_CreateObject();
-    fields_write(making.device, &device_fields, device);
+    fields_write(making.device, &(struct fields)FIELDS(device_rows), &device);
+    if (!json_whole(making.device)) { /* else the base card's values would stand for those that are not there */
+        status = log_memory("a card");
+        goto out;
+    }
     making.card = cJSON_CreateObject();
     making.origins = cJSON_CreateObject();
     make(&making);
     status = read_again(making.card, out);
-    if (status == STATUS_OK)
-        status = card_check("made of what was found", *out);
     *tally = making.tally;
 out:
     cJSON_Delete(making.base);

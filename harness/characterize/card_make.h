@@ -4,12 +4,8 @@
 #ifndef CBANK_CARD_MAKE_H
 #define CBANK_CARD_MAKE_H
 
-#include <stddef.h>
-
 #include "card.h"
 #include "characterize.h"
-#include "json.h"
-#include "status.h"
 
 struct card_request {
     const struct characterization *found;

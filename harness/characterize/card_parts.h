@@ -3,8 +3,6 @@
 #ifndef CBANK_CARD_PARTS_H
 #define CBANK_CARD_PARTS_H
 
-#include <stdbool.h>
-
 #include "characterize.h"
 
 /* -- card_find.c --------------------------------------------------------------------------------------- */
@@ -13,39 +11,35 @@ struct card_row;
 
 /* What an experiment says of a key: a number with what it takes to believe it, or NaN and the reason. */
 struct card_found {
+    const struct card_row *row; /* that found it, else one of those that looked for it; NULL: no row does */
     struct number number;
     const char *text; /* of a key that is a name; NULL of others */
 };
 
+/* One way to find the value of a key. Gets NaN, and says why where it leaves that. */
 typedef void card_finder(const struct card_row *row, const struct outcome *outcome, struct card_found *out);
 
-/* One way to find the value of a key. */
 struct card_row {
-    const char *level; /* of the card; NULL: a key of the card itself */
+    const char *level; /* of the card; "": a key of the card itself */
     const char *key;
+    card_finder *find;
     const char *experiment;
     const char *number; /* or verdict */
     uint32_t of_level;  /* from 1; 0 where that does not apply */
-    uint32_t stride;    /* 0 likewise */
+    bool geometry;      /* has to go with the other values of its level */
+    uint32_t stride;    /* 0 where that does not apply */
     const char *before; /* NULL likewise */
-    card_finder *find;
     double sign;        /* find_number: of several that with the least sign x value; 0: the first */
     const char *verdict, *expected; /* what else the experiment has to say; NULL: nothing */
     bool inverse;       /* the key is 1 / what was found */
-    bool geometry;      /* has to go with the other values of its level */
     bool truth;         /* the key is true or false */
 };
 
-/* The first row of a key; NULL where it has none. */
-const struct card_row *card_row(const char *level, const char *key);
-
-/* The first row, from `first` on, of the same key that finds a value; NULL where none does, with what the first of them
- * said. */
-const struct card_row *card_find(const struct card_row *first, const struct characterization *all,
-                                 struct card_found *out);
+/* What the first row of a key that finds a value found, else why none did. */
+void card_find(const struct characterization *all, const char *level, const char *key, struct card_found *out);
 
 /* SMs of the largest group. */
-struct number card_largest_group(const struct outcome *outcome);
+card_finder card_largest_group;
 
 /* -- card_quote.c -------------------------------------------------------------------------------------- */
 

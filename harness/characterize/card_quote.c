@@ -6,28 +6,22 @@
 #include <string.h>
 
 #include "card_parts.h"
-#include "characterize_fields.h"
 #include "experiment.h"
 
 enum { DIGITS = 6, QUOTED_FINDINGS = 6 /* of the geometry: the first */ };
 
-/* Numbers of an experiment, by the beginning of its name. */
+/* Numbers of experiments, by the beginning of the name of those. */
 static const struct {
-    const char *experiment, *number;
+    const char *experiment, *numbers[3];
 } quoted[] = {
-    {"latency_", "latency"},
-    {"serialization_", "latency_per_extra_address"},
-    {"serialization_", "cycles_per_load_per_extra_address"},
-    {"crossover_", "latency_crossover"},
-    {"crossover_", "throughput_crossover"},
-    {"throughput_", "broadcast_bandwidth"},
-    {"sharing_", "cycles_shared"},
-    {"sharing_", "cycles_not_shared"},
-    {"sharing_", "groups"},
-    {"code_", "share_lost"},
-    {"activity_", "unit_active_share"},
-    {"counts_", "active_cycles_per_request"},
-    {"counts_", "active_cycles_per_line"},
+    {"latency_", {"latency"}},
+    {"serialization_", {"latency_per_extra_address", "cycles_per_load_per_extra_address"}},
+    {"crossover_", {"latency_crossover", "throughput_crossover"}},
+    {"throughput_", {"broadcast_bandwidth"}},
+    {"sharing_", {"cycles_shared", "cycles_not_shared", "groups"}},
+    {"code_", {"share_lost"}},
+    {"activity_", {"unit_active_share"}},
+    {"counts_", {"active_cycles_per_request", "active_cycles_per_line"}},
 };
 
 double card_rounded(double value)
@@ -49,39 +43,34 @@ void card_add_evidence(cJSON *object, const char *id)
 /* Where quotations go, and what of. */
 struct quotation {
     const char *id;
-    cJSON *numbers, *verdicts, *skipped;
+    cJSON *numbers, *verdicts;
     const struct outcome *outcome;
 };
 
 /* Adds an object with these fields. */
-static void quote(const struct quotation *to, cJSON *array, const struct fields *fields, const void *base)
+static void quote(const struct quotation *to, cJSON *array, struct fields fields, const void *base)
 {
     cJSON *object = json_append(array, cJSON_CreateObject());
 
     json_add_text(object, "experiment", to->outcome->experiment.name);
     json_add_text(object, "path", to->outcome->experiment.path);
-    fields_write(object, fields, base);
+    fields_write(object, &fields, base);
     card_add_evidence(object, to->id);
 }
 
-static void quote_number(const struct quotation *to, const struct number *number)
+static void quote_number(const struct quotation *to, struct number number)
 {
-    static const struct fields fields = {number_field_rows, NUMBER_ROWS};
-    struct number copy = *number;
-
-    copy.value = card_rounded(number->value);
-    copy.low = card_rounded(number->low);
-    copy.high = card_rounded(number->high);
-    copy.warps = copy.distinct = 0; /* which the experiment says */
-    copy.before = NULL;
-    quote(to, to->numbers, &fields, &copy);
+    number.value = card_rounded(number.value);
+    number.low = card_rounded(number.low);
+    number.high = card_rounded(number.high);
+    number.warps = number.distinct = 0; /* which the experiment says */
+    number.before = NULL;
+    quote(to, to->numbers, (struct fields){number_field_rows, NUMBER_ROWS}, &number);
 }
 
 static void quote_verdict(const struct quotation *to, const struct verdict *verdict)
 {
-    static const struct fields fields = {verdict_field_rows, CARD_VERDICT_ROWS};
-
-    quote(to, to->verdicts, &fields, verdict);
+    quote(to, to->verdicts, (struct fields){verdict_field_rows, CARD_VERDICT_ROWS}, verdict);
 }
 
 /* A level, and unless it is what answers behind all caches that were seen, its geometry. */
@@ -95,32 +84,23 @@ static void quote_level(const struct quotation *to, size_t index)
     number.unit = "cycles";
     number.method = "median of single accesses, distribution-free interval, the clock's own included";
     number.level = (uint32_t)index + 1;
-    quote_number(to, &number);
+    quote_number(to, number);
     for (size_t i = 0; index + 1 < geometry->level_count && i < QUOTED_FINDINGS; i++) {
         number = number_of_finding(level, &geometry_findings[i]);
         number.level = (uint32_t)index + 1;
         if (level->contradiction[0])
             memcpy(number.reason, level->contradiction, sizeof(level->contradiction));
-        quote_number(to, &number);
+        quote_number(to, number);
     }
-}
-
-static void quote_replacement(const struct quotation *to, size_t index)
-{
-    const struct geometry_number *number = &to->outcome->geometry->level[index].replacement;
-    struct verdict verdict = {.name = "replacement", .level = (uint32_t)index + 1};
-
-    verdict.value = number->known ? replacement_name((enum replacement)number->value) : NULL;
-    snprintf(verdict.reason, sizeof(verdict.reason), "%s", number->known ? number->method : number->reason);
-    quote_verdict(to, &verdict);
 }
 
 static bool is_quoted(const struct outcome *outcome, const struct number *number)
 {
     for (size_t i = 0; i < COUNT(quoted); i++)
-        if (strncmp(outcome->experiment.name, quoted[i].experiment, strlen(quoted[i].experiment)) == 0 &&
-            strcmp(number->name, quoted[i].number) == 0)
-            return true;
+        for (size_t k = 0; k < COUNT(quoted[i].numbers) && quoted[i].numbers[k]; k++)
+            if (strncmp(outcome->experiment.name, quoted[i].experiment, strlen(quoted[i].experiment)) == 0 &&
+                strcmp(number->name, quoted[i].numbers[k]) == 0)
+                return true;
     return false;
 }
 
@@ -128,38 +108,44 @@ static void quote_outcome(const struct quotation *to)
 {
     const struct outcome *outcome = to->outcome;
     const size_t levels = outcome->geometry ? outcome->geometry->level_count : 0;
+    struct card_found largest;
 
     for (size_t i = 0; i < outcome->number_count; i++)
         if (is_quoted(outcome, &outcome->numbers[i]))
-            quote_number(to, &outcome->numbers[i]);
+            quote_number(to, outcome->numbers[i]);
     for (size_t i = 0; i < levels; i++)
         quote_level(to, i);
     if (outcome->group) {
-        const struct number largest = card_largest_group(outcome);
-
-        quote_number(to, &largest);
+        card_largest_group(NULL, outcome, &largest);
+        quote_number(to, largest.number);
     }
     for (size_t i = 0; i < outcome->verdict_count; i++)
         quote_verdict(to, &outcome->verdicts[i]);
-    for (size_t i = 0; i + 1 < levels; i++)
-        quote_replacement(to, i);
+    for (size_t i = 0; i + 1 < levels; i++) {
+        const struct geometry_number *found = &outcome->geometry->level[i].replacement;
+        struct verdict verdict = {.name = "replacement", .level = (uint32_t)i + 1};
+
+        verdict.value = found->known ? outcome->geometry->level[i].replacement_name : NULL;
+        snprintf(verdict.reason, sizeof(verdict.reason), "%s", found->known ? found->method : found->reason);
+        quote_verdict(to, &verdict);
+    }
 }
 
 void card_quote(const struct characterization *all, const char *id, cJSON *card)
 {
     struct quotation to = {.id = id};
+    cJSON *skipped;
 
     to.numbers = json_add(card, "numbers", cJSON_CreateArray());
     to.verdicts = json_add(card, "verdicts", cJSON_CreateArray());
-    to.skipped = json_add(card, "skipped", cJSON_CreateArray());
-    for (to.outcome = all->outcomes; to.outcome < all->outcomes + all->count; to.outcome++) {
+    skipped = json_add(card, "skipped", cJSON_CreateArray());
+    for (to.outcome = all->outcomes; to.outcome < all->outcomes + all->count; to.outcome++)
         if (to.outcome->status == OUTCOME_OK) {
             quote_outcome(&to);
-        } else {
-            cJSON *object = json_append(to.skipped, cJSON_CreateObject());
+        } else if (!to.outcome->newer) {
+            cJSON *object = json_append(skipped, cJSON_CreateObject());
 
             json_add_text(object, "experiment", to.outcome->experiment.name);
             json_add_text(object, "reason", to.outcome->reason);
         }
-    }
 }

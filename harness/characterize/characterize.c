@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "characterize.h"
-
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "experiment.h"
 #include "log.h"
-#include "probe_args.h"
 #include "table.h"
 
 /* What they find out. */
@@ -25,58 +23,64 @@ static const char share[] = "which SMs hit what one of them brought, behind the 
 static const char code[] = "what straight code leaves of the constants behind the first level";
 static const char activity[] = "how much of the time the indexed constant cache is active under full load";
 static const char counts[] = "lines that walks bring into the first constant level, counted and by time";
+static const char cold[] = "what a launch, and the flush of the regime cold, leave of the whole table";
 static const char l1[] = "the L1 data cache and what is behind it";
 
+/* Why levels that are not known are needed. */
+static const char no_two[] = "no two levels of the path are known to tell apart";
+static const char no_shared[] = "no three levels are known: what is shared cannot be told from what is not";
+static const char no_lost[] = "no three levels are known: what was lost cannot be told from what was not";
+static const char no_first[] = "the first level is not known";
+
+#define ASKS(kind) (1u << PROBE_##kind)
+
+/* Those that read counters are the last. */
 const struct experiment experiments[] = {
-    {"latency_constant", follows, experiment_latency, "constant", NULL, 0, PROBE_WALK},
-    {"latency_constant_uniform", follows, experiment_latency, "constant_uniform", NULL, 0, PROBE_WALK},
-    {"latency_constant_operand", follows, experiment_latency, "constant_operand", NULL, 0, PROBE_WALK},
-    {"latency_param", follows, experiment_latency, "param", NULL, 0, PROBE_WALK},
-    {"latency_global", follows_l1, experiment_latency, "global", NULL, 0, PROBE_WALK},
-    {"latency_readonly", follows_l1, experiment_latency, "readonly", NULL, 0, PROBE_WALK},
-    {"latency_restrict", follows_l1, experiment_latency, "restrict", NULL, 0, PROBE_WALK},
-    {"latency_texture", follows_texture, experiment_latency, "texture", NULL, 0, PROBE_WALK},
-    {"latency_global_l2", follows_l2, experiment_latency, "global_l2", NULL, 0, PROBE_WALK},
-    {"latency_shared", follows, experiment_latency, "shared", NULL, 0, PROBE_WALK},
-    {"geometry_constant", bank, experiment_geometry, "constant", NULL, BANK_BYTES, PROBE_WALK},
-    {"geometry_constant_modules", banks, experiment_geometry, "constant", NULL, PROBE_MEMBERS *BANK_BYTES, PROBE_RELAY},
-    {"serialization_constant", serializes, experiment_serialization, "constant", NULL, 0, PROBE_WALK},
-    {"serialization_global", serializes, experiment_serialization, "global", NULL, 0, PROBE_WALK},
-    {"serialization_readonly", serializes, experiment_serialization, "readonly", NULL, 0, PROBE_WALK},
-    {"serialization_shared", serializes, experiment_serialization, "shared", NULL, 0, PROBE_WALK},
-    {"crossover_global", crosses, experiment_crossover, "constant", "global", 0, PROBE_WALK},
-    {"crossover_shared", crosses, experiment_crossover, "constant", "shared", 0, PROBE_WALK},
-    {"throughput_constant", streams, experiment_throughput, "constant", NULL, 0, PROBE_WALK},
-    {"throughput_constant_uniform", streams, experiment_throughput, "constant_uniform", NULL, 0, PROBE_WALK},
-    {"throughput_constant_operand", streams, experiment_throughput, "constant_operand", NULL, 0, PROBE_WALK},
-    {"throughput_param", streams, experiment_throughput, "param", NULL, 0, PROBE_WALK},
-    {"throughput_global", streams, experiment_throughput, "global", NULL, 0, PROBE_WALK},
-    {"throughput_readonly", streams, experiment_throughput, "readonly", NULL, 0, PROBE_WALK},
-    {"throughput_texture", streams, experiment_throughput, "texture", NULL, 0, PROBE_WALK},
-    {"throughput_shared", streams, experiment_throughput, "shared", NULL, 0, PROBE_WALK},
-    {"invalidation_constant", left, experiment_invalidation, "constant", NULL, 0, PROBE_WALK},
-    {"sharing_constant", share, experiment_sharing, "constant", NULL, 0, PROBE_WALK},
-    {"geometry_global", l1, experiment_geometry, "global", NULL, 512 << 10, PROBE_WALK},
-    {"code_constant", code, experiment_code, "constant", NULL, 0, PROBE_WALK},
-    {"activity_constant", activity, experiment_activity, "constant", NULL, 0, PROBE_WALK}, /* counters from here on */
-    {"activity_param", activity, experiment_activity, "param", NULL, 0, PROBE_WALK},
-    {"counts_constant", counts, experiment_counts, "constant", NULL, 0, PROBE_WALK},
+    {"latency_constant", follows, "constant", experiment_latency, .probes = ASKS(CHAIN)},
+    {"latency_constant_uniform", follows, "constant_uniform", experiment_latency, .probes = ASKS(CHAIN)},
+    {"latency_constant_operand", follows, "constant_operand", experiment_latency, .probes = ASKS(CHAIN)},
+    {"latency_param", follows, "param", experiment_latency, .probes = ASKS(CHAIN)},
+    {"latency_global", follows_l1, "global", experiment_latency, .probes = ASKS(CHAIN)},
+    {"latency_readonly", follows_l1, "readonly", experiment_latency, .probes = ASKS(CHAIN)},
+    {"latency_restrict", follows_l1, "restrict", experiment_latency, .probes = ASKS(CHAIN)},
+    {"latency_texture", follows_texture, "texture", experiment_latency, .probes = ASKS(CHAIN)},
+    {"latency_global_l2", follows_l2, "global_l2", experiment_latency, .probes = ASKS(CHAIN)},
+    {"latency_shared", follows, "shared", experiment_latency, .probes = ASKS(CHAIN)},
+    {"geometry_constant", bank, "constant", experiment_geometry, .probes = ASKS(WALK), .bytes = BANK_BYTES},
+    {"geometry_constant_modules", banks, "constant", experiment_geometry, .probes = ASKS(RELAY),
+     .bytes = PROBE_MEMBERS * BANK_BYTES},
+    {"serialization_constant", serializes, "constant", experiment_serialization, .probes = ASKS(CHAIN) | ASKS(STREAM)},
+    {"serialization_global", serializes, "global", experiment_serialization, .probes = ASKS(CHAIN) | ASKS(STREAM)},
+    {"serialization_readonly", serializes, "readonly", experiment_serialization, .probes = ASKS(CHAIN) | ASKS(STREAM)},
+    {"serialization_shared", serializes, "shared", experiment_serialization, .probes = ASKS(CHAIN) | ASKS(STREAM)},
+    {"crossover_global", crosses, "constant", experiment_crossover, .other = "global"},
+    {"crossover_shared", crosses, "constant", experiment_crossover, .other = "shared"},
+    {"throughput_constant", streams, "constant", experiment_throughput, .probes = ASKS(STREAM)},
+    {"throughput_constant_uniform", streams, "constant_uniform", experiment_throughput, .probes = ASKS(STREAM)},
+    {"throughput_constant_operand", streams, "constant_operand", experiment_throughput, .probes = ASKS(STREAM)},
+    {"throughput_param", streams, "param", experiment_throughput, .probes = ASKS(STREAM)},
+    {"throughput_global", streams, "global", experiment_throughput, .probes = ASKS(STREAM)},
+    {"throughput_readonly", streams, "readonly", experiment_throughput, .probes = ASKS(STREAM)},
+    {"throughput_texture", streams, "texture", experiment_throughput, .probes = ASKS(STREAM)},
+    {"throughput_shared", streams, "shared", experiment_throughput, .probes = ASKS(STREAM)},
+    {"invalidation_constant", left, "constant", experiment_invalidation, .levels = 2, .unknown = no_two},
+    {"sharing_constant", share, "constant", experiment_sharing, .probes = ASKS(SHARING), .levels = 3,
+     .unknown = no_shared},
+    {"geometry_global", l1, "global", experiment_geometry, .probes = ASKS(WALK), .bytes = 512 << 10},
+    {"code_constant", code, "constant", experiment_code, .probes = ASKS(CODE), .levels = 3, .unknown = no_lost},
+    {"activity_constant", activity, "constant", experiment_activity, .probes = ASKS(STREAM) | ASKS(COUNT)},
+    {"activity_param", activity, "param", experiment_activity, .probes = ASKS(STREAM) | ASKS(COUNT)},
+    {"counts_constant", counts, "constant", experiment_counts, .probes = ASKS(COUNT), .levels = 2, .unknown = no_first},
+    {"cold_constant", cold, "constant", experiment_cold, .probes = ASKS(WALK) | ASKS(COUNT), .levels = 2,
+     .unknown = no_two},
 };
-const size_t experiment_count = sizeof(experiments) / sizeof(experiments[0]);
-
-static const struct path *path_named(const char *name)
-{
-    const struct table table = TABLE("path", paths, path_count);
-
-    return table_find(&table, name);
-}
+const size_t experiment_count = COUNT(experiments);
 
 const struct outcome *characterization_outcome(const struct characterization *characterization, const char *name)
 {
-    for (size_t i = 0; i < characterization->count; i++)
-        if (strcmp(characterization->outcomes[i].experiment.name, name) == 0)
-            return &characterization->outcomes[i];
-    return NULL;
+    const struct table table = TABLE("experiment", characterization->outcomes, characterization->count);
+
+    return table_find(&table, name);
 }
 
 uint32_t outcome_group_size(const struct outcome *outcome, uint32_t group)
@@ -88,47 +92,74 @@ uint32_t outcome_group_size(const struct outcome *outcome, uint32_t group)
     return size;
 }
 
-static enum status run_experiment(const struct experiment *experiment, struct probe_record *record,
-                                  const struct characterization *recorded, struct characterization *out)
+/* The levels behind a path: those that several banks showed, where one bank does not get behind them. */
+static const struct geometry *geometry_of(const struct experiment_run *run, const char *path)
 {
-    struct experiment_run run = {.record = record,
-                                 .out = out,
-                                 .experiment = experiment,
-                                 .path = path_named(experiment->path)};
-    struct outcome *outcome = &out->outcomes[out->count];
-    const double start = clock_seconds();
-    const size_t asked = record->count;
-    enum status status;
+    char several[64];
+    const struct outcome *one = experiment_outcome(run, "geometry", path), *more;
 
-    outcome->experiment = *experiment;
-    if (recorded && !characterization_outcome(recorded, experiment->name))
-        status = experiment_skip(outcome, "the record is older than this experiment; record the GPU again to have it");
+    snprintf(several, sizeof(several), "%s_modules", path);
+    more = experiment_outcome(run, "geometry", several);
+    if (one && more && more->geometry->level_count > one->geometry->level_count)
+        return more->geometry;
+    return one ? one->geometry : NULL;
+}
+
+/* Runs the experiment, unless it is seen before that it cannot be. */
+static void run_experiment(struct experiment_run *run)
+{
+    const struct experiment *row = &run->outcome->experiment;
+    const struct probe_source *source = &run->record->source;
+
+    for (size_t kind = 0; kind < PROBE_KIND_COUNT; kind++) {
+        const struct probe_kernel *kernel =
+            row->probes >> kind & 1 ? source->kernel(source->context, (enum probe_kind)kind, run->path) : NULL;
+
+        if (kernel && !kernel->usable) {
+            experiment_skip(run, kernel->reason);
+            return;
+        }
+    }
+    run->geometry = row->levels ? geometry_of(run, row->path) : NULL;
+    if (row->levels && (!run->geometry || run->geometry->level_count < row->levels))
+        experiment_skip(run, row->unknown);
     else
-        status = experiment->run(&run, outcome);
-    outcome->evidence_count = record->count - asked;
-    outcome->seconds = clock_seconds() - start;
-    out->count++;
-    return outcome->out_of_memory ? STATUS_ENVIRONMENT : status;
+        row->run(run);
 }
 
 enum status characterize(struct probe_record *record, const struct characterization *recorded,
                          characterize_progress *progress, struct characterization *out)
 {
+    const struct table table = TABLE("path", paths, path_count);
+    struct experiment_run run = {.record = record, .out = out};
     size_t first = 0;
 
     out->outcomes = calloc(experiment_count, sizeof(*out->outcomes));
     if (!out->outcomes)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for what is found; free some memory");
-    for (size_t i = 0; i < experiment_count; i++) {
-        enum status status;
+        return log_memory("what is found");
+    for (; run.status == STATUS_OK && out->count < experiment_count; out->count++) {
+        const struct experiment *row = &experiments[out->count];
+        const double start = clock_seconds();
+        const size_t asked = record->count;
+        const struct outcome *then; /* what the record has of it */
 
         if (progress)
-            progress(&experiments[i], i);
-        status = run_experiment(&experiments[i], record, recorded, out);
-        if (status != STATUS_OK)
-            return status;
+            progress(row, out->count);
+        run.path = table_find(&table, row->path);
+        run.outcome = &out->outcomes[out->count];
+        run.outcome->experiment = *row;
+        then = recorded ? characterization_outcome(recorded, row->name) : NULL;
+        run.outcome->newer = recorded && !then;
+        if (run.outcome->newer)
+            experiment_skip(&run, "the record is older than this experiment; record the GPU again to have it");
+        else if (then && row->probes && then->status == OUTCOME_SKIPPED)
+            experiment_skip(&run, then->reason);
+        else
+            run_experiment(&run);
+        run.outcome->evidence_count = record->count - asked;
+        run.outcome->seconds = clock_seconds() - start;
     }
     for (size_t i = 0; i < out->count && first < record->count; first += out->outcomes[i++].evidence_count)
         out->outcomes[i].evidence = record->exchanges + first;
-    return probes_describe(&record->source, &out->probes);
+    return run.status == STATUS_OK ? probes_describe(&record->source, &out->probes) : run.status;
 }

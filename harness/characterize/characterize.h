@@ -4,33 +4,27 @@
 #ifndef CBANK_CHARACTERIZE_H
 #define CBANK_CHARACTERIZE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "clock.h"
 #include "device.h"
 #include "document.h"
-#include "path.h"
+#include "geometry.h"
 #include "probe_record.h"
-#include "status.h"
-
-struct geometry; /* geometry.h */
 
 struct experiment_run; /* experiment.h */
 struct outcome;
 
 /* What an experiment does: finds numbers and verdicts. */
-typedef enum status experiment_function(struct experiment_run *run, struct outcome *outcome);
+typedef void experiment_function(struct experiment_run *run);
 
 /* A row of the table of experiments. */
 struct experiment {
-    const char *name;
-    const char *what;
+    const char *name, *what, *path;
     experiment_function *run;
-    const char *path;
-    const char *other; /* experiment_crossover: the path that `path` is compared with */
-    uint32_t bytes;    /* experiment_geometry: of the memory that is walked */
-    enum probe_kind probe; /* experiment_geometry: what walks it */
+    uint32_t probes;     /* that it asks, as bits of enum probe_kind: without a kernel of each it is skipped */
+    uint32_t bytes;      /* experiment_geometry: of the memory that is walked */
+    const char *other;   /* experiment_crossover: the path that `path` is compared with */
+    uint32_t levels;     /* of the path's geometry that have to be known before; 0: none */
+    const char *unknown; /* why it is skipped where they are not */
 };
 
 extern const struct experiment experiments[];
@@ -51,11 +45,9 @@ struct number {
 
 /* An answer in words. */
 struct verdict {
-    const char *name;
-    const char *value; /* NULL: none */
-    uint32_t level;    /* what it is of; 0 and NULL where that does not apply */
-    const char *before;
-    double share;      /* of the accesses that hit, in the sentence; NaN where that does not apply */
+    const char *name, *value, *before; /* value NULL: none; level and what came before as of a number */
+    uint32_t level;
+    double share; /* of the accesses that hit, in the sentence; NaN where that does not apply */
     char reason[NUMBER_REASON_BYTES];
 };
 
@@ -63,20 +55,18 @@ enum outcome_status { OUTCOME_OK, OUTCOME_SKIPPED };
 
 /* What an experiment found, or why it was skipped. */
 struct outcome {
-    struct experiment experiment; /* its row; of a file that was read, the texts alone */
+    struct experiment experiment; /* first: its row; of a file that was read, the texts alone */
     enum outcome_status status;
+    bool newer; /* than the record, which lacks it: nothing about the chip */
     char reason[PROBE_TEXT_BYTES];
     struct number *numbers; /* owned */
-    size_t number_count, number_room;
     struct verdict verdicts[VERDICTS_MAX];
-    size_t verdict_count;
+    size_t number_count, verdict_count, evidence_count;
     struct geometry *geometry; /* owned; NULL unless an experiment of that kind */
     uint32_t *group; /* owned: group of each SM, by its number; UINT32_MAX where none; NULL unless of that kind */
     uint32_t group_count, sm_count;
     struct probe_exchange *evidence; /* within the exchanges of a record; owned where it was read from a file */
-    size_t evidence_count;
     double seconds;
-    bool out_of_memory; /* something was not added */
 };
 
 enum { CHARACTERIZATION_ARGV_BYTES = 1024 };
@@ -90,19 +80,19 @@ struct characterization {
     struct device_info device;
     struct probes probes;
     struct outcome *outcomes; /* owned */
-    size_t count;
-
     cJSON *tree; /* owned: of a file that was read; NULL */
     struct probe_exchange *exchanges; /* owned: all evidence of that file, in its order */
-    size_t exchange_count;
+    size_t count, exchange_count; /* of outcomes; of exchanges */
 };
 
 /* results/characterization.schema.json. Files of 1.x are read, too. Geometry and groups, which follow from the answers,
  * are not read. */
 extern const struct document characterization_document;
 
-/* Reads a file. STATUS_USAGE, logged, when it is none. The caller closes *out in either case. */
+/* Reads a file, or text in memory that messages call `name`. STATUS_USAGE, logged, when it is none. The caller closes
+ * *out in either case. */
 enum status characterization_read(const char *path, struct characterization *out);
+enum status characterization_parse(const char *name, const char *text, size_t bytes, struct characterization *out);
 
 /* Releases; accepts a zeroed struct. */
 void characterization_close(struct characterization *characterization);
@@ -113,10 +103,10 @@ const struct outcome *characterization_outcome(const struct characterization *ch
 /* Called before each experiment. */
 typedef void characterize_progress(const struct experiment *experiment, size_t done);
 
-/* Runs all experiments on the device that out->device describes; `progress` may be NULL. What cannot be is skipped, with
- * the reason; so is what `recorded`, the file that answers, does not have (NULL: a GPU answers). Sets the outcomes, whose
- * evidence lies in the record, and what the source is. STATUS_OK, or the status of the source. The caller closes *out in
- * either case. */
+/* Runs all experiments on the device that out->device describes; `progress` may be NULL. What cannot be is skipped,
+ * with the reason; so is what `recorded`, the file that answers, does not have (NULL: a GPU answers). Sets the
+ * outcomes, whose evidence lies in the record, and what the source is. STATUS_OK, or the status of the source. The
+ * caller closes *out in either case. */
 enum status characterize(struct probe_record *record, const struct characterization *recorded,
                          characterize_progress *progress, struct characterization *out);
 
@@ -125,6 +115,17 @@ uint32_t outcome_group_size(const struct outcome *outcome, uint32_t group);
 
 /* What a verdict means, in a sentence. Returns out. */
 const char *verdict_sentence(const struct verdict *verdict, char out[SENTENCE_BYTES]);
+
+/* Rows of struct number: its name and what it is of, then the value with what it takes to believe it; of struct
+ * verdict, those of cards first. */
+enum { NUMBER_ROWS = 15, VALUE_ROWS = 7, VERDICT_ROWS = 7, CARD_VERDICT_ROWS = 5 };
+extern const struct field number_field_rows[NUMBER_ROWS];
+extern const struct field verdict_field_rows[VERDICT_ROWS];
+
+/* What a geometry says of a level as numbers: its latency, without a name, and what was found, by its key. Of an
+ * integer that was found there is no interval. */
+struct number number_of_latency(const struct summary *latency);
+struct number number_of_finding(const struct geometry_level *level, const struct geometry_finding *finding);
 
 /* Prints what was found, in short, on stdout for its width. */
 enum status characterization_print(const struct characterization *characterization);

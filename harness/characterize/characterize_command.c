@@ -2,12 +2,12 @@
  * Characterizes a GPU, or analyses the answers of one again. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "card.h"
 #include "card_make.h"
-#include "characterize.h"
 #include "command.h"
 #include "cuda_probe.h"
+#include "file_lock.h"
 #include "log.h"
 
 struct characterize_options {
@@ -15,75 +15,35 @@ struct characterize_options {
     const char *replay_path; /* file whose answers are analysed again; NULL: a GPU is asked */
     const char *json_path, *card_path;
     const char *new_card_path; /* where the card of what was found goes; NULL: none */
+    double patience_seconds; /* 0: not given */
     bool quiet;
 };
 
-static const struct option_row rows[] = {
-    {.name = "device",
-     .argument = "N",
-     .help = "GPU ordinal (default 0)",
-     .kind = &option_integer,
-     .offset = offsetof(struct characterize_options, ordinal),
-     .high = 1023,
-     .unit = "as a device",
-     .fallback = "0"},
-    {.name = "replay",
-     .argument = "FILE",
-     .help = "analyse the answers in a characterization again, without a GPU",
-     .kind = &option_text,
-     .offset = offsetof(struct characterize_options, replay_path)},
-    {.name = "json",
-     .argument = "FILE",
-     .help = "where everything goes that was measured, - for stdout (default characterization.json)",
-     .kind = &option_text,
-     .offset = offsetof(struct characterize_options, json_path),
-     .fallback = "characterization.json"},
-    {.name = "card",
-     .argument = "FILE",
-     .help = "card that --new-card takes the other values from (default: built in)",
-     .kind = &option_text,
-     .offset = offsetof(struct characterize_options, card_path)},
-    {.name = "new-card",
-     .argument = "FILE",
-     .help = "write a card of the chip: what was found, and for the rest the values of --card",
-     .kind = &option_text,
-     .offset = offsetof(struct characterize_options, new_card_path)},
-    {.name = "quiet",
-     .help = "print errors and warnings alone",
-     .kind = &option_flag,
-     .offset = offsetof(struct characterize_options, quiet)},
-};
+#define MEMBER(name) .offset = offsetof(struct characterize_options, name)
 
-static const struct option_group groups[] = {
-    OPTION_GROUP(rows, 0),
+/* clang-format off */
+static const struct option_row rows[] = {
+    {.name = "device", .argument = "N", .help = "GPU ordinal (default 0)", .kind = &option_integer, MEMBER(ordinal),
+     .high = 1023, .unit = "as a device", .fallback = "0"},
+    {.name = "replay", .argument = "FILE", .help = "analyse the answers in a characterization again, without a GPU",
+     .kind = &option_text, MEMBER(replay_path)},
+    {.name = "json", .argument = "FILE",
+     .help = "where everything goes that was measured, - for stdout (default characterization.json)",
+     .kind = &option_text, MEMBER(json_path), .fallback = "characterization.json"},
+    {.name = "card", .argument = "FILE", .help = "card that --new-card takes the other values from (default: built in)",
+     .kind = &option_text, MEMBER(card_path)},
+    {.name = "new-card", .argument = "FILE",
+     .help = "write a card of the chip: what was found, and for the rest the values of --card",
+     .kind = &option_text, MEMBER(new_card_path)},
+    {.name = "patience", .argument = "SECONDS", .help = "give the GPU so long beyond what a call takes (default 120)",
+     .kind = &option_number, MEMBER(patience_seconds), .low = 0.001, .high = 86400, .unit = "seconds"},
+    {.name = "quiet", .help = "print errors and warnings alone", .kind = &option_flag, MEMBER(quiet)},
 };
+/* clang-format on */
 
 static void progress(const struct experiment *experiment, size_t done)
 {
     fprintf(stderr, "%zu of %zu: %s\n", done + 1, experiment_count, experiment->name);
-}
-
-/* The card, where one is asked for. */
-static enum status write_card(const struct characterize_options *options, const struct characterization *found)
-{
-    const char *written = strcmp(options->json_path, "-") == 0 ? NULL : options->json_path;
-    const struct card_request request = {.found = found,
-                                         .file = options->replay_path ? options->replay_path : written,
-                                         .base_path = options->card_path};
-    struct card_tally tally;
-    cJSON *card = NULL;
-    enum status status;
-
-    if (!options->new_card_path)
-        return STATUS_OK;
-    status = card_make(&request, &card, &tally);
-    if (status == STATUS_OK)
-        status = json_write(options->new_card_path, card);
-    if (status == STATUS_OK && !options->quiet && written)
-        printf("card %s: %zu values characterized, %zu of the device, %zu of the card %s\n", options->new_card_path,
-               tally.characterized, tally.device, tally.base, tally.base_name);
-    cJSON_Delete(card);
-    return status;
 }
 
 /* What would not be known before the end. */
@@ -96,10 +56,41 @@ static enum status check_card(const struct characterize_options *options)
     return options->new_card_path ? card_read(options->card_path, &card) : STATUS_OK;
 }
 
+/* The GPU does not answer. What it answered before is of no use without the rest. */
+static void end_now(void *context, const char *call, double seconds)
+{
+    (void)context;
+    _exit(log_error(STATUS_FINDING,
+                    "%s did not come back in %.1f s: the GPU hangs, and nothing is written; look at nvidia-smi and the "
+                    "kernel's log for it",
+                    call, seconds));
+}
+
+/* The card of what was found; `written`: the file of that, NULL where it went to stdout. */
+static enum status write_card(const struct characterize_options *options, const struct characterization *found,
+                              const char *written)
+{
+    const struct card_request request = {.found = found,
+                                         .file = options->replay_path ? options->replay_path : written,
+                                         .base_path = options->card_path};
+    struct card_tally tally;
+    cJSON *card = NULL;
+    enum status status = card_make(&request, &card, &tally);
+
+    if (status == STATUS_OK)
+        status = json_write(options->new_card_path, card);
+    if (status == STATUS_OK && !options->quiet && written)
+        printf("card %s: %zu values characterized, %zu of the device, %zu of the card %s\n", options->new_card_path,
+               tally.characterized, tally.device, tally.base, tally.base_name);
+    cJSON_Delete(card);
+    return status;
+}
+
 /* Asks, writes and prints. `recorded`: the file that answers; NULL: a GPU does. */
 static enum status ask_and_write(const struct characterize_options *options, struct probe_record *record,
                                  const struct characterization *recorded, struct characterization *made)
 {
+    const char *written = strcmp(options->json_path, "-") == 0 ? NULL : options->json_path;
     const double start = clock_seconds();
     enum status status = characterize(record, recorded, options->quiet ? NULL : progress, made);
 
@@ -107,51 +98,59 @@ static enum status ask_and_write(const struct characterize_options *options, str
     clock_utc(made->finished_utc);
     if (status == STATUS_OK)
         status = document_write(&characterization_document, made, options->json_path);
-    if (status == STATUS_OK && !options->quiet && strcmp(options->json_path, "-") != 0) {
+    if (status == STATUS_OK && !options->quiet && written) {
         status = characterization_print(made);
-        printf("%.2f s; %s\n", made->seconds, options->json_path);
+        printf("%.2f s; %s\n", made->seconds, written);
     }
-    return status == STATUS_OK ? write_card(options, made) : status;
+    return status == STATUS_OK && options->new_card_path ? write_card(options, made, written) : status;
 }
 
 static enum status characterize_gpu(const void *parsed, const struct invocation *invocation)
 {
     const struct characterize_options *options = parsed;
-    struct characterization made = {.replayed = options->replay_path}, recorded = {.count = 0};
+    const char *file = options->replay_path;
+    struct characterization made = {.replayed = file}, recorded = {.count = 0};
     struct probe_record record = {.count = 0};
-    struct probe_replay replay;
+    const struct watchdog_end then = {.end = end_now};
+    struct probe_replay replay = {.file = file, .probes = &recorded.probes};
     struct cuda_probe *probe = NULL;
+    struct watchdog watchdog = {0};
+    struct file_lock lock = {0};
     enum status status = check_card(options);
 
     if (status != STATUS_OK)
         return status;
     command_line(invocation, made.argv, sizeof(made.argv));
     clock_utc(made.started_utc);
-    if (options->replay_path) {
-        status = characterization_read(options->replay_path, &recorded);
-        replay = (struct probe_replay){.file = options->replay_path,
-                                       .probes = &recorded.probes,
-                                       .exchanges = recorded.exchanges,
-                                       .count = recorded.exchange_count};
+    if (file) {
+        status = characterization_read(file, &recorded);
+        replay.exchanges = recorded.exchanges;
+        replay.count = recorded.exchange_count;
         record.source = probe_replay_source(&replay);
         made.device = recorded.device;
     } else {
-        status = cuda_probe_open((uint32_t)options->ordinal, &probe, &made.device, &record.source);
+        watchdog_open(&watchdog, &then);
+        status = cuda_probe_open((uint32_t)options->ordinal, &watchdog, options->patience_seconds, &probe, &made.device,
+                                 &record.source);
     }
     if (status == STATUS_OK)
-        status = ask_and_write(options, &record, options->replay_path ? &recorded : NULL, &made);
+        status = file_lock_take(options->json_path, &lock);
+    if (status == STATUS_OK)
+        status = ask_and_write(options, &record, file ? &recorded : NULL, &made);
     characterization_close(&made);
     probe_record_close(&record);
     characterization_close(&recorded);
     cuda_probe_close(probe);
+    watchdog_close(&watchdog);
+    file_lock_release(&lock);
     return status;
 }
 
 const struct command characterize_command = {
     .name = "characterize",
     .summary = "Find out how the load paths of a GPU work: latencies, caches, serialization",
-    .groups = groups,
-    .group_count = sizeof(groups) / sizeof(groups[0]),
+    .groups = &(const struct option_group)OPTION_GROUP(rows, 0),
+    .group_count = 1,
     .options_bytes = sizeof(struct characterize_options),
     .details =
         "It measures the latency of a dependent load, what distinct addresses in a warp cost, throughput against resident warps,\n"

@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "characterize.h"
-#include "characterize_fields.h"
-#include "geometry.h"
 #include "log.h"
 #include "version.h"
 
@@ -57,12 +55,14 @@ const struct field verdict_field_rows[VERDICT_ROWS] = {
 
 struct number number_of_latency(const struct summary *latency)
 {
-    return (struct number){.unit = "cycles, the clock's own included",
-                           .method = "median of single accesses, distribution-free interval",
-                           .value = latency->median,
-                           .low = latency->ci_low,
-                           .high = latency->ci_high,
-                           .samples = latency->count};
+    return (struct number){NULL,
+                           "cycles, the clock's own included",
+                           "median of single accesses, distribution-free interval",
+                           latency->median,
+                           latency->ci_low,
+                           latency->ci_high,
+                           latency->count,
+                           .level = 0};
 }
 
 struct number number_of_finding(const struct geometry_level *level, const struct geometry_finding *finding)
@@ -76,56 +76,48 @@ struct number number_of_finding(const struct geometry_level *level, const struct
     return number;
 }
 
-static void add_number(cJSON *object, const char *key, const struct number *number)
+static void add_number(cJSON *object, const char *key, struct number number)
 {
     const struct fields fields = {number_field_rows + NUMBER_ROWS - VALUE_ROWS, VALUE_ROWS};
 
-    fields_write(json_add(object, key, cJSON_CreateObject()), &fields, number);
+    fields_write(json_add(object, key, cJSON_CreateObject()), &fields, &number);
 }
 
 static void write_level_numbers(cJSON *object, const struct field *field, const void *base)
 {
     const struct geometry_level *level = base;
-    struct number number = number_of_latency(&level->latency);
 
     (void)field;
-    add_number(object, "latency", &number);
-    for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
-        number = number_of_finding(level, &geometry_findings[i]);
-        add_number(object, number.name, &number);
-    }
-    json_add_text(object, "replacement_name",
-                  level->replacement.known ? replacement_name((enum replacement)level->replacement.value) : NULL);
+    add_number(object, "latency", number_of_latency(&level->latency));
+    for (size_t i = 0; i < GEOMETRY_FINDINGS; i++)
+        add_number(object, geometry_findings[i].key, number_of_finding(level, &geometry_findings[i]));
+    json_add_text(object, "replacement_name", level->replacement.known ? level->replacement_name : NULL);
 }
 
 static void write_swaps(cJSON *object, const struct field *field, const void *base)
 {
     const struct geometry_level *level = base;
-    double swaps[GEOMETRY_BANKS_MAX];
+    cJSON *array = level->bank_count ? json_add(object, field->key, cJSON_CreateArray()) : NULL;
 
     for (uint32_t i = 0; i < level->bank_count; i++)
-        swaps[i] = level->bank_swap[i];
-    if (level->bank_count)
-        json_add(object, field->key, json_doubles(swaps, level->bank_count));
+        json_append(array, cJSON_CreateNumber(level->bank_swap[i]));
 }
 
 static const struct field_kind field_level_numbers = {write_level_numbers, NULL}, field_swaps = {write_swaps, NULL};
 
-#define LEVEL(kind, key, member)    FIELD(kind, struct geometry_level, key, member, NULLABLE)
-#define PLATEAU(kind, member)       FIELD(kind, struct plateau, #member, member, REQUIRED)
 #define GEOMETRY(kind, key, member) FIELD(kind, struct geometry, key, member, REQUIRED)
 
 static const struct field level_rows[] = {
-    {LEVEL(field_level_numbers, "latency", latency)},
-    {LEVEL(field_swaps, "bank_swaps", bank_swap)},
-    {LEVEL(field_text, "contradiction", contradiction)},
+    {FIELD(field_level_numbers, struct geometry_level, "latency", latency, NULLABLE)},
+    {FIELD(field_swaps, struct geometry_level, "bank_swaps", bank_swap, NULLABLE)},
+    {FIELD(field_text, struct geometry_level, "contradiction", contradiction, NULLABLE)},
 };
 static const struct objects levels = {OBJECTS(geometry_level, geometry, level_count), .fields = FIELDS(level_rows)};
 
 static const struct field plateau_rows[] = {
-    {PLATEAU(field_uint32, first_bytes)},
-    {PLATEAU(field_uint32, last_bytes)},
-    {PLATEAU(field_number, cycles)},
+    {FIELD(field_uint32, struct plateau, "first_bytes", first_bytes, REQUIRED)},
+    {FIELD(field_uint32, struct plateau, "last_bytes", last_bytes, REQUIRED)},
+    {FIELD(field_number, struct plateau, "cycles", cycles, REQUIRED)},
 };
 static const struct objects plateaus = {OBJECTS(plateau, geometry, plateau_count), .fields = FIELDS(plateau_rows)};
 
@@ -151,18 +143,15 @@ static void write_geometry(cJSON *object, const struct field *field, const void 
 static void write_groups(cJSON *object, const struct field *field, const void *base)
 {
     const struct outcome *outcome = base;
-    double *members = malloc((outcome->sm_count + 1) * sizeof(*members));
     cJSON *array = outcome->group_count ? json_add(object, field->key, cJSON_CreateArray()) : NULL;
 
     for (uint32_t g = 0; g < outcome->group_count; g++) {
-        size_t count = 0;
+        cJSON *members = json_append(array, cJSON_CreateArray());
 
-        for (uint32_t sm = 0; members && sm < outcome->sm_count; sm++)
+        for (uint32_t sm = 0; sm < outcome->sm_count; sm++)
             if (outcome->group[sm] == g)
-                members[count++] = sm;
-        json_append(array, members ? json_doubles(members, count) : NULL);
+                json_append(members, cJSON_CreateNumber(sm));
     }
-    free(members);
 }
 
 static const struct field_kind field_geometry = {write_geometry, NULL}, field_groups = {write_groups, NULL};
@@ -231,17 +220,16 @@ static void write_addresses(cJSON *object, const struct field *field, const void
 
 static void read_addresses(const struct node *node, const struct field *field, void *base)
 {
-    uint64_t *address = ((struct probes *)base)->bank_address;
-    const cJSON *item, *array = json_get(node->json, field->key);
-    size_t i = 0;
+    uint64_t *address = ((struct probes *)base)->bank_address, *const end = address + PROBE_MEMBERS;
+    const cJSON *item;
 
-    cJSON_ArrayForEach (item, array) {
-        if (i == PROBE_MEMBERS || !cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble < 0x1p53)) {
+    cJSON_ArrayForEach (item, json_get(node->json, field->key))
+        if (address < end && cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 0x1p53) {
+            *address++ = (uint64_t)item->valuedouble;
+        } else {
             node_refuse(node, field->key, "an array of addresses, one for each bank");
             return;
         }
-        address[i++] = (uint64_t)item->valuedouble;
-    }
 }
 
 static const struct field_kind field_addresses = {write_addresses, read_addresses};
@@ -288,25 +276,32 @@ const struct document characterization_document = {
     .root = {.fields = FIELDS(characterization_rows), .given = SIZE_MAX, .check = check_characterization},
 };
 
-/* Puts the evidence of all experiments into one array, in the order of the file. */
-static enum status gather_evidence(struct characterization *read)
+/* The answers of all experiments in one array. */
+static enum status gather_evidence(struct characterization *out)
 {
     size_t total = 0;
 
-    for (size_t i = 0; i < read->count; i++)
-        total += read->outcomes[i].evidence_count;
-    read->exchanges = calloc(total + 1, sizeof(*read->exchanges));
-    if (!read->exchanges)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for %zu answers; free some memory", total);
-    for (size_t i = 0; i < read->count; i++)
-        for (size_t k = 0; k < read->outcomes[i].evidence_count; k++)
-            read->exchanges[read->exchange_count++] = read->outcomes[i].evidence[k];
+    for (size_t i = 0; i < out->count; i++)
+        total += out->outcomes[i].evidence_count;
+    out->exchanges = calloc(total + 1, sizeof(*out->exchanges));
+    if (!out->exchanges)
+        return log_memory("%zu answers", total);
+    for (size_t i = 0; i < out->count; i++)
+        for (size_t k = 0; k < out->outcomes[i].evidence_count; k++)
+            out->exchanges[out->exchange_count++] = out->outcomes[i].evidence[k];
     return STATUS_OK;
 }
 
 enum status characterization_read(const char *path, struct characterization *out)
 {
     const enum status status = document_read(&characterization_document, path, out, &out->tree);
+
+    return status == STATUS_OK ? gather_evidence(out) : status;
+}
+
+enum status characterization_parse(const char *name, const char *text, size_t bytes, struct characterization *out)
+{
+    const enum status status = document_parse(&characterization_document, name, text, bytes, out, &out->tree);
 
     return status == STATUS_OK ? gather_evidence(out) : status;
 }

@@ -5,10 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "characterize_fields.h"
 #include "experiment.h"
 #include "grid.h"
-#include "text.h"
 
 enum { INDENT = 2, LINE_BYTES = 768, NUMBERS_MAX = 256, NUMBER_COLUMNS = 10 /* behind the name */ };
 
@@ -31,6 +29,9 @@ static const struct {
     {"what_it_held_is", "lost", "Level # is emptied by @: % of later accesses hit."},
     {"what_it_held_is", "kept", "Level # keeps what it holds over @: % of later accesses hit."},
     {"what_it_held_is", "partly kept", "Level # keeps part of what it holds over @: % of later accesses hit."},
+    {"what_it_held_is", "", "What @ leaves of level # cannot be told from what it held."},
+    {"table_is", "cold", "After @ no level has a line of the table."},
+    {"table_is", "not cold", "After @ some lines of the table are still there."},
     {"sets_swapped_by", "nothing", "Every bank has the same sets of level #."},
     {"sets_swapped_by", "order of launches", "The sets of level # are swapped by the order in which kernels start."},
     {"sets_swapped_by", "address", "The sets of level # are swapped by the address of the bank."},
@@ -46,6 +47,7 @@ static const char *const befores[PROBE_BEFORE_COUNT] = {
     [PROBE_BEFORE_LAUNCH] = "a kernel launch",
     [PROBE_BEFORE_COPY] = "a copy of the table",
     [PROBE_BEFORE_MODULE] = "a launch of another module's kernel",
+    [PROBE_BEFORE_FLUSH] = "a flush",
 };
 /* clang-format on */
 
@@ -68,21 +70,18 @@ static const char *before_of(const struct verdict *verdict)
 
 const char *verdict_sentence(const struct verdict *verdict, char out[SENTENCE_BYTES])
 {
-    size_t used = 0;
-
-    for (const char *text = sentence_of(verdict); *text && used + 1 < SENTENCE_BYTES;
-         text++, used += strlen(out + used))
+    out[0] = '\0';
+    for (const char *text = sentence_of(verdict); *text; text++)
         if (*text == '#')
-            snprintf(out + used, SENTENCE_BYTES - used, "%u", (unsigned)verdict->level);
+            text_join(out, SENTENCE_BYTES, "", "%u", verdict->level);
         else if (*text == '@')
-            snprintf(out + used, SENTENCE_BYTES - used, "%s", before_of(verdict));
+            text_join(out, SENTENCE_BYTES, "", "%s", before_of(verdict));
         else if (*text == '%')
-            snprintf(out + used, SENTENCE_BYTES - used, "%.0f %%", 100 * verdict->share);
+            text_join(out, SENTENCE_BYTES, "", "%.0f %%", 100 * verdict->share);
         else if (*text == '*')
-            snprintf(out + used, SENTENCE_BYTES - used, "%s: %s", verdict->name,
-                     verdict->value ? verdict->value : "unclear");
+            text_join(out, SENTENCE_BYTES, "", "%s: %s", verdict->name, verdict->value ? verdict->value : "unclear");
         else
-            snprintf(out + used, SENTENCE_BYTES - used, "%c", *text);
+            text_join(out, SENTENCE_BYTES, "", "%c", *text);
     return out;
 }
 
@@ -112,7 +111,7 @@ static void text_short(double value, char out[TEXT_NUMBER_BYTES])
 static void value_of_field(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const struct field *field = column->of;
-    const char *member = *(const char *const *)row + field->offset;
+    const char *member = (const char *)row + field->offset;
 
     if (field->kind == &field_reference)
         out->text = *(const char *const *)member;
@@ -122,51 +121,37 @@ static void value_of_field(const struct grid_column *column, const void *row, st
         out->number = *(const uint32_t *)member;
 }
 
-/* Numbers of one name. */
-struct group {
-    const struct number *numbers[NUMBERS_MAX];
-    size_t count;
-};
-
-/* Whether the column says something of one of the numbers. All of one address, one warp or the first level does not. */
-static bool says(const struct group *group, const struct grid_column *column)
-{
-    for (size_t i = 0; i < group->count; i++) {
-        struct grid_value value = {.number = 0};
-
-        value_of_field(column, &group->numbers[i], &value);
-        if (value.text || value.number > 1)
-            return true;
-    }
-    return false;
-}
-
 static bool reason_note(const void *row, size_t index, char *out, size_t bytes)
 {
-    const struct number *number = *(const struct number *const *)row;
+    const struct number *number = row;
 
     snprintf(out, bytes, "%s", number->reason);
     return index == 0 && number->reason[0];
 }
 
-static enum status print_table(int width, const struct group *group)
+/* Numbers of one name, in the columns that say something of one of them: of one address, one warp or the first level they
+ * do not. */
+static enum status print_table(int width, const struct number *numbers, size_t count)
 {
     struct grid_column columns[NUMBER_COLUMNS];
-    struct grid grid = {.columns = columns,
-                        .rows = group->numbers,
-                        .row_count = group->count,
-                        .row_bytes = sizeof(group->numbers[0]),
-                        .note = reason_note};
+    struct grid grid = {NULL, columns, 0, numbers, count, sizeof(*numbers), .note = reason_note};
 
     for (size_t i = 0; i < NUMBER_COLUMNS; i++) {
         const struct field *field = &number_field_rows[1 + i]; /* behind the name */
         struct grid_column *column = &columns[grid.column_count];
+        bool says = field->kind == &field_number;
 
         *column = (struct grid_column){.key = field->key, .heading = field->key, .value = value_of_field, .of = field};
         column->format = field->kind == &field_reference ? NULL : text_short;
-        grid.column_count += field->kind == &field_number || says(group, column);
+        for (size_t k = 0; k < count && !says; k++) {
+            struct grid_value value = {.number = 0};
+
+            value_of_field(column, &numbers[k], &value);
+            says = value.text || value.number > 1;
+        }
+        grid.column_count += says;
     }
-    print_line(width, INDENT, "%s, %s", group->numbers[0]->name, group->numbers[0]->unit);
+    print_line(width, INDENT, "%s, %s", numbers->name, numbers->unit);
     return grid_print(stdout, &grid, &(struct grid_look){.width = width, .indent = 2 * INDENT});
 }
 
@@ -182,33 +167,28 @@ static void print_single(int width, const struct number *number)
 /* Numbers of a name together, in the order of the names. */
 static enum status print_numbers(int width, const struct outcome *outcome)
 {
-    const struct number *const end = outcome->numbers + outcome->number_count;
     enum status status = STATUS_OK;
 
-    for (const struct number *number = outcome->numbers; number < end && status == STATUS_OK; number++) {
-        const struct number *first = outcome->numbers;
-        struct group group = {.count = 0};
+    for (size_t i = 0; i < outcome->number_count && status == STATUS_OK; i++) {
+        struct number numbers[NUMBERS_MAX];
+        size_t count = 0;
 
-        while (strcmp(first->name, number->name) != 0)
-            first++;
-        for (const struct number *one = number; first == number && one < end && group.count < NUMBERS_MAX; one++)
-            if (strcmp(one->name, number->name) == 0)
-                group.numbers[group.count++] = one;
-        if (group.count == 1)
-            print_single(width, number);
-        else if (group.count)
-            status = print_table(width, &group);
+        for (size_t k = 0; k < outcome->number_count && count < NUMBERS_MAX; k++) {
+            if (strcmp(outcome->numbers[k].name, outcome->numbers[i].name) != 0)
+                continue;
+            if (k < i)
+                break;
+            numbers[count++] = outcome->numbers[k];
+        }
+        if (count == 1)
+            print_single(width, numbers);
+        else if (count)
+            status = print_table(width, numbers, count);
     }
     return status;
 }
 
 /* -- geometry ------------------------------------------------------------------------------------------ */
-
-static void value_number(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    out->number = ((const struct geometry_level *)row)->number;
-}
 
 static void value_latency(const struct grid_column *column, const void *row, struct grid_value *out)
 {
@@ -225,14 +205,19 @@ static void value_finding(const struct grid_column *column, const void *row, str
 
     out->number = number->known ? (double)number->value : (double)NAN;
     if (number->known && !column->format)
-        out->text = replacement_name((enum replacement)number->value);
+        out->text = ((const struct geometry_level *)row)->replacement_name;
 }
 
 #define FINDING(key_, format_, row) \
     .key = key_, .heading = key_, .format = format_, .value = value_finding, .of = &geometry_findings[row]
 
 static const struct grid_column level_columns[] = {
-    {.key = "level", .heading = "level", .format = text_count, .value = value_number, .head = true},
+    {.key = "level",
+     .heading = "level",
+     .format = text_count,
+     .value = grid_integer,
+     .of = GRID_MEMBER(struct geometry_level, number),
+     .head = true},
     {.key = "cycles", .heading = "cycles", .value = value_latency},
     {FINDING("fetch", text_count, 0)},
     {FINDING("line", text_count, 1)},
@@ -248,8 +233,9 @@ static bool missing_note(const void *row, size_t index, char *out, size_t bytes)
 {
     const struct geometry_level *level = row;
     const char *reason = NULL, *said = NULL;
-    size_t notes = 0, used = 0;
+    size_t notes = 0;
 
+    out[0] = '\0';
     for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
         const struct geometry_number *number = geometry_number(level, &geometry_findings[i]);
 
@@ -257,41 +243,63 @@ static bool missing_note(const void *row, size_t index, char *out, size_t bytes)
         reason = number->known ? NULL : number->reason;
         if (!reason || notes != index + 1)
             continue;
-        used += (size_t)snprintf(out + used, bytes - used, "%s%s", said ? ", " : "", geometry_findings[i].key);
+        text_join(out, bytes, ", ", "%s", geometry_findings[i].key);
         said = reason;
     }
-    if (said)
-        snprintf(out + used, bytes - used, " not found: %s", said);
-    else
-        snprintf(out, bytes, "contradiction: %s", level->contradiction);
+    text_join(out, bytes, "", said ? " not found: %s" : "contradiction: %s", said ? said : level->contradiction);
     return said || (index == notes && level->contradiction[0]);
 }
 
 /* -- all ----------------------------------------------------------------------------------------------- */
 
-static enum status print_geometry(int width, const struct geometry *geometry)
-{
-    const struct grid grid = {.columns = level_columns,
-                              .column_count = COUNT(level_columns),
-                              .rows = geometry->level,
-                              .row_count = geometry->level_count,
-                              .row_bytes = sizeof(geometry->level[0]),
-                              .note = missing_note};
-
-    return grid_print(stdout, &grid, &(struct grid_look){.width = width, .indent = INDENT});
-}
-
 static void print_groups(int width, const struct outcome *outcome)
 {
-    char sizes[LINE_BYTES / 2];
-    size_t used = 0;
+    char sizes[LINE_BYTES / 2] = "";
 
-    for (uint32_t g = 0; g < outcome->group_count && used + 8 < sizeof(sizes); g++)
-        used += (size_t)snprintf(sizes + used, sizeof(sizes) - used, " %u", (unsigned)outcome_group_size(outcome, g));
-    print_line(width, INDENT, "SMs of each group:%s", used ? sizes : " none");
+    for (uint32_t g = 0; g < outcome->group_count && strlen(sizes) + 8 < sizeof(sizes); g++)
+        text_join(sizes, sizeof(sizes), " ", "%u", outcome_group_size(outcome, g));
+    print_line(width, INDENT, "SMs of each group: %s", sizes[0] ? sizes : "none");
 }
 
-static enum status print_outcome(int width, const struct outcome *outcome)
+/* What reading the clock adds to an access of a walk: of the first level it takes so much longer than a load of a chain,
+ * which has no clock in it. NaN where there is no chain. */
+static double clock_cycles(const struct characterization *all, const struct outcome *outcome)
+{
+    const struct outcome *chain;
+    char name[96];
+
+    snprintf(name, sizeof(name), "latency_%s", outcome->experiment.path);
+    chain = characterization_outcome(all, name);
+    return chain && chain->number_count && outcome->geometry->level_count
+               ? outcome->geometry->level[0].latency.median - chain->numbers[0].value
+               : NAN;
+}
+
+/* Levels, with latencies as loads that are not timed have them. */
+static enum status print_levels(int width, const struct characterization *all, const struct outcome *outcome)
+{
+    const double clock = clock_cycles(all, outcome);
+    struct geometry_level level[GEOMETRY_LEVELS_MAX];
+    struct grid levels = {NULL, level_columns, COUNT(level_columns), .note = missing_note};
+
+    memcpy(level, outcome->geometry->level, sizeof(level));
+    for (size_t i = 0; i < outcome->geometry->level_count && !isnan(clock); i++) {
+        level[i].latency.median -= clock;
+        level[i].latency.ci_low -= clock;
+        level[i].latency.ci_high -= clock;
+    }
+    if (isnan(clock))
+        print_line(width, INDENT, "cycles: the clock's own included");
+    else
+        print_line(width, INDENT,
+                   "cycles: less %.4g of the clock, by which an access of level 1 is longer than in a chain", clock);
+    levels.rows = level;
+    levels.row_count = outcome->geometry->level_count;
+    levels.row_bytes = sizeof(level[0]);
+    return grid_print(stdout, &levels, &(struct grid_look){.width = width, .indent = INDENT});
+}
+
+static enum status print_outcome(int width, const struct characterization *all, const struct outcome *outcome)
 {
     char sentence[SENTENCE_BYTES];
     enum status status;
@@ -307,9 +315,7 @@ static enum status print_outcome(int width, const struct outcome *outcome)
     status = print_numbers(width, outcome);
     if (outcome->group)
         print_groups(width, outcome);
-    if (status == STATUS_OK && outcome->geometry)
-        status = print_geometry(width, outcome->geometry);
-    return status;
+    return status == STATUS_OK && outcome->geometry ? print_levels(width, all, outcome) : status;
 }
 
 enum status characterization_print(const struct characterization *characterization)
@@ -318,6 +324,6 @@ enum status characterization_print(const struct characterization *characterizati
     enum status status = STATUS_OK;
 
     for (size_t i = 0; i < characterization->count && status == STATUS_OK; i++)
-        status = print_outcome(width, &characterization->outcomes[i]);
+        status = print_outcome(width, characterization, &characterization->outcomes[i]);
     return status;
 }

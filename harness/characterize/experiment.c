@@ -1,28 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 #include "experiment.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "log.h"
-#include "stats.h"
 
-void experiment_number(struct outcome *outcome, const struct number *number)
+enum { NUMBERS_STEP = 32 /* that there is made room for at a time */ };
+
+bool experiment_ask(struct experiment_run *run, struct probe_request *request, uint32_t *answer)
 {
-    if (outcome->number_count == outcome->number_room) {
-        const size_t room = 2 * outcome->number_room + 16;
-        struct number *grown = realloc(outcome->numbers, room * sizeof(*grown));
+    request->path = run->path;
+    if (run->status == STATUS_OK)
+        run->status = probe_record_ask(run->record, request, answer);
+    return run->status == STATUS_OK;
+}
 
-        if (!grown) {
-            log_error(STATUS_ENVIRONMENT, "out of memory for what was found; free some memory");
-            outcome->out_of_memory = true;
-            return;
-        }
-        outcome->numbers = grown;
-        outcome->number_room = room;
+bool experiment_answers(const struct experiment_run *run, const struct probe_request *request)
+{
+    const struct probe_source *source = &run->record->source;
+
+    return !source->answers || source->answers(source->context, request);
+}
+
+void experiment_number(struct experiment_run *run, struct number number)
+{
+    struct outcome *outcome = run->outcome;
+
+    if (run->status == STATUS_OK && outcome->number_count % NUMBERS_STEP == 0) {
+        struct number *grown = realloc(outcome->numbers, (outcome->number_count + NUMBERS_STEP) * sizeof(*grown));
+
+        if (grown)
+            outcome->numbers = grown;
+        else
+            run->status = log_memory("what was found");
     }
-    outcome->numbers[outcome->number_count++] = *number;
+    if (run->status == STATUS_OK)
+        outcome->numbers[outcome->number_count++] = number;
 }
 
 void experiment_median(struct number *number, const double *samples, size_t count)
@@ -37,24 +53,24 @@ void experiment_median(struct number *number, const double *samples, size_t coun
     number->samples = count;
 }
 
-void experiment_verdict(struct outcome *outcome, const struct verdict *verdict, const char *reason, ...)
+struct verdict *experiment_verdict(struct experiment_run *run, const char *name, uint32_t level, const char *value,
+                                   const char *reason, ...)
 {
-    struct verdict *added = &outcome->verdicts[outcome->verdict_count];
+    struct verdict *verdict = &run->outcome->verdicts[run->outcome->verdict_count];
     va_list arguments;
 
-    if (outcome->verdict_count + 1 < VERDICTS_MAX)
-        outcome->verdict_count++;
-    *added = *verdict;
+    *verdict = (struct verdict){.name = name, .value = value, .level = level, .share = NAN};
     va_start(arguments, reason);
-    vsnprintf(added->reason, sizeof(added->reason), reason, arguments);
+    vsnprintf(verdict->reason, sizeof(verdict->reason), reason, arguments);
     va_end(arguments);
+    run->outcome->verdict_count += run->outcome->verdict_count + 1 < VERDICTS_MAX;
+    return verdict;
 }
 
-enum status experiment_skip(struct outcome *outcome, const char *reason)
+void experiment_skip(struct experiment_run *run, const char *reason)
 {
-    outcome->status = OUTCOME_SKIPPED;
-    snprintf(outcome->reason, sizeof(outcome->reason), "%s", reason);
-    return STATUS_OK;
+    run->outcome->status = OUTCOME_SKIPPED;
+    snprintf(run->outcome->reason, sizeof(run->outcome->reason), "%s", reason);
 }
 
 const struct outcome *experiment_outcome(const struct experiment_run *run, const char *prefix, const char *path)
@@ -65,25 +81,4 @@ const struct outcome *experiment_outcome(const struct experiment_run *run, const
     snprintf(name, sizeof(name), "%s_%s", prefix, path);
     outcome = characterization_outcome(run->out, name);
     return outcome && outcome->status == OUTCOME_OK ? outcome : NULL;
-}
-
-const struct geometry *experiment_levels(const struct experiment_run *run, size_t levels, struct outcome *outcome,
-                                         const char *reason)
-{
-    const struct outcome *known = experiment_outcome(run, "geometry", run->path->name);
-
-    if (known && known->geometry->level_count >= levels)
-        return known->geometry;
-    experiment_skip(outcome, reason);
-    return NULL;
-}
-
-bool experiment_usable(const struct experiment_run *run, enum probe_kind kind, struct outcome *outcome)
-{
-    const struct probe_source *source = &run->record->source;
-    const struct probe_kernel *kernel = source->kernel(source->context, kind, run->path);
-
-    if (!kernel->usable)
-        experiment_skip(outcome, kernel->reason);
-    return kernel->usable;
 }

@@ -4,53 +4,48 @@
 #ifndef CBANK_EXPERIMENT_H
 #define CBANK_EXPERIMENT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "characterize.h"
-#include "geometry.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum { BANK_BYTES = CBANK_TABLE_BYTES };
 
-/* What an experiment can ask, and what those before it found. */
+/* An experiment under way: what it can ask, and what those before it found. */
 struct experiment_run {
     struct probe_record *record;
     const struct characterization *out;
-    const struct experiment *experiment;
-    const struct path *path; /* the experiment's */
+    const struct path *path;         /* the experiment's */
+    const struct geometry *geometry; /* behind that path; NULL unless its row asks for levels */
+    struct outcome *outcome;
+    enum status status; /* not OK after the first error: the run goes on to no effect, and its outcome means nothing */
 };
 
-/* Adds a copy of a number to what an experiment found. Its texts are not copied. Out of memory is logged and noted in
- * the outcome: the caller of the experiment looks. */
-void experiment_number(struct outcome *outcome, const struct number *number);
+/* Asks about the path of the run. False, and no answer, after an error. */
+bool experiment_ask(struct experiment_run *run, struct probe_request *request, uint32_t *answer);
+
+/* Whether there is an answer: an older record may have none. */
+bool experiment_answers(const struct experiment_run *run, const struct probe_request *request);
+
+/* Adds a copy of a number to what the run found. Its texts are not copied. */
+void experiment_number(struct experiment_run *run, struct number number);
 
 /* Sets value, interval and samples of a number: median of count samples, at most 256, with its distribution-free
  * interval. */
 void experiment_median(struct number *number, const double *samples, size_t count);
 
-/* Adds a copy of a verdict, with the reason. The last of too many stands for those before it. */
-__attribute__((format(printf, 3, 4))) void experiment_verdict(struct outcome *outcome, const struct verdict *verdict,
-                                                              const char *reason, ...);
+/* Adds a verdict on a level, 0 on none, with the reason; what else it is of is the caller's to add. The last of too
+ * many stands for those before it. */
+__attribute__((format(printf, 5, 6))) struct verdict *experiment_verdict(struct experiment_run *run, const char *name,
+                                                                         uint32_t level, const char *value,
+                                                                         const char *reason, ...);
 
-/* Notes why the experiment cannot be. STATUS_OK. */
-enum status experiment_skip(struct outcome *outcome, const char *reason);
+/* Notes why the experiment cannot be. */
+void experiment_skip(struct experiment_run *run, const char *reason);
 
 /* What the experiment PREFIX_PATH found; NULL where it was skipped or comes later. */
 const struct outcome *experiment_outcome(const struct experiment_run *run, const char *prefix, const char *path);
 
-/* The geometry behind the path of the run, where at least so many levels are known; else NULL, and it is noted why the
- * experiment cannot be. */
-const struct geometry *experiment_levels(const struct experiment_run *run, size_t levels, struct outcome *outcome,
-                                         const char *reason);
-
-/* Whether the probe's kernel is what the path of the run names; else notes why not, as experiment_skip does. */
-bool experiment_usable(const struct experiment_run *run, enum probe_kind kind, struct outcome *outcome);
-
-/* The experiments, on a path. STATUS_OK also where nothing was found; else the status of the source, or
- * STATUS_ENVIRONMENT out of memory. */
+/* The experiments, on a path. */
 
 /* experiment_warps.c: loads of warps that do nothing else. */
 experiment_function experiment_latency;
@@ -62,6 +57,7 @@ experiment_function experiment_activity;
 /* experiment_levels.c: caches. */
 experiment_function experiment_geometry;
 experiment_function experiment_invalidation;
+experiment_function experiment_cold;
 experiment_function experiment_code;
 experiment_function experiment_counts;
 

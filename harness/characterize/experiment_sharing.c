@@ -6,7 +6,6 @@
 
 #include "experiment.h"
 #include "log.h"
-#include "stats.h"
 
 enum { GRAIN_BYTES = 256 };
 
@@ -14,8 +13,11 @@ static const char sharing_method[] =
     "one SM loads every line, then each of the others, one after the other, times its first load of a line of its own; "
     "shared: nearer to the latency of the second level than to that of the third";
 
+static const char spread_method[] =
+    "median of an SM's first loads of lines that the others brought, one line each; least, middle and greatest over the SMs";
+
 /* Cycles of pairs of SMs that are sorted: their median, the lower one of an even count. */
-static void add_median(struct outcome *outcome, const char *name, const uint32_t *sorted, size_t count)
+static void add_median(struct experiment_run *run, const char *name, const uint32_t *sorted, size_t count)
 {
     const size_t rank = stats_median_rank(count, STATS_CONFIDENCE);
     struct number number = {name,        "cycles, the clock's own included", sharing_method, NAN, NAN, NAN, count,
@@ -23,59 +25,66 @@ static void add_median(struct outcome *outcome, const char *name, const uint32_t
 
     if (count)
         number.value = sorted[(count - 1) / 2];
+    else
+        snprintf(number.reason, sizeof(number.reason), "no pair of SMs");
     if (rank) {
         number.low = sorted[rank - 1];
         number.high = sorted[count - rank];
     }
-    if (count == 0)
-        snprintf(number.reason, sizeof(number.reason), "no pair of SMs");
-    experiment_number(outcome, &number);
+    experiment_number(run, number);
 }
 
-/* cycles[of * sms + to]: those of the first load of `to` of what `of` brought; 0: not known. */
-static enum status ask_sharing(struct experiment_run *run, uint32_t sms, uint32_t bytes, uint32_t step,
-                               uint32_t *cycles)
+/* The medians of the SMs, each over what the others brought, every pair a line of its own: the least, the one in the middle
+ * and the greatest of them. `room` is for the cycles of an SM, and behind them a median of each. */
+static void add_spread(struct experiment_run *run, const char *const names[3], const uint32_t *cycles, uint32_t *room,
+                       bool shared)
 {
-    struct probe_request request = {.kind = PROBE_SHARING,
-                                    .path = run->path,
-                                    .blocks = sms,
-                                    .bytes = bytes,
-                                    .step = step,
-                                    .grain = bytes / sms / 4 * 4};
-    uint32_t *answer = calloc(2 * (size_t)sms, sizeof(*answer));
-    enum status status = answer ? STATUS_OK : log_error(STATUS_ENVIRONMENT, "out of memory");
+    const double threshold = geometry_behind(run->geometry, 1);
+    const uint32_t sms = run->outcome->sm_count;
+    uint32_t *const medians = room + sms;
+    size_t count = 0, samples = 0;
 
-    for (request.first = 0; status == STATUS_OK && request.first < sms; request.first++) {
-        status = probe_record_ask(run->record, &request, answer);
-        for (uint32_t i = 0; status == STATUS_OK && i < sms; i++) {
+    for (uint32_t to = 0; to < sms; to++) {
+        size_t here = 0;
+
+        for (uint32_t of = 0; of < sms; of++)
+            if (cycles[of * sms + to] && (cycles[of * sms + to] < threshold) == shared)
+                room[here++] = cycles[of * sms + to];
+        stats_sort_uint32(room, here);
+        samples += here;
+        if (here)
+            medians[count++] = room[(here - 1) / 2];
+    }
+    stats_sort_uint32(medians, count);
+    for (size_t i = 0; i < 3; i++) {
+        struct number number = {names[i],    "cycles, the clock's own included", spread_method, NAN, NAN, NAN, samples,
+                                .reason = ""};
+
+        if (count)
+            number.value = number.low = number.high = medians[i * (count - 1) / 2];
+        else
+            snprintf(number.reason, sizeof(number.reason), "no pair of SMs");
+        experiment_number(run, number);
+    }
+}
+
+/* cycles[of * sms + to]: those of the first load of `to` of what `of` brought; 0: not known. `answer` is room for two
+ * numbers of each SM. */
+static void ask_sharing(struct experiment_run *run, struct probe_request request, uint32_t *answer, uint32_t *cycles)
+{
+    const uint32_t sms = request.blocks;
+
+    for (; request.first < sms && experiment_ask(run, &request, answer); request.first++)
+        for (uint32_t i = 0; i < sms; i++) {
             const uint32_t of = answer[2 * request.first], to = answer[2 * i];
 
             if (of < sms && to < sms && i != request.first)
                 cycles[of * sms + to] = answer[2 * i + 1];
         }
-    }
-    free(answer);
-    return status;
 }
 
-/* Numbers groups, the SMs of which have the number of one of them, from 0 in the order of those. */
-static void number_groups(struct outcome *outcome)
-{
-    uint32_t *const group = outcome->group;
-
-    for (uint32_t i = 0; i < outcome->sm_count; i++) {
-        if (group[i] != i)
-            continue;
-        for (uint32_t j = i + 1; j < outcome->sm_count; j++)
-            group[j] = group[j] == i ? UINT32_MAX - outcome->group_count : group[j];
-        group[i] = UINT32_MAX - outcome->group_count++;
-    }
-    for (uint32_t i = 0; i < outcome->sm_count; i++)
-        group[i] = UINT32_MAX - group[i];
-}
-
-/* Groups: SMs that hit what each other brought, and all that such lead to. Returns the pairs that do not agree with
- * them. */
+/* Groups: SMs that hit what each other brought, and all that such lead to, by the least of them and then numbered in
+ * their order. Returns the pairs that do not agree with them. */
 static size_t group_sms(const uint32_t *cycles, double threshold, struct outcome *outcome)
 {
     const uint32_t sms = outcome->sm_count;
@@ -96,63 +105,70 @@ static size_t group_sms(const uint32_t *cycles, double threshold, struct outcome
                 }
     }
     for (uint32_t i = 0; i < sms; i++)
-        for (uint32_t j = 0; j < sms; j++)
-            wrong += cycles[i * sms + j] && (cycles[i * sms + j] < threshold) != (group[i] == group[j]);
-    number_groups(outcome);
+        group[i] = group[i] == i ? outcome->group_count++ : group[group[i]];
+    for (size_t i = 0; i < (size_t)sms * sms; i++)
+        wrong += cycles[i] && (cycles[i] < threshold) != (group[i / sms] == group[i % sms]);
     return wrong;
 }
 
-static void add_exact(struct outcome *outcome, const char *name, const char *unit, double value, size_t samples)
+static void add_exact(struct experiment_run *run, const char *name, const char *unit, double value, size_t samples)
 {
-    experiment_number(outcome,
-                      &(struct number){name, unit, sharing_method, value, value, value, samples, .reason = ""});
+    experiment_number(run, (struct number){name, unit, sharing_method, value, value, value, samples, .reason = ""});
 }
 
 /* Numbers and groups of what was asked. `sorted` is room for as many cycles. */
-static void add_sharing(struct outcome *outcome, const uint32_t *cycles, double threshold, uint32_t *sorted)
+static void add_sharing(struct experiment_run *run, const uint32_t *cycles, uint32_t *sorted)
 {
-    const size_t all = (size_t)outcome->sm_count * outcome->sm_count;
+    static const char *const shared_names[] = {"cycles_shared_of_the_fastest_sm", "cycles_shared_of_the_middle_sm",
+                                               "cycles_shared_of_the_slowest_sm"};
+    static const char *const other_names[] = {"cycles_not_shared_of_the_fastest_sm",
+                                              "cycles_not_shared_of_the_middle_sm",
+                                              "cycles_not_shared_of_the_slowest_sm"};
+    struct outcome *outcome = run->outcome;
+    const double threshold = geometry_behind(run->geometry, 1);
     const size_t wrong = group_sms(cycles, threshold, outcome);
     size_t count = 0, shared = 0;
 
-    for (size_t i = 0; i < all; i++)
+    for (size_t i = 0; i < (size_t)outcome->sm_count * outcome->sm_count; i++)
         if (cycles[i])
             sorted[count++] = cycles[i];
     stats_sort_uint32(sorted, count);
     while (shared < count && sorted[shared] < threshold)
         shared++;
-    add_median(outcome, "cycles_shared", sorted, shared);
-    add_median(outcome, "cycles_not_shared", sorted + shared, count - shared);
-    add_exact(outcome, "groups", "groups", outcome->group_count, count);
-    add_exact(outcome, "pairs_that_disagree", "of the pairs", (double)wrong / (double)count, count);
+    add_median(run, "cycles_shared", sorted, shared);
+    add_median(run, "cycles_not_shared", sorted + shared, count - shared);
+    add_spread(run, shared_names, cycles, sorted, true);
+    add_spread(run, other_names, cycles, sorted, false);
+    add_exact(run, "groups", "groups", outcome->group_count, count);
+    add_exact(run, "pairs_that_disagree", "of the pairs", (double)wrong / (double)count, count);
 }
 
-enum status experiment_sharing(struct experiment_run *run, struct outcome *outcome)
+void experiment_sharing(struct experiment_run *run)
 {
-    const uint32_t sms = run->out->device.sm_count;
+    const struct geometry_level *levels = run->geometry->level;
+    const uint32_t sms = run->out->device.sm_count, fits = levels[1].fits_bytes.value;
     const size_t pairs = (size_t)sms * sms;
-    uint32_t bytes = GRAIN_BYTES * sms < BANK_BYTES ? GRAIN_BYTES * sms : BANK_BYTES, step, *cycles;
-    const struct geometry *known;
-    enum status status;
+    struct probe_request request = {.kind = PROBE_SHARING, .blocks = sms, .step = 4};
+    uint32_t *cycles;
 
-    if (!experiment_usable(run, PROBE_SHARING, outcome))
-        return STATUS_OK;
-    known =
-        experiment_levels(run, 3, outcome, "no three levels are known: what is shared cannot be told from what is not");
-    if (!known)
-        return STATUS_OK;
-    if (known->level[1].fits_bytes.known && known->level[1].fits_bytes.value < bytes)
-        bytes = known->level[1].fits_bytes.value;
-    if (bytes / sms < 4)
-        return experiment_skip(outcome, "the level is smaller than a word for each SM");
-    step = known->level[0].fetch_bytes.known ? known->level[0].fetch_bytes.value : 4;
-    cycles = calloc(2 * pairs, sizeof(*cycles));
-    outcome->group = calloc(sms, sizeof(*outcome->group));
-    outcome->sm_count = sms;
-    status = cycles && outcome->group ? ask_sharing(run, sms, bytes, step, cycles)
-                                      : log_error(STATUS_ENVIRONMENT, "out of memory for pairs of SMs");
-    if (status == STATUS_OK)
-        add_sharing(outcome, cycles, geometry_behind(known, 1), cycles + pairs);
+    request.bytes = GRAIN_BYTES * sms < BANK_BYTES ? GRAIN_BYTES * sms : BANK_BYTES;
+    if (fits && fits < request.bytes)
+        request.bytes = fits;
+    if (request.bytes / sms < 4) {
+        experiment_skip(run, "the level is smaller than a word for each SM");
+        return;
+    }
+    request.grain = request.bytes / sms / 4 * 4;
+    if (levels[0].fetch_bytes.known)
+        request.step = levels[0].fetch_bytes.value;
+    cycles = calloc(2 * pairs + 2 * sms, sizeof(*cycles));
+    run->outcome->group = calloc(sms, sizeof(*run->outcome->group));
+    run->outcome->sm_count = sms;
+    if (cycles && run->outcome->group)
+        ask_sharing(run, request, cycles + 2 * pairs, cycles);
+    else
+        run->status = log_memory("pairs of SMs");
+    if (run->status == STATUS_OK)
+        add_sharing(run, cycles, cycles + pairs);
     free(cycles);
-    return status;
 }

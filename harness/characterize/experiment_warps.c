@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "experiment.h"
-#include "probe_args.h"
 
 enum {
     REPEATS = 21,
@@ -17,7 +16,7 @@ enum {
 
 static const uint32_t distinct_counts[] = {1, 2, 4, 8, 16, 32};
 static const uint32_t strides[] = {4, 64, 128};
-static const uint32_t warp_counts[] = {1, 2, 4, 8, 16, 32, 64};
+static const uint32_t warp_counts[] = {1, 2, 4, 8, 16, 32}; /* of one block; and as many as an SM holds */
 
 static const char slope_method[] =
     "cycles of 69 iterations of 16 loads less those of 5, over the 1024 loads between: median of 21 launches of each, "
@@ -28,94 +27,96 @@ static const char crossover_method[] =
 static const char share_method[] =
     "cycles that the unit was active over cycles of the SMs, of 69 iterations of 16 loads less those of 5: median of 9 "
     "launches of each, distribution-free interval";
+static const char bandwidth_method[] = "most warp loads per cycle over the counts of warps, x 32 lanes x 4 bytes";
 
 /* -- slopes -------------------------------------------------------------------------------------------- */
 
 /* Answers to a request of few iterations and of many. */
-static enum status ask_twice(const struct experiment_run *run, const struct probe_request *request, uint32_t *few,
-                             uint32_t *many)
+static bool ask_twice(struct experiment_run *run, struct probe_request *request, uint32_t *few, uint32_t *many)
 {
-    struct probe_request asked = *request;
-    enum status status;
-
-    asked.iterations = FEW_ITERATIONS;
-    status = probe_record_ask(run->record, &asked, few);
-    asked.iterations = MANY_ITERATIONS;
-    return status == STATUS_OK ? probe_record_ask(run->record, &asked, many) : status;
+    request->iterations = FEW_ITERATIONS;
+    experiment_ask(run, request, few);
+    request->iterations = MANY_ITERATIONS;
+    return experiment_ask(run, request, many);
 }
 
-/* The median and interval of (many - few) / per, over launches of two trip counts: a slope, which nothing fixed is in.
- * Sets what the number is of. */
-static enum status slope(struct experiment_run *run, const struct probe_request *load, double per,
-                         struct number *number)
+/* Cycles of a load of such warps, by one of them: the median and interval of (many - few) over launches of two trip
+ * counts, a slope, which nothing fixed is in. */
+static struct number slope(struct experiment_run *run, const char *name, struct probe_request load)
 {
-    struct probe_request request = *load;
-    uint32_t few[REPEATS], many[REPEATS];
+    struct number number = {.name = name, .unit = "cycles", .method = slope_method};
+    uint32_t few[REPEATS] = {0}, many[REPEATS] = {0};
     double samples[REPEATS];
-    enum status status;
 
-    request.path = run->path;
-    request.repeats = REPEATS;
-    status = ask_twice(run, &request, few, many);
-    if (status != STATUS_OK)
-        return status;
+    load.repeats = REPEATS;
+    ask_twice(run, &load, few, many);
+    number.distinct = load.distinct;
+    number.stride = load.distinct > 1 ? load.stride : 0;
+    number.warps = load.warps;
     for (size_t i = 0; i < REPEATS; i++)
-        samples[i] = ((double)many[i] - few[i]) / (PROBE_LOADS * (MANY_ITERATIONS - FEW_ITERATIONS)) / per;
-    experiment_median(number, samples, REPEATS);
-    number->distinct = load->distinct;
-    number->stride = load->distinct > 1 ? load->stride : 0;
-    number->warps = load->warps;
-    return STATUS_OK;
+        if (few[i] == PROBE_NOT_AT_ONCE || many[i] == PROBE_NOT_AT_ONCE) {
+            number.value = number.low = number.high = NAN;
+            snprintf(number.reason, sizeof(number.reason), "no SM loaded by %u warps at once", load.warps);
+            return number;
+        }
+    for (size_t i = 0; i < REPEATS; i++)
+        samples[i] = ((double)many[i] - few[i]) / (PROBE_LOADS * (MANY_ITERATIONS - FEW_ITERATIONS)) / load.warps;
+    experiment_median(&number, samples, REPEATS);
+    return number;
 }
 
-enum status experiment_latency(struct experiment_run *run, struct outcome *outcome)
+/* A load of one word by all lanes. */
+static struct probe_request one_word(enum probe_kind kind, uint32_t warps)
 {
-    const struct probe_request load = {.kind = PROBE_CHAIN, .distinct = 1, .stride = sizeof(uint32_t), .warps = 1};
-    struct number number = {.name = "latency", .unit = "cycles", .method = slope_method};
-    enum status status;
+    return (struct probe_request){.kind = kind, .distinct = 1, .stride = sizeof(uint32_t), .warps = warps};
+}
 
-    if (!experiment_usable(run, PROBE_CHAIN, outcome))
-        return STATUS_OK;
-    status = slope(run, &load, 1, &number);
-    if (status == STATUS_OK)
-        experiment_number(outcome, &number);
-    return status;
+void experiment_latency(struct experiment_run *run)
+{
+    experiment_number(run, slope(run, "latency", one_word(PROBE_CHAIN, 1)));
 }
 
 /* -- serialization ------------------------------------------------------------------------------------- */
 
-/* Student's t, 97.5 %, for so many degrees of freedom. */
-static double student_t(size_t freedom)
-{
-    static const double t[] = {NAN, 12.706, 4.303, 3.182, 2.776, 2.571};
+/* What is fitted: a line, cycles = base + cost x extra addresses, and the largest deviation from it. */
+enum { BASE, COST, LARGEST, FITTED };
 
-    return freedom < COUNT(t) ? t[freedom] : NAN;
-}
+/* What is measured of distinct addresses, and what follows. */
+static const struct curve {
+    enum probe_kind kind;
+    uint32_t warps;
+    const char *name, *verdict, *crossover, *fitted[FITTED];
+} curves[] = {
+               /* clang-format off */
+    {PROBE_CHAIN, 1, "latency", "latency_grows_per", "latency_crossover",
+     {"latency_base", "latency_per_extra_address", "latency_largest_deviation"}},
+    {PROBE_STREAM, LOADED_WARPS, "cycles_per_load", "throughput_falls_per", "throughput_crossover",
+     {"cycles_per_load_base", "cycles_per_load_per_extra_address", "cycles_per_load_largest_deviation"}},
+};
+/* clang-format on */
 
 struct line {
-    double base, cost, base_half, cost_half; /* half widths of the intervals */
-    double largest; /* deviation from the line */
-    uint32_t stride;
+    double value[FITTED], half[FITTED]; /* half widths of the intervals */
     size_t samples;
 };
 
-/* Base and cost of each extra address over the numbers of that name and stride that nothing speaks against. */
-static struct line fit(const struct outcome *outcome, const char *name, uint32_t stride)
+/* The line through the points that nothing speaks against. */
+static struct line fit(const struct number points[COUNT(distinct_counts)])
 {
-    struct line line = {.base = NAN, .cost = NAN, .base_half = NAN, .cost_half = NAN, .largest = NAN, .stride = stride};
+    /* Student's t, 97.5 %, for so many degrees of freedom. */
+    static const double t[] = {NAN, 12.706, 4.303, 3.182, 2.776};
+    struct line line = {.value = {NAN, NAN, NAN}, .half = {NAN, NAN}};
     double x[COUNT(distinct_counts)], y[COUNT(distinct_counts)], mean_x = 0, mean_y = 0, xx = 0, xy = 0, rest = 0;
     size_t n = 0;
 
-    for (size_t i = 0; i < outcome->number_count && n < COUNT(x); i++) {
-        const struct number *number = &outcome->numbers[i];
-
-        if (strcmp(number->name, name) != 0 || number->reason[0] || (number->stride != stride && number->distinct > 1))
+    for (const struct number *point = points; point < points + COUNT(distinct_counts); point++) {
+        if (point->reason[0])
             continue;
-        x[n] = number->distinct - 1.0;
-        y[n] = number->value;
+        x[n] = point->distinct - 1.0;
+        y[n] = point->value;
         mean_x += x[n];
         mean_y += y[n++];
-        line.samples += number->samples;
+        line.samples += point->samples;
     }
     if (n < 3)
         return line;
@@ -125,29 +126,19 @@ static struct line fit(const struct outcome *outcome, const char *name, uint32_t
         xx += (x[i] - mean_x) * (x[i] - mean_x);
         xy += (x[i] - mean_x) * (y[i] - mean_y);
     }
-    line.cost = xy / xx;
-    line.base = mean_y - line.cost * mean_x;
-    line.largest = 0;
+    line.value[COST] = xy / xx;
+    line.value[BASE] = mean_y - line.value[COST] * mean_x;
+    line.value[LARGEST] = 0;
     for (size_t i = 0; i < n; i++) {
-        const double off = y[i] - line.base - line.cost * x[i];
+        const double off = y[i] - line.value[BASE] - line.value[COST] * x[i];
 
         rest += off * off;
-        line.largest = fmax(line.largest, fabs(off));
+        line.value[LARGEST] = fmax(line.value[LARGEST], fabs(off));
     }
-    rest = sqrt(rest / (double)(n - 2));
-    line.cost_half = student_t(n - 2) * rest / sqrt(xx);
-    line.base_half = student_t(n - 2) * rest * sqrt(1 / (double)n + mean_x * mean_x / xx);
+    rest = t[n - 2] * sqrt(rest / (double)(n - 2));
+    line.half[COST] = rest / sqrt(xx);
+    line.half[BASE] = rest * sqrt(1 / (double)n + mean_x * mean_x / xx);
     return line;
-}
-
-static void add_fitted(struct outcome *outcome, const char *name, double value, double half, const struct line *line)
-{
-    struct number number = {name,         "cycles",     fit_method,    value,
-                            value - half, value + half, line->samples, .stride = line->stride};
-
-    if (isnan(value))
-        snprintf(number.reason, sizeof(number.reason), "fewer than three sizes lie inside the first level");
-    experiment_number(outcome, &number);
 }
 
 /* Addresses cost: as much at 4 bytes, where 16 neighbours share 64 bytes, as at 64. Costs within 5 % of each other are
@@ -155,117 +146,84 @@ static void add_fitted(struct outcome *outcome, const char *name, double value, 
  * an interval wider than a quarter of the larger cost, say nothing. */
 static const char *costs_by(const struct line *near, const struct line *far)
 {
-    const double share = near->cost / far->cost, larger = fmax(near->cost, far->cost);
+    const double share = near->value[COST] / far->value[COST], larger = fmax(near->value[COST], far->value[COST]);
+    const double difference = fabs(near->value[COST] - far->value[COST]);
 
-    if (isnan(near->cost) || isnan(far->cost))
+    if (isnan(near->value[COST]) || isnan(far->value[COST]))
         return NULL;
     if (larger < 0.02)
         return "neither";
-    if (fmax(near->cost_half, far->cost_half) > 0.25 * larger)
+    if (fmax(near->half[COST], far->half[COST]) > 0.25 * larger)
         return NULL;
-    if (fabs(share - 1) <= 0.05 || fabs(near->cost - far->cost) <= near->cost_half + far->cost_half)
+    if (fabs(share - 1) <= 0.05 || difference <= near->half[COST] + far->half[COST])
         return "address";
     return share < 0.5 ? "line" : NULL;
 }
 
-/* Bytes that a walk of the path's first level hits throughout; 0 where not known. */
-static uint32_t fits_first_level(const struct experiment_run *run)
+/* `fits`: bytes that a walk of the path's first level hits throughout, 0 where that is not known. */
+static void add_curve(struct experiment_run *run, const struct curve *curve, uint32_t fits)
 {
-    const struct outcome *outcome = experiment_outcome(run, "geometry", run->path->name);
-    const struct geometry_number *fits = outcome && outcome->geometry ? &outcome->geometry->level[0].fits_bytes : NULL;
-
-    return fits && fits->known ? fits->value : 0;
-}
-
-/* What is measured of distinct addresses, and what follows. */
-struct curve {
-    enum probe_kind kind;
-    uint32_t warps;
-    const char *name, *base, *cost, *deviation, *verdict;
-};
-
-static const struct curve curves[] = {
-    {PROBE_CHAIN, 1, "latency", "latency_base", "latency_per_extra_address", "latency_largest_deviation",
-     "latency_grows_per"},
-    {PROBE_STREAM, LOADED_WARPS, "cycles_per_load", "cycles_per_load_base", "cycles_per_load_per_extra_address",
-     "cycles_per_load_largest_deviation", "throughput_falls_per"},
-};
-
-/* The cost of so many addresses, so far apart. */
-static enum status add_point(struct experiment_run *run, struct outcome *outcome, const struct curve *curve,
-                             uint32_t distinct, uint32_t stride)
-{
-    const struct probe_request load = {.kind = curve->kind,
-                                       .distinct = distinct,
-                                       .stride = stride,
-                                       .warps = curve->warps};
-    const uint32_t fits = fits_first_level(run), bytes = distinct * stride;
-    struct number number = {.name = curve->name, .unit = "cycles", .method = slope_method};
-    const enum status status = slope(run, &load, curve->warps, &number);
-
-    if (fits && bytes > fits)
-        snprintf(number.reason, sizeof(number.reason),
-                 "%u bytes are more than the %u that hit in the first level: left out of the fit", (unsigned)bytes,
-                 (unsigned)fits);
-    if (status == STATUS_OK)
-        experiment_number(outcome, &number);
-    return status;
-}
-
-static enum status add_curve(struct experiment_run *run, struct outcome *outcome, const struct curve *curve)
-{
-    enum status status = STATUS_OK;
+    struct number points[COUNT(strides)][COUNT(distinct_counts)];
+    struct probe_request load = {.kind = curve->kind, .warps = curve->warps};
     struct line lines[COUNT(strides)];
 
     for (size_t s = 0; s < COUNT(strides); s++)
-        for (size_t d = s ? 1 : 0; d < COUNT(distinct_counts) && status == STATUS_OK; d++)
-            status = add_point(run, outcome, curve, distinct_counts[d], strides[s]);
-    if (status != STATUS_OK)
-        return status;
+        for (size_t d = s ? 1 : 0; d < COUNT(distinct_counts); d++) {
+            struct number *point = &points[s][d];
+
+            load.distinct = distinct_counts[d];
+            load.stride = strides[s];
+            *point = slope(run, curve->name, load);
+            if (fits && load.distinct * load.stride > fits)
+                snprintf(point->reason, sizeof(point->reason),
+                         "%u bytes are more than the %u that hit in the first level: left out of the fit",
+                         load.distinct * load.stride, fits);
+            experiment_number(run, *point);
+            points[s][0] = points[0][0];
+        }
     for (size_t s = 0; s < COUNT(strides); s++) {
-        lines[s] = fit(outcome, curve->name, strides[s]);
-        add_fitted(outcome, curve->base, lines[s].base, lines[s].base_half, &lines[s]);
-        add_fitted(outcome, curve->cost, lines[s].cost, lines[s].cost_half, &lines[s]);
-        add_fitted(outcome, curve->deviation, lines[s].largest, 0, &lines[s]);
+        lines[s] = fit(points[s]);
+        for (size_t i = 0; i < FITTED; i++) {
+            const double value = lines[s].value[i], half = lines[s].half[i];
+            struct number number = {curve->fitted[i], "cycles",     fit_method,       value,
+                                    value - half,     value + half, lines[s].samples, .stride = strides[s]};
+
+            if (isnan(value))
+                snprintf(number.reason, sizeof(number.reason), "fewer than three sizes lie inside the first level");
+            experiment_number(run, number);
+        }
     }
-    experiment_verdict(outcome,
-                       &(struct verdict){.name = curve->verdict, .value = costs_by(&lines[0], &lines[1]), .share = NAN},
+    experiment_verdict(run, curve->verdict, 0, costs_by(&lines[0], &lines[1]),
                        "%.4f cycles an extra address 4 bytes apart (+-%.4f), %.4f 64 bytes apart (+-%.4f)",
-                       lines[0].cost, lines[0].cost_half, lines[1].cost, lines[1].cost_half);
-    return STATUS_OK;
+                       lines[0].value[COST], lines[0].half[COST], lines[1].value[COST], lines[1].half[COST]);
 }
 
-enum status experiment_serialization(struct experiment_run *run, struct outcome *outcome)
+void experiment_serialization(struct experiment_run *run)
 {
-    enum status status = STATUS_OK;
+    const struct outcome *known = experiment_outcome(run, "geometry", run->path->name);
 
-    if (!experiment_usable(run, PROBE_CHAIN, outcome) || !experiment_usable(run, PROBE_STREAM, outcome))
-        return STATUS_OK;
-    for (size_t i = 0; i < COUNT(curves) && status == STATUS_OK; i++)
-        status = add_curve(run, outcome, &curves[i]);
-    return status;
+    for (size_t i = 0; i < COUNT(curves); i++)
+        add_curve(run, &curves[i], known ? known->geometry->level[0].fits_bytes.value : 0);
 }
 
-static const struct number *number_of(const struct outcome *outcome, const char *name, uint32_t distinct,
-                                      uint32_t stride)
+static const struct number *number_of(const struct outcome *of, const char *name, uint32_t distinct, uint32_t stride)
 {
-    const struct number *number = outcome->numbers;
+    const struct number *one = of->numbers;
 
-    while (strcmp(number->name, name) != 0 || number->distinct != distinct ||
-           (distinct > 1 && number->stride != stride))
-        number++;
-    return number;
+    while (strcmp(one->name, name) != 0 || one->distinct != distinct || (distinct > 1 && one->stride != stride))
+        one++;
+    return one;
 }
 
 /* From which count of addresses so far apart on the other path is faster. */
-static struct number crossover(const struct outcome *one, const struct outcome *other, const char *name,
+static struct number crossover(const struct outcome *one, const struct outcome *other, const struct curve *curve,
                                uint32_t stride)
 {
-    struct number number = {.value = NAN, .low = NAN, .high = NAN, .stride = stride};
+    struct number number = {curve->crossover, "distinct addresses", crossover_method, NAN, NAN, NAN, .stride = stride};
 
     for (size_t d = 0; d < COUNT(distinct_counts) && isnan(number.value); d++) {
-        const struct number *a = number_of(one, name, distinct_counts[d], stride);
-        const struct number *b = number_of(other, name, distinct_counts[d], stride);
+        const struct number *a = number_of(one, curve->name, distinct_counts[d], stride);
+        const struct number *b = number_of(other, curve->name, distinct_counts[d], stride);
 
         number.samples += a->samples + b->samples;
         if (b->high < a->low) {
@@ -278,106 +236,75 @@ static struct number crossover(const struct outcome *one, const struct outcome *
     return number;
 }
 
-enum status experiment_crossover(struct experiment_run *run, struct outcome *outcome)
+void experiment_crossover(struct experiment_run *run)
 {
-    static const char *const found[COUNT(curves)] = {"latency_crossover", "throughput_crossover"};
     const struct outcome *one = experiment_outcome(run, "serialization", run->path->name);
-    const struct outcome *other = experiment_outcome(run, "serialization", outcome->experiment.other);
+    const struct outcome *other = experiment_outcome(run, "serialization", run->outcome->experiment.other);
 
     if (!one || !other)
-        return experiment_skip(outcome, "the serialization of one of the paths is not known");
-    for (size_t i = 0; i < COUNT(curves); i++)
-        for (size_t s = 0; s < COUNT(strides); s++) {
-            struct number number = crossover(one, other, curves[i].name, strides[s]);
-
-            number.name = found[i];
-            number.unit = "distinct addresses";
-            number.method = crossover_method;
-            experiment_number(outcome, &number);
-        }
-    return STATUS_OK;
+        experiment_skip(run, "the serialization of one of the paths is not known");
+    for (size_t i = 0; one && other && i < COUNT(curves); i++)
+        for (size_t s = 0; s < COUNT(strides); s++)
+            experiment_number(run, crossover(one, other, &curves[i], strides[s]));
 }
 
 /* -- throughput ---------------------------------------------------------------------------------------- */
 
-/* What the cycles of loads are as rates, and the most of them in bytes. */
-static void add_rates(struct outcome *outcome)
+/* As many warps as an SM of the device holds. */
+static uint32_t most_warps(const struct experiment_run *run)
 {
-    const size_t count = outcome->number_count;
-    struct number most = {.value = 0};
+    const uint32_t held = run->out->device.warps_per_sm & ~1u, block = warp_counts[COUNT(warp_counts) - 1];
 
-    for (size_t i = 0; i < count; i++) {
-        const struct number of = outcome->numbers[i];
-        const struct number rate = {"loads_per_cycle", "warp loads per cycle and SM",
-                                    slope_method,      1 / of.value,
-                                    1 / of.high,       1 / of.low,
-                                    of.samples,        .warps = of.warps};
+    return held > block ? held : block;
+}
 
-        experiment_number(outcome, &rate);
+/* Cycles of loads, what they are as rates, and the most of those in bytes. */
+void experiment_throughput(struct experiment_run *run)
+{
+    struct number cycles[COUNT(warp_counts) + 1], most = {.value = 0};
+    size_t count = 0;
+
+    for (; count < COUNT(warp_counts); count++)
+        cycles[count] = slope(run, "cycles_per_load", one_word(PROBE_STREAM, warp_counts[count]));
+    if (most_warps(run) > warp_counts[count - 1])
+        cycles[count++] = slope(run, "cycles_per_load", one_word(PROBE_STREAM, most_warps(run)));
+    for (size_t i = 0; i < count; i++)
+        experiment_number(run, cycles[i]);
+    for (const struct number *of = cycles; of < cycles + count; of++) {
+        struct number rate = {"loads_per_cycle", "warp loads per cycle and SM",
+                              slope_method,      1 / of->value,
+                              1 / of->high,      1 / of->low,
+                              of->samples,       .warps = of->warps};
+
+        memcpy(rate.reason, of->reason, sizeof(rate.reason));
+        experiment_number(run, rate);
         if (rate.value > most.value)
             most = rate;
     }
-    most = (struct number){"broadcast_bandwidth",
-                           "bytes per cycle and SM",
-                           "most warp loads per cycle over the counts of warps, x 32 lanes x 4 bytes",
-                           128 * most.value,
-                           128 * most.low,
-                           128 * most.high,
-                           most.samples,
-                           .warps = 0};
-    experiment_number(outcome, &most);
-}
-
-enum status experiment_throughput(struct experiment_run *run, struct outcome *outcome)
-{
-    if (!experiment_usable(run, PROBE_STREAM, outcome))
-        return STATUS_OK;
-    for (size_t w = 0; w < COUNT(warp_counts); w++) {
-        const struct probe_request load = {.kind = PROBE_STREAM,
-                                           .distinct = 1,
-                                           .stride = sizeof(uint32_t),
-                                           .warps = warp_counts[w]};
-        struct number number = {.name = "cycles_per_load", .unit = "cycles", .method = slope_method};
-        const enum status status = slope(run, &load, warp_counts[w], &number);
-
-        if (status != STATUS_OK)
-            return status;
-        experiment_number(outcome, &number);
-    }
-    add_rates(outcome);
-    return STATUS_OK;
+    experiment_number(run,
+                      (struct number){"broadcast_bandwidth", "bytes per cycle and SM", bandwidth_method,
+                                      128 * most.value, 128 * most.low, 128 * most.high, most.samples, .reason = ""});
 }
 
 /* -- activity ----------------------------------------------------------------------------------------- */
 
 /* The cycles that the indexed constant caches are active, of those that pass, where every SM is full. */
-enum status experiment_activity(struct experiment_run *run, struct outcome *outcome)
+void experiment_activity(struct experiment_run *run)
 {
-    struct probe_request request = {.kind = PROBE_COUNT,
-                                    .counted = PROBE_STREAM,
-                                    .path = run->path,
-                                    .distinct = 1,
-                                    .stride = sizeof(uint32_t),
-                                    .warps = warp_counts[COUNT(warp_counts) - 1],
-                                    .repeats = 1};
-    struct number number = {.name = "unit_active_share",
-                            .unit = "of the cycles",
-                            .method = share_method,
-                            .warps = request.warps};
+    struct probe_request request = one_word(PROBE_COUNT, most_warps(run));
+    struct number number = {"unit_active_share", "of the cycles", share_method, .warps = request.warps};
     double shares[ACTIVITY_REPEATS];
 
-    if (!experiment_usable(run, PROBE_STREAM, outcome) || !experiment_usable(run, PROBE_COUNT, outcome))
-        return STATUS_OK;
+    request.counted = PROBE_STREAM;
+    request.repeats = 1;
     for (size_t r = 0; r < ACTIVITY_REPEATS; r++) {
         uint32_t few[PROBE_COUNTED_COUNT], many[PROBE_COUNTED_COUNT];
-        const enum status status = ask_twice(run, &request, few, many);
 
-        if (status != STATUS_OK)
-            return status;
+        if (!ask_twice(run, &request, few, many))
+            return;
         shares[r] = ((double)many[PROBE_COUNTED_ACTIVE_CYCLES] - few[PROBE_COUNTED_ACTIVE_CYCLES]) /
                     ((double)many[PROBE_COUNTED_SM_CYCLES] - few[PROBE_COUNTED_SM_CYCLES]);
     }
     experiment_median(&number, shares, ACTIVITY_REPEATS);
-    experiment_number(outcome, &number);
-    return STATUS_OK;
+    experiment_number(run, number);
 }

@@ -8,10 +8,6 @@
 #ifndef CBANK_GEOMETRY_H
 #define CBANK_GEOMETRY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "change_point.h"
 #include "probe.h"
 #include "stats.h"
@@ -27,24 +23,15 @@ struct geometry_number {
     char reason[GEOMETRY_REASON_BYTES]; /* where not known: why, with the range that was searched */
 };
 
-enum replacement {
-    REPLACEMENT_UNKNOWN,
-    REPLACEMENT_LRU,
-    REPLACEMENT_FIFO,
-    REPLACEMENT_NOT_LRU, /* nor the steady state of FIFO that was looked for, nor a tree */
-    REPLACEMENT_TREE,    /* tree pseudo-LRU */
-};
-
 struct geometry_level {
     uint32_t number; /* from 1 */
-    struct summary latency;      /* cycles of accesses that this level answered, the clock's own included */
-    struct geometry_number fetch_bytes;  /* what one miss brings */
-    struct geometry_number line_bytes;   /* what leaves together */
-    struct geometry_number fits_bytes;   /* the largest region from address 0 that can be walked without a miss */
-    struct geometry_number capacity_bytes, ways, sets;
-    struct geometry_number lines_taken;  /* that others keep in use (struct prober) */
-    struct geometry_number replacement;  /* value: enum replacement */
-    uint32_t bank_count;         /* banks of which the next is known; 0: memory is one bank, or it is not known */
+    struct summary latency; /* cycles of accesses that this level answered, the clock's own included */
+    /* fetch: what one miss brings. line: what leaves together. fits: the largest region from address 0 that can be
+     * walked without a miss. lines_taken: that others keep in use (struct prober). replacement: bits of enum
+     * cache_replacement, of those that it can be; 0: none of them. */
+    struct geometry_number fetch_bytes, line_bytes, fits_bytes, capacity_bytes, ways, sets, lines_taken, replacement;
+    char replacement_name[GEOMETRY_REASON_BYTES]; /* of those bits, by replacement_text(); "" where it is not known */
+    uint32_t bank_count; /* banks of which the next is known; 0: memory is one bank, or it is not known */
     uint32_t bank_swap[GEOMETRY_BANKS_MAX]; /* line i of this bank is in the set of line i ^ this of the first */
     char contradiction[GEOMETRY_REASON_BYTES]; /* how what was found does not agree with itself; "" where it does */
 };
@@ -68,8 +55,8 @@ struct geometry {
 /* What is looked for of every level. */
 struct geometry_finding {
     const char *key; /* the member's name */
-    size_t offset;   /* of a struct geometry_number in struct geometry_level */
-    bool of_shape;   /* it is not known without lines, ways and sets */
+    size_t offset; /* of a struct geometry_number in struct geometry_level */
+    bool of_shape; /* it is not known without lines, ways and sets */
     const char *unit, *method;
 };
 
@@ -77,8 +64,7 @@ enum { GEOMETRY_FINDINGS = 8 };
 extern const struct geometry_finding geometry_findings[GEOMETRY_FINDINGS];
 
 /* The number of the level. */
-const struct geometry_number *geometry_number(const struct geometry_level *level,
-                                              const struct geometry_finding *finding);
+const struct geometry_number *geometry_number(const struct geometry_level *level, const struct geometry_finding *of);
 
 /* The cycles from which on an access was answered behind the level; not of the last one. */
 double geometry_behind(const struct geometry *geometry, size_t level);
@@ -87,7 +73,7 @@ double geometry_behind(const struct geometry *geometry, size_t level);
  * STATUS_ENVIRONMENT out of memory. Nothing in *out needs releasing. */
 enum status geometry_find(const struct prober *prober, uint32_t levels_max, struct geometry *out);
 
-/* "LRU", "FIFO", "tree pseudo-LRU", "not LRU", "unknown". */
-const char *replacement_name(enum replacement replacement);
+/* "LRU", "one of LRU, FIFO" or "none of ...", of bits of enum cache_replacement. */
+void replacement_text(uint32_t policies, char out[GEOMETRY_REASON_BYTES]);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "geometry_search.h"
-#include "log.h"
 
 enum {
     CYCLES_MAX = 8192, /* slower accesses are outliers */
@@ -118,14 +117,6 @@ static void walk_all(struct search *search, uint32_t first, uint32_t warm_up, ui
     }
 }
 
-/* The deviation of one access from pass to pass: the median range of three values is 1.588 of it. */
-static uint32_t noise_of(const uint32_t *swept, size_t accesses, uint32_t *ranges)
-{
-    for (size_t i = 0; i < accesses; i++)
-        ranges[i] = swept[SWEEP_PASSES * i + SWEEP_PASSES - 1] - swept[SWEEP_PASSES * i];
-    return (uint32_t)lround(median_of(ranges, accesses) / 1.588);
-}
-
 /* Walks a region again and again. Returns the mean of the medians of its accesses. */
 static double sweep_region(struct search *search, struct pool *pool, uint32_t count)
 {
@@ -150,7 +141,7 @@ static void sweep(struct search *search, struct pool *pool)
     struct geometry *out = search->out;
     struct segment segments[SWEEP_MAX];
     double cycles[SWEEP_MAX];
-    uint32_t bytes[SWEEP_MAX], noise;
+    uint32_t bytes[SWEEP_MAX], *const ranges = search->cycles, noise;
     size_t points = 0, found = 0;
 
     for (double size = 128; size <= search->words * (double)WORD_BYTES && points < SWEEP_MAX; size *= pow(2, 0.25)) {
@@ -163,7 +154,10 @@ static void sweep(struct search *search, struct pool *pool)
         search->status = change_point_find(cycles, points, 1, 0.5, segments, &found);
     if (!points)
         return;
-    noise = noise_of(search->swept, search->swept_count, search->cycles);
+    /* The deviation of one access from pass to pass: the median range of three values is 1.588 of it. */
+    for (size_t i = 0; i < search->swept_count; i++)
+        ranges[i] = search->swept[SWEEP_PASSES * i + SWEEP_PASSES - 1] - search->swept[SWEEP_PASSES * i];
+    noise = (uint32_t)lround(median_of(ranges, search->swept_count) / 1.588);
     pool->reach = noise < 1 ? 1 : noise < NOISE_MAX ? noise : NOISE_MAX;
     for (const struct segment *of = segments; of < segments + found && of < segments + GEOMETRY_PLATEAUS_MAX; of++)
         out->plateau[out->plateau_count++] =
@@ -172,54 +166,37 @@ static void sweep(struct search *search, struct pool *pool)
 
 void search_explore(struct search *search)
 {
-    struct pool *pool = calloc(1, sizeof(*pool));
+    struct pool pool = {0};
 
-    if (!pool) {
-        search->status = log_error(STATUS_ENVIRONMENT, "out of memory for a histogram of cycles; free some memory");
-        return;
-    }
     /* The first of all walks: nothing has been brought yet. The second begins elsewhere, so that what comes with the
      * time and not with the address is elsewhere, too. */
-    walk_all(search, 0, 0, search->cold, pool);
-    walk_all(search, 2743 % search->words, 1, search->warm, pool);
-    sweep(search, pool);
-    find_bands(search, pool);
-    free(pool);
+    walk_all(search, 0, 0, search->cold, &pool);
+    walk_all(search, 2743 % search->words, 1, search->warm, &pool);
+    sweep(search, &pool);
+    find_bands(search, &pool);
 }
 
 /* Of the accesses of the sweep that a level answered in the median; where those are few, of the cold walk. Of what
  * these accesses took, what is in the level's band: the rest is outliers, or who answered changed. */
 void search_latencies(struct search *search)
 {
-    const size_t most = SWEEP_PASSES * search->swept_count + search->words;
-    double *samples = malloc(2 * most * sizeof(*samples));
+    const size_t swept = SWEEP_PASSES * search->swept_count;
+    double *const samples = search->samples;
 
-    if (!samples)
-        search->status = log_error(STATUS_ENVIRONMENT, "out of memory for %zu samples; free some memory", most);
-    for (size_t level = 0; samples && level < search->out->level_count; level++) {
+    for (int level = 0; level < (int)search->out->level_count; level++) {
         size_t n = 0;
-        bool few;
 
-        for (size_t i = 0; i < SWEEP_PASSES * search->swept_count; i++)
+        for (size_t i = 0; i < swept; i++)
             if (search_answered_by(search, search->swept[i]) == level &&
                 search_answered_by(search, search->swept[i / SWEEP_PASSES * SWEEP_PASSES + SWEEP_PASSES / 2]) == level)
                 samples[n++] = search->swept[i];
-        few = n < LATENCIES_MIN;
-        n = few ? 0 : n;
-        for (size_t i = 0; few && i < search->words; i++)
+        n = n < LATENCIES_MIN ? 0 : n;
+        for (size_t i = 0, few = n == 0; few && i < search->words; i++)
             if (search_answered_by(search, search->cold[i]) == level)
                 samples[n++] = search->cold[i];
         if (n)
-            stats_summarize(samples, n, samples + most, &search->out->level[level].latency);
+            stats_summarize(samples, n, samples + swept + search->words, &search->out->level[level].latency);
     }
-    free(samples);
-}
-
-static bool misses(const struct search *search, uint32_t cycles, size_t level)
-{
-    const uint8_t by = search_answered_by(search, cycles);
-
-    return by != NOBODY && by > level;
 }
 
 /* -- what one miss brings ----------------------------------------------------------------------------- */
@@ -238,21 +215,18 @@ static uint64_t covered(const uint32_t *spacings, uint32_t count, uint32_t spaci
 /* The spacing of the misses of `level` in a walk over all words: the largest that (or, unless `strict`, the multiples
  * of which) most of the memory between misses is covered with, and that occurs itself. 0: none. Not simply the most
  * frequent: where lines of others are, every word may miss. */
-static uint32_t spacing_of(struct search *search, const uint32_t *cycles, size_t level, bool strict)
+static uint32_t spacing_of(struct search *search, const uint32_t *cycles, bool strict)
 {
     uint32_t *const spacings = search->missed;
-    uint32_t count = 0, last = 0, best = 0;
+    uint32_t count = 0, last = search->words, best = 0;
     uint64_t all;
-    bool any = false;
 
-    for (uint32_t i = 0; i < search->words; i++) {
-        if (!misses(search, cycles[i], level))
-            continue;
-        if (any)
-            spacings[count++] = i - last;
-        any = true;
-        last = i;
-    }
+    for (uint32_t i = 0; i < search->words; i++)
+        if (search_answered_by(search, cycles[i]) > search->index) {
+            spacings[count] = i - last;
+            count += last < i; /* the first has none before it */
+            last = i;
+        }
     if (count < SPACINGS_MIN)
         return 0;
     stats_sort_uint32(spacings, count);
@@ -267,47 +241,27 @@ static uint32_t spacing_of(struct search *search, const uint32_t *cycles, size_t
     return best * WORD_BYTES;
 }
 
-/* Whether misses at odd multiples of `bytes` are about as frequent as at even ones. */
-static bool odd_and_even(const struct search *search, const uint32_t *cycles, size_t level, uint32_t bytes)
+/* Misses at odd and at even multiples of the spacing have to be about as frequent where only a warm walk has it; and all
+ * misses of the warm walk, if they are many enough to say, at multiples several times as frequent as elsewhere. */
+void search_fetch(struct search *search)
 {
-    const uint32_t every = bytes / WORD_BYTES;
-    uint32_t count[2] = {0, 0};
+    struct geometry_number *fetch = &search->level->fetch_bytes;
+    const uint32_t cold = spacing_of(search, search->cold, true), warm = spacing_of(search, search->warm, false);
+    const uint32_t spacing = cold ? cold : warm, every = spacing / WORD_BYTES, all = search->words * WORD_BYTES;
+    uint64_t at[2] = {0}, elsewhere = 0;
+    bool begin;
 
-    for (uint32_t i = 0; i < search->words; i += every)
-        count[i / every % 2] += misses(search, cycles[i], level);
-    return 2 * count[0] >= count[1] && 2 * count[1] >= count[0];
-}
-
-/* Whether the misses of a walk over all words, if they are many enough to say, are at multiples of `bytes`: several
- * times as frequent as elsewhere. */
-static bool all_begin_at(const struct search *search, const uint32_t *cycles, size_t level, uint32_t bytes)
-{
-    const uint32_t every = bytes / WORD_BYTES;
-    uint64_t count = 0, agree = 0;
-
-    for (uint32_t i = 0; i < search->words; i++)
-        if (misses(search, cycles[i], level)) {
-            count++;
-            agree += i % every == 0;
-        }
-    return count < 2 * SPACINGS_MIN || (every > 1 && agree * (every - 1) >= 4 * (count - agree));
-}
-
-void search_fetch(struct search *search, size_t level)
-{
-    struct geometry_number *fetch = &search->out->level[level].fetch_bytes;
-    const uint32_t cold = spacing_of(search, search->cold, level, true);
-    const uint32_t warm = spacing_of(search, search->warm, level, false);
-
-    if (cold && !all_begin_at(search, search->warm, level, cold))
+    for (uint32_t i = 0; spacing && i < search->words; i++)
+        if (search_answered_by(search, search->warm[i]) > search->index)
+            ++*(i % every ? &elsewhere : &at[i / every % 2]);
+    begin =
+        at[0] + at[1] + elsewhere < 2 * SPACINGS_MIN || (every > 1 && (at[0] + at[1]) * (every - 1) >= 4 * elsewhere);
+    if (cold && !begin)
         search_not_found(fetch, "misses are %u bytes apart in a cold walk, but not in a warm one", cold);
-    else if (cold)
-        search_found(fetch, cold, 2 * (size_t)search->words);
-    else if (warm && all_begin_at(search, search->warm, level, warm) && odd_and_even(search, search->warm, level, warm))
-        search_found(fetch, warm, 2 * (size_t)search->words);
-    else if (level + 1 == search->band_count)
-        search_not_found(fetch, "nothing slower was seen in walks over %u bytes", search->words * WORD_BYTES);
+    else if (cold || (warm && begin && 2 * at[0] >= at[1] && 2 * at[1] >= at[0]))
+        search_found(fetch, spacing, 2 * (size_t)search->words);
+    else if (search->index + 1 == (int)search->band_count)
+        search_not_found(fetch, "nothing slower was seen in walks over %u bytes", all);
     else
-        search_not_found(fetch, "misses of walks over all %u bytes have no one spacing, or are too few",
-                         search->words * WORD_BYTES);
+        search_not_found(fetch, "misses of walks over all %u bytes have no one spacing, or are too few", all);
 }

@@ -27,61 +27,40 @@ static size_t list_region(struct search *search, uint32_t units, uint32_t unit)
     return count;
 }
 
-static uint32_t swap_of(const struct search *search, const struct shape *shape, uint32_t line)
+uint32_t search_set_of(const struct search *search, const struct shape *shape, uint32_t line)
 {
     const uint32_t bytes = search->prober->bank_bytes;
 
-    return bytes ? shape->swap[(uint64_t)line * shape->line_bytes / bytes] : 0;
+    return line % shape->sets ^ (bytes ? shape->swap[(uint64_t)line * shape->line_bytes / bytes] : 0);
 }
 
-uint32_t search_set_of(const struct search *search, const struct shape *shape, uint32_t line)
+uint32_t search_line_of(const struct search *search, uint32_t tag, uint32_t set)
 {
-    return line % shape->sets ^ swap_of(search, shape, line);
-}
+    const uint32_t first = tag * search->shape->sets;
 
-uint32_t search_line_of(const struct search *search, const struct shape *shape, uint32_t tag, uint32_t set)
-{
-    return tag * shape->sets + (set ^ swap_of(search, shape, tag * shape->sets));
-}
-
-/* The list of the first lines; the group of an access is its set. */
-static size_t list_lines(struct search *search, const struct shape *shape, uint32_t lines)
-{
-    const size_t count = list_region(search, lines, shape->line_bytes);
-
-    for (size_t i = 0; i < count; i++)
-        search->group[i] = search_set_of(search, shape, search->address[i] / shape->line_bytes);
-    return count;
+    return first + (set ^ search_set_of(search, search->shape, first));
 }
 
 /* -- the largest region that fits ---------------------------------------------------------------------- */
 
-void search_fits(struct search *search, size_t level)
+void search_fits(struct search *search)
 {
-    struct geometry_number *fits = &search->out->level[level].fits_bytes;
-    const uint32_t unit = search->out->level[level].fetch_bytes.value;
-    const uint32_t most = search->words * WORD_BYTES / unit;
-    const uint32_t first = (search_passes_before(search, level) + unit - 1) / unit;
-    uint32_t low = 0, high = 0; /* fit, do not */
+    struct geometry_number *fits = &search->level->fits_bytes;
+    const uint32_t unit = search->level->fetch_bytes.value, most = search->words * WORD_BYTES / unit;
+    const uint32_t first = (search_passes_before(search) + unit - 1) / unit;
+    uint32_t low = 0, high = 0, units = first ? first : 1; /* fit, do not, are walked next */
 
-    for (uint32_t units = first ? first : 1; units <= most; units = high               ? (low + high) / 2
-                                                                    : units * 2 < most ? units * 2
-                                                                                       : most) {
-        size_t count;
+    while (units <= most && low < most && high != low + 1 && (low || !high)) {
+        const size_t count = list_region(search, units, unit);
 
-        count = list_region(search, units, unit);
-        search_judge(search, level, count, 1);
+        search_judge(search, count, 1);
         if (search->judged[0] == UNCLEAR) {
             search_not_found(fits, "too noisy: whether %u bytes fit cannot be told", units * unit);
             return;
         }
-        if (search->judged[0] == FITS)
-            low = units;
-        else
-            high = units;
+        *(search->judged[0] == FITS ? &low : &high) = units;
         fits->samples = count * search->passes;
-        if (low == most || high == low + 1 || (!low && high))
-            break;
+        units = high ? (low + high) / 2 : units * 2 < most ? units * 2 : most;
     }
     if (low == 0 && high)
         search_not_found(fits, "already the smallest region that passes the levels before it, %u bytes, does not fit",
@@ -98,13 +77,7 @@ void search_fits(struct search *search, size_t level)
 
 static uint32_t divisor(uint32_t a, uint32_t b)
 {
-    while (b) {
-        const uint32_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return a;
+    return b ? divisor(b, a % b) : a;
 }
 
 /* Runs of missed units: how long, how far apart. */
@@ -118,47 +91,41 @@ struct runs {
 static struct runs runs_of(const uint8_t *missed, uint32_t units)
 {
     struct runs runs = {0, 0, 0, 0, true};
-    uint32_t start = 0, before = 0;
 
-    for (uint32_t i = 0; i < units; i++) {
-        if (!missed[i])
-            continue;
-        runs.units++;
-        if (i == 0 || !missed[i - 1]) {
-            start = i;
-            if (runs.count++) {
-                runs.even = runs.even && (!runs.apart || runs.apart == i - before);
-                runs.apart = divisor(runs.apart, i - before);
-            }
-            before = i;
+    for (uint32_t i = 0, end, before = 0; i < units; before = i, i = end) {
+        while (i < units && !missed[i])
+            i++;
+        for (end = i; end < units && missed[end];)
+            end++;
+        if (i == end)
+            break;
+        runs.units += end - i;
+        if (runs.count++) {
+            runs.even = runs.even && (!runs.apart || runs.apart == i - before);
+            runs.apart = divisor(runs.apart, i - before);
         }
-        if (i + 1 == units || !missed[i + 1]) {
-            const uint32_t length = i + 1 - start;
-
-            if (runs.count == 1)
-                runs.length = length;
-            else if (length != runs.length && (i + 1 < units || length > runs.length))
-                runs.length = 0;
-        }
+        if (runs.count == 1)
+            runs.length = end - i;
+        else if (end - i != runs.length && (end < units || end - i > runs.length))
+            runs.length = 0;
     }
     return runs;
 }
 
-/* Which units of the smallest region that does not fit are missed: those of one set. */
-static void find_sets(struct search *search, size_t level, uint32_t *unit_per_line, uint32_t *sets)
+/* Sets and lines: which units of the smallest region that does not fit are missed, those of one set. */
+static void find_sets(struct search *search)
 {
-    struct geometry_level *out = &search->out->level[level];
-    const uint32_t unit = out->fetch_bytes.value;
-    const uint32_t units = out->fits_bytes.value / unit + 1;
+    struct geometry_level *out = search->level;
+    const uint32_t unit = out->fetch_bytes.value, units = out->fits_bytes.value / unit + 1;
     const size_t count = list_region(search, units, unit);
     struct runs runs = {0};
+    bool steady = false;
 
-    *sets = 0;
-    for (uint32_t round = 0; round < 2; round++) {
+    for (uint32_t round = 0; round < 2 && !(steady && runs.count && runs.even); round++) {
         const uint32_t passes = round == 0 ? 8 : count < MANY_ACCESSES / 96 ? 96 : MANY_ACCESSES / count + 24;
-        bool steady = true;
 
-        search_count_misses(search, level, count, 1, round ? 16 : 4, passes);
+        steady = true;
+        search_count_misses(search, count, 1, round ? 16 : 4, passes);
         memset(search->judged, 0, units);
         for (size_t i = 0; i < count; i++) {
             steady = steady && (search->missed[i] < 2 || search->missed[i] + 1 >= passes);
@@ -166,19 +133,16 @@ static void find_sets(struct search *search, size_t level, uint32_t *unit_per_li
                 search->judged[search->address[i] / unit] = 1;
         }
         runs = runs_of(search->judged, units);
-        if (steady && runs.count && runs.even)
-            break;
     }
     out->sets.samples = count * search->passes;
     if (runs.units * 20 >= units * 19) {
-        *unit_per_line = 1;
-        *sets = 1;
+        runs.length = runs.apart = 1;
     } else if (runs.count < 2 || runs.length == 0 || runs.apart % runs.length || runs.apart == 0) {
         search_no_shape(out, "the lines that miss when one more than fits is walked are not evenly spaced");
-    } else {
-        *unit_per_line = runs.length;
-        *sets = runs.apart / runs.length;
+        return;
     }
+    search->shape->line_bytes = runs.length * unit;
+    search->shape->sets = runs.apart / runs.length;
 }
 
 /* -- ways --------------------------------------------------------------------------------------------- */
@@ -189,77 +153,61 @@ static uint32_t lines_of_set(uint32_t lines, uint32_t sets, uint32_t set)
 }
 
 /* How many lines of each set fit. Returns the accesses that it rests on. */
-static size_t map_sets(struct search *search, size_t level)
+static size_t map_sets(struct search *search)
 {
-    const struct geometry_level *out = &search->out->level[level];
-    struct shape *shape = &search->shapes[level];
-    const uint32_t most = search->words * WORD_BYTES / shape->line_bytes;
-    const uint32_t fit = out->fits_bytes.value / shape->line_bytes;
-    uint32_t lines = fit;
+    struct shape *shape = search->shape;
+    const uint32_t most = search->words * WORD_BYTES / shape->line_bytes, sets = shape->sets;
+    uint32_t lines = search->level->fits_bytes.value / shape->line_bytes;
     size_t samples = 0;
+    bool open = true;
 
-    for (uint32_t set = 0; set < shape->sets; set++) {
-        shape->fits[set] = lines_of_set(fit, shape->sets, set);
-        shape->overflows[set] = UINT32_MAX;
-    }
-    for (uint32_t round = 0; round < search->prober->foreign_lines + 3 && lines < most; round++) {
+    for (uint32_t set = 0; set < sets; set++)
+        shape->set[set] = (struct set){lines_of_set(lines, sets, set), UINT32_MAX};
+    for (uint32_t round = 0; round < search->prober->foreign_lines + 3 && lines < most && open; round++) {
         size_t count;
-        bool open = false;
 
-        lines = (lines / shape->sets + 1) * shape->sets;
+        lines = (lines / sets + 1) * sets;
         lines = lines < most ? lines : most;
-        count = list_lines(search, shape, lines);
-        search_judge(search, level, count, shape->sets);
+        count = list_region(search, lines, shape->line_bytes);
+        for (size_t i = 0; i < count; i++) /* the group of an access is its set */
+            search->group[i] = search_set_of(search, shape, search->address[i] / shape->line_bytes);
+        search_judge(search, count, sets);
         samples += count * search->passes;
-        for (uint32_t set = 0; set < shape->sets; set++) {
-            const uint32_t held = lines_of_set(lines, shape->sets, set);
+        open = false;
+        for (uint32_t set = 0; set < sets; set++) {
+            const uint32_t held = lines_of_set(lines, sets, set);
+            struct set *of = &shape->set[set];
 
-            if (search->judged[set] == FITS && held > shape->fits[set])
-                shape->fits[set] = held;
-            else if (search->judged[set] == OVERFLOWS && held < shape->overflows[set])
-                shape->overflows[set] = held;
-            open |= shape->overflows[set] == UINT32_MAX;
+            if (search->judged[set] == FITS && held > of->fits)
+                of->fits = held;
+            else if (search->judged[set] == OVERFLOWS && held < of->overflows)
+                of->overflows = held;
+            open |= of->overflows == UINT32_MAX;
         }
-        if (!open)
-            break;
     }
     return samples;
 }
 
-bool search_resolved(const struct shape *shape, uint32_t set)
-{
-    return shape->overflows[set] == shape->fits[set] + 1;
-}
-
-/* Ways, and lines that others take, from the map; *seen: sets of which it is known how many lines fit. False where sets
- * differ by more than others can hold. */
-static bool count_ways(const struct search *search, struct shape *shape, uint32_t *seen, uint32_t *taken)
-{
-    bool consistent = true;
-
-    shape->ways = *seen = *taken = 0;
-    for (uint32_t set = 0; set < shape->sets; set++) {
-        consistent = consistent && shape->overflows[set] > shape->fits[set];
-        if (!search_resolved(shape, set))
-            continue;
-        (*seen)++;
-        shape->ways = shape->fits[set] > shape->ways ? shape->fits[set] : shape->ways;
-    }
-    for (uint32_t set = 0; set < shape->sets; set++) {
-        consistent = consistent && shape->fits[set] <= shape->ways;
-        *taken += shape->ways > shape->fits[set] ? shape->ways - shape->fits[set] : 0;
-    }
-    return consistent && (*seen < shape->sets || *taken <= search->prober->foreign_lines);
-}
-
-static void find_ways(struct search *search, size_t level, size_t samples)
+/* Ways, and lines that others take, from the map. */
+static void find_ways(struct search *search, size_t samples)
 {
     static const char foreign[] = "others may hold a line of every set that could be filled";
-    struct geometry_level *out = &search->out->level[level];
-    struct shape *shape = &search->shapes[level];
-    uint32_t seen, taken;
+    struct geometry_level *out = search->level;
+    struct shape *shape = search->shape;
+    uint32_t seen = 0, held = 0, most = 0, taken; /* sets of which it is known how many lines fit; lines that do */
+    bool consistent = true;
 
-    if (!count_ways(search, shape, &seen, &taken)) {
+    for (const struct set *set = shape->set; set < shape->set + shape->sets; set++) {
+        const bool known = set->overflows == set->fits + 1;
+
+        consistent = consistent && set->overflows > set->fits;
+        seen += known;
+        held += set->fits;
+        most = set->fits > most ? set->fits : most;
+        shape->ways = known && set->fits > shape->ways ? set->fits : shape->ways;
+    }
+    taken = shape->ways * shape->sets - held;
+    if (!consistent || most > shape->ways || (seen == shape->sets && taken > search->prober->foreign_lines)) {
         search_no_shape(out, "sets differ in how many lines fit by more than others can hold");
         return;
     }
@@ -285,10 +233,10 @@ static void find_ways(struct search *search, size_t level, size_t samples)
 
 /* Which line of a bank is in the first set of the first bank: the one, of the first `sets`, which as many lines of that
  * set as fit cannot be walked with. UINT32_MAX where it is not one. */
-static uint32_t find_swap(struct search *search, size_t level, uint32_t bank)
+static uint32_t find_swap(struct search *search, uint32_t bank)
 {
-    const struct shape *shape = &search->shapes[level];
-    const uint32_t fits = shape->fits[0], first = bank * (search->prober->bank_bytes / shape->line_bytes);
+    const struct shape *shape = search->shape;
+    const uint32_t fits = shape->set[0].fits, first = bank * (search->prober->bank_bytes / shape->line_bytes);
     uint32_t swap = UINT32_MAX;
 
     for (uint32_t i = 0; i < shape->sets; i++) {
@@ -296,7 +244,7 @@ static uint32_t find_swap(struct search *search, size_t level, uint32_t bank)
             search->address[tag] = (tag < fits ? tag * shape->sets : first + i) * shape->line_bytes;
             search->group[tag] = 0;
         }
-        search_judge(search, level, fits + 1, 1);
+        search_judge(search, fits + 1, 1);
         if (search->judged[0] == FITS)
             continue;
         if (swap != UINT32_MAX || search->judged[0] == UNCLEAR)
@@ -308,37 +256,35 @@ static uint32_t find_swap(struct search *search, size_t level, uint32_t bank)
 
 /* Of the first level. Behind it a list of a few lines is not asked for; there all banks are taken to be alike, and
  * lists drawn at random tell. */
-static void find_banks(struct search *search, size_t level)
+static void find_banks(struct search *search)
 {
     const uint32_t bytes = search->prober->bank_bytes, banks = bytes ? search->words * WORD_BYTES / bytes : 0;
-    struct geometry_level *out = &search->out->level[level];
-    struct shape *shape = &search->shapes[level];
+    struct shape *shape = search->shape;
     uint32_t swap[GEOMETRY_BANKS_MAX] = {0};
 
-    if (level || banks < 2 || banks > GEOMETRY_BANKS_MAX || shape->sets < 2 || shape->sets & (shape->sets - 1) ||
-        shape->sets * shape->line_bytes * (shape->fits[0] + 1) > bytes)
+    if (search->index || banks < 2 || banks > GEOMETRY_BANKS_MAX || shape->sets < 2 ||
+        shape->sets & (shape->sets - 1) || shape->sets * shape->line_bytes * (shape->set[0].fits + 1) > bytes)
         return;
     for (uint32_t bank = 1; bank < banks; bank++) {
-        swap[bank] = find_swap(search, level, bank);
+        swap[bank] = find_swap(search, bank);
         if (swap[bank] == UINT32_MAX)
             return;
     }
     memcpy(shape->swap, swap, sizeof(swap));
-    memcpy(out->bank_swap, swap, sizeof(swap));
-    out->bank_count = banks;
+    memcpy(search->level->bank_swap, swap, sizeof(swap));
+    search->level->bank_count = banks;
 }
 
 /* -- lists drawn at random ---------------------------------------------------------------------------- */
 
 /* Adds the accesses to one line: a word of it in the first level; below, every word that asks for another line of the
  * first level, in one half of it. */
-static size_t add_line(struct search *search, size_t level, uint32_t line, size_t count)
+static size_t add_line(struct search *search, uint32_t line, size_t count)
 {
-    const struct shape *shape = &search->shapes[level];
-    const uint32_t bytes = shape->line_bytes;
+    const uint32_t bytes = search->shape->line_bytes;
     uint32_t at = line * bytes, end = at + bytes;
 
-    if (level == 0 || bytes < 2 * search->step) {
+    if (search->index == 0 || bytes < 2 * search->step) {
         at += (uint32_t)(random_next(&search->random) % (bytes / WORD_BYTES)) * WORD_BYTES;
         end = at + 1;
     } else if (random_next(&search->random) & 1) {
@@ -348,153 +294,124 @@ static size_t add_line(struct search *search, size_t level, uint32_t line, size_
     }
     for (; at < end; at += search->step) {
         search->address[count] = at;
-        search->group[count++] = search_set_of(search, shape, line);
+        search->group[count++] = search_set_of(search, search->shape, line);
     }
     return count;
 }
 
 /* Draws lines of every set: of its lines every first, second or fourth, so that what was taken for lines and is parts
- * of larger ones shows. In expected[set]: FITS, OVERFLOWS or UNCLEAR. `lines` is room for words. */
-static size_t draw_list(struct search *search, size_t level, uint32_t list, uint8_t *expected, size_t *lines)
+ * of larger ones shows. */
+static size_t draw_list(struct search *search, uint32_t list)
 {
-    const struct shape *shape = &search->shapes[level];
-    const uint32_t most = search->words * WORD_BYTES / shape->line_bytes;
-    const uint32_t every = list < 2 ? 1 : list < 4 ? 2 : 4;
+    const uint32_t most = search->words * WORD_BYTES / search->shape->line_bytes, sets = search->shape->sets;
+    const uint32_t every = 1 << list / 2;
     size_t count = 0, drawn = 0;
 
-    for (uint32_t set = 0; set < shape->sets; set++) {
-        const uint32_t there = (lines_of_set(most, shape->sets, set) + every - 1) / every;
-        const uint32_t fits = shape->fits[set];
+    for (uint32_t set = 0; set < sets; set++) {
+        const struct set *of = &search->shape->set[set];
+        const uint32_t there = (lines_of_set(most, sets, set) + every - 1) / every, fits = of->fits;
         const uint32_t least = list == 0 ? fits + 1 : fits > 1 ? fits - 1 : 1; /* the first: too many everywhere */
-        uint32_t wanted = least + (uint32_t)(random_next(&search->random) % 4);
-        uint32_t passed = 0, taken = 0;
+        uint32_t wanted = least + (uint32_t)(random_next(&search->random) % 4), taken = 0;
 
         wanted = list == 3 || list == 5 ? fits : wanted; /* nowhere too many */
         wanted = wanted < there ? wanted : there;
-        for (uint32_t tag = 0; tag < there; tag++, passed++)
-            if (random_next(&search->random) % (there - passed) < wanted - taken) {
-                lines[drawn++] = search_line_of(search, shape, tag * every, set);
+        for (uint32_t tag = 0; tag < there; tag++)
+            if (random_next(&search->random) % (there - tag) < wanted - taken) {
+                search->lines[drawn++] = search_line_of(search, tag * every, set);
                 taken++;
             }
-        expected[set] = taken <= shape->fits[set] ? FITS : taken >= shape->overflows[set] ? OVERFLOWS : UNCLEAR;
+        search->expected[set] = taken <= fits ? FITS : taken >= of->overflows ? OVERFLOWS : UNCLEAR;
     }
-    random_shuffle(&search->random, lines, drawn);
+    random_shuffle(&search->random, search->lines, drawn);
     for (size_t i = 0; i < drawn; i++)
-        count = add_line(search, level, (uint32_t)lines[i], count);
+        count = add_line(search, (uint32_t)search->lines[i], count);
     return count;
 }
 
-/* Takes OVERFLOWS back from sets whose accesses a level before may answer. `load` is room for a count of each set. */
-static void expect_what_passes(struct search *search, size_t level, size_t count, uint8_t *expected, uint32_t *load)
+/* Takes OVERFLOWS back from sets whose accesses a level before may answer. */
+static void expect_what_passes(struct search *search, size_t count)
 {
-    for (uint32_t before = 0; before < level; before++) {
-        const struct shape *shape = &search->shapes[before];
-        uint32_t last = UINT32_MAX;
+    for (const struct shape *shape = search->shapes; shape < search->shape; shape++) {
+        uint32_t *const load = search->load, last = UINT32_MAX;
 
-        memset(load, 0, (shape->known ? shape->sets : 1) * sizeof(*load));
+        memset(load, 0, shape->sets * sizeof(*load));
         for (size_t i = 0; shape->known && i < count; i++) {
             const uint32_t line = search->address[i] / shape->line_bytes;
 
             load[search_set_of(search, shape, line)] += line != last;
             last = line;
         }
-        for (size_t i = 0; i < count; i++)
-            if (expected[search->group[i]] == OVERFLOWS &&
+        for (size_t i = 0; i < count; i++) {
+            uint32_t *const expected = &search->expected[search->group[i]];
+
+            if (*expected == OVERFLOWS &&
                 (!shape->known ||
                  load[search_set_of(search, shape, search->address[i] / shape->line_bytes)] <= shape->ways))
-                expected[search->group[i]] = UNCLEAR;
+                *expected = UNCLEAR;
+        }
     }
 }
 
-/* What lists drawn at random said. */
-struct check {
-    uint32_t agree, differ, overflows; /* sets that hit as expected, and otherwise; those expected not to fit */
-    uint8_t *expected; /* owned: of each set */
-    uint32_t *load; /* owned: room for a count of each set */
-    size_t *lines; /* owned: room for the lines that are drawn */
-};
-
-static void check_list(struct search *search, size_t level, uint32_t list, struct check *check)
+/* Compares lists drawn at random with what was found. */
+static void check_shape(struct search *search)
 {
-    const size_t count = draw_list(search, level, list, check->expected, check->lines);
-    const struct shape *shape = &search->shapes[level];
+    struct geometry_level *out = search->level;
+    struct shape *shape = search->shape;
+    uint32_t agree = 0, differ = 0, overflows = 0; /* sets that hit as expected and otherwise; expected not to fit */
 
-    expect_what_passes(search, level, count, check->expected, check->load);
-    search_judge(search, level, count, shape->sets);
-    for (uint32_t set = 0; set < shape->sets; set++) {
-        if (check->expected[set] == UNCLEAR || search->judged[set] == UNCLEAR)
-            continue;
-        check->agree += check->expected[set] == search->judged[set];
-        check->differ += check->expected[set] != search->judged[set];
-        check->overflows += check->expected[set] == OVERFLOWS;
+    for (uint32_t list = 0; list < LISTS_DRAWN && search->status == STATUS_OK; list++) {
+        const size_t count = draw_list(search, list);
+
+        expect_what_passes(search, count);
+        search_judge(search, count, shape->sets);
+        for (uint32_t set = 0; set < shape->sets; set++) {
+            if (search->expected[set] == UNCLEAR || search->judged[set] == UNCLEAR)
+                continue;
+            agree += search->expected[set] == search->judged[set];
+            differ += search->expected[set] != search->judged[set];
+            overflows += search->expected[set] == OVERFLOWS;
+        }
+        out->ways.samples += count * search->passes;
     }
-    search->out->level[level].ways.samples += count * search->passes;
-}
-
-static void check_shape(struct search *search, size_t level)
-{
-    struct geometry_level *out = &search->out->level[level];
-    struct shape *shape = &search->shapes[level];
-    struct check check = {.expected = malloc(search->words),
-                          .load = malloc(search->words * sizeof(*check.load)),
-                          .lines = malloc(search->words * sizeof(*check.lines))};
-
-    if (!check.expected || !check.load || !check.lines)
-        search->status = log_error(STATUS_ENVIRONMENT, "out of memory for a list of addresses; free some memory");
-    for (uint32_t list = 0; list < LISTS_DRAWN && search->status == STATUS_OK; list++)
-        check_list(search, level, list, &check);
-    if (check.differ) {
-        shape->known = false;
+    shape->known = !differ && overflows;
+    if (differ) {
         search_no_shape(out, "lists drawn at random do not hit as the sets that were found would");
         snprintf(out->contradiction, sizeof(out->contradiction),
                  "%u sets of %u lines of %u bytes: %u of %u sets of lists drawn at random hit otherwise", shape->sets,
-                 shape->ways, shape->line_bytes, check.differ, check.agree + check.differ);
-    } else if (!check.overflows) {
-        shape->known = false;
+                 shape->ways, shape->line_bytes, differ, agree + differ);
+    } else if (!overflows) {
         search_no_shape(out,
                         "no list drawn at random passes the levels before it: what was found could not be checked");
     }
-    free(check.expected);
-    free(check.load);
-    free(check.lines);
 }
 
 /* -- the shape of a level ------------------------------------------------------------------------------ */
 
-static void check_capacity(struct geometry_level *level)
+void search_shape(struct search *search)
 {
-    const uint32_t capacity = level->capacity_bytes.value;
-    const uint32_t fits = level->fits_bytes.value;
+    struct geometry_level *out = search->level;
+    struct shape *shape = search->shape;
 
-    if (level->capacity_bytes.known && level->lines_taken.known && level->lines_taken.value == 0 && fits != capacity)
-        snprintf(level->contradiction, sizeof(level->contradiction),
-                 "%u bytes fit, but ways x sets x line is %u bytes, with no line taken", fits, capacity);
-}
-
-void search_shape(struct search *search, size_t level)
-{
-    struct geometry_level *out = &search->out->level[level];
-    struct shape *shape = &search->shapes[level];
-    uint32_t unit_per_line = 0;
-
-    find_sets(search, level, &unit_per_line, &shape->sets);
+    find_sets(search);
     if (shape->sets == 0)
         return;
-    shape->line_bytes = unit_per_line * out->fetch_bytes.value;
-    shape->fits = calloc(shape->sets, sizeof(*shape->fits));
-    shape->overflows = calloc(shape->sets, sizeof(*shape->overflows));
-    if (!shape->fits || !shape->overflows) {
-        search->status = log_error(STATUS_ENVIRONMENT, "out of memory for %u sets; free some memory", shape->sets);
+    shape->set = calloc(shape->sets, sizeof(*shape->set));
+    if (!shape->set) {
+        search->status = log_memory("%u sets", shape->sets);
         return;
     }
-    find_ways(search, level, map_sets(search, level));
-    if (shape->known)
-        find_banks(search, level);
-    if (shape->known)
-        check_shape(search, level);
+    find_ways(search, map_sets(search));
+    if (shape->known) {
+        find_banks(search);
+        check_shape(search);
+    }
     if (shape->known && out->ways.known)
-        search_replacement(search, level);
+        search_replacement(search);
     else if (!out->ways.known)
         search_not_found(&out->replacement, "ways are not known");
-    check_capacity(out);
+    if (out->capacity_bytes.known && out->lines_taken.known && out->lines_taken.value == 0 &&
+        out->fits_bytes.value != out->capacity_bytes.value)
+        snprintf(out->contradiction, sizeof(out->contradiction),
+                 "%u bytes fit, but ways x sets x line is %u bytes, with no line taken", out->fits_bytes.value,
+                 out->capacity_bytes.value);
 }

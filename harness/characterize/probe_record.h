@@ -7,20 +7,17 @@
 #ifndef CBANK_PROBE_RECORD_H
 #define CBANK_PROBE_RECORD_H
 
-#include <stddef.h>
-
 #include "probe_source.h"
 
 struct probe_exchange {
-    const char *asked, *answer;
-    char *owned; /* what both lie in; NULL: in the tree of a file */
+    const char *asked, *answer; /* the answer lies behind the question, or both are in the tree of a file */
 };
 
 /* A source, and what it was asked and answered. */
 struct probe_record {
     struct probe_source source;
-    struct probe_exchange *exchanges; /* owned */
-    size_t count, room;
+    struct probe_exchange *exchanges; /* owned, with their texts */
+    size_t count;
 };
 
 /* Asks the source and records. Passes its status on; STATUS_ENVIRONMENT, logged, when out of memory. */

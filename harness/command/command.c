@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "text.h"
 
 enum { KEY_BASE = 0x1000, OPTIONS_MAX = 64, COMMANDS_MAX = 64 };
 
@@ -155,35 +156,87 @@ static enum status check_arguments(const struct parsing *parsing)
     return STATUS_OK;
 }
 
+/* -- help ---------------------------------------------------------------------------------------------- */
+
 static const char exit_codes[] =
-    "\vExit codes: 0 done; 1 a finding (wrong output, failed cell, an exact counter differs); 2 usage, I/O or "
+    "Exit codes: 0 done; 1 a finding (wrong output, failed cell, an exact counter differs, uncorrected memory "
+    "errors); 2 usage, I/O or "
     "malformed input; 3 the environment cannot do what was asked; 4 inconclusive, under --strict. An interrupted "
     "run saves what it has and ends by the signal.";
 
-/* The help that a word asks for, as flags of argp_help; 0 for none. A word may be a beginning of --help or --usage that
- * no option of the command has. */
-static unsigned help_asked(const struct parsing *parsing, const char *word)
+static void print_paragraph(const char *text, int indent)
 {
-    const unsigned whole = ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK;
-    const bool begins = strlen(word) > 2 && !is_option(parsing->shown, word + 2);
+    struct text_wrap wrap = {.stream = stdout, .width = TEXT_WIDTH, .column = indent, .indent = indent};
 
-    if (strcmp(word, "-h") == 0 || strcmp(word, "-?") == 0 || (begins && strncmp("--help", word, strlen(word)) == 0))
-        return whole;
-    return begins && strncmp("--usage", word, strlen(word)) == 0 ? ARGP_HELP_USAGE : 0;
+    text_wrap(&wrap, text);
+    putchar('\n');
 }
 
-/* Prints help where a word asks for it: argp would exit after it. */
-static bool print_help(const struct parsing *parsing, const struct argp *argp, int argc, char **argv, char *program)
+/* The option whose name follows in the order of the alphabet, from "" on; NULL behind the last. */
+static const struct option_row *next_option(const struct parsing *parsing, const char *name)
 {
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        const unsigned flags = help_asked(parsing, argv[i]);
+    const struct option_row *next = NULL;
 
-        if (flags) {
-            argp_help(argp, stdout, flags, program);
-            putchar('\n');
-            return true;
-        }
+    for (size_t i = 0; i < parsing->count; i++) {
+        const struct option_row *row = parsing->rows[i];
+
+        if (!row->hidden && strcmp(row->name, name) > 0 && (!next || strcmp(row->name, next->name) < 0))
+            next = row;
     }
+    return next;
+}
+
+static void print_option(const struct option_row *row)
+{
+    enum { HELP_COLUMN = 29 };
+    char letter[8] = "", name[80];
+
+    if (row->letter)
+        snprintf(letter, sizeof(letter), "-%c,", row->letter);
+    snprintf(name, sizeof(name), "  %3s --%s%s%s", letter, row->name, row->argument ? "=" : "",
+             row->argument ? row->argument : "");
+    printf("%-*s", HELP_COLUMN, name);
+    if (strlen(name) >= HELP_COLUMN)
+        printf("\n%*s", HELP_COLUMN, "");
+    print_paragraph(row->help, HELP_COLUMN);
+}
+
+/* argp prints help, too, but ends the process where it has no memory for that. */
+static void print_help(const struct parsing *parsing)
+{
+    const struct command *command = parsing->command;
+    const char *end = command->summary[strlen(command->summary) - 1] == '?' ? "" : ".";
+    char line[256];
+
+    snprintf(line, sizeof(line), "Usage: cbank %s [OPTION...] %s", command->name,
+             command->arguments ? command->arguments : "");
+    print_paragraph(line, 0);
+    snprintf(line, sizeof(line), "%s%s", command->summary, end);
+    print_paragraph(line, 0);
+    putchar('\n');
+    for (const struct option_row *row = NULL; (row = next_option(parsing, row ? row->name : ""));)
+        print_option(row);
+    putchar('\n');
+    print_paragraph(exit_codes, 0);
+    putchar('\n');
+}
+
+/* Whether a word asks for help: a beginning of --help or --usage, too, that no option of the command has. */
+static bool is_help(const struct parsing *parsing, const char *word)
+{
+    const size_t bytes = strlen(word);
+
+    if (strcmp(word, "-h") == 0 || strcmp(word, "-?") == 0)
+        return true;
+    return bytes > 2 && !is_option(parsing->shown, word + 2) &&
+           (strncmp("--help", word, bytes) == 0 || strncmp("--usage", word, bytes) == 0);
+}
+
+static bool help_asked(const struct parsing *parsing, int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (is_help(parsing, argv[i]))
+            return true;
     return false;
 }
 
@@ -191,24 +244,25 @@ static bool print_help(const struct parsing *parsing, const struct argp *argp, i
 static enum status parse_and_run(struct parsing *parsing, int count, char **words)
 {
     const struct command *command = parsing->command;
-    char documentation[1024], program[64];
-    const struct argp argp = {.options = parsing->shown,
-                              .parser = parse_key,
-                              .args_doc = command->arguments,
-                              .doc = documentation};
+    const struct argp argp = {.options = parsing->shown, .parser = parse_key};
+    char program[64];
     enum status status;
+    error_t error;
 
-    snprintf(documentation, sizeof(documentation), "%s%s%s", command->summary,
-             command->summary[strlen(command->summary) - 1] == '?' ? "" : ".", exit_codes);
-    snprintf(program, sizeof(program), "cbank %s", command->name);
-    if (print_help(parsing, &argp, count, words, program))
+    if (help_asked(parsing, count, words)) {
+        print_help(parsing);
         return STATUS_OK;
+    }
+    snprintf(program, sizeof(program), "cbank %s", command->name);
     status = check_names(parsing, count, words);
     if (status != STATUS_OK)
         return status;
     words[0] = program;
-    if (argp_parse(&argp, count, words, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, parsing) != 0)
-        return parsing->status != STATUS_OK ? parsing->status : STATUS_USAGE;
+    error = argp_parse(&argp, count, words, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, parsing);
+    if (error != 0)
+        return parsing->status != STATUS_OK ? parsing->status
+               : error == ENOMEM            ? log_memory("the command line")
+                                            : STATUS_USAGE;
     status = parse_fallbacks(parsing);
     if (status == STATUS_OK)
         status = check_arguments(parsing);
@@ -237,7 +291,7 @@ enum status command_run(const struct command *command, int argc, char **argv)
         status = parse_and_run(&parsing, argc - 1, words);
         close_options(&parsing);
     } else {
-        status = log_error(STATUS_ENVIRONMENT, "out of memory for the command line");
+        status = log_memory("the command line");
     }
     free(parsing.given);
     free(parsing.options);

@@ -35,7 +35,7 @@ static enum status out_of_limits(const struct option_row *option, const char *te
 
 static enum status out_of_memory(void)
 {
-    return log_error(STATUS_ENVIRONMENT, "out of memory for the command line");
+    return log_memory("the command line");
 }
 
 /* -- numbers ------------------------------------------------------------------------------------------- */
@@ -248,11 +248,12 @@ const struct option_row look_option_rows[1] = {
 };
 
 /* clang-format off */
-const struct option_row format_option_rows[3] = {
+const struct option_row format_option_rows[4] = {
     {.name = "markdown", .help = "print Markdown", .kind = &option_flag,
      .offset = offsetof(struct format_options, markdown)},
     {.name = "csv", .help = "print CSV", .kind = &option_flag, .offset = offsetof(struct format_options, csv)},
     {.name = "json", .help = "print JSON", .kind = &option_flag, .offset = offsetof(struct format_options, json)},
+    {.name = "raw", .help = RAW_HELP, .kind = &option_flag, .offset = offsetof(struct format_options, raw)},
 };
 /* clang-format on */
 

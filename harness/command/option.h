@@ -85,14 +85,17 @@ struct look_options {
 
 extern const struct option_row look_option_rows[1];
 
-/* --markdown, --csv, --json: in place of text */
+/* --markdown, --csv, --json: in place of text; --raw: of CSV */
 struct format_options {
-    bool markdown, csv, json;
+    bool markdown, csv, json, raw;
 };
 
-extern const struct option_row format_option_rows[3];
+extern const struct option_row format_option_rows[4];
 
-/* STATUS_USAGE, logged, where more than one of them stood on the line. */
+/* The help of --raw, for commands that write CSV without these options. */
+#define RAW_HELP "in CSV, text that begins as a formula does (=, +, -, @) without a ' before it"
+
+/* STATUS_USAGE, logged, where more than one of the first three stood on the line. */
 enum status format_check(const struct format_options *options);
 
 /* Whether to use colour on a stream, from --color, NO_COLOR, TERM and whether it is a terminal. */

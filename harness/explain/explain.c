@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "log.h"
 
@@ -29,15 +28,12 @@ const char *const explain_agreement_names[] = {
 
 double explain_part_ns(const struct model_parts *parts, size_t part)
 {
-    double ns;
-
-    memcpy(&ns, (const char *)parts + explain_parts[part].offset, sizeof(ns));
-    return ns;
+    return *(const double *)((const char *)parts + explain_parts[part].offset);
 }
 
 bool explain_is_long(const struct explained_cell *cell)
 {
-    return isfinite(cell->remainder) && cell->time.median > EXPLAIN_LONG_NS;
+    return isfinite(cell->remainder) && cell->time->median > EXPLAIN_LONG_NS;
 }
 
 /* -- counts ------------------------------------------------------------------------------------------- */
@@ -88,8 +84,6 @@ static struct explained_count level_of(const struct explained_cell *cell, const 
 {
     struct explained_count count = count_of(cell, card, row->plus);
 
-    count.name = row->name;
-    count.counters = row->counters;
     if (row->minus) {
         const struct explained_count minus = count_of(cell, card, row->minus);
 
@@ -100,6 +94,8 @@ static struct explained_count level_of(const struct explained_cell *cell, const 
         count.high -= minus.low;
         count.agreement = agreement_of(&count);
     }
+    count.name = row->name;
+    count.counters = row->counters;
     return count;
 }
 
@@ -109,7 +105,7 @@ static enum status add_counts(struct explained_cell *cell, const struct card *ca
 
     cell->exact = calloc(own->counter_count + EXPLAIN_LEVELS, sizeof(*cell->exact));
     if (!cell->exact)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for counters; free some memory");
+        return log_memory("counters");
     for (size_t i = 0; i < own->counter_count; i++)
         if (own->counters[i].kind == COUNTER_EXACT)
             cell->exact[cell->exact_count++] = count_of(cell, card, own->counters[i].name);
@@ -172,13 +168,31 @@ static void tally_cell(struct explain_summary *summary, const struct explained_c
     }
 }
 
+/* 32-bit registers of an SM, and the step in which a warp gets them: since compute capability 3.5, except 3.7. */
+enum { SM_REGISTERS = 65536, WARP_REGISTERS_STEP = 256 };
+
+/* The card for a kernel of so many registers a thread: with room for the blocks that there are registers for. Warps get
+ * registers in whole steps, and an SM's are in four parts, each for every fourth warp. */
+static struct card card_for(const struct card *card, const struct cell_result *own)
+{
+    const uint32_t block_warps = own->cell.block_size / CBANK_WARP_THREADS;
+    const uint32_t steps = (own->kernel.registers * CBANK_WARP_THREADS + WARP_REGISTERS_STEP - 1) / WARP_REGISTERS_STEP;
+    const uint32_t blocks = steps ? SM_REGISTERS / 4 / (steps * WARP_REGISTERS_STEP) * 4 / block_warps : UINT32_MAX;
+    struct card room = *card;
+
+    if (blocks > 0 && blocks < room.blocks_per_sm)
+        room.blocks_per_sm = blocks;
+    return room;
+}
+
 /* Predicts the time of cell i, unless there is no such cell; access has room for the counts of every cell. */
 static enum status predict(const struct explanation *explanation, size_t i, const struct card *card,
                            struct access_counts *access)
 {
     struct explained_cell *cell = &explanation->cells[i];
     const struct cell_result *own = cell->cell;
-    const double measured_ns = own->status == CELL_OK || own->status == CELL_PENDING ? cell->time.median : NAN;
+    const struct card room = card_for(card, own);
+    const double measured_ns = own->status == CELL_OK || own->status == CELL_PENDING ? own->time.summary.median : NAN;
     char obstacle[CELL_REASON_BYTES];
     enum status status;
 
@@ -186,7 +200,7 @@ static enum status predict(const struct explanation *explanation, size_t i, cons
         return STATUS_OK;
     status = access_count_next(result_cell, &explanation->result, i, access);
     if (status == STATUS_OK)
-        status = model_predict(&own->cell, &access[i], card, &cell->model);
+        status = model_predict(&own->cell, &access[i], &room, &cell->model);
     if (status != STATUS_OK)
         return status;
     cell->predicted = true;
@@ -206,8 +220,7 @@ static enum status explain_cell(struct explanation *explanation, size_t i, const
     enum status status;
 
     cell->cell = &explanation->result.cells[i];
-    cell->time = cell->cell->time.summary;
-    cell->timed = isfinite(cell->time.median);
+    cell->time = isfinite(cell->cell->time.summary.median) ? &cell->cell->time.summary : NULL;
     cell->remainder_ns = cell->remainder = NAN;
     status = predict(explanation, i, card, access);
     if (status == STATUS_OK)
@@ -246,7 +259,7 @@ enum status explain_open(const char *file, const struct result *result, const st
     if (!model_knows(&result->device, card))
         status = refuse(file, &result->device, card);
     else if (!explanation.cells || !access)
-        status = log_error(STATUS_ENVIRONMENT, "out of memory for %zu cells; free some memory", result->cell_count);
+        status = log_memory("%zu cells", result->cell_count);
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
         status = explain_cell(&explanation, i, card, access);
         explanation.cells[i].chosen = !name || cell_is_named(&result->cells[i].cell, name);

@@ -28,7 +28,13 @@ struct explain_part {
     int term; /* parts of one term add up; EXPLAIN_TERM_ALONE: overlaps with nothing */
 };
 
-enum { EXPLAIN_TERM_ALONE = -1, EXPLAIN_TERMS = 4, EXPLAIN_PART_ISSUE = 3, EXPLAIN_PARTS = 7 };
+enum {
+    EXPLAIN_TERM_ALONE = -1,
+    EXPLAIN_TERMS = 4,
+    EXPLAIN_PART_ISSUE = 3,
+    EXPLAIN_PART_SERIALIZATION = 4,
+    EXPLAIN_PARTS = 7
+};
 
 extern const struct explain_part explain_parts[EXPLAIN_PARTS];
 
@@ -66,9 +72,8 @@ struct explained_reason {
 
 struct explained_cell {
     const struct cell_result *cell; /* of the result */
-    struct summary time; /* of the cell, if it is timed */
+    const struct summary *time; /* of the cell; NULL where it is not timed */
     bool chosen; /* to be shown */
-    bool timed;
     bool predicted; /* access, model and bound are valid, and there are levels */
     struct access_counts access;
     struct model_cell model;
@@ -126,9 +131,9 @@ enum status explain_find_reasons(const struct result *result, const struct card 
 /* Whether the cell was timed and takes longer than EXPLAIN_LONG_NS. */
 bool explain_is_long(const struct explained_cell *cell);
 
-/* Predicts every cell of the result of `file`, and puts it beside what was measured. Chosen are the cells that are named
- * `name`, see cell_is_named (NULL: all). What file and result point to has to live as long. STATUS_ENVIRONMENT when the card is of
- * another chip, or out of memory. On success the caller closes. */
+/* Predicts every cell of the result of `file`, and puts it beside what was measured. Chosen are the cells that are
+ * named `name`, see cell_is_named (NULL: all). What file and result point to has to live as long. STATUS_ENVIRONMENT
+ * when the card is of another chip, or out of memory. On success the caller closes. */
 enum status explain_open(const char *file, const struct result *result, const struct card *card, const char *name,
                          struct explanation *out);
 

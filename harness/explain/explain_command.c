@@ -17,19 +17,18 @@ struct explain_options {
     struct look_options look;
 };
 
+#define MEMBER(name) .offset = offsetof(struct explain_options, name)
+
+/* clang-format off */
 static const struct option_row rows[] = {
-    {.name = "card",
-     .argument = "FILE",
-     .help = "chip card that predicts (default: built in)",
-     .kind = &option_text,
-     .offset = offsetof(struct explain_options, card_path)},
-    {.name = "cell",
-     .argument = "CELL",
+    {.name = "card", .argument = "FILE", .help = "chip card that predicts (default: built in)",
+     .kind = &option_text, MEMBER(card_path)},
+    {.name = "cell", .argument = "CELL",
      .help = "the cell of this identity WORKLOAD/PATH/PATTERN/..., or those that a glob names",
-     .kind = &option_text,
-     .offset = offsetof(struct explain_options, cell)},
-    {.name = "json", .help = "print JSON", .kind = &option_flag, .offset = offsetof(struct explain_options, json)},
+     .kind = &option_text, MEMBER(cell)},
+    {.name = "json", .help = "print JSON", .kind = &option_flag, MEMBER(json)},
 };
+/* clang-format on */
 
 static const struct option_group groups[] = {
     OPTION_GROUP(rows, 0),
@@ -71,18 +70,23 @@ static enum status check_name(const char *name, const struct explained_results *
         chosen += explained->results[i].chosen;
         cells += explained->results[i].result.cell_count;
     }
-    return name && chosen == 0 ? cell_unknown(name, cell_at, explained, cells) : STATUS_OK;
+    return chosen == 0 && name ? cell_unknown(name, cell_at, explained, cells) : STATUS_OK;
 }
 
-static enum status print_text(const struct look_options *options, const struct explained_results *explained,
-                              bool several)
+/* Prints what the card says of the files, `several` of which were named. */
+static enum status print(const struct explain_options *options, const struct explained_results *explained, bool several)
 {
-    const struct grid_look look = {.width = text_width(stdout), .color = look_color(options, STDOUT_FILENO)};
-    enum status status = STATUS_OK;
+    const struct grid_look look = {.width = text_width(stdout), .color = look_color(&options->look, STDOUT_FILENO)};
+    enum status status = check_name(options->cell, explained);
 
+    if (status == STATUS_OK && options->json)
+        return document_write(&explain_document, explained, "-");
     for (size_t i = 0; status == STATUS_OK && i < explained->count; i++) {
-        if (several)
-            printf("%s%s:\n", i ? "\n" : "", explained->results[i].file);
+        if (several) {
+            fputs(i ? "\n" : "", stdout);
+            text_put(stdout, escapes_none, explained->results[i].file);
+            puts(":");
+        }
         status = explain_print(stdout, &explained->results[i], explained->card, &look);
     }
     return status;
@@ -94,23 +98,18 @@ static enum status explain(const void *parsed, const struct invocation *invocati
     struct card card;
     struct explained_results explained = {.card_file = options->card_path, .card = &card};
     const size_t count = invocation->argument_count;
-    enum status status, worst = card_read(options->card_path, &card);
+    enum status worst = card_read(options->card_path, &card);
 
     if (worst != STATUS_OK)
         return worst;
     explained.results = calloc(count, sizeof(*explained.results));
     if (!explained.results)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for %zu files; free some memory", count);
+        return log_memory("%zu files", count);
     for (size_t i = 0; i < count; i++)
         worst = status_worse(worst, add_file(invocation->arguments[i], options->cell, &explained));
     /* A document without results would say that there is nothing to say. */
-    if (explained.count > 0) {
-        status = check_name(options->cell, &explained);
-        if (status == STATUS_OK)
-            status = options->json ? document_write(&explain_document, &explained, "-")
-                                   : print_text(&options->look, &explained, count > 1);
-        worst = status_worse(worst, status);
-    }
+    if (explained.count > 0)
+        worst = status_worse(worst, print(options, &explained, count > 1));
     for (size_t i = 0; i < explained.count; i++) {
         explain_close(&explained.results[i]);
         result_close(&explained.results[i].result);

@@ -5,17 +5,7 @@
 #include "json.h"
 #include "version.h"
 
-/* Elements of a type; the member count_ of the outer struct says how many there are. */
-#define LIST(rows, type, outer, count_) \
-    {.fields = FIELDS(rows), .element_bytes = sizeof(type), .count = offsetof(outer, count_)}
-
 /* -- kinds: none is read ------------------------------------------------------------------------------- */
-
-/* What the member points to: its fields are members of the object itself. */
-static void write_pointed(cJSON *object, const struct field *field, const void *base)
-{
-    fields_write(object, field->of, *(const void *const *)((const char *)base + field->offset));
-}
 
 /* Whether the remainder is within the limit; null where there is none. */
 static void write_within(cJSON *object, const struct field *field, const void *base)
@@ -45,7 +35,6 @@ static void write_bound(cJSON *object, const struct field *field, const void *ba
             json_append(bound, cJSON_CreateString(explain_parts[i].name));
 }
 
-static const struct field_kind kind_pointed = {write_pointed, NULL};
 static const struct field_kind kind_within = {write_within, NULL};
 static const struct field_kind kind_parts = {write_parts, NULL};
 static const struct field_kind kind_bound = {write_bound, NULL};
@@ -61,7 +50,7 @@ static const struct field time_rows[] = {
     {FIELD(field_number, struct summary, "ci_low", ci_low, NULLABLE)},
     {FIELD(field_number, struct summary, "ci_high", ci_high, NULLABLE)},
 };
-static const struct object time_object = {FIELDS(time_rows), .given = offsetof(struct explained_cell, timed)};
+static const struct fields time_fields = FIELDS(time_rows);
 
 static const struct field cell_rows[] = {
     {FIELD(field_cell, struct cell_result, NULL, cell, REQUIRED)},
@@ -81,7 +70,8 @@ static const struct field reason_rows[] = {
     {FIELD(field_row, struct explained_reason, "name", row, REQUIRED)},
     {FIELD(field_text, struct explained_reason, "text", text, REQUIRED)},
 };
-static const struct objects reasons = LIST(reason_rows, struct explained_reason, struct explained_cell, reason_count);
+static const struct objects reasons =
+    OBJECTS_OF(reason_rows, struct explained_reason, struct explained_cell, reason_count);
 
 static const struct field count_rows[] = {
     {FIELD(field_reference, struct explained_count, "name", name, REQUIRED)},
@@ -93,12 +83,12 @@ static const struct field count_rows[] = {
     {FIELD(field_name, struct explained_count, "agreement", agreement, NULLABLE), .of = &agreements},
 };
 static const struct objects exact_counters =
-    LIST(count_rows, struct explained_count, struct explained_cell, exact_count);
-static const struct objects levels = LIST(count_rows, struct explained_count, struct explained_cell, level_count);
+    OBJECTS_OF(count_rows, struct explained_count, struct explained_cell, exact_count);
+static const struct objects levels = OBJECTS_OF(count_rows, struct explained_count, struct explained_cell, level_count);
 
 static const struct field explained_rows[] = {
-    {FIELD(kind_pointed, struct explained_cell, NULL, cell, REQUIRED), .of = &cell_fields},
-    {FIELD(field_object, struct explained_cell, "time_ns", time, NULLABLE), .of = &time_object},
+    {FIELD(field_pointer, struct explained_cell, NULL, cell, REQUIRED), .of = &cell_fields},
+    {FIELD(field_pointer, struct explained_cell, "time_ns", time, NULLABLE), .of = &time_fields},
     {.key = "modelled", .kind = &field_object, .presence = NULLABLE, .of = &model_object},
     {FIELD(field_number, struct explained_cell, "remainder_ns", remainder_ns, NULLABLE)},
     {FIELD(field_number, struct explained_cell, "remainder", remainder, NULLABLE)},
@@ -154,7 +144,7 @@ static const struct field result_rows[] = {
     {FIELD(field_object, struct explanation, "summary", summary, REQUIRED), .of = &summary_object},
     {.key = "cells", .kind = &kind_chosen},
 };
-static const struct objects results = LIST(result_rows, struct explanation, struct explained_results, count);
+static const struct objects results = OBJECTS_OF(result_rows, struct explanation, struct explained_results, count);
 
 /* -- the document -------------------------------------------------------------------------------------- */
 
@@ -166,7 +156,7 @@ static const struct fields name_fields = FIELDS(name_rows);
 
 static const struct field card_rows[] = {
     {FIELD(field_reference, struct explained_results, "file", card_file, NULLABLE)},
-    {FIELD(kind_pointed, struct explained_results, NULL, card, REQUIRED), .of = &name_fields},
+    {FIELD(field_pointer, struct explained_results, NULL, card, REQUIRED), .of = &name_fields},
 };
 static const struct object card_object = {FIELDS(card_rows), .given = SIZE_MAX};
 

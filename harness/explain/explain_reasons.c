@@ -14,9 +14,10 @@ enum { CORE_BLOCK_SIZE = 1024, CORE_UNITS = 1 << UNIT_IDC | 1 << UNIT_L1 };
 #define CLOCK_LIMIT  0.01
 #define LAUNCH_LIMIT 0.1
 #define MISSES_LIMIT 0.1
+#define TURNS_LIMIT  0.2 /* what the first level may be idle between turns */
 
-/* 32-bit registers of an SM, and the step in which a warp gets them: since compute capability 3.5, except 3.7. */
-enum { SM_REGISTERS = 65536, WARP_REGISTERS_STEP = 256 };
+/* Lines that a load asks for, from which on they are worth a word. */
+enum { MANY_LINES = 8 };
 
 /* What a reason is looked for in. */
 struct evidence {
@@ -25,18 +26,6 @@ struct evidence {
     const struct explained_cell *cell;
     const struct cell_result *own; /* of the cell */
 };
-
-struct shown_time {
-    char text[TEXT_NUMBER_BYTES];
-};
-
-static struct shown_time shown(double ns)
-{
-    struct shown_time shown;
-
-    text_time(ns, shown.text);
-    return shown;
-}
 
 static double fixed_ns(const struct evidence *e)
 {
@@ -48,17 +37,6 @@ static double line_wait_ns(const struct evidence *e)
 {
     return e->cell->model.levels.misses[0] / (double)e->cell->access.warps_active *
            e->card->levels[0].miss_latency_cycles * 1000 / e->card->sm_clock_mhz;
-}
-
-/* Blocks on an SM that there are registers for. Warps get registers in whole steps, and an SM's are in four parts, each
- * for every fourth warp. */
-static uint32_t blocks_of_registers(const struct evidence *e)
-{
-    const uint32_t block_warps = e->own->cell.block_size / CBANK_WARP_THREADS;
-    const uint32_t steps =
-        (e->own->kernel.registers * CBANK_WARP_THREADS + WARP_REGISTERS_STEP - 1) / WARP_REGISTERS_STEP;
-
-    return steps ? SM_REGISTERS / 4 / (steps * WARP_REGISTERS_STEP) * 4 / block_warps : UINT32_MAX;
 }
 
 static double stream_bytes(const struct evidence *e)
@@ -101,7 +79,7 @@ enum status explain_find_reasons(const struct result *result, const struct card 
 
     cell->reasons = calloc(explain_reason_count, sizeof(*cell->reasons));
     if (!cell->reasons)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for reasons; free some memory");
+        return log_memory("reasons");
     for (const struct explain_reason *row = explain_reasons; row < explain_reasons + explain_reason_count; row++) {
         struct explained_reason *reason = &cell->reasons[cell->reason_count];
 

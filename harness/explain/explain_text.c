@@ -12,13 +12,16 @@ enum { INDENT = 2, LINE_BYTES = 1024 };
 struct view {
     FILE *stream;
     const struct explanation *explanation;
-    const struct grid_look *look;
+    struct grid_look look; /* of grids */
 };
+
+/* By explain_is_long. */
+static const char *const lengths[] = {"up to 10 us", "over 10 us"};
 
 /* Prints a paragraph whose first line begins as the text does, and whose others are indented. */
 __attribute__((format(printf, 3, 4))) static void put(const struct view *view, int indent, const char *format, ...)
 {
-    struct text_wrap wrap = {.stream = view->stream, .width = view->look->width, .indent = indent};
+    struct text_wrap wrap = {.stream = view->stream, .width = view->look.width, .indent = indent};
     char text[LINE_BYTES];
     va_list arguments;
 
@@ -39,26 +42,21 @@ static const char *time_word(const struct view *view)
 
 static void print_time(const struct view *view, const struct explained_cell *cell)
 {
-    const bool over = cell->agreement == EXPLAIN_DIFFERS && view->look->color;
+    const bool over = cell->agreement == EXPLAIN_DIFFERS && view->look.color;
+    const bool modelled = view->explanation->result.modelled_time;
     const char *status = cell->cell->reason[0] ? "" : cell_status_names[cell->cell->status];
-    char measured[TEXT_NUMBER_BYTES], width[TEXT_NUMBER_BYTES + 1] = "", predicted[TEXT_NUMBER_BYTES],
-                                                                remainder_ns[TEXT_NUMBER_BYTES],
-                                                                remainder[TEXT_NUMBER_BYTES];
+    const struct text_number predicted = text_of(text_time, cell->model.time_ns);
+    char remainder[TEXT_NUMBER_BYTES];
 
-    text_time(cell->time.median, measured);
-    if (!view->explanation->result.modelled_time) {
-        width[0] = ' ';
-        text_half_width(stats_relative_half_width(&cell->time), width + 1);
-    }
-    text_time(cell->model.time_ns, predicted);
-    text_signed(text_time, cell->remainder_ns, remainder_ns);
-    text_change(cell->remainder, remainder);
+    text_signed(text_time, cell->remainder_ns, remainder);
     fputs(over ? "\033[31m" : "", view->stream);
     if (cell->agreement == EXPLAIN_UNKNOWN)
-        put(view, 2 * INDENT, "  %s%snot timed, modelled %s", status, *status ? ": " : "", predicted);
+        put(view, 2 * INDENT, "  %s%snot timed, modelled %s", status, *status ? ": " : "", predicted.text);
     else
-        put(view, 2 * INDENT, "  %s %s%s, modelled %s, remainder %s, %s", time_word(view), measured, width, predicted,
-            remainder_ns, remainder);
+        put(view, 2 * INDENT, "  %s %s%s%s, modelled %s, remainder %s, %s", time_word(view),
+            text_of(text_time, cell->time->median).text, modelled ? "" : " ",
+            modelled ? "" : text_of(text_half_width, stats_relative_half_width(cell->time)).text, predicted.text,
+            remainder, text_of(text_change, cell->remainder).text);
     fputs(over ? "\033[0m" : "", view->stream);
 }
 
@@ -79,17 +77,15 @@ static void value_part(const struct grid_column *column, const void *row, struct
     const struct explained_cell *cell = row;
     const size_t part = (size_t)((const struct explain_part *)column->of - explain_parts);
     const bool bound = cell->bound & 1u << part;
-    char time[TEXT_NUMBER_BYTES];
 
-    text_time(explain_part_ns(&cell->model.parts, part), time);
-    snprintf(out->room, sizeof(out->room), bound ? "[%s]" : "%s", time);
+    snprintf(out->room, sizeof(out->room), bound ? "[%s]" : "%s",
+             text_of(text_time, explain_part_ns(&cell->model.parts, part)).text);
     out->style = bound ? GRID_BOLD : GRID_PLAIN;
     out->text = out->room;
 }
 
 static enum status print_parts(const struct view *view, const struct explained_cell *cell)
 {
-    const struct grid_look look = {.width = view->look->width, .indent = INDENT, .color = view->look->color};
     struct grid_column columns[EXPLAIN_PARTS];
     const struct grid grid = {
         .columns = columns, .column_count = EXPLAIN_PARTS, .rows = cell, .row_count = 1, .row_bytes = sizeof(*cell)};
@@ -103,7 +99,7 @@ static enum status print_parts(const struct view *view, const struct explained_c
             .value = value_part,
             .of = &explain_parts[i],
         };
-    return grid_print(view->stream, &grid, &look);
+    return grid_print(view->stream, &grid, &view->look);
 }
 
 /* -- counts ------------------------------------------------------------------------------------------- */
@@ -111,16 +107,14 @@ static enum status print_parts(const struct view *view, const struct explained_c
 static void value_modelled(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const struct explained_count *count = row;
-    char low[TEXT_NUMBER_BYTES], high[TEXT_NUMBER_BYTES];
+    const struct text_number low = text_of(text_count, count->low), high = text_of(text_count, count->high);
 
     (void)column;
     out->number = count->low;
-    text_count(count->low, low);
-    text_count(count->high, high);
-    if (count->status == COUNTER_OK && strcmp(low, high) != 0) {
-        snprintf(out->room, sizeof(out->room), "%s to %s", low, high);
-        out->text = out->room;
-    }
+    if (count->status != COUNTER_OK || strcmp(low.text, high.text) == 0)
+        return;
+    snprintf(out->room, sizeof(out->room), "%s to %s", low.text, high.text);
+    out->text = out->room;
 }
 
 /* How far measured is from the nearer limit; or that it is equal or within. */
@@ -128,7 +122,6 @@ static void value_agreement(const struct grid_column *column, const void *row, s
 {
     const struct explained_count *count = row;
     const double difference = count->measured - (count->measured > count->high ? count->high : count->low);
-    char share[TEXT_NUMBER_BYTES];
 
     (void)column;
     out->text =
@@ -136,8 +129,7 @@ static void value_agreement(const struct grid_column *column, const void *row, s
     if (count->agreement != EXPLAIN_DIFFERS)
         return;
     text_signed(text_count, difference, out->room);
-    text_change(difference / fabs(count->measured), share);
-    strcat(strcat(out->room, ", "), share);
+    text_join(out->room, sizeof(out->room), ", ", "%s", text_of(text_change, difference / fabs(count->measured)).text);
     out->text = out->room;
     out->style = GRID_BAD;
 }
@@ -155,21 +147,15 @@ static bool count_note(const void *row, size_t index, char *out, size_t bytes)
 static enum status print_counts(const struct view *view, const char *name, const char *modelled,
                                 const struct explained_count *counts, size_t count)
 {
-    const struct grid_look look = {.width = view->look->width, .indent = INDENT, .color = view->look->color};
+    /* clang-format off */
     const struct grid_column columns[] = {
-        {.key = "name",
-         .heading = name,
-         .value = grid_text,
-         .of = GRID_MEMBER(struct explained_count, name),
-         .head = true},
-        {.key = "measured",
-         .heading = time_word(view),
-         .format = text_count,
-         .value = grid_number,
+        {.key = "name", .heading = name, .value = grid_text, .of = GRID_MEMBER(struct explained_count, name), .head = true},
+        {.key = "measured", .heading = time_word(view), .format = text_count, .value = grid_number,
          .of = GRID_MEMBER(struct explained_count, measured)},
         {.key = "modelled", .heading = modelled, .format = text_count, .value = value_modelled},
         {.key = "agreement", .heading = "agreement", .value = value_agreement},
     };
+    /* clang-format on */
     const struct grid grid = {.columns = columns,
                               .column_count = sizeof(columns) / sizeof(columns[0]),
                               .rows = counts,
@@ -177,7 +163,7 @@ static enum status print_counts(const struct view *view, const char *name, const
                               .row_bytes = sizeof(*counts),
                               .note = count_note};
 
-    return grid_print(view->stream, &grid, &look);
+    return grid_print(view->stream, &grid, &view->look);
 }
 
 /* The levels, if one of their counters was read. */
@@ -215,37 +201,36 @@ static enum status print_cell(const struct view *view, const struct explained_ce
 /* -- summary ------------------------------------------------------------------------------------------ */
 
 /* The cells beyond the limit, each with the names of its reasons. */
-static void print_over(const struct view *view, bool is_long, const char *what)
+static void print_over(const struct view *view, bool is_long)
 {
     const struct explain_tally *tally = &view->explanation->summary.tallies[is_long];
     const struct explained_cell *cells = view->explanation->cells;
 
     if (tally->within < tally->cells)
-        put(view, 0, "beyond that, %s:", what);
+        put(view, 0, "beyond that, %s:", lengths[is_long]);
     for (const struct explained_cell *cell = cells; cell < cells + view->explanation->result.cell_count; cell++) {
-        char identity[CELL_IDENTITY_BYTES], remainder[TEXT_NUMBER_BYTES], names[LINE_BYTES] = "";
+        char identity[CELL_IDENTITY_BYTES], names[LINE_BYTES] = "";
 
         if (cell->agreement != EXPLAIN_DIFFERS || explain_is_long(cell) != is_long)
             continue;
         for (size_t i = 0; i < cell->reason_count; i++)
             text_join(names, LINE_BYTES, ", ", "%s", cell->reasons[i].row->name);
         cell_identity(&cell->cell->cell, identity);
-        text_change(cell->remainder, remainder);
-        put(view, 3 * INDENT, "  %s %s: %s", identity, remainder, names[0] ? names : "nothing in the file says why");
+        put(view, 3 * INDENT, "  %s %s: %s", identity, text_of(text_change, cell->remainder).text,
+            names[0] ? names : "nothing in the file says why");
     }
 }
 
-static void print_tally(const struct view *view, bool is_long, const char *what)
+static void print_tally(const struct view *view, bool is_long)
 {
     const struct explain_tally *tally = &view->explanation->summary.tallies[is_long];
-    char remainder[TEXT_NUMBER_BYTES];
 
-    text_change(tally->largest_remainder, remainder);
     if (tally->cells == 0)
-        put(view, 0, "cells %s: none", what);
+        put(view, 0, "cells %s: none", lengths[is_long]);
     else
-        put(view, 2 * INDENT, "cells %s: %" PRIu64 " of %" PRIu64 " within %.0f %%; largest remainder %s, %s", what,
-            tally->within, tally->cells, 100 * EXPLAIN_LIMIT, remainder, tally->largest);
+        put(view, 2 * INDENT, "cells %s: %" PRIu64 " of %" PRIu64 " within %.0f %%; largest remainder %s, %s",
+            lengths[is_long], tally->within, tally->cells, 100 * EXPLAIN_LIMIT,
+            text_of(text_change, tally->largest_remainder).text, tally->largest);
 }
 
 static void print_summary(const struct view *view)
@@ -253,8 +238,8 @@ static void print_summary(const struct view *view)
     const struct explain_summary *summary = &view->explanation->summary;
 
     fputc('\n', view->stream);
-    print_tally(view, true, "over 10 us");
-    print_tally(view, false, "up to 10 us");
+    print_tally(view, true);
+    print_tally(view, false);
     if (summary->untimed)
         put(view, 0, "cells without a time: %" PRIu64, summary->untimed);
     if (summary->exact)
@@ -263,8 +248,8 @@ static void print_summary(const struct view *view)
         put(view, 2 * INDENT,
             "constant levels, cells of one warp: %" PRIu64 " of %" PRIu64 " counts equal, %" PRIu64 " within limits",
             summary->single_equal, summary->single, summary->single_within);
-    print_over(view, true, "over 10 us");
-    print_over(view, false, "up to 10 us");
+    print_over(view, true);
+    print_over(view, false);
     if (summary->reasons)
         put(view, 0, "reasons:");
     for (size_t i = 0; i < explain_reason_count; i++)
@@ -297,14 +282,18 @@ static const char legend[] =
 enum status explain_print(FILE *stream, const struct explanation *explanation, const struct card *card,
                           const struct grid_look *look)
 {
-    const struct view view = {.stream = stream, .explanation = explanation, .look = look};
+    struct view view = {.stream = stream, .explanation = explanation, .look = *look};
+
     const size_t count = explanation->result.cell_count;
     enum status status = STATUS_OK;
 
+    view.look.indent = INDENT;
     print_head(&view, card);
     for (size_t i = 0; status == STATUS_OK && i < count; i++)
         if (explanation->cells[i].chosen)
             status = print_cell(&view, &explanation->cells[i]);
+    if (status != STATUS_OK)
+        return status;
     if (explanation->chosen > 0) {
         fputc('\n', stream);
         put(&view, 0, "%s", legend);
@@ -312,5 +301,5 @@ enum status explain_print(FILE *stream, const struct explanation *explanation, c
     print_summary(&view);
     if (explanation->chosen < count)
         put(&view, 0, "printed: %zu of %zu cells", explanation->chosen, count);
-    return status;
+    return STATUS_OK;
 }

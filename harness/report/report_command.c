@@ -105,7 +105,7 @@ static enum status report(const void *parsed, const struct invocation *invocatio
         return status;
     words = script_words(options, invocation, program, script);
     if (!words)
-        return log_error(STATUS_ENVIRONMENT, "out of memory");
+        return log_memory("what the report runs");
     for (size_t i = 0; i < sizeof(pythons) / sizeof(pythons[0]); i++) {
         words[0] = pythons[i];
         execvp(words[0], (char *const *)words);

@@ -22,15 +22,11 @@ static void value_seed(const struct grid_column *column, const void *row, struct
 /* Names without a comma, separated by blanks. */
 static void value_flags(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    const uint32_t flags = ((const struct cell_row *)row)->found->flags;
-    size_t used = 0;
-
     (void)column;
     out->room[0] = '\0';
     for (size_t bit = 0; bit < CELL_FLAG_COUNT; bit++)
-        if (flags & 1u << bit)
-            used += (size_t)snprintf(out->room + used, sizeof(out->room) - used, "%s%s", used ? " " : "",
-                                     cell_flag_names[bit]);
+        if (((const struct cell_row *)row)->found->flags >> bit & 1)
+            text_join(out->room, sizeof(out->room), " ", "%s", cell_flag_names[bit]);
     out->text = out->room;
 }
 
@@ -143,7 +139,13 @@ static const struct cell_column table[] = {
     {.column = {COLUMN("modelled", "modelled", NULL, grid_bool), RESULT(modelled_time)}, .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_COUNTERS},
     {.column = {COLUMN("launches_per_sample", "launches a sample", text_count, grid_integer), CELL(time.launches_per_sample)},
      .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_TIME},
-    {.column = {COLUMN("placement", "placement", NULL, grid_text), ROW(placement)}, .views = VIEW_TIME},
+    {.column = {COLUMN("effective_samples", "effective samples", text_tenths, grid_number), CELL(time.series.effective)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("placements", "placements", text_count, grid_integer), CELL(time.series.placements)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("placement_deviation", "their deviation", text_half_width, grid_number), CELL(time.series.placement_deviation)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("autocorrelation", "autocorrelation", text_hundredths, grid_number), CELL(time.series.autocorrelation)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("modes", "modes", text_count, grid_number), CELL(time.series.modes)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("outliers", "outliers", text_count, grid_number), CELL(time.series.outliers)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("footprint_bytes", "footprint, bytes", text_count, grid_integer), MODEL(footprint_bytes)},
      .views = VIEW_CELLS | VIEW_MODEL},
     {.column = {COLUMN("modelled_ns", "modelled time", text_time, grid_number), MODEL(time_ns)}, .views = VIEW_CELLS | VIEW_MODEL},
@@ -182,6 +184,16 @@ size_t cell_row_columns(unsigned views, struct grid_column out[CELL_ROW_COLUMNS_
     return count;
 }
 
+struct grid cell_row_grid(const struct cell_row *rows, size_t count, unsigned views,
+                          struct grid_column columns[CELL_ROW_COLUMNS_MAX])
+{
+    return (struct grid){.columns = columns,
+                         .column_count = cell_row_columns(views, columns),
+                         .rows = rows,
+                         .row_count = count,
+                         .row_bytes = sizeof(*rows)};
+}
+
 /* -- rows ---------------------------------------------------------------------------------------------- */
 
 bool cell_row_timed(const struct cell_row *row)
@@ -208,13 +220,9 @@ static void make_note(struct cell_row *row)
                  cell->reason[0] ? cell->reason : "no reason given");
     else if (!cell->verified && !row->result->modelled_time)
         snprintf(row->note, sizeof(row->note), "the output was not verified");
-    for (size_t bit = 0; bit < CELL_FLAG_COUNT; bit++) {
-        const size_t used = strlen(row->note);
-
+    for (size_t bit = 0; bit < CELL_FLAG_COUNT; bit++)
         if (cell->flags >> bit & 1)
-            snprintf(row->note + used, sizeof(row->note) - used, "%s%s: %s", used ? "; " : "", cell_flag_names[bit],
-                     cell_flag_reasons[bit]);
-    }
+            text_join(row->note, sizeof(row->note), "; ", "%s: %s", cell_flag_names[bit], cell_flag_reasons[bit]);
 }
 
 static void fill_row(struct cell_row *row, const struct result *result, size_t i, const char *file)
@@ -227,23 +235,14 @@ static void fill_row(struct cell_row *row, const struct result *result, size_t i
                              .result = result,
                              .file = file,
                              .instruction = found->kernel.known ? found->cell.path->sass : NULL,
-                             .placement = "not recorded: results of this version do not say where buffers lay",
                              .mark = "",
                              .half_width = NAN,
                              .ratio = NAN,
                              .rate = NAN,
                              .peak = NAN,
-                             .operations = {NAN, NAN, NAN},
-                             .sample = NAN,
-                             .sample_ns = NAN};
+                             .operations = {NAN, NAN, NAN}};
     cell_identity(row->cell, row->identity);
     make_note(row);
-}
-
-/* Whether the card has the rates of this very device: chips of one architecture have memories of several kinds. */
-static bool card_is_of_device(const struct result *result)
-{
-    return result->card[0] && strstr(result->device.name, result->card);
 }
 
 /* What follows from the time of a row, and from the shortest of its line. */
@@ -260,89 +259,55 @@ static void derive(struct cell_row *row, double best)
     row->ratio = isfinite(best) ? ns / best : NAN;
     row->best = cell->path->loads && ns <= best;
     row->rate = ELEMENT_BYTES * (2.0 + loads) * (double)cell->elements / ns;
-    if (row->model && isfinite(row->model->parts.stream_ns) && card_is_of_device(row->result))
+    /* The card has the rates of this very device: chips of one architecture have memories of several kinds. */
+    if (row->model && isfinite(row->model->parts.stream_ns) && row->result->card[0] &&
+        strstr(row->result->device.name, row->result->card))
         row->peak = fmax(row->model->parts.stream_ns, row->model->parts.serialization_ns) / ns;
     if (cell_row_multiplies(row))
         row->operations = cell_operations_per_byte(row->found);
 }
 
-/* -1, 0 or 1. */
-#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
-
-static int order_of_tables(const struct cell *a, const struct cell *b)
+static int order_of_rows(const void *a, const void *b)
 {
-    if (a->workload != b->workload)
-        return ORDER(a->workload, b->workload);
-    if (a->elements != b->elements)
-        return ORDER(a->elements, b->elements);
-    return a->block_size != b->block_size ? ORDER(a->block_size, b->block_size) : ORDER(a->regime, b->regime);
+    return cell_order_before(((const struct cell_row *)a)->cell, ((const struct cell_row *)b)->cell, AXIS_COUNT);
 }
 
-static int order_of_lines(const struct cell *a, const struct cell *b)
+bool cell_row_same(const struct cell_row *a, const struct cell_row *b, enum cell_axis end)
 {
-    int order = order_of_tables(a, b);
-
-    order = order ? order : ORDER(a->pattern, b->pattern);
-    for (size_t i = 0; order == 0 && i < parameter_count; i++)
-        order = ORDER(a->parameters[i], b->parameters[i]);
-    return order;
+    return cell_order_before(a->cell, b->cell, end) == 0;
 }
 
-static int order_of_rows(const void *left, const void *right)
+/* What follows from the times of rows that are all of one line. */
+static void derive_line(struct cell_row *rows, size_t count)
 {
-    const struct cell *a = ((const struct cell_row *)left)->cell, *b = ((const struct cell_row *)right)->cell;
-    const int order = order_of_lines(a, b);
+    double best = INFINITY;
 
-    return order ? order : ORDER(a->path, b->path);
-}
-
-bool cell_row_same_table(const struct cell_row *a, const struct cell_row *b)
-{
-    return order_of_tables(a->cell, b->cell) == 0;
-}
-
-bool cell_row_same_line(const struct cell_row *a, const struct cell_row *b)
-{
-    return order_of_lines(a->cell, b->cell) == 0;
-}
-
-enum status cell_rows_open(const struct result *result, const char *file, struct cell_rows *out)
-{
-    const size_t count = result->cell_count;
-    /* One more than needed: of nothing, calloc may give NULL. */
-    struct cell_row *rows = calloc(count + 1, sizeof(*rows));
-
-    *out = (struct cell_rows){.rows = rows, .count = count};
-    if (!rows)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for the table of %zu cells", count);
     for (size_t i = 0; i < count; i++)
-        fill_row(&rows[i], result, i, file);
-    qsort(rows, count, sizeof(*rows), order_of_rows);
-    for (size_t first = 0, end; first < count; first = end) {
-        double best = INFINITY;
-
-        for (end = first; end < count && cell_row_same_line(&rows[first], &rows[end]); end++)
-            if (cell_row_timed(&rows[end]) && rows[end].cell->path->loads)
-                best = fmin(best, rows[end].found->time.summary.median);
-        for (size_t i = first; i < end; i++)
-            derive(&rows[i], best);
-    }
-    return STATUS_OK;
+        if (cell_row_timed(&rows[i]) && rows[i].cell->path->loads)
+            best = fmin(best, rows[i].found->time.summary.median);
+    for (size_t i = 0; i < count; i++)
+        derive(&rows[i], best);
 }
 
-enum status cell_rows_choose(struct cell_rows *rows, const struct result *result, const char *name)
+enum status cell_rows_open(const struct result *result, const char *file, const char *name, struct cell_rows *out)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < rows->count; i++)
-        if (!name || cell_is_named(rows->rows[i].cell, name))
-            rows->rows[kept++] = rows->rows[i];
-    rows->count = kept;
+    /* One more than needed: of nothing, calloc may give NULL. */
+    *out = (struct cell_rows){.rows = calloc(result->cell_count + 1, sizeof(*out->rows)), .count = result->cell_count};
+    if (!out->rows)
+        return log_memory("the table of %zu cells", out->count);
+    for (size_t i = 0; i < out->count; i++)
+        fill_row(&out->rows[i], result, i, file);
+    qsort(out->rows, out->count, sizeof(*out->rows), order_of_rows);
+    for (size_t first = 0, end; first < out->count; first = end) {
+        for (end = first; end < out->count && cell_row_same(&out->rows[first], &out->rows[end], AXIS_PATH);)
+            end++;
+        derive_line(&out->rows[first], end - first);
+    }
+    for (size_t i = 0; i < out->count; i++)
+        if (!name || cell_is_named(out->rows[i].cell, name))
+            out->rows[kept++] = out->rows[i];
+    out->count = kept;
     return name && kept == 0 ? cell_unknown(name, result_cell, result, result->cell_count) : STATUS_OK;
-}
-
-void cell_rows_close(struct cell_rows *rows)
-{
-    free(rows->rows);
-    *rows = (struct cell_rows){0};
 }

@@ -4,7 +4,6 @@
 #define CBANK_CELL_ROW_H
 
 #include "cell_json.h"
-#include "grid.h"
 #include "result.h"
 
 enum { CELL_NOTE_BYTES = 512 };
@@ -21,7 +20,6 @@ struct cell_row {
     char note[CELL_NOTE_BYTES]; /* its status and reason, what its flags mean; "" for nothing */
     const char *mark;           /* of its footnote, with blanks as wide as others; "": the table has none */
     const char *instruction;    /* of the payload load; NULL: the kernel is not known */
-    const char *placement;
     double half_width; /* of the interval, as a share of the median */
     double ratio;      /* to the shortest time of the same pattern in the same table, of paths that load */
     bool best;         /* it is that time */
@@ -65,25 +63,25 @@ enum { CELL_ROW_COLUMNS_MAX = 80 };
 /* Copies the columns of a view. Returns how many. */
 size_t cell_row_columns(unsigned views, struct grid_column out[CELL_ROW_COLUMNS_MAX]);
 
-/* The rows of a result in the order of its tables: by workload, elements, block size, regime, then by pattern, parameters
- * and path. */
+/* A grid of rows with the columns of views, for which there is room in columns[]. */
+struct grid cell_row_grid(const struct cell_row *rows, size_t count, unsigned views,
+                          struct grid_column columns[CELL_ROW_COLUMNS_MAX]);
+
+/* The rows of a result in the order of its tables: by workload, elements, block size, regime, then by pattern,
+ * parameters and path. */
 struct cell_rows {
     struct cell_row *rows; /* owned */
     size_t count;
 };
 
-/* STATUS_ENVIRONMENT when out of memory. `file` may be NULL. */
-enum status cell_rows_open(const struct result *result, const char *file, struct cell_rows *out);
+/* Those that `name`, an identity or a glob, names; NULL: all. `file`, where the result is from, may be NULL.
+ * STATUS_USAGE, logged, when there is none of that name; STATUS_ENVIRONMENT when out of memory. The caller frees
+ * out->rows, after an error too. */
+enum status cell_rows_open(const struct result *result, const char *file, const char *name, struct cell_rows *out);
 
-/* Keeps those that `name`, an identity or a glob, names; NULL: all. STATUS_USAGE, logged, when there is none. */
-enum status cell_rows_choose(struct cell_rows *rows, const struct result *result, const char *name);
-
-/* Releases; accepts a zeroed struct. */
-void cell_rows_close(struct cell_rows *rows);
-
-/* Whether two rows are in one table, and in one line of it. */
-bool cell_row_same_table(const struct cell_row *a, const struct cell_row *b);
-bool cell_row_same_line(const struct cell_row *a, const struct cell_row *b);
+/* Whether two rows are the same on the axes before `end`: AXIS_PATTERN for those of one table, AXIS_PATH for those of
+ * one line of it. */
+bool cell_row_same(const struct cell_row *a, const struct cell_row *b, enum cell_axis end);
 
 /* Whether there is a time to print; and whether a sum of products was made in it: the one operation of other workloads
  * says nothing. */

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cell_row.h"
 #include "command.h"
+#include "grid_value.h"
 #include "log.h"
 #include "show_page.h"
 
-enum { ROW_AXES = 4, NUMBER_AXES = 2 + PARAMETER_COUNT };
-
 /* Which cells; an axis that was not given takes all. */
 struct counters_options {
-    struct selection rows[ROW_AXES];      /* workloads, paths, patterns, regimes */
-    struct integers numbers[NUMBER_AXES]; /* elements, block sizes, parameters */
-    const char *cell; /* NULL: all */
+    struct selection rows[AXIS_COUNT];   /* of axes that are rows of tables */
+    struct integers numbers[AXIS_COUNT]; /* of the others */
+    const char *cell;                    /* NULL: all */
     struct format_options format;
 };
 
@@ -26,18 +24,18 @@ struct counters_options {
 static const struct option_row option_rows[] = {
     {.name = "cell", .argument = "NAME", .help = "the cell of this identity, or those that a glob names",
      .kind = &option_text, .offset = offsetof(struct counters_options, cell)},
-    {AXIS("workload", "cells of these workloads alone", option_selection, rows[0]),
+    {AXIS("workload", "cells of these workloads alone", option_selection, rows[AXIS_WORKLOAD]),
      .table = TABLE("workload", workloads, workload_count)},
-    {AXIS("path", "cells of these load paths alone", option_selection, rows[1]), .table = TABLE("path", paths, path_count)},
-    {AXIS("pattern", "cells of these access patterns alone", option_selection, rows[2]),
+    {AXIS("path", "cells of these load paths alone", option_selection, rows[AXIS_PATH]), .table = TABLE("path", paths, path_count)},
+    {AXIS("pattern", "cells of these access patterns alone", option_selection, rows[AXIS_PATTERN]),
      .table = TABLE("pattern", patterns, pattern_count)},
-    {AXIS("regime", "cells of these regimes alone", option_selection, rows[3]), .table = TABLE("regime", regimes, regime_count)},
-    {AXIS("elements", "cells of so many elements alone", option_integers, numbers[0]), .low = 1, .high = (double)CELL_ELEMENTS_MAX,
+    {AXIS("regime", "cells of these regimes alone", option_selection, rows[AXIS_REGIME]), .table = TABLE("regime", regimes, regime_count)},
+    {AXIS("elements", "cells of so many elements alone", option_integers, numbers[AXIS_ELEMENTS]), .low = 1, .high = (double)CELL_ELEMENTS_MAX,
      .unit = "elements"},
-    {AXIS("block-size", "cells of so many threads a block alone", option_integers, numbers[1]), .low = 1,
+    {AXIS("block-size", "cells of so many threads a block alone", option_integers, numbers[AXIS_BLOCK_SIZE]), .low = 1,
      .high = CELL_BLOCK_SIZE_MAX, .unit = "threads"},
 #define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_) \
-    {AXIS(option_, summary_, option_integers, numbers[2 + PARAMETER_##name_]), .low = min_, .high = max_, .unit = unit_},
+    {AXIS(option_, summary_, option_integers, numbers[AXIS_PARAMETERS + PARAMETER_##name_]), .low = min_, .high = max_, .unit = unit_},
 #include "parameters.def"
 };
 /* clang-format on */
@@ -49,25 +47,20 @@ static const struct option_group groups[] = {
 
 static bool is_chosen(const struct counters_options *options, const struct cell *cell)
 {
-    const void *const rows[ROW_AXES] = {cell->workload, cell->path, cell->pattern, cell->regime};
-    bool chosen = true;
+    for (size_t axis = 0; axis < AXIS_COUNT; axis++) {
+        const struct selection *rows = &options->rows[axis];
+        const struct integers *numbers = &options->numbers[axis];
+        const uint64_t place = cell_axis(cell, axis);
+        bool chosen = rows->count + numbers->count == 0;
 
-    for (size_t axis = 0; axis < ROW_AXES && chosen; axis++) {
-        const struct selection *selection = &options->rows[axis];
-
-        chosen = selection->count == 0;
-        for (size_t i = 0; i < selection->count; i++)
-            chosen = chosen || selection->rows[i] == rows[axis];
+        for (size_t i = 0; i < rows->count; i++)
+            chosen = chosen || (uintptr_t)rows->rows[i] == place;
+        for (size_t i = 0; i < numbers->count; i++)
+            chosen = chosen || numbers->values[i] == place;
+        if (!chosen)
+            return false;
     }
-    for (size_t axis = 0; axis < NUMBER_AXES && chosen; axis++) {
-        const struct integers *integers = &options->numbers[axis];
-        const uint64_t value = axis == 0 ? cell->elements : axis == 1 ? cell->block_size : cell->parameters[axis - 2];
-
-        chosen = integers->count == 0;
-        for (size_t i = 0; i < integers->count; i++)
-            chosen = chosen || integers->values[i] == value;
-    }
-    return chosen;
+    return true;
 }
 
 /* -- quantities ---------------------------------------------------------------------------------------- */
@@ -129,119 +122,122 @@ static void value_quantity(const struct grid_column *column, const void *row, st
     out->style = mark == '!' ? GRID_BAD : GRID_PLAIN;
 }
 
-/* -- names --------------------------------------------------------------------------------------------- */
+/* -- what is printed ----------------------------------------------------------------------------------- */
 
-/* Names that columns can have, as the rows of a table: counters first. */
-struct known {
-    const char **names; /* owned */
-    size_t count, counters;
+struct listing {
+    const struct counters_options *options;
+    struct cell_rows rows;
+    const char **names; /* owned: those that a column can have, as the rows of a table, counters first */
+    size_t name_count, counter_count;
+    struct quantity *quantities; /* owned */
+    struct grid_column *columns; /* owned: those that say which cell, then from `first` on one a quantity */
+    size_t column_count, first;
 };
 
-static bool has_name(const struct known *known, const char *name)
+static enum status find_names(struct listing *listing, const struct result *result)
 {
-    for (size_t i = 0; i < known->count; i++)
-        if (strcmp(known->names[i], name) == 0)
-            return true;
-    return false;
-}
-
-static enum status find_names(const struct result *result, struct known *out)
-{
+    struct table names = TABLE("column", listing->names, listing->name_count);
     size_t room = CELL_ROW_COLUMNS_MAX;
 
     for (size_t i = 0; i < result->cell_count; i++)
         room += result->cells[i].counter_count;
-    *out = (struct known){.names = calloc(room, sizeof(*out->names))};
-    if (!out->names)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for the names of counters");
+    names.rows = listing->names = calloc(room, sizeof(*listing->names));
+    if (!listing->names)
+        return log_memory("the names of counters");
     for (size_t i = 0; i < result->cell_count; i++)
         for (size_t k = 0; k < result->cells[i].counter_count; k++)
-            if (!has_name(out, result->cells[i].counters[k].name))
-                out->names[out->count++] = result->cells[i].counters[k].name;
-    out->counters = out->count;
+            if (!table_find(&names, result->cells[i].counters[k].name))
+                listing->names[listing->name_count++] = result->cells[i].counters[k].name;
+    listing->counter_count = listing->name_count;
     for (const struct cell_column *column = NULL; (column = cell_column_next(column, VIEW_CELLS));)
         if (column->column.format)
-            out->names[out->count++] = column->column.key;
+            listing->names[listing->name_count++] = column->column.key;
     return STATUS_OK;
 }
 
-static enum status parse_quantity(const char *text, const struct known *known, struct quantity *out)
+static enum status parse_quantity(const struct listing *listing, const char *text, struct quantity *out)
 {
-    const struct table table = {"column", known->names, sizeof(*known->names), &known->count};
-    const char *slash = strchr(text, '/');
-    const size_t length = slash ? (size_t)(slash - text) : strlen(text);
+    const struct table names = TABLE("column", listing->names, listing->name_count);
+    const size_t length = strcspn(text, "/");
 
     *out = (struct quantity){.text = text};
     snprintf(out->names[0], NAME_BYTES, "%.*s", (int)(length < NAME_BYTES ? length : NAME_BYTES), text);
-    snprintf(out->names[1], NAME_BYTES, "%s", slash ? slash + 1 : "");
-    if (!has_name(known, out->names[0]))
-        return table_unknown(&table, out->names[0]);
-    return slash && !has_name(known, out->names[1]) ? table_unknown(&table, out->names[1]) : STATUS_OK;
+    snprintf(out->names[1], NAME_BYTES, "%s", text[length] ? text + length + 1 : "");
+    if (!table_find(&names, out->names[0]))
+        return table_unknown(&names, out->names[0]);
+    return text[length] && !table_find(&names, out->names[1]) ? table_unknown(&names, out->names[1]) : STATUS_OK;
 }
 
-/* -- the grid ------------------------------------------------------------------------------------------ */
-
-/* What is printed. */
-struct listing {
-    const struct counters_options *options;
-    struct cell_rows rows;
-    struct known known;
-    struct quantity *quantities; /* owned */
-    struct grid_column *columns; /* owned: those that say which cell, then one a quantity */
-    size_t column_count, quantity_count;
-};
-
-/* What the cell has in a column of its identity; "-" where it has nothing. */
-static void identity_text(const struct grid_column *column, const struct cell_row *row, char out[TEXT_NUMBER_BYTES])
+/* The columns that were asked for, all counters without any. */
+static enum status make_columns(struct listing *listing, const struct invocation *invocation)
 {
-    struct grid_value value = {.number = NAN};
+    const size_t asked = invocation->argument_count - 1;
+    const size_t count = asked ? asked : listing->counter_count;
+    enum status status = STATUS_OK;
 
-    column->value(column, row, &value);
-    if (column->format)
-        column->format(value.number, out);
-    else
-        snprintf(out, TEXT_NUMBER_BYTES, "%s", value.text);
-}
+    listing->quantities = calloc(count + 1, sizeof(*listing->quantities));
+    listing->columns = calloc(CELL_ROW_COLUMNS_MAX + count, sizeof(*listing->columns));
+    if (!listing->quantities || !listing->columns)
+        return log_memory("%zu columns", count);
+    listing->first = listing->column_count = cell_row_columns(VIEW_COUNTERS, listing->columns);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        struct quantity *quantity = &listing->quantities[i];
 
-static bool is_shared(const struct listing *listing, const struct grid_column *column)
-{
-    char first[TEXT_NUMBER_BYTES], text[TEXT_NUMBER_BYTES];
-
-    identity_text(column, listing->rows.rows, first);
-    for (size_t i = 1; i < listing->rows.count; i++) {
-        identity_text(column, &listing->rows.rows[i], text);
-        if (strcmp(text, first) != 0)
-            return false;
+        status = parse_quantity(listing, asked ? invocation->arguments[1 + i] : listing->names[i], quantity);
+        listing->columns[listing->column_count++] = (struct grid_column){.key = quantity->text,
+                                                                         .heading = quantity->text,
+                                                                         .format = text_count,
+                                                                         .value = value_quantity,
+                                                                         .of = quantity};
     }
-    return true;
+    return status;
+}
+
+/* What a row has in a column, as people read it; the two others are room for it. */
+static const char *shown(const struct grid *grid, size_t row, const struct grid_column *column,
+                         struct grid_value *value, char room[TEXT_NUMBER_BYTES])
+{
+    grid_value_at(grid, row, column, value);
+    return grid_shown(column, value, room);
+}
+
+static bool is_shared(const struct grid *grid, const struct grid_column *column)
+{
+    char room[2][TEXT_NUMBER_BYTES];
+    struct grid_value values[2];
+    const char *first = shown(grid, 0, column, &values[0], room[0]);
+    bool shared = true;
+
+    for (size_t i = 1; i < grid->row_count && shared; i++)
+        shared = strcmp(first, shown(grid, i, column, &values[1], room[1])) == 0;
+    return shared;
 }
 
 /* What all cells share is said once, and is no column of text. Returns how many columns are left. */
-static size_t say_shared(struct page *page, struct listing *listing)
+static size_t say_shared(struct page *page, const struct grid *grid, struct listing *listing)
 {
     const bool modelled = listing->rows.rows[0].result->modelled_time;
-    const char *before = "";
-    char text[TEXT_NUMBER_BYTES];
+    const char *before = "", *text;
+    char room[TEXT_NUMBER_BYTES];
+    struct grid_value value;
     size_t kept = 0;
 
     page_begin(page, 0);
-    for (size_t i = 0; i < CELL_COLUMN_COUNT; i++) {
-        const struct grid_column *column = &cell_columns[i];
+    for (size_t i = 0; i < listing->column_count; i++) {
+        const struct grid_column column = listing->columns[i];
 
-        if (!is_shared(listing, column)) {
-            listing->columns[kept++] = *column;
-            continue;
+        if (i < CELL_COLUMN_COUNT && is_shared(grid, &column)) {
+            text = shown(grid, 0, &column, &value, room);
+            if (strcmp(text, "-") != 0)
+                page_say(page, "%s%s %s", before, column.heading, text);
+            before = ", ";
+        } else if (i < CELL_COLUMN_COUNT || i >= listing->first) {
+            listing->columns[kept++] = column;
         }
-        identity_text(column, listing->rows.rows, text);
-        if (strcmp(text, "-") != 0)
-            page_say(page, "%s%s %s", before, column->heading, text);
-        before = ", ";
     }
     page_say(page, "; %s", modelled ? "modelled: nothing was measured" : "one launch");
     page_end(page);
-    memmove(listing->columns + kept, listing->columns + listing->column_count - listing->quantity_count,
-            listing->quantity_count * sizeof(*listing->columns));
-    return kept + listing->quantity_count;
+    return kept;
 }
 
 static enum status print_listing(struct listing *listing)
@@ -252,7 +248,8 @@ static enum status print_listing(struct listing *listing)
                         .column_count = listing->column_count,
                         .rows = listing->rows.rows,
                         .row_count = listing->rows.count,
-                        .row_bytes = sizeof(*listing->rows.rows)};
+                        .row_bytes = sizeof(*listing->rows.rows),
+                        .raw = format->raw};
 
     if (format->json)
         return json_put_owned(stdout, grid_to_json(&grid));
@@ -260,44 +257,20 @@ static enum status print_listing(struct listing *listing)
         grid_print_csv(stdout, &grid);
         return STATUS_OK;
     }
-    grid.column_count = say_shared(&page, listing);
+    grid.column_count = say_shared(&page, &grid, listing);
     return page_grid(&page, &grid);
 }
 
-/* The columns that were asked for, all counters without any. */
-static enum status make_columns(struct listing *listing, const struct invocation *invocation)
-{
-    const size_t asked = invocation->argument_count - 1;
-    const size_t count = asked ? asked : listing->known.counters;
-    enum status status = STATUS_OK;
-
-    listing->quantities = calloc(count + 1, sizeof(*listing->quantities));
-    listing->columns = calloc(CELL_ROW_COLUMNS_MAX + count, sizeof(*listing->columns));
-    if (!listing->quantities || !listing->columns)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for %zu columns", count);
-    listing->column_count = cell_row_columns(VIEW_COUNTERS, listing->columns);
-    listing->quantity_count = count;
-    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        struct quantity *quantity = &listing->quantities[i];
-
-        status =
-            parse_quantity(asked ? invocation->arguments[1 + i] : listing->known.names[i], &listing->known, quantity);
-        listing->columns[listing->column_count++] = (struct grid_column){.key = quantity->text,
-                                                                         .heading = quantity->text,
-                                                                         .format = text_count,
-                                                                         .value = value_quantity,
-                                                                         .of = quantity};
-    }
-    return status;
-}
+/* -- the command --------------------------------------------------------------------------------------- */
 
 static enum status choose_rows(struct listing *listing, const struct result *result, const char *file)
 {
     struct cell_rows *rows = &listing->rows;
+    const enum status status = cell_rows_open(result, file, listing->options->cell, rows);
     size_t kept = 0;
 
-    if (cell_rows_choose(rows, result, listing->options->cell) != STATUS_OK)
-        return STATUS_USAGE;
+    if (status != STATUS_OK)
+        return status;
     for (size_t i = 0; i < rows->count; i++)
         if (is_chosen(listing->options, rows->rows[i].cell))
             rows->rows[kept++] = rows->rows[i];
@@ -315,9 +288,7 @@ static enum status counters_of(const void *parsed, const struct invocation *invo
     if (status == STATUS_OK)
         status = result_read(file, &result);
     if (status == STATUS_OK)
-        status = cell_rows_open(&result, file, &listing.rows);
-    if (status == STATUS_OK)
-        status = find_names(&result, &listing.known);
+        status = find_names(&listing, &result);
     if (status == STATUS_OK)
         status = make_columns(&listing, invocation);
     if (status == STATUS_OK)
@@ -326,8 +297,8 @@ static enum status counters_of(const void *parsed, const struct invocation *invo
         status = print_listing(&listing);
     free(listing.columns);
     free(listing.quantities);
-    free(listing.known.names);
-    cell_rows_close(&listing.rows);
+    free(listing.names);
+    free(listing.rows.rows);
     result_close(&result);
     return status;
 }

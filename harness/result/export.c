@@ -23,7 +23,6 @@
 #include <string.h>
 
 #include "cell_row.h"
-#include "json.h"
 #include "log.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -45,9 +44,10 @@ struct entry {
 struct catalogue {
     const struct result *const *results; /* not owned */
     size_t result_count;
-    struct entry *entries; /* owned */
-    size_t count, room;
+    struct entry *entries; /* owned: room for one a cell of every result */
+    size_t count;
     size_t samples_most; /* of a cell of a result */
+    bool raw; /* text of CSV, see text_csv */
 };
 
 static void catalogue_close(struct catalogue *catalogue)
@@ -72,21 +72,13 @@ static size_t cell_samples(const struct cell_result *cell, const double **sample
  * order: `guess` is right. */
 static struct entry *catalogue_entry(struct catalogue *catalogue, const struct cell *cell, size_t guess)
 {
-    struct entry *entry, *entries;
+    struct entry *entry = &catalogue->entries[catalogue->count];
 
     if (guess < catalogue->count && cell_equal(catalogue->entries[guess].cell, cell))
         return &catalogue->entries[guess];
     for (size_t i = 0; i < catalogue->count; i++)
         if (cell_equal(catalogue->entries[i].cell, cell))
             return &catalogue->entries[i];
-    if (catalogue->count == catalogue->room) {
-        catalogue->room = catalogue->room ? 2 * catalogue->room : 64;
-        entries = realloc(catalogue->entries, catalogue->room * sizeof(*entries));
-        if (!entries)
-            return NULL;
-        catalogue->entries = entries;
-    }
-    entry = &catalogue->entries[catalogue->count];
     *entry =
         (struct entry){.cell = cell, .found = calloc(catalogue->result_count, sizeof(*entry->found)), .skipped = true};
     cell_identity(cell, entry->name);
@@ -97,16 +89,21 @@ static struct entry *catalogue_entry(struct catalogue *catalogue, const struct c
 /* The caller closes *out, on failure too. */
 static enum status catalogue_open(const struct result *const *results, size_t count, struct catalogue *out)
 {
-    *out = (struct catalogue){.results = results, .result_count = count};
+    size_t room = 1;
+
+    for (size_t r = 0; r < count; r++)
+        room += results[r]->cell_count;
+    *out =
+        (struct catalogue){.results = results, .result_count = count, .entries = calloc(room, sizeof(*out->entries))};
     for (size_t r = 0; r < count; r++)
         for (size_t i = 0; i < results[r]->cell_count; i++) {
             const struct cell_result *cell = &results[r]->cells[i];
-            struct entry *entry = catalogue_entry(out, &cell->cell, i);
+            struct entry *entry = out->entries ? catalogue_entry(out, &cell->cell, i) : NULL;
             const double *samples;
             const size_t sampled = cell_samples(cell, &samples);
 
             if (!entry)
-                return log_error(STATUS_ENVIRONMENT, "out of memory for the cells of %zu results", count);
+                return log_memory("the cells of %zu results", count);
             entry->found[r] = cell;
             entry->samples += sampled;
             entry->skipped = entry->skipped && cell->status == CELL_SKIPPED;
@@ -144,13 +141,11 @@ static enum status write_csv(FILE *stream, const struct catalogue *catalogue)
 {
     struct grid_column columns[CELL_ROW_COLUMNS_MAX];
     struct cell_row *rows = calloc(catalogue->samples_most + 1, sizeof(*rows));
-    struct grid grid = {.columns = columns,
-                        .column_count = cell_row_columns(VIEW_SAMPLES, columns),
-                        .rows = rows,
-                        .row_bytes = sizeof(*rows)};
+    struct grid grid = cell_row_grid(rows, 0, VIEW_SAMPLES, columns);
 
+    grid.raw = catalogue->raw;
     if (!rows)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for the samples of a cell");
+        return log_memory("the samples of a cell");
     grid_print_csv(stream, &grid);
     grid.continued = true;
     for (size_t r = 0; r < catalogue->result_count; r++)
@@ -164,57 +159,46 @@ static enum status write_csv(FILE *stream, const struct catalogue *catalogue)
 
 /* -- gbench ------------------------------------------------------------------------------------------- */
 
-/* A sample as a repetition of the benchmark that the cell is. */
-struct repetition {
-    const char *name;
-    size_t family, index, count;
-    const struct cell_result *cell;
-    bool modelled;
-    double time_ns;
-};
-
-static cJSON *gbench_entry(const struct repetition *repetition)
+/* A sample of a cell, as a repetition of the benchmark that the entry is. */
+static cJSON *gbench_entry(const struct catalogue *catalogue, size_t at, size_t r, size_t repetition, double time_ns)
 {
-    const uint32_t launches = repetition->cell->time.launches_per_sample;
-    cJSON *entry = cJSON_CreateObject();
+    const struct entry *entry = &catalogue->entries[at];
+    const uint32_t launches = entry->found[r]->time.launches_per_sample;
+    cJSON *object = cJSON_CreateObject();
 
-    json_add_text(entry, "name", repetition->name);
-    json_add_integer(entry, "family_index", repetition->family);
-    json_add_integer(entry, "per_family_instance_index", 0);
-    json_add_text(entry, "run_name", repetition->name);
-    json_add_text(entry, "run_type", "iteration");
-    json_add_integer(entry, "repetitions", repetition->count);
-    json_add_integer(entry, "repetition_index", repetition->index);
-    json_add_integer(entry, "threads", 1);
-    json_add_integer(entry, "iterations", launches ? launches : 1);
-    json_add_double(entry, "real_time", repetition->time_ns);
-    json_add_double(entry, "cpu_time", repetition->time_ns);
-    json_add_text(entry, "time_unit", "ns");
-    if (repetition->modelled)
-        json_add_text(entry, "label", "modelled");
-    return entry;
+    json_add_text(object, "name", entry->name);
+    json_add_integer(object, "family_index", at);
+    json_add_integer(object, "per_family_instance_index", 0);
+    json_add_text(object, "run_name", entry->name);
+    json_add_text(object, "run_type", "iteration");
+    json_add_integer(object, "repetitions", entry->samples);
+    json_add_integer(object, "repetition_index", repetition);
+    json_add_integer(object, "threads", 1);
+    json_add_integer(object, "iterations", launches ? launches : 1);
+    json_add_double(object, "real_time", time_ns);
+    json_add_double(object, "cpu_time", time_ns);
+    json_add_text(object, "time_unit", "ns");
+    if (catalogue->results[r]->modelled_time)
+        json_add_text(object, "label", "modelled");
+    return object;
 }
 
 /* Writes the cell's samples of all results, one at a time: all of them as a tree would take a gigabyte for some
  * hundred results. *separator goes before the next entry. */
 static enum status gbench_cell(FILE *stream, const struct catalogue *catalogue, size_t at, const char **separator)
 {
-    const struct entry *entry = &catalogue->entries[at];
-    struct repetition repetition = {.name = entry->name, .family = at, .count = entry->samples};
+    const struct cell_result *const *found = catalogue->entries[at].found;
     enum status status = STATUS_OK;
+    size_t repetition = 0;
     const double *samples;
 
     for (size_t r = 0; r < catalogue->result_count; r++) {
-        const size_t count = entry->found[r] ? cell_samples(entry->found[r], &samples) : 0;
+        const size_t count = found[r] ? cell_samples(found[r], &samples) : 0;
 
-        repetition.cell = entry->found[r];
-        repetition.modelled = catalogue->results[r]->modelled_time;
         for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-            repetition.time_ns = samples[i];
             fputs(*separator, stream);
-            status = json_put_owned(stream, gbench_entry(&repetition));
+            status = json_put_owned(stream, gbench_entry(catalogue, at, r, repetition++, samples[i]));
             *separator = ",";
-            repetition.index++;
         }
     }
     return status;
@@ -262,10 +246,12 @@ static enum status write_gbench(FILE *stream, const struct catalogue *catalogue)
 
     fputs("{\n\"context\": ", stream);
     status = json_put_owned(stream, gbench_context(catalogue));
-    fputs(",\n\"benchmarks\": [\n", stream);
+    if (status == STATUS_OK)
+        fputs(",\n\"benchmarks\": [\n", stream);
     for (size_t i = 0; i < catalogue->count && status == STATUS_OK; i++)
         status = gbench_cell(stream, catalogue, i, &separator);
-    fputs("]\n}\n", stream);
+    if (status == STATUS_OK)
+        fputs("]\n}\n", stream);
     return status;
 }
 
@@ -299,30 +285,23 @@ static void bmf_add_values(cJSON *benchmark, const char *name, double *values, s
     for (size_t i = 0; i < count; i++)
         if (isfinite(values[i]))
             values[kept++] = values[i];
-    if (kept == 0)
-        return;
     stats_sort(values, kept);
-    bmf_add(benchmark, name, stats_median(values, kept), kept > 1 ? values[0] : NAN, kept > 1 ? values[kept - 1] : NAN);
+    if (kept > 0)
+        bmf_add(benchmark, name, stats_median(values, kept), kept > 1 ? values[0] : NAN,
+                kept > 1 ? values[kept - 1] : NAN);
 }
 
-/* The time over the results; with one result, with the interval of its samples. values: room for one a result. */
-static void bmf_time(const struct cell_result *const *found, size_t count, cJSON *benchmark, double *values)
+/* The time over the results, with one result with the interval of its samples; then every counter that a result read,
+ * each once. values: room for one a result. */
+static void bmf_entry(const struct cell_result *const *found, size_t count, cJSON *benchmark, double *values)
 {
-    if (count == 1) {
-        const struct summary *time = &found[0]->time.summary;
-
-        bmf_add(benchmark, "time_ns", time->median, time->ci_low, time->ci_high);
-        return;
-    }
     for (size_t r = 0; r < count; r++)
         values[r] = cell_median(found[r]);
-    bmf_add_values(benchmark, "time_ns", values, count);
-}
-
-/* Every counter that a result read, each once. */
-static void bmf_counters(const struct cell_result *const *found, size_t count, cJSON *benchmark, double *values)
-{
-    for (size_t r = 0; r < count; r++) {
+    if (count == 1)
+        bmf_add(benchmark, "time_ns", values[0], found[0]->time.summary.ci_low, found[0]->time.summary.ci_high);
+    else
+        bmf_add_values(benchmark, "time_ns", values, count);
+    for (size_t r = 0; r < count; r++)
         for (size_t i = 0; found[r] && i < found[r]->counter_count; i++) {
             const char *name = found[r]->counters[i].name;
 
@@ -332,7 +311,6 @@ static void bmf_counters(const struct cell_result *const *found, size_t count, c
                 values[k] = found[k] ? counter_counted(found[k]->counters, found[k]->counter_count, name) : NAN;
             bmf_add_values(benchmark, name, values, count);
         }
-    }
 }
 
 static enum status write_bmf(FILE *stream, const struct catalogue *catalogue)
@@ -343,15 +321,11 @@ static enum status write_bmf(FILE *stream, const struct catalogue *catalogue)
 
     for (size_t i = 0; values && i < catalogue->count; i++) {
         const struct entry *entry = &catalogue->entries[i];
-        cJSON *benchmark = entry->skipped ? NULL : json_add(root, entry->name, cJSON_CreateObject());
 
-        if (entry->skipped)
-            continue;
-        bmf_time(entry->found, catalogue->result_count, benchmark, values);
-        bmf_counters(entry->found, catalogue->result_count, benchmark, values);
+        if (!entry->skipped)
+            bmf_entry(entry->found, catalogue->result_count, json_add(root, entry->name, cJSON_CreateObject()), values);
     }
-    status = values ? json_put(stream, root)
-                    : log_error(STATUS_ENVIRONMENT, "out of memory for %zu results", catalogue->result_count);
+    status = values ? json_put(stream, root) : log_memory("%zu results", catalogue->result_count);
     cJSON_Delete(root);
     free(values);
     return status;
@@ -365,6 +339,7 @@ struct dated {
     size_t index;
 };
 
+/* Results of one time stay as they were given. */
 static int compare_dates(const void *left, const void *right)
 {
     const struct dated *a = left, *b = right;
@@ -431,9 +406,10 @@ static enum status write_otava(FILE *stream, const struct catalogue *catalogue)
                                               .column_count = otava_columns(catalogue, columns),
                                               .rows = dates,
                                               .row_count = count,
-                                              .row_bytes = sizeof(*dates)});
+                                              .row_bytes = sizeof(*dates),
+                                              .raw = catalogue->raw});
     } else {
-        status = log_error(STATUS_ENVIRONMENT, "out of memory for %zu results", count);
+        status = log_memory("%zu results", count);
     }
     free(dates);
     free(columns);
@@ -452,11 +428,12 @@ const struct export_format export_formats[] = {
 const size_t export_format_count = COUNT(export_formats);
 
 enum status export_write(const struct export_format *format, FILE *stream, const struct result *const *results,
-                         size_t count)
+                         size_t count, bool raw)
 {
     struct catalogue catalogue;
     enum status status = catalogue_open(results, count, &catalogue);
 
+    catalogue.raw = raw;
     if (status == STATUS_OK)
         status = format->write(stream, &catalogue);
     catalogue_close(&catalogue);

@@ -3,11 +3,7 @@
 #ifndef CBANK_EXPORT_H
 #define CBANK_EXPORT_H
 
-#include <stddef.h>
-#include <stdio.h>
-
 #include "result.h"
-#include "status.h"
 
 struct catalogue;
 
@@ -25,8 +21,8 @@ struct export_format {
 extern const struct export_format export_formats[];
 extern const size_t export_format_count;
 
-/* Writes results in a format. STATUS_ENVIRONMENT when out of memory. */
+/* Writes results in a format; raw: see text_csv. STATUS_ENVIRONMENT when out of memory. */
 enum status export_write(const struct export_format *format, FILE *stream, const struct result *const *results,
-                         size_t count);
+                         size_t count, bool raw);
 
 #endif

@@ -9,6 +9,7 @@
 #include "image.h"
 #include "json.h"
 #include "log.h"
+#include "sass_code.h"
 
 const struct engine_kind engine_kinds[] = {
     {.name = "cuda"},
@@ -26,15 +27,20 @@ const char *const cell_status_names[] = {
 
 const char *const stop_reason_names[] = {
     [STOP_NONE] = NULL,   [STOP_CONVERGED] = "converged", [STOP_SAMPLES] = "samples",
-    [STOP_TIME] = "time", [STOP_MODELLED] = "modelled",
+    [STOP_TIME] = "time", [STOP_MODES] = "modes",         [STOP_MODELLED] = "modelled",
 };
 
-const char *const cell_flag_names[] = {"throttled", "unstable", "clock_varied", "counter_differs"};
+const char *const cell_flag_names[] = {"throttled", "unstable",    "clock_varied", "counter_differs",
+                                       "resumed",   "errors_grew", "multimodal",   "shared"};
 const char *const cell_flag_reasons[] = {
     "the driver held the clocks down during the run",
     "sampling stopped before the interval was narrow enough",
     "the SM clock changed by more than 1 % between samples",
     "an exact counter is not what was expected",
+    "samples are of more than one process: the run was interrupted",
+    "errors of the device grew during the run",
+    "the samples fall into several modes, which one median does not tell",
+    "something else had the GPU while the cell was timed",
 };
 
 /* Bytes of "add" in "add.sm_90.cubin". */
@@ -81,16 +87,31 @@ enum status result_open(struct result *result, const struct cell *cells, size_t 
     /* At least one, for calloc(0) may give NULL. */
     result->cells = calloc(count ? count : 1, sizeof(*result->cells));
     if (!result->cells)
-        return log_error(STATUS_ENVIRONMENT, "out of memory for %zu cells; ask for fewer at a time", count);
+        return log_memory("%zu cells", count);
     result->cell_count = count;
     for (size_t i = 0; i < count; i++) {
         struct cell_time *time = &result->cells[i].time;
 
         result->cells[i].cell = cells[i];
         time->summary = (struct summary){.median = NAN, .ci_low = NAN, .ci_high = NAN, .min = NAN, .mad = NAN};
+        time->series = series_unknown;
         time->cycles = NAN;
         time->sm_clock_mhz = NAN;
     }
+    return STATUS_OK;
+}
+
+enum status cell_kernel_set(struct cell_kernel *kernel, const struct kernel_sass *sass, const char *image,
+                            size_t image_bytes)
+{
+    free(kernel->made);
+    *kernel = (struct cell_kernel){.known = true, .made = sass->known ? sass_code_text(sass->code, sass->bytes) : NULL};
+    if (sass->known && !kernel->made)
+        return log_memory("the code of a kernel");
+    kernel->code = kernel->made;
+    snprintf(kernel->symbol, sizeof(kernel->symbol), "%s", sass->symbol);
+    snprintf(kernel->image, sizeof(kernel->image), "%.*s", (int)image_bytes, image);
+    memcpy(kernel->sha256, sass->sha256, sizeof(kernel->sha256));
     return STATUS_OK;
 }
 
@@ -103,7 +124,9 @@ void result_close(struct result *result)
 {
     for (size_t i = 0; i < result->cell_count; i++) {
         free(result->cells[i].time.samples_ns);
+        free(result->cells[i].time.clocks_mhz);
         free(result->cells[i].counters);
+        free(result->cells[i].kernel.made);
     }
     free(result->cells);
     cJSON_Delete(result->storage);
@@ -173,12 +196,12 @@ static enum status cell_verdict(const struct cell_result *cell)
 {
     if (cell->status == CELL_FAILED || cell->flags & FLAG_COUNTER_DIFFERS || cell_exact_counts(cell).differing > 0)
         return STATUS_FINDING;
-    return cell->flags & FLAG_UNSTABLE ? STATUS_INCONCLUSIVE : STATUS_OK;
+    return cell->flags & FLAGS_DOUBTFUL ? STATUS_INCONCLUSIVE : STATUS_OK;
 }
 
 enum status result_verdict(const struct result *result)
 {
-    enum status verdict = STATUS_OK;
+    enum status verdict = result->end.given ? STATUS_FINDING : health_verdict(&result->health);
 
     for (size_t i = 0; i < result->cell_count; i++)
         verdict = status_worse(verdict, cell_verdict(&result->cells[i]));

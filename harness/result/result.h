@@ -10,8 +10,10 @@
 #include "cell.h"
 #include "counter.h"
 #include "device.h"
+#include "health.h"
 #include "model.h"
-#include "stats.h"
+#include "sass.h"
+#include "series.h"
 #include "status.h"
 #include "version.h"
 
@@ -32,7 +34,7 @@ extern const struct engine_kind engine_kinds[];
 extern const size_t engine_kind_count;
 
 /* Why sampling of a cell stopped. */
-enum stop_reason { STOP_NONE, STOP_CONVERGED, STOP_SAMPLES, STOP_TIME, STOP_MODELLED };
+enum stop_reason { STOP_NONE, STOP_CONVERGED, STOP_SAMPLES, STOP_TIME, STOP_MODES, STOP_MODELLED };
 
 /* What makes a cell's time doubtful: a set of bits. */
 enum cell_flag {
@@ -40,9 +42,16 @@ enum cell_flag {
     FLAG_UNSTABLE = 1 << 1,        /* stopped before the interval was narrow enough */
     FLAG_CLOCK_VARIED = 1 << 2,    /* the SM clock differed by more than 1 % between samples */
     FLAG_COUNTER_DIFFERS = 1 << 3, /* an exact counter is not what was expected */
+    FLAG_RESUMED = 1 << 4,         /* samples are of more than one process */
+    FLAG_ERRORS_GREW = 1 << 5,     /* errors of the device grew during the run, see health.h */
+    FLAG_MULTIMODAL = 1 << 6,      /* the samples fall into several modes */
+    FLAG_SHARED = 1 << 7,          /* something else had the device while the cell was timed */
 };
 
-enum { CELL_FLAG_COUNT = 4 };
+enum {
+    CELL_FLAG_COUNT = 8,
+    FLAGS_DOUBTFUL = FLAG_UNSTABLE | FLAG_MULTIMODAL | FLAG_SHARED, /* of a time that nothing is concluded from */
+};
 
 extern const char *const cell_status_names[]; /* by enum cell_status */
 extern const char *const stop_reason_names[]; /* by enum stop_reason; NULL for STOP_NONE */
@@ -52,9 +61,11 @@ extern const char *const cell_flag_reasons[CELL_FLAG_COUNT]; /* what the flag sa
 /* Time of one launch: what one more launch adds to a chain of them. */
 struct cell_time {
     struct summary summary;       /* ns */
+    struct series series;         /* of no placements: not known */
     uint32_t launches_per_sample;
-    enum stop_reason stop_reason; /* STOP_NONE: not timed */
+    enum stop_reason stop_reason; /* STOP_NONE: not timed, or not to the end: then there may be samples */
     double *samples_ns;           /* summary.count values in the order taken; owned */
+    double *clocks_mhz;           /* SM clock of each, 0: not known; owned; NULL once the cell is timed */
     double cycles;                /* median in SM cycles; NaN when the clock is not known */
     double sm_clock_mhz;          /* median over the samples; NaN when not known */
 };
@@ -66,7 +77,14 @@ struct cell_kernel {
     char image[64];      /* member of the program's image archive */
     char sha256[SASS_HASH_HEX_BYTES];
     uint32_t registers;  /* a thread; 0 when not known (model engine) */
+    const char *code;    /* in short, see sass_code.h: `made`, or in the tree of a file; NULL not known */
+    char *made;          /* owned */
 };
+
+/* Sets all that code says of itself; `image` is the member of the archive that it is from. What was there is released.
+ * STATUS_ENVIRONMENT out of memory. */
+enum status cell_kernel_set(struct cell_kernel *kernel, const struct kernel_sass *sass, const char *image,
+                            size_t image_bytes);
 
 struct cell_result {
     struct cell cell;
@@ -89,6 +107,13 @@ struct phase_time {
     double seconds;
 };
 
+/* How a run ended before its time: the device did not work any more. */
+struct run_end {
+    bool given;
+    char reason[300];
+    char cell[CELL_IDENTITY_BYTES]; /* that caused it; "" when that is not known */
+};
+
 /* Where a run took place; "" for what was not recorded. */
 struct host {
     char name[96];
@@ -106,13 +131,18 @@ struct result {
     bool modelled_time; /* times are predictions */
     char started_utc[32], finished_utc[32]; /* ISO 8601; finished "" while incomplete */
     bool complete;
+    struct run_end end; /* of a run that is not complete */
     uint64_t seed;
     double max_noise; /* relative half width at which a cell stops */
+    double sample_us; /* length of a hot sample, as asked for; 0 where these three are not known: a file before 2.1 */
+    uint32_t samples_max;
+    double seconds_max;
     char argv[RESULT_ARGV_BYTES];
     char counters_asked[RESULT_ARGV_BYTES]; /* the text of --counters */
     char counters_reason[256]; /* why no counter could be read; "" else */
     char card[DEVICE_TEXT_BYTES]; /* name of the card that the models of the cells are made of; "" when not known */
     struct device_info device;
+    struct health health; /* of the device; not known of predictions */
     struct phase_time phases[RESULT_PHASES_MAX];
     size_t phase_count;
     struct cell_result *cells; /* owned */
@@ -120,7 +150,8 @@ struct result {
     void *storage; /* what strings of a result that was read live in; owned (a cJSON tree) */
 };
 
-/* A result of this program with one pending cell for each of cells[0 .. count - 1]. STATUS_ENVIRONMENT out of memory. */
+/* A result of this program with one pending cell for each of cells[0 .. count - 1]. STATUS_ENVIRONMENT out of
+ * memory. */
 enum status result_open(struct result *result, const struct cell *cells, size_t count);
 
 /* Says that this program measures, whatever program began the result. */
@@ -132,7 +163,7 @@ const struct cell *result_cell(const void *result, size_t i);
 /* Releases everything; accepts a zeroed struct. */
 void result_close(struct result *result);
 
-/* Writes a file of schema 2.0 atomically to path, whatever version was read; "-" is stdout. */
+/* Writes a file of schema 2.2 atomically to path, whatever version was read; "-" is stdout. */
 enum status result_write(const struct result *result, const char *path);
 
 /* Reads a result of schema 1.x or 2.x. STATUS_USAGE with file and place otherwise. Cells whose
@@ -169,8 +200,9 @@ struct exact_counts {
 struct exact_counts cell_exact_counts(const struct cell_result *cell);
 struct exact_counts result_exact_counts(const struct result *result);
 
-/* How grave what the cells say is: STATUS_FINDING for a failed cell or an exact counter that differs;
- * STATUS_INCONCLUSIVE for an unstable cell; STATUS_OK else. */
+/* How grave what the cells say is: STATUS_FINDING for a failed cell, an exact counter that differs, a run that ended
+ * before its time, or errors of the device that grew and make results doubtful;
+ * STATUS_INCONCLUSIVE for a cell with a flag of FLAGS_DOUBTFUL; STATUS_OK else. */
 enum status result_verdict(const struct result *result);
 
 #endif

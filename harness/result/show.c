@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "show_matrix.h"
@@ -42,9 +43,8 @@ static void print_environment(struct page *page, const struct result *result)
         page_say(page, ", driver %s", device->driver);
     say_clock(page, result);
     page_end(page);
-    if (!result->modelled_time)
-        return;
-    page_line(page, 0, "All times and counters are modelled: nothing was measured.");
+    if (result->modelled_time)
+        page_line(page, 0, "All times and counters are modelled: nothing was measured.");
 }
 
 /* -- below the tables ---------------------------------------------------------------------------------- */
@@ -88,7 +88,11 @@ static void print_cell_counts(struct page *page, const struct result *result)
     page_end(page);
     if (result->complete)
         return;
-    page_line(page, 0, "incomplete: the run was interrupted; cbank run --resume FILE measures the rest");
+    if (result->end.given)
+        page_line(page, 0, "ended before its time%s%s: %s", result->end.cell[0] ? " at " : "", result->end.cell,
+                  result->end.reason);
+    page_line(page, 0, "incomplete: %s; cbank run --resume FILE measures the rest",
+              result->end.given ? "the device failed or did not answer" : "the run was interrupted");
 }
 
 static void print_differences(struct page *page, const struct result *result, uint64_t differing)
@@ -110,9 +114,8 @@ static void print_differences(struct page *page, const struct result *result, ui
             printed++;
         }
     }
-    if (differing == printed)
-        return;
-    page_line(page, INDENT, "and %" PRIu64 " more, in the result file", differing - printed);
+    if (differing != printed)
+        page_line(page, INDENT, "and %" PRIu64 " more, in the result file", differing - printed);
 }
 
 static void print_counters(struct page *page, const struct result *result)
@@ -136,6 +139,16 @@ static void print_counters(struct page *page, const struct result *result)
     print_differences(page, result, counts.differing);
 }
 
+/* Errors of the device, where some grew. */
+static void print_health(struct page *page, const struct result *result)
+{
+    char text[512];
+
+    if (result->health.grew)
+        page_line(page, 0, "errors of the device grew during the run: %s",
+                  health_text(&result->health, text, sizeof(text)));
+}
+
 static void print_phases(struct page *page, const struct result *result)
 {
     char text[TEXT_NUMBER_BYTES];
@@ -157,31 +170,26 @@ static void print_phases(struct page *page, const struct result *result)
 
 /* -- all of it ----------------------------------------------------------------------------------------- */
 
-static enum status print_tables(struct page *page, const struct cell_rows *rows)
-{
-    enum status status = STATUS_OK;
-
-    for (size_t first = 0, end; first < rows->count && status == STATUS_OK; first = end) {
-        for (end = first; end < rows->count && cell_row_same_table(&rows->rows[first], &rows->rows[end]); end++)
-            ;
-        page_gap(page);
-        status = show_matrix(page, &rows->rows[first], end - first);
-    }
-    page_gap(page);
-    return status;
-}
-
 static enum status show(struct page *page, const struct result *result)
 {
     unsigned rank = page->markdown ? UINT_MAX : 0;
     bool multiplies = false;
     struct cell_rows rows;
-    enum status status = cell_rows_open(result, NULL, &rows);
+    enum status status = cell_rows_open(result, NULL, NULL, &rows);
 
     page->look.rank = &rank;
     if (status == STATUS_OK) {
         print_environment(page, result);
-        status = print_tables(page, &rows);
+        for (size_t first = 0, end; first < rows.count && status == STATUS_OK; first = end) {
+            for (end = first; end < rows.count && cell_row_same(&rows.rows[first], &rows.rows[end], AXIS_PATTERN);)
+                end++;
+            page_gap(page);
+            status = show_matrix(page, &rows.rows[first], end - first);
+        }
+    }
+    /* Nothing stands below a table that is not there. */
+    if (status == STATUS_OK) {
+        page_gap(page);
         print_legend(page, result->modelled_time ? VIEW_MODELLED : VIEW_MEASURED, rank);
         for (size_t i = 0; i < rows.count; i++)
             multiplies = multiplies || cell_row_multiplies(&rows.rows[i]);
@@ -189,9 +197,10 @@ static enum status show(struct page *page, const struct result *result)
             print_legend(page, VIEW_OPERATIONS, rank);
         print_cell_counts(page, result);
         print_counters(page, result);
+        print_health(page, result);
         print_phases(page, result);
     }
-    cell_rows_close(&rows);
+    free(rows.rows);
     return status;
 }
 

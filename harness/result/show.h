@@ -3,25 +3,24 @@
 #ifndef CBANK_SHOW_H
 #define CBANK_SHOW_H
 
-#include <stdbool.h>
-#include <stdio.h>
-
+#include "grid.h"
 #include "result.h"
 
 /* One table for each workload, size, block size and regime, as wide as the terminal: rows are patterns with their
- * parameters, columns paths, or the other way round where there are fewer patterns; a cell holds time with its interval,
- * ratio to the fastest path of the pattern, requests per load, GB/s and their share of the peak, as far as there is room.
- * Workloads that multiply and add have a second table, of operations per byte. Then flags, failed and skipped cells,
- * counters that differ, and where the time went. A path or a pattern of which every cell is skipped is named below the
- * table, with the reason. color: use ANSI attributes. STATUS_ENVIRONMENT when out of memory. */
+ * parameters, columns paths, or the other way round where there are fewer patterns; a cell holds time with its
+ * interval, ratio to the fastest path of the pattern, requests per load, GB/s and their share of the peak, as far as
+ * there is room. Workloads that multiply and add have a second table, of operations per byte. Then flags, failed and
+ * skipped cells, counters that differ, and where the time went. A path or a pattern of which every cell is skipped is
+ * named below the table, with the reason. color: use ANSI attributes. STATUS_ENVIRONMENT when out of memory. */
 enum status show_result(FILE *stream, const struct result *result, bool color);
 
 /* Prints the tables as Markdown, with all columns. */
 enum status show_markdown(FILE *stream, const struct result *result);
 
-/* CSV of one row a cell. `file` is where the result is from. name: of those cells alone that this identity or glob names;
- * NULL: of all. continued: without the line of keys. STATUS_USAGE when no cell is named so. */
-enum status show_csv(FILE *stream, const struct result *result, const char *file, const char *name, bool continued);
+/* CSV of one row a cell. `file` is where the result is from. name: of those cells alone that this identity or glob
+ * names; NULL: of all. like: a grid with raw and continued set. STATUS_USAGE when no cell is named so. */
+enum status show_csv(FILE *stream, const struct result *result, const char *file, const char *name,
+                     const struct grid *like);
 
 /* All that is known of the cells that `name` names. STATUS_USAGE when there is none. */
 enum status show_cells(FILE *stream, const struct result *result, const char *file, const char *name);

@@ -2,6 +2,7 @@
  * Single cells: as rows of CSV, and all that is known of one. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cell_row.h"
 #include "show.h"
@@ -10,22 +11,19 @@
 
 enum { INDENT = 2 };
 
-enum status show_csv(FILE *stream, const struct result *result, const char *file, const char *name, bool continued)
+enum status show_csv(FILE *stream, const struct result *result, const char *file, const char *name,
+                     const struct grid *like)
 {
     struct grid_column columns[CELL_ROW_COLUMNS_MAX];
     struct cell_rows rows;
-    enum status status = cell_rows_open(result, file, &rows);
+    const enum status status = cell_rows_open(result, file, name, &rows);
+    struct grid grid = cell_row_grid(rows.rows, rows.count, VIEW_CELLS, columns);
 
+    grid.continued = like->continued;
+    grid.raw = like->raw;
     if (status == STATUS_OK)
-        status = cell_rows_choose(&rows, result, name);
-    if (status == STATUS_OK)
-        grid_print_csv(stream, &(struct grid){.columns = columns,
-                                              .column_count = cell_row_columns(VIEW_CELLS, columns),
-                                              .rows = rows.rows,
-                                              .row_count = rows.count,
-                                              .row_bytes = sizeof(*rows.rows),
-                                              .continued = continued});
-    cell_rows_close(&rows);
+        grid_print_csv(stream, &grid);
+    free(rows.rows);
     return status;
 }
 
@@ -46,25 +44,20 @@ static void value_bar(const struct grid_column *column, const void *row, struct 
     const size_t length = (size_t)ceil(bin->count * BAR / bin->most);
 
     (void)column;
-    for (size_t i = 0; i < length; i++)
-        out->room[i] = '#';
+    memset(out->room, '#', length);
     out->room[length] = '\0';
     out->text = out->room;
 }
 
+/* clang-format off */
+#define BIN(name) .of = GRID_MEMBER(struct bin, name)
+
 static const struct grid_column bin_columns[] = {
-    {.key = "low_ns",
-     .heading = "from",
-     .format = text_time,
-     .value = grid_number,
-     .of = GRID_MEMBER(struct bin, low_ns)},
-    {.key = "count",
-     .heading = "count",
-     .format = text_count,
-     .value = grid_number,
-     .of = GRID_MEMBER(struct bin, count)},
+    {.key = "low_ns", .heading = "from", .format = text_time, .value = grid_number, BIN(low_ns)},
+    {.key = "count", .heading = "count", .format = text_count, .value = grid_number, BIN(count)},
     {.key = "bar", .heading = "share", .value = value_bar},
 };
+/* clang-format on */
 
 /* How the samples lie between the least and the greatest; nothing where there is no width between them. */
 static enum status print_samples(FILE *stream, const struct cell_time *time, const struct grid_look *look)
@@ -149,15 +142,10 @@ static void print_section(FILE *stream, const struct cell_row *row, const struct
                           const struct grid_look *look)
 {
     struct grid_column columns[CELL_ROW_COLUMNS_MAX];
+    struct grid grid = cell_row_grid(row, 1, section->view, columns);
 
-    grid_print_records(stream,
-                       &(struct grid){.title = section->title,
-                                      .columns = columns,
-                                      .column_count = cell_row_columns(section->view, columns),
-                                      .rows = row,
-                                      .row_count = 1,
-                                      .row_bytes = sizeof(*row)},
-                       look);
+    grid.title = section->title;
+    grid_print_records(stream, &grid, look);
 }
 
 static enum status print_cell(FILE *stream, const struct cell_row *row)
@@ -175,22 +163,20 @@ static enum status print_cell(FILE *stream, const struct cell_row *row)
     fprintf(stream, "%s%s\n", row->identity, row->result->modelled_time ? " (modelled)" : "");
     print_section(stream, row, &sections[0], &look);
     status = print_samples(stream, &row->found->time, &look);
-    for (size_t i = 1; i < COUNT(sections); i++)
+    for (size_t i = 1; status == STATUS_OK && i < COUNT(sections); i++)
         print_section(stream, row, &sections[i], &look);
-    return status_worse(status, grid_print(stream, &counters, &look));
+    return status == STATUS_OK ? grid_print(stream, &counters, &look) : status;
 }
 
 enum status show_cells(FILE *stream, const struct result *result, const char *file, const char *name)
 {
     struct cell_rows rows;
-    enum status status = cell_rows_open(result, file, &rows);
+    enum status status = cell_rows_open(result, file, name, &rows);
 
-    if (status == STATUS_OK)
-        status = cell_rows_choose(&rows, result, name);
     for (size_t i = 0; status == STATUS_OK && i < rows.count; i++) {
         fputs(i ? "\n" : "", stream);
         status = print_cell(stream, &rows.rows[i]);
     }
-    cell_rows_close(&rows);
+    free(rows.rows);
     return status;
 }

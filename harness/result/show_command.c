@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdio.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "log.h"
-#include "result.h"
 #include "show.h"
 
 struct show_options {
@@ -13,13 +11,12 @@ struct show_options {
     struct look_options look;
 };
 
+/* clang-format off */
 static const struct option_row rows[] = {
-    {.name = "cell",
-     .argument = "NAME",
-     .help = "all that is known of the cell of this identity WORKLOAD/PATH/PATTERN/..., or of those that a glob names",
-     .kind = &option_text,
-     .offset = offsetof(struct show_options, cell)},
+    {.name = "cell", .argument = "NAME", .kind = &option_text, .offset = offsetof(struct show_options, cell),
+     .help = "all that is known of the cell of this identity WORKLOAD/PATH/PATTERN/..., or of those that a glob names"},
 };
+/* clang-format on */
 
 static const struct option_group groups[] = {
     OPTION_GROUP(rows, 0),
@@ -45,12 +42,16 @@ static enum status show_file(const struct show_options *options, const struct in
 
     if (status != STATUS_OK)
         return status;
-    if (invocation->argument_count > 1 && !options->format.csv)
-        printf("%s%s:\n", index ? "\n" : "", file);
+    if (invocation->argument_count > 1 && !options->format.csv) {
+        fputs(index ? "\n" : "", stdout);
+        text_put(stdout, escapes_none, file);
+        puts(":");
+    }
     if (options->format.json)
         status = result_write(&result, "-");
     else if (options->format.csv)
-        status = show_csv(stdout, &result, file, options->cell, index > 0);
+        status = show_csv(stdout, &result, file, options->cell,
+                          &(struct grid){.raw = options->format.raw, .continued = index > 0});
     else if (options->cell)
         status = show_cells(stdout, &result, file, options->cell);
     else if (options->format.markdown)

@@ -15,12 +15,7 @@ struct axis {
     const struct cell_row *line; /* its cells, one a path; NULL: a path */
     size_t count;                /* of them */
     char name[NAME_BYTES];
-};
-
-/* A path or a line of which every cell is skipped. */
-struct absence {
-    struct axis axis;
-    char reason[CELL_NOTE_BYTES];
+    char reason[CELL_NOTE_BYTES]; /* why every cell of it is skipped; it is then absent */
 };
 
 struct note {
@@ -33,10 +28,8 @@ struct table {
     struct cell_row *rows;
     size_t count;
     uint32_t common; /* parameters that are the same in all cells: a set of PARAMETER_BIT */
-    struct axis *paths, *lines;
-    size_t path_count, line_count;
-    struct absence *absent;
-    size_t absent_count;
+    struct axis *paths, *lines, *absent;
+    size_t path_count, line_count, absent_count;
     struct note *notes; /* each text once */
     size_t note_count;
 };
@@ -46,13 +39,9 @@ struct table {
 /* Appends " name=value" for each parameter of a set that the cell takes. */
 static void append_parameters(const struct cell *cell, uint32_t set, char text[NAME_BYTES])
 {
-    for (size_t i = 0; i < parameter_count; i++) {
-        const size_t used = strlen(text);
-
+    for (size_t i = 0; i < parameter_count; i++)
         if (set & 1u << i && cell->parameters[i])
-            snprintf(text + used, NAME_BYTES - used, "%s%s=%" PRIu32, used ? " " : "", parameters[i].name,
-                     cell->parameters[i]);
-    }
+            text_join(text, NAME_BYTES, " ", "%s=%" PRIu32, parameters[i].name, cell->parameters[i]);
 }
 
 /* "per_warp", "per_warp modules=2", "distinct=4 stride_bytes=64": without the parameters that are the same in the whole
@@ -86,37 +75,26 @@ static const struct cell_row *find_cell(const struct axis *a, const struct axis 
     return NULL;
 }
 
-/* Cell i of an axis: of a path those of the lines that are there. */
-static const struct cell_row *cell_of(const struct table *table, const struct axis *axis, size_t i)
-{
-    return axis->path ? find_cell(axis, &table->lines[i]) : &axis->line[i];
-}
-
 /* Takes the axis if any of its cells is not skipped, and else says why it is not there. Without cells it is neither. */
-static void add_axis(struct table *table, const struct axis *axis)
+static void add_axis(struct table *table, struct axis *axis)
 {
-    struct absence *absence = &table->absent[table->absent_count];
     const size_t count = axis->path ? table->line_count : axis->count;
-    bool there = false;
+    bool there = false, skipped = true;
 
-    *absence = (struct absence){.axis = *axis};
     for (size_t i = 0; i < count; i++) {
-        const struct cell_row *row = cell_of(table, axis, i);
-        const size_t used = strlen(absence->reason);
+        const struct cell_row *row = axis->path ? find_cell(axis, &table->lines[i]) : &axis->line[i];
 
-        if (row && row->found->status != CELL_SKIPPED) {
-            if (axis->path)
-                table->paths[table->path_count++] = *axis;
-            else
-                table->lines[table->line_count++] = *axis;
-            return;
-        }
-        if (row && !strstr(absence->reason, row->found->reason))
-            snprintf(absence->reason + used, sizeof(absence->reason) - used, "%s%s", used ? "; " : "",
-                     row->found->reason);
         there = there || row;
+        skipped = skipped && (!row || row->found->status == CELL_SKIPPED);
+        if (row && skipped && !strstr(axis->reason, row->found->reason))
+            text_join(axis->reason, sizeof(axis->reason), "; ", "%s", row->found->reason);
     }
-    table->absent_count += there;
+    if (!skipped && axis->path)
+        table->paths[table->path_count++] = *axis;
+    else if (!skipped)
+        table->lines[table->line_count++] = *axis;
+    else if (there)
+        table->absent[table->absent_count++] = *axis;
 }
 
 static void find_lines(struct table *table)
@@ -124,7 +102,7 @@ static void find_lines(struct table *table)
     for (size_t first = 0, end; first < table->count; first = end) {
         struct axis axis = {.line = &table->rows[first]};
 
-        for (end = first; end < table->count && cell_row_same_line(axis.line, &table->rows[end]); end++)
+        for (end = first; end < table->count && cell_row_same(axis.line, &table->rows[end], AXIS_PATH); end++)
             axis.count++;
         name_line(table, axis.line->cell, axis.name);
         add_axis(table, &axis);
@@ -235,17 +213,15 @@ static enum status print_grid(struct page *page, const struct table *table, unsi
     struct place *places = calloc(room, sizeof(*places));
     struct grid grid = {.columns = columns,
                         .rows = rows,
-                        .row_count = count == 0 ? 0
-                                     : across   ? table->line_count
-                                                : table->path_count,
+                        .row_count = across ? table->line_count : table->path_count,
                         .row_bytes = sizeof(struct axis)};
-    enum status status;
+    enum status status = STATUS_OK;
 
-    if (columns && places) {
+    if (!columns || !places)
+        status = log_memory("a table");
+    else if (count > 0) {
         grid.column_count = make_columns(view, axes, count, columns, places);
-        status = grid.row_count > 0 ? page_grid(page, &grid) : STATUS_OK;
-    } else {
-        status = log_error(STATUS_ENVIRONMENT, "out of memory for a table; free some memory");
+        status = page_grid(page, &grid);
     }
     free(columns);
     free(places);
@@ -273,7 +249,7 @@ static void print_absence(struct page *page, const struct table *table, size_t f
     page_begin(page, INDENT);
     page_say(page, "skipped:");
     for (size_t i = first; i < table->absent_count; i++) {
-        const char *name = absence_name(table, &table->absent[i].axis);
+        const char *name = absence_name(table, &table->absent[i]);
 
         if (strcmp(table->absent[i].reason, reason) == 0 && strcmp(name, before) != 0) {
             page_say(page, "%s%s", i == first ? " " : ", ", name);
@@ -286,9 +262,8 @@ static void print_absence(struct page *page, const struct table *table, size_t f
 
 static void print_notes(struct page *page, const struct table *table)
 {
-    for (size_t i = 0; i < table->note_count; i++) {
+    for (size_t i = 0; i < table->note_count; i++)
         page_line(page, INDENT, "%s  %s", table->notes[i].mark + 1, table->notes[i].text);
-    }
     for (size_t i = 0; i < table->absent_count; i++) {
         size_t first = 0;
 
@@ -322,7 +297,8 @@ static enum status print_table(struct page *page, struct table *table)
     find_notes(table);
     print_title(page, table);
     status = print_grid(page, table, table->rows->result->modelled_time ? VIEW_MODELLED : VIEW_MEASURED);
-    print_notes(page, table);
+    if (status == STATUS_OK)
+        print_notes(page, table);
     for (size_t i = 0; i < table->count; i++)
         multiplies = multiplies || cell_row_multiplies(&table->rows[i]);
     if (status != STATUS_OK || !multiplies)
@@ -334,21 +310,20 @@ static enum status print_table(struct page *page, struct table *table)
 enum status show_matrix(struct page *page, struct cell_row *rows, size_t count)
 {
     const size_t room = count + path_count;
-    struct table table = {
-        .rows = rows,
-        .count = count,
-        .paths = calloc(room, sizeof(*table.paths)),
-        .lines = calloc(room, sizeof(*table.lines)),
-        .absent = calloc(room + 1, sizeof(*table.absent)), /* one is written before it is known to be absent */
-        .notes = calloc(room, sizeof(*table.notes)),
-    };
-    enum status status = table.paths && table.lines && table.absent && table.notes
-                             ? print_table(page, &table)
-                             : log_error(STATUS_ENVIRONMENT, "out of memory for a table of %zu cells", count);
+    struct axis *axes = calloc(3 * room, sizeof(*axes));
+    struct note *notes = calloc(room, sizeof(*notes));
+    struct table table = {.rows = rows, .count = count, .notes = notes};
+    enum status status;
 
-    free(table.paths);
-    free(table.lines);
-    free(table.absent);
-    free(table.notes);
+    if (axes && notes) {
+        table.paths = axes;
+        table.lines = axes + room;
+        table.absent = axes + 2 * room;
+        status = print_table(page, &table);
+    } else {
+        status = log_memory("a table of %zu cells", count);
+    }
+    free(axes);
+    free(notes);
     return status;
 }

@@ -3,11 +3,7 @@
 #ifndef CBANK_SHOW_PAGE_H
 #define CBANK_SHOW_PAGE_H
 
-#include <stdbool.h>
-#include <stdio.h>
-
 #include "grid.h"
-#include "text.h"
 
 struct page {
     FILE *stream;

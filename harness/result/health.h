@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ * Errors of the device before and after a run, as the driver counts them: health.def has what is read. */
+#ifndef CBANK_HEALTH_H
+#define CBANK_HEALTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "field.h"
+#include "status.h"
+
+enum health_quantity {
+#define HEALTH(key, kind, grave, words, remedy) HEALTH_##key,
+#include "health.def"
+    HEALTH_QUANTITIES
+};
+
+/* A row of health.def. */
+struct health_row {
+    bool state; /* whether something is so; else a count */
+    bool grave;
+    const char *words, *remedy;
+};
+
+extern const struct health_row health_rows[HEALTH_QUANTITIES];
+
+enum { HEALTH_XIDS_MAX = 16 };
+
+/* What was read at one time; NaN for what could not be. */
+struct health_reading {
+    double values[HEALTH_QUANTITIES]; /* by enum health_quantity; of a state 0 or 1 */
+};
+
+/* An error as the driver numbers it. */
+struct xid {
+    uint32_t number;
+};
+
+struct health {
+    bool known;                             /* it was read before and after */
+    struct health_reading before, after;    /* of the process that wrote the result last; ECC errors since the driver
+                                               was loaded, Xids since `before` */
+    const char *reasons[HEALTH_QUANTITIES]; /* why a value is NaN; NULL where none is; not owned */
+    uint32_t grew;                          /* bits by enum health_quantity: in this process or one that it resumed */
+    struct xid xids[HEALTH_XIDS_MAX];       /* the first that were reported, in order */
+    size_t xid_count;
+};
+
+/* Notes in `grew` what is greater after than before, and returns those bits. */
+uint32_t health_settle(struct health *health);
+
+/* Writes what there is of errors, "2 corrected ECC errors, rows wait to be remapped", as far as there is room; "none",
+ * or "not known". Returns out. */
+const char *health_reading_text(const struct health_reading *reading, char *out, size_t bytes);
+
+/* STATUS_FINDING where something grew that makes results doubtful, see health.def; else STATUS_OK. */
+enum status health_verdict(const struct health *health);
+
+/* Writes what grew, and by how much, "2 more uncorrected ECC errors, Xid 48", as far as there is room; "" for nothing.
+ * Returns out. */
+const char *health_text(const struct health *health, char *out, size_t bytes);
+
+/* Fields of a struct health. */
+enum { HEALTH_FIELDS = 5 };
+
+extern const struct field health_fields[HEALTH_FIELDS];
+
+#endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT
+ * The cells of a result as objects: a table of fields for each part of a cell. */
+#include "result_cell_json.h"
+
+#include <math.h>
+
+#include "cell_json.h"
+#include "result.h"
+
+/* Most cells that are read. A file with this many has more than JSON_VALUES_MAX values if they are complete. */
+enum { CELLS_MAX = 65536 };
+
+/* Keys that every cell has and that may be null, and why: first those that this version leaves so. */
+static const struct {
+    const char *key, *reason;
+} null_keys[] = {
+    {"indices", "a formula gives them: none were read from a file"},
+    {"process_deviation", "one process cannot say how far processes differ: cbank calibrate measures it"},
+    {"placements", "of cells that were not sampled to the end, or before version 2.2"},
+    {"placement_deviation", "of cells with fewer than two placements, or before version 2.2"},
+    {"autocorrelation", "of cells with fewer than 8 samples, or before version 2.2"},
+    {"modes", "of cells with fewer than 20 samples, or before version 2.2"},
+    {"outliers", "of cells that were not sampled to the end, or before version 2.2"},
+    {"neighbour", "of cells that were not sampled to the end, or before version 2.2"},
+};
+
+enum { LEFT_NULL = 2, NULL_KEY_COUNT = sizeof(null_keys) / sizeof(null_keys[0]) };
+
+static void write_null_keys(cJSON *object, const struct field *field, const void *base)
+{
+    (void)field, (void)base;
+    for (size_t i = 0; i < LEFT_NULL; i++)
+        json_add_text(object, null_keys[i].key, NULL);
+}
+
+void result_add_null_reasons(cJSON *reasons)
+{
+    for (size_t i = 0; i < NULL_KEY_COUNT; i++)
+        json_add_text(reasons, null_keys[i].key, null_keys[i].reason);
+}
+
+static const struct field_kind kind_null_keys = {write_null_keys, NULL};
+
+/* -- counters ------------------------------------------------------------------------------------------ */
+
+static const struct names counter_kinds = NAMES(counter_kind_names, COUNTER_MEASURED + 1, "exact or measured");
+static const struct names counter_statuses = NAMES(counter_status_names, COUNTER_NO_PERMISSION + 1,
+                                                   "ok, unsupported, unavailable, no_permission or not_collected");
+
+static const struct field counter_rows[] = {
+    {FIELD(field_number, struct counter_value, "value", value, NULLABLE)},
+    {FIELD(field_number, struct counter_value, "expected", expected, NULLABLE)},
+    {FIELD(field_name, struct counter_value, "kind", kind, REQUIRED), .of = &counter_kinds},
+    {FIELD(field_name, struct counter_value, "status", status, REQUIRED), .of = &counter_statuses},
+    {FIELD(field_reference, struct counter_value, "metric", metric, NULLABLE)},
+    {FIELD(field_reference, struct counter_value, "unit", unit, REQUIRED)},
+    {FIELD(field_reference, struct counter_value, "reason", reason, NULLABLE)},
+};
+
+static void check_counter(const struct node *node, void *element)
+{
+    const struct counter_value *value = element;
+
+    if (value->status == COUNTER_OK && isnan(value->value))
+        node_refuse(node, "value", "a number, since the status is ok");
+}
+
+static const struct objects counter_map = {
+    .fields = FIELDS(counter_rows),
+    .element_bytes = sizeof(struct counter_value),
+    .count = offsetof(struct cell_result, counter_count),
+    .max = JSON_VALUES_MAX,
+    .line = true,
+    .key = offsetof(struct counter_value, name),
+    .check = check_counter,
+};
+
+static const struct field exact_rows[] = {
+    {FIELD(field_uint64, struct exact_counts, "compared", compared, REQUIRED)},
+    {FIELD(field_uint64, struct exact_counts, "equal", equal, REQUIRED)},
+    {FIELD(field_uint64, struct exact_counts, "differing", differing, REQUIRED)},
+    {FIELD(field_uint64, struct exact_counts, "unknown", unknown, REQUIRED)},
+};
+
+static void write_counts(cJSON *object, const char *key, struct exact_counts counts)
+{
+    static const struct fields fields = FIELDS(exact_rows);
+    cJSON *made = cJSON_CreateObject();
+
+    fields_write(made, &fields, &counts);
+    json_add(object, key, json_line(made));
+}
+
+static void write_cell_counts(cJSON *object, const struct field *field, const void *base)
+{
+    write_counts(object, field->key, cell_exact_counts(base));
+}
+
+static void write_result_counts(cJSON *object, const struct field *field, const void *base)
+{
+    write_counts(object, field->key, result_exact_counts(base));
+}
+
+static const struct field_kind kind_cell_counts = {write_cell_counts, NULL};
+const struct field_kind kind_exact_counters = {write_result_counts, NULL};
+
+/* -- time ---------------------------------------------------------------------------------------------- */
+
+static void write_samples(cJSON *object, const struct field *field, const void *base)
+{
+    const struct cell_time *time = base;
+
+    json_add(object, field->key, json_doubles(time->samples_ns, time->samples_ns ? time->summary.count : 0));
+}
+
+static void read_samples(const struct node *node, const struct field *field, void *base)
+{
+    const struct field alone = {.key = field->key};
+    struct cell_time *time = base;
+    struct numbers numbers = {0};
+
+    field_numbers.read(node, &alone, &numbers);
+    time->samples_ns = numbers.values;
+    time->summary.count = numbers.count;
+}
+
+/* Only while a cell is sampled: so that another process can go on with it. */
+static void write_clocks(cJSON *object, const struct field *field, const void *base)
+{
+    const struct cell_time *time = base;
+
+    if (time->clocks_mhz && time->summary.count > 0 && time->stop_reason == STOP_NONE)
+        json_add(object, field->key, json_doubles(time->clocks_mhz, time->summary.count));
+}
+
+static void read_clocks(const struct node *node, const struct field *field, void *base)
+{
+    const struct field alone = {.key = field->key};
+    struct cell_time *time = base;
+    struct numbers numbers = {0};
+
+    if (!json_get(node->json, field->key))
+        return;
+    field_numbers.read(node, &alone, &numbers);
+    time->clocks_mhz = numbers.values;
+    if (numbers.count != time->summary.count)
+        node_refuse(node, field->key, "as many numbers as there are samples");
+}
+
+static const struct field_kind kind_samples = {write_samples, read_samples};
+static const struct field_kind kind_clocks = {write_clocks, read_clocks};
+
+static const struct names stop_reasons =
+    NAMES(stop_reason_names, STOP_MODELLED + 1, "converged, samples, time, modes, modelled");
+
+static const struct field time_rows[] = {
+    {FIELD(field_number, struct cell_time, "median", summary.median, NULLABLE)},
+    {FIELD(field_number, struct cell_time, "ci_low", summary.ci_low, NULLABLE)},
+    {FIELD(field_number, struct cell_time, "ci_high", summary.ci_high, NULLABLE)},
+    {FIELD(field_number, struct cell_time, "min", summary.min, NULLABLE)},
+    {FIELD(field_number, struct cell_time, "mad", summary.mad, NULLABLE)},
+    {FIELD(field_number, struct cell_time, "effective_samples", series.effective, LATER)},
+    {FIELD(field_uint32, struct cell_time, "launches_per_sample", launches_per_sample, REQUIRED)},
+    {FIELD(field_name, struct cell_time, "stop_reason", stop_reason, NULLABLE), .of = &stop_reasons},
+    {WITHIN("samples", kind_samples)},
+    {WITHIN("clocks_mhz", kind_clocks)},
+};
+static const struct object time_object = {.fields = FIELDS(time_rows), .given = SIZE_MAX};
+
+/* -- the kernel, and what it does ---------------------------------------------------------------------- */
+
+static void write_instruction(cJSON *object, const struct field *field, const void *base)
+{
+    json_add_text(object, field->key, ((const struct cell_result *)base)->cell.path->sass);
+}
+
+static const struct field_kind kind_instruction = {write_instruction, NULL};
+
+static const struct field kernel_rows[] = {
+    {FIELD(field_text, struct cell_result, "name", kernel.symbol, NULLABLE)},
+    {FIELD(field_text, struct cell_result, "image", kernel.image, NULLABLE)},
+    {FIELD(field_text, struct cell_result, "sass_sha256", kernel.sha256, NULLABLE)},
+    {FIELD(field_uint32, struct cell_result, "registers", kernel.registers, NULLABLE)},
+    {WITHIN("instruction", kind_instruction)},
+};
+
+static void check_kernel(const struct node *node, void *member)
+{
+    struct cell_kernel *kernel = &((struct cell_result *)member)->kernel;
+
+    (void)node;
+    kernel->known = kernel->symbol[0] != '\0';
+}
+
+static const struct object kernel_object = {.fields = FIELDS(kernel_rows), .given = SIZE_MAX, .check = check_kernel};
+
+static const struct field per_byte_rows[] = {
+    {FIELD(field_number, struct operations_per_byte, "ideal", ideal, NULLABLE)},
+    {FIELD(field_number, struct operations_per_byte, "dram", dram, NULLABLE)},
+    {FIELD(field_number, struct operations_per_byte, "l2", l2, NULLABLE)},
+};
+
+static void write_per_byte(cJSON *object, const struct field *field, const void *base)
+{
+    static const struct fields fields = FIELDS(per_byte_rows);
+    const struct operations_per_byte per_byte = cell_operations_per_byte(base);
+
+    fields_write(json_add(object, field->key, cJSON_CreateObject()), &fields, &per_byte);
+}
+
+static const struct field_kind kind_per_byte = {write_per_byte, NULL};
+
+/* -- the model ----------------------------------------------------------------------------------------- */
+
+/* Of the first level; those of the next one are a double further on. */
+static const struct field level_rows[] = {
+    {FIELD(field_number, struct model_levels, "requests", requests[0], REQUIRED)},
+    {FIELD(field_number, struct model_levels, "misses", misses[0], REQUIRED)},
+};
+static const struct fields level_fields = FIELDS(level_rows);
+
+/* The card's levels; of those at the end, which no request came to, nothing is known here. */
+static void write_levels(cJSON *object, const struct field *field, const void *base)
+{
+    const struct model_levels *levels = &((const struct model_cell *)base)->levels;
+    cJSON *array = json_add(object, field->key, cJSON_CreateArray());
+    size_t count = CARD_LEVELS_MAX;
+
+    while (count > 0 && levels->requests[count - 1] == 0 && levels->misses[count - 1] == 0)
+        count--;
+    for (size_t i = 0; i < count; i++) {
+        cJSON *level = cJSON_CreateObject();
+
+        fields_write(level, &level_fields, (const double *)levels + i);
+        json_append(array, json_line(level));
+    }
+}
+
+static void read_levels(const struct node *node, const struct field *field, void *base)
+{
+    struct model_levels *levels = &((struct model_cell *)base)->levels;
+    const struct node array = node_array(node, field->key);
+    const cJSON *item;
+    size_t count = 0;
+
+    cJSON_ArrayForEach (item, array.json) {
+        const struct node level = node_element(&array, item, count);
+
+        if (count == CARD_LEVELS_MAX)
+            node_wrong(&array, "expected at most %d levels", CARD_LEVELS_MAX);
+        if (node_failed(node))
+            return;
+        fields_read(&level, &level_fields, (double *)levels + count++);
+    }
+}
+
+static const struct field_kind kind_levels = {write_levels, read_levels};
+
+/* Null where the card is of another chip. */
+static const struct field part_rows[] = {
+    {FIELD(field_number, struct model_parts, "launch_ns", launch_ns, NULLABLE)},
+    {FIELD(field_number, struct model_parts, "wave_ns", wave_ns, NULLABLE)},
+    {FIELD(field_number, struct model_parts, "residency_ns", residency_ns, NULLABLE)},
+    {FIELD(field_number, struct model_parts, "issue_ns", issue_ns, NULLABLE)},
+    {FIELD(field_number, struct model_parts, "serialization_ns", serialization_ns, NULLABLE)},
+    {FIELD(field_number, struct model_parts, "misses_ns", misses_ns, NULLABLE)},
+    {FIELD(field_number, struct model_parts, "stream_ns", stream_ns, NULLABLE)},
+};
+static const struct object part_object = {.fields = FIELDS(part_rows), .given = SIZE_MAX};
+
+static const struct field model_rows[] = {
+    {FIELD(field_number, struct model_cell, "requests_per_load", requests_per_load, NULLABLE)},
+    {FIELD(field_uint64, struct model_cell, "footprint_bytes", footprint_bytes, REQUIRED)},
+    {FIELD(field_number, struct model_cell, "time_ns", time_ns, NULLABLE)},
+    {FIELD(field_object, struct model_cell, "parts", parts, REQUIRED), .of = &part_object},
+    {WITHIN("levels", kind_levels)},
+};
+static const struct object model_object = {.fields = FIELDS(model_rows),
+                                           .given = offsetof(struct cell_result, modelled)};
+
+/* -- cells --------------------------------------------------------------------------------------------- */
+
+/* Every table has elements of one size, and every cell reads all of its path's. */
+static void write_width(cJSON *object, const struct field *field, const void *base)
+{
+    (void)base;
+    json_add_integer(object, field->key, sizeof(uint32_t));
+}
+
+static void write_table_bytes(cJSON *object, const struct field *field, const void *base)
+{
+    json_add_integer(object, field->key, ((const struct cell_result *)base)->cell.path->bytes);
+}
+
+/* Whether something else was seen to have the device: asked of every cell whose samples were described. */
+static void write_neighbour(cJSON *object, const struct field *field, const void *base)
+{
+    const struct cell_result *cell = base;
+
+    if (cell->time.series.placements > 0)
+        json_add(object, field->key, cJSON_CreateBool((cell->flags & FLAG_SHARED) != 0));
+    else
+        json_add_text(object, field->key, NULL);
+}
+
+static const struct field_kind kind_neighbour = {write_neighbour, NULL};
+static const struct field_kind kind_width = {write_width, NULL};
+static const struct field_kind kind_table_bytes = {write_table_bytes, NULL};
+
+static const struct names cell_statuses = NAMES(cell_status_names, CELL_FAILED + 1, "pending, ok, skipped or failed");
+static const struct names cell_flags =
+    NAMES(cell_flag_names, CELL_FLAG_COUNT, "an array of flags that this build knows");
+
+static const struct field cell_rows[] = {
+    {FIELD(field_cell, struct cell_result, "identity", cell, REQUIRED)},
+    {WITHIN("width_bytes", kind_width)},
+    {WITHIN("table_bytes", kind_table_bytes)},
+    {FIELD(field_name, struct cell_result, "status", status, REQUIRED), .of = &cell_statuses},
+    {FIELD(field_text, struct cell_result, "reason", reason, NULLABLE)},
+    {FIELD(field_bool, struct cell_result, "verified", verified, REQUIRED)},
+    {FIELD(field_object, struct cell_result, "time_ns", time, REQUIRED), .of = &time_object},
+    {FIELD(field_number, struct cell_result, "cycles", time.cycles, NULLABLE)},
+    {FIELD(field_number, struct cell_result, "sm_clock_mhz", time.sm_clock_mhz, NULLABLE)},
+    {FIELD(field_bits, struct cell_result, "flags", flags, REQUIRED), .of = &cell_flags},
+    {.kind = &kind_null_keys},
+    {FIELD(field_uint32, struct cell_result, "placements", time.series.placements, LATER)},
+    {FIELD(field_number, struct cell_result, "placement_deviation", time.series.placement_deviation, LATER)},
+    {FIELD(field_number, struct cell_result, "autocorrelation", time.series.autocorrelation, LATER)},
+    {FIELD(field_number, struct cell_result, "modes", time.series.modes, LATER)},
+    {FIELD(field_number, struct cell_result, "outliers", time.series.outliers, LATER)},
+    {WITHIN("neighbour", kind_neighbour)},
+    {WITHIN("exact_counters", kind_cell_counts)},
+    {FIELD(field_map, struct cell_result, "counters", counters, REQUIRED), .of = &counter_map},
+    {FIELD(field_uint64, struct cell_result, "operations", operations, LATER)},
+    {WITHIN("operations_per_byte", kind_per_byte)},
+    {WITHIN("kernel", field_object), .of = &kernel_object},
+    {FIELD(field_object, struct cell_result, "model", model, NULLABLE), .of = &model_object},
+};
+
+/* -- code, once for all cells of a kernel -------------------------------------------------------------- */
+
+enum { KERNELS_MAX = 4096 };
+
+static void write_code(cJSON *object, const struct field *field, const void *base)
+{
+    const struct result *result = base;
+    cJSON *codes = json_add(object, field->key, cJSON_CreateObject());
+
+    for (size_t i = 0; i < result->cell_count; i++) {
+        const struct cell_kernel *kernel = &result->cells[i].kernel;
+
+        if (kernel->code && *kernel->code && kernel->sha256[0] && !json_get(codes, kernel->sha256))
+            json_add_text(codes, kernel->sha256, kernel->code);
+    }
+}
+
+static void read_code(const struct node *node, const struct field *field, void *base)
+{
+    struct result *result = base;
+
+    if (!json_get(node->json, field->key))
+        return;
+
+    const struct node codes = node_object(node, field->key);
+
+    if (!node_failed(node) && cJSON_GetArraySize(codes.json) > KERNELS_MAX)
+        node_wrong(&codes, "expected at most %d kernels", KERNELS_MAX);
+    for (size_t i = 0; i < result->cell_count && !node_failed(node); i++)
+        if (json_get(codes.json, result->cells[i].kernel.sha256))
+            result->cells[i].kernel.code = node_text(&codes, result->cells[i].kernel.sha256, true);
+}
+
+const struct field_kind kind_code = {write_code, read_code};
+
+const struct objects result_cells = {
+    .fields = FIELDS(cell_rows),
+    .element_bytes = sizeof(struct cell_result),
+    .count = offsetof(struct result, cell_count),
+    .max = CELLS_MAX,
+};

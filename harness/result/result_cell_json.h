@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ * The cells of a result in its document: what result_json.c needs of them. */
+#ifndef CBANK_RESULT_CELL_JSON_H
+#define CBANK_RESULT_CELL_JSON_H
+
+#include "field.h"
+
+/* An object whose keys are members of the struct around it. */
+#define WITHIN(key_, kind_) .key = (key_), .kind = &(kind_)
+
+extern const struct objects result_cells;            /* of a struct result */
+extern const struct field_kind kind_exact_counters; /* of all cells */
+extern const struct field_kind kind_code;           /* of their kernels; read behind the cells */
+
+/* Adds why each key is null that every cell leaves so. */
+void result_add_null_reasons(cJSON *reasons);
+
+#endif
