@@ -30,18 +30,24 @@ import tempfile
 import threading
 import time
 
-COMMAND_SECONDS_MAX = 900
+COMMAND_SECONDS_MAX = 1800
 LINES_SHOWN_MAX = 60  # of a command that failed
 LOGS = "build/test-logs"
 SLOTS = len(os.sched_getaffinity(0))
 
 # About how long parts take, in seconds of one processor: the long ones start first, and what is left is guessed.
-SECONDS = {"build": 45, "sanitizer build": 40, "unit tests": 15, "unit tests, sanitizers": 35, "build, no toolkit": 10,
+SECONDS = {"build": 45, "sanitizer build": 40, "unit tests": 15, "unit tests, sanitizers": 25, "build, no toolkit": 10,
            "sanitizer build, gcc": 35, "unit tests, sanitizers, gcc": 80, "lint": 40, "fuzz": 15,
-           "end_to_end/report": 60, "end_to_end/figures": 35, "end_to_end/scratch": 40, "end_to_end/readme": 25,
-           "end_to_end/e2e": 15, "end_to_end/e2e, sanitizers": 20, "end_to_end/claims": 10, "end_to_end/cards": 10,
+           "end_to_end/report": 55, "end_to_end/figures": 30, "end_to_end/scratch": 22, "end_to_end/readme": 25,
+           "end_to_end/e2e": 15, "end_to_end/allocation": 12, "end_to_end/terminal": 8, "end_to_end/claims": 10,
+           "end_to_end/e2e, sanitizers": 12, "end_to_end/cards": 15, "end_to_end/characterize": 15, "end_to_end/gate": 10,
+           "build, simulated GPU": 15, "end_to_end/simulated": 10, "end_to_end/faults": 30,
+           "end_to_end/walk": 20,
            "kernels/kernel_faults": 60, "kernels/toolkit": 150, "kernels/cuda_11_8": 200}
 SECONDS_OF_OTHERS = 4
+
+# Of tests/end_to_end, those of the program for the simulated GPU.
+SIMULATED = ("simulated.py", "health.py", "faults.py", "walk.py", "gating.py")
 
 TAP = re.compile(r"^(not )?ok \d+( - .*?)?( # SKIP.*)?$", re.IGNORECASE)
 UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in")
@@ -184,10 +190,9 @@ def fuzzer_links():
 
 
 def fuzz(found):
-    """The corpus, and a few seconds of mutations of it, the same each time; `make fuzz` goes on for longer."""
+    """Each corpus, and a second of mutations of it, the same each time; `make fuzz` goes on for longer."""
     build = make("BUILD=build/asan", "CC=clang", "SANITIZE=1", "fuzzers")
-    return Part("fuzz", build, ["build/asan/tests/fuzz/fuzz_result", "-runs=20000", "-seed=1", "-timeout=20",
-                                "-max_len=8192", "-verbosity=0", "-artifact_prefix=build/asan/", found, "tests/corpus"],
+    return Part("fuzz", build, ["scripts/fuzz.sh", "--runs", "20000", "--seed", "1", "--jobs", "1", "--folder", found],
                 after=["sanitizer build"], skip=None if fuzzer_links() else "clang has no runtime library of fuzzers")
 
 
@@ -212,12 +217,23 @@ def absent(tool):
     return None if shutil.which(tool) else f"no {tool} on this machine"
 
 
+def simulated(toolkit, suffix="", build="build", after="build", variables=()):
+    """The CUDA engine on a simulated GPU."""
+    name = "build, simulated GPU" + suffix
+    parts = [Part(name, make(f"BUILD={build}", *variables, "simulated"), after=[after]),
+             *(python(f"tests/end_to_end/{file}", f"{build}/tests/simulated/cbank", [name], suffix) for file in SIMULATED)]
+    for part in parts:
+        part.skip = None if toolkit else "no CUDA toolkit, so no simulated GPU"
+    return parts
+
+
 def test(toolkit, found):
     parts = [unit_tests("unit tests", "build", ["build"]), *kernel_checks(toolkit),
              *sanitized("", "build/asan", "CC=clang"), fuzz(found), Part("check-headers", make("check-headers"))]
     for file in files("end_to_end"):
-        if os.path.basename(file) != "gpu.py":
+        if os.path.basename(file) not in ("gpu.py", *SIMULATED):
             parts.append(python(file, "build/cbank", ["build"]))
+    parts += simulated(toolkit)
     parts.append(Part("check-format", make("check-format"), skip=absent("clang-format-19")))
     if toolkit:
         parts += [Part("build, no toolkit", make("BUILD=build/nocuda", "NO_CUDA=1", "CFLAGS=-O0", "all")),
@@ -241,6 +257,7 @@ def parts_of(suite, found):
     if suite == "all":
         os.environ.setdefault("CBANK_TEST", "full")
         return [build, *test(toolkit, found), *sanitized(", gcc", "build/asan-gcc"), *kernels(toolkit),
+                *simulated(toolkit, ", sanitizers", "build/asan", "sanitizer build", ("CC=clang", "SANITIZE=1")),
                 Part("lint", make("lint"), skip=absent("clang-tidy-19"))]
     os.environ.setdefault("CBANK_TEST", "small")
     return [build, *{"test": lambda: test(toolkit, found), "kernels": lambda: kernels(toolkit),

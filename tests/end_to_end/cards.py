@@ -11,24 +11,17 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import jsonschema
 
-from common import FULL, repetitions
+from common import FULL, ROOT, Scratch, read_json, repetitions
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 NAMES = sorted(os.path.basename(path)[:-5] for path in glob.glob(os.path.join(ROOT, "results/base_cards/*.json")))
 FOUND = ("characterized", "device")
 NOT_PARAMETERS = ("schema", "levels", "origins", "evidence", "numbers", "verdicts", "skipped")
 HAS_SCIPY = importlib.util.find_spec("scipy") is not None
-
-
-def read_json(path):
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
 
 
 def write_json(path, value):
@@ -54,15 +47,7 @@ def validator():
     return jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/card.schema.json")))
 
 
-class Scratch(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
+class Case(Scratch):
     def run_in_root(self, *words, status=0, environment=None):
         """Relative paths, as evidence has them."""
         done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False, cwd=ROOT,
@@ -77,7 +62,7 @@ class Scratch(unittest.TestCase):
         return self.path(name), done
 
 
-class Committed(Scratch):
+class Committed(Case):
     def test_they_are_valid_and_say_where_every_value_is_from(self):
         for path in sorted(glob.glob(os.path.join(ROOT, "results/cards/*.json")) +
                            glob.glob(os.path.join(ROOT, "results/base_cards/*.json"))):
@@ -153,7 +138,7 @@ class Committed(Scratch):
                 self.assertEqual(summary["exact_counters_equal"], summary["exact_counters"])
 
 
-class Schema(Scratch):
+class Schema(Case):
     def refused(self, change):
         card = copy.deepcopy(self.card)
         change(card)
@@ -173,7 +158,7 @@ class Schema(Scratch):
                        lambda card: card["origins"][fitted].update(because="so"),
                        lambda card: card["origins"][found].pop("experiment"),
                        lambda card: card["origins"]["levels.idc.ways"].pop("low"),
-                       lambda card: card["levels"][0].update(replacement="random"),
+                       lambda card: card["levels"][0].update(replacement="not LRU"),
                        lambda card: card["origins"].update({"levels.idc": {"from": "assumed"}, "A key": {}}),
                        lambda card: card.pop("origins"), lambda card: card.pop("numbers"),
                        lambda card: card.update(source="prose"),
@@ -196,7 +181,7 @@ class Schema(Scratch):
         self.assertEqual(made["origins"]["wave_ns"], {"from": "assumed", "card": card["name"]})
 
 
-class NewCard(Scratch):
+class NewCard(Case):
     RECORD = f"results/characterizations/{NAMES[0]}.json"
 
     def record_of(self, **device):
@@ -247,7 +232,7 @@ class NewCard(Scratch):
                 self.assertFalse(os.path.exists(self.path("card.json")))
 
 
-class Fit(Scratch):
+class Fit(Case):
     """Results of the model engine with a card, and the fit from another one."""
 
     SCRIPT = os.path.join(ROOT, "scripts/fit_card.py")
@@ -259,8 +244,8 @@ class Fit(Scratch):
         card["levels"][1]["request_cycles"] = 3.0
         return card
 
-    def result(self, *words):
-        path = self.path("result.json")
+    def result(self, *words, name="result.json"):
+        path = self.path(name)
         self.run_in_root(CBANK, "run", "--engine", "model", "--card", write_json(self.path("planted.json"), self.planted()),
                          "--regime", "all", *words, "--json", path)
         return path
@@ -271,28 +256,33 @@ class Fit(Scratch):
 
     @unittest.skipUnless(HAS_SCIPY, "no scipy")
     def test_planted_parameters_are_found_and_others_left(self):
-        result = self.result(*repetitions(["--elements", "128000,270336,2000000,8000000,12800000,25600000"],
-                                          ["--elements", "128000,2000000", "--pattern", "per_warp,per_thread,pseudo_random"]))
+        patterns = ["--pattern", "per_warp,per_thread,pseudo_random"]
+        # What a large cell on the constant path says takes the model long.
+        plans = repetitions([["--elements", "128000,270336,2000000,8000000,12800000,25600000"]],
+                            [["--path", "constant", "--elements", "96000,128000", *patterns],
+                             ["--path", "global,readonly", "--elements", "128000,2000000", *patterns]])
+        results = [self.result(*plan, name=f"result-{i}.json") for i, plan in enumerate(plans)]
         base = self.planted()
         base.update({name: 1.3 * value for name, value in self.PLANTED.items()}, launch_ns=610)
         base["levels"][1]["request_cycles"] = 2.2
         base["origins"]["cc_major"] = {"from": "device"}
         start, out = write_json(self.path("start.json"), base), self.path("fitted.json")
-        done = self.fit("--card", start, "-o", out, "--check", result, result)
+        done = self.fit("--card", start, "-o", out, "--check", results[0], *results)
         fitted = read_json(out)
         validator().validate(fitted)
         values = parameters(fitted)
         for name, value in {**self.PLANTED, "launch_ns": 700, "levels.gcc.request_cycles": 3}.items():
             self.assertAlmostEqual(values[name] / value, 1, delta=0.03, msg=done.stdout)
             self.assertEqual(fitted["origins"][name]["from"], "fitted")
-            self.assertEqual([fitted["evidence"][one]["file"] for one in fitted["origins"][name]["evidence"]], [result])
+            files = {fitted["evidence"][one]["file"] for one in fitted["origins"][name]["evidence"]}
+            self.assertTrue(files and files <= set(results), name)
         # No cell refills, stages or asks L2; what the driver says is not fitted.
         for name in ("copy_ns", "copy_bytes_per_ns", "staging_wait_cycles", "l2_request_ns"):
             self.assertEqual(values[name], parameters(base)[name])
             self.assertEqual(fitted["origins"][name]["from"], "assumed")
             self.assertTrue(fitted["origins"][name]["reason"].startswith("not fitted: "))
         self.assertEqual(fitted["origins"]["cc_major"], {"from": "device"})
-        self.assertRegex(done.stdout, r"(?m)^wave_ns +1170 +9\d\d")
+        self.assertRegex(done.stdout, r"(?m)^wave_ns +1170 +(89|90)\d")
         self.assertIn("not fitted to", done.stdout)
 
     @unittest.skipUnless(HAS_SCIPY, "no scipy")

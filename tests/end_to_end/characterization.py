@@ -11,7 +11,8 @@ import unittest
 
 import jsonschema
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from common import ROOT
+
 
 
 def number(value, name=None, half=0.0, reason=None, **of):

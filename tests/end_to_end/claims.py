@@ -11,10 +11,10 @@ import re
 import shlex
 import subprocess
 import sys
-import tempfile
 import unittest
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from common import ROOT, Scratch
+
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 CLAIMS = os.path.join(ROOT, "scripts/claims.py")
 RECORD = os.path.join(ROOT, "scripts/record.sh")
@@ -58,12 +58,7 @@ def distinct(count, stride, **counters):
     return cell("add", "constant", "distinct", counters=counters, distinct=count, stride_bytes=stride)
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
+class Case(Scratch):
     def write(self, name, content):
         with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
             file.write(content if isinstance(content, str) else json.dumps(content))

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What the tests of this folder share."""
 
+import json
 import os
+import tempfile
+import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -13,3 +16,20 @@ FULL = os.environ.get("CBANK_TEST") == "full"
 def repetitions(everything, few):
     """All of it, or few."""
     return everything if FULL else few
+
+
+def read_json(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+class Scratch(unittest.TestCase):
+    """A folder of each test's own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)

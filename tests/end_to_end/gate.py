@@ -6,25 +6,25 @@ them with a planted change. CBANK names the program (default build/cbank)."""
 import copy
 import csv
 import io
+import itertools
 import json
 import os
 import re
 import subprocess
-import tempfile
+import sys
 import unittest
 import xml.etree.ElementTree as xml
 
 import jsonschema
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from common import ROOT, Scratch, read_json
+
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+from page import others  # noqa: E402
+
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 FIRST = os.path.join(ROOT, "results/h200/core-matrix.json")
 SECOND = os.path.join(ROOT, "results/h200/second-process.json")
-
-
-def read_json(path):
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
 
 
 def read(path):
@@ -40,12 +40,7 @@ def scale(cell, factor):
     time["samples"] = [sample * factor for sample in time["samples"]]
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
+class Case(Scratch):
     def cbank(self, *arguments, status=0):
         done = subprocess.run([CBANK, *arguments], capture_output=True, text=True, timeout=120, check=False,
                               cwd=self.folder, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
@@ -77,7 +72,78 @@ def verdicts(comparison):
 class Verdicts(Case):
     def test_two_processes_on_one_gpu(self):
         comparison = self.compare(FIRST, SECOND)
-        self.assertEqual(set(verdicts(comparison).values()), {"same"})
+        self.assertLessEqual(set(verdicts(comparison).values()), {"same", "inconclusive"})
+        self.assertGreaterEqual(comparison["counts"]["same"], 23)
+
+    def test_one_code_is_no_regression_whatever_the_plan(self):
+        """One GPU, driver and code: plans differ, and with them where buffers lie; some cells did not settle. (The
+        cells of the workload refill have several modes each, and say nothing.)"""
+        folder = os.path.join(ROOT, "results/h200")
+        files = ["core-matrix.json", "second-process.json", "core-matrix-cold.json", "sizes.json", "all-paths.json",
+                 "sample-us-100.json", "sample-us-2000.json", "stencil-blocks.json"]
+        for base, new in itertools.combinations(files, 2):
+            done = subprocess.run([CBANK, "compare", os.path.join(folder, base), os.path.join(folder, new), "--json", "-"],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            with self.subTest(base=base, new=new):
+                counts = json.loads(done.stdout)["counts"]
+                self.assertEqual((counts["regressed"], counts["improved"]), (0, 0))
+
+    def test_one_process_says_what_it_assumes(self):
+        comparison = self.compare(FIRST, SECOND)
+        for cell in comparison["cells"]:
+            self.assertEqual(cell["process_deviation"]["origin"], "default")
+            self.assertEqual(cell["degrees_of_freedom_of_sides"], 0)
+        said = " ".join(self.cbank("compare", FIRST, SECOND).stdout.split())
+        self.assertIn("the default, assumed of this GPU; cbank calibrate measures it", said)
+
+    def test_an_unstable_cell_is_at_worst_inconclusive(self):
+        def slower(result):
+            for cell in result["cells"][:12]:
+                scale(cell, 1.1)
+            for cell in result["cells"][:6]:
+                cell["flags"].append("unstable")
+
+        comparison = self.compare(FIRST, self.plant(slower), status=1)
+        self.assertEqual(comparison["counts"]["regressed"], 6)
+        for cell in comparison["cells"]:
+            if "unstable" in (cell["note"] or ""):
+                self.assertEqual((cell["verdict"], cell["processes_to_settle"]), ("inconclusive", None))
+
+    def test_what_would_settle_a_cell(self):
+        """The advice is a number of processes and commands that can be run as they stand."""
+        self.cbank("run", "--engine", "model", "--quiet", "--path", "constant", "--elements", "4096", "--json", "a.json")
+        path = os.path.join(self.folder, "a.json")
+
+        def measured(factor):
+            def change(result):
+                result["engine"], result["modelled_time"] = "cuda", False
+                result["started_utc"] = f"202{round(factor * 5)}-01-02T03:04:05Z"
+                for cell in result["cells"]:
+                    samples = [1000 * factor * (1 + i / 500) for i in range(20)]
+                    cell["time_ns"] = {**cell["time_ns"], "samples": samples, "median": samples[10],
+                                       "ci_low": samples[5], "ci_high": samples[14], "min": samples[0], "mad": 10,
+                                       "stop_reason": "converged"}
+            return change
+
+        base, new = self.plant(measured(1), path, "base.json"), self.plant(measured(1.008), path, "new.json")
+        comparison = self.compare(base, new)
+        settle = {cell["processes_to_settle"] for cell in comparison["cells"]}
+        self.assertEqual(comparison["counts"]["inconclusive"], len(comparison["cells"]))
+        self.assertEqual(len(settle), 1)
+        said = " ".join(self.cbank("compare", "base.json", "new.json").stdout.split())
+        self.assertIn(f"{settle.pop()} processes a side would settle", said)
+        command = re.search(r"cbank gate --base-program \S+ .*? --processes \d+", said).group(0)
+        done = subprocess.run(["bash", "-e", "-c", command.replace("cbank gate", f"{CBANK} gate")], check=False,
+                              capture_output=True, text=True, timeout=120, cwd=self.folder)
+        self.assertIn("NEW is the same", done.stdout, done.stderr)
+
+        for driver, file in (("1.1", base), ("999.1", new)):  # BASE cannot be measured here again
+            self.plant(lambda result, driver=driver: result["device"].update(driver=driver), file, os.path.basename(file))
+        said = " ".join(self.cbank("compare", "base.json", "new.json").stdout.split())
+        command = re.search(r"mkdir -p more-base .*?cbank compare \S+ \S+", said).group(0)
+        done = subprocess.run(["bash", "-e", "-c", command.replace("cbank compare", f"{CBANK} compare")], check=False,
+                              capture_output=True, text=True, timeout=120, cwd=self.folder)
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "more-new/1.json")), done.stderr)
 
     def test_a_slower_path_regresses(self):
         def slower(result):
@@ -87,7 +153,8 @@ class Verdicts(Case):
 
         comparison = self.compare(FIRST, self.plant(slower), status=1)
         for (path, _, _), verdict in verdicts(comparison).items():
-            self.assertEqual(verdict, "regressed" if path == "global" else "same")
+            self.assertIn(verdict, ("regressed",) if path == "global" else ("same", "inconclusive"))
+        self.assertLessEqual(comparison["counts"]["inconclusive"], 1)
         self.assertTrue(all(cell["verdict"] == "regressed" for cell in comparison["cells"][:8]))  # worst first
 
     def test_a_change_below_the_threshold_passes(self):
@@ -207,7 +274,6 @@ class SameData(Case):
                 other, = (cell for cell in comparison["cells"] if cell["ratio"] and not cell["same_data"])
                 self.assertEqual(other["verdict"], verdict)
                 self.assertLess(other["ratio"]["ci_low"], other["ratio"]["ci_high"])
-                self.assertGreater(other["ratio"]["resamples"], 0)
                 self.assertEqual(comparison["counts"]["same"], len(comparison["cells"]) - (verdict != "same"))
 
     def test_many_cells_that_are_slower(self):
@@ -217,10 +283,11 @@ class SameData(Case):
                 if cell["status"] == "ok":
                     scale(cell, 1.05)
 
-        many = [os.path.join(self.FOLDER, name) for name in ("all-paths.json", "sizes.json", "convolution.json")]
-        new = [self.plant(slower, path, os.path.basename(path)) for path in many]
-        comparison = self.compare(",".join(many), ",".join(new), status=1)
-        self.assertGreater(comparison["counts"]["regressed"], 600)
+        path = os.path.join(self.FOLDER, "serialization.json")
+        comparison = self.compare(path, self.plant(slower, path), status=1)
+        self.assertGreater(comparison["counts"]["regressed"], 440)
+        for cell in comparison["cells"]:
+            self.assertIn(cell["verdict"], ("regressed", "inconclusive") if cell["ratio"] else ("same", "invalid"))
         self.assertFalse(any(cell["same_data"] for cell in comparison["cells"]))
 
 
@@ -247,7 +314,58 @@ class Comparable(Case):
 
         new = self.plant(other)
         self.assertIn("sass", self.cbank("compare", FIRST, new, status=3).stdout)
-        self.cbank("compare", FIRST, new, "--allow-diff", "sass")
+        said = " ".join(self.cbank("compare", FIRST, new, "--allow-diff", "sass", "--all").stdout.split())
+        self.assertEqual(said.count("how is not known: results before schema 2.2 do not hold it"), 3)
+
+    def test_how_code_changed_is_said(self):
+        """In every format: opcodes, and the first instruction that differs."""
+        self.cbank("run", "--engine", "model", "--quiet", "--counters", "none", "--json", "base.json")
+        base = os.path.join(self.folder, "base.json")
+        was = read_json(base)["cells"][0]["kernel"]["sass_sha256"]
+        opcodes, letters, hashes = read_json(base)["code"][was].split(";")
+        words = dict(zip(opcodes.split(" ")[::2], opcodes.split(" ")[1::2]))
+        place = 3 + letters[3:].index("A")
+
+        def other(result):
+            """One instruction is the last opcode, a branch, instead of the first."""
+            first, last = list(words)[0], list(words)[-1]
+            counts = {**words, first: int(words[first]) - 1, last: int(words[last]) + 1}
+            result["code"]["f" * 64] = ";".join((" ".join(f"{name} {count}" for name, count in counts.items()),
+                                                 letters[:place] + letters[-1] + letters[place + 1:],
+                                                 "".join("+-"[hash == "+"] if i == place // 8 else hash
+                                                         for i, hash in enumerate(hashes))))
+            for cell in result["cells"]:
+                if cell["kernel"]["sass_sha256"] == was:
+                    cell["kernel"]["sass_sha256"] = "f" * 64
+
+        new = self.plant(other, base)
+        comparison = self.compare(base, new, "--allow-diff", "sass")
+        changed = [cell["code"] for cell in comparison["cells"] if cell["code"]]
+        self.assertEqual(len(changed), sum(cell["sass_differs"] for cell in comparison["cells"]))
+        name = list(words)[0]
+        self.assertEqual((changed[0]["first_from"], changed[0]["first_to"], changed[0]["first_other_opcode"]),
+                         (place // 8 * 8 + 1, place + 1, place + 1))
+        self.assertEqual((changed[0]["base_opcode"], changed[0]["new_opcode"]), (name, "BRA"))
+        page = others.code_text(next(cell for cell in comparison["cells"] if cell["code"]))
+        self.assertIn(f"{len(letters)} instructions, {name} {words[name]} to {int(words[name]) - 1}, BRA 1 to 2, the first "
+                      f"other opcode is {place + 1}, {name} and BRA", page)
+        line = f"{len(letters)} instructions: {name} {words[name]} -> {int(words[name]) - 1}, BRA 1 -> 2; the first"
+        self.cbank("compare", base, new, "--allow-diff", "sass", "--markdown", "r.md", "--junit", "r.xml", "--csv", "r.csv",
+                   "--quiet")
+        self.assertIn(line, " ".join(self.cbank("compare", base, new, "--allow-diff", "sass").stdout.split()))
+        for report, escape in (("r.md", "&gt;"), ("r.xml", "&gt;"), ("r.csv", ">")):
+            self.assertIn(line.replace(">", escape), read(os.path.join(self.folder, report)), report)
+
+    def test_code_takes_little_of_a_result(self):
+        """Of every workload by every path, without counters and samples, which are most of a measured one."""
+        self.cbank("run", "--engine", "model", "--quiet", "--counters", "none", "--workload", "all", "--path", "all", "--json",
+                   "all.json")
+        path = os.path.join(self.folder, "all.json")
+        result = read_json(path)
+        self.assertGreater(len(result["cells"]), 380)
+        self.assertEqual({cell["kernel"]["sass_sha256"] for cell in result["cells"]} - {None}, set(result["code"]))
+        self.assertLess(len(json.dumps(result["code"])), 0.1 * os.path.getsize(path))
+        self.cbank("show", path, "--json")
 
     def test_modelled_against_measured(self):
         self.cbank("run", "--engine", "model", "--quiet", "--json", "model.json")
@@ -399,6 +517,63 @@ class Calibration(Case):
         self.assertNotIn("regressed", verdicts(self.compare(FIRST, new, "--calibration", path)).values())
 
 
+class Simulation(Case):
+    """What is known of the gate by simulation, and the defaults that it rests on."""
+
+    COMMITTED = os.path.join(ROOT, "results/h200/gate/gate-simulation.json")
+
+    def script(self, name, *arguments, status=0):
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", name), *arguments], capture_output=True,
+                              text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def test_the_default_deviations_are_what_the_committed_results_say(self):
+        self.script("process_deviation.py", "--check")
+
+    def test_a_few_trials(self):
+        path = os.path.join(self.folder, "simulation.json")
+        self.script("gate_simulation.py", "--program", CBANK, "--trials", "8", "--first", "2", "--json", path)
+        rows = read_json(path)["rows"]
+        self.assertEqual([(row["processes"], row["threshold_percent"]) for row in rows], [(1, 0.5), (1, 1)])
+        self.assertEqual((rows[1]["alarms"], rows[1]["found"]), (0, 16))
+
+    def test_a_few_gates(self):
+        path = os.path.join(self.folder, "looks.json")
+        self.script("gate_simulation.py", "--program", CBANK, "--gate", "--trials", "6", "--first", "2", "--json", path)
+        rows = read_json(path)["rows"]
+        self.assertEqual([row["threshold_percent"] for row in rows], [0.5, 1])
+        self.assertEqual([(row["alarms"], row["found"]) for row in rows], [(0, 12), (0, 12)])
+        self.assertLess(rows[1]["processes"], 6 * 10)
+
+    def test_the_committed_table_of_gates(self):
+        """No more than one gate in twenty with a false alarm, by four standard errors, whatever the noise."""
+        path = os.path.join(ROOT, "results/h200/gate/gate-looks.json")
+        report = read_json(path)
+        trials = report["trials"]
+        self.assertGreaterEqual(trials, 60)
+        for row in report["rows"]:
+            self.assertLessEqual(row["alarms"], 0.05 * trials + 4 * (0.05 * 0.95 * trials) ** 0.5, row)
+            if (row["regime"], row["noise"]) == ("hot", 1):
+                self.assertGreaterEqual(row["found"], 0.95 * 2 * trials, row)
+        self.assertEqual(len(self.script("gate_simulation.py", "--show", path).stdout.splitlines()), 2 + 2 + 12)
+
+    def test_the_committed_table(self):
+        """No more false alarms than one comparison in twenty (with heavy tails, one in ten), by four standard errors,
+        where the noise is what is assumed, and whatever it is from three processes a side on or with a calibration."""
+        report = read_json(self.COMMITTED)
+        trials = report["trials"]
+        allowed = {tails: share * trials + 4 * (share * (1 - share) * trials) ** 0.5
+                   for tails, share in (("normal", 0.05), ("heavy", 0.1))}
+        for row in report["rows"]:
+            if row["noise"] == 1 or row["processes"] > 1 or row["calibrated"]:
+                self.assertLessEqual(row["alarms"], allowed[row["tails"]], row)
+            if (row["regime"], row["noise"]) == ("hot", 1) and row["threshold_percent"] >= 1:
+                self.assertGreaterEqual(row["found"], 0.95 * 2 * trials, row)
+        table = self.script("gate_simulation.py", "--show", self.COMMITTED).stdout
+        self.assertEqual(len(table.splitlines()), 2 + 2 + 12)
+
+
 class Parameters(Case):
     """Cells that a parameter alone tells apart, from the run to every report."""
 
@@ -408,12 +583,12 @@ class Parameters(Case):
     def setUp(self):
         super().setUp()
         self.cbank("run", *self.PLAN, "--quiet", "--json", "a.json")
-        self.path = os.path.join(self.folder, "a.json")
-        self.cells = read_json(self.path)["cells"]
+        self.file = self.path("a.json")
+        self.cells = read_json(self.file)["cells"]
 
     def test_the_result_follows_its_schema_and_is_written_again_alike(self):
         schema = read_json(os.path.join(ROOT, "results/schema.json"))
-        jsonschema.Draft202012Validator(schema).validate(read_json(self.path))
+        jsonschema.Draft202012Validator(schema).validate(read_json(self.file))
         self.assertEqual({cell["status"] for cell in self.cells}, {"ok", "skipped"})
         for cell in self.cells:
             self.assertEqual(set(cell["parameters"]),
@@ -424,7 +599,7 @@ class Parameters(Case):
             self.assertEqual(cell["operations"] is None, cell["status"] == "skipped")
             self.assertEqual(cell["operations_per_byte"]["ideal"], 0.5 if cell["workload"] == "conv_1d" else None)
         self.cbank("run", "--resume", "a.json", "--quiet")
-        self.assertEqual(read_json(self.path)["cells"], self.cells)
+        self.assertEqual(read_json(self.file)["cells"], self.cells)
 
     def test_compare(self):
         def slower(result):
@@ -432,7 +607,7 @@ class Parameters(Case):
                      cell["parameters"] == {"distinct": 8, "stride_bytes": 64})
             scale(cell, 1.5)
 
-        new = self.plant(lambda result: (slower(result), result["cells"].reverse()), self.path)
+        new = self.plant(lambda result: (slower(result), result["cells"].reverse()), self.file)
         comparison = self.compare("a.json", new, "--markdown", "r.md", "--junit", "r.xml", "--csv", "r.csv", status=1)
         found = comparison["cells"][0]
         self.assertEqual((found["verdict"], found["parameters"]), ("regressed", {"distinct": 8, "stride_bytes": 64}))

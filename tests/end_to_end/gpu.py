@@ -4,17 +4,41 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 import jsonschema
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from common import ROOT, Scratch, read_json
+
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
+
+KILLS = int(os.environ.get("CBANK_KILLS", "20"))
+
+# Takes the memory of device 0 but for so many bytes, says so, and holds it until its input ends.
+HOLDER = """
+import ctypes, sys
+
+cuda = ctypes.CDLL("libcuda.so.1")
+def call(name, *arguments):
+    code = getattr(cuda, name)(*arguments)
+    if code:
+        sys.exit(f"{name}: error {code}")
+device, context = ctypes.c_int(), ctypes.c_void_p()
+free, total, place = ctypes.c_size_t(), ctypes.c_size_t(), ctypes.c_uint64()
+call("cuInit", 0)
+call("cuDeviceGet", ctypes.byref(device), 0)
+call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+call("cuCtxSetCurrent", context)
+call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+call("cuMemAlloc_v2", ctypes.byref(place), ctypes.c_size_t(free.value - int(sys.argv[1])))
+print("held", flush=True)
+sys.stdin.read()
+"""
 
 SMALL = ["--elements", "128000", "--pattern", "per_warp", "--path", "constant"]
 
@@ -24,27 +48,20 @@ def cbank(*arguments, environment=None):
                           env={**os.environ, **(environment or {})})
 
 
-def read_json(path):
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
-
-
 def cuda_devices():
     rows = json.loads(cbank("list", "devices", "--json").stdout)
     return [row for row in rows if row["engine"] == "cuda"]
 
 
-class Case(unittest.TestCase):
+class Case(Scratch):
     @classmethod
     def setUpClass(cls):
         if not cuda_devices():
             raise AssertionError("no GPU here: " + cbank("list", "devices").stderr)
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.file = os.path.join(folder.name, "result.json")
+        super().setUp()
+        self.file = self.path("result.json")
 
     def measure(self, *arguments, status=0, environment=None):
         """A run on the GPU: its result and what it said."""
@@ -187,6 +204,82 @@ class Runs(Case):
     def test_planted_counter(self):
         result, _ = self.measure(*SMALL, "--fault", "counter", status=1)
         self.assertIn("counter_differs", result["cells"][0]["flags"])
+
+    def test_a_kernel_that_reads_out_of_bounds(self):
+        self.ended("out_of_bounds", "illegal memory access")
+
+    def test_a_kernel_that_does_not_end(self):
+        if cuda_devices()[0]["name"].startswith("Simulated"):
+            self.skipTest("simulated time has ten minutes at once: faults.py has its own kernels that do not end")
+        begin = time.monotonic()
+        self.ended("hang", "did not come back", "--patience", "1")
+        self.assertLess(time.monotonic() - begin, 20)
+
+    def ended(self, fault, word, *arguments):
+        """The run ends at the planted cell, with the samples of all; another process finishes it."""
+        plan = ["--elements", "128000", "--fault", fault, *arguments]
+        before, said = self.measure(*plan, status=1)
+        print(f"-- --fault {fault}:\n{said.strip()}", flush=True)
+        failed = [cell for cell in before["cells"] if cell["status"] == "failed"]
+        self.assertEqual([cell["identity"] for cell in failed], [before["ended"]["cell"]])
+        self.assertIs(failed[0], before["cells"][1], said)
+        self.assertFalse(before["complete"])
+        self.assertIn(word, said)
+        self.assertIn("result: ", said)
+        done = cbank("run", "--resume", self.file)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        after = read_json(self.file)
+        self.assertTrue(after["complete"])
+        self.assertIsNone(after["ended"])
+        for old, new in zip(before["cells"], after["cells"]):
+            self.assertGreaterEqual(len(old["time_ns"]["samples"]), 20)
+            self.assertEqual(new["time_ns"]["samples"][:len(old["time_ns"]["samples"])], old["time_ns"]["samples"])
+
+    def test_memory_that_another_process_has(self):
+        if cuda_devices()[0]["name"].startswith("Simulated"):
+            self.skipTest("no process takes memory of the simulated GPU: simulated.py has a free= for it")
+        elements = 400_000_000
+        plan = ["--elements", f"128000,{elements}", "--pattern", "per_warp", "--path", "constant", "--counters", "none"]
+        with subprocess.Popen([sys.executable, "-c", HOLDER, str(2 << 30)], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as holder:
+            self.assertEqual(holder.stdout.readline(), "held\n")
+            result, said = self.measure(*plan, status=1)
+            holder.communicate("")
+        print(f"-- memory that another process has:\n{said.strip()}", flush=True)
+        self.assertEqual({cell["elements"]: cell["status"] for cell in result["cells"]},
+                         {128000: "ok", elements: "failed"})
+        done = cbank("run", "--resume", self.file, "--retry-failed")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_killed_at_any_moment(self):
+        """The file is valid, of this second while cells are timed, and another process measures the rest of the plan."""
+        plan = ["run", "--engine", "cuda", "--elements", "128000", "--max-noise", "0.001",
+                "--max-samples", "10000", "--max-seconds", "0.2"]
+        planned = [cell["identity"] for cell in self.measure(*plan[3:])[0]["cells"]]
+        begin, moments, ages = time.monotonic(), random.Random(1), []
+        cbank(*plan, "--json", self.file)
+        whole_seconds = time.monotonic() - begin
+        for attempt in range(KILLS):
+            file = os.path.join(self.folder, f"killed{attempt}.json")
+            with subprocess.Popen([CBANK, *plan, "--json", file], stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL) as process:
+                time.sleep(moments.uniform(0, whole_seconds))
+                killed = time.time()
+                process.kill()
+            if not os.path.exists(file):
+                continue
+            result = read_json(file)
+            if not result["complete"] and any(cell["time_ns"]["samples"] for cell in result["cells"]):
+                ages.append(killed - os.stat(file).st_mtime)
+            done = cbank("run", "--resume", file, "--quiet")
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+            result = read_json(file)
+            self.assertIs(result["complete"], True)
+            self.assertEqual([cell["identity"] for cell in result["cells"]], planned)
+        print(f"-- {KILLS} kills in {whole_seconds:.1f} s; {len(ages)} files had samples, of so many seconds before: "
+              f"{' '.join(f'{age:.2f}' for age in sorted(ages))}", flush=True)
+        self.assertTrue(ages)
+        self.assertLess(max(ages), 1)
 
     def test_interrupted_and_resumed(self):
         plan = ["--pattern", "per_warp", "--max-samples", "10000", "--max-seconds", "60", "--max-noise", "0.001"]

@@ -13,7 +13,8 @@ import tarfile
 import tempfile
 import unittest
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from common import ROOT
+
 LEFT_OUT = shutil.ignore_patterns(".git", "build", "local", "__pycache__")
 # A make of its own: nothing of the job server or the variables of the make that runs the tests.
 OURS = ("MAKE", "MFLAGS", "GIT_", "SOURCE_DATE_EPOCH")

@@ -19,7 +19,8 @@ import sys
 import tempfile
 import unittest
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from common import ROOT
+
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 README_BYTES_MAX = 10240
 README_TABLE_COLUMNS_MAX = 100
@@ -315,10 +316,10 @@ class Completion(unittest.TestCase):
 
     def test_commands_and_options(self):
         self.assertEqual(self.complete(""), [*command_names(), "help"])
-        self.assertEqual(self.complete("run", "--p"), ["--path", "--pattern"])
-        self.assertEqual(set(self.complete("list", "--")), {"--help", "--json", "--csv", "--markdown", "--color"})
+        self.assertEqual(self.complete("run", "--p"), ["--path", "--pattern", "--patience"])
+        self.assertEqual(set(self.complete("list", "--")), {"--help", "--json", "--csv", "--markdown", "--color", "--raw"})
         self.assertEqual(set(self.complete("characterize", "--")),
-                         {"--help", "--device", "--replay", "--json", "--card", "--new-card", "--quiet"})
+                         {"--help", "--device", "--replay", "--json", "--card", "--new-card", "--patience", "--quiet"})
 
     def test_names_of_tables(self):
         for option, table in (("--pattern", "patterns"), ("--path", "paths"), ("--regime", "regimes"),

@@ -7,10 +7,10 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from common import ROOT, Scratch
+
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 SCRIPT = os.path.join(ROOT, "scripts/repeatability.py")
 
@@ -36,12 +36,7 @@ def result(rows):
             "device": {"uuid": "GPU-1", "driver": "580.1"}, "cells": [cell(*row) for row in rows]}
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
+class Case(Scratch):
     def write(self, name, content):
         with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
             file.write(content if isinstance(content, str) else json.dumps(content))

@@ -27,9 +27,8 @@ import xml.etree.ElementTree as ET
 import zipfile
 from html.parser import HTMLParser
 
-from common import repetitions
+from common import FULL, ROOT, read_json
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 MATRIX = os.path.join(ROOT, "results/h200/core-matrix.json")
 SECOND = os.path.join(ROOT, "results/h200/second-process.json")
@@ -41,6 +40,7 @@ AXE = "axe-core@4.14.1"
 AXE_FILE = os.path.join(ROOT, "build/axe/package/axe.min.js")
 FEW_PATTERNS = ("--pattern", "per_warp,pseudo_random")
 FEW = (*FEW_PATTERNS, "--elements", "4096")  # of a plan, where any will do
+UNCOUNTED = (*FEW, "--counters", "none")  # where their figures, which take the longest, do not matter
 VOID = {"meta", "link", "img", "br", "hr", "input"}
 CELLS = {"td", "th"}
 APART = {*CELLS, "dt", "dd", "li", "p", "h2", "summary", "caption"}  # whose text does not go on in what follows
@@ -54,11 +54,6 @@ def environment(**more):
 def cbank(*arguments, program=CBANK, **more):
     return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=400, check=False,
                           env=environment(**more))
-
-
-def read_json(path):
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
 
 
 def modelled(path, *arguments):
@@ -194,11 +189,36 @@ def measured():
     return Report(folder(), MATRIX, SECOND, CHARACTERIZATION)
 
 
+def part_of(path, keep):
+    """A file of the same name with those cells of a result that are kept; of the same cells it is the same file."""
+    result = read_json(path)
+    result["cells"] = [cell for place, cell in enumerate(result["cells"]) if keep(place, cell)]
+    made = os.path.join(TEMPORARY.name, f"part-{len(result['cells'])}", os.path.basename(path))
+    os.makedirs(os.path.dirname(made), exist_ok=True)
+    with open(made, "w", encoding="utf-8") as file:
+        json.dump(result, file)
+    return made
+
+
 @functools.lru_cache(maxsize=None)
 def interactive():
+    """Of the smaller size in two results."""
     if not os.path.exists("/usr/share/javascript/d3/d3.min.js"):
         raise unittest.SkipTest("no libjs-d3 on this machine")
-    return Report(folder(), "--interactive", MATRIX, SECOND)
+    return Report(folder(), "--interactive",
+                  *(part_of(file, lambda _, cell: cell["elements"] == 128000) for file in (MATRIX, SECOND)))
+
+
+@functools.lru_cache(maxsize=None)
+def of_two_engines():
+    """Files: four cells that were measured, and as few that are modelled."""
+    return (part_of(MATRIX, lambda place, _: place < 4),
+            modelled(os.path.join(TEMPORARY.name, "m.json"), *FEW_PATTERNS, "--elements", "12800000"))
+
+
+@functools.lru_cache(maxsize=None)
+def mixed():
+    return Report(folder(), *of_two_engines())
 
 
 def tearDownModule():
@@ -389,11 +409,11 @@ class Content(Case):
         """The same data, byte by byte, and images with no style of their own."""
         out = os.path.join(self.folder, "figures")
         done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/plot.py"), "--program", CBANK, "--format", "svg",
-                               "-o", out, "--figure", "matrix", "--figure", "samples", "--figure", "counters", MATRIX],
+                               "-o", out, "--figure", "matrix", "--figure", "counters", MATRIX],
                               capture_output=True, text=True, check=False, env=environment())
         self.assertEqual(done.returncode, 0, done.stderr)
         stems = [name.removesuffix(".csv") for name in os.listdir(out) if name.endswith(".csv")]
-        self.assertEqual(len(stems), 4)
+        self.assertEqual(len(stems), 3)
         for stem in stems:
             with zipfile.ZipFile(io.BytesIO(measured().bytes(f"figures/{stem}.zip"))) as archive:
                 for ending in ("csv", "tex"):
@@ -456,7 +476,7 @@ class Inputs(Case):
         def change(content):
             self.four(content)
             for cell in content["cells"]:
-                cell["time_ns"]["samples"] = []
+                cell["time_ns"]["samples"], cell["counters"] = [], {}
         report = self.made(self.changed("a.json", change))
         self.assertIn("Not drawn of a: no chosen cell has samples.", report.text)
         self.assertIn("figures/a-matrix.svg", report.files())
@@ -503,15 +523,15 @@ class Inputs(Case):
 
     def test_mixed_engines(self):
         """Labelled, and never in one table or one panel."""
-        report = self.made(self.changed("a.json", self.four),
-                           modelled(os.path.join(self.folder, "m.json"), *FEW_PATTERNS, "--elements", "12800000"))
+        report = mixed()
+        self.check(report)
         self.assertIn("the two are never put together", report.text)
         self.assertIn("engine differs: cuda and model, which is not allowed to differ", report.text)
         captions = [next(table.all("caption")).text for table in report.page().section("matrix").all("table")]
-        self.assertEqual(sorted(caption.partition(": ")[2] for caption in captions), ["a", "m, modelled"])
+        self.assertEqual(sorted(caption.partition(": ")[2] for caption in captions), ["core-matrix", "m, modelled"])
 
     def test_every_kind(self):
-        result = modelled(os.path.join(self.folder, "m.json"), *FEW, "--path", "all")
+        result = modelled(os.path.join(self.folder, "m.json"), *UNCOUNTED)
         comparison = self.write("c.json", cbank("compare", "--quiet", "--json", "-", result, result).stdout)
         explanation = self.write("e.json", cbank("explain", "--json", result).stdout)
         card = os.path.join(ROOT, "results/cards/h200.json")
@@ -531,7 +551,7 @@ class Inputs(Case):
         self.made(os.path.join(ROOT, "tests/data/result-1.0.json"))
 
     def test_equal_names(self):
-        files = [modelled(os.path.join(self.folder, name), *FEW, "--path", "constant,global")
+        files = [modelled(os.path.join(self.folder, name), *UNCOUNTED, "--path", "constant,global")
                  for name in map(self.place, ("a", "b"))]
         report = self.made(*files)
         self.assertIn("cells/r-2.html", report.files())
@@ -545,32 +565,31 @@ class Inputs(Case):
             self.four(content)
             content["device"]["name"] = "<script>alert('1')</script> & \"co\""
             content["cells"][0].update(status="failed", reason="<b>bold</b>")
+            for cell in content["cells"]:
+                cell["counters"] = {}
         report = self.made(self.changed("odd name'&<.json", change))
         self.assertIn("<script>alert('1')</script> & \"co\"", report.text)
         self.assertIn("<b>bold</b>", report.text)
 
     def test_same_bytes(self):
-        files = [modelled(os.path.join(self.folder, "m.json"), *FEW, "--seed", "1"),
-                 self.changed("a.json", self.four)]
-        first, second = (Report(os.path.join(self.folder, name), *files) for name in ("first", "second"))
+        first, second = mixed(), self.report(*of_two_engines())
         self.assertEqual(first.files(), second.files())
         for name in first.files():
             self.assertEqual(first.bytes(name), second.bytes(name), name)
 
     def test_many_files(self):
         """Small enough to be kept with every run."""
-        files = []
-        for number in range(repetitions(20, 3)):
-            files.append(os.path.join(self.folder, f"run-{number}.json"))
-            shutil.copyfile(MATRIX, files[-1])
-        report = self.report(*files)
+        files, report = 3, measured()
+        if FULL:
+            files = [shutil.copyfile(MATRIX, os.path.join(self.folder, f"run-{number}.json")) for number in range(20)]
+            files, report = len(files), self.report(*files)
+            self.check(report)
         size = sum(os.path.getsize(os.path.join(report.folder, name)) for name in report.files())
-        print(f"{len(files)} files: {size} bytes", file=sys.stderr)
-        self.assertLessEqual(size, BYTES_ONCE + len(files) * BYTES_EACH)
-        self.check(report)
+        print(f"{files} files: {size} bytes", file=sys.stderr)
+        self.assertLessEqual(size, BYTES_ONCE + files * BYTES_EACH)
 
     def test_what_else_is_there_stays(self):
-        file = modelled(os.path.join(self.folder, "m.json"), *FEW, "--path", "constant")
+        file = modelled(os.path.join(self.folder, "m.json"), *UNCOUNTED, "--path", "constant")
         other = self.write("out/figures/other.txt", "mine")
         self.write("out/index.html", "old")
         report = self.report(file)
@@ -638,7 +657,7 @@ class Install(Case):
                                *(["NO_CUDA=1"] if not os.environ.get("CBANK_CUDA") else []), "install"],
                               cwd=ROOT, capture_output=True, text=True, check=False, env=environment())
         self.assertEqual(done.returncode, 0, done.stderr)
-        file = modelled(os.path.join(self.folder, "m.json"), *FEW, "--path", "constant,global")
+        file = modelled(os.path.join(self.folder, "m.json"), *UNCOUNTED, "--path", "constant,global")
         done = cbank("report", file, "-o", os.path.join(self.folder, "out"),
                      program=os.path.join(place, "usr/bin/cbank"))
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -849,17 +868,18 @@ class Browser(Case):
         from selenium.webdriver.support.ui import Select
         self.open(self.url(interactive()))
         self.assertEqual(self.errors(), [])
-        self.assertEqual(self.driver.find_element(By.ID, "shown").text, "48 of 48 cells, 48 in the chart")
+        self.assertEqual(self.driver.find_element(By.ID, "shown").text, "24 of 24 cells, 24 in the chart")
         self.picture("interactive")
 
         Select(self.driver.find_element(By.ID, "filter-path")).select_by_value("constant")
         Select(self.driver.find_element(By.ID, "filter-file")).select_by_value("core-matrix")
         Select(self.driver.find_element(By.ID, "quantity")).select_by_value("idc_requests")
-        self.assertEqual(self.driver.find_element(By.ID, "shown").text, "8 of 48 cells, 8 in the chart")
+        self.assertEqual(self.driver.find_element(By.ID, "shown").text, "4 of 24 cells, 4 in the chart")
         left = self.driver.execute_script(
             "return [...document.querySelectorAll('main a[href*=\"#cell-\"]')].filter(a => a.offsetParent)"
             ".map(a => a.getAttribute('href'))")
-        numbers = [place for place, cell in enumerate(read_json(MATRIX)["cells"], 1) if cell["path"] == "constant"]
+        cells = [cell for cell in read_json(MATRIX)["cells"] if cell["elements"] == 128000]
+        numbers = [place for place, cell in enumerate(cells, 1) if cell["path"] == "constant"]
         self.assertEqual(set(left), {f"cells/core-matrix.html#cell-{place}" for place in numbers})
 
         self.driver.execute_script("document.getElementById('chart').focus()")
@@ -874,7 +894,7 @@ class Browser(Case):
         self.picture("interactive-filtered")
         self.driver.find_element(By.CSS_SELECTOR, "#filters button").click()
         self.driver.execute_async_script("setTimeout(arguments[0], 100)")
-        self.assertEqual(self.driver.find_element(By.ID, "shown").text, "48 of 48 cells, 48 in the chart")
+        self.assertEqual(self.driver.find_element(By.ID, "shown").text, "24 of 24 cells, 24 in the chart")
 
 
 if __name__ == "__main__":

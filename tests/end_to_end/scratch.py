@@ -6,13 +6,13 @@ addition needs, that what a room may not see does not compile, and what make ins
 CBANK_CUDA names the CUDA toolkit; without one, what needs it is skipped.
 """
 
+import functools
 import json
 import os
-import sys
 import unittest
 
 from common import ROOT
-from tree import ARCHITECTURE, DISASSEMBLER, KERNELS, TOOLKIT, Case
+from tree import ARCHITECTURE, DISASSEMBLER, TOOLKIT, Case, Changes, Scratch, built, kernels
 
 # Rows that no table has.
 PATTERN = ('PATTERN(reversed, "neighbouring threads, backwards", INDEX_THREAD, 0, 0, 0, '
@@ -21,70 +21,6 @@ PATH_ROW = ('PATH(fresh, "global memory, fetched again by every load", TABLE_GLO
             '1024u, 0, 35, 1, "LDG.STRONG", "ld.global.cv", __ldcv(&table[index]))\n')
 WORKLOAD = ('WORKLOAD(triple, "three loads a thread", map, 1, 3, INDEX_COMPILED, BEFORE_NOTHING, 0, 0, "lockstep", '
             '"4096", "64", input - 2u * sum)\n')
-
-
-class Row(Case):
-    """A pattern, a path and a workload are one row in one file."""
-
-    def checks(self, kernels):
-        """The kernel checks find so many kernels, all right."""
-        if TOOLKIT:
-            done = self.scratch.check_ptx()
-            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            self.assertRegex(done.stdout, rf"compute_{ARCHITECTURE} +{kernels} +{kernels}\b")
-        if TOOLKIT and DISASSEMBLER:
-            done = self.scratch.check_sass()
-            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            self.assertRegex(done.stdout, rf"sm_{ARCHITECTURE} +{kernels} +{kernels}\b")
-
-    def check_ok(self, cells, *skipped):
-        """All cells are ok, with their kernel where there are kernels, but for those of some paths."""
-        for cell in cells:
-            self.assertEqual(cell["status"], "skipped" if cell["path"] in skipped else "ok", cell)
-            self.assertEqual(bool(cell["reason"]), cell["path"] in skipped, cell)
-            if TOOLKIT and cell["status"] == "ok":
-                self.assertTrue(cell["kernel"]["name"], cell)
-
-    def test_pattern(self):
-        self.scratch.edit("patterns/patterns.def", "#undef PATTERN", PATTERN + "#undef PATTERN")
-        self.scratch.make()
-        rows = self.scratch.rows("patterns")
-        self.assertEqual((len(rows), rows[-1]["name"]), (9, "reversed"))
-        self.assertIn("thread", rows[-1]["formula"])
-
-        cells, printed = self.scratch.cells("--pattern", "reversed", "--path", "all")
-        self.assertIn("reversed", printed)
-        self.assertEqual(len(cells), 11 * 2)
-        self.check_ok(cells, "constant_uniform", "constant_operand")
-        for cell in cells:
-            if cell["path"] in ("constant", "param"):
-                self.assertEqual(cell["model"]["requests_per_load"], 32)
-        self.checks(KERNELS + 9)
-
-    def test_path(self):
-        self.scratch.edit("kernels/paths.def", "#undef PATH", PATH_ROW + "#undef PATH")
-        self.scratch.make()
-        rows = self.scratch.rows("paths")
-        self.assertEqual((len(rows), rows[-1]["name"]), (12, "fresh"))
-
-        cells, printed = self.scratch.cells("--path", "constant,fresh", "--workload", "add,conv_1d", "--radius", "1",
-                                            "--elements", "4096")
-        self.assertIn("fresh", printed)
-        self.assertEqual(len(cells), 2 * (4 + 1))
-        self.check_ok(cells)
-        self.assertEqual({cell["array_bytes"] for cell in cells if cell["path"] == "fresh"}, {1024})
-        self.checks(KERNELS + 8 + 1 + 1)
-
-    def test_workload(self):
-        self.scratch.edit("kernels/workloads.def", "#undef WORKLOAD", WORKLOAD + "#undef WORKLOAD")
-        self.scratch.make()
-        self.assertEqual(self.scratch.rows("workloads")[-1]["name"], "triple")
-
-        cells, printed = self.scratch.cells("--workload", "triple", "--path", "all")
-        self.assertIn("triple, 4096 elements, blocks of 64, hot", printed)
-        self.assertEqual(len(cells), 11)
-        self.check_ok(cells)
-        self.checks(KERNELS + 11)
 
 
 COMMAND = """\
@@ -131,7 +67,9 @@ static enum status write_count(FILE *stream, const struct catalogue *catalogue)
 
 """
 
-EXPERIMENT = '    {"latency_anew", follows, experiment_latency, "global_l2", NULL, 0, PROBE_WALK},\n'
+EXPERIMENT = '    {"latency_anew", follows_l2, "global_l2", experiment_latency, .probes = ASKS(CHAIN)},\n'
+
+CARD, RESULT = "results/cards/h200.json", "results/h200/core-matrix.json"
 
 FIGURE = """\
 # SPDX-License-Identifier: MIT
@@ -162,23 +100,125 @@ def draw(made, width_mm, note=None):
 """
 
 
-class Addition(Case):
-    """What is added is one file, or one row and its function; listing, help, completion, checks and drawing follow."""
+def pattern(scratch):
+    scratch.edit("patterns/patterns.def", "#undef PATTERN", PATTERN + "#undef PATTERN")
 
-    def added(self, *places):
-        self.assertEqual(tuple(dict.fromkeys(self.scratch.touched)), places)
 
-    def said(self, *command, status=0):
-        done = self.scratch.run(*command)
+def path(scratch):
+    scratch.edit("kernels/paths.def", "#undef PATH", PATH_ROW + "#undef PATH")
+
+
+def workload(scratch):
+    scratch.edit("kernels/workloads.def", "#undef WORKLOAD", WORKLOAD + "#undef WORKLOAD")
+
+
+def command(scratch):
+    """A file, and its name in the list of main.c."""
+    scratch.add("harness/result/greet_command.c", COMMAND)
+    scratch.edit("harness/main.c", "EACH(run)", "EACH(greet) EACH(run)")
+
+
+def export_format(scratch):
+    rows = "const struct export_format export_formats[] = {\n"
+    scratch.edit("harness/result/export.c", rows, EXPORT + rows + '    {"count", "how many", write_count},\n')
+
+
+def experiment(scratch):
+    head = "const struct experiment experiments[] = {\n"
+    scratch.edit("harness/characterize/characterize.c", head, head + EXPERIMENT)
+
+
+def key_of_a_card(scratch):
+    """The key, and its value in the card that is built in."""
+    scratch.edit("harness/cell/card.def", "#undef CARD_TEXT", "CARD_NUMBER(parsec_ns, 1, 9)\n#undef CARD_TEXT")
+    scratch.edit(CARD, '"cc_major":\t9', '"parsec_ns": 3, "cc_major":\t9')
+
+
+# Once for each copy.
+checked_ptx = functools.lru_cache(maxsize=None)(Scratch.check_ptx)
+checked_sass = functools.lru_cache(maxsize=None)(Scratch.check_sass)
+
+# What each adds is in one place, but for a command's name and a card's value.
+EVERY = (pattern, path, workload, command, export_format, experiment, key_of_a_card)
+
+
+class Row(Changes):
+    """A pattern, a path and a workload are one row in one file."""
+
+    EVERY = EVERY
+
+    def checks(self):
+        """The kernel checks find all kernels, all right."""
+        count = kernels(*(table in self.scratch.touched for table in
+                          ("kernels/paths.def", "patterns/patterns.def", "kernels/workloads.def")))
+        for there, check, architecture in ((TOOLKIT, checked_ptx, "compute"), (TOOLKIT and DISASSEMBLER, checked_sass, "sm")):
+            if there:
+                done = check(self.scratch)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertRegex(done.stdout, rf"{architecture}_{ARCHITECTURE} +{count} +{count}\b")
+
+    def check_ok(self, cells, *skipped):
+        """All cells are ok, with their kernel where there are kernels, but for those of some paths."""
+        for cell in cells:
+            self.assertEqual(cell["status"], "skipped" if cell["path"] in skipped else "ok", cell)
+            self.assertEqual(bool(cell["reason"]), cell["path"] in skipped, cell)
+            if TOOLKIT and cell["status"] == "ok":
+                self.assertTrue(cell["kernel"]["name"], cell)
+
+    def paths(self):
+        return len(self.scratch.rows("paths"))
+
+    def test_pattern(self):
+        self.change(pattern)
+        rows = self.scratch.rows("patterns")
+        self.assertEqual((len(rows), rows[-1]["name"]), (10, "reversed"))
+        self.assertIn("thread", rows[-1]["formula"])
+
+        cells, printed = self.scratch.cells("--pattern", "reversed", "--path", "all")
+        self.assertIn("reversed", printed)
+        self.assertEqual(len(cells), self.paths() * 2)
+        self.check_ok(cells, "constant_uniform", "constant_operand")
+        for cell in cells:
+            if cell["path"] in ("constant", "param"):
+                self.assertEqual(cell["model"]["requests_per_load"], 32)
+        self.checks()
+
+    def test_path(self):
+        self.change(path)
+        rows = self.scratch.rows("paths")
+        self.assertEqual((len(rows), rows[-1]["name"]), (12, "fresh"))
+
+        cells, printed = self.scratch.cells("--path", "constant,fresh", "--workload", "add,conv_1d", "--radius", "1",
+                                            "--elements", "4096")
+        self.assertIn("fresh", printed)
+        self.assertEqual(len(cells), 2 * (4 + 1))
+        self.check_ok(cells)
+        self.assertEqual({cell["array_bytes"] for cell in cells if cell["path"] == "fresh"}, {1024})
+        self.checks()
+
+    def test_workload(self):
+        self.change(workload)
+        self.assertEqual(self.scratch.rows("workloads")[-1]["name"], "triple")
+
+        cells, printed = self.scratch.cells("--workload", "triple", "--path", "all")
+        self.assertIn("triple, 4096 elements, blocks of 64, hot", printed)
+        self.assertEqual(len(cells), self.paths())
+        self.check_ok(cells)
+        self.checks()
+
+
+class Addition(Changes):
+    """What is added is one file, or one row and its function; listing, help, completion and checks follow."""
+
+    EVERY = EVERY
+
+    def said(self, *words, status=0):
+        done = self.scratch.run(*words)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
     def test_command(self):
-        """A file, and its name in the list of main.c."""
-        self.scratch.add("harness/result/greet_command.c", COMMAND)
-        self.scratch.edit("harness/main.c", "EACH(run)", "EACH(greet) EACH(run)")
-        self.scratch.make()
-        self.added("harness/result/greet_command.c", "harness/main.c")
+        self.change(command)
         self.assertEqual(self.said("build/cbank", "greet"), "hello\n")
         self.assertEqual(self.said("build/cbank", "greet", "--lou"), "HELLO\n")
         self.assertIn("louder", self.said("build/cbank", "greet", "--help"))
@@ -188,50 +228,42 @@ class Addition(Case):
         self.assertIn("unknown option 'load'", self.said("build/cbank", "greet", "--load", status=2))
 
     def test_export_format(self):
-        rows = "const struct export_format export_formats[] = {\n"
-        self.scratch.edit("harness/result/export.c", rows, EXPORT + rows + '    {"count", "how many", write_count},\n')
-        self.scratch.make()
-        self.added("harness/result/export.c")
-        result = "results/h200/core-matrix.json"
-        self.assertEqual(self.said("build/cbank", "export", "--format", "count", result), "24 cells\n")
+        self.change(export_format)
+        self.assertEqual(self.said("build/cbank", "export", "--format", "count", RESULT), "24 cells\n")
         self.assertIn("count", self.said("build/cbank", "export", "--help"))
         self.assertIn("count", self.said("build/cbank", "help", "--completion"))
 
-    def experiments(self):
+    def experiments(self, program):
         record = "results/characterizations/h200.json"
-        found = json.loads(self.said("build/cbank", "characterize", "--quiet", "--replay", record, "--json", "-"))
+        found = json.loads(self.said(program, "characterize", "--quiet", "--replay", record, "--json", "-"))
         return {one["name"]: {**one, "seconds": None} for one in found["experiments"]}
 
     def test_experiment(self):
         """No record becomes unreadable by it."""
-        before, head = self.experiments(), "const struct experiment experiments[] = {\n"
-        self.scratch.edit("harness/characterize/characterize.c", head, head + EXPERIMENT)
-        self.scratch.make()
-        self.added("harness/characterize/characterize.c")
-        after = self.experiments()
+        self.change(experiment)
+        before, after = self.experiments(os.path.join(built(), "build/cbank")), self.experiments("build/cbank")
         added = after.pop("latency_anew")
         self.assertEqual((added["status"], added["evidence"]), ("skipped", []))
         self.assertIn("the record is older than this experiment", added["reason"])
         self.assertEqual(after, before)
 
     def test_key_of_a_card(self):
-        """The key, and its value in the card that is built in; a card without it is refused."""
-        self.scratch.edit("harness/cell/card.def", "#undef CARD_TEXT", "CARD_NUMBER(parsec_ns, 1, 9)\n#undef CARD_TEXT")
-        card = "results/cards/h200.json"
-        self.scratch.edit(card, '"cc_major":\t9', '"parsec_ns": 3, "cc_major":\t9')
-        self.scratch.make()
-        self.added("harness/cell/card.def", card)
+        """A card without it is refused."""
+        self.change(key_of_a_card)
         model = ("build/cbank", "run", "--engine", "model", "--elements", "4096", "--quiet", "--json", "-")
-        self.said(*model, "--card", card)
+        self.said(*model, "--card", CARD)
         self.assertIn("parsec_ns: expected a number from 1 to 9, it is missing",
-                      self.said(*model, "--card", os.path.join(ROOT, card), status=2))
+                      self.said(*model, "--card", os.path.join(ROOT, CARD), status=2))
+
+
+class Drawing(Case):
+    """A figure is a file."""
 
     def test_figure(self):
         self.scratch.add("scripts/figures/greeting.py", FIGURE)
-        self.added("scripts/figures/greeting.py")
-        self.assertRegex(self.said(sys.executable, "scripts/plot.py", "--list"), r"(?m)^ +greeting +hello")
-        self.said(sys.executable, "scripts/plot.py", "-o", "out", "--figure", "greeting", "--format", "svg",
-                  "results/h200/core-matrix.json")
+        self.assertRegex(self.scratch.check("plot", "--list").stdout, r"(?m)^ +greeting +hello")
+        done = self.scratch.check("plot", "-o", "out", "--figure", "greeting", "--format", "svg", RESULT)
+        self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("\n24,", self.scratch.read("out/core-matrix-greeting.csv"))
         self.assertIn("</svg>", self.scratch.read("out/core-matrix-greeting.svg"))
 

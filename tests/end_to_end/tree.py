@@ -16,7 +16,7 @@ import sys
 import tempfile
 import unittest
 
-from common import ROOT
+from common import FULL, ROOT
 
 TOOLKIT = os.environ.get("CBANK_CUDA", "")
 PATH = os.pathsep.join(([os.path.join(TOOLKIT, "bin")] if TOOLKIT else []) + [os.environ["PATH"]])
@@ -25,10 +25,17 @@ DISASSEMBLER = shutil.which("nvdisasm", path=PATH)
 # Any disassembler that is about knows this one.
 ARCHITECTURE = "90"
 
-# One workload of each shape, and their kernels on an architecture that has every path: of add, 9 paths that take every
-# one of 8 patterns, constant_uniform with 3 and constant_operand with 2; of the others lockstep on 11 paths, radius 1.
+# One of each shape.
 WORKLOADS = ["add", "stencil_1d", "conv_1d"]
-KERNELS = 9 * 8 + 3 + 2 + 11 + 11
+
+
+def kernels(paths=0, patterns=0, workloads=0):
+    """How many there are on an architecture that has every path, with so many more rows. Of add, 9 paths that take every
+    one of 9 patterns, constant_uniform with 3 and constant_operand with 2; of the others lockstep on 11 paths, radius 1."""
+    return (9 + paths) * (9 + patterns) + 3 + 2 + (11 + paths) * (2 + workloads)
+
+
+KERNELS = kernels()
 
 
 class Scratch:
@@ -130,6 +137,27 @@ def built():
         scratch.keep_workloads()
     scratch.make()
     return scratch.root
+
+
+@functools.lru_cache(maxsize=None)
+def changed(changes):
+    """A copy with all of these changes, built; removed at the end. Changes are functions of a copy."""
+    scratch = Scratch()
+    atexit.register(scratch.close)
+    for change in changes:
+        change(scratch)
+    scratch.make()
+    return scratch
+
+
+class Changes(unittest.TestCase):
+    """Tests of what a change does. Each has a copy of the tree with its own change alone; in `make test` one copy, which is
+    built once, has all of EVERY."""
+
+    EVERY = ()
+
+    def change(self, change):
+        self.scratch = changed((change,) if FULL else self.EVERY)
 
 
 class Case(unittest.TestCase):

@@ -12,7 +12,20 @@
 #include "probe.h"
 #include "random.h"
 
-enum sim_policy { SIM_LRU, SIM_FIFO, SIM_RANDOM, SIM_TREE, SIM_POLICIES };
+enum sim_policy {
+    SIM_LRU,
+    SIM_FIFO,
+    SIM_RANDOM,
+    SIM_TREE,
+    SIM_BITS,
+    SIM_NRU,
+    SIM_CLOCK,
+    SIM_CLOCK_HITS,
+    SIM_SRRIP,
+    SIM_SRRIP_F,
+    SIM_POLICIES,
+    SIM_NEXT = SIM_POLICIES /* the place behind that used last goes: none that is looked for */
+};
 enum { SIM_LEVELS_MAX = 3, SIM_FOREIGN_MAX = 8 };
 
 struct sim_level {
@@ -25,6 +38,8 @@ struct sim_level {
      * there are, bits of the trees. */
     uint32_t *line, *sectors, *held;
     uint64_t *tree;
+    uint32_t *rested; /* [sets x ways], owned: what else a policy has of a place */
+    uint32_t *at; /* [sets], owned: the hand of a clock, or the place used last */
 };
 
 struct sim {
@@ -89,6 +104,47 @@ static inline void sim_to_front(uint32_t *lines, uint32_t *sectors, uint32_t way
     sectors[0] = there;
 }
 
+/* The other policies. `rested` of a place: 0 as soon as it is used; how it grows, and what goes, is the policy's. */
+static inline void sim_rest(struct sim_level *level, uint32_t set, uint32_t way, bool hit)
+{
+    uint32_t *const rested = level->rested + (size_t)set * level->ways;
+    uint32_t resting = 0;
+
+    if (level->policy == SIM_NEXT)
+        level->at[set] = way;
+    if (level->policy == SIM_SRRIP || level->policy == SIM_SRRIP_F)
+        rested[way] = !hit ? 2 : level->policy == SIM_SRRIP || !rested[way] ? 0 : rested[way] - 1;
+    else
+        rested[way] = level->policy == SIM_CLOCK_HITS && !hit;
+    for (uint32_t w = 0; level->policy == SIM_BITS && w < level->ways; w++)
+        resting += rested[w];
+    for (uint32_t w = 0; level->policy == SIM_BITS && !resting && w < level->ways; w++)
+        rested[w] = w != way;
+}
+
+static inline uint32_t sim_longest_rested(struct sim_level *level, uint32_t set)
+{
+    uint32_t *const rested = level->rested + (size_t)set * level->ways;
+    const uint32_t enough = level->policy == SIM_SRRIP || level->policy == SIM_SRRIP_F ? 3 : 1;
+    const bool clock = level->policy == SIM_CLOCK || level->policy == SIM_CLOCK_HITS;
+    uint32_t longest = 0;
+
+    for (uint32_t w = clock ? level->at[set] : 0; clock; w = (w + 1) % level->ways) {
+        if (rested[w]) {
+            level->at[set] = (w + 1) % level->ways;
+            return w;
+        }
+        rested[w] = 1;
+    }
+    for (uint32_t w = 0; w < level->ways; w++)
+        longest = rested[w] > longest ? rested[w] : longest;
+    for (uint32_t w = 0; longest < enough && w < level->ways; w++)
+        rested[w] += enough - longest;
+    for (uint32_t w = 0;; w++)
+        if (rested[w] >= enough)
+            return w;
+}
+
 static inline bool sim_level_lookup(struct sim *sim, struct sim_level *level, uint64_t address)
 {
     const uint32_t number = (uint32_t)(address / level->line_bytes);
@@ -107,6 +163,8 @@ static inline bool sim_level_lookup(struct sim *sim, struct sim_level *level, ui
         sectors[way] |= sector;
         if (level->policy == SIM_TREE)
             level->tree[set] = sim_tree_touch(level->tree[set], level->ways, way);
+        if (level->policy > SIM_TREE)
+            sim_rest(level, set, way, true);
         if (level->policy == SIM_LRU)
             sim_to_front(lines, sectors, way + 1, number + 1, sectors[way]);
         return hit;
@@ -117,8 +175,14 @@ static inline bool sim_level_lookup(struct sim *sim, struct sim_level *level, ui
         way = (uint32_t)(random_next(&sim->random) % level->ways);
     else if (level->policy == SIM_TREE)
         way = sim_tree_victim(level->tree[set], level->ways);
+    else if (level->policy == SIM_NEXT)
+        way = (level->at[set] + 1) % level->ways;
+    else if (level->policy > SIM_TREE)
+        way = sim_longest_rested(level, set);
     else
         way = level->ways - 1;
+    if (level->policy > SIM_TREE)
+        sim_rest(level, set, way, false);
     if (level->policy == SIM_TREE)
         level->tree[set] = sim_tree_touch(level->tree[set], level->ways, way);
     if (level->policy == SIM_LRU || level->policy == SIM_FIFO)
@@ -186,7 +250,9 @@ static inline void sim_open(struct sim *sim)
         level->sectors = calloc(places, sizeof(*level->sectors));
         level->held = calloc(level->sets, sizeof(*level->held));
         level->tree = calloc(level->sets, sizeof(*level->tree));
-        if (!level->line || !level->sectors || !level->held || !level->tree)
+        level->rested = calloc(places, sizeof(*level->rested));
+        level->at = calloc(level->sets, sizeof(*level->at));
+        if (!level->line || !level->sectors || !level->held || !level->tree || !level->rested || !level->at)
             abort();
     }
     if (!sim->foreign_every)
@@ -200,6 +266,8 @@ static inline void sim_close(struct sim *sim)
         free(sim->levels[i].sectors);
         free(sim->levels[i].held);
         free(sim->levels[i].tree);
+        free(sim->levels[i].rested);
+        free(sim->levels[i].at);
     }
 }
 

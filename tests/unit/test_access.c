@@ -341,7 +341,7 @@ static void check_sizes(struct cell cell)
     static const uint64_t elements[] = {1,    2,    7,    8,    9,    31,   32,    33,    63,    64,
                                         65,   95,   96,   97,   127,  512,  1000,  1023,  1024,  1025,
                                         2047, 2049, 3001, 4096, 5000, 8191, 10240, 16384, 33000, 70001};
-    const size_t every = repetitions(1, 3);
+    const size_t every = repetitions(1, sanitized(8, 3));
 
     for (size_t e = 0; e < sizeof(elements) / sizeof(elements[0]); e++)
         for (size_t b = e % every; b < sizeof(block_sizes) / sizeof(block_sizes[0]); b += every) {
@@ -383,7 +383,7 @@ static void local_patterns_match_brute_force(void **state)
 static void workloads_match_brute_force(void **state)
 {
     static const uint64_t elements[] = {1, 5, 33, 100, 1023, 1025, 1056, 2080, 3001, 5000};
-    const size_t every = repetitions(1, 4);
+    const size_t every = repetitions(1, sanitized(5, 4));
     char reason[CELL_REASON_BYTES];
     size_t checked = 0;
 

@@ -175,6 +175,42 @@ static void policies_drop_what_they_say(void **state)
     check_sequence(CACHE_FIFO, "abcdaeabcdaeabcdae", "000010000010000010");
 }
 
+/* By hand, as above. a b c d, a again, e. Bits: d left its own alone, then a's; b goes. NRU: all are marked, all lose
+ * it, a goes. A clock of all accesses: the hand takes every mark and comes back to a; of hits: it takes that of a, b goes.
+ * SRRIP: b to d come to 3 first, b goes. */
+static void other_policies_drop_what_they_say(void **state)
+{
+    (void)state;
+    check_sequence(CACHE_BITS, "abcdaeb", "0000100");
+    check_sequence(CACHE_BITS, "abcdaec", "0000101");
+    check_sequence(CACHE_NRU, "abcdaea", "0000100");
+    check_sequence(CACHE_NRU, "abcdaebfghe", "00001010000");
+    check_sequence(CACHE_CLOCK, "abcdaebfghe", "00001010001");
+    check_sequence(CACHE_CLOCK_OF_HITS, "abcdaea", "0000101");
+    check_sequence(CACHE_CLOCK_OF_HITS, "abcdaeb", "0000100");
+    check_sequence(CACHE_SRRIP, "abcdaefgha", "0000100001");
+    check_sequence(CACHE_SRRIP_OF_FREQUENCY, "abcdaefgha", "0000100000");
+}
+
+/* One line more than ways, over and over: LRU misses all of it, what is random some of it, and the same again. */
+static void random_hits_some(void **state)
+{
+    uint64_t hits[2];
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct cache cache;
+
+        assert_int_equal(cache_open(&cache, 256, 64, 4, CACHE_RANDOM), STATUS_OK);
+        for (uint64_t k = 0; k < 5000; k++)
+            cache_lookup(&cache, k % 5 * 64);
+        hits[i] = cache.hits;
+        cache_close(&cache);
+    }
+    assert_in_range(hits[0], 1500, 3500);
+    assert_int_equal(hits[0], hits[1]);
+}
+
 /* With two ways the tree is LRU. */
 static void a_tree_of_two_is_lru(void **state)
 {
@@ -245,10 +281,16 @@ static void closing_zeroed_is_fine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_lookups_match_lists),  cmocka_unit_test(cyclic_sweeps),
-        cmocka_unit_test(policies_drop_what_they_say), cmocka_unit_test(a_tree_of_two_is_lru),
-        cmocka_unit_test(one_set_holds_its_ways),      cmocka_unit_test(clear_forgets),
-        cmocka_unit_test(bad_geometry_is_refused),     cmocka_unit_test(closing_zeroed_is_fine),
+        cmocka_unit_test(random_lookups_match_lists),
+        cmocka_unit_test(cyclic_sweeps),
+        cmocka_unit_test(policies_drop_what_they_say),
+        cmocka_unit_test(other_policies_drop_what_they_say),
+        cmocka_unit_test(random_hits_some),
+        cmocka_unit_test(a_tree_of_two_is_lru),
+        cmocka_unit_test(one_set_holds_its_ways),
+        cmocka_unit_test(clear_forgets),
+        cmocka_unit_test(bad_geometry_is_refused),
+        cmocka_unit_test(closing_zeroed_is_fine),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

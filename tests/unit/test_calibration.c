@@ -69,6 +69,12 @@ static struct calibration make_calibration(void)
 
 static void check(const struct calibration *calibration)
 {
+    /* The logarithms of 100, 102 and 101; so few samples say nothing of their medians, and nothing is pooled. */
+    const double mean = (log(100) + log(102) + log(101)) / 3;
+    const struct deviation pooled = {
+        sqrt((pow(log(100) - mean, 2) + pow(log(102) - mean, 2) + pow(log(101) - mean, 2)) / 2), 2,
+        DEVIATION_PROCESSES};
+
     assert_string_equal(calibration->device.uuid, "GPU-1");
     assert_string_equal(calibration->device.name, "NVIDIA Test");
     assert_string_equal(calibration->device.driver, "570");
@@ -86,6 +92,10 @@ static void check(const struct calibration *calibration)
     assert_true(calibration->cells[2].median_ns == 101);
     assert_true(isnan(calibration->cells[0].noise) && isnan(calibration->cells[1].noise));
     assert_true(isnan(calibration->cells[0].median_ns));
+    assert_false(calibration->cells[0].has_deviation || calibration->cells[1].has_deviation);
+    assert_true(calibration->cells[2].has_deviation && calibration->cells[2].deviation.origin == DEVIATION_PROCESSES);
+    assert_true(fabs(calibration->cells[2].deviation.value / pooled.value - 1) < 1e-12);
+    assert_true(calibration->cells[2].deviation.degrees == pooled.degrees);
 }
 
 static void test_noise_of_processes(void **state)
@@ -95,6 +105,38 @@ static void test_noise_of_processes(void **state)
     (void)state;
     check(&calibration);
     calibration_close(&calibration);
+    calibration_close(&calibration);
+}
+
+/* Where the samples say how sure the medians are, a cell's own deviation is pooled with the default, which is scaled to
+ * what the cells show. */
+static void test_pooled(void **state)
+{
+    static const double samples[][7] = {{97, 98, 99, 100, 101, 102, 103}, {99, 100, 101, 102, 103, 104, 105}};
+    const struct process_samples processes[] = {{samples[0], 7, NULL}, {samples[1], 7, NULL}};
+    struct side_cell side_cell = {.cell = cell_at(2), .processes = (void *)processes, .process_count = 2};
+    struct side_cell cells[3];
+    struct side side = make_side(cells);
+    struct calibration calibration;
+    const double own = log(1.02) / sqrt(2);
+    const double within = sqrt((pow(log(103.0 / 97), 2) + pow(log(105.0 / 99), 2)) / 2) / 2 / 1.959963984540054;
+    const struct deviation_evidence evidence = {false,
+                                                deviation_default(CAUSE_process, &side_cell.cell, 101),
+                                                within,
+                                                {own, 1, DEVIATION_PROCESSES}};
+    struct deviation_scale scales[2];
+    struct deviation expected;
+
+    (void)state;
+    side_cell.status = CELL_OK;
+    side.cells = &side_cell;
+    side.cell_count = 1;
+    assert_int_equal(calibration_of(&side, &calibration), STATUS_OK);
+    deviation_find_scales(&evidence, 1, scales);
+    expected = deviation_conclude(scales, &evidence);
+    assert_true(fabs(calibration.cells[0].deviation.degrees / expected.degrees - 1) < 1e-4);
+    assert_true(fabs(calibration.cells[0].deviation.value / expected.value - 1) < 1e-4);
+    assert_int_equal(calibration.cells[0].deviation.origin, DEVIATION_PROCESSES);
     calibration_close(&calibration);
 }
 
@@ -122,15 +164,16 @@ static void test_where_it_applies(void **state)
     struct calibration calibration = make_calibration();
     const struct cell cell = cell_at(2), failed = cell_at(1), absent = cell_at(3), other = cell_distinct(0, 4, 4);
     const char *hash = calibration.cells[2].sha256;
-    const struct side_identity same = {.device = {.uuid = "GPU-1", .driver = "570"}};
+    const struct side_identity same = {.device = {.name = "NVIDIA Test", .uuid = "GPU-1", .driver = "570"}};
+    const struct side_identity board = {.device = {.name = "NVIDIA Test", .uuid = "GPU-2", .driver = "570"}};
     const struct {
         const struct cell *cell;
         struct side_identity identity;
         const char *sha256, *why;
     } rows[] = {
-        {&cell, {.device = {.uuid = "GPU-2", .driver = "570"}}, hash, "GPU"},
-        {&cell, {.device = {.uuid = "", .driver = "570"}}, hash, "GPU"},
-        {&cell, {.device = {.uuid = "GPU-1", .driver = "571"}}, hash, "driver"},
+        {&cell, {.device = {.name = "NVIDIA Other", .uuid = "GPU-2", .driver = "570"}}, hash, "model"},
+        {&cell, {.device = {.name = "NVIDIA Test", .uuid = "", .driver = "570"}}, hash, "GPU"},
+        {&cell, {.device = {.name = "NVIDIA Test", .uuid = "GPU-1", .driver = "571"}}, hash, "driver"},
         {&cell, same, "bb", "code"},
         {&cell, same, "", "code"},
         {&cell, same, "mixed", "code"},
@@ -138,19 +181,23 @@ static void test_where_it_applies(void **state)
         {&absent, same, hash, "no such cell"},
         {&other, same, hash, "no such cell"},
     };
-    const char *why = "";
-    double noise = 0;
+    struct deviation found = {0}, other_board;
 
     (void)state;
-    assert_true(calibration_noise(&calibration, &cell, &same, hash, &noise, &why));
-    assert_true(noise == 102.0 / 100 - 1);
+    assert_null(calibration_deviation(&calibration, &cell, &same, hash, &found));
+    assert_true(found.value == calibration.cells[2].deviation.value && found.origin == DEVIATION_CALIBRATED);
+    /* What boards differ by adds, and is less well known. */
+    assert_null(calibration_deviation(&calibration, &cell, &board, hash, &other_board));
+    assert_true(other_board.value == hypot(found.value, deviation_default(CAUSE_board, &cell, 101).value));
+    assert_true(other_board.origin == DEVIATION_OTHER_BOARD && other_board.degrees > 0);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        why = "";
-        assert_false(calibration_noise(&calibration, rows[i].cell, &rows[i].identity, rows[i].sha256, &noise, &why));
+        const char *why = calibration_deviation(&calibration, rows[i].cell, &rows[i].identity, rows[i].sha256, &found);
+
+        assert_non_null(why);
         assert_non_null(strstr(why, rows[i].why));
     }
     calibration_close(&calibration);
-    assert_false(calibration_noise(&calibration, &cell, &same, hash, &noise, &why));
+    assert_non_null(calibration_deviation(&calibration, &cell, &same, hash, &found));
 }
 
 /* Calibrates what cannot be; returns what was said. */
@@ -210,9 +257,9 @@ static void test_bad_files(void **state)
         const char *from, *to, *said;
     } rows[] = {
         {"cbank-calibration", "cbank-result", "no calibration"},
-        {"\"2.0\"", "\"3.0\"", "3.0"},
-        {"\"2.0\"", "\"1\"", "schema.version"},
-        {"\"2.0\"", "1", "schema.version"},
+        {"\"2.1\"", "\"3.0\"", "3.0"},
+        {"\"2.1\"", "\"1\"", "schema.version"},
+        {"\"2.1\"", "1", "schema.version"},
         {"\"schema\"", "\"other\"", "schema"},
         {"\"processes\":\t3", "\"processes\":\t1", "processes"},
         {"\"processes\":\t3", "\"processes\":\t-1", "processes"},
@@ -238,6 +285,8 @@ static void test_bad_files(void **state)
         {"\"noise\":\tnull", "\"noise\":\t\"1\"", "cells[0].noise"},
         {"\"noise\":\tnull", "\"other\":\tnull", "cells[0].noise"},
         {"\"noise\":\tnull", "\"noise\":\t1e999", "number"},
+        {"\"origin\":\t\"processes\"", "\"origin\":\t\"guess\"", "process_deviation.origin"},
+        {"\"degrees_of_freedom\"", "\"freedom\"", "process_deviation.degrees_of_freedom"},
         {"\"processes\"", "\"processes\": 3, \"processes\"", "twice"},
         {"}", "", ""},
     };
@@ -269,7 +318,7 @@ static void test_later_minor_version(void **state)
     (void)state;
     assert_int_equal(calibration_write(&calibration, path), STATUS_OK);
     good = file_text(path);
-    at = strstr(good, "\"2.0\"");
+    at = strstr(good, "\"2.1\"");
     bytes = snprintf(text, sizeof(text), "%.*s\"2.7\", \"more\": []%s", (int)(at - good), good, at + 5);
     file_put(path, text, (size_t)bytes);
     assert_int_equal(calibration_read(path, &read), STATUS_OK);
@@ -292,6 +341,14 @@ static void test_version_1_0(void **state)
     assert_string_equal(read.device.name, "NVIDIA H200");
     assert_string_equal(read.device.driver, "580.159.04");
     assert_true(read.engine[0] == '\0' && !read.modelled && read.device.cc_major == 0);
+    /* The deviation is that of the range of 20, over 3.735, d2 of quality control. */
+    for (size_t i = 0; i < read.cell_count; i++) {
+        const struct calibrated_cell *cell = &read.cells[i];
+
+        assert_true(cell->has_deviation && cell->deviation.origin == DEVIATION_RANGE);
+        assert_true(fabs(cell->deviation.degrees - 13.1) < 0.1);
+        assert_true(fabs(cell->deviation.value * 3.735 / log1p(cell->noise) - 1) < 0.001);
+    }
     for (size_t i = 0; i < read.cell_count; i++)
         assert_int_equal(cell_takes(read.cells[i].cell.workload, read.cells[i].cell.pattern), 0);
     calibration_close(&read);
@@ -300,9 +357,13 @@ static void test_version_1_0(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_noise_of_processes), cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_where_it_applies),   cmocka_unit_test(test_sides_that_are_refused),
-        cmocka_unit_test(test_bad_files),          cmocka_unit_test(test_later_minor_version),
+        cmocka_unit_test(test_noise_of_processes),
+        cmocka_unit_test(test_pooled),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_where_it_applies),
+        cmocka_unit_test(test_sides_that_are_refused),
+        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_later_minor_version),
         cmocka_unit_test(test_version_1_0),
     };
 

@@ -272,13 +272,35 @@ static void what_is_wrong_is_said_once_with_its_place(void **state)
     }
 }
 
+/* What is pointed to is an object, or members of the object itself; and is only written. */
+static void what_is_pointed_to_is_written(void **state)
+{
+    static const struct fields stone = FIELDS(stone_rows);
+    struct pocket {
+        const struct stone *held, *other;
+    };
+    const struct field rows[] = {
+        {FIELD(field_pointer, struct pocket, "held", held, NULLABLE), .of = &stone},
+        {FIELD(field_pointer, struct pocket, "other", other, NULLABLE), .of = &stone},
+        {FIELD(field_pointer, struct pocket, NULL, held, REQUIRED), .of = &stone},
+    };
+    cJSON *object = cJSON_CreateObject();
+    char *text;
+
+    (void)state;
+    fields_write(object, &(struct fields)FIELDS(rows), &(struct pocket){.held = &(struct stone){.edges = 5}});
+    text = cJSON_PrintUnformatted(object);
+    assert_string_equal(text, "{\"held\":{\"edges\":5},\"other\":null,\"edges\":5}");
+    cJSON_free(text);
+    cJSON_Delete(object);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_read_is_written_again),
-        cmocka_unit_test(what_is_empty_is_null_or_left_out),
-        cmocka_unit_test(older_files_lack_later_keys),
-        cmocka_unit_test(what_is_wrong_is_said_once_with_its_place),
+        cmocka_unit_test(what_is_read_is_written_again), cmocka_unit_test(what_is_empty_is_null_or_left_out),
+        cmocka_unit_test(older_files_lack_later_keys),   cmocka_unit_test(what_is_wrong_is_said_once_with_its_place),
+        cmocka_unit_test(what_is_pointed_to_is_written),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

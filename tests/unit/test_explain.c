@@ -381,17 +381,6 @@ static void test_reasons(void **state)
     assert_true(has_reason(seen, "misses_differ") && has_reason(seen, "misses_retried"));
     own->counter_count = 0;
 
-    /* 32 warps of 64 registers: 65536 hold one block; 32: two, which is what threads leave room for. */
-    own->kernel.registers = 64;
-    seen = reasons_of(&result, &card);
-    assert_true(has_reason(seen, "registers"));
-    own->kernel.registers = 32;
-    assert_int_equal(reasons_of(&result, &card), 0);
-    own->kernel.registers = 33;
-    seen = reasons_of(&result, &card);
-    assert_true(has_reason(seen, "registers"));
-    own->kernel.registers = 0;
-
     own->cell.block_size = 256;
     seen = reasons_of(&result, &card);
     assert_true(has_reason(seen, "block_size"));
@@ -435,6 +424,34 @@ static void test_reasons(void **state)
 }
 
 /* A cell within the limit needs none. */
+/* Residency of the cell where a thread has so many registers. */
+static double residency_with(struct result *result, const struct card *card, uint32_t registers)
+{
+    struct explanation explanation;
+    double ns;
+
+    result->cells[0].kernel.registers = registers;
+    explain(result, card, &explanation);
+    ns = explanation.cells[0].model.parts.residency_ns;
+    explain_close(&explanation);
+    return ns;
+}
+
+/* 32 warps of 64 registers: 65536 hold one block; 32: two, which is what threads leave room for. */
+static void test_registers_leave_room(void **state)
+{
+    const struct cell cell = make_cell(0, 1, 12800000, 0);
+    const struct card card = default_card();
+    struct result result;
+
+    (void)state;
+    open_result(&result, &cell, 1);
+    assert_true(residency_with(&result, &card, 32) == residency_with(&result, &card, 0));
+    assert_true(residency_with(&result, &card, 33) > 1.9 * residency_with(&result, &card, 0));
+    assert_true(residency_with(&result, &card, 64) == residency_with(&result, &card, 33));
+    result_close(&result);
+}
+
 static void test_no_reason_within(void **state)
 {
     const struct card card = default_card();
@@ -687,6 +704,7 @@ int main(void)
         cmocka_unit_test(test_levels_by_hand),
         cmocka_unit_test(test_single_warps_of_an_h200),
         cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_registers_leave_room),
         cmocka_unit_test(test_no_reason_within),
         cmocka_unit_test(test_names_are_unique),
         cmocka_unit_test(test_every_kind_of_cell),

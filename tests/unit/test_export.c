@@ -101,7 +101,7 @@ static char *written(const char *format, const struct result *const *results, si
     assert_non_null(row);
     assert_non_null(stream);
     capture_begin(&capture, stderr);
-    status = export_write(row, stream, results, count);
+    status = export_write(row, stream, results, count, false);
     capture_end(&capture);
     assert_int_equal(status, STATUS_OK);
     assert_int_equal(fclose(stream), 0);
@@ -193,7 +193,7 @@ static void test_warnings(void **state)
 
         assert_non_null(stream);
         capture_begin(&capture, stderr);
-        export_write(table_find(&format_table, i ? "otava" : "bmf"), stream, &pointer, 1);
+        export_write(table_find(&format_table, i ? "otava" : "bmf"), stream, &pointer, 1, false);
         said = capture_end(&capture);
         assert_non_null(strstr(said, i ? "/hot/distinct=8/stride_bytes=64 has no time in 1 of 1" : long_name));
         fclose(stream);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Tests of replacing files: whole or not at all, with their mode and links. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,14 +9,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "capture.h"
+#include "cells.h"
+#include "file_lock.h"
 #include "files.h"
 #include "log.h"
+#include "result_file.h"
 
 /* A folder of a test's own. */
 struct folder {
@@ -160,6 +166,192 @@ static void what_is_read_is_limited(void **state)
     assert_non_null(strstr(capture.text, "larger than"));
 }
 
+static void a_chain_of_links_is_followed(void **state)
+{
+    const struct folder *folder = *state;
+    struct stat about;
+
+    assert_int_equal(symlink("there.json", folder->link), 0);
+    assert_int_equal(symlink(folder->link, folder->file), 0); /* to a link that dangles */
+    assert_int_equal(file_write(folder->file, write_text, "one"), STATUS_OK);
+    expect_text(folder->there, "one");
+    assert_int_equal(lstat(folder->file, &about), 0);
+    assert_true(S_ISLNK(about.st_mode));
+    assert_int_equal(lstat(folder->link, &about), 0);
+    assert_true(S_ISLNK(about.st_mode));
+}
+
+static void links_in_a_circle_are_an_error(void **state)
+{
+    const struct folder *folder = *state;
+    struct capture capture;
+
+    assert_int_equal(symlink("link.json", folder->link), 0);
+    capture_begin(&capture, stderr);
+    assert_int_equal(file_write(folder->link, write_text, "x"), STATUS_USAGE);
+    capture_end(&capture);
+    assert_non_null(strstr(capture.text, "Too many levels of symbolic links"));
+}
+
+/* Makes a file beside folder->file. Returns its descriptor. */
+static int leave(const struct folder *folder, const char *ending, char name[128])
+{
+    snprintf(name, 128, "%s%s", folder->file, ending);
+    return open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+static void temporaries_of_the_dead_are_removed(void **state)
+{
+    const struct folder *folder = *state;
+    char dead[128], living[128], lock[128], other[128];
+    const int held = leave(folder, ".cbank-2-0.tmp", living);
+
+    close(leave(folder, ".cbank-1-0.tmp", dead));
+    close(leave(folder, ".cbank-lock.tmp", lock));
+    close(leave(folder, ".mine.tmp", other));
+    assert_int_equal(flock(held, LOCK_EX), 0);
+    assert_int_equal(file_write(folder->there, write_text, "new"), STATUS_OK);
+    assert_int_not_equal(access(dead, F_OK), 0);
+    assert_int_equal(access(lock, F_OK), 0); /* whoever takes a lock cleans locks */
+    file_clean(folder->file, FILE_LEFT_OVER);
+    assert_int_not_equal(access(lock, F_OK), 0);
+    assert_int_equal(access(living, F_OK), 0);
+    assert_int_equal(access(other, F_OK), 0);
+    close(held);
+    unlink(living);
+    unlink(other);
+}
+
+static void a_temporary_is_locked_while_it_is_written(void **state)
+{
+    const struct folder *folder = *state;
+    char name[128];
+    const int descriptor = leave(folder, ".cbank-1-0.tmp", name);
+
+    assert_true(file_lock_own(descriptor));
+    file_clean(folder->file, FILE_LEFT_OVER);
+    assert_int_equal(access(name, F_OK), 0);
+    unlink(name);
+    assert_false(file_lock_own(descriptor)); /* who was cleaned before it could lock sees that */
+    close(descriptor);
+}
+
+static void one_process_writes_a_file(void **state)
+{
+    const struct folder *folder = *state;
+    struct file_lock lock = {0}, second = {0};
+    struct capture capture;
+    char who[64];
+
+    assert_int_equal(symlink("there.json", folder->link), 0);
+    assert_int_equal(file_lock_take(folder->there, &lock), STATUS_OK);
+    /* The holder writes, and the lock stays; another way to the file is the same file. */
+    assert_int_equal(file_write(folder->there, write_text, "new"), STATUS_OK);
+    capture_begin(&capture, stderr);
+    assert_int_equal(file_lock_take(folder->link, &second), STATUS_USAGE);
+    capture_end(&capture);
+    snprintf(who, sizeof(who), "is being written by process %ld on ", (long)getpid());
+    assert_non_null(strstr(capture.text, who));
+    assert_null(second.path);
+    assert_int_equal(file_lock_take(folder->file, &second), STATUS_OK);
+    file_lock_release(&second);
+    file_lock_release(&lock);
+    assert_int_equal(file_lock_take(folder->link, &lock), STATUS_OK);
+    file_lock_release(&lock);
+    file_lock_release(&lock);
+}
+
+static void a_lock_ends_with_its_process(void **state)
+{
+    const struct folder *folder = *state;
+    struct file_lock lock = {0};
+    const pid_t child = fork();
+
+    if (child == 0)
+        _exit(file_lock_take(folder->file, &lock) == STATUS_OK ? 0 : 1); /* and does not give it back */
+    int code = -1;
+
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_int_equal(code, 0);
+    assert_int_equal(file_lock_take(folder->file, &lock), STATUS_OK);
+    file_lock_release(&lock);
+}
+
+static void what_is_no_file_needs_no_lock(void **state)
+{
+    struct file_lock lock = {0};
+
+    (void)state;
+    assert_int_equal(file_lock_take("-", &lock), STATUS_OK);
+    assert_int_equal(file_lock_take("/dev/null", &lock), STATUS_OK);
+    assert_null(lock.path);
+    file_lock_release(&lock);
+}
+
+/* A result of one cell with nothing measured. */
+static void open_result(struct result *result)
+{
+    const struct cell cell = cell_of(0, 0);
+
+    *result = (struct result){0};
+    assert_int_equal(result_open(result, &cell, 1), STATUS_OK);
+    result->engine = "model";
+    result->device = device_unknown;
+    strcpy(result->device.name, "a b/c");
+    strcpy(result->device.uuid, "GPU-1a2b3c4d-5e6f");
+    strcpy(result->started_utc, "2026-01-31T12:00:00Z");
+}
+
+static void a_made_up_name_is_taken_by_a_valid_result(void **state)
+{
+    const struct folder *folder = *state;
+    char first_path[RESULT_PATH_BYTES], second_path[RESULT_PATH_BYTES];
+    struct result_file first = {0}, second = {0};
+    struct result result, read;
+
+    open_result(&result);
+    assert_int_equal(result_file_open(&first, folder->path, &result, 0, false, first_path), STATUS_OK);
+    assert_non_null(strstr(first_path, "/cbank-model-a_b_c-"));
+    assert_non_null(strstr(first_path, "-1a2b3c4d-20"));
+    assert_int_equal(result_file_open(&second, folder->path, &result, 0, false, second_path), STATUS_OK);
+    assert_string_not_equal(first_path, second_path);
+    assert_int_equal(result_read(first_path, &read), STATUS_OK);
+    assert_false(read.complete);
+    assert_int_equal(read.cells[0].status, CELL_PENDING);
+    result_close(&read);
+
+    /* It goes where nothing came of it. */
+    result_file_close(&first, first_path, &result, true);
+    assert_int_not_equal(access(first_path, F_OK), 0);
+    result.cells[0].status = CELL_FAILED;
+    result_file_close(&second, second_path, &result, true);
+    assert_int_equal(access(second_path, F_OK), 0);
+    unlink(second_path);
+    result_close(&result);
+}
+
+static void a_given_file_stays(void **state)
+{
+    const struct folder *folder = *state;
+    struct result_file file = {0}, second = {0};
+    char path[RESULT_PATH_BYTES];
+    struct capture capture;
+    struct result result;
+
+    open_result(&result);
+    file_put(folder->file, "old", 3);
+    assert_int_equal(result_file_open(&file, folder->file, &result, 0, false, path), STATUS_OK);
+    assert_string_equal(path, folder->file);
+    capture_begin(&capture, stderr);
+    assert_int_equal(result_file_open(&second, folder->file, &result, 0, false, path), STATUS_USAGE);
+    capture_end(&capture);
+    assert_non_null(strstr(capture.text, "is being written by process"));
+    result_file_close(&second, path, &result, true);
+    result_file_close(&file, folder->file, &result, true);
+    expect_text(folder->file, "old");
+    result_close(&result);
+}
+
 int main(void)
 {
 #define FOLDER_TEST(name) cmocka_unit_test_setup_teardown(name, open_folder, close_folder)
@@ -170,6 +362,15 @@ int main(void)
         FOLDER_TEST(what_fails_leaves_the_old_file),
         FOLDER_TEST(a_device_is_written_in_place),
         FOLDER_TEST(what_is_read_is_limited),
+        FOLDER_TEST(a_chain_of_links_is_followed),
+        FOLDER_TEST(links_in_a_circle_are_an_error),
+        FOLDER_TEST(temporaries_of_the_dead_are_removed),
+        FOLDER_TEST(a_temporary_is_locked_while_it_is_written),
+        FOLDER_TEST(one_process_writes_a_file),
+        FOLDER_TEST(a_lock_ends_with_its_process),
+        FOLDER_TEST(what_is_no_file_needs_no_lock),
+        FOLDER_TEST(a_made_up_name_is_taken_by_a_valid_result),
+        FOLDER_TEST(a_given_file_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "cache.h"
 #include "geometry.h"
 #include "simulated_prober.h"
 #include "size.h"
@@ -104,6 +105,8 @@ static void random_sim(uint64_t seed, struct sim *sim, uint32_t *foreign_lines)
     sim_open(sim);
 }
 
+static uint32_t policies_named[CACHE_REPLACEMENT_COUNT + 1]; /* of so many the right one is one */
+
 struct score {
     uint32_t said, unsaid, wrong;
 };
@@ -126,24 +129,35 @@ static void score(struct score *score, const struct geometry_number *finding, ui
     }
 }
 
-/* What an analysis can know: with two ways, a tree is LRU; one way has no policy. */
-static enum replacement truth_of(const struct sim_level *level)
+/* The bit of a finding; with two ways a tree, or a bit each, is LRU. */
+static uint32_t truth_of(const struct sim_level *level)
 {
-    if (level->policy == SIM_LRU || (level->policy == SIM_TREE && level->ways == 2))
-        return REPLACEMENT_LRU;
-    if (level->policy == SIM_TREE)
-        return REPLACEMENT_TREE;
-    return level->policy == SIM_FIFO ? REPLACEMENT_FIFO : REPLACEMENT_NOT_LRU;
+    static const enum cache_replacement of[SIM_POLICIES] = {
+        [SIM_LRU] = CACHE_LRU,       [SIM_FIFO] = CACHE_FIFO,
+        [SIM_RANDOM] = CACHE_RANDOM, [SIM_TREE] = CACHE_TREE,
+        [SIM_BITS] = CACHE_BITS,     [SIM_NRU] = CACHE_NRU,
+        [SIM_CLOCK] = CACHE_CLOCK,   [SIM_CLOCK_HITS] = CACHE_CLOCK_OF_HITS,
+        [SIM_SRRIP] = CACHE_SRRIP,   [SIM_SRRIP_F] = CACHE_SRRIP_OF_FREQUENCY};
+
+    if (level->ways == 2 && (level->policy == SIM_TREE || level->policy == SIM_BITS))
+        return 1u << CACHE_LRU;
+    return 1u << of[level->policy];
 }
 
-/* "Not LRU" is right of FIFO and of a tree, too. */
-static void score_replacement(struct score *replacement, const struct geometry_number *finding, enum replacement truth,
-                              uint64_t seed, uint32_t level)
+/* Right: the policy is among those that it can be. */
+static void score_replacement(struct score *replacement, const struct geometry_level *level, uint32_t truth,
+                              uint64_t seed, uint32_t of_level)
 {
-    if (finding->known && finding->value == REPLACEMENT_NOT_LRU &&
-        (truth == REPLACEMENT_FIFO || truth == REPLACEMENT_TREE))
-        truth = REPLACEMENT_NOT_LRU;
-    score(replacement, finding, truth, "replacement", seed, level);
+    const struct geometry_number *finding = &level->replacement;
+    struct geometry_number judged = *finding;
+
+    if (finding->known && finding->value & truth) {
+        judged.value = truth;
+        policies_named[__builtin_popcount(finding->value)]++;
+    } else if (finding->known) {
+        printf("  replacement: %s\n", level->replacement_name);
+    }
+    score(replacement, &judged, truth, "replacement", seed, of_level);
 }
 
 enum { FETCH, LINE, WAYS, SETS, CAPACITY, REPLACEMENT, TAKEN, QUANTITIES };
@@ -151,7 +165,8 @@ static const char *const quantities[] = {"fetch", "line", "ways", "sets", "capac
 
 static void describe(const struct sim *sim, const struct geometry *found)
 {
-    static const char *const policies[] = {"LRU", "FIFO", "random", "tree"};
+    static const char *const policies[] = {"LRU", "FIFO",  "random",        "tree",  "bits",
+                                           "NRU", "Clock", "Clock of hits", "SRRIP", "SRRIP of frequency"};
 
     for (uint32_t i = 0; i < sim->level_count; i++) {
         const struct sim_level *level = &sim->levels[i];
@@ -168,9 +183,8 @@ static void describe(const struct sim *sim, const struct geometry *found)
 
         printf("    found: %.1f cycles, fits %u, capacity %u = %u x %u x %u (fetch %u), %s, taken %u%s%s\n",
                level->latency.median, level->fits_bytes.value, level->capacity_bytes.value, level->ways.value,
-               level->sets.value, level->line_bytes.value, level->fetch_bytes.value,
-               replacement_name(level->replacement.value), level->lines_taken.value,
-               level->contradiction[0] ? "; " : "", level->contradiction);
+               level->sets.value, level->line_bytes.value, level->fetch_bytes.value, level->replacement_name,
+               level->lines_taken.value, level->contradiction[0] ? "; " : "", level->contradiction);
     }
 }
 
@@ -228,7 +242,7 @@ static uint32_t compare_with_truth(const struct sim *sim, const struct geometry 
         score(&scores[CAPACITY], &level->capacity_bytes, truth->line_bytes * truth->sets * truth->ways, "capacity",
               seed, i);
         if (truth->ways > 1)
-            score_replacement(&scores[REPLACEMENT], &level->replacement, truth_of(truth), seed, i);
+            score_replacement(&scores[REPLACEMENT], level, truth_of(truth), seed, i);
         if (i == 0)
             score(&scores[TAKEN], &level->lines_taken, taken_of(sim), "taken", seed, i);
         if (truth->line_bytes * truth->sets * (truth->ways + 1) <= bytes && i < SIM_LEVELS_MAX) {
@@ -246,7 +260,7 @@ static void random_hierarchies(void **state)
     const char *const first = getenv("GEOMETRY_SEED");
     const char *const seeds = getenv("GEOMETRY_SEEDS");
     const uint64_t from = first ? strtoull(first, NULL, 0) : 1;
-    const uint64_t count = first ? 1 : seeds ? strtoull(seeds, NULL, 0) : repetitions(200, 20);
+    const uint64_t count = first ? 1 : seeds ? strtoull(seeds, NULL, 0) : repetitions(200, sanitized(6, 20));
     struct score scores[QUANTITIES] = {{0}}, reachable[SIM_LEVELS_MAX] = {{0}};
     size_t walks = 0, accesses = 0, all_accesses = 0;
     uint32_t wrong = 0;
@@ -278,6 +292,9 @@ static void random_hierarchies(void **state)
     for (uint32_t i = 0; i < SIM_LEVELS_MAX; i++)
         printf("capacity of level %u, where it is less than the memory: said %u, not said %u\n", i + 1,
                reachable[i].said, reachable[i].unsaid);
+    for (uint32_t i = 1; i <= CACHE_REPLACEMENT_COUNT; i++)
+        if (policies_named[i])
+            printf("one of %u replacements: %u\n", i, policies_named[i]);
     printf("at most %zu walks, %zu accesses; %zu accesses in the mean\n", walks, accesses,
            all_accesses / (size_t)count);
     assert_true(walks <= 400);
@@ -306,9 +323,9 @@ static void find(struct sim *sim, uint32_t bytes, uint32_t foreign_lines, struct
 }
 
 static void assert_level(const struct geometry_level *level, uint32_t ways, uint32_t sets, uint32_t line_bytes,
-                         uint32_t fetch_bytes, uint32_t taken, enum replacement replacement)
+                         uint32_t fetch_bytes, uint32_t taken, enum cache_replacement replacement)
 {
-    const uint32_t values[] = {ways, sets, line_bytes, fetch_bytes, taken, replacement, ways * sets * line_bytes};
+    const uint32_t values[] = {ways, sets, line_bytes, fetch_bytes, taken, 1u << replacement, ways * sets * line_bytes};
     const struct geometry_number *const findings[] = {&level->ways,          &level->sets,        &level->line_bytes,
                                                       &level->fetch_bytes,   &level->lines_taken, &level->replacement,
                                                       &level->capacity_bytes};
@@ -338,7 +355,7 @@ static void strangers_are_counted(void **state)
     (void)state;
     find(&sim, BANK_BYTES, 4, &found);
     assert_int_equal(found.level_count, 3);
-    assert_level(&found.level[0], 4, 8, 64, 64, 2, REPLACEMENT_LRU);
+    assert_level(&found.level[0], 4, 8, 64, 64, 2, CACHE_LRU);
     assert_int_equal(found.level[0].fits_bytes.value, 30 * 64);
     assert_int_equal(found.level[1].fetch_bytes.value, 256);
     assert_false(found.level[1].capacity_bytes.known);
@@ -360,8 +377,8 @@ static void two_levels_are_found(void **state)
 
     (void)state;
     find(&sim, BANK_BYTES, 2, &found);
-    assert_level(&found.level[0], 4, 8, 64, 64, 0, REPLACEMENT_LRU);
-    assert_level(&found.level[1], 8, 16, 256, 256, 0, REPLACEMENT_LRU);
+    assert_level(&found.level[0], 4, 8, 64, 64, 0, CACHE_LRU);
+    assert_level(&found.level[1], 8, 16, 256, 256, 0, CACHE_LRU);
 }
 
 /* What was seen of Hopper over the banks of several modules: the first level swaps sets by bank, the second does not. */
@@ -376,8 +393,8 @@ static void banks_are_told_apart(void **state)
     (void)state;
     sim.levels[0].bank_bytes = BANK_BYTES;
     find(&sim, 4 * BANK_BYTES, 0, &found);
-    assert_level(&found.level[0], 4, 8, 64, 64, 0, REPLACEMENT_LRU);
-    assert_level(&found.level[1], 8, 64, 256, 256, 0, REPLACEMENT_LRU);
+    assert_level(&found.level[0], 4, 8, 64, 64, 0, CACHE_LRU);
+    assert_level(&found.level[1], 8, 64, 256, 256, 0, CACHE_LRU);
     assert_int_equal(found.level[1].fits_bytes.value, 2 * BANK_BYTES);
     assert_int_equal(found.level[0].bank_count, 4);
     for (uint32_t bank = 0; bank < 4; bank++)
@@ -397,8 +414,88 @@ static void trees_are_told(void **state)
     (void)state;
     sim.levels[0].policy = sim.levels[1].policy = SIM_TREE;
     find(&sim, BANK_BYTES, 2, &found);
-    assert_level(&found.level[0], 4, 8, 64, 64, 0, REPLACEMENT_TREE);
-    assert_level(&found.level[1], 8, 16, 256, 256, 0, REPLACEMENT_TREE);
+    assert_level(&found.level[0], 4, 8, 64, 64, 0, CACHE_TREE);
+    assert_level(&found.level[1], 8, 16, 256, 256, 0, CACHE_TREE);
+}
+
+static bool answers_no_random_visits(void *context, const struct probe_walk *walk)
+{
+    (void)context;
+    (void)walk;
+    return false;
+}
+
+/* What is found of two levels of four and eight ways (or others) with this policy. */
+static void find_policy(enum sim_policy policy, const uint32_t ways[2], bool older, struct geometry *found)
+{
+    struct sim sim = {.level_count = 2,
+                      .levels = {LEVEL(64, 64, 8, ways[0], false, 40), LEVEL(256, 256, 16, ways[1], false, 110)},
+                      .memory_cycles = 250,
+                      .noise = 1,
+                      .outliers = 0.01,
+                      .keeps = true,
+                      .random = 7};
+    struct prober prober = prober_of(&sim, 2 * BANK_BYTES, 0);
+
+    sim.levels[0].policy = sim.levels[1].policy = policy;
+    prober.answers = older ? answers_no_random_visits : NULL;
+    sim_open(&sim);
+    assert_int_equal(geometry_find(&prober, GEOMETRY_LEVELS_MAX, found), STATUS_OK);
+    sim_close(&sim);
+}
+
+/* Every policy, by itself where the ways tell it from all others; of a record without random visits it is one of some, or
+ * nothing is said. */
+static void policies_are_told(void **state)
+{
+    static const uint32_t ways[][2] = {{2, 6}, {4, 8}, {3, 16}, {6, 10}, {8, 12}};
+    const uint32_t every = (uint32_t)repetitions(1, sanitized(3, 1));
+    uint32_t alone = 0, older = 0;
+
+    (void)state;
+    for (enum sim_policy policy = 0; policy < SIM_POLICIES; policy += every)
+        for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+            for (size_t pass = 0; pass < 2; pass++) {
+                struct geometry found;
+
+                if (i != 1 && (policy == SIM_TREE || !test_is_full()))
+                    continue;
+                find_policy(policy, ways[i], pass, &found);
+                for (size_t level = 0; level < 2; level++) {
+                    const struct sim_level truth = {.policy = policy, .ways = ways[i][level]};
+                    const struct geometry_number *finding = &found.level[level].replacement;
+
+                    if (finding->known && !(finding->value & truth_of(&truth)))
+                        fail_msg("policy %u, %u ways, pass %zu: %s", policy, truth.ways, pass,
+                                 found.level[level].replacement_name);
+                    alone += !pass && finding->known && finding->value == truth_of(&truth);
+                    older += pass && finding->known;
+                }
+            }
+    printf("alone: %u; of older records, said: %u\n", alone, older);
+    assert_true(alone >= repetitions(60, sanitized(4, 12)) && older >= repetitions(50, sanitized(3, 10)));
+}
+
+/* A policy that nobody looked for is called none of them, or nothing is said. */
+static void another_policy_is_none(void **state)
+{
+    static const uint32_t ways[][2] = {{4, 8}, {8, 16}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+        for (size_t pass = 0; pass < 2; pass++) {
+            struct geometry found;
+
+            find_policy(SIM_NEXT, ways[i], pass, &found);
+            for (size_t level = 0; level < 2; level++)
+                assert_true(!found.level[level].replacement.known || found.level[level].replacement.value == 0);
+            assert_int_equal(found.level[0].replacement.known, pass == 0);
+            if (pass == 0)
+                assert_string_equal(
+                    found.level[0].replacement_name,
+                    "none of LRU, FIFO, tree pseudo-LRU, bit pseudo-LRU, NRU, Clock, Clock of hits, SRRIP, "
+                    "SRRIP of frequency, random");
+        }
 }
 
 /* A number of sets that no power of two divides, and sectors. */
@@ -409,7 +506,7 @@ static void odd_sets_and_sectors(void **state)
 
     (void)state;
     find(&sim, BANK_BYTES, 0, &found);
-    assert_level(&found.level[0], 5, 33, 128, 32, 0, REPLACEMENT_LRU);
+    assert_level(&found.level[0], 5, 33, 128, 32, 0, CACHE_LRU);
 }
 
 /* Where the set is no modulus of the line, nothing is made up. */
@@ -483,7 +580,7 @@ static void larger_memory_and_short_walks(void **state)
         sim_open(&sim);
         assert_int_equal(geometry_find(&prober, GEOMETRY_LEVELS_MAX, &found), STATUS_OK);
         sim_close(&sim);
-        assert_level(&found.level[0], 8, 16, 64, 64, 0, REPLACEMENT_LRU);
+        assert_level(&found.level[0], 8, 16, 64, 64, 0, CACHE_LRU);
     }
 }
 
@@ -554,7 +651,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_hierarchies),       cmocka_unit_test(strangers_are_counted),
         cmocka_unit_test(two_levels_are_found),     cmocka_unit_test(banks_are_told_apart),
-        cmocka_unit_test(trees_are_told),           cmocka_unit_test(odd_sets_and_sectors),
+        cmocka_unit_test(trees_are_told),           cmocka_unit_test(policies_are_told),
+        cmocka_unit_test(another_policy_is_none),   cmocka_unit_test(odd_sets_and_sectors),
         cmocka_unit_test(hashed_sets_are_not_said), cmocka_unit_test(strangers_in_one_set_are_not_said),
         cmocka_unit_test(noise_is_not_read),        cmocka_unit_test(larger_memory_and_short_walks),
         cmocka_unit_test(failures_are_passed_on),   cmocka_unit_test(change_points_are_found),

@@ -14,6 +14,7 @@
 
 #include "capture.h"
 #include "json.h"
+#include "size.h"
 #include "text.h"
 
 static enum status parse(const char *text, size_t bytes, cJSON **out, struct capture *capture)
@@ -291,7 +292,7 @@ static void test_bounded_memory(void **state)
     assert_true(trial.mib < MIB_MAX);
 
     /* One value is the object; the rest as long as the file may be. */
-    put_members(path, JSON_VALUES_MAX - 1, 21);
+    put_members(path, repetitions(JSON_VALUES_MAX, sanitized(JSON_VALUES_MAX / 10, JSON_VALUES_MAX)) - 1, 21);
     try_file(path, &trial);
     print_message("# the largest tree takes %ld MiB\n", trial.mib);
     assert_string_equal(trial.message, "");

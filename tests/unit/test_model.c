@@ -223,27 +223,25 @@ static void residency_by_hand(void **state)
     assert_near(predict(&cell, &card).parts.residency_ns, 10000, 1e-9);
 }
 
-/* The same on the constant path: a block's 32 addresses take 64 cycles. All blocks read one line of each
- * level: it misses once on each of the 2 SMs; in the second level once when cold, and not when hot. */
-static void residency_waits_for_lines(void **state)
+/* The same on the constant path. What blocks wait for there is no part of their lives: the warps side by side have it, see
+ * test_warps.c. L1 takes a block's 32 loads of the input. */
+static void residency_leaves_constants_out(void **state)
 {
     struct cell cell = make_cell("constant", "per_block", 10240, 1024, "hot");
 
     (void)state;
-    assert_near(predict(&cell, &small_card).parts.residency_ns, 1.5 * (400 + 64 + 0.2 * 50), 1e-9);
+    assert_near(predict(&cell, &small_card).parts.residency_ns, 1.5 * (400 + 32), 1e-9);
     cell = make_cell("constant", "per_block", 10240, 1024, "cold");
-    assert_near(predict(&cell, &small_card).parts.residency_ns, 1.5 * (800 + 64 + 0.2 * 50 + 0.1 * 30), 1e-9);
-
-    /* Many lines a block: they come together. */
+    assert_near(predict(&cell, &small_card).parts.residency_ns, 1.5 * (800 + 32), 1e-9);
     cell = make_cell("constant", "per_thread", 10240, 1024, "hot");
-    assert_near(predict(&cell, &small_card).parts.residency_ns, 1.5 * (400 + 2048 + 50), 1e-9);
+    assert_near(predict(&cell, &small_card).parts.residency_ns, 1.5 * (400 + 32), 1e-9);
 }
 
 /* per_thread, 4 blocks of 1024 on 2 SMs. A block reads 64 lines of the first level in turn, twice what it
- * holds: each line misses once a block, and 16 addresses follow. 256 misses of the grid ask the second
- * level, which holds the 4 KB: none misses when hot, 16 lines do when cold.
- * Busy cycles, hot: first level of one SM (2048 + 4 parameters of 64 warps) x 2 + 128 x 10 = 5888; second
- * 256 x 3 = 768. Two lines a warp: the second makes the first wave wait 50 more. */
+ * holds: each line misses once a block, or once for both blocks of an SM, and 16 addresses follow. 128 to 256 misses of the
+ * grid ask the second level, which holds the 4 KB: none misses when hot, 16 lines do when cold.
+ * Busy cycles, hot: first level of one SM (2048 + 4 parameters of 64 warps) x 2 + 10 for each miss, half of them; second
+ * at most 256 x 3 = 768. The warps side by side take no less, and little more. */
 static void constant_by_hand(void **state)
 {
     struct cell cell = make_cell("constant", "per_thread", 4096, 1024, "hot");
@@ -252,17 +250,17 @@ static void constant_by_hand(void **state)
     (void)state;
     assert_near(model.requests_per_load, 32, 0);
     assert_near(model.levels.requests[0], 4096, 0);
-    assert_near(model.levels.misses[0], 256, 0);
-    assert_near(model.levels.requests[1], 256, 0);
+    assert_true(model.levels.misses[0] >= 128 && model.levels.misses[0] <= 256);
+    assert_near(model.levels.requests[1], model.levels.misses[0], 0);
     assert_near(model.levels.misses[1], 0, 0);
     assert_near(model.parts.serialization_ns, 4608, 1e-9);
-    assert_near(model.parts.misses_ns, 1280 + 50, 1e-9);
+    assert_true(model.parts.misses_ns >= 5 * model.levels.misses[0] - 1e-6 && model.parts.misses_ns < 1.2 * 1280);
     assert_near(model.parts.residency_ns, 4 * 1, 1e-9); /* one wave: starting its blocks */
-    assert_near(model.time_ns, 1000 + 500 + 5888 + 50, 1e-9);
+    assert_near(model.time_ns, 1000 + 500 + 4608 + model.parts.misses_ns, 1e-9);
 
     cell = make_cell("constant", "per_thread", 4096, 1024, "cold");
     model = predict(&cell, &small_card);
-    assert_near(model.levels.misses[0], 256, 0);
+    assert_true(model.levels.misses[0] >= 128 && model.levels.misses[0] <= 256);
     assert_near(model.levels.misses[1], 16, 0);
     assert_near(model.parts.wave_ns, 500 + 300, 1e-9);
 }
@@ -289,19 +287,22 @@ static void levels_are_kept_as_the_card_says(void **state)
     }
 }
 
-/* The same with a second level so slow that it is the busiest: 256 x 50 cycles, of which the first level's
- * 4608 are serialization. */
+/* 4096 addresses in lines that the blocks of an SM may share, and a second level so slow that it is the busiest: 50 cycles for each, of
+ * which the first level's 4608 are serialization. */
 static void busiest_level_counts(void **state)
 {
-    const struct cell cell = make_cell("constant", "per_thread", 4096, 1024, "hot");
+    const struct cell cell = make_cell("constant", "pseudo_random", 4096, 1024, "hot");
     struct card card = small_card;
     struct model_cell model;
 
     (void)state;
     card.levels[1].request_cycles = 50;
+    card.levels[1].miss_cycles = 0;
     model = predict(&cell, &card);
     assert_near(model.parts.serialization_ns, 4608, 1e-9);
-    assert_near(model.parts.serialization_ns + model.parts.misses_ns, 256 * 50, 1e-9);
+    assert_true(model.levels.requests[1] >= 2048 && model.levels.requests[1] <= 4096);
+    assert_true(model.parts.serialization_ns + model.parts.misses_ns >= model.levels.requests[1] * 50 - 1e-6);
+    assert_true(model.parts.serialization_ns + model.parts.misses_ns < model.levels.requests[1] * 50 * 1.05);
 }
 
 /* 3 SMs in units of 2 and 1: of one wave of 3 blocks the larger unit has 2. Of 300 blocks each has 150. */
@@ -319,7 +320,8 @@ static void later_waves_even_out(void **state)
     model = predict(&one, &card);
     assert_near(model.parts.serialization_ns + model.parts.misses_ns, model.levels.requests[1] * 50 * 2 / 3, 1e-6);
     model = predict(&many, &card);
-    assert_near(model.parts.serialization_ns + model.parts.misses_ns, model.levels.requests[1] * 50 / 2, 1e-3);
+    assert_near(model.parts.serialization_ns + model.parts.misses_ns, model.levels.requests[1] * 50 / 2,
+                0.06 * model.levels.requests[1] * 50 / 2);
 }
 
 /* A block on one of 132 SMs takes as long as 132 blocks on all. */
@@ -398,17 +400,20 @@ static void list_launch(const struct cell *cell, struct list idc[2], struct list
 static void check_lists(const char *pattern, uint64_t elements, uint32_t block_size, const char *regime)
 {
     const struct cell cell = make_cell("constant", pattern, elements, block_size, regime);
-    const struct model_cell model = predict(&cell, &small_card);
+    struct access_counts access;
+    struct model_levels levels;
     struct list idc[2] = {{.line_bytes = 64, .lines = 32}, {.line_bytes = 64, .lines = 32}};
     struct list gcc = {.line_bytes = 256, .lines = 32};
     double misses[2];
 
+    assert_int_equal(access_count(&cell, &access), STATUS_OK);
+    assert_int_equal(model_simulate(&cell, &access, &small_card, &levels), STATUS_OK);
     list_launch(&cell, idc, &gcc, misses);
     if (!cell.regime->flush)
         list_launch(&cell, idc, &gcc, misses);
-    assert_near(model.levels.misses[0], misses[0], 1e-6);
-    assert_near(model.levels.requests[1], misses[0], 1e-6);
-    assert_near(model.levels.misses[1], misses[1], 1e-6);
+    assert_near(levels.misses[0], misses[0], 1e-6);
+    assert_near(levels.requests[1], misses[0], 1e-6);
+    assert_near(levels.misses[1], misses[1], 1e-6);
 }
 
 static void levels_match_lists(void **state)
@@ -568,8 +573,8 @@ static void check_on_cards(const struct cell *cell)
 
 static void invariants_hold(void **state)
 {
-    static const uint64_t elements[] = {1, 1000, 128000, 3000000};
-    const size_t sizes = repetitions(sizeof(elements) / sizeof(elements[0]), 3);
+    static const uint64_t elements[] = {1000, 1, 128000, 3000000};
+    const size_t sizes = repetitions(sizeof(elements) / sizeof(elements[0]), sanitized(2, 3));
 
     (void)state;
     for (size_t path = 0; path < path_count; path++)
@@ -586,11 +591,12 @@ static void invariants_hold(void **state)
 static void invariants_hold_for_every_workload(void **state)
 {
     static const uint64_t elements[] = {1, 5000, 300000};
+    const size_t sizes = repetitions(sizeof(elements) / sizeof(elements[0]), sanitized(2, 3));
 
     (void)state;
     for (size_t w = 0; w < workload_count; w++)
         for (size_t path = 0; path < path_count; path++)
-            for (size_t e = 0; e < sizeof(elements) / sizeof(elements[0]); e++) {
+            for (size_t e = 0; e < sizes; e++) {
                 struct cell cell = make_filter(workloads[w].name, paths[path].name, 2, elements[e]);
 
                 if (workload_steps(cell.workload, cell.parameters) == 1)
@@ -679,8 +685,8 @@ static void what_comes_before_a_launch_by_hand(void **state)
 }
 
 /* 4 blocks of 1024 on 2 SMs, 64 warps each. Uniform: 3 cycles a load. Operand: 7. Texture: 4, and 1 for the
- * load of the input. L2: all loads ask for
- * one line, in one slice. Of pseudo_random they ask for 32 lines of 64 bytes each, far more than L2 has slices. */
+ * load of the input. L2: all loads ask for one line, in one slice, for one of its four sectors: an eighth of the requests is
+ * answered with another. Of pseudo_random they ask for 32 lines each, far more than L2 has slices, and hardly two for the same. */
 static void other_units_by_hand(void **state)
 {
     struct model_cell model;
@@ -701,10 +707,37 @@ static void other_units_by_hand(void **state)
     cell = make_cell("global_l2", "per_warp", 4096, 1024, "hot");
     model = predict(&cell, &small_card);
     assert_near(model.parts.serialization_ns, 64 * 2, 1e-9);
-    assert_near(model.parts.serialization_ns + model.parts.misses_ns, 128 * 5, 1e-9);
+    assert_near(model.parts.serialization_ns + model.parts.misses_ns, 128 * 5 * 7 / 8.0, 1e-9);
     cell = make_cell("global_l2", "pseudo_random", 4096, 1024, "hot");
     model = predict(&cell, &small_card);
-    assert_near(model.parts.serialization_ns + model.parts.misses_ns, 128 * 32 * 5 / 4.0, 1e-9);
+    assert_true(model.parts.serialization_ns + model.parts.misses_ns <= 128 * 32 * 5 / 4.0);
+    assert_true(model.parts.serialization_ns + model.parts.misses_ns > 0.98 * 128 * 32 * 5 / 4.0);
+}
+
+/* Lines that an H200 has in one slice: how many times as long as of one line loads of so many take, see
+ * results/h200/serialization.json. All loads ask for the same: two requests are answered at once. */
+static void lines_share_slices_as_measured(void **state)
+{
+    static const struct {
+        uint32_t distinct, stride;
+        double lines;
+    } rows[] = {{1, 4, 1},    {2, 128, 2}, {4, 128, 2}, {8, 128, 4},  {16, 128, 4},
+                {32, 128, 4}, {2, 256, 1}, {4, 256, 2}, {8, 256, 2},  {16, 256, 2},
+                {32, 256, 4}, {2, 512, 2}, {8, 512, 2}, {16, 512, 2}, {32, 512, 4}};
+    struct card card = small_card;
+
+    (void)state;
+    card.l2_slices = 32;
+    card.l2_request_ns = 500; /* far more than L1 takes */
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct cell cell = make_cell("global_l2", "distinct", 4096, 1024, "hot");
+        struct model_cell model;
+
+        cell.parameters[PARAMETER_distinct] = rows[i].distinct;
+        cell.parameters[PARAMETER_stride_bytes] = rows[i].stride;
+        model = predict(&cell, &card);
+        assert_near(model.parts.serialization_ns + model.parts.misses_ns, 128 * rows[i].lines * 500 / 2, 1e-6);
+    }
 }
 
 /* 64 KB a block, with 1 KB for the system: room for 3 blocks, but for 2 of 1024 threads. A thread copies 16 elements:
@@ -783,8 +816,10 @@ static void engine_run_open(struct engine_run *run, const char *counters, const 
 
 static void engine_run_close(struct engine_run *run)
 {
-    for (size_t i = 0; i < run->result.cell_count; i++)
+    for (size_t i = 0; i < run->result.cell_count; i++) {
         free(run->cells[i].counters);
+        free(run->cells[i].kernel.made);
+    }
     counter_set_close(&run->set);
 }
 
@@ -924,6 +959,7 @@ static void engine_leaves_other_cells_alone(void **state)
     assert_int_equal(cells[1].status, CELL_OK);
     engine_model.close(session);
     free(cells[1].counters);
+    free(cells[1].kernel.made);
 }
 
 static void engine_describes_itself(void **state)
@@ -956,7 +992,7 @@ int main(void)
         cmocka_unit_test(stream_by_hand),
         cmocka_unit_test(l1_by_hand),
         cmocka_unit_test(residency_by_hand),
-        cmocka_unit_test(residency_waits_for_lines),
+        cmocka_unit_test(residency_leaves_constants_out),
         cmocka_unit_test(constant_by_hand),
         cmocka_unit_test(levels_are_kept_as_the_card_says),
         cmocka_unit_test(busiest_level_counts),
@@ -973,6 +1009,7 @@ int main(void)
         cmocka_unit_test(more_addresses_take_longer),
         cmocka_unit_test(what_comes_before_a_launch_by_hand),
         cmocka_unit_test(other_units_by_hand),
+        cmocka_unit_test(lines_share_slices_as_measured),
         cmocka_unit_test(staging_by_hand),
         cmocka_unit_test(engine_models_every_cell),
         cmocka_unit_test(engine_says_what_counters_are),

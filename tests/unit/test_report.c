@@ -12,6 +12,7 @@
 #include "cells.h"
 #include "compare_report.h"
 #include "golden.h"
+#include "memory.h"
 #include "text.h"
 
 static const struct table facet_table = TABLE("facet", facets, facet_count);
@@ -25,8 +26,9 @@ struct fixture {
     struct side base, new_side;
     struct side_cell side_cells[CELLS];
     struct comparison_cell cells[CELLS];
+    struct code_change code;
     struct counter_change changes[3];
-    struct facet_difference differences[3];
+    struct facet_difference differences[2];
     struct calibration calibration;
     struct comparison comparison;
 };
@@ -43,21 +45,22 @@ static struct cell plan_cell(size_t i)
 
 static void set_time(struct comparison_cell *cell, double base_ns, double ratio, double half_width, double p)
 {
-    cell->base_ns = base_ns;
-    cell->new_ns = base_ns * ratio;
-    cell->ratio = (struct ratio){.value = ratio,
-                                 .ci_low = ratio - half_width,
-                                 .ci_high = ratio + half_width,
-                                 .p = p / 8,
-                                 .resamples = RATIO_RESAMPLES};
+    cell->ns[BASE] = base_ns;
+    cell->ns[NEW] = base_ns * ratio;
+    cell->ratio =
+        (struct ratio){.value = ratio, .ci_low = ratio - half_width, .ci_high = ratio + half_width, .p = p / 8};
+    cell->has_deviation = true;
+    cell->deviation = (struct deviation){half_width / 4, 27, DEVIATION_DEFAULT};
+    cell->noise = half_width;
     cell->adjusted_p = p;
     cell->timed = true;
 }
 
 static void set_no_time(struct comparison_cell *cell)
 {
-    cell->base_ns = cell->new_ns = cell->adjusted_p = cell->noise = NAN;
-    cell->ratio = (struct ratio){.value = NAN, .ci_low = NAN, .ci_high = NAN, .p = NAN};
+    cell->ns[BASE] = cell->ns[NEW] = cell->adjusted_p = cell->noise = NAN;
+    cell->ratio = no_ratio;
+    cell->deviation = no_deviation;
 }
 
 static void fill_side(struct side *side, const char *label, const char *driver)
@@ -68,6 +71,7 @@ static void fill_side(struct side *side, const char *label, const char *driver)
     strcpy(side->identity.device.name, "NVIDIA H200");
     strcpy(side->identity.device.uuid, "GPU-11111111-2222-3333-4444-555555555555");
     side->identity.device.cc_major = 9;
+    strcpy(side->argv, "cbank run --quiet --json base.json --regime cold");
     strcpy(side->identity.started_utc, "2026-01-02T03:04:05Z");
     snprintf(side->identity.device.driver, sizeof(side->identity.device.driver), "%s", driver);
 }
@@ -105,18 +109,33 @@ static void fill_cells(struct fixture *fixture)
     fill_changes(fixture);
     set_time(&fixture->cells[0], 25310, 1.1004, 0.003, 0.0024);
     fixture->cells[0].sass_differs = true;
+    fixture->cells[0].code = &fixture->code;
+    fixture->cells[0].sides[BASE] = fixture->cells[0].sides[NEW] = &fixture->side_cells[0];
+    fixture->code = (struct code_change){
+        .base_instructions = 23,
+        .new_instructions = 25,
+        .opcodes = {{"LDC", 4, 5}, {"IMAD", 1, 2}},
+        .opcode_count = 2,
+        .from = 9,
+        .to = 12,
+        .opcode_at = 12,
+        .base_opcode = "IMAD",
+        .new_opcode = "LDC",
+    };
     set_time(&fixture->cells[1], 1406.35, 1.0004, 0.0012, 1);
-    fixture->cells[2].base_ns = 1406.35;
+    fixture->cells[2].ns[BASE] = 1406.35;
     strcpy(fixture->cells[3].note, "failed in NEW: output[7] is <1>, not \"2\" & | not 3\033[31m \xff\xc3");
     strcpy(fixture->cells[4].note, "skipped in BASE: this build has no image for the chip");
     set_time(&fixture->cells[5], 980.2, 1.021, 0.06, 0.31);
     fixture->cells[5].underpowered = true;
-    fixture->cells[6].new_ns = 812.5;
+    fixture->cells[5].settle = 7;
+    fixture->cells[6].ns[NEW] = 812.5;
     set_time(&fixture->cells[7], 49821.09, 0.8512, 0.002, 0.0008);
-    fixture->cells[7].noise = 0.0041;
+    fixture->cells[7].deviation = (struct deviation){0.0041, 22, DEVIATION_CALIBRATED};
     set_time(&fixture->cells[8], 5000, 1.0021, 0.003, 1);
     set_time(&fixture->cells[9], 5.1e6, 0.9988, 0.0021, 0.71);
-    fixture->cells[9].noise = 0.002;
+    fixture->cells[9].deviation = (struct deviation){0.002, 31, DEVIATION_OTHER_BOARD};
+    fixture->cells[9].side_degrees = 4;
     set_time(&fixture->cells[10], 5100, 1, 0, 1);
     fixture->cells[10].sass_differs = true;
 }
@@ -153,11 +172,10 @@ static void fill(struct fixture *fixture)
     strcpy(fixture->calibration.device.driver, "570.86.15");
     fixture->calibration.processes = 8;
     fixture->comparison = (struct comparison){
-        .base = &fixture->base,
-        .new_side = &fixture->new_side,
-        .options = {.threshold = 0.01, .counter_threshold = 0.05, .seed = 1, .calibration = &fixture->calibration},
+        .sides = {&fixture->base, &fixture->new_side},
+        .options = {.threshold = 0.01, .counter_threshold = 0.05, .calibration = &fixture->calibration},
         .comparable = true,
-        .differences = fixture->differences,
+        .differences = {fixture->differences[0], fixture->differences[1]},
         .difference_count = 2,
         .cells = fixture->cells,
         .cell_count = CELLS,
@@ -174,6 +192,7 @@ static void fill_driver(struct fixture *fixture)
     fixture->cells[10].sass_differs = false;
     fixture->comparison.difference_count = 1;
     fixture->comparison.options.calibration = NULL;
+    fixture->cells[9].deviation.origin = DEVIATION_DEFAULT;
     count(&fixture->comparison);
 }
 
@@ -181,8 +200,8 @@ static void fill_driver(struct fixture *fixture)
 static void fill_refused(struct fixture *fixture)
 {
     fill(fixture);
-    fill_difference(&fixture->differences[1], "device", false, "NVIDIA H200", "NVIDIA A100");
-    fill_difference(&fixture->differences[2], "ecc", false, "on", "");
+    fill_difference(&fixture->comparison.differences[1], "device", false, "NVIDIA H200", "NVIDIA A100");
+    fill_difference(&fixture->comparison.differences[2], "ecc", false, "on", "");
     fixture->comparison.difference_count = 3;
     fixture->comparison.comparable = false;
     fixture->comparison.cells += 3;
@@ -397,7 +416,7 @@ static void test_write(void **state)
     for (size_t i = 0; i < REPORT_COUNT; i++) {
         char *expected = written(report_formats[i].name, &fixture.comparison), *text;
 
-        assert_int_equal(compare_write((enum report)i, &fixture.comparison, path), STATUS_OK);
+        assert_int_equal(file_write(path, report_formats[i].write, &fixture.comparison), STATUS_OK);
         text = file_text(path);
         assert_string_equal(text, expected);
         free(text);
@@ -406,7 +425,7 @@ static void test_write(void **state)
     assert_int_equal(remove(path), 0);
     assert_int_equal(rmdir(folder), 0); /* nothing else was left in it */
     capture_begin(&capture, stderr);
-    assert_int_equal(compare_write(REPORT_markdown, &fixture.comparison, path), STATUS_USAGE);
+    assert_int_equal(file_write(path, compare_markdown, &fixture.comparison), STATUS_USAGE);
     assert_non_null(strstr(capture_end(&capture), path));
 }
 
@@ -420,7 +439,7 @@ static void test_write_stdout(void **state)
     fill_driver(&fixture);
     expected = written("csv", &fixture.comparison);
     capture_begin(&capture, stdout);
-    assert_int_equal(compare_write(REPORT_csv, &fixture.comparison, "-"), STATUS_OK);
+    assert_int_equal(file_write("-", compare_csv, &fixture.comparison), STATUS_OK);
     assert_string_equal(capture_end(&capture), expected);
     free(expected);
 }
@@ -440,6 +459,7 @@ static void test_text(void **state)
         {"\xef\xbf\xbf\xff", "????"},   /* U+FFFF, and no first byte */
         {"\xc2\x9b", "??"},             /* a control of C1: CSI */
         {"\xe2\x82", "??"},             /* cut */
+        {"\xe2\x80\xa7\xe2\x80\xae\xe2\x81\xa9", "\xe2\x80\xa7??????"}, /* a point; what turns the order of text */
     };
     char buffer[128];
 
@@ -451,6 +471,53 @@ static void test_text(void **state)
         fclose(stream);
         assert_string_equal(buffer, rows[i].put);
     }
+}
+
+/* Text that a spreadsheet calculates, and text that it does not. */
+static void test_formulas(void **state)
+{
+    static const struct {
+        const char *text, *put;
+    } rows[] = {
+        {"=1+1", "'=1+1"},    {"@a", "'@a"}, {"+cmd", "'+cmd"}, {"-a,b", "\"'-a,b\""}, {"-", "'-"},
+        {"-1.5e3", "-1.5e3"}, {"+1", "+1"},  {"1=1", "1=1"},    {"\t=1", "'?=1"},
+    };
+    char buffer[128];
+
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+        const bool raw = i % 2;
+        FILE *stream = fmemopen(buffer, sizeof(buffer), "w");
+
+        text_csv(stream, rows[i / 2].text, raw);
+        fclose(stream);
+        if (!raw)
+            assert_string_equal(buffer, rows[i / 2].put);
+        else
+            assert_null(strchr(buffer, '\''));
+    }
+}
+
+/* All that was written, with a NUL in it and after it. */
+static void test_memory(void **state)
+{
+    struct memory memory;
+    FILE *stream = memory_open(&memory);
+
+    (void)state;
+    fprintf(stream, "a%c", '\0');
+    fflush(stream);
+    assert_int_equal(memory.bytes, 2);
+    for (int i = 0; i < 100000; i++)
+        putc('b', stream);
+    assert_true(memory_close(&memory, stream));
+    assert_int_equal(memory.bytes, 100002);
+    assert_string_equal(memory.text, "a");
+    assert_int_equal(strspn(memory.text + 2, "b"), 100000);
+    free(memory.text);
+    memory = (struct memory){0};
+    assert_false(memory_close(&memory, NULL));
+    assert_null(memory.text);
 }
 
 static void test_numbers(void **state)
@@ -471,15 +538,16 @@ static void test_numbers(void **state)
     assert_string_equal(text, "1.000 us");
     text_time(NAN, text);
     assert_string_equal(text, "-");
+    assert_string_equal(text_of(text_time, 999.96).text, "1.000 us");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printed), cmocka_unit_test(test_formats),      cmocka_unit_test(test_first_line),
-        cmocka_unit_test(test_color),   cmocka_unit_test(test_no_cells),     cmocka_unit_test(test_markdown_limit),
-        cmocka_unit_test(test_write),   cmocka_unit_test(test_write_stdout), cmocka_unit_test(test_text),
-        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_printed),  cmocka_unit_test(test_formats),      cmocka_unit_test(test_first_line),
+        cmocka_unit_test(test_color),    cmocka_unit_test(test_no_cells),     cmocka_unit_test(test_markdown_limit),
+        cmocka_unit_test(test_write),    cmocka_unit_test(test_write_stdout), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_formulas), cmocka_unit_test(test_memory),       cmocka_unit_test(test_numbers),
     };
 
     return cmocka_run_group_tests_name("report", tests, NULL, NULL);

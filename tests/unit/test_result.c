@@ -14,6 +14,7 @@
 #include "image.h"
 #include "json.h"
 #include "result.h"
+#include "size.h"
 
 static char directory[] = "/tmp/cbank-test-XXXXXX";
 static char path[64], other[64];
@@ -45,6 +46,12 @@ static void fill_measured_cell(struct cell_result *cell)
     cell->verified = true;
     cell->time = (struct cell_time){
         .summary = {.count = 6, .median = 0.1, .ci_low = DBL_MIN, .ci_high = 1e300, .min = DBL_MIN, .mad = 0.25},
+        .series = {.placements = 3,
+                   .placement_deviation = 0.0026,
+                   .autocorrelation = -0.25,
+                   .modes = 2,
+                   .outliers = 1,
+                   .effective = 4.5},
         .launches_per_sample = 64,
         .stop_reason = STOP_CONVERGED,
         .samples_ns = malloc(sizeof(samples)),
@@ -75,7 +82,8 @@ static void fill_measured_cell(struct cell_result *cell)
                                         .symbol = "_Z6kernel",
                                         .image = "kernels.sm_90.cubin",
                                         .sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-                                        .registers = 10};
+                                        .registers = 10,
+                                        .code = "LDC 2 EXIT 1;AAB;x"};
     cell->operations = UINT64_MAX;
     cell->modelled = true;
     cell->model = (struct model_cell){
@@ -144,6 +152,8 @@ static void test_round_trip(void **state)
     assert_string_equal(back.finished_utc, "");
     assert_memory_equal(back.cells[0].time.samples_ns, result.cells[0].time.samples_ns, 6 * sizeof(double));
     assert_int_equal(back.cells[0].time.summary.count, 6);
+    assert_memory_equal(&back.cells[0].time.series, &result.cells[0].time.series, sizeof(struct series));
+    assert_true(back.cells[1].time.series.placements == 0 && isnan(back.cells[1].time.series.modes));
     assert_int_equal(back.cells[0].flags, FLAG_THROTTLED | FLAG_COUNTER_DIFFERS);
     assert_int_equal(back.cells[0].counters[1].status, COUNTER_NO_PERMISSION);
     assert_true(isnan(back.cells[0].counters[1].value));
@@ -151,6 +161,8 @@ static void test_round_trip(void **state)
     assert_int_equal(back.cells[1].status, CELL_PENDING);
     assert_true(isnan(back.cells[1].time.summary.median) && back.cells[1].time.stop_reason == STOP_NONE);
     assert_false(back.cells[1].kernel.known || back.cells[1].modelled);
+    assert_string_equal(back.cells[0].kernel.code, "LDC 2 EXIT 1;AAB;x");
+    assert_null(back.cells[1].kernel.code);
     assert_string_equal(back.cells[2].reason, "no image for this chip");
     result_close(&result);
     result_close(&back);
@@ -216,13 +228,13 @@ static void test_refused_files(void **state)
         const char *from, *to, *message;
     } rows[] = {
         {"\"cbank-result\"", "\"cbank-card\"", "a.json: schema.name: 'cbank-card' is no result"},
-        {"\"version\":\t\"2.0\"", "\"version\":\t\"3.0\"",
+        {"\"version\":\t\"2.2\"", "\"version\":\t\"3.0\"",
          "a.json: schema.version: 3.0, this build reads up to 2.x; use"},
-        {"\"version\":\t\"2.0\"", "\"version\":\t\"0.9\"", "schema.version: 0.9, this build reads from 1.0 on"},
-        {"\"version\":\t\"2.0\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
-        {"\"version\":\t\"2.0\"", "\"version\":\t1.0", "schema.version: expected a string, it is this number"},
-        {"\"version\":\t\"2.0\"", "\"version\":\t\"+1.0\"", "schema.version: expected a version"},
-        {"\"version\":\t\"2.0\"", "\"version\":\t\"1.\"", "schema.version: expected a version"},
+        {"\"version\":\t\"2.2\"", "\"version\":\t\"0.9\"", "schema.version: 0.9, this build reads from 1.0 on"},
+        {"\"version\":\t\"2.2\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
+        {"\"version\":\t\"2.2\"", "\"version\":\t1.0", "schema.version: expected a string, it is this number"},
+        {"\"version\":\t\"2.2\"", "\"version\":\t\"+1.0\"", "schema.version: expected a version"},
+        {"\"version\":\t\"2.2\"", "\"version\":\t\"1.\"", "schema.version: expected a version"},
         {"\"cbank-result\"", "\"\\u001b]0;a\\n\"", "schema.name: '?]0;a?' is no result"},
         {"\"schema\"", "\"Schema\"", "schema: expected an object, it is missing"},
         {"\"cuda\"", "\"cude\"", "a.json: engine: this build has no engine 'cude'"},
@@ -263,13 +275,16 @@ static void test_refused_files(void **state)
         {"\"median\":", "\"mean\":", "cells[0].time_ns.median: expected a number or null, it is missing"},
         {"\"converged\"", "\"done\"", "cells[0].time_ns.stop_reason: expected converged"},
         {", 25.25,", ", null,", "cells[0].time_ns.samples: expected an array of numbers"},
+        {"\"code\":\t{", "\"code\":\t7, \"more\":\t{", "code: expected an object"},
+        {"\"LDC 2 EXIT 1;AAB;x\"", "7",
+         "code.e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855: expected a string"},
         {"[\"throttled\"", "[\"hot\"", "cells[0].flags: expected an array of flags"},
         {"\"flags\":", "\"flag\":", "cells[0].flags: expected an array, it is missing"},
         {"\"kind\":\"exact\"", "\"kind\":\"sharp\"", "cells[0].counters.idc_requests.kind: expected exact or measured"},
         {"\"value\":4001", "\"value\":null", "cells[0].counters.idc_requests.value: expected a number, since"},
         {"\"unit\":\"requests\"", "\"unit\":null", "counters.idc_requests.unit: expected a string, it is null"},
         {"\"requests_per_load\":\t32", "\"requests_per_load\":\t\"32\"", "cells[0].model.requests_per_load"},
-        {"\"issue_ns\":\t4", "\"issue_ns\":\tnull", "cells[0].model.parts.issue_ns: expected a number, it is null"},
+        {"\"issue_ns\":\t4", "\"issue_ns\":\ttrue", "cells[0].model.parts.issue_ns: expected a number"},
         {"\"misses\":500", "\"misses\":true", "cells[0].model.levels[0].misses: expected a number"},
         {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"12\"", "device.compute_capability"},
         {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"-1.0\"", "device.compute_capability"},
@@ -319,7 +334,7 @@ static void test_newer_minor(void **state)
     fill(&result);
     assert_int_equal(result_write(&result, path), STATUS_OK);
     result_close(&result);
-    edit("\"version\":\t\"2.0\"", "\"version\":\t\"1.7\", \"more\": [{}]");
+    edit("\"version\":\t\"2.2\"", "\"version\":\t\"1.7\", \"more\": [{}]");
     edit("\"elements\":", "\"humidity\": {\"percent\": 40}, \"elements\":");
     assert_int_equal(result_read(path, &back), STATUS_OK);
     assert_int_equal(back.cells[0].cell.elements, 128000);
@@ -348,7 +363,7 @@ static void test_version_1_0(void **state)
     result.cells[1].cell = cell_of(1, 0);
     result.cells[0].time.samples_ns[4] = 1; /* cJSON by itself, which writes this file, cannot write DBL_MAX */
     assert_int_equal(result_write(&result, path), STATUS_OK);
-    edit("\"version\":\t\"2.0\"", "\"version\":\t\"1.0\"");
+    edit("\"version\":\t\"2.2\"", "\"version\":\t\"1.0\"");
     assert_int_equal(json_read_file(path, &root), STATUS_OK);
     for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
         remove_members(json_get(root, "cells"), later[i]);
@@ -395,14 +410,15 @@ static void require_within(const cJSON *old, const cJSON *new, const struct json
 static void test_committed(void **state)
 {
     static const char *const files[] = {
-        "tests/data/result-1.0.json",       "results/h200/all-paths.json",        "results/h200/convolution.json",
-        "results/h200/core-matrix.json",    "results/h200/core-matrix-cold.json", "results/h200/refill.json",
+        "tests/data/result-1.0.json",       "results/h200/core-matrix.json",      "results/h200/convolution.json",
+        "results/h200/all-paths.json",      "results/h200/core-matrix-cold.json", "results/h200/refill.json",
         "results/h200/sample-us-2000.json", "results/h200/serialization.json",    "results/h200/sizes.json",
     };
+    const size_t count = sizeof(files) / sizeof(files[0]);
     const struct json_place root = {0};
 
     (void)state;
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+    for (size_t i = 0; i < sanitized(2, count); i++) {
         cJSON *old, *new;
         struct result back;
 
@@ -471,6 +487,53 @@ static void test_operations_per_byte(void **state)
     assert_true(isnan(cell_operations_per_byte(&cell).dram) && isnan(cell_operations_per_byte(&cell).l2));
 }
 
+/* A cell that was interrupted keeps its samples and their clocks; as many of them as there are samples. */
+static void test_samples_in_progress(void **state)
+{
+    struct result result, back;
+    struct cell_time *time;
+
+    (void)state;
+    fill(&result);
+    result.cells[0].status = CELL_PENDING;
+    time = &result.cells[0].time;
+    time->stop_reason = STOP_NONE;
+    time->clocks_mhz = calloc(time->summary.count, sizeof(double));
+    assert_non_null(time->clocks_mhz);
+    time->clocks_mhz[0] = 1980;
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    assert_int_equal(result_read(path, &back), STATUS_OK);
+    assert_int_equal(back.cells[0].time.summary.count, time->summary.count);
+    assert_memory_equal(back.cells[0].time.samples_ns, time->samples_ns, time->summary.count * sizeof(double));
+    assert_memory_equal(back.cells[0].time.clocks_mhz, time->clocks_mhz, time->summary.count * sizeof(double));
+    assert_int_equal(back.cells[0].time.launches_per_sample, time->launches_per_sample);
+    assert_int_equal(back.cells[0].time.stop_reason, STOP_NONE);
+    result_close(&back);
+    edit("\"clocks_mhz\":\t[1980, ", "\"clocks_mhz\":\t[");
+    assert_int_equal(result_read(path, &back), STATUS_USAGE);
+    result_close(&result);
+}
+
+/* Of a run that ended before its time the file says why, and at which cell; it is a finding. */
+static void test_ended(void **state)
+{
+    struct result result, back, empty = {.complete = true};
+
+    (void)state;
+    fill(&result);
+    result.end = (struct run_end){.given = true, .reason = "cudaLaunch: lost"};
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    assert_int_equal(result_read(path, &back), STATUS_OK);
+    assert_true(back.end.given);
+    assert_string_equal(back.end.reason, "cudaLaunch: lost");
+    assert_string_equal(back.end.cell, "");
+    assert_int_equal(result_verdict(&empty), STATUS_OK);
+    empty.end.given = true;
+    assert_int_equal(result_verdict(&empty), STATUS_FINDING);
+    result_close(&back);
+    result_close(&result);
+}
+
 /* -- what schema 2.0 says more ------------------------------------------------------------------------- */
 
 /* What a result of a GPU leaves null: what this version does not know yet, and reasons where all is well. */
@@ -481,12 +544,7 @@ static const char *const never_filled[] = {
     "counters_reason",
     "cells.reason",
     "cells.indices",
-    "cells.placements",
     "cells.process_deviation",
-    "cells.autocorrelation",
-    "cells.modes",
-    "cells.outliers",
-    "cells.neighbour",
     "cells.counters.reason",
 };
 
@@ -517,6 +575,8 @@ static void require_filled(const cJSON *root, const cJSON *schema, const cJSON *
     const cJSON *item;
     char inner[128];
 
+    if (!value && strcmp(place, "cells.time_ns.clocks_mhz") == 0)
+        return; /* of a pending cell: see test_samples_in_progress */
     if (!value || cJSON_IsNull(value) != may_be_null(place) ||
         ((cJSON_IsArray(value) || cJSON_IsString(value)) && !value->child && !value->valuestring))
         fail_msg("%s is %s", place, json_kind(value));
@@ -554,6 +614,10 @@ static void fill_rest(struct result *result)
     cell->cell.workload = workload_named("stencil_1d");
     result->cell_count = 1;
     result->complete = true;
+    result->end = (struct run_end){true, "cudaStreamSynchronize: unspecified launch failure", "add/constant"};
+    result->sample_us = 500;
+    result->samples_max = 200;
+    result->seconds_max = 2;
     strcpy(result->finished_utc, "2026-01-02T03:04:06Z");
     result->device = (struct device_info){
         .name = "NVIDIA Test",
@@ -578,6 +642,8 @@ static void fill_rest(struct result *result)
         .throttle_known = true,
         .launch_ns = 600,
     };
+    result->health = (struct health){.known = true, .after.values[HEALTH_xids] = 1, .xids = {{79}}, .xid_count = 1};
+    health_settle(&result->health);
 }
 
 /* Every property of the schema that a run on a GPU fills is in the file and not null. */
@@ -663,8 +729,9 @@ static void test_said_of_cells(void **state)
     cJSON_ArrayForEach (item, json_get(cell, "flags"))
         assert_true(json_get_text(json_get(root, "flag_reasons"), item->valuestring, &text) && *text);
     cJSON_ArrayForEach (item, json_get(root, "null_reasons"))
-        assert_true(strcmp(item->string, "host") == 0 || cJSON_IsNull(json_get(cell, item->string)));
-    assert_int_equal(cJSON_GetArraySize(json_get(root, "null_reasons")), 8);
+        assert_true(strcmp(item->string, "host") == 0 || strcmp(item->string, "health") == 0 ||
+                    cJSON_IsNull(json_get(cell->next, item->string)));
+    assert_int_equal(cJSON_GetArraySize(json_get(root, "null_reasons")), 10);
     cJSON_Delete(root);
 }
 
@@ -868,6 +935,87 @@ static void test_verdict(void **state)
     result_close(&result);
 }
 
+/* The errors of a device without any, of which one is not known. */
+static struct health healthy(void)
+{
+    struct health health = {.known = true, .reasons = {[HEALTH_retired_pages_double_bit] = "Not Supported"}};
+
+    health.before.values[HEALTH_remapped_rows_correctable] = 2;
+    health.before.values[HEALTH_retired_pages_double_bit] = NAN;
+    health.after = health.before;
+    return health;
+}
+
+/* What grew is a flag; what may have changed results, a finding; what is not known did not grow. */
+static void test_health_verdict(void **state)
+{
+    struct result result;
+    struct health *health = &result.health;
+    char text[256];
+
+    (void)state;
+    assert_int_equal(result_open(&result, NULL, 0), STATUS_OK);
+    *health = healthy();
+    assert_int_equal(health_settle(health), 0);
+    assert_string_equal(health_text(health, text, sizeof(text)), "");
+    assert_string_equal(health_reading_text(&health->after, text, sizeof(text)),
+                        "2 rows remapped for correctable errors");
+    health->after.values[HEALTH_retired_pages_double_bit] = 1;
+    assert_int_equal(health_settle(health), 0);
+
+    health->after.values[HEALTH_ecc_corrected] = 3;
+    assert_int_equal(health_settle(health), 1u << HEALTH_ecc_corrected);
+    assert_int_equal(result_verdict(&result), STATUS_OK);
+    health->after.values[HEALTH_ecc_uncorrected] = health->after.values[HEALTH_xids] = 1;
+    health->after.values[HEALTH_remap_pending] = 1;
+    health->xids[health->xid_count++].number = 48;
+    health_settle(health);
+    assert_int_equal(result_verdict(&result), STATUS_FINDING);
+    assert_string_equal(health_text(health, text, sizeof(text)),
+                        "3 more corrected ECC errors, 1 more uncorrected ECC errors, rows wait to be remapped, "
+                        "1 more errors that the driver reported (Xid), Xid 48");
+
+    /* The next process of the run finds nothing more. */
+    health->before = health->after;
+    assert_int_equal(health_settle(health), 0);
+    assert_int_equal(result_verdict(&result), STATUS_FINDING);
+
+    for (size_t i = 0; i < HEALTH_QUANTITIES; i++)
+        health->before.values[i] = NAN;
+    assert_string_equal(health_reading_text(&health->before, text, sizeof(text)), "not known");
+    assert_string_equal(health_reading_text(&(struct health_reading){0}, text, sizeof(text)), "none");
+    result_close(&result);
+}
+
+/* Health is written and read; null where nobody read it. */
+static void test_health_document(void **state)
+{
+    struct result result, back;
+
+    (void)state;
+    fill(&result);
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    assert_int_equal(result_read(path, &back), STATUS_OK);
+    assert_false(back.health.known);
+    result_close(&back);
+    result.health = healthy();
+    result.health.after.values[HEALTH_remap_failed] = 1;
+    result.health.xids[result.health.xid_count++].number = 79;
+    health_settle(&result.health);
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    assert_int_equal(result_read(path, &back), STATUS_OK);
+    assert_true(back.health.known && back.health.grew == 1u << HEALTH_remap_failed);
+    assert_true(isnan(back.health.after.values[HEALTH_retired_pages_double_bit]));
+    assert_true(back.health.after.values[HEALTH_remap_failed] == 1);
+    assert_true(back.health.before.values[HEALTH_remapped_rows_correctable] == 2);
+    assert_string_equal(back.health.reasons[HEALTH_retired_pages_double_bit], "Not Supported");
+    assert_null(back.health.reasons[HEALTH_ecc_corrected]);
+    assert_true(back.health.xid_count == 1 && back.health.xids[0].number == 79);
+    assert_int_equal(result_verdict(&back), STATUS_FINDING);
+    result_close(&back);
+    result_close(&result);
+}
+
 static void test_standard_output(void **state)
 {
     struct capture capture;
@@ -887,15 +1035,28 @@ static void test_standard_output(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_refused_files),   cmocka_unit_test(test_newer_minor),
-        cmocka_unit_test(test_truncated),       cmocka_unit_test(test_other_files),
-        cmocka_unit_test(test_no_cells),        cmocka_unit_test(test_verdict),
-        cmocka_unit_test(test_standard_output), cmocka_unit_test(test_too_many_cells),
-        cmocka_unit_test(test_many_counters),   cmocka_unit_test(test_version_1_0),
-        cmocka_unit_test(test_committed),       cmocka_unit_test(test_operations_per_byte),
-        cmocka_unit_test(test_filled),          cmocka_unit_test(test_architectures),
-        cmocka_unit_test(test_said_of_cells),   cmocka_unit_test(test_tool_is_kept),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_refused_files),
+        cmocka_unit_test(test_newer_minor),
+        cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_other_files),
+        cmocka_unit_test(test_no_cells),
+        cmocka_unit_test(test_verdict),
+        cmocka_unit_test(test_standard_output),
+        cmocka_unit_test(test_too_many_cells),
+        cmocka_unit_test(test_many_counters),
+        cmocka_unit_test(test_version_1_0),
+        cmocka_unit_test(test_committed),
+        cmocka_unit_test(test_operations_per_byte),
+        cmocka_unit_test(test_filled),
+        cmocka_unit_test(test_architectures),
+        cmocka_unit_test(test_said_of_cells),
+        cmocka_unit_test(test_tool_is_kept),
+        cmocka_unit_test(test_samples_in_progress),
+        cmocka_unit_test(test_ended),
+        cmocka_unit_test(test_health_verdict),
+        cmocka_unit_test(test_health_document),
     };
 
     return cmocka_run_group_tests_name("result", tests, make_directory, remove_directory);

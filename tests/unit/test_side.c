@@ -158,7 +158,7 @@ static void test_one_file(void **state)
         assert_int_equal(cell->process_count, 1);
         assert_int_equal(cell->processes[0].count, 3);
         assert_true(cell->processes[0].samples[2] == 102);
-        assert_true(cell->sm_clock_mhz == 2000 && !cell->modelled);
+        assert_true(cell->clock.value == 2000 && !cell->modelled);
         assert_string_equal(cell->sha256, "aa");
     }
     side_close(&side);
@@ -180,7 +180,7 @@ static void test_folder_in_order(void **state)
         assert_int_equal(side.cells[i].process_count, FILES_MAX);
         for (int k = 0; k < FILES_MAX; k++)
             assert_true(side.cells[i].processes[k].samples[0] == 100 * k + 1);
-        assert_true(side.cells[i].sm_clock_mhz == 1900 + 751); /* between the 8th and 9th */
+        assert_true(side.cells[i].clock.value == 1900 + 751); /* between the 8th and 9th */
     }
     side_close(&side);
 }
@@ -202,7 +202,7 @@ static void test_added_files(void **state)
     for (size_t i = 0; i < side.cell_count; i++) {
         assert_true(cell_equal(&side.cells[i].cell, &folder.cells[i].cell));
         assert_int_equal(side.cells[i].process_count, folder.cells[i].process_count);
-        assert_true(side.cells[i].sm_clock_mhz == folder.cells[i].sm_clock_mhz);
+        assert_true(side.cells[i].clock.value == folder.cells[i].clock.value);
     }
     assert_int_equal(side.cells[0].process_count, 5);
     assert_int_equal(side.cells[2].process_count, 1);

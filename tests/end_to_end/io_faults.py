@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Every command with every call on files failing once: tests/faults/io_faults.c.
+
+Each time the exit code is 2, and one message names the file and the error; or the failure does no harm, and all is as it
+is without. A file is the old one or a whole new one, with the old one's mode, and nothing else is left.
+
+`make test` tries the first, a middle and the last time that a command makes a call; `make test-all` every time, with
+every error. CBANK names the program (default build/cbank).
+"""
+
+import collections
+import concurrent.futures
+import errno
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from common import FULL, ROOT
+
+CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
+LIBRARY = os.path.join(ROOT, "build/tests/faults/io_faults.so")
+RECORD = os.path.join(ROOT, "results/characterizations/h200.json")
+MEASURED = os.path.join(ROOT, "results/h200/sample-us-2000.json")
+
+CALLS = ["open", "close", "write", "fsync", "rename", "flock", "read"]
+ERRORS = [errno.ENOSPC, errno.EIO, errno.EINTR]
+PLAN = ["--engine", "model", "--path", "constant,global", "--pattern", "per_warp", "--elements", "4096", "--seed", "1"]
+
+# Name: command line, in a folder that setUpClass fills. What begins with "out" is written.
+COMMANDS = {
+    "run": ["run", *PLAN, "--json", "out.json"],
+    "run into a folder": ["run", *PLAN, "--json", "out/"],
+    "run to stdout": ["run", *PLAN, "--json", "-"],
+    "run --resume": ["run", "--resume", "out-interrupted.json"],
+    "calibrate": ["calibrate", *PLAN, "--processes", "2", "--json", "out.json", "--keep", "out"],
+    "gate": ["gate", "base.json", *PLAN, "--processes", "1", "--keep", "out", "--json", "out.json"],
+    "characterize": ["characterize", "--replay", "record.json", "--json", "out.json", "--new-card", "out-card.json"],
+    "compare": ["compare", "base.json", "new.json", "--json", "out.json", "--markdown", "out.md", "--junit", "out.xml",
+                "--csv", "out.csv"],
+    "show": ["show", "base.json"],
+    "show --json": ["show", "base.json", "--json"],
+    "counters": ["counters", "base.json"],
+    "explain": ["explain", "measured.json"],
+    "explain --json": ["explain", "measured.json", "--json"],
+    "export csv": ["export", "--format", "csv", "measured.json"],
+    "export gbench": ["export", "--format", "gbench", "measured.json"],
+    "history": ["history", "base.json", "new.json"],
+    "list": ["list", "--json"],
+}
+# What is printed differs from time to time: it has seconds.
+TIMED = ["gate", "run", "run into a folder", "run to stdout", "run --resume", "characterize"]
+
+
+def files_below(folder):
+    """Bytes and mode of every file of a folder, by its path there."""
+    found = {}
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(parent, name)
+            with open(path, "rb") as file:
+                found[os.path.relpath(path, folder)] = (file.read(), stat.S_IMODE(os.stat(path).st_mode))
+    return found
+
+
+class Outcome:
+    """What a command left behind in a folder of its own."""
+
+    def __init__(self, inputs, arguments, fault=None):
+        with tempfile.TemporaryDirectory() as folder:
+            work, log = os.path.join(folder, "work"), os.path.join(folder, "log")
+            shutil.copytree(inputs, work)
+            self.before = files_below(work)
+            environment = {**os.environ, "LD_PRELOAD": LIBRARY, "CBANK_IO_LOG": log}
+            if fault:
+                environment["CBANK_IO_FAIL"] = "{}:{}:{}".format(*fault)
+            done = subprocess.run([CBANK, *arguments], cwd=work, env=environment, capture_output=True, text=True,
+                                  timeout=120, stdin=subprocess.DEVNULL, check=False)
+            self.status, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
+            self.files = files_below(work)
+            with open(log, encoding="utf-8") as file:
+                self.times = {call: int(times) for call, times in map(str.split, file)}
+
+
+def is_whole(name, data, whole):
+    """Whether a file is all that a command writes there, apart from times."""
+    if not name.endswith(".json"):
+        return data == whole
+    try:
+        return isinstance(json.loads(data)["schema"], dict)
+    except (ValueError, KeyError):
+        return False
+
+
+class Faults(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.inputs = folder.name
+        for name in ("base.json", "new.json"):
+            subprocess.run([CBANK, "run", *PLAN, "--quiet", "--json", os.path.join(cls.inputs, name)], check=True)
+        shutil.copy(MEASURED, os.path.join(cls.inputs, "measured.json"))
+        with open(RECORD, encoding="utf-8") as file:
+            record = json.load(file)
+        # One that is fast to analyse.
+        record["experiments"] = [row for row in record["experiments"] if row["name"].startswith("latency")]
+        with open(os.path.join(cls.inputs, "record.json"), "w", encoding="utf-8") as file:
+            json.dump(record, file)
+        with open(os.path.join(cls.inputs, "base.json"), encoding="utf-8") as file:
+            interrupted = {**json.load(file), "complete": False, "finished_utc": None}
+        interrupted["cells"][-1]["status"] = "pending"
+        for name, text in (("out-interrupted.json", json.dumps(interrupted)), ("out.json", "old"), ("out.md", "old")):
+            path = os.path.join(cls.inputs, name)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chmod(path, 0o600)
+
+    def faults(self, times):
+        """Which calls fail, and how."""
+        for row, call in enumerate(CALLS):
+            last = times[call]
+            some = range(1, last + 1) if FULL else sorted({1, (last + 1) // 2, last} if last else ())
+            for number in some:
+                for error in ERRORS if FULL else [ERRORS[(row + number) % len(ERRORS)]]:
+                    yield call, number, error
+
+    def wrong(self, name, outcome, whole, error):
+        """What is wrong with an outcome; None where all is well."""
+        if outcome.status not in (whole.status, 2):
+            return f"exit {outcome.status}, not 2"
+        for file, (data, mode) in outcome.files.items():
+            if file.endswith(".tmp"):
+                return f"{file} is left"
+            if (data, mode) == outcome.before.get(file):
+                continue
+            if file in outcome.before and mode != outcome.before[file][1]:
+                return f"{file} has another mode"
+            if not is_whole(file, data, whole.files.get(file, (b"", 0))[0]):
+                return f"{file} is not whole"
+        errors = [line for line in outcome.stderr.splitlines() if line.startswith("cbank: error: ")]
+        if outcome.status == whole.status:
+            if errors:
+                return "an error, and it goes on"
+            if name not in TIMED and outcome.stdout != whole.stdout:
+                return "a shortened output and no error"
+            return None if len(outcome.files) == len(whole.files) else "a file is missing"
+        if len(errors) != 1:
+            return "not one message"
+        # What the C library wrote of a table, early, failed for a reason that it does not keep.
+        if outcome.stderr.count(os.strerror(error)) != 1 and not errors[0].endswith(" to standard output"):
+            return "not the error, once"
+        if "standard output" not in errors[0] and ".json" not in errors[0] and "out." not in errors[0]:
+            return "no file is named"
+        return None
+
+    def test_every_call_fails_once(self):
+        tried = collections.Counter()
+        with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+            for name, arguments in COMMANDS.items():
+                whole = Outcome(self.inputs, arguments)
+                self.assertEqual(whole.status, 0, whole.stderr)
+                self.assertEqual([file for file in whole.files if file.endswith(".tmp")], [])
+                # What was written, and the folder of its new name.
+                self.assertEqual(whole.times["fsync"], 2 * whole.times["rename"])
+                tried["calls"] += sum(whole.times[call] for call in CALLS)
+                faults = list(self.faults(whole.times))
+                outcomes = pool.map(lambda fault, line=arguments: Outcome(self.inputs, line, fault), faults)
+                for fault, outcome in zip(faults, outcomes):
+                    tried["faults"] += 1
+                    tried["harmless"] += outcome.status == whole.status
+                    with self.subTest(name, fault=fault):
+                        self.assertIsNone(self.wrong(name, outcome, whole, fault[2]), f"{name} {fault}: {outcome.stderr}")
+        print(f"{len(COMMANDS)} commands, {tried['calls']} calls, {tried['faults']} faults, "
+              f"{tried['harmless']} harmless", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

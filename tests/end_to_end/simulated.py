@@ -1,0 +1,353 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""End-to-end tests of the CUDA engine on a simulated GPU (tests/simulated/simulated.h). CBANK names the program that is
+linked to it (default build/tests/simulated/cbank, of `make simulated`). The tests for a real GPU run on it, too; in
+`make test` those that are quick."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+import jsonschema
+
+from common import FULL, ROOT, Scratch, read_json
+
+CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/tests/simulated/cbank")))
+os.environ.update(CBANK=CBANK, CBANK_CUPTI_DIR=os.path.dirname(CBANK))
+
+import gpu  # it reads CBANK
+
+HERE = unittest.skipUnless(os.path.exists(CBANK), "no program for the simulated GPU: make simulated says why")
+SMALL = ["--elements", "12800", "--path", "constant,global", "--pattern", "per_block,per_warp"]
+
+
+def script(**settings):
+    return ",".join(f"{key}={value}" for key, value in settings.items())
+
+
+@HERE
+class Case(Scratch):
+    def setUp(self):
+        super().setUp()
+        self.file = self.path("result.json")
+
+    def cbank(self, *arguments, status=0, **settings):
+        done = subprocess.run([CBANK, *arguments], capture_output=True, text=True, timeout=120, check=False,
+                              env={**os.environ, "CBANK_SIMULATED": script(**settings)})
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def measure(self, *arguments, status=0, **settings):
+        """The result of a run, and what it said."""
+        done = self.cbank("run", "--engine", "cuda", *(arguments or SMALL), "--json", self.file, status=status,
+                          **settings)
+        result = read_json(self.file)
+        jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/schema.json"))).validate(result)
+        return result, re.sub(r"\s+", " ", done.stdout + done.stderr)
+
+    def times(self, **settings):
+        return [cell["time_ns"]["median"] for cell in self.measure(**settings)[0]["cells"]]
+
+
+class DefaultPlan(Case):
+    def test_all_is_verified_counted_and_timed(self):
+        result, _ = self.measure("--seed", "1")
+        self.assertIs(result["complete"], True)
+        self.assertEqual(len(result["cells"]), 24)
+        for cell in result["cells"]:
+            where = f"{cell['path']} {cell['pattern']} {cell['elements']}"
+            self.assertEqual((cell["status"], cell["verified"], cell["flags"]), ("ok", True, []), where)
+            time = cell["time_ns"]
+            self.assertLess((time["ci_high"] - time["ci_low"]) / time["median"], 0.01, where)
+            self.assertLess(abs(time["median"] / cell["model"]["time_ns"] - 1), 0.01, where)
+            for name, counter in cell["counters"].items():
+                self.assertEqual(counter["status"], "ok", f"{where} {name}: {counter['reason']}")
+                if counter["kind"] == "exact":
+                    self.assertEqual(counter["value"], counter["expected"], f"{where} {name}")
+
+    def test_every_workload_and_path_in_both_regimes(self):
+        result, _ = self.measure("--workload", "all", "--path", "all", "--pattern", "per_warp,lockstep", "--regime", "all",
+                                 "--elements", "3200", "--block-size", "64", "--max-samples", "20", "--modules", "2",
+                                 "--refill-bytes", "1024", "--radius", "1")
+        cells = [cell for cell in result["cells"] if cell["status"] != "skipped"]
+        self.assertEqual({cell["workload"] for cell in cells}, {row["name"] for row in self.table("workloads")})
+        self.assertEqual({cell["status"] for cell in cells}, {"ok"})
+        self.assertGreater(len(cells), 150)
+
+    def table(self, name):
+        return json.loads(self.cbank("list", name, "--json").stdout)
+
+
+class Devices(Case):
+    def test_every_device(self):
+        self.cbank("run", "--engine", "cuda", *SMALL, "--device", "all", "--json", self.folder + "/", devices=2)
+        names = {read_json(os.path.join(self.folder, name))["device"]["uuid"] for name in os.listdir(self.folder)}
+        self.assertEqual(len(names), 2)
+
+    def test_shared_units_of_mig_count_nothing(self):
+        result, _ = self.measure(mig=1)
+        self.assertEqual(result["device"]["mig"], "on")
+        counters = result["cells"][0]["counters"]
+        self.assertIn("MIG", counters["l2_sectors"]["reason"])
+        self.assertEqual(counters["idc_requests"]["status"], "ok")
+
+    def test_counters_denied_and_a_metric_refused(self):
+        result, said = self.measure(deny_counters=1)
+        self.assertEqual({counter["status"] for counter in result["cells"][0]["counters"].values()}, {"no_permission"})
+        self.assertIn("NVreg_RestrictProfilingToAdminUsers", said)
+        result, _ = self.measure(refuse="idc__requests.sum")
+        counters = result["cells"][0]["counters"]
+        self.assertEqual((counters["idc_requests"]["status"], counters["instructions"]["status"]), ("unsupported", "ok"))
+
+    def test_kernels_that_the_driver_compiles(self):
+        result, _ = self.measure(capability=100, ptx=os.path.join(ROOT, "build/images"))
+        self.assertRegex(result["cells"][0]["kernel"]["image"], r"^add\.compute_\d+\.ptx$")
+        self.assertEqual({cell["kernel"]["sass_sha256"] for cell in result["cells"]}, set(result["code"]))
+        self.cbank("show", self.file)
+        self.assertEqual({cell["status"] for cell in result["cells"]}, {"ok"})
+
+    def test_the_health_of_the_memory(self):
+        """As NVML's callers see it, before a graph has run."""
+        code = """
+import ctypes, sys
+nvml, device, count = ctypes.CDLL(sys.argv[1]), ctypes.c_void_p(), ctypes.c_ulonglong(0)
+pending, failure, corrected, rows = (ctypes.c_uint() for _ in range(4))
+print(nvml.nvmlInit_v2(), nvml.nvmlDeviceGetHandleByPciBusId_v2(b"00000000:10:00.0", ctypes.byref(device)))
+print(nvml.nvmlDeviceGetTotalEccErrors(device, 1, 0, ctypes.byref(count)), count.value)
+print(nvml.nvmlDeviceGetRetiredPages(device, 1, ctypes.byref(rows), None), rows.value)
+print(nvml.nvmlDeviceGetRemappedRows(device, *(ctypes.byref(one) for one in (corrected, rows, pending, failure))),
+      rows.value, pending.value)
+"""
+        said = subprocess.run([sys.executable, "-c", code, os.path.join(os.path.dirname(CBANK), "libnvidia-ml.so.1")],
+                              capture_output=True, text=True, check=False, env={
+                                  **os.environ,
+                                  "CBANK_SIMULATED": script(ecc_uncorrected="3/4", retired=2, remapped=5, remap_pending=1)})
+        if "__asan" in said.stderr or "ASan runtime" in said.stderr:
+            self.skipTest("a library with sanitizers is for programs with sanitizers")
+        self.assertEqual(said.stdout.split("\n"), ["0 0", "0 3", "7 2", "0 5 1", ""], said.stderr)
+
+    def test_the_doctor_and_the_lists(self):
+        findings = json.loads(self.cbank("doctor", "--json", neighbour_ms=10).stdout)["findings"]
+        said = {row["subject"]: row["detail"] for row in findings}
+        self.assertEqual(said["hardware counters"], "can be read")
+        self.assertIn("1 compute", said["other processes"])
+        self.assertIn("GH100", self.cbank("list", "chips").stdout)
+
+
+class Time(Case):
+    def test_what_is_throttled_is_flagged(self):
+        result, said = self.measure(throttle_ms=2, throttle_clock=1000)
+        self.assertIn("throttled: the driver held the clocks down", said)
+        for cell in result["cells"]:
+            self.assertIn("throttled", cell["flags"])
+
+    def test_clock_and_slow_paths(self):
+        usual, half = self.times(), self.times(clock=990)
+        self.assertAlmostEqual(read_json(self.file)["cells"][0]["sm_clock_mhz"], 990, delta=1)
+        slow = self.times(slow="global", slow_factor=1.5)
+        for cell, time, twice, slower in zip(read_json(self.file)["cells"], usual, half, slow):
+            self.assertAlmostEqual(twice / time, 2, delta=0.01)
+            self.assertAlmostEqual(slower / time, 1.5 if cell["path"] == "global" else 1, delta=0.01)
+
+    def test_work_that_is_added_to_a_path(self):
+        plan = *SMALL, "--regime", "hot,cold"
+        usual, slow = (self.measure(*plan, *more)[0]["cells"] for more in ((), ("--slow", "global:50")))
+        for one, other in zip(usual, slow):
+            self.assertAlmostEqual(other["time_ns"]["median"] / one["time_ns"]["median"],
+                                   1.5 if one["path"] == "global" else 1, delta=0.03)
+
+    def test_noise_modes_and_drift_are_seen(self):
+        for settings in ({"noise": 0.05}, {"mode": 1.2}, {"drift": 100}, {"neighbour_ms": 3}):
+            result, _ = self.measure(*SMALL, "--max-samples", "40", **settings)
+            self.assertTrue(any("unstable" in cell["flags"] for cell in result["cells"]), settings)
+
+    def test_placements_are_told_from_modes(self):
+        """Times that differ by where the buffers lie have an interval that says so; those that jump are flagged."""
+        placed, _ = self.measure(*SMALL, placement=0.004)
+        for cell in placed["cells"]:
+            time = cell["time_ns"]
+            self.assertEqual((cell["placements"], cell["modes"], cell["neighbour"]), (12, 1, False))
+            self.assertAlmostEqual(cell["placement_deviation"], 0.004, delta=0.003)
+            self.assertLess(time["effective_samples"], 0.8 * len(time["samples"]))
+            self.assertGreater(time["ci_high"] / time["ci_low"], 1.002)
+            for place in range(12):  # the noise of the device is 0.05 %
+                samples = time["samples"][place::12]
+                self.assertLess(max(samples) / min(samples), 1.003)
+        jumping, said = self.measure(*SMALL, mode=1.05)
+        self.assertIn("multimodal: the samples fall into several modes", said)
+        for cell in jumping["cells"]:
+            self.assertEqual((cell["modes"], cell["time_ns"]["stop_reason"]), (2, "modes"))
+            self.assertEqual(cell["flags"], ["multimodal"])
+
+    def test_a_neighbour_is_seen(self):
+        for neighbour in (8, 20, 0):
+            result, said = self.measure(*SMALL, neighbour_ms=neighbour)
+            self.assertEqual("something else has the GPU" in said, neighbour > 0)
+            for cell in result["cells"]:
+                self.assertEqual((cell["neighbour"], "shared" in cell["flags"]), (neighbour > 0, neighbour > 0))
+
+    def test_cold_cells_are_compared_with_an_empty_kernel_in_turn(self):
+        """What a pair of events adds is constant here: cold times are those of the model."""
+        cold, _ = self.measure(*SMALL, "--regime", "cold", noise=0)
+        for cell in cold["cells"]:
+            self.assertAlmostEqual(cell["time_ns"]["median"] / cell["model"]["time_ns"], 1, delta=0.05)
+
+    def test_lines_are_timed_together(self):
+        """Cells that differ by the path alone are of one moment, also in a plan of more than 64 cells, while the device
+        becomes slower and slower."""
+        result, _ = self.measure("--elements", "12800", "--path", "constant,global,readonly", "--pattern", "distinct",
+                                 "--distinct", "1,2,4,8", "--stride-bytes", "4,8,16,32,64,128", "--counters", "none",
+                                 "--max-samples", "6", drift=2)
+        lines = {}
+        for cell in result["cells"]:
+            lines.setdefault(str(cell["parameters"]), []).append(cell["time_ns"]["median"] / cell["model"]["time_ns"])
+        self.assertEqual([len(line) for line in lines.values()], [3] * 24)
+        for line in lines.values():
+            self.assertLess(max(line) / min(line), 1.1)
+        self.assertGreater(max(map(max, lines.values())) / min(map(min, lines.values())), 1.15)
+
+    def test_a_seed_gives_the_same_times(self):
+        one, same, other = ([cell["time_ns"]["median"] for cell in
+                             self.measure(*SMALL, "--seed", "1", seed=seed, noise=0.01)[0]["cells"]] for seed in (7, 7, 8))
+        self.assertEqual(one, same)
+        self.assertNotEqual(one, other)
+
+
+class Faults(Case):
+    def test_out_of_memory(self):
+        result, _ = self.measure(*SMALL[2:], "--elements", "12800,128000", status=1, free=1000000)
+        self.assertEqual({(cell["elements"], cell["status"]) for cell in result["cells"]},
+                         {(128000, "failed"), (12800, "ok")})
+        self.assertIn("out of memory", self.cbank("run", *SMALL, "--engine", "cuda", status=3, free=100000).stderr)
+        self.cbank("run", "--elements", "128000", "--engine", "cuda", status=2, memory=1000000)
+
+    def test_wrong_data_is_found_and_its_cell_named(self):
+        result, said = self.measure(wrong=2, status=1)
+        self.assertEqual([cell["status"] for cell in result["cells"]].count("failed"), 1)
+        failed = next(cell for cell in result["cells"] if cell["status"] == "failed")
+        self.assertIn("element 6400 is", failed["reason"])
+        self.assertIn(failed["reason"], said)
+
+    def test_a_kernel_that_faults(self):
+        result, said = self.measure(kernel_fault="add/constant/per_warp:illegal_address", status=1)
+        self.assertIn("illegal memory access", said)
+        self.assertIn("failed", {cell["status"] for cell in result["cells"]})
+
+    def test_a_call_that_fails(self):
+        said = self.cbank("run", *SMALL, "--engine", "cuda", status=3, fail="cuModuleLoadData:1:no_binary").stderr
+        self.assertIn("no kernel image is available", said)
+        self.cbank("run", *SMALL, "--engine", "cuda", status=3, fail="cudaMalloc:1:2")
+
+    def test_calls_are_logged_and_nothing_is_left(self):
+        log, leaks = (os.path.join(self.folder, name) for name in ("log", "leaks"))
+        self.measure(log=log, leaks=leaks)
+        with open(log, encoding="utf-8") as file:
+            calls = [line.split() for line in file]
+        self.assertEqual([int(number) for number, _, _ in calls], list(range(1, len(calls) + 1)))
+        self.assertIn(["cuLaunchKernel", "1"], [call[1:] for call in calls])
+        with open(leaks, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "")
+
+    def test_words_that_the_script_does_not_know(self):
+        self.cbank("run", *SMALL, "--engine", "cuda", status=99, nonsense=1)
+
+    def test_every_word_of_the_script_is_documented(self):
+        folder = os.path.join(ROOT, "tests/simulated")
+        with open(os.path.join(folder, "simulated.h"), encoding="utf-8") as file:
+            documented = file.read().split("*/", 1)[0]
+        with open(os.path.join(folder, "settings.c"), encoding="utf-8") as file:
+            words = re.findall(r'(?:NUMBER|TEXT_OF|GROWN)\((\w+)\)|\{"(\w+)", offsetof', file.read())
+        for word in filter(None, (one or other for one, other in words)):
+            if word != "name":
+                self.assertRegex(documented, rf"\b{word}\b")
+
+
+class Characterize(Case):
+    """The values of the caches that the probes meet: those of the card that the simulation has."""
+
+    def test_the_card_is_found_again(self):
+        new = os.path.join(self.folder, "card.json")
+        self.cbank("characterize", "--quiet", "--json", self.file, "--new-card", new)
+        found, card = read_json(new), read_json(os.path.join(ROOT, "results/cards/h200.json"))
+        for key in ("l1_requests_per_cycle", "texture_requests_per_cycle", "uniform_request_cycles"):
+            self.assertAlmostEqual(found[key] / card[key], 1, delta=0.01, msg=key)
+        for one, other in zip(found["levels"], card["levels"]):
+            for key in ("capacity_bytes", "line_bytes", "ways", "replacement", "sms", "kept_between_launches"):
+                self.assertEqual(one[key], other[key], key)
+        self.assertAlmostEqual(found["levels"][0]["request_cycles"], 2, delta=0.01)
+
+    def found(self, name, **settings):
+        """What an experiment found."""
+        self.cbank("characterize", "--quiet", "--json", self.file, **settings)
+        return next(one for one in read_json(self.file)["experiments"] if one["name"] == name)
+
+    def test_blocks_in_turn_are_no_warps_at_once(self):
+        experiment = self.found("throughput_constant", in_turn=1)
+        values = {one["warps"]: one["value"] for one in experiment["numbers"] if one["name"] == "loads_per_cycle"}
+        self.assertEqual([warps for warps, value in values.items() if value is None], [64])
+        self.assertEqual({one["reason"] for one in experiment["numbers"] if one["value"] is None},
+                         {"no SM loaded by 64 warps at once"})
+
+    def test_what_launches_leave(self):
+        """A second level that launches do not empty: what it holds is kept, and cold is not cold, by time and counters."""
+        for settings, value, cold in (({}, "lost", "cold"), ({"keep_second": 1}, "kept", "not cold")):
+            verdicts = {(one["level"], one["before"]): one["value"]
+                        for one in self.found("invalidation_constant", **settings)["verdicts"]}
+            self.assertEqual((verdicts[1, "launch"], verdicts[2, "launch"]), ("lost", value))
+            verdicts = {one["before"]: one["value"] for one in self.found("cold_constant", **settings)["verdicts"]}
+            self.assertEqual(verdicts["launch"], cold)
+
+    def test_a_probe_that_fails(self):
+        said = self.cbank("characterize", "--json", self.file, status=3, fail="cuLaunchKernel:400:launch_failure:sticky")
+        self.assertIn("unspecified launch failure", said.stderr)
+
+
+@HERE
+class AsOnAGpu(gpu.Fields):
+    """Tests for a real GPU."""
+
+
+if FULL:
+    @HERE
+    class RunsAsOnAGpu(gpu.Runs):
+        """More of them."""
+
+
+class Trials(Case):
+    """scripts/process_trial.py: how far processes differ."""
+
+    def trial(self, *arguments, statuses=(0,)):
+        done = subprocess.run([os.path.join(ROOT, "scripts/process_trial.py"), "--program", CBANK, "--json",
+                               os.path.join(self.folder, "trial.json"), *arguments], capture_output=True, text=True,
+                              check=False, env={**os.environ, "CBANK_SIMULATED": script(noise=0.0001)})
+        self.assertIn(done.returncode, statuses, done.stdout + done.stderr)
+        return read_json(os.path.join(self.folder, "trial.json")) if done.returncode < 2 else None
+
+    def test_processes_alike_and_one_that_is_not(self):
+        folder = os.path.join(self.folder, "processes")
+        # An interval of 95 % misses now and then: whether three processes are enough is not asked here.
+        found = self.trial("--run", "3", "--folder", folder, *SMALL, "--counters", "none", statuses=(0, 1))
+        self.assertEqual((found["processes"], len(found["cells"]), len(found["pairs"])), (3, 4, 3))
+        self.assertEqual([pair["changed"] for pair in found["pairs"]], [[], [], []])
+        slower = read_json(os.path.join(folder, "process-02.json"))
+        time = slower["cells"][0]["time_ns"]
+        for key in ("median", "ci_low", "ci_high", "min"):
+            time[key] *= 1.05
+        time["samples"] = [1.05 * sample for sample in time["samples"]]
+        paths = [os.path.join(folder, f"process-0{number}.json") for number in (1, 2, 3)]
+        with open(paths[1], "w", encoding="utf-8") as file:
+            json.dump(slower, file)
+        found = self.trial(*paths, statuses=(1,))
+        self.assertAlmostEqual(found["cells"][0]["range"], 0.05, delta=0.001)
+        self.assertAlmostEqual(found["cells"][0]["coverage"], 2 / 3, delta=0.34)
+        self.assertEqual([bool(pair["changed"]) for pair in found["pairs"]], [True, False, True])
+        self.assertEqual([pair["failed"] for pair in found["pairs"]], [True, False, False])
+        self.trial(paths[0], statuses=(2,))
+        self.trial(paths[0], os.path.join(ROOT, "results/schema.json"), statuses=(2,))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a file can send to a terminal or to a spreadsheet: no control characters, and no formulas.
+
+Into every string and key of a result, a card, a calibration, a characterization and a comparison goes, one after the
+other, text with control characters (C0, DEL, C1), ends of lines and characters that turn the order of text. Every command
+that reads such a file prints it as text, CSV and Markdown or says why not: none of them reaches stdout or stderr.
+
+CBANK names the program (default build/cbank).
+"""
+
+import concurrent.futures
+import copy
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+from common import FULL, ROOT
+
+CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
+PLANTED = "\x1b]0;x\x07\x1b[31m\r\n\x7f\u009b2J\u0085\u2028\u202e\u2066"
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+# By what the file is: the command lines that read it.
+READERS = {
+    "result": [["show", "FILE"], ["show", "--cell", "*", "FILE"], ["show", "--csv", "FILE"], ["show", "--markdown", "FILE"],
+               ["show", "--json", "FILE"], ["counters", "FILE"], ["counters", "--csv", "FILE"], ["counters", "--markdown", "FILE"],
+               ["explain", "FILE"], ["compare", "--all", "FILE", "measured.json"],
+               ["compare", "--csv", "-", "measured.json", "FILE"], ["compare", "--markdown", "-", "measured.json", "FILE"],
+               ["compare", "--junit", "-", "measured.json", "FILE"], ["history", "FILE"], ["history", "--cell", "*", "FILE"],
+               ["history", "--csv", "FILE"], ["export", "FILE"], ["export", "--format", "gbench", "FILE"],
+               ["export", "--format", "bmf", "FILE"], ["export", "--format", "otava", "FILE"], ["run", "--resume", "FILE"],
+               ["characterize", "--replay", "FILE"]],
+    "card": [["explain", "--card", "FILE", "measured.json"], ["list", "devices"],
+             ["run", "--engine", "model", "--card", "FILE", "--path", "constant", "--pattern", "per_warp", "--elements", "4096",
+              "--json", "out.json"]],
+    "calibration": [["compare", "--calibration", "FILE", "measured.json", "measured.json"], ["show", "FILE"]],
+    "characterization": [["characterize", "--replay", "FILE", "--json", "out.json", "--new-card", "card.json"]],
+    "comparison": [["show", "FILE"], ["compare", "FILE", "measured.json"]],
+}
+
+
+def cbank(folder, *arguments):
+    return subprocess.run([CBANK, *arguments], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=120,
+                          check=False)
+
+
+def places(value, way=()):
+    """The way to every string and to every key of a document, of an array's elements those of the first and the last."""
+    if isinstance(value, str):
+        yield way, False
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        if isinstance(value, list) and 0 < key < len(value) - 1:
+            continue
+        if isinstance(value, dict):
+            yield (*way, key), True
+        yield from places(item, (*way, key))
+
+
+def planted(document, way, is_key, text=PLANTED):
+    """The document with the text in one string, or behind one key."""
+    document = copy.deepcopy(document)
+    *parents, last = way
+    value = document
+    for key in parents:
+        value = value[key]
+    if is_key:
+        document_items = list(value.items())
+        value.clear()
+        value.update((key + text if key == last else key, item) for key, item in document_items)
+    else:
+        value[last] = text if text != PLANTED else value[last] + text
+    return document
+
+
+class Terminal(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.documents = {"result": cls.read("tests/corpus/result/statuses.json"), "measured": cls.read("tests/corpus/result/measured.json"),
+                         "card": cls.read("results/cards/h200.json"), "calibration": cls.read("tests/corpus/calibration/calibration.json")}
+        cls.write("measured.json", cls.documents["measured"])
+        record = cls.read("results/characterizations/h200.json")
+        # What makes a replay fast: the first experiment alone.
+        record["experiments"] = record["experiments"][:1]
+        cls.documents["characterization"] = record
+        cbank(cls.folder.name, "compare", "--quiet", "--json", "comparison.json", "measured.json", "measured.json")
+        with open(os.path.join(cls.folder.name, "comparison.json"), encoding="utf-8") as file:
+            cls.documents["comparison"] = json.load(file)
+
+    @staticmethod
+    def read(path):
+        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+            return json.load(file)
+
+    @classmethod
+    def write(cls, name, document):
+        with open(os.path.join(cls.folder.name, name), "w", encoding="utf-8") as file:
+            json.dump(document, file, ensure_ascii=False)
+
+    def controls(self, case):
+        """What control characters a command sends of a file with text planted at a place."""
+        number, (kind, (way, is_key), command) = case
+        name = f"{number}.json"
+        self.write(name, planted(self.documents[kind], way, is_key))
+        words = [re.sub("FILE$", name, word) for word in command]
+        done = cbank(self.folder.name, *words)
+        os.unlink(os.path.join(self.folder.name, name))
+        text = (done.stdout + done.stderr).decode("utf-8")
+        found = CONTROLS.search(text.replace("\r\n", "\n") if "--csv" in words or "export" in words else text)
+        if done.returncode < 0 or found:
+            return f"{' '.join(command)}, at {'.'.join(map(str, way))}: {found!r}, exit {done.returncode}"
+        return None
+
+    def test_no_control_character_of_a_file_is_printed(self):
+        cases = [(kind, place, command) for kind, commands in READERS.items()
+                 for index, place in enumerate(places(self.documents[kind]))
+                 for turn, command in enumerate(commands) if FULL or (index + turn) % 8 == 0]
+        with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            wrong = [said for said in pool.map(self.controls, enumerate(cases)) if said]
+        print(f"{len(cases)} commands", flush=True)
+        self.assertFalse(wrong, "\n".join([f"{len(wrong)} of {len(cases)}", *wrong[:40]]))
+
+    def test_names_of_files_and_messages_are_clean(self):
+        name = "a\x1b[31m\u009b.json"
+        self.write(name, self.documents["measured"])
+        for words in (["show", name, name], ["explain", name, name], ["compare", name, name], ["show", name + "\n"],
+                      ["show", "--cell", name, name], ["list", name], [name], ["run", "--path", name]):
+            done = cbank(self.folder.name, *words)
+            with self.subTest(words):
+                self.assertIsNone(CONTROLS.search((done.stdout + done.stderr).decode("utf-8")))
+
+    def test_text_of_csv_is_no_formula_unless_raw(self):
+        result = self.documents["measured"]
+        commands = [["show", "--csv"], ["counters", "--csv"], ["history", "--csv"], ["export"], ["export", "--format", "otava"]]
+        for begin in "=+-@":
+            formula = begin + "1+cmd()"
+            document = planted(result, ("device", "name"), False, formula)
+            document["cells"][0].update(status="failed", reason=formula)
+            document["cells"][0]["counters"] = {formula: value for value in document["cells"][0]["counters"].values()}
+            self.write("formula.json", document)
+            for words in commands:
+                for raw in ([], ["--raw"]):
+                    done = cbank(self.folder.name, *words, *raw, "formula.json")
+                    cells = [cell for row in csv.reader(io.StringIO(done.stdout.decode())) for cell in row]
+                    with self.subTest((words, begin, raw)):
+                        self.assertGreater(len(cells), 1, done.stderr)
+                        begun = [cell for cell in cells if re.match(r"[=+\-@]", cell) and not re.fullmatch(r"[-+.e\d]+", cell)]
+                        self.assertEqual(begun, [] if not raw else begun)
+                        text = {cell for cell in cells if formula in cell}
+                        self.assertLessEqual(text, {formula if raw else "'" + formula})
+
+    def test_numbers_of_csv_stay_numbers(self):
+        done = cbank(self.folder.name, "compare", "--csv", "-", "measured.json", "measured.json")
+        plain = cbank(self.folder.name, "compare", "--raw", "--csv", "-", "measured.json", "measured.json")
+        self.assertEqual(done.stdout, plain.stdout)
+        self.assertGreater(len(done.stdout), 100)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT
+ * A library to preload: allocations that fail.
+ *
+ * CBANK_ALLOCATION_FAIL=N  the Nth allocation of a process fails (from 1), and with "N+" all from there on
+ * CBANK_ALLOCATION_LOG=FILE  where each was asked for goes there when the process ends: a 32-bit number of a place
+ * CBANK_ALLOCATION_CALLS=N   a place is the innermost N calls of the program's code (default 1)
+ *
+ * It stands before the C library's allocator, and so serves every library. Those allocations count that the program,
+ * libcjson and the C library make, from main on: a vendor's library ends the process at a failure, which nobody outside
+ * can prevent. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <unwind.h>
+
+/* What glibc calls its own. */
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t bytes);
+void *__libc_realloc(void *old, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+
+#define CALLER __builtin_return_address(0)
+
+enum { LOGGED_MAX = 1 << 20 };
+
+static atomic_ulong allocations;
+static uint32_t places[LOGGED_MAX];
+static unsigned long fails_at; /* 0: never */
+static bool fails_on;          /* and after it */
+
+static _Thread_local bool loading; /* a library */
+static const char *log_path;
+static unsigned long logged_calls = 1;
+static int (*program)(int argc, char **argv, char **environment); /* its main */
+static bool running;                                              /* that */
+static const char *program_base, *code_begin, *code_end;
+
+/* Stands for the program's main. */
+static int counted_main(int argc, char **argv, char **environment)
+{
+    const char *at = getenv("CBANK_ALLOCATION_FAIL"), *calls = getenv("CBANK_ALLOCATION_CALLS");
+    char *end;
+
+    log_path = getenv("CBANK_ALLOCATION_LOG");
+    fails_at = at ? strtoul(at, &end, 10) : 0;
+    fails_on = at && *end == '+';
+    if (calls)
+        logged_calls = strtoul(calls, &end, 10);
+    running = true;
+    return program(argc, argv, environment);
+}
+
+/* Of the first object, which is the program, where its code lies. */
+static int find_code(struct dl_phdr_info *object, size_t bytes, void *unused)
+{
+    (void)bytes;
+    (void)unused;
+    program_base = (const char *)object->dlpi_addr;
+    for (size_t i = 0; i < object->dlpi_phnum; i++)
+        if (object->dlpi_phdr[i].p_flags & PF_X) {
+            code_begin = program_base + object->dlpi_phdr[i].p_vaddr;
+            code_end = code_begin + object->dlpi_phdr[i].p_memsz;
+        }
+    return 1;
+}
+
+typedef int start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void),
+                       void (*fini)(void), void (*loader_fini)(void), void *stack_end);
+
+/* What every program begins with. */
+start_main __libc_start_main;
+
+int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void), void (*fini)(void),
+                      void (*loader_fini)(void), void *stack_end)
+{
+    start_main *start = (start_main *)dlsym(RTLD_NEXT, "__libc_start_main");
+
+    dl_iterate_phdr(find_code, NULL);
+    program = main;
+    return start(counted_main, argc, argv, init, fini, loader_fini, stack_end);
+}
+
+__attribute__((destructor)) static void write_log(void)
+{
+    const int file = log_path ? open(log_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
+    const unsigned long count = atomic_load(&allocations);
+
+    if (file < 0)
+        return;
+    if (write(file, places, sizeof(places[0]) * (count < LOGGED_MAX ? count : LOGGED_MAX)) < 0)
+        _exit(1);
+    close(file);
+}
+
+static bool is_code(const void *address)
+{
+    return (const char *)address >= code_begin && (const char *)address < code_end;
+}
+
+/* Whether code at an address is of the program, of libcjson or of the C library. */
+static bool counts(const void *caller)
+{
+    const char *name;
+    Dl_info place;
+
+    if (!running || loading || !dladdr(caller, &place))
+        return false;
+    name = strrchr(place.dli_fname, '/');
+    name = name ? name + 1 : place.dli_fname;
+    return is_code(caller) || strncmp(name, "libc.", 5) == 0 || strncmp(name, "libcjson.", 9) == 0;
+}
+
+struct trace {
+    uint32_t place;
+    unsigned long calls;
+};
+
+/* Adds a call to the trace, if it is one of the program's. */
+static _Unwind_Reason_Code add_call(struct _Unwind_Context *context, void *cookie)
+{
+    struct trace *trace = cookie;
+    const char *address = (const char *)_Unwind_GetIP(context);
+
+    if (!is_code(address))
+        return _URC_NO_REASON;
+    trace->place = trace->place * 16777619u + (uint32_t)(address - program_base);
+    return ++trace->calls == logged_calls ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+/* Where in the program an allocation is asked for, by it or by a library that it called. */
+static uint32_t place_of_this(void)
+{
+    struct trace trace = {0};
+
+    _Unwind_Backtrace(add_call, &trace);
+    return trace.place;
+}
+
+/* A library that cannot be loaded is not there: that is no failure of the program's. */
+void *dlopen(const char *path, int flags)
+{
+    static void *(*load)(const char *path, int flags);
+    void *library;
+
+    if (!load)
+        load = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
+    loading = true;
+    library = load(path, flags);
+    loading = false;
+    return library;
+}
+
+/* Counts an allocation; whether it is one that fails. */
+static bool fails(const void *caller)
+{
+    unsigned long number;
+
+    if (!counts(caller))
+        return false;
+    number = atomic_fetch_add(&allocations, 1) + 1;
+    if (log_path && number <= LOGGED_MAX)
+        places[number - 1] = place_of_this();
+    if (fails_at == 0 || (fails_on ? number < fails_at : number != fails_at))
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+void *malloc(size_t bytes)
+{
+    return fails(CALLER) ? NULL : __libc_malloc(bytes);
+}
+
+void *calloc(size_t count, size_t bytes)
+{
+    return fails(CALLER) ? NULL : __libc_calloc(count, bytes);
+}
+
+void *realloc(void *old, size_t bytes)
+{
+    return fails(CALLER) ? NULL : __libc_realloc(old, bytes);
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    return fails(CALLER) ? NULL : __libc_memalign(alignment, bytes);
+}
+
+int posix_memalign(void **out, size_t alignment, size_t bytes)
+{
+    *out = fails(CALLER) ? NULL : __libc_memalign(alignment, bytes);
+    return *out ? 0 : ENOMEM;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ * Documents that are read: any bytes as one of them. What was read is used, written and read again, and written the
+ * same. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibration.h"
+#include "card_make.h"
+#include "cells.h"
+#include "fuzz.h"
+#include "grid.h"
+#include "model.h"
+#include "show.h"
+
+union any {
+    struct result result;
+    struct calibration calibration;
+    struct card card;
+    struct characterization characterization;
+};
+
+/* How a document is read, and what is done with it. */
+struct kind {
+    enum status (*parse)(const char *text, size_t bytes, union any *out);
+    void (*use)(union any *document);
+    enum status (*write)(const union any *document); /* on stdout; NULL: nothing writes one */
+    void (*close)(union any *document);
+};
+
+/* Reads text. False when it is refused. */
+static bool parse(const struct kind *kind, const char *text, size_t bytes, union any *out)
+{
+    enum status status;
+
+    memset(out, 0, sizeof(*out));
+    capture_begin(&fuzz_stderr);
+    status = kind->parse(text, bytes, out);
+    capture_end(&fuzz_stderr);
+    require_said(status);
+    if (status != STATUS_OK)
+        kind->close(out);
+    return status == STATUS_OK;
+}
+
+/* What it is written as; to free. */
+static char *written(const struct kind *kind, const union any *document)
+{
+    enum status status;
+
+    capture_begin(&fuzz_stdout);
+    status = kind->write(document);
+    capture_end(&fuzz_stdout);
+    require(status == STATUS_OK, "it cannot be written", "");
+    return capture_take(&fuzz_stdout);
+}
+
+static void execute(const struct kind *kind, const char *text, size_t bytes)
+{
+    union any document, again;
+    char *first, *second;
+
+    if (!parse(kind, text, bytes, &document))
+        return;
+    if (kind->write) {
+        first = written(kind, &document);
+        require(parse(kind, first, strlen(first), &again), "what was written is refused", first);
+        second = written(kind, &again);
+        require(strcmp(first, second) == 0, "written otherwise the second time", first);
+        free(first);
+        free(second);
+        kind->close(&again);
+    }
+    capture_begin(&fuzz_stdout);
+    capture_begin(&fuzz_stderr);
+    kind->use(&document);
+    capture_end(&fuzz_stderr);
+    capture_end(&fuzz_stdout);
+    kind->close(&document);
+}
+
+/* -- result: shown in every form ----------------------------------------------------------------------- */
+
+static enum status parse_result(const char *text, size_t bytes, union any *out)
+{
+    return result_parse(FUZZ_FILE, text, bytes, &out->result);
+}
+
+static void use_result(union any *document)
+{
+    const struct result *result = &document->result;
+
+    result_verdict(result);
+    if (show_result(stdout, result, true) != STATUS_OK || show_markdown(stdout, result) != STATUS_OK ||
+        show_csv(stdout, result, FUZZ_FILE, NULL, &(struct grid){0}) != STATUS_OK)
+        abort();
+    show_cells(stdout, result, FUZZ_FILE, "*");
+}
+
+static enum status write_result(const union any *document)
+{
+    return result_write(&document->result, "-");
+}
+
+static void close_result(union any *document)
+{
+    result_close(&document->result);
+}
+
+void fuzz_result(const char *text, size_t bytes)
+{
+    static const struct kind kind = {parse_result, use_result, write_result, close_result};
+
+    execute(&kind, text, bytes);
+}
+
+/* -- calibration --------------------------------------------------------------------------------------- */
+
+static enum status parse_calibration(const char *text, size_t bytes, union any *out)
+{
+    return calibration_parse(FUZZ_FILE, text, bytes, &out->calibration);
+}
+
+/* The deviation of each cell, as a comparison asks for it. */
+static void use_calibration(union any *document)
+{
+    const struct calibration *calibration = &document->calibration;
+    const struct side_identity identity = {.device = calibration->device};
+
+    for (size_t i = 0; i < calibration->cell_count; i++) {
+        const struct calibrated_cell *cell = &calibration->cells[i];
+        struct deviation deviation = {.value = NAN};
+
+        if (!calibration_deviation(calibration, &cell->cell, &identity, cell->sha256, &deviation))
+            require(!isnan(deviation.value), "neither a deviation nor a reason", "");
+    }
+}
+
+static enum status write_calibration(const union any *document)
+{
+    return calibration_write(&document->calibration, "-");
+}
+
+static void close_calibration(union any *document)
+{
+    calibration_close(&document->calibration);
+}
+
+void fuzz_calibration(const char *text, size_t bytes)
+{
+    static const struct kind kind = {parse_calibration, use_calibration, write_calibration, close_calibration};
+
+    execute(&kind, text, bytes);
+}
+
+/* -- card: predicts a cell of each path ---------------------------------------------------------------- */
+
+static enum status parse_card(const char *text, size_t bytes, union any *out)
+{
+    return card_parse(FUZZ_FILE, text, bytes, &out->card);
+}
+
+static void use_card(union any *document)
+{
+    for (size_t i = 0; i < path_count; i++) {
+        struct cell cell = cell_of(i, 0);
+        struct access_counts access;
+        struct model_cell model;
+        char reason[CELL_REASON_BYTES];
+
+        cell.elements = cell.block_size = 64;
+        if (cell_obstacle(&cell, 90, reason))
+            continue;
+        require(access_count(&cell, &access) == STATUS_OK, "no counts", "");
+        require(model_predict(&cell, &access, &document->card, &model) == STATUS_OK, "no prediction", "");
+        require(model.time_ns >= 0, "a cell takes no time, or none that is a number", document->card.name);
+    }
+}
+
+static void close_card(union any *document)
+{
+    (void)document;
+}
+
+void fuzz_card(const char *text, size_t bytes)
+{
+    static const struct kind kind = {parse_card, use_card, NULL, close_card};
+
+    execute(&kind, text, bytes);
+}
+
+/* -- characterization: printed, replayed, made a card of ----------------------------------------------- */
+
+static enum status parse_characterization(const char *text, size_t bytes, union any *out)
+{
+    return characterization_parse(FUZZ_FILE, text, bytes, &out->characterization);
+}
+
+static void replay(const struct characterization *recorded)
+{
+    struct probe_replay answers = {.file = FUZZ_FILE,
+                                   .probes = &recorded->probes,
+                                   .exchanges = recorded->exchanges,
+                                   .count = recorded->exchange_count};
+    struct characterization made = {.replayed = FUZZ_FILE, .device = recorded->device};
+    struct probe_record record = {.source = probe_replay_source(&answers)};
+
+    if (characterize(&record, recorded, NULL, &made) == STATUS_OK &&
+        document_write(&characterization_document, &made, "-") != STATUS_OK)
+        abort();
+    characterization_close(&made);
+    probe_record_close(&record);
+}
+
+/* Reading the card that it begins with, which is built in, takes longer than all else. */
+static void make_card(const struct characterization *found)
+{
+    const struct card_request request = {.found = found, .file = FUZZ_FILE};
+    struct card_tally tally;
+    cJSON *card = NULL;
+
+    if (card_make(&request, &card, &tally) == STATUS_OK)
+        require(card_check(FUZZ_FILE, card) == STATUS_OK, "the card that was made is refused", "");
+    cJSON_Delete(card);
+}
+
+static void use_characterization(union any *document)
+{
+    const struct characterization *found = &document->characterization;
+
+    if (characterization_print(found) != STATUS_OK)
+        abort();
+    replay(found);
+    if (found->exchange_count % 4 == 0)
+        make_card(found);
+}
+
+static enum status write_characterization(const union any *document)
+{
+    return document_write(&characterization_document, &document->characterization, "-");
+}
+
+static void close_characterization(union any *document)
+{
+    characterization_close(&document->characterization);
+}
+
+void fuzz_characterization(const char *text, size_t bytes)
+{
+    static const struct kind kind = {parse_characterization, use_characterization, write_characterization,
+                                     close_characterization};
+
+    execute(&kind, text, bytes);
+}

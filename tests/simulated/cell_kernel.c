@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT
+ * What the kernels of cells write, from the arguments of the launch and the memory of the device: kernels.cu once more,
+ * on the CPU. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel.h"
+#include "parallel.h"
+
+/* A launch with what its pointers point to. */
+struct running {
+    const struct launch *launch;
+    const uint32_t *input, *table; /* table NULL: the path loads nothing */
+    uint32_t length;
+    uint32_t *output;
+};
+
+/* -- where a path finds the table ---------------------------------------------------------------------- */
+
+typedef const void *place(const struct places *places);
+
+static const void *place_bank(const struct places *places)
+{
+    return places->bank ? places->bank->address : NULL;
+}
+
+static const void *place_table(const struct places *places)
+{
+    return places->table;
+}
+
+static const void *place_restricted(const struct places *places)
+{
+    return places->restricted;
+}
+
+static const void *place_texture(const struct places *places)
+{
+    const struct cudaResourceDesc *const resource = (const void *)(uintptr_t)places->texture;
+
+    return resource ? resource->res.linear.devPtr : NULL;
+}
+
+static const void *place_values(const struct places *places)
+{
+    (void)places;
+    return NULL;
+}
+
+const void *path_place(const struct path *path, const struct places *places)
+{
+    static const struct {
+        const char *name;
+        place *place;
+    } rows[] = {
+        {"constant", place_bank},         {"global", place_table},          {"readonly", place_table},
+        {"restrict", place_restricted},   {"global_l2", place_table},       {"texture", place_texture},
+        {"shared", place_table},          {"staging", place_table},         {"param", place_values},
+        {"constant_uniform", place_bank}, {"constant_operand", place_bank},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strcmp(rows[i].name, path->name) == 0)
+            return rows[i].place(places);
+    return NULL;
+}
+
+static const void *table_address(const struct launch *launch)
+{
+    const struct kernel_args *const args = &launch->args.cell;
+    const struct places places = {launch->function->module->bank, args->table, launch->restricted, args->texture};
+
+    return path_place(launch->function->path, &places);
+}
+
+/* -- shapes -------------------------------------------------------------------------------------------- */
+
+static float to_float(uint32_t bits)
+{
+    float value;
+
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+static uint32_t to_bits(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+static const struct pattern *chosen_pattern(const struct launch *launch)
+{
+    const struct CUfunc_st *function = launch->function;
+
+    return function->workload->index == INDEX_COMPILED ? function->pattern : &patterns[launch->args.cell.pattern];
+}
+
+static uint32_t steps_of(const struct launch *launch)
+{
+    const uint32_t parameters[PARAMETER_COUNT] = {[PARAMETER_radius] = launch->function->radius};
+
+    return workload_steps(launch->function->workload, parameters);
+}
+
+static void write_map(const struct running *running, uint32_t block, uint32_t count)
+{
+    const struct launch *const launch = running->launch;
+    const struct pattern *const pattern = chosen_pattern(launch);
+    const uint64_t first = (uint64_t)block * launch->threads;
+    uint32_t index[CBANK_BLOCK_THREADS_MAX], sum[CBANK_BLOCK_THREADS_MAX] = {0};
+
+    for (uint32_t step = 0; running->table && step < steps_of(launch); step++) {
+        pattern->block_indices(block, count, step, running->length, launch->args.cell.numbers, index);
+        for (uint32_t thread = 0; thread < count; thread++)
+            sum[thread] += running->table[index[thread]];
+    }
+    for (uint32_t thread = 0; thread < count; thread++)
+        running->output[first + thread] =
+            launch->function->workload->result(running->input[first + thread], sum[thread]);
+}
+
+static float coefficient(const struct running *running, uint32_t block, uint32_t thread, uint32_t step)
+{
+    const struct launch *const launch = running->launch;
+
+    return running->table
+               ? to_float(running->table[launch->function->pattern->index(block, thread, step, running->length,
+                                                                          launch->args.cell.numbers)])
+               : 0;
+}
+
+static void write_stencil(const struct running *running, uint32_t block, uint32_t count)
+{
+    const uint64_t first = (uint64_t)block * running->launch->threads, elements = running->launch->args.cell.elements;
+    const uint32_t radius = steps_of(running->launch);
+
+    for (uint32_t thread = 0; thread < count; thread++) {
+        const uint64_t element = first + thread;
+        float sum = 0;
+
+        for (uint32_t i = 1; i <= radius; i++) {
+            const float right = elements - element > i ? to_float(running->input[element + i]) : 0;
+            const float left = element >= i ? to_float(running->input[element - i]) : 0;
+
+            sum += coefficient(running, block, thread, i - 1) * (right - left);
+        }
+        running->output[element] = to_bits(sum);
+    }
+}
+
+/* An element's place in the image that the arguments describe, and the size of the image. */
+struct image_place {
+    int64_t x, y, z, width, height, depth;
+};
+
+static struct image_place place_of_element(const struct launch *launch, uint64_t element)
+{
+    const struct kernel_args *const args = &launch->args.cell;
+    const uint32_t dimensions = launch->function->workload->dimensions;
+    const int64_t width = dimensions > 1 ? 1ll << args->width_log2 : args->rows;
+    const int64_t height = dimensions > 2 ? width : dimensions > 1 ? args->rows : 1;
+    const int64_t at = (int64_t)element;
+
+    return (struct image_place){
+        at % width, at / width % height, at / width / height, width, height, dimensions > 2 ? args->rows : 1};
+}
+
+static float convolved(const struct running *running, uint32_t block, uint32_t thread, uint64_t element)
+{
+    const struct image_place at = place_of_element(running->launch, element);
+    const uint32_t dimensions = running->launch->function->workload->dimensions;
+    const int64_t rx = running->launch->function->radius, ry = dimensions > 1 ? rx : 0, rz = dimensions > 2 ? rx : 0;
+    uint32_t step = 0;
+    float sum = 0;
+
+    for (int64_t z = at.z - rz; z <= at.z + rz; z++)
+        for (int64_t y = at.y - ry; y <= at.y + ry; y++)
+            for (int64_t x = at.x - rx; x <= at.x + rx; x++, step++)
+                if (z >= 0 && z < at.depth && y >= 0 && y < at.height && x >= 0 && x < at.width)
+                    sum += coefficient(running, block, thread, step) *
+                           to_float(running->input[(z * at.height + y) * at.width + x]);
+    return sum;
+}
+
+static void write_convolution(const struct running *running, uint32_t block, uint32_t count)
+{
+    const uint64_t first = (uint64_t)block * running->launch->threads;
+
+    for (uint32_t thread = 0; thread < count; thread++)
+        running->output[first + thread] = to_bits(convolved(running, block, thread, first + thread));
+}
+
+/* -- a launch ------------------------------------------------------------------------------------------ */
+
+typedef void write_block(const struct running *running, uint32_t block, uint32_t count);
+
+static write_block *shape_of(const struct workload *workload)
+{
+    static const struct {
+        const char *name;
+        write_block *write;
+    } rows[] = {{"map", write_map}, {"stencil", write_stencil}, {"convolution", write_convolution}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strcmp(rows[i].name, workload->shape_name) == 0)
+            return rows[i].write;
+    abort();
+}
+
+static void write_blocks(void *context, uint64_t first, uint64_t count)
+{
+    const struct running *const running = context;
+    const struct launch *const launch = running->launch;
+    write_block *const write = shape_of(launch->function->workload);
+
+    for (uint64_t at = first; at < first + count; at += launch->threads) {
+        const uint64_t left = first + count - at;
+
+        write(running, (uint32_t)(at / launch->threads), left < launch->threads ? (uint32_t)left : launch->threads);
+    }
+}
+
+static uint64_t input_elements(const struct launch *launch)
+{
+    return workload_input_elements(launch->function->workload, launch->args.cell.elements);
+}
+
+/* Where bytes of a block are. */
+static const uint32_t *words_of(const struct block *block, const void *address)
+{
+    const void *const at = block->data + ((const char *)address - block->address);
+
+    return at;
+}
+
+static const uint32_t *table_of(const struct launch *launch)
+{
+    const struct path *const path = launch->function->path;
+
+    if (!path->loads)
+        return NULL;
+    return path->home == TABLE_PARAMETER ? launch->values : words_of(launch->reads[1], table_address(launch));
+}
+
+void cell_write(const struct launch *launch, uint32_t *output)
+{
+    const struct kernel_args *const args = &launch->args.cell;
+    const bool at_run_time = launch->function->workload->index == INDEX_SWITCHED_LENGTH;
+    const uint64_t launched = (uint64_t)launch->blocks * launch->threads;
+    const uint64_t elements = args->elements < launched ? args->elements : launched;
+    struct running running = {.launch = launch,
+                              .input = words_of(launch->reads[0], args->input),
+                              .table = table_of(launch),
+                              .length = at_run_time ? args->length : path_length(launch->function->path),
+                              .output = output};
+
+    parallel_ranges(elements, launch->threads, write_blocks, &running);
+    if (launch->wrong)
+        output[elements / 2] ^= 1u << 22;
+}
+
+/* Finds what it reads, as a GPU does when it runs; then what it writes waits until it is read. */
+int run_cell(struct device *device, struct launch *launch, double *work_ns)
+{
+    const struct kernel_args *const args = &launch->args.cell;
+    const bool placed = launch->function->path->home != TABLE_PARAMETER;
+    struct block *const input = block_find(args->input, input_elements(launch) * sizeof(uint32_t), BLOCK_DEVICE);
+    struct block *const table = placed ? block_find(table_address(launch), CBANK_TABLE_BYTES, BLOCK_DEVICE) : NULL;
+
+    (void)device;
+    (void)work_ns;
+    if (!input || (placed && !table) || args->divergence != 0)
+        return cudaErrorIllegalAddress;
+    launch->reads[0] = input;
+    launch->reads[1] = table;
+    return memory_defer(launch, args->output, args->elements * sizeof(uint32_t)) ? 0 : cudaErrorIllegalAddress;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ * What a launch counts: what is expected of exact counters, what the model says of others. */
+#include "counting.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "counter.h"
+#include "model.h"
+
+/* What the counters that the model does not predict are made of. */
+struct counted {
+    const struct expectation *expectation;
+    double idc_requests, idc_misses, cycles;
+};
+
+static double streamed_bytes(const struct counted *counted)
+{
+    return (double)counted->expectation->cell->elements * sizeof(uint32_t);
+}
+
+static double idc_hits(const struct counted *counted)
+{
+    return counted->idc_requests - counted->idc_misses;
+}
+
+static double idc_misses(const struct counted *counted)
+{
+    return counted->idc_misses;
+}
+
+static double active_cycles(const struct counted *counted)
+{
+    return counted->idc_requests * card.levels[0].request_cycles;
+}
+
+static double wavefronts(const struct counted *counted)
+{
+    return (double)counted->expectation->access->wavefronts;
+}
+
+/* Shared with other instances where there is MIG. */
+static double l2_sectors(const struct counted *counted)
+{
+    return settings.mig ? NAN : 2 * streamed_bytes(counted) / ACCESS_SECTOR_BYTES;
+}
+
+static double dram_bytes(const struct counted *counted)
+{
+    return settings.mig ? NAN : streamed_bytes(counted);
+}
+
+static double sm_cycles(const struct counted *counted)
+{
+    return counted->cycles;
+}
+
+static const struct row {
+    const char *counter;
+    double (*value)(const struct counted *counted);
+} rows[] = {
+    {"idc_hits", idc_hits},     {"idc_misses", idc_misses},       {"idc_active_cycles", active_cycles},
+    {"l2_sectors", l2_sectors}, {"dram_read_bytes", dram_bytes},  {"shared_wavefronts", wavefronts},
+    {"sm_cycles", sm_cycles},   {"dram_write_bytes", dram_bytes},
+};
+
+static double other_counter(const char *name, const struct counted *counted)
+{
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strcmp(rows[i].counter, name) == 0)
+            return rows[i].value(counted);
+    return 0;
+}
+
+static double count(const struct counter *counter, const struct behaviour *behaviour, bool flushed,
+                    const struct counted *counted)
+{
+    struct cell cell = behaviour->cell;
+    struct model_count modelled;
+
+    if (counter->kind == COUNTER_EXACT) {
+        const double expected = counter->expect(counted->expectation);
+
+        return isnan(expected) ? 0 : expected;
+    }
+    cell.regime = &regimes[flushed && regime_count > 1];
+    modelled = model_counter(counter->name, &cell, &behaviour->access, &card, &behaviour->levels[flushed]);
+    return modelled.reason ? other_counter(counter->name, counted) : modelled.low;
+}
+
+/* Metrics that are no counter of the table. */
+static const char *const other_metrics[] = {"sm__cycles_active.sum"};
+
+enum { OTHER_METRICS = sizeof(other_metrics) / sizeof(other_metrics[0]) };
+
+static void add_cell(const struct launch *launch, bool flushed, double cycles, double *values)
+{
+    const struct behaviour *const behaviour = launch->behaviour;
+    const struct kernel_sass *const sass = &launch->function->sass;
+    const struct expectation expectation = {&behaviour->cell, &behaviour->access, sass->counted ? &sass->counts : NULL};
+    struct counted counted = {&expectation, 0, behaviour->levels[flushed].misses[0], cycles};
+
+    counted.idc_requests = count(&counters[counting_row("idc__requests.sum")], behaviour, flushed, &counted);
+    for (size_t i = 0; i < counter_count; i++)
+        values[i] += count(&counters[i], behaviour, flushed, &counted);
+    values[counter_count] += cycles * card.sm_count;
+}
+
+/* Of its loads, and the lines of its parameters. */
+static void add_probe(const struct launch *launch, double *values)
+{
+    const struct probe_counts *const counts = &launch->counts;
+
+    values[counting_row("idc__requests.sum")] += counts->requests[0] + card.parameter_lines;
+    values[counting_row("idc__requests_lookup_miss_tag_miss.sum")] += counts->misses[0] + card.parameter_lines;
+    values[counting_row("gcc__cache_requests_type_constant.sum")] += counts->requests[1] + card.parameter_lines;
+    values[counting_row("gcc__cache_requests_type_constant_lookup_miss.sum")] +=
+        counts->misses[1] + card.parameter_lines;
+    values[counting_row("idc__request_cycles_active.sum")] +=
+        (counts->requests[0] + card.parameter_lines) * card.levels[0].request_cycles +
+        (counts->misses[0] + card.parameter_lines) * card.levels[0].miss_cycles;
+    values[counter_count] += counts->cycles;
+}
+
+void counting_add(const struct launch *launch, bool flushed, double cycles, double *values)
+{
+    if (launch->function->row->of_cell)
+        add_cell(launch, flushed, cycles, values);
+    else
+        add_probe(launch, values);
+}
+
+size_t counting_count(void)
+{
+    return counter_count + OTHER_METRICS;
+}
+
+size_t counting_row(const char *metric)
+{
+    for (size_t i = 0; i < counter_count; i++)
+        for (size_t k = 0; k < COUNTER_METRICS_MAX && counters[i].metrics[k]; k++)
+            if (strcmp(counters[i].metrics[k], metric) == 0)
+                return i;
+    for (size_t i = 0; i < OTHER_METRICS; i++)
+        if (strcmp(other_metrics[i], metric) == 0)
+            return counter_count + i;
+    return counting_count();
+}
+
+const char *counting_metric(size_t row, size_t alternative)
+{
+    if (row >= counter_count)
+        return other_metrics[row - counter_count];
+    return alternative < COUNTER_METRICS_MAX && counters[row].metrics[alternative] ? counters[row].metrics[alternative]
+                                                                                   : counters[row].metrics[0];
+}

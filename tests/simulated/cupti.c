@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT
+ * CUPTI: chips and their metrics, and counting. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
+#include <cupti_result.h>
+#include <cupti_target.h>
+#include <cupti_version.h>
+
+#include "counting.h"
+
+enum { CONFIG_BYTES = 256, AVAILABILITY_BYTES = 128, CONFIG_MARK = 0x5C, BASES_MAX = 64, BASE_BYTES = 128 };
+
+/* What a struct of parameters has to begin with. */
+#define CHECK(type, parameters)                         \
+    if ((parameters)->structSize != type##_STRUCT_SIZE) \
+    return CUPTI_ERROR_INVALID_PARAMETER
+
+CUptiResult cuptiGetVersion(uint32_t *version)
+{
+    ENTER(cuptiGetVersion);
+    *version = CUPTI_API_VERSION;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetErrorMessage(CUptiResult code, const char **text)
+{
+    ENTER_TEXT(cuptiGetErrorMessage);
+    *text = error_text(API_CUPTI, (int)code);
+    return CUPTI_SUCCESS;
+}
+
+/* -- chips --------------------------------------------------------------------------------------------- */
+
+struct chip {
+    const char *name;
+    size_t metric; /* of the alternatives that a counter has, this one at most */
+};
+
+static const struct chip chips[] = {{"GH100", 0}, {"GB202", 1}};
+
+struct CUpti_Profiler_Host_Object {
+    const struct chip *chip;
+    char bases[BASES_MAX][BASE_BYTES];
+    const char *names[BASES_MAX];
+    size_t name_count, metric_count;
+};
+
+CUptiResult cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params *parameters)
+{
+    struct CUpti_Profiler_Host_Object *host = NULL;
+
+    ENTER(cuptiProfilerHostInitialize);
+    CHECK(CUpti_Profiler_Host_Initialize_Params, parameters);
+    for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++)
+        if (strcmp(chips[i].name, parameters->pChipName) == 0 && (host = object_open(OBJECT_HOST, sizeof(*host))))
+            host->chip = &chips[i];
+    if (!host)
+        return CUPTI_ERROR_INVALID_CHIP_NAME;
+    for (size_t i = 0; i < counting_count() && i < BASES_MAX; i++) {
+        const char *const metric = counting_metric(i, host->chip->metric);
+
+        memcpy(host->bases[i], metric, strcspn(metric, "."));
+        host->names[host->name_count++] = host->bases[i];
+    }
+    parameters->pHostObject = host;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitialize_Params *parameters)
+{
+    ENTER_RELEASE(cuptiProfilerHostDeinitialize);
+    CHECK(CUpti_Profiler_Host_Deinitialize_Params, parameters);
+    object_close(parameters->pHostObject, true);
+    return (CUptiResult)entered;
+}
+
+CUptiResult cuptiProfilerHostGetSupportedChips(CUpti_Profiler_Host_GetSupportedChips_Params *parameters)
+{
+    static const char *names[sizeof(chips) / sizeof(chips[0])];
+
+    ENTER(cuptiProfilerHostGetSupportedChips);
+    CHECK(CUpti_Profiler_Host_GetSupportedChips_Params, parameters);
+    for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++)
+        names[i] = chips[i].name;
+    parameters->ppChipNames = names;
+    parameters->numChips = sizeof(chips) / sizeof(chips[0]);
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerHostGetBaseMetrics(CUpti_Profiler_Host_GetBaseMetrics_Params *parameters)
+{
+    ENTER(cuptiProfilerHostGetBaseMetrics);
+    CHECK(CUpti_Profiler_Host_GetBaseMetrics_Params, parameters);
+    parameters->ppMetricNames = parameters->pHostObject->names;
+    parameters->numMetrics =
+        parameters->metricType == CUPTI_METRIC_TYPE_COUNTER ? parameters->pHostObject->name_count : 0;
+    return CUPTI_SUCCESS;
+}
+
+/* All or none. */
+CUptiResult cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetrics_Params *parameters)
+{
+    ENTER(cuptiProfilerHostConfigAddMetrics);
+    CHECK(CUpti_Profiler_Host_ConfigAddMetrics_Params, parameters);
+    for (size_t i = 0; i < parameters->numMetrics; i++)
+        if (counting_row(parameters->ppMetricNames[i]) == counting_count() ||
+            strcmp(parameters->ppMetricNames[i], settings.refuse) == 0)
+            return CUPTI_ERROR_INVALID_METRIC_NAME;
+    parameters->pHostObject->metric_count += parameters->numMetrics;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerHostGetConfigImageSize(CUpti_Profiler_Host_GetConfigImageSize_Params *parameters)
+{
+    ENTER(cuptiProfilerHostGetConfigImageSize);
+    CHECK(CUpti_Profiler_Host_GetConfigImageSize_Params, parameters);
+    parameters->configImageSize = CONFIG_BYTES;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerHostGetConfigImage(CUpti_Profiler_Host_GetConfigImage_Params *parameters)
+{
+    ENTER(cuptiProfilerHostGetConfigImage);
+    CHECK(CUpti_Profiler_Host_GetConfigImage_Params, parameters);
+    if (parameters->configImageSize != CONFIG_BYTES || parameters->pHostObject->metric_count == 0)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    memset(parameters->pConfigImage, CONFIG_MARK, CONFIG_BYTES);
+    return CUPTI_SUCCESS;
+}
+
+/* -- what is counted ----------------------------------------------------------------------------------- */
+
+/* The image that holds counts: a line of counting_count() for each range, behind how many there are. */
+struct counts {
+    uint64_t ranges;
+    double values[];
+};
+
+static size_t counts_bytes(size_t ranges)
+{
+    return sizeof(struct counts) + ranges * counting_count() * sizeof(double);
+}
+
+CUptiResult cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Params *parameters)
+{
+    const struct counts *counts;
+
+    ENTER(cuptiProfilerHostEvaluateToGpuValues);
+    CHECK(CUpti_Profiler_Host_EvaluateToGpuValues_Params, parameters);
+    counts = (const void *)parameters->pCounterDataImage;
+    if (parameters->rangeIndex >= counts->ranges || parameters->counterDataImageSize < counts_bytes(counts->ranges))
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    for (size_t i = 0; i < parameters->numMetrics; i++) {
+        const size_t row = counting_row(parameters->ppMetricNames[i]);
+
+        if (row == counting_count())
+            return CUPTI_ERROR_INVALID_METRIC_NAME;
+        parameters->pMetricValues[i] = counts->values[parameters->rangeIndex * counting_count() + row];
+    }
+    return CUPTI_SUCCESS;
+}
+
+/* -- the device ---------------------------------------------------------------------------------------- */
+
+CUptiResult cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params *parameters)
+{
+    ENTER(cuptiProfilerInitialize);
+    CHECK(CUpti_Profiler_Initialize_Params, parameters);
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerDeInitialize(CUpti_Profiler_DeInitialize_Params *parameters)
+{
+    ENTER(cuptiProfilerDeInitialize);
+    CHECK(CUpti_Profiler_DeInitialize_Params, parameters);
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params *parameters)
+{
+    ENTER(cuptiDeviceGetChipName);
+    CHECK(CUpti_Device_GetChipName_Params, parameters);
+    if (parameters->deviceIndex >= (size_t)settings.devices)
+        return CUPTI_ERROR_INVALID_DEVICE;
+    parameters->pChipName = chips[0].name;
+    return CUPTI_SUCCESS;
+}
+
+/* Where a lack of permission shows. */
+CUptiResult cuptiProfilerGetCounterAvailability(CUpti_Profiler_GetCounterAvailability_Params *parameters)
+{
+    ENTER(cuptiProfilerGetCounterAvailability);
+    CHECK(CUpti_Profiler_GetCounterAvailability_Params, parameters);
+    if (settings.deny_counters)
+        return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
+    parameters->counterAvailabilityImageSize = AVAILABILITY_BYTES;
+    if (parameters->pCounterAvailabilityImage)
+        memset(parameters->pCounterAvailabilityImage, 1, AVAILABILITY_BYTES);
+    return CUPTI_SUCCESS;
+}
+
+/* -- ranges -------------------------------------------------------------------------------------------- */
+
+struct CUpti_RangeProfiler_Object {
+    struct device *device;
+    struct counts *image;   /* the program's; NULL until it is set */
+    double *values;         /* as in the image, before they are decoded */
+    size_t ranges_max, range, pass;
+    bool started, open;
+};
+
+static struct CUpti_RangeProfiler_Object profiler; /* one at a time */
+
+void counting_launched(struct device *device, const struct launch *launch, bool flushed, double cycles)
+{
+    double counted[BASES_MAX] = {0}, *values;
+
+    if (!profiler.open || profiler.device != device)
+        return;
+    counting_add(launch, flushed, cycles, counted);
+    values = profiler.values + profiler.range * counting_count();
+    for (size_t i = 0; i < counting_count(); i++)
+        if (i % (size_t)settings.passes == profiler.pass)
+            values[i] = (isnan(values[i]) ? 0 : values[i]) + counted[i];
+}
+
+CUptiResult cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params *parameters)
+{
+    ENTER(cuptiRangeProfilerEnable);
+    CHECK(CUpti_RangeProfiler_Enable_Params, parameters);
+    if (profiler.device)
+        return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+    profiler = (struct CUpti_RangeProfiler_Object){.device = device_current()};
+    parameters->pRangeProfilerObject = &profiler;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerDisable(CUpti_RangeProfiler_Disable_Params *parameters)
+{
+    ENTER_RELEASE(cuptiRangeProfilerDisable);
+    CHECK(CUpti_RangeProfiler_Disable_Params, parameters);
+    free(profiler.values);
+    profiler = (struct CUpti_RangeProfiler_Object){0};
+    return (CUptiResult)entered;
+}
+
+CUptiResult cuptiRangeProfilerGetCounterDataSize(CUpti_RangeProfiler_GetCounterDataSize_Params *parameters)
+{
+    ENTER(cuptiRangeProfilerGetCounterDataSize);
+    CHECK(CUpti_RangeProfiler_GetCounterDataSize_Params, parameters);
+    parameters->counterDataSize = counts_bytes(parameters->maxNumOfRanges);
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult
+cuptiRangeProfilerCounterDataImageInitialize(CUpti_RangeProfiler_CounterDataImage_Initialize_Params *parameters)
+{
+    ENTER(cuptiRangeProfilerCounterDataImageInitialize);
+    CHECK(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, parameters);
+    memset(parameters->pCounterData, 0, parameters->counterDataSize);
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *parameters)
+{
+    const size_t values = parameters->maxRangesPerPass * counting_count();
+
+    ENTER(cuptiRangeProfilerSetConfig);
+    CHECK(CUpti_RangeProfiler_SetConfig_Params, parameters);
+    if (!profiler.device || parameters->configSize != CONFIG_BYTES || parameters->pConfig[0] != CONFIG_MARK ||
+        parameters->counterDataImageSize < counts_bytes(parameters->maxRangesPerPass))
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    free(profiler.values);
+    profiler.values = malloc(values * sizeof(double));
+    if (!profiler.values)
+        return CUPTI_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < values; i++)
+        profiler.values[i] = NAN;
+    profiler.image = (void *)parameters->pCounterDataImage;
+    profiler.ranges_max = parameters->maxRangesPerPass;
+    profiler.pass = parameters->passIndex;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params *parameters)
+{
+    ENTER(cuptiRangeProfilerStart);
+    CHECK(CUpti_RangeProfiler_Start_Params, parameters);
+    if (!profiler.image || profiler.started)
+        return CUPTI_ERROR_INVALID_OPERATION;
+    profiler.started = true;
+    profiler.range = 0;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params *parameters)
+{
+    ENTER(cuptiRangeProfilerStop);
+    CHECK(CUpti_RangeProfiler_Stop_Params, parameters);
+    if (!profiler.started || profiler.open)
+        return CUPTI_ERROR_INVALID_OPERATION;
+    profiler.started = false;
+    parameters->isAllPassSubmitted = ++profiler.pass >= (size_t)settings.passes;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params *parameters)
+{
+    ENTER(cuptiRangeProfilerPushRange);
+    CHECK(CUpti_RangeProfiler_PushRange_Params, parameters);
+    if (!profiler.started || profiler.open || profiler.range >= profiler.ranges_max)
+        return CUPTI_ERROR_INVALID_OPERATION;
+    profiler.open = true;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerPopRange(CUpti_RangeProfiler_PopRange_Params *parameters)
+{
+    ENTER(cuptiRangeProfilerPopRange);
+    CHECK(CUpti_RangeProfiler_PopRange_Params, parameters);
+    if (!profiler.open)
+        return CUPTI_ERROR_INVALID_OPERATION;
+    profiler.open = false;
+    profiler.range++;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params *parameters)
+{
+    ENTER(cuptiRangeProfilerDecodeData);
+    CHECK(CUpti_RangeProfiler_DecodeData_Params, parameters);
+    if (!profiler.image || profiler.pass < (size_t)settings.passes)
+        return CUPTI_ERROR_INVALID_OPERATION;
+    profiler.image->ranges = profiler.range;
+    memcpy(profiler.image->values, profiler.values, profiler.range * counting_count() * sizeof(double));
+    parameters->numOfRangeDropped = 0;
+    return CUPTI_SUCCESS;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ * Devices, and the time that passes on them. */
+#include <math.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "random.h"
+#include "simulated.h"
+
+enum { NAP_US = 200, LONG_US = 10000 };
+
+struct device devices[DEVICES_MAX];
+static __thread uint32_t current;
+
+struct device *device_current(void)
+{
+    return &devices[current];
+}
+
+uint32_t device_ordinal(const struct device *device)
+{
+    return (uint32_t)(device - devices);
+}
+
+void device_choose(uint32_t ordinal)
+{
+    current = ordinal;
+}
+
+void device_break(struct device *device, int code)
+{
+    if (!device->sticky)
+        device->sticky = code;
+}
+
+/* -- time ---------------------------------------------------------------------------------------------- */
+
+double wall_ns(void)
+{
+    static double start;
+    struct timespec now;
+    double ns;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    ns = 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
+    if (start == 0)
+        start = ns;
+    return ns - start;
+}
+
+bool device_pass(struct device *device, double when_ns, bool wait)
+{
+    if (!settings.pace)
+        return true;
+    for (double left; (left = when_ns - wall_ns()) > 1e3 * NAP_US;) {
+        if (!wait)
+            return false;
+        entry_unlock();
+        usleep(left > 1e3 * LONG_US ? LONG_US : (useconds_t)(left / 1e3));
+        entry_lock();
+        if (device->sticky)
+            return true;
+    }
+    return true;
+}
+
+static double uniform(uint64_t *state)
+{
+    return ((double)(random_next(state) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+double device_gauss(uint64_t *state)
+{
+    const double radius = sqrt(-2 * log(uniform(state)));
+
+    return radius * cos(2 * M_PI * uniform(state));
+}
+
+void device_draw(struct device *device)
+{
+    if (!device->random)
+        device->random = (uint64_t)settings.seed + 1000 * (device_ordinal(device) + 1);
+    device->factor = 1 + settings.noise * device_gauss(&device->random) + settings.drift * 1e-9 * device->now_ns;
+    if (settings.mode != 1 && uniform(&device->random) < settings.mode_share)
+        device->factor *= settings.mode;
+}
+
+bool device_throttled(const struct device *device)
+{
+    return settings.throttle_ms > 0 && device->now_ns >= 1e6 * settings.throttle_ms;
+}
+
+double device_clock_mhz(const struct device *device)
+{
+    return device_throttled(device) ? settings.throttle_clock : settings.clock;
+}
+
+/* The time of work that ends now at the earliest: the clock is what it is at its beginning, and what falls into a
+ * neighbour's burst waits for its end. */
+double device_end(const struct device *device, double work_ns)
+{
+    const double period = 1e6 * settings.neighbour_ms, burst = 1e6 * settings.neighbour_burst_ms;
+    double at = device->now_ns, left = work_ns * device->factor * card.sm_clock_mhz / device_clock_mhz(device);
+
+    if (period <= burst)
+        return at + left;
+    for (;;) {
+        const double phase = fmod(at, period);
+
+        if (phase < burst)
+            at += burst - phase;
+        if (left <= period - fmod(at, period))
+            return at + left;
+        left -= period - fmod(at, period);
+        at += period - fmod(at, period);
+    }
+}
+
+double device_health(const struct device *device, const struct grown *grown)
+{
+    return device->used ? grown->after : grown->before;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT
+ * The driver: modules, functions, launches, and what it compiles. */
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cubin.h"
+#include "stream.h"
+
+/* -- modules ------------------------------------------------------------------------------------------- */
+
+/* Bytes of an ELF file in memory: up to the end of its last section. */
+static size_t image_size(const void *image)
+{
+    const char *const at = image;
+    Elf64_Ehdr header;
+    size_t bytes;
+
+    memcpy(&header, image, sizeof(header));
+    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+        return 0;
+    bytes = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize;
+    for (size_t i = 0; i < header.e_shnum; i++) {
+        Elf64_Shdr section;
+
+        memcpy(&section, at + header.e_shoff + i * sizeof(section), sizeof(section));
+        if (section.sh_type != SHT_NOBITS && section.sh_offset + section.sh_size > bytes)
+            bytes = section.sh_offset + section.sh_size;
+    }
+    return bytes;
+}
+
+CUresult cuModuleLoadData(CUmodule *out, const void *image)
+{
+    CUmodule module;
+
+    ENTER(cuModuleLoadData);
+    module = object_open(OBJECT_MODULE, sizeof(*module));
+    if (!module)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *module = (struct CUmod_st){.device = device_current(), .image = image, .image_bytes = image_size(image)};
+    if (module->image_bytes == 0) {
+        object_close(module, true);
+        return CUDA_ERROR_INVALID_IMAGE;
+    }
+    *out = module;
+    return CUDA_SUCCESS;
+}
+
+/* Functions stay: launches that have yet to write point to them. */
+CUresult cuModuleUnload(CUmodule module)
+{
+    ENTER_RELEASE(cuModuleUnload);
+    if (module->bank)
+        block_close(module->bank);
+    module->bank = NULL;
+    object_close(module, false);
+    return (CUresult)entered;
+}
+
+CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
+{
+    struct cubin_function code;
+    CUfunction function;
+
+    ENTER(cuModuleGetFunction);
+    for (function = module->functions; function; function = function->next)
+        if (strcmp(function->symbol, name) == 0) {
+            *out = function;
+            return CUDA_SUCCESS;
+        }
+    if (!cubin_find(module->image, module->image_bytes, name, &code) || strcmp(code.symbol, name) != 0 ||
+        strlen(name) >= sizeof(function->symbol))
+        return CUDA_ERROR_NOT_FOUND;
+    function = calloc(1, sizeof(*function));
+    if (!function)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    function->module = module;
+    snprintf(function->symbol, sizeof(function->symbol), "%s", name);
+    sass_read(code.code, code.bytes, code.architecture, &function->sass);
+    if (!kernel_name(function)) {
+        free(function);
+        return CUDA_ERROR_NOT_FOUND;
+    }
+    function->next = module->functions;
+    module->functions = function;
+    *out = function;
+    return CUDA_SUCCESS;
+}
+
+/* The only variables that are asked for are constant banks. */
+CUresult cuModuleGetGlobal(CUdeviceptr *out, size_t *bytes, CUmodule module, const char *name)
+{
+    ENTER(cuModuleGetGlobal);
+    if (!memmem(module->image, module->image_bytes, name, strlen(name) + 1))
+        return CUDA_ERROR_NOT_FOUND;
+    if (!module->bank)
+        module->bank = block_open(module->device, BLOCK_DEVICE, CBANK_TABLE_BYTES, NULL);
+    if (!module->bank)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *out = (uintptr_t)module->bank->address;
+    *bytes = CBANK_TABLE_BYTES;
+    return CUDA_SUCCESS;
+}
+
+/* -- functions ----------------------------------------------------------------------------------------- */
+
+CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
+{
+    const uint32_t parameters[PARAMETER_COUNT] = {[PARAMETER_radius] = function->radius};
+
+    ENTER(cuFuncGetAttribute);
+    *value = attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? 32 : 0;
+    if (attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES && function->workload)
+        *value = (int)workload_tile_bytes(function->workload, parameters);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value)
+{
+    ENTER(cuFuncSetAttribute);
+    if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+        function->dynamic_shared = value;
+    return CUDA_SUCCESS;
+}
+
+/* What the parameters hold is copied at once. */
+static bool copy_parameters(struct launch *launch, void **parameters)
+{
+    const struct CUfunc_st *const function = launch->function;
+
+    if (function->row->argument_bytes)
+        memcpy(&launch->args, parameters[0], function->row->argument_bytes);
+    if (!function->row->of_path)
+        return true;
+    memcpy(&launch->restricted, parameters[1], sizeof(launch->restricted));
+    if (function->path->home != TABLE_PARAMETER)
+        return true;
+    launch->values = malloc(function->path->bytes);
+    if (launch->values)
+        memcpy(launch->values, parameters[2], function->path->bytes);
+    return launch->values;
+}
+
+static bool is_possible(const struct launch *launch)
+{
+    enum { SHARED_ALWAYS = 48 << 10 };
+    const uint32_t most =
+        launch->function->dynamic_shared > SHARED_ALWAYS ? (uint32_t)launch->function->dynamic_shared : SHARED_ALWAYS;
+
+    return launch->blocks > 0 && launch->threads > 0 && launch->threads <= CBANK_BLOCK_THREADS_MAX &&
+           launch->shared_bytes <= most;
+}
+
+/* The driver's parameters. NOLINTNEXTLINE(readability-function-size) */
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                        unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters,
+                        void **extra)
+{
+    struct launch *launch;
+
+    ENTER(cuLaunchKernel);
+    if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || extra)
+        return CUDA_ERROR_INVALID_VALUE;
+    launch = calloc(1, sizeof(*launch));
+    if (!launch)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *launch = (struct launch){
+        .references = 1, .function = function, .blocks = grid_x, .threads = block_x, .shared_bytes = shared_bytes};
+    if (!is_possible(launch) || !copy_parameters(launch, parameters)) {
+        launch_release(launch);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    return (CUresult)stream_add(stream, (struct op){.kind = OP_LAUNCH, .launch = launch});
+}
+
+/* -- what it compiles ---------------------------------------------------------------------------------- */
+
+struct CUlinkState_st {
+    void *cubin; /* owned */
+    size_t bytes;
+};
+
+CUresult cuLinkCreate(unsigned count, CUjit_option *options, void **values, CUlinkState *out)
+{
+    ENTER(cuLinkCreate);
+    (void)count;
+    (void)options;
+    (void)values;
+    *out = object_open(OBJECT_LINK, sizeof(**out));
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static bool read_cubin(CUlinkState link, const char *name)
+{
+    char path[SETTING_BYTES + 128];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%.*s.sm_90.cubin", settings.ptx, (int)strcspn(name, "."), name);
+    file = fopen(path, "rbe");
+    if (!file)
+        return false;
+    fseek(file, 0, SEEK_END);
+    link->bytes = (size_t)ftell(file);
+    rewind(file);
+    link->cubin = malloc(link->bytes);
+    if (!link->cubin || fread(link->cubin, 1, link->bytes, file) != link->bytes)
+        link->bytes = 0;
+    fclose(file);
+    return link->bytes > 0;
+}
+
+CUresult cuLinkAddData(CUlinkState link, CUjitInputType type, void *data, size_t bytes, const char *name,
+                       unsigned count, CUjit_option *options, void **values)
+{
+    ENTER(cuLinkAddData);
+    (void)count;
+    (void)options;
+    (void)values;
+    if (type != CU_JIT_INPUT_PTX || bytes == 0 || ((const char *)data)[bytes - 1] != '\0' || !read_cubin(link, name))
+        return CUDA_ERROR_INVALID_PTX;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLinkComplete(CUlinkState link, void **cubin, size_t *bytes)
+{
+    ENTER(cuLinkComplete);
+    *cubin = link->cubin;
+    *bytes = link->bytes;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLinkDestroy(CUlinkState link)
+{
+    ENTER_RELEASE(cuLinkDestroy);
+    free(link->cubin);
+    object_close(link, true);
+    return (CUresult)entered;
+}
+
+/* -- context and errors -------------------------------------------------------------------------------- */
+
+CUresult cuCtxGetCurrent(CUcontext *out)
+{
+    static struct CUctx_st contexts[DEVICES_MAX];
+    const uint32_t ordinal = device_ordinal(device_current());
+
+    ENTER(cuCtxGetCurrent);
+    contexts[ordinal].device = device_current();
+    *out = &contexts[ordinal];
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorString(CUresult code, const char **text)
+{
+    ENTER_TEXT(cuGetErrorString);
+    *text = error_text(API_DRIVER, (int)code);
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT
+ * Kernels by their names, and what a launch of one costs. */
+#include "kernel.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+
+/* -- tools --------------------------------------------------------------------------------------------- */
+
+static int run_empty(struct device *device, struct launch *launch, double *work_ns)
+{
+    (void)device;
+    (void)launch;
+    *work_ns = card.launch_ns;
+    return 0;
+}
+
+static int run_flush(struct device *device, struct launch *launch, double *work_ns)
+{
+    const struct tool_flush_args *const args = &launch->args.flush;
+    const uint64_t bytes = args->words * sizeof(uint32_t);
+
+    if (!memory_at(args->buffer, bytes))
+        return cudaErrorIllegalAddress;
+    *work_ns = card.launch_ns + (double)bytes / card.dram_bytes_per_ns;
+    probe_caches_launch();
+    device->flushed = true;
+    return 0;
+}
+
+/* The one that writes at once: into memory of the host. */
+static int run_clock(struct device *device, struct launch *launch, double *work_ns)
+{
+    const struct tool_clock_args *const args = &launch->args.clock;
+    struct clock_reading *const reading = memory_at(args->reading, sizeof(*reading));
+    const uint64_t ns = args->spin_ns + 32;
+
+    if (!reading)
+        return cudaErrorIllegalAddress;
+    reading->ns = ns;
+    reading->cycles = (uint64_t)((double)ns * device_clock_mhz(device) / 1000);
+    /* It spins by the timer, whatever the clock of the SMs. */
+    *work_ns = (card.launch_ns + (double)ns) * device_clock_mhz(device) / card.sm_clock_mhz / device->factor;
+    return 0;
+}
+
+/* -- names --------------------------------------------------------------------------------------------- */
+
+const struct kernel_row kernel_rows[] = {
+    {"_Z6kernelI", sizeof(struct kernel_args), true, true, run_cell},
+    {"tool_empty", 0, false, false, run_empty},
+    {"tool_flush", sizeof(struct tool_flush_args), false, false, run_flush},
+    {"tool_clock", sizeof(struct tool_clock_args), false, false, run_clock},
+    {"_Z10probe_walkI", sizeof(struct probe_args), true, false, run_walk},
+    {"_Z11probe_chainI", sizeof(struct probe_args), true, false, run_chain},
+    {"_Z12probe_streamI", sizeof(struct probe_args), true, false, run_stream},
+    {"probe_sharing", sizeof(struct probe_sharing_args), false, false, run_sharing},
+    {"probe_relay", sizeof(struct probe_relay_args), false, false, run_relay},
+    {"probe_code", sizeof(struct probe_code_args), false, false, run_code},
+};
+
+const size_t kernel_row_count = sizeof(kernel_rows) / sizeof(kernel_rows[0]);
+
+/* The name at *at of the Itanium ABI, "12workload_add", without its first `skip` characters. */
+static bool take_name(const char **at, size_t skip, char *out, size_t bytes)
+{
+    char *end;
+    const size_t length = strtoul(*at, &end, 10);
+
+    if (end == *at || length <= skip || length - skip >= bytes || strlen(end) < length)
+        return false;
+    snprintf(out, bytes, "%.*s", (int)(length - skip), end + skip);
+    *at = end + length;
+    return true;
+}
+
+#define FIND(rows, count, text, out)                  \
+    do {                                              \
+        for (size_t i_ = 0; i_ < (count); i_++)       \
+            if (strcmp((rows)[i_].name, (text)) == 0) \
+                (out) = &(rows)[i_];                  \
+    } while (0)
+
+static bool name_path(const char **at, const struct path **path)
+{
+    char name[64];
+
+    if (!take_name(at, strlen("path_"), name, sizeof(name)))
+        return false;
+    FIND(paths, path_count, name, *path);
+    return *path;
+}
+
+/* workload_W<radius>, path_P, pattern_T */
+static bool name_cell(struct CUfunc_st *function, const char *at)
+{
+    char name[64];
+
+    if (!take_name(&at, strlen("workload_"), name, sizeof(name)) || sscanf(at, "ILj%uEE", &function->radius) != 1)
+        return false;
+    FIND(workloads, workload_count, name, function->workload);
+    at = strstr(at, "EE") + 2;
+    if (!name_path(&at, &function->path) || !take_name(&at, strlen("pattern_"), name, sizeof(name)))
+        return false;
+    FIND(patterns, pattern_count, name, function->pattern);
+    return function->workload && function->pattern;
+}
+
+bool kernel_name(struct CUfunc_st *function)
+{
+    for (size_t i = 0; i < kernel_row_count; i++) {
+        const struct kernel_row *const row = &kernel_rows[i];
+        const char *at = function->symbol + strlen(row->prefix);
+
+        if (strncmp(function->symbol, row->prefix, strlen(row->prefix)) != 0)
+            continue;
+        function->row = row;
+        return row->of_cell ? name_cell(function, at) : !row->of_path || name_path(&at, &function->path);
+    }
+    return false;
+}
+
+/* -- what a launch of a cell costs --------------------------------------------------------------------- */
+
+/* The cell that would be launched so. What the host does before a launch is an operation of its own. */
+static struct cell cell_of(const struct launch *launch)
+{
+    const struct CUfunc_st *const function = launch->function;
+    const struct kernel_args *const args = &launch->args.cell;
+    struct cell cell = {.workload = function->workload,
+                        .path = function->path,
+                        .pattern =
+                            function->workload->index == INDEX_COMPILED ? function->pattern : &patterns[args->pattern],
+                        .elements = args->elements,
+                        .block_size = launch->threads,
+                        .regime = &regimes[0]};
+    const uint32_t takes = cell_takes(cell.workload, cell.pattern);
+    const uint32_t values[PARAMETER_COUNT] = {
+        [PARAMETER_distinct] = args->numbers.distinct,
+        [PARAMETER_stride_bytes] = 4 * args->numbers.stride,
+        [PARAMETER_radius] = function->radius,
+        [PARAMETER_refill_bytes] = 4,
+        [PARAMETER_modules] = 1,
+    };
+
+    for (size_t i = 0; i < PARAMETER_COUNT; i++)
+        cell.parameters[i] = takes & 1u << i ? values[i] : 0;
+    return cell;
+}
+
+static bool is_of(const struct behaviour *behaviour, const struct cell *cell)
+{
+    return cell_equal(&behaviour->cell, cell);
+}
+
+static struct behaviour *behaviour_of(struct launch *launch)
+{
+    struct cell cell;
+    struct behaviour *behaviour;
+
+    if (launch->behaviour)
+        return launch->behaviour;
+    cell = cell_of(launch);
+    for (behaviour = launch->function->behaviours; behaviour && !is_of(behaviour, &cell); behaviour = behaviour->next)
+        ;
+    if (!behaviour) {
+        behaviour = calloc(1, sizeof(*behaviour));
+        if (!behaviour || access_count(&cell, &behaviour->access) != STATUS_OK)
+            abort();
+        behaviour->cell = cell;
+        behaviour->next = launch->function->behaviours;
+        launch->function->behaviours = behaviour;
+    }
+    launch->behaviour = behaviour;
+    return behaviour;
+}
+
+static const struct regime *regime_of(bool flushed)
+{
+    for (size_t i = 0; i < regime_count; i++)
+        if (regimes[i].flush == flushed)
+            return &regimes[i];
+    return &regimes[0];
+}
+
+/* By the model; without what it says of copies before the launch. */
+static double cell_ns(const struct device *device, struct launch *launch)
+{
+    struct behaviour *const behaviour = behaviour_of(launch);
+    const struct CUfunc_st *const function = launch->function;
+    double *const known = &behaviour->time_ns[device->flushed];
+    const bool alternates =
+        function->workload->takes & PARAMETER_BIT(modules) && device->module && device->module != function->module;
+    const bool slow = settings.slow[0] && strcmp(function->path->name, settings.slow) == 0;
+    uint64_t place = (uint64_t)settings.seed + (uintptr_t)launch->args.cell.input;
+
+    if (*known == 0) {
+        struct cell cell = behaviour->cell;
+        struct model_cell model;
+
+        cell.regime = regime_of(device->flushed);
+        if (model_predict(&cell, &behaviour->access, &card, &model) != STATUS_OK)
+            abort();
+        behaviour->levels[device->flushed] = model.levels;
+        *known = model.time_ns - model.parts.launch_ns + card.launch_ns;
+    }
+    return (*known + (alternates ? card.alternate_ns : 0)) * (slow ? settings.slow_factor : 1) *
+           (1 + settings.placement * device_gauss(&place));
+}
+
+/* -- faults -------------------------------------------------------------------------------------------- */
+
+static bool is_named(struct launch *launch, const char *name, bool flushed)
+{
+    char identity[CELL_IDENTITY_BYTES];
+    struct cell cell;
+
+    if (strcmp(launch->function->symbol, name) == 0)
+        return true;
+    if (!launch->function->row->of_cell)
+        return false;
+    cell = behaviour_of(launch)->cell;
+    cell.regime = regime_of(flushed);
+    cell_identity(&cell, identity);
+    return strncmp(identity, name, strlen(name)) == 0 || fnmatch(name, identity, 0) == 0;
+}
+
+/* The fault that is planted for this launch of a kernel; NULL where there is none. Counts how often it came by. */
+static struct planted *kernel_planted(struct planted_list *list, struct launch *launch, bool flushed)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (is_named(launch, list->of[i].name, flushed) && ++list->of[i].seen == list->of[i].nth)
+            return &list->of[i];
+    return NULL;
+}
+
+/* -- a launch ------------------------------------------------------------------------------------------ */
+
+int launch_run(struct device *device, struct launch *launch, double *end_ns)
+{
+    static uint64_t cells;
+    const struct kernel_row *const row = launch->function->row;
+    const bool flushed = device->flushed;
+    struct planted *planted;
+    double work_ns = 0;
+    int code;
+
+    if (kernel_planted(&settings.hang_kernel, launch, flushed))
+        return CODE_NEVER;
+    planted = kernel_planted(&settings.kernel_fault, launch, flushed);
+    if (planted)
+        return error_code(API_RUNTIME, planted->error);
+    if (row->of_cell) {
+        work_ns = cell_ns(device, launch);
+        launch->wrong = (double)++cells == settings.wrong;
+    }
+    code = row->run(device, launch, &work_ns);
+    if (code)
+        return code;
+    if (row->of_cell) {
+        device->flushed = false;
+        device->module = launch->function->module;
+    }
+    *end_ns = device_end(device, work_ns);
+    counting_launched(device, launch, flushed, (*end_ns - device->now_ns) * device_clock_mhz(device) / 1000);
+    return 0;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ * Kernels of the program's images, launches of them, and what a launch does. */
+#ifndef SIMULATED_KERNEL_H
+#define SIMULATED_KERNEL_H
+
+#include "access.h"
+#include "cell.h"
+#include "kernel_args.h"
+#include "model_levels.h"
+#include "probe_args.h"
+#include "probe_cache.h"
+#include "sass.h"
+#include "simulated.h"
+#include "tool_args.h"
+
+/* What a launch of a cell's kernel costs and counts, once it is known. */
+struct behaviour {
+    struct cell cell;
+    struct access_counts access;
+    double time_ns[2]; /* with warm caches, and after a flush; 0: not known yet */
+    struct model_levels levels[2];
+    struct behaviour *next;
+};
+
+struct CUmod_st {
+    struct device *device;
+    const void *image; /* not owned: a cubin */
+    size_t image_bytes;
+    struct block *bank; /* constant bank; NULL until it is asked for */
+    struct CUfunc_st *functions;
+};
+
+struct CUfunc_st {
+    struct CUmod_st *module;
+    const struct kernel_row *row; /* of which kernels it is */
+    char symbol[256];
+    const struct workload *workload; /* of a cell; those that it lacks are NULL */
+    const struct path *path;
+    const struct pattern *pattern;
+    uint32_t radius;
+    int dynamic_shared;
+    struct kernel_sass sass;
+    struct behaviour *behaviours;
+    struct CUfunc_st *next;
+};
+
+/* One launch, its parameters copied. */
+struct launch {
+    uint32_t references;
+    struct CUfunc_st *function;
+    uint32_t blocks, threads, shared_bytes;
+    union {
+        struct kernel_args cell;
+        struct tool_flush_args flush;
+        struct tool_clock_args clock;
+        struct probe_args probe;
+        struct probe_sharing_args sharing;
+        struct probe_relay_args relay;
+        struct probe_code_args code;
+    } args;
+    const uint32_t *restricted; /* the second parameter */
+    uint32_t *values; /* the third: owned copy of the table where its home is there; NULL else */
+    bool wrong; /* it writes one wrong element */
+    struct behaviour *behaviour;
+    struct probe_counts counts; /* of a probe */
+    struct block *reads[2];
+};
+
+/* Which kernels there are: how a name begins, what its parameters are, what it does. */
+struct kernel_row {
+    const char *prefix;
+    size_t argument_bytes;
+    bool of_path; /* a pointer and a table come behind the arguments */
+    bool of_cell;
+    /* Runs it: what it writes, and how long it takes in ns at the full clock. 0, or the error that it ends with. */
+    int (*run)(struct device *device, struct launch *launch, double *work_ns);
+};
+
+extern const struct kernel_row kernel_rows[];
+extern const size_t kernel_row_count;
+
+/* Fills what the name of a function says; false where it is none of the program's kernels. */
+bool kernel_name(struct CUfunc_st *function);
+
+/* Takes a reference, or gives one back: the last frees. */
+struct launch *launch_hold(struct launch *launch);
+void launch_release(struct launch *launch);
+
+/* Does a launch: passes time, defers what it writes, counts. *end_ns is when it ends. 0; the error that ends the
+ * context; CODE_NEVER where it does not end. */
+int launch_run(struct device *device, struct launch *launch, double *end_ns);
+
+/* Computes what the launch of a cell writes: its output's elements. */
+void cell_write(const struct launch *launch, uint32_t *output);
+
+/* Where a launch finds the table: its constant bank, and what the parameters say. */
+struct places {
+    const struct block *bank;
+    const uint32_t *table, *restricted;
+    uint64_t texture;
+};
+
+/* The address on the device where the load of a path finds it: the access expressions of paths.def. NULL where it came
+ * with the launch. */
+const void *path_place(const struct path *path, const struct places *places);
+
+/* Runs of cells and probes, for the table. */
+int run_cell(struct device *device, struct launch *launch, double *work_ns);
+int run_walk(struct device *device, struct launch *launch, double *work_ns);
+int run_chain(struct device *device, struct launch *launch, double *work_ns);
+int run_stream(struct device *device, struct launch *launch, double *work_ns);
+int run_sharing(struct device *device, struct launch *launch, double *work_ns);
+int run_code(struct device *device, struct launch *launch, double *work_ns);
+int run_relay(struct device *device, struct launch *launch, double *work_ns);
+
+/* -- counting (cupti.c) -------------------------------------------------------------------------------- */
+
+/* A launch has run, in so many cycles, with flushed caches or not. */
+void counting_launched(struct device *device, const struct launch *launch, bool flushed, double cycles);
+
+#endif

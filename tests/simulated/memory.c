@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT
+ * Memory of devices and of the host. What kernels write is computed when it is read. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "kernel.h"
+
+static struct block *blocks;
+
+/* -- blocks -------------------------------------------------------------------------------------------- */
+
+static char *map(size_t bytes, int protection)
+{
+    char *const at = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return at == MAP_FAILED ? NULL : at;
+}
+
+/* Banks begin where the sets of every cache do. */
+#define ALIGNMENT ((uintptr_t)CBANK_TABLE_BYTES)
+
+/* Where the memory is the device's, the program gets addresses that are not to be read. */
+static char *reserve(struct block *block)
+{
+    block->reserved = map(block->bytes + ALIGNMENT + 1, PROT_NONE);
+    if (!block->reserved)
+        return NULL;
+    return (char *)(((uintptr_t)block->reserved + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+}
+
+struct block *block_open(struct device *device, enum block_kind kind, size_t bytes, const char *owner)
+{
+    const bool full = kind == BLOCK_DEVICE && (double)device->bytes + (double)bytes > settings.free;
+    struct block *block = full ? NULL : calloc(1, sizeof(*block));
+
+    if (!block)
+        return NULL;
+    *block = (struct block){.data = map(bytes + 1, PROT_READ | PROT_WRITE),
+                            .bytes = bytes,
+                            .kind = kind,
+                            .owner = owner,
+                            .device = device,
+                            .next = blocks};
+    block->address = kind == BLOCK_DEVICE && block->data ? reserve(block) : block->data;
+    if (!block->address) {
+        free(block);
+        return NULL;
+    }
+    if (kind == BLOCK_DEVICE)
+        device->bytes += bytes;
+    blocks = block;
+    return block;
+}
+
+static void block_unmap(struct block *block)
+{
+    if (block->references > 0)
+        return;
+    munmap(block->data, block->bytes + 1);
+    free(block);
+}
+
+static void drop_pending(struct block *block, uint32_t index)
+{
+    launch_release(block->pending[index].launch);
+    memmove(&block->pending[index], &block->pending[index + 1],
+            (--block->pending_count - index) * sizeof(block->pending[0]));
+}
+
+struct block *block_find(const void *address, size_t bytes, enum block_kind kind)
+{
+    const char *const at = address;
+
+    for (struct block *block = blocks; block; block = block->next)
+        if (block->kind == kind && at >= block->address && bytes <= block->bytes &&
+            (size_t)(at - block->address) <= block->bytes - bytes)
+            return block;
+    return NULL;
+}
+
+void memory_leaks(void *file)
+{
+    for (const struct block *block = blocks; block; block = block->next)
+        if (block->owner)
+            fprintf(file, "%s of %zu bytes\n", block->owner, block->bytes);
+}
+
+/* -- launches that have yet to write ------------------------------------------------------------------- */
+
+struct launch *launch_hold(struct launch *launch)
+{
+    launch->references++;
+    return launch;
+}
+
+void launch_release(struct launch *launch)
+{
+    if (--launch->references > 0)
+        return;
+    free(launch->values);
+    free(launch);
+}
+
+static void hold_reads(struct launch *launch, int difference)
+{
+    for (size_t i = 0; i < 2; i++) {
+        struct block *const block = launch->reads[i];
+
+        if (!block)
+            continue;
+        block->references += (uint32_t)difference;
+        if (block->freed)
+            block_unmap(block);
+    }
+}
+
+static void release_pending(struct block *block, uint32_t index)
+{
+    hold_reads(block->pending[index].launch, -1);
+    drop_pending(block, index);
+}
+
+void block_close(struct block *block)
+{
+    struct block **at = &blocks;
+
+    while (*at != block)
+        at = &(*at)->next;
+    *at = block->next;
+    while (block->pending_count > 0)
+        release_pending(block, 0);
+    if (block->kind == BLOCK_DEVICE) {
+        block->device->bytes -= block->bytes;
+        munmap(block->reserved, block->bytes + ALIGNMENT + 1);
+    }
+    block->freed = true;
+    block_unmap(block);
+}
+
+void memory_reset(const struct device *device)
+{
+    for (struct block *block = blocks, *next; block; block = next) {
+        next = block->next;
+        if (block->device == device)
+            block_close(block);
+    }
+}
+
+/* Computes all that is to be written into a block. */
+static void settle(struct block *block)
+{
+    while (block->pending_count > 0) {
+        const struct pending pending = block->pending[0];
+
+        void *const at = block->data + pending.first;
+
+        cell_write(pending.launch, at);
+        release_pending(block, 0);
+    }
+}
+
+bool memory_defer(struct launch *launch, void *address, size_t bytes)
+{
+    struct block *const block = block_find(address, bytes, BLOCK_DEVICE);
+    uint64_t first;
+
+    if (!block)
+        return false;
+    first = (uint64_t)((char *)address - block->address);
+    for (uint32_t i = block->pending_count; i-- > 0;)
+        if (block->pending[i].first >= first && block->pending[i].first + block->pending[i].bytes <= first + bytes)
+            release_pending(block, i);
+    if (block->pending_count == PENDING_MAX)
+        settle(block);
+    block->pending[block->pending_count++] = (struct pending){launch_hold(launch), first, bytes};
+    hold_reads(launch, 1);
+    return true;
+}
+
+/* -- reading and writing ------------------------------------------------------------------------------- */
+
+const void *memory_read(const void *address, size_t bytes)
+{
+    struct block *const block = block_find(address, bytes, BLOCK_DEVICE);
+
+    if (!block)
+        return NULL;
+    settle(block);
+    return block->data + ((const char *)address - block->address);
+}
+
+void *memory_at(const void *address, size_t bytes)
+{
+    const struct block *block = block_find(address, bytes, BLOCK_DEVICE);
+
+    if (!block)
+        block = block_find(address, bytes, BLOCK_HOST);
+    return block ? block->data + ((const char *)address - block->address) : NULL;
+}
+
+static bool reads(const struct launch *launch, const struct block *block)
+{
+    return launch->reads[0] == block || launch->reads[1] == block;
+}
+
+/* Before bytes change: launches that have yet to read them run now, and those that have yet to write there, unless all
+ * that they write is written over. */
+static void before_write(struct block *block, uint64_t first, uint64_t bytes)
+{
+    for (struct block *other = blocks; other; other = other->next)
+        for (uint32_t i = 0; i < other->pending_count; i++)
+            if (reads(other->pending[i].launch, block)) {
+                settle(other);
+                break;
+            }
+    for (uint32_t i = block->pending_count; i-- > 0;)
+        if (block->pending[i].first >= first && block->pending[i].first + block->pending[i].bytes <= first + bytes)
+            release_pending(block, i);
+    settle(block);
+}
+
+bool memory_write(void *address, const void *from, size_t bytes)
+{
+    struct block *const block = block_find(address, bytes, BLOCK_DEVICE);
+    char *to;
+
+    if (!block)
+        return false;
+    to = block->data + ((char *)address - block->address);
+    if (block->pending_count == 0 && memcmp(to, from, bytes) == 0)
+        return true;
+    before_write(block, (uint64_t)((char *)address - block->address), bytes);
+    memcpy(to, from, bytes);
+    return true;
+}
+
+bool memory_set(void *address, int byte, size_t bytes)
+{
+    struct block *const block = block_find(address, bytes, BLOCK_DEVICE);
+
+    if (!block)
+        return false;
+    before_write(block, (uint64_t)((char *)address - block->address), bytes);
+    memset(block->data + ((char *)address - block->address), byte, bytes);
+    return true;
+}

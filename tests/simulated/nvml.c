@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT
+ * NVML. Its header is not part of every toolkit: what is needed of it is written here. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulated.h"
+
+enum {
+    NVML_OK = 0,
+    NVML_INVALID = 2,
+    NVML_NOT_FOUND = 6,
+    NVML_SMALL = 7,
+    NVML_TIMEOUT = 10,
+    CLOCK_SM = 1,
+    SOFTWARE_THERMAL = 0x20,
+    MEMORY_MHZ = 2619,
+    UNCORRECTED = 1,
+    PAGES_CAUSE_DOUBLE_BIT = 1,
+    EVENT_XID = 8,
+};
+
+typedef struct device *nvml_device;
+
+/* Of one device, whose Xid comes out once. */
+typedef struct event_set {
+    nvml_device device;
+    bool taken;
+} *nvml_event_set;
+
+struct event {
+    nvml_device device;
+    unsigned long long type, data;
+    unsigned gpu_instance, compute_instance;
+};
+
+/* Not declared in a header here. */
+int nvmlInit_v2(void);
+int nvmlShutdown(void);
+int nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvml_device *out);
+int nvmlSystemGetDriverVersion(char *text, unsigned bytes);
+int nvmlDeviceGetVbiosVersion(nvml_device device, char *text, unsigned bytes);
+int nvmlDeviceGetEccMode(nvml_device device, int *now, int *pending);
+int nvmlDeviceGetMigMode(nvml_device device, unsigned *now, unsigned *pending);
+int nvmlDeviceGetMaxClockInfo(nvml_device device, int clock, unsigned *mhz);
+int nvmlDeviceGetClockInfo(nvml_device device, int clock, unsigned *mhz);
+int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_device device, unsigned long long *reasons);
+int nvmlDeviceGetComputeRunningProcesses(nvml_device device, unsigned *count, void *processes);
+int nvmlDeviceGetTotalEccErrors(nvml_device device, int type, int since, unsigned long long *count);
+int nvmlDeviceGetMemoryErrorCounter(nvml_device device, int type, int since, int location, unsigned long long *count);
+int nvmlDeviceGetRetiredPages(nvml_device device, int cause, unsigned *count, unsigned long long *addresses);
+int nvmlDeviceGetRetiredPagesPendingStatus(nvml_device device, int *pending);
+int nvmlDeviceGetRemappedRows(nvml_device device, unsigned *corrected, unsigned *uncorrected, unsigned *pending,
+                              unsigned *failure);
+const char *nvmlErrorString(int code);
+int nvmlEventSetCreate(nvml_event_set *out);
+int nvmlDeviceRegisterEvents(nvml_device device, unsigned long long types, nvml_event_set set);
+int nvmlEventSetWait_v2(nvml_event_set set, struct event *out, unsigned timeout_ms);
+int nvmlEventSetFree(nvml_event_set set);
+
+int nvmlInit_v2(void)
+{
+    ENTER(nvmlInit_v2);
+    return NVML_OK;
+}
+
+int nvmlShutdown(void)
+{
+    ENTER(nvmlShutdown);
+    return NVML_OK;
+}
+
+/* "00000000:10:00.0": see cudaGetDeviceProperties. */
+int nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvml_device *out)
+{
+    unsigned domain, bus;
+
+    ENTER(nvmlDeviceGetHandleByPciBusId_v2);
+    if (sscanf(bus_id, "%x:%x:", &domain, &bus) != 2 || bus < 16 || bus >= 16 + (unsigned)settings.devices)
+        return NVML_NOT_FOUND;
+    *out = &devices[bus - 16];
+    return NVML_OK;
+}
+
+int nvmlSystemGetDriverVersion(char *text, unsigned bytes)
+{
+    ENTER(nvmlSystemGetDriverVersion);
+    snprintf(text, bytes, "580.00.simulated");
+    return NVML_OK;
+}
+
+int nvmlDeviceGetVbiosVersion(nvml_device device, char *text, unsigned bytes)
+{
+    ENTER(nvmlDeviceGetVbiosVersion);
+    (void)device;
+    snprintf(text, bytes, "00.00.00.00.00");
+    return NVML_OK;
+}
+
+int nvmlDeviceGetEccMode(nvml_device device, int *now, int *pending)
+{
+    ENTER(nvmlDeviceGetEccMode);
+    (void)device;
+    *now = *pending = settings.ecc != 0;
+    return NVML_OK;
+}
+
+int nvmlDeviceGetMigMode(nvml_device device, unsigned *now, unsigned *pending)
+{
+    ENTER(nvmlDeviceGetMigMode);
+    (void)device;
+    *now = *pending = settings.mig != 0;
+    return NVML_OK;
+}
+
+int nvmlDeviceGetMaxClockInfo(nvml_device device, int clock, unsigned *mhz)
+{
+    ENTER(nvmlDeviceGetMaxClockInfo);
+    (void)device;
+    *mhz = clock == CLOCK_SM ? (unsigned)settings.clock : MEMORY_MHZ;
+    return NVML_OK;
+}
+
+int nvmlDeviceGetClockInfo(nvml_device device, int clock, unsigned *mhz)
+{
+    ENTER(nvmlDeviceGetClockInfo);
+    *mhz = clock == CLOCK_SM ? (unsigned)device_clock_mhz(device) : MEMORY_MHZ;
+    return NVML_OK;
+}
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_device device, unsigned long long *reasons)
+{
+    ENTER(nvmlDeviceGetCurrentClocksThrottleReasons);
+    *reasons = device_throttled(device) ? SOFTWARE_THERMAL : 0;
+    return NVML_OK;
+}
+
+/* The neighbour. With no room given NVML says how many there are. */
+int nvmlDeviceGetComputeRunningProcesses(nvml_device device, unsigned *count, void *processes)
+{
+    const unsigned room = *count;
+
+    ENTER(nvmlDeviceGetComputeRunningProcesses);
+    (void)device;
+    (void)processes;
+    *count = settings.neighbour_ms > 0;
+    return *count > room ? NVML_SMALL : NVML_OK;
+}
+
+/* -- health -------------------------------------------------------------------------------------------- */
+
+int nvmlDeviceGetTotalEccErrors(nvml_device device, int type, int since, unsigned long long *count)
+{
+    ENTER(nvmlDeviceGetTotalEccErrors);
+    (void)since;
+    if (!settings.ecc)
+        return error_code(API_NVML, "not_supported");
+    *count = (unsigned long long)device_health(device, type == UNCORRECTED ? &settings.ecc_uncorrected
+                                                                           : &settings.ecc_corrected);
+    return NVML_OK;
+}
+
+/* All of them are of the device's memory. */
+int nvmlDeviceGetMemoryErrorCounter(nvml_device device, int type, int since, int location, unsigned long long *count)
+{
+    enum { DEVICE_MEMORY = 2 };
+
+    ENTER(nvmlDeviceGetMemoryErrorCounter);
+    (void)since;
+    if (!settings.ecc)
+        return error_code(API_NVML, "not_supported");
+    *count = 0;
+    if (location == DEVICE_MEMORY)
+        *count = (unsigned long long)device_health(device, type == UNCORRECTED ? &settings.ecc_uncorrected
+                                                                               : &settings.ecc_corrected);
+    return NVML_OK;
+}
+
+int nvmlDeviceGetRetiredPages(nvml_device device, int cause, unsigned *count, unsigned long long *addresses)
+{
+    const unsigned room = *count;
+    unsigned pages;
+
+    ENTER(nvmlDeviceGetRetiredPages);
+    pages = cause == PAGES_CAUSE_DOUBLE_BIT ? (unsigned)device_health(device, &settings.retired) : 0;
+    *count = pages;
+    if (pages > room)
+        return NVML_SMALL;
+    for (unsigned i = 0; addresses && i < pages; i++)
+        addresses[i] = 4096ull * i;
+    return NVML_OK;
+}
+
+int nvmlDeviceGetRetiredPagesPendingStatus(nvml_device device, int *pending)
+{
+    ENTER(nvmlDeviceGetRetiredPagesPendingStatus);
+    *pending = device_health(device, &settings.retired_pending) != 0;
+    return NVML_OK;
+}
+
+int nvmlDeviceGetRemappedRows(nvml_device device, unsigned *corrected, unsigned *uncorrected, unsigned *pending,
+                              unsigned *failure)
+{
+    ENTER(nvmlDeviceGetRemappedRows);
+    *corrected = 0;
+    *uncorrected = (unsigned)device_health(device, &settings.remapped);
+    *pending = device_health(device, &settings.remap_pending) != 0;
+    *failure = device_health(device, &settings.remap_failure) != 0;
+    return NVML_OK;
+}
+
+/* -- what the driver reports --------------------------------------------------------------------------- */
+
+const char *nvmlErrorString(int code)
+{
+    ENTER_TEXT(nvmlErrorString);
+    return error_text(API_NVML, code);
+}
+
+int nvmlEventSetCreate(nvml_event_set *out)
+{
+    ENTER(nvmlEventSetCreate);
+    *out = calloc(1, sizeof(**out));
+    return *out ? NVML_OK : error_code(API_NVML, "memory");
+}
+
+int nvmlDeviceRegisterEvents(nvml_device device, unsigned long long types, nvml_event_set set)
+{
+    ENTER(nvmlDeviceRegisterEvents);
+    if (types != EVENT_XID)
+        return NVML_INVALID;
+    set->device = device;
+    return NVML_OK;
+}
+
+int nvmlEventSetWait_v2(nvml_event_set set, struct event *out, unsigned timeout_ms)
+{
+    ENTER(nvmlEventSetWait_v2);
+    (void)timeout_ms;
+    if (!set->device || set->taken || !settings.xid || !set->device->used)
+        return NVML_TIMEOUT;
+    set->taken = true;
+    *out = (struct event){.device = set->device, .type = EVENT_XID, .data = (unsigned long long)settings.xid};
+    return NVML_OK;
+}
+
+int nvmlEventSetFree(nvml_event_set set)
+{
+    ENTER_RELEASE(nvmlEventSetFree);
+    free(set);
+    return entered;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT
+ * The CUDA runtime: devices, errors, memory, textures. */
+#include <stdio.h>
+#include <string.h>
+
+#include "stream.h"
+
+/* -- devices ------------------------------------------------------------------------------------------- */
+
+static bool is_device(int ordinal)
+{
+    return ordinal >= 0 && ordinal < (int)settings.devices;
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    ENTER(cudaGetDeviceCount);
+    *count = (int)settings.devices;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    ENTER(cudaGetDevice);
+    *device = (int)device_ordinal(device_current());
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    ENTER(cudaSetDevice);
+    if (!is_device(device))
+        return runtime_error(cudaErrorInvalidDevice);
+    device_choose((uint32_t)device);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int device)
+{
+    ENTER(cudaGetDeviceProperties);
+    if (!is_device(device))
+        return runtime_error(cudaErrorInvalidDevice);
+    *out = (struct cudaDeviceProp){
+        .totalGlobalMem = (size_t)settings.memory,
+        .warpSize = CBANK_WARP_THREADS,
+        .major = (int)settings.capability / 10,
+        .minor = (int)settings.capability % 10,
+        .multiProcessorCount = (int)card.sm_count,
+        .maxThreadsPerMultiProcessor = (int)(card.warps_per_sm * CBANK_WARP_THREADS),
+        .maxBlocksPerMultiProcessor = (int)card.blocks_per_sm,
+        .sharedMemPerMultiprocessor = card.shared_bytes_per_sm,
+        .reservedSharedMemPerBlock = card.shared_bytes_reserved,
+        .l2CacheSize = (int)card.l2_bytes,
+        .pciBusID = 16 + device,
+    };
+    snprintf(out->name, sizeof(out->name), "Simulated %s", card.name);
+    memset(out->uuid.bytes, 0x10 + device, sizeof(out->uuid.bytes));
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
+{
+    ENTER(cudaDeviceGetAttribute);
+    if (!is_device(device) || attribute != cudaDevAttrMaxSharedMemoryPerBlockOptin)
+        return runtime_error(cudaErrorInvalidValue);
+    *value = (int)(card.shared_bytes_per_sm - card.shared_bytes_reserved);
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    ENTER(cudaDriverGetVersion);
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    ENTER(cudaRuntimeGetVersion);
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+/* Nothing is left of the context; what the program holds is not valid any more. */
+cudaError_t cudaDeviceReset(void)
+{
+    ENTER(cudaDeviceReset);
+    device_forget(device_current());
+    memory_reset(device_current());
+    device_current()->sticky = 0;
+    runtime_last_error(true);
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+    ENTER(cudaDeviceSynchronize);
+    return runtime_error(device_run(device_current()));
+}
+
+/* -- errors -------------------------------------------------------------------------------------------- */
+
+cudaError_t cudaGetLastError(void)
+{
+    ENTER_TEXT(cudaGetLastError);
+    return runtime_last_error(true);
+}
+
+cudaError_t cudaPeekAtLastError(void)
+{
+    ENTER_TEXT(cudaPeekAtLastError);
+    return runtime_last_error(false);
+}
+
+const char *cudaGetErrorString(cudaError_t code)
+{
+    ENTER_TEXT(cudaGetErrorString);
+    return error_text(API_RUNTIME, (int)code);
+}
+
+const char *cudaGetErrorName(cudaError_t code)
+{
+    ENTER_TEXT(cudaGetErrorName);
+    return error_name((int)code);
+}
+
+/* -- memory -------------------------------------------------------------------------------------------- */
+
+static cudaError_t allocate(void **out, enum block_kind kind, size_t bytes, const char *owner)
+{
+    struct block *const block = block_open(device_current(), kind, bytes, owner);
+
+    if (!block)
+        return runtime_error(cudaErrorMemoryAllocation);
+    *out = block->address;
+    return cudaSuccess;
+}
+
+/* Memory is freed when all that may use it has ended. `entered`: what is answered, whatever becomes of it. */
+static cudaError_t release(void *address, enum block_kind kind, int entered)
+{
+    struct block *const block = address ? block_find(address, 0, kind) : NULL;
+    const int code = address && !entered ? device_run(device_current()) : entered;
+
+    if (!address || (block && block->address != address) || (!block && !code))
+        return runtime_error(address && !code ? cudaErrorInvalidValue : code);
+    if (block)
+        block_close(block);
+    return runtime_error(code);
+}
+
+cudaError_t cudaMalloc(void **out, size_t bytes)
+{
+    ENTER(cudaMalloc);
+    return allocate(out, BLOCK_DEVICE, bytes, "cudaMalloc");
+}
+
+cudaError_t cudaMallocHost(void **out, size_t bytes)
+{
+    ENTER(cudaMallocHost);
+    return allocate(out, BLOCK_HOST, bytes, "cudaMallocHost");
+}
+
+cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned flags)
+{
+    ENTER(cudaHostAlloc);
+    (void)flags;
+    return allocate(out, BLOCK_HOST, bytes, "cudaHostAlloc");
+}
+
+cudaError_t cudaFree(void *address)
+{
+    ENTER_RELEASE(cudaFree);
+    return release(address, BLOCK_DEVICE, entered);
+}
+
+cudaError_t cudaFreeHost(void *address)
+{
+    ENTER_RELEASE(cudaFreeHost);
+    return release(address, BLOCK_HOST, entered);
+}
+
+cudaError_t cudaMemGetInfo(size_t *left, size_t *total)
+{
+    ENTER(cudaMemGetInfo);
+    *total = (size_t)settings.memory;
+    *left = (size_t)settings.free - device_current()->bytes;
+    return cudaSuccess;
+}
+
+/* By the default stream, which does not wait for others that were told not to wait for it. */
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind direction)
+{
+    ENTER(cudaMemcpy);
+    return runtime_error(copy_now(to, from, bytes, direction));
+}
+
+cudaError_t cudaMemset(void *to, int byte, size_t bytes)
+{
+    ENTER(cudaMemset);
+    return runtime_error(memory_set(to, byte, bytes) ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind direction,
+                            cudaStream_t stream)
+{
+    ENTER(cudaMemcpyAsync);
+    return runtime_error(
+        stream_add(stream,
+                   (struct op){.kind = OP_COPY, .direction = direction, .to = to, .from = from, .bytes = bytes}));
+}
+
+cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t stream)
+{
+    ENTER(cudaMemsetAsync);
+    return runtime_error(stream_add(stream, (struct op){.kind = OP_SET, .to = to, .byte = byte, .bytes = bytes}));
+}
+
+/* -- textures ------------------------------------------------------------------------------------------ */
+
+cudaError_t cudaCreateTextureObject(cudaTextureObject_t *out, const struct cudaResourceDesc *resource,
+                                    const struct cudaTextureDesc *texture, const struct cudaResourceViewDesc *view)
+{
+    struct cudaResourceDesc *copy;
+
+    ENTER(cudaCreateTextureObject);
+    (void)texture;
+    (void)view;
+    if (resource->resType != cudaResourceTypeLinear ||
+        !block_find(resource->res.linear.devPtr, resource->res.linear.sizeInBytes, BLOCK_DEVICE))
+        return runtime_error(cudaErrorInvalidValue);
+    copy = object_open(OBJECT_TEXTURE, sizeof(*copy));
+    if (!copy)
+        return runtime_error(cudaErrorMemoryAllocation);
+    *copy = *resource;
+    *out = (uintptr_t)copy;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture)
+{
+    ENTER_RELEASE(cudaDestroyTextureObject);
+    if (texture)
+        object_close((void *)(uintptr_t)texture, true);
+    return entered;
+}

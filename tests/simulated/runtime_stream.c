@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ * The CUDA runtime: streams, events, graphs. */
+#include "stream.h"
+
+/* -- streams ------------------------------------------------------------------------------------------- */
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
+{
+    ENTER(cudaStreamCreateWithFlags);
+    (void)flags;
+    *out = stream_open(device_current());
+    if (!*out)
+        return runtime_error(cudaErrorMemoryAllocation);
+    return cudaSuccess;
+}
+
+/* What it has still to do is done all the same; here it is forgotten. */
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    ENTER_RELEASE(cudaStreamDestroy);
+    if (!stream)
+        return runtime_error(cudaErrorInvalidResourceHandle);
+    stream_close(stream);
+    return entered;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    ENTER(cudaStreamSynchronize);
+    return runtime_error(stream->capture ? cudaErrorStreamCaptureUnsupported : stream_run(stream, true));
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    ENTER(cudaStreamQuery);
+    return runtime_error(stream->capture ? cudaErrorStreamCaptureUnsupported : stream_run(stream, false));
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
+{
+    ENTER(cudaStreamBeginCapture);
+    (void)mode;
+    if (stream->capture)
+        return runtime_error(cudaErrorIllegalState);
+    stream->capture = object_open(OBJECT_GRAPH, sizeof(*stream->capture));
+    if (!stream->capture)
+        return runtime_error(cudaErrorMemoryAllocation);
+    entry_capturing(1);
+    return cudaSuccess;
+}
+
+/* The capture ends also where this is to fail. */
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+    struct CUgraph_st *const captured = stream->capture;
+
+    ENTER_RELEASE(cudaStreamEndCapture);
+    if (!captured)
+        return runtime_error(cudaErrorIllegalState);
+    stream->capture = NULL;
+    entry_capturing(-1);
+    if (entered) {
+        op_list_close(&captured->nodes);
+        object_close(captured, true);
+        return entered;
+    }
+    *graph = captured;
+    return cudaSuccess;
+}
+
+/* -- events -------------------------------------------------------------------------------------------- */
+
+static cudaError_t create_event(cudaEvent_t *event)
+{
+    *event = object_open(OBJECT_EVENT, sizeof(**event));
+    return runtime_error(*event ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+    ENTER(cudaEventCreate);
+    return create_event(event);
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
+{
+    ENTER(cudaEventCreateWithFlags);
+    (void)flags;
+    return create_event(event);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    ENTER_RELEASE(cudaEventDestroy);
+    if (!event)
+        return runtime_error(cudaErrorInvalidResourceHandle);
+    object_close(event, false); /* what is enqueued may record it yet */
+    return entered;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    ENTER(cudaEventRecord);
+    return runtime_error(stream_add(stream, (struct op){.kind = OP_RECORD, .event = event}));
+}
+
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags)
+{
+    ENTER(cudaEventRecordWithFlags);
+    (void)flags;
+    return runtime_error(stream_add(stream, (struct op){.kind = OP_RECORD, .event = event}));
+}
+
+static cudaError_t event_run(cudaEvent_t event, bool wait)
+{
+    int code = 0;
+
+    if (event->recorded && !event->done)
+        code = stream_run(event->stream, wait);
+    return runtime_error(event->done ? cudaSuccess : code);
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    ENTER(cudaEventQuery);
+    return event_run(event, false);
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    ENTER(cudaEventSynchronize);
+    return event_run(event, true);
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
+{
+    ENTER(cudaEventElapsedTime);
+    if (!from->recorded || !to->recorded)
+        return runtime_error(cudaErrorInvalidResourceHandle);
+    if (!from->done || !to->done)
+        return cudaErrorNotReady;
+    *ms = (float)(1e-6 * (to->ns - from->ns));
+    return cudaSuccess;
+}
+
+/* -- graphs -------------------------------------------------------------------------------------------- */
+
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags)
+{
+    struct CUgraphExec_st *exec;
+
+    ENTER(cudaGraphInstantiateWithFlags);
+    (void)flags;
+    exec = object_open(OBJECT_EXEC, sizeof(*exec));
+    if (!exec || !op_list_copy(&exec->nodes, &graph->nodes))
+        return runtime_error(cudaErrorMemoryAllocation);
+    exec->references = 1;
+    *out = exec;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream)
+{
+    ENTER(cudaGraphUpload);
+    (void)exec;
+    (void)stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
+{
+    ENTER(cudaGraphLaunch);
+    exec->references++;
+    return runtime_error(stream_add(stream, (struct op){.kind = OP_GRAPH, .exec = exec}));
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    ENTER_RELEASE(cudaGraphDestroy);
+    op_list_close(&graph->nodes);
+    object_close(graph, true);
+    return entered;
+}
+
+/* One that still runs stays until it has ended. */
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
+{
+    ENTER_RELEASE(cudaGraphExecDestroy);
+    exec_release(exec);
+    return entered;
+}

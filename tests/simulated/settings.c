@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "simulated.h"
+
+struct settings settings = {
+    .devices = 1,
+    .ecc = 1,
+    .seed = 1,
+    .noise = 0.0005,
+    .mode = 1,
+    .mode_share = 0.5,
+    .neighbour_burst_ms = 2,
+    .slow_factor = 2,
+    .passes = 2,
+};
+
+struct card card;
+
+/* -- values -------------------------------------------------------------------------------------------- */
+
+/* Reads text into what `to` points to; false where it cannot be. */
+typedef bool setting_read(char *text, void *to);
+
+static bool read_number(char *text, void *to)
+{
+    char *end;
+
+    *(double *)to = strtod(text, &end);
+    return end > text && !*end;
+}
+
+static bool read_text(char *text, void *to)
+{
+    return snprintf(to, SETTING_BYTES, "%s", text) < SETTING_BYTES;
+}
+
+/* A, or A/B. */
+static bool read_grown(char *text, void *to)
+{
+    struct grown *grown = to;
+    char *after = strchr(text, '/');
+
+    if (after)
+        *after++ = '\0';
+    return read_number(text, &grown->before) && read_number(after ? after : text, &grown->after);
+}
+
+static struct planted *plant(struct planted_list *list, const char *name)
+{
+    struct planted *planted = list->count < FAULTS_MAX && name ? &list->of[list->count++] : NULL;
+
+    if (planted && !read_text((char *)(uintptr_t)name, planted->name))
+        return NULL;
+    return planted;
+}
+
+static bool read_nth(const char *text, struct planted *planted)
+{
+    char *end = NULL;
+
+    planted->nth = text ? strtoull(text, &end, 10) : 1;
+    return planted->nth > 0 && (!text || !*end);
+}
+
+/* FUNCTION:N:ERROR[:sticky] */
+static bool read_fail(char *text, void *to)
+{
+    struct planted *planted = plant(to, strsep(&text, ":"));
+    const char *nth = strsep(&text, ":"), *error = strsep(&text, ":"), *sticky = strsep(&text, ":");
+
+    if (!planted || !nth || !error || !read_nth(nth, planted))
+        return false;
+    planted->sticky = sticky && strcmp(sticky, "sticky") == 0;
+    snprintf(planted->error, sizeof(planted->error), "%s", error);
+    return !sticky || planted->sticky;
+}
+
+/* NAME[:N] */
+static bool read_hang(char *text, void *to)
+{
+    struct planted *planted = plant(to, strsep(&text, ":"));
+
+    return planted && read_nth(strsep(&text, ":"), planted);
+}
+
+/* KERNEL:ERROR[:N] */
+static bool read_kernel_fault(char *text, void *to)
+{
+    struct planted *planted = plant(to, strsep(&text, ":"));
+    const char *error = strsep(&text, ":");
+
+    if (!planted || !error)
+        return false;
+    snprintf(planted->error, sizeof(planted->error), "%s", error);
+    return read_nth(strsep(&text, ":"), planted);
+}
+
+static const struct setting {
+    const char *name;
+    size_t offset;
+    setting_read *read;
+} rows[] = {
+#define NUMBER(name)  {#name, offsetof(struct settings, name), read_number}
+#define TEXT_OF(name) {#name, offsetof(struct settings, name), read_text}
+#define GROWN(name)   {#name, offsetof(struct settings, name), read_grown}
+    NUMBER(devices),
+    NUMBER(capability),
+    NUMBER(memory),
+    NUMBER(free),
+    NUMBER(mig),
+    NUMBER(ecc),
+    NUMBER(seed),
+    NUMBER(noise),
+    NUMBER(drift),
+    NUMBER(mode),
+    NUMBER(mode_share),
+    NUMBER(neighbour_ms),
+    NUMBER(neighbour_burst_ms),
+    NUMBER(clock),
+    NUMBER(throttle_ms),
+    NUMBER(throttle_clock),
+    NUMBER(slow_factor),
+    NUMBER(placement),
+    NUMBER(pace),
+    NUMBER(deny_counters),
+    NUMBER(in_turn),
+    NUMBER(keep_second),
+    NUMBER(passes),
+    NUMBER(wrong),
+    NUMBER(lost),
+    NUMBER(xid),
+    GROWN(ecc_corrected),
+    GROWN(ecc_uncorrected),
+    GROWN(retired),
+    GROWN(retired_pending),
+    GROWN(remapped),
+    GROWN(remap_pending),
+    GROWN(remap_failure),
+    TEXT_OF(slow),
+    TEXT_OF(refuse),
+    TEXT_OF(ptx),
+    TEXT_OF(log),
+    TEXT_OF(leaks),
+    {"fail", offsetof(struct settings, fail), read_fail},
+    {"hang", offsetof(struct settings, hang), read_hang},
+    {"kernel_fault", offsetof(struct settings, kernel_fault), read_kernel_fault},
+    {"hang_kernel", offsetof(struct settings, hang_kernel), read_hang},
+};
+
+/* -- the list ------------------------------------------------------------------------------------------ */
+
+static void refuse(const char *word)
+{
+    fprintf(stderr, "CBANK_SIMULATED: %s; see tests/simulated/simulated.h\n", word);
+    _exit(99);
+}
+
+static bool read_setting(const char *name, char *value)
+{
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return rows[i].read(value, (char *)&settings + rows[i].offset);
+    return false;
+}
+
+static void read_list(char *text)
+{
+    for (char *word; (word = strsep(&text, ","));) {
+        const char *name = word;
+        char *value = strchr(word, '=');
+
+        if (!*word)
+            continue;
+        if (!value)
+            refuse(word);
+        *value++ = '\0';
+        if (!read_setting(name, value))
+            refuse(name);
+    }
+    if (settings.devices < 1 || settings.devices > DEVICES_MAX || settings.passes < 1)
+        refuse("devices, passes");
+}
+
+void settings_read(void)
+{
+    static bool read;
+    const char *text = read ? NULL : getenv("CBANK_SIMULATED");
+    char *copy = text ? strdup(text) : NULL;
+
+    if (read)
+        return;
+    read = true;
+    if (copy)
+        read_list(copy);
+    free(copy);
+    if (card_read(NULL, &card) != STATUS_OK)
+        refuse("no card");
+    if (settings.clock <= 0)
+        settings.clock = card.sm_clock_mhz;
+    if (settings.throttle_clock <= 0)
+        settings.throttle_clock = 0.7 * settings.clock;
+    if (settings.capability <= 0)
+        settings.capability = 10 * card.cc_major + card.cc_minor;
+    if (settings.memory <= 0)
+        settings.memory = 140e9;
+    if (settings.free <= 0)
+        settings.free = settings.memory;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ * A simulated GPU: one library that takes the place of the CUDA runtime, the driver, CUPTI and NVML, with the entry
+ * points that the CUDA engine uses (entries.def), so that the engine as it is runs where there is no GPU, and meets
+ * every fault.
+ *
+ * A kernel of the program "runs" on the CPU, from the arguments of its launch and what is in the simulated memory. What
+ * it writes is computed when somebody reads it. Time is the card's model of the kernel, on a clock of the device's own.
+ * Streams are queues: what is enqueued happens when somebody waits or asks. Memory of the device cannot be read by the
+ * host: its addresses are not mapped.
+ *
+ * The environment variable CBANK_SIMULATED is a list of KEY=VALUE, separated by commas:
+ *
+ *   devices=N             1 to 8 (1)
+ *   capability=90         compute capability, as 10 x major + minor
+ *   memory=BYTES          of each device (140e9); allocations beyond fail, or beyond free=BYTES of it
+ *   mig=1 ecc=0           what NVML says; with MIG, units that are shared count nothing (0, 1)
+ *   ptx=FOLDER            with capability of which the program has no machine code: what the driver makes of
+ *                         NAME.compute_CC.ptx is FOLDER/NAME.sm_90.cubin
+ *
+ *   seed=N noise=SD       relative deviation of the time of a graph or launch (1, 0.0005)
+ *   placement=SD          relative deviation of the time of a cell by where its input lies (0)
+ *   drift=SHARE           kernels take so much longer with every second of simulated time
+ *   mode=FACTOR           a graph takes FACTOR times as long with the probability mode_share (0.5)
+ *   neighbour_ms=P        another process has the device for neighbour_burst_ms (2) of every P ms
+ *   clock=MHZ             of the SMs; the card's where not given
+ *   throttle_ms=T         from T ms of simulated time on the clock is throttle_clock (0.7 x clock), and NVML says so
+ *   slow=PATH             kernels of this path take slow_factor (2) times as long
+ *   pace=1                simulated time passes in wall time, too: the host waits for the device
+ *
+ *   deny_counters=1       the user may not read counters
+ *   in_turn=1             blocks on an SM run one after the other
+ *   keep_second=1         launches leave the second constant level as it is
+ *   passes=N              of counting (2)
+ *   refuse=METRIC         a metric that the chip names and does not take
+ *
+ *   ecc_corrected=A/B ecc_uncorrected=A/B retired=A/B remapped=A/B remap_pending=A/B remap_failure=A/B
+ *   retired_pending=A/B   what NVML says of the memory's health: A, and B once a graph has run
+ *   xid=N                 an error that NVML reports once a graph has run
+ *
+ *   fail=FUNCTION:N:ERROR[:sticky]   call N of the function fails; `*` is any that can, over all calls. ERROR is a
+ *                         number of its API or a row of errors.def. sticky: every later call, too
+ *   hang=FUNCTION:N       that call never returns
+ *   lost=N                from call N on, over all, the device is gone
+ *   wrong=N               kernel N writes one wrong element
+ *   kernel_fault=KERNEL:ERROR[:N]    the Nth launch of a kernel ends the context with that error, as CUDA tells it: to
+ *                         who waits next, and to all after. KERNEL is the identity of a cell, the beginning of one, a
+ *                         glob over them, or the name of a function
+ *   hang_kernel=KERNEL[:N]           that launch never ends
+ *
+ *   log=FILE              a line for every call: its number, function, which of the function's calls
+ *   leaks=FILE            at exit, a line for everything that was not given back while the context lived
+ */
+#ifndef SIMULATED_H
+#define SIMULATED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include "card.h"
+#include "entry.h"
+
+enum { DEVICES_MAX = 8, FAULTS_MAX = 8, SETTING_BYTES = 256, CODE_NEVER = -1 };
+
+/* One fail=, hang=, kernel_fault= or hang_kernel=. */
+struct planted {
+    char name[SETTING_BYTES]; /* of a function or a kernel */
+    uint64_t nth;
+    char error[64];
+    bool sticky;
+    uint64_t seen; /* how often it came by */
+};
+
+struct planted_list {
+    struct planted of[FAULTS_MAX];
+    size_t count;
+};
+
+/* A value before and after the first graph. */
+struct grown {
+    double before, after;
+};
+
+struct settings {
+    double devices, capability, memory, free, mig, ecc;
+    double seed, noise, placement, drift, mode, mode_share, neighbour_ms, neighbour_burst_ms;
+    double clock, throttle_ms, throttle_clock, slow_factor, pace;
+    double deny_counters, in_turn, keep_second, passes, wrong, lost, xid;
+    struct grown ecc_corrected, ecc_uncorrected, retired, retired_pending, remapped, remap_pending, remap_failure;
+    char slow[SETTING_BYTES], refuse[SETTING_BYTES], ptx[SETTING_BYTES], log[SETTING_BYTES], leaks[SETTING_BYTES];
+    struct planted_list fail, hang, kernel_fault, hang_kernel;
+};
+
+/* What CBANK_SIMULATED says; a word that it does not know ends the process with exit code 99. */
+extern struct settings settings;
+
+/* The card that times come from: the program's own. */
+extern struct card card;
+
+/* Reads both; called before anything else. */
+void settings_read(void);
+
+/* -- devices and time ---------------------------------------------------------------------------------- */
+
+struct device {
+    double now_ns;      /* simulated */
+    bool flushed;       /* the last kernel flushed the caches */
+    bool used;          /* a graph has run */
+    int sticky;         /* what ended the context; 0 while it lives */
+    uint64_t bytes;     /* allocated */
+    const void *module; /* of the last cell's kernel */
+    uint64_t random;
+    double factor;      /* of the graph or launch that runs */
+    struct CUctx_st *context;
+};
+
+extern struct device devices[DEVICES_MAX];
+
+/* The device that the calling thread has chosen. */
+struct device *device_current(void);
+uint32_t device_ordinal(const struct device *device);
+void device_choose(uint32_t ordinal);
+
+/* Whether simulated time may go on to when_ns: true at once without pace; else after sleeping until then where `wait`,
+ * with the lock given up. */
+bool device_pass(struct device *device, double when_ns, bool wait);
+
+/* Draws the factor of what runs next; a normal deviate; adds work of so many ns at the full clock; the clock now. */
+void device_draw(struct device *device);
+double device_gauss(uint64_t *state);
+double device_end(const struct device *device, double work_ns);
+double device_clock_mhz(const struct device *device);
+bool device_throttled(const struct device *device);
+double device_health(const struct device *device, const struct grown *grown);
+
+/* The context's end: every later call answers with this code. */
+void device_break(struct device *device, int code);
+
+/* ns of wall time since the library was loaded. */
+double wall_ns(void);
+
+/* -- memory -------------------------------------------------------------------------------------------- */
+
+enum block_kind { BLOCK_DEVICE, BLOCK_HOST };
+
+struct launch;
+
+/* What a launch has yet to write: elements 0 .. of a block. */
+struct pending {
+    struct launch *launch;
+    uint64_t first, bytes;
+};
+
+enum { PENDING_MAX = 16 };
+
+struct block {
+    char *address, *data; /* where the program has it, and where it is */
+    char *reserved;       /* what the address lies in; NULL of the host's */
+    size_t bytes;
+    enum block_kind kind;
+    const char *owner; /* the function that allocated it */
+    struct device *device;
+    uint32_t references; /* by launches that have yet to read it */
+    bool freed;
+    struct pending pending[PENDING_MAX]; /* oldest first: each covers more than the next */
+    uint32_t pending_count;
+    struct block *next;
+};
+
+/* NULL when there is no room. */
+struct block *block_open(struct device *device, enum block_kind kind, size_t bytes, const char *owner);
+void block_close(struct block *block);
+
+/* The block that holds all of these bytes; NULL when there is none. */
+struct block *block_find(const void *address, size_t bytes, enum block_kind kind);
+
+/* Where bytes of the device are, as they are when all that ran has written; NULL where they are none's. */
+const void *memory_read(const void *address, size_t bytes);
+
+/* The same without looking at what has yet to be written, for what a kernel reads. */
+void *memory_at(const void *address, size_t bytes);
+
+/* Writes bytes, after what has yet to read or write them; false where there is no such memory. */
+bool memory_write(void *address, const void *from, size_t bytes);
+bool memory_set(void *address, int byte, size_t bytes);
+
+/* The launch is to write bytes at an address, later. */
+bool memory_defer(struct launch *launch, void *address, size_t bytes);
+
+/* Gives all of a device back. */
+void memory_reset(const struct device *device);
+
+/* Appends what is left to the file of leaks. */
+void memory_leaks(void *file);
+
+/* -- objects that the program holds --------------------------------------------------------------------- */
+
+/* Kinds of what is opened and closed beside memory, for the leaks. */
+enum object_kind {
+    OBJECT_STREAM,
+    OBJECT_EVENT,
+    OBJECT_GRAPH,
+    OBJECT_EXEC,
+    OBJECT_TEXTURE,
+    OBJECT_MODULE,
+    OBJECT_LINK,
+    OBJECT_HOST,
+    OBJECT_COUNT
+};
+
+/* Zeroed; NULL when there is no room. All are in a list, so that nobody takes them for lost. */
+void *object_open(enum object_kind kind, size_t bytes);
+
+/* The program gave it back. What others may still point to stays: the memory is freed where `now`. */
+void object_close(void *object, bool now);
+
+#endif

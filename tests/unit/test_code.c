@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ * The code of a kernel in short, and what is said where it changed: changes are planted in real kernels. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "code_change.h"
+#include "image.h"
+#include "table.h"
+
+enum { INSTRUCTION_BYTES = 16, CODE_BYTES_MAX = 1 << 20 };
+
+/* Code as it is changed here. */
+struct code {
+    unsigned char bytes[CODE_BYTES_MAX];
+    size_t count; /* instructions, padding left out */
+};
+
+/* The kernel of a workload by the first path, of the first pattern and image that have it. */
+static bool find_code(const char *workload, struct code *out)
+{
+    static const struct table table = TABLE("workload", workloads, workload_count);
+    struct cell cell = {.workload = table_find(&table, workload), .path = &paths[0]};
+    struct kernel_sass sass;
+    struct image image;
+
+    assert_non_null(cell.workload);
+    for (size_t pattern = 0; pattern < pattern_count; pattern++) {
+        cell.pattern = &patterns[pattern];
+        for (size_t i = 0; i < parameter_count; i++)
+            cell.parameters[i] = cell_takes(cell.workload, cell.pattern) >> i & 1 ? parameters[i].min : 0;
+        for (size_t i = 0; image_at(i, &image); i++)
+            if (image_kernel(image.data, image.bytes, &cell, &sass) && sass.known) {
+                assert_true(sass.bytes <= CODE_BYTES_MAX);
+                memcpy(out->bytes, sass.code, sass.bytes);
+                out->count = sass.bytes / INSTRUCTION_BYTES;
+                return true;
+            }
+    }
+    return false;
+}
+
+static char *text_of_code(const struct code *code)
+{
+    char *text = sass_code_text(code->bytes, code->count * INSTRUCTION_BYTES);
+
+    assert_non_null(text);
+    return text;
+}
+
+/* What is said of two codes. */
+static void check(const struct code *base, const struct code *new_code, struct code_change *out, char line[512])
+{
+    char *one = text_of_code(base), *other = text_of_code(new_code);
+    struct code_change *change;
+
+    assert_int_equal(code_compare(one, other, &change), STATUS_OK);
+    assert_non_null(change);
+    *out = *change;
+    code_change_text(change, line, 512);
+    free(change);
+    free(one);
+    free(other);
+}
+
+/* -- texts -------------------------------------------------------------------------------------------- */
+
+static void test_a_text_says_what_the_code_is(void **state)
+{
+    static const char *const of[] = {"add", "conv_2d", "refill"};
+    static struct code code;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+        struct sass_code parsed;
+        uint64_t sum = 0;
+        char *text;
+
+        if (!find_code(of[i], &code))
+            skip();
+        text = text_of_code(&code);
+        assert_true(sass_code_parse(text, &parsed));
+        for (size_t k = 0; k < parsed.opcode_count; k++)
+            sum += parsed.opcodes[k].count;
+        assert_int_equal(sum, parsed.instructions);
+        assert_true(parsed.instructions > 5 && parsed.instructions <= code.count);
+        assert_string_equal(sass_code_opcode(&parsed, parsed.instructions - 1), "BRA");
+        assert_string_equal(sass_code_opcode(&parsed, parsed.instructions), "");
+        assert_true(strlen(text) < 200 + 2 * parsed.instructions);
+        free(text);
+    }
+}
+
+static void test_texts_that_are_none(void **state)
+{
+    static const char *const texts[] = {
+        "", ";", "LDC 1", "LDC 1;A", "LDC 1;B;x", "LDC;A;x", "LDC 1;A;", "LDC 1;A;xy", "LDC 1 MOV;A;x", "LDC x;A;x",
+    };
+    struct code_change *change = (void *)texts;
+    struct sass_code parsed;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        assert_false(sass_code_parse(texts[i], &parsed));
+    assert_true(sass_code_parse("LDC 1;A;x", &parsed));
+    assert_true(sass_code_parse(";;", &parsed));
+    assert_int_equal(code_compare(NULL, "LDC 1;A;x", &change), STATUS_OK);
+    assert_null(change);
+    assert_int_equal(code_compare("LDC 1;A;x", "nonsense", &change), STATUS_OK);
+    assert_null(change);
+}
+
+/* -- changes ------------------------------------------------------------------------------------------ */
+
+/* Another opcode, at each place of a kernel. */
+static void test_another_opcode(void **state)
+{
+    static struct code base, changed;
+    struct sass_code parsed;
+    char line[512], *text;
+
+    (void)state;
+    if (!find_code("add", &base))
+        skip();
+    text = text_of_code(&base);
+    assert_true(sass_code_parse(text, &parsed));
+    for (size_t i = 0; i < parsed.instructions - 1; i++) {
+        struct code_change change;
+
+        changed = base;
+        changed.bytes[i * INSTRUCTION_BYTES] = 0x08; /* MUFU, which no such kernel has */
+        changed.bytes[i * INSTRUCTION_BYTES + 1] |= 1;
+        check(&base, &changed, &change, line);
+        assert_int_equal(change.opcode_at, i + 1);
+        assert_string_equal(change.base_opcode, sass_code_opcode(&parsed, i));
+        assert_string_equal(change.new_opcode, "MUFU");
+        assert_int_equal(change.opcode_count, 2);
+        assert_true(change.from <= i + 1 && change.to == i + 1);
+        assert_non_null(strstr(line, "MUFU 0 -> 1"));
+    }
+    free(text);
+}
+
+/* One bit of an operand, or of the scheduling. */
+static void test_other_operands(void **state)
+{
+    static struct code base, changed;
+    const size_t bits[] = {24, 70, 110};
+    size_t missed = 0, count = 0;
+
+    (void)state;
+    if (!find_code("add", &base))
+        skip();
+    for (size_t i = 0; i < 16; i++)
+        for (size_t k = 0; k < sizeof(bits) / sizeof(bits[0]); k++, count++) {
+            struct code_change change;
+            char line[512];
+
+            changed = base;
+            changed.bytes[i * INSTRUCTION_BYTES + bits[k] / 8] ^= (unsigned char)(1 << bits[k] % 8);
+            check(&base, &changed, &change, line);
+            assert_int_equal(change.opcode_at, 0);
+            assert_int_equal(change.opcode_count, 0);
+            assert_non_null(strstr(line, "operands or scheduling differ"));
+            missed += change.from == 0; /* a hash of 6 bits */
+            if (change.from > 0)
+                assert_true(change.from <= i + 1 && i + 1 <= change.to && change.to < change.from + 8);
+        }
+    assert_true(missed <= count / 16);
+}
+
+static void test_an_instruction_more(void **state)
+{
+    static struct code base, changed;
+    struct code_change change;
+    char line[512];
+
+    (void)state;
+    if (!find_code("add", &base))
+        skip();
+    changed = base;
+    memmove(changed.bytes + 6 * INSTRUCTION_BYTES, base.bytes + 5 * INSTRUCTION_BYTES,
+            (base.count - 5) * INSTRUCTION_BYTES);
+    changed.count++;
+    check(&base, &changed, &change, line);
+    assert_int_equal(change.new_instructions, change.base_instructions + 1);
+    assert_int_equal(change.opcode_count, 1);
+    assert_int_equal(change.opcodes[0].new_count, change.opcodes[0].base + 1);
+    assert_true(change.opcode_at >= 6);
+    check(&changed, &base, &change, line);
+    assert_int_equal(change.opcodes[0].new_count + 1, change.opcodes[0].base);
+}
+
+/* Two instructions in the other order. */
+static void test_another_order(void **state)
+{
+    struct code_change *change;
+    char line[512];
+
+    (void)state;
+    assert_int_equal(code_compare("LDC 1 MOV 2 EXIT 1;ABBC;x", "MOV 2 LDC 1 EXIT 1;ABAC;y", &change), STATUS_OK);
+    code_change_text(change, line, sizeof(line));
+    assert_string_equal(line, "4 instructions, as many of each opcode; the first that differs is 1: LDC -> MOV");
+    free(change);
+    assert_int_equal(code_compare("LDC 1 EXIT 1;AB;x", "LDC 1;A;x", &change), STATUS_OK);
+    code_change_text(change, line, sizeof(line));
+    assert_string_equal(line, "2 -> 1 instructions: EXIT 1 -> 0; the first that differs is 2: EXIT -> the end");
+    free(change);
+    /* The hash of the last instructions differs as there are fewer. */
+    assert_int_equal(code_compare("LDC 10;AAAAAAAAAA;xy", "LDC 9;AAAAAAAAA;xz", &change), STATUS_OK);
+    assert_true(change->opcode_at == 10 && change->from == 9 && change->to == 10);
+    free(change);
+    /* A hash that is the same by chance. */
+    assert_int_equal(code_compare("LDC 9 MOV 1;AABAAAAAAA;xy", "LDC 10;AAAAAAAAAA;xz", &change), STATUS_OK);
+    assert_true(change->opcode_at == 3 && change->from == 3 && change->to == 3);
+    free(change);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_text_says_what_the_code_is),
+        cmocka_unit_test(test_texts_that_are_none),
+        cmocka_unit_test(test_another_opcode),
+        cmocka_unit_test(test_other_operands),
+        cmocka_unit_test(test_an_instruction_more),
+        cmocka_unit_test(test_another_order),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

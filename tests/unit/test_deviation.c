@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT
+ * Student's t against closed forms and scipy's values, deviations against cases made by hand and published tables, and
+ * how often intervals cover, by simulation. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cells.h"
+#include "random.h"
+#include "ratio.h"
+#include "stats.h"
+
+static void assert_near(double value, double expected, double relative)
+{
+    if (!(fabs(value - expected) <= relative * fabs(expected)))
+        fail_msg("%.17g is not %.17g", value, expected);
+}
+
+/* -- Student's t -------------------------------------------------------------------------------------- */
+
+/* Of 1, 2 and 4 degrees there are closed forms. */
+static void test_student_p(void **state)
+{
+    static const double ts[] = {0.01, 0.5, 1, 2, 5, 30, 1000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(ts) / sizeof(ts[0]); i++) {
+        const double t = ts[i], share = t * t / (4 + t * t);
+
+        assert_near(student_p(t, 1), 2 / 3.14159265358979323846 * atan(1 / t), 1e-12);
+        assert_near(student_p(t, 2), 2 / (t * t + 2 + t * sqrt(t * t + 2)), 1e-11);
+        if (t < 30)
+            assert_near(student_p(t, 4), 1 - sqrt(share) * (1 + (1 - share) / 2), 1e-9);
+        if (t < 6)
+            assert_near(student_p(t, 1e9), erfc(t / sqrt(2)), 3e-3);
+    }
+    assert_true(student_p(0, 3) == 1 && student_p(INFINITY, 3) == 0);
+}
+
+/* scipy.stats.t.ppf(1 - p / 2, degrees). */
+static void test_student_quantile(void **state)
+{
+    static const struct {
+        double p, degrees, t;
+    } rows[] = {
+        {0.05, 1, 12.706204736432095}, {0.05, 2, 4.302652729911275},   {0.05, 3, 3.182446305284263},
+        {0.05, 5, 2.5705818366147395}, {0.05, 10, 2.2281388519649385}, {0.05, 30, 2.0422724563012373},
+        {0.01, 10, 3.169272672616951}, {0.001, 4, 8.610301581379269},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        assert_near(student_quantile(rows[i].p, rows[i].degrees), rows[i].t, 1e-9);
+    assert_near(student_quantile(0.05, INFINITY), 1.959963984540054, 1e-4);
+    for (double degrees = 0.7; degrees < 40; degrees *= 1.7)
+        assert_near(student_p(student_quantile(0.003, degrees), degrees), 0.003, 1e-9);
+}
+
+/* -- deviations --------------------------------------------------------------------------------------- */
+
+static void test_of_values(void **state)
+{
+    const double values[] = {100, 100 * exp(0.01), 100 * exp(0.02)};
+    const struct deviation found = deviation_of(values, 3);
+
+    (void)state;
+    assert_near(found.value, 0.01, 1e-9);
+    assert_true(found.degrees == 2 && found.origin == DEVIATION_PROCESSES);
+    assert_true(deviation_of(values, 1).degrees == 0);
+}
+
+/* d2 and d3 of quality control, as in ASTM E2587. */
+static void test_of_range(void **state)
+{
+    static const struct {
+        uint32_t count;
+        double d2, d3;
+    } rows[] = {{2, 1.128, 0.8525}, {3, 1.693, 0.8884}, {5, 2.326, 0.8641}, {10, 3.078, 0.7971}, {20, 3.735, 0.7287}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct deviation found = deviation_of_range(exp(0.01) - 1, rows[i].count);
+
+        assert_near(found.value, 0.01 / rows[i].d2, 1e-3);
+        assert_near(found.degrees, rows[i].d2 * rows[i].d2 / 2 / rows[i].d3 / rows[i].d3, 5e-3);
+    }
+}
+
+/* Satterthwaite, by hand: variances 4 and 1 of 4 and 8 degrees: 25 / (16 / 4 + 1 / 8). */
+static void test_sum(void **state)
+{
+    const struct deviation parts[] = {{2, 4, DEVIATION_DEFAULT},
+                                      {1, 8, DEVIATION_PROCESSES},
+                                      {1, 0, DEVIATION_DEFAULT}};
+    struct deviation sum = deviation_sum(parts, (const double[]){1, 1, 0}, 3);
+
+    (void)state;
+    assert_near(sum.value, sqrt(5), 1e-15);
+    assert_near(sum.degrees, 25 / 4.125, 1e-15);
+    assert_int_equal(sum.origin, DEVIATION_DEFAULT);
+    assert_true(deviation_sum(parts, (const double[]){1, 1, 1}, 3).degrees == 0);
+}
+
+/* Smyth's formula, by hand. */
+static void test_pool(void **state)
+{
+    const struct deviation prior = {0.01, 6, DEVIATION_DEFAULT}, own = {0.04, 2, DEVIATION_PROCESSES}, none = {0};
+    const struct deviation found = deviation_pool(&prior, &own);
+
+    (void)state;
+    assert_near(found.value, sqrt((6 * 1e-4 + 2 * 16e-4) / 8), 1e-12);
+    assert_true(found.degrees == 8 && found.origin == DEVIATION_DEFAULT);
+    assert_true(deviation_pool(&none, &own).value == own.value &&
+                deviation_pool(&none, &own).origin == DEVIATION_PROCESSES);
+    assert_true(deviation_pool(&prior, &none).degrees == 6 && deviation_pool(&none, &none).degrees == 0);
+}
+
+/* Twelve cells of two degrees whose variance is 16 times what was known with six: 16 x 24 + 6 is 30 times the factor. It is
+ * known as if the twelve were one. */
+static void test_scale(void **state)
+{
+    struct deviation_evidence cells[13];
+    struct deviation_scale scales[2];
+    struct deviation found;
+
+    (void)state;
+    for (size_t i = 0; i < 13; i++)
+        cells[i] = (struct deviation_evidence){true,
+                                               {0.01, 6, DEVIATION_DEFAULT},
+                                               0,
+                                               {i ? 0.04 : 0, i ? 2 : 0, DEVIATION_PROCESSES}};
+    deviation_find_scales(cells, 13, scales);
+    assert_true(scales[0].factor == 1 && isinf(scales[0].degrees));
+    assert_near(scales[1].factor, (16 * 24 + 6) / 30.0, 1e-9);
+    assert_near(scales[1].degrees, 2 * (30.0 / 24) * (30.0 / 24), 1e-9);
+    found = deviation_conclude(scales, &cells[0]);
+    assert_near(found.value, 0.01 * sqrt(13), 1e-9);
+    assert_near(found.degrees, 1 / (1.0 / 6 + 1 / 3.125), 1e-9);
+    /* What samples of a process tell of its median adds, and is not scaled. */
+    cells[0].within = 0.02;
+    found = deviation_conclude(scales, &cells[0]);
+    assert_near(found.value, sqrt(13e-4 + 4e-4), 1e-9);
+    assert_near(found.degrees, (17.0 / 13) * (17.0 / 13) / (1.0 / 6 + 1 / 3.125), 1e-9);
+    cells[0].within = NAN;
+    assert_true(deviation_conclude(scales, &cells[0]).degrees == 0);
+}
+
+static double uniform(uint64_t *seed)
+{
+    return ((double)(random_next(seed) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(uint64_t *seed)
+{
+    const double radius = sqrt(-2 * log(uniform(seed)));
+
+    return radius * cos(6.283185307179586 * uniform(seed));
+}
+
+static void test_of_median(void **state)
+{
+    enum { DRAWS = 20000 };
+    uint64_t seed = 1;
+
+    (void)state;
+    for (size_t count = 1; count <= 9; count++) {
+        double sum = 0;
+
+        for (size_t i = 0; i < DRAWS; i++) {
+            double values[9], median;
+
+            for (size_t k = 0; k < count; k++)
+                values[k] = normal(&seed);
+            stats_sort(values, count);
+            median = stats_median(values, count);
+            sum += median * median;
+        }
+        /* Four standard errors of a variance. */
+        assert_near(deviation_of_median(count), sum / DRAWS, 4 * sqrt(2.0 / DRAWS) + 0.01);
+    }
+}
+
+/* -- estimates and ratios ------------------------------------------------------------------------------ */
+
+static void test_estimate(void **state)
+{
+    static const double a[] = {96, 98, 99, 100, 101, 102, 104}, b[] = {102}, c[] = {1, 101, 500};
+    const struct process_samples processes[] = {{a, 7, NULL}, {b, 1, NULL}, {c, 3, NULL}};
+    struct estimate found;
+
+    (void)state;
+    assert_int_equal(side_estimate(&(struct sample_side){processes, 1, false}, &found), STATUS_OK);
+    /* Of seven samples the interval is all of them. */
+    assert_true(found.ns == 100 && found.own.degrees == 0);
+    assert_near(found.within, log(104.0 / 96) / 2 / 1.959963984540054, 1e-4);
+    assert_int_equal(side_estimate(&(struct sample_side){processes, 3, false}, &found), STATUS_OK);
+    assert_true(found.ns == 101 && isnan(found.within) && found.own.degrees == 2);
+    assert_near(found.own.value, 0.0099, 0.001);
+    assert_int_equal(side_estimate(&(struct sample_side){processes, 3, true}, &found), STATUS_OK);
+    assert_true(found.within == 0 && found.own.degrees == 0);
+}
+
+static void test_ratio(void **state)
+{
+    const struct deviation error = {0.01, 10, DEVIATION_DEFAULT}, none = {0}, certain = {0, 100, DEVIATION_DEFAULT};
+    const struct ratio ratio = ratio_of(exp(0.03), &error, 0.05), unknown = ratio_of(1.03, &none, 0.05);
+
+    (void)state;
+    assert_near(ratio.ci_low, exp(0.03 - 0.022281388519649385), 1e-12);
+    assert_near(ratio.ci_high, exp(0.03 + 0.022281388519649385), 1e-12);
+    assert_near(ratio.p, 0.013343655, 1e-6); /* 2 * scipy.stats.t.sf(3, 10) */
+    assert_true(unknown.value == 1.03 && isnan(unknown.ci_low + unknown.ci_high) && isnan(unknown.p));
+    assert_true(ratio_of(1.03, &certain, 0.05).p == 0 && ratio_of(1.03, &certain, 0.05).ci_low == 1.03);
+    assert_true(ratio_of(1, &certain, 0.05).p == 1);
+}
+
+/* A cell's deviation is the prior's times its own factor, whose square is degrees / chi square(degrees). Its ratio of two
+ * processes is covered by Student's interval of the prior alone, and of the prior with what three a side show. */
+static void test_coverage(void **state)
+{
+    enum { CELLS = 4000 };
+    const struct deviation prior = {0.002, 6, DEVIATION_DEFAULT};
+    uint64_t seed = 7;
+
+    (void)state;
+    for (size_t processes = 1; processes <= 3; processes += 2) {
+        size_t covered = 0, alarms = 0;
+
+        for (size_t i = 0; i < CELLS; i++) {
+            double chi = 0, medians[2][3], squares = 0, sigma, change = 0, weight = 2.0 / (double)processes;
+            struct deviation own = {0}, known, error;
+            struct ratio ratio;
+
+            for (size_t k = 0; k < 6; k++)
+                chi += pow(normal(&seed), 2);
+            sigma = prior.value * sqrt(6 / chi);
+            for (size_t side = 0; side < 2; side++) {
+                double mean = 0;
+
+                for (size_t k = 0; k < processes; k++)
+                    mean += (medians[side][k] = sigma * normal(&seed)) / (double)processes;
+                for (size_t k = 0; k < processes; k++)
+                    squares += pow(medians[side][k] - mean, 2);
+                change += side ? mean : -mean;
+            }
+            if (processes > 1)
+                own = (struct deviation){sqrt(squares / 4), 4, DEVIATION_PROCESSES};
+            known = deviation_pool(&prior, &own);
+            error = deviation_sum(&known, &weight, 1);
+            ratio = ratio_of(exp(change), &error, 1 - STATS_CONFIDENCE);
+            covered += ratio.ci_low <= 1 && ratio.ci_high >= 1;
+            alarms += ratio.p < 0.01;
+        }
+        /* Four standard deviations of the binomial. */
+        assert_true(fabs((double)covered - 0.95 * CELLS) < 4 * sqrt(CELLS * 0.95 * 0.05));
+        assert_true(fabs((double)alarms - 0.01 * CELLS) < 4 * sqrt(CELLS * 0.01 * 0.99));
+    }
+}
+
+/* The default is of the cell's time and regime, and its parts add as squares. */
+static void test_default(void **state)
+{
+    struct cell hot = cell_of(0, 0), cold = hot;
+
+    (void)state;
+    for (size_t i = 0; i < regime_count; i++)
+        if (regimes[i].flush)
+            cold.regime = &regimes[i];
+    for (int cause = 0; cause < CAUSES; cause++) {
+        const struct deviation brief = deviation_default(cause, &hot, 1000),
+                               lengthy = deviation_default(cause, &hot, 1e6);
+
+        assert_true(brief.value >= lengthy.value && brief.value < 0.01 && brief.degrees > 0);
+        assert_int_equal(brief.origin, DEVIATION_DEFAULT);
+    }
+    assert_true(deviation_default(CAUSE_process, &cold, 2000).value >
+                5 * deviation_default(CAUSE_process, &hot, 2000).value);
+}
+
+/* By hand, and what R's p.adjust(method = "holm") gives. */
+static void test_holm(void **state)
+{
+    static const struct {
+        size_t count;
+        double p[4], expected[4];
+    } rows[] = {
+        {4, {0.01, 0.04, 0.03, 0.005}, {0.03, 0.06, 0.06, 0.02}},
+        {3, {0.6, 0.5, 1}, {1, 1, 1}},
+        {2, {0.02, 0.02}, {0.04, 0.04}},
+        {1, {0.01}, {0.01}},
+        {0, {0}, {0}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        double adjusted[4], *p[4];
+
+        memcpy(adjusted, rows[i].p, sizeof(adjusted));
+        for (size_t k = 0; k < 4; k++)
+            p[k] = &adjusted[k];
+        holm_adjust(p, rows[i].count);
+        for (size_t k = 0; k < 4; k++)
+            assert_true(fabs(adjusted[k] - rows[i].expected[k]) < 1e-15);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_student_p), cmocka_unit_test(test_student_quantile),
+        cmocka_unit_test(test_of_values), cmocka_unit_test(test_of_range),
+        cmocka_unit_test(test_sum),       cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_scale),     cmocka_unit_test(test_of_median),
+        cmocka_unit_test(test_estimate),  cmocka_unit_test(test_ratio),
+        cmocka_unit_test(test_coverage),  cmocka_unit_test(test_default),
+        cmocka_unit_test(test_holm),
+    };
+
+    return cmocka_run_group_tests_name("deviation", tests, NULL, NULL);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "random.h"
+#include "series.h"
+#include "size.h"
+
+enum { MOST = 200, PLACEMENTS = 12, FIRST_LOOK = 24 };
+
+static const double max_noise = 0.005;
+
+static double uniform(uint64_t *state)
+{
+    return ((double)(random_next(state) >> 11) + 0.5) * 0x1p-53;
+}
+
+/* Box and Muller. */
+static double normal(uint64_t *state)
+{
+    const double radius = sqrt(-2 * log(uniform(state)));
+
+    return radius * cos(2 * 3.14159265358979323846 * uniform(state));
+}
+
+static void assert_near(double value, double expected, double most)
+{
+    assert_true(fabs(value - expected) <= most);
+}
+
+/* -- the dip ------------------------------------------------------------------------------------------- */
+
+/* By linear programming (scipy 1.10, HiGHS): the least distance to a distribution that is convex up to a mode and concave
+ * behind it, the least over all places of the mode. */
+static void test_dips_by_linear_programming(void **state)
+{
+    static const struct {
+        double values[12];
+        size_t count;
+        double dip;
+    } rows[] = {
+        {{1, 2, 3, 4}, 4, 0.125},
+        {{0, 0, 0, 1, 1, 1}, 6, 0.25},
+        {{0, 1, 10, 11}, 4, 0.125},
+        {{0, 1, 2, 7, 8, 9}, 6, 1.0 / 12},
+        {{0, 0.5, 3, 3, 3.5, 9, 9.25, 9.5, 9.75, 10, 20, 21}, 12, 1.0 / 12},
+        {{1, 1, 1, 1, 2, 5, 5.5, 6, 8}, 9, 0.125},
+        {{0.3, 0.9, 1.4, 1.45, 1.5, 2.8, 6, 6.1, 6.2, 7.7, 7.9, 9.5}, 12, 0.11607142857142859},
+    };
+    double scratch[6 * 12];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        assert_near(series_dip(rows[i].values, rows[i].count, scratch), rows[i].dip, 1e-9);
+}
+
+/* -- what a series says -------------------------------------------------------------------------------- */
+
+struct described {
+    struct summary summary;
+    struct series series;
+};
+
+static struct described describe(const double *samples, size_t count, uint32_t placements, double apart)
+{
+    double scratch[SERIES_SCRATCH(MOST)];
+    struct described out;
+
+    series_summarize(samples, count, placements, scratch, &out.series, &out.summary);
+    series_describe(samples, count, apart, scratch, &out.series);
+    return out;
+}
+
+/* Placements of 1, 2, 3 and 4 that do nothing else: all samples of one are alike, so that there are as many independent
+ * ones as placements, which is too few for an interval. */
+static void test_samples_of_placements(void **state)
+{
+    const double each[] = {10, 20, 30, 40};
+    double samples[24];
+    struct described out;
+
+    (void)state;
+    for (size_t i = 0; i < 24; i++)
+        samples[i] = each[i % 4];
+    out = describe(samples, 24, 4, 1);
+    assert_int_equal(out.series.placements, 4);
+    assert_near(out.series.within, 1, 1e-12);
+    assert_near(out.series.effective, 4, 1e-9);
+    /* 10, 20, 30, 40 about 25: the root of 500 / 3. */
+    assert_near(out.series.placement_deviation, sqrt(500.0 / 3) / 25, 1e-12);
+    assert_near(out.series.modes, 1, 0);
+    assert_near(out.summary.ci_low, 10, 0);
+    assert_near(out.summary.ci_high, 40, 0);
+}
+
+/* Ranks 1 to 8 in time: by hand, about 4.5, products of neighbours 26.25, squares 42. */
+static void test_neighbours_in_time(void **state)
+{
+    const double samples[] = {1, 2, 3, 4, 5, 6, 7, 80};
+    const struct described out = describe(samples, 8, 1, 1);
+
+    (void)state;
+    assert_near(out.series.autocorrelation, 26.25 / 42, 1e-12);
+    assert_near(out.series.effective, 8 * (1 - 26.25 / 42) / (1 + 26.25 / 42), 1e-12);
+    assert_true(isnan(out.series.modes));
+    assert_true(isnan(out.series.placement_deviation));
+    /* Quartiles 2.5 and 6.5, so the upper fence is 12.5. */
+    assert_near(out.series.outliers, 1, 0);
+}
+
+static void test_few_samples(void **state)
+{
+    const double samples[] = {3, 1, 2};
+    const struct described out = describe(samples, 3, PLACEMENTS, 1);
+
+    (void)state;
+    assert_int_equal(out.series.placements, 3);
+    assert_true(isnan(out.series.autocorrelation) && isnan(out.summary.ci_low));
+    assert_near(out.series.effective, 3, 0);
+    assert_near(out.summary.median, 2, 0);
+}
+
+/* -- simulations --------------------------------------------------------------------------------------- */
+
+enum kind { NORMAL, HEAVY, REGRESSIVE, PLACED, TWO_MODES, THREE_MODES, RARE_MODE, UNIFORM, EXPONENTIAL };
+
+struct source {
+    enum kind kind;
+    uint64_t state;
+    double last, places[PLACEMENTS];
+};
+
+static struct source source_open(enum kind kind, uint64_t seed)
+{
+    struct source source = {.kind = kind, .state = seed};
+
+    source.last = normal(&source.state);
+    for (size_t i = 0; i < PLACEMENTS; i++)
+        source.places[i] = normal(&source.state);
+    return source;
+}
+
+/* Sample i, of median 0 where there is one mode. */
+static double draw(struct source *source, size_t i)
+{
+    uint64_t *state = &source->state;
+    double squares = 0;
+
+    switch (source->kind) {
+    case NORMAL:
+        return normal(state);
+    case HEAVY: /* Student's t of 3 degrees */
+        for (int k = 0; k < 3; k++)
+            squares += pow(normal(state), 2);
+        return normal(state) / sqrt(squares / 3);
+    case REGRESSIVE:
+        return source->last = 0.5 * source->last + sqrt(0.75) * normal(state);
+    case PLACED:
+        return 0.5 * normal(state) + 0.5 * source->places[i % PLACEMENTS];
+    case TWO_MODES:
+        return (uniform(state) < 0.5 ? -3 : 3) + 0.2 * normal(state);
+    case THREE_MODES:
+        return 4 * floor(3 * uniform(state)) + 0.2 * normal(state);
+    case RARE_MODE:
+        return (uniform(state) < 0.15 ? 4 : 0) + 0.2 * normal(state);
+    case UNIFORM:
+        return uniform(state) - 0.5;
+    case EXPONENTIAL:
+        return -log(uniform(state)) - log(2);
+    }
+    return 0;
+}
+
+/* Samples until the interval is narrow enough, as the engine does. Whether it then holds the true median, of samples with a
+ * deviation of 1 %. */
+static bool covers(enum kind kind, uint64_t seed)
+{
+    struct source source = source_open(kind, seed);
+    double samples[MOST], scratch[SERIES_SCRATCH(MOST)];
+    struct series series;
+    struct summary summary = {0};
+
+    for (size_t n = 0; n < MOST;) {
+        samples[n] = 1 + 0.01 * draw(&source, n);
+        if (++n < FIRST_LOOK)
+            continue;
+        series_summarize(samples, n, PLACEMENTS, scratch, &series, &summary);
+        if (stats_relative_half_width(&summary) <= max_noise)
+            break;
+    }
+    return summary.ci_low <= 1 && summary.ci_high >= 1;
+}
+
+/* Of the median of all placements that there are, not of the twelve that were taken. */
+static void test_coverage_of_the_stopping_rule(void **state)
+{
+    const enum kind kinds[] = {NORMAL, HEAVY, REGRESSIVE, PLACED};
+    const size_t runs = repetitions(1000, 150);
+
+    (void)state;
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        size_t covered = 0;
+
+        for (size_t i = 0; i < runs; i++)
+            covered += covers(kinds[k], 1000 * k + i + 1);
+        /* 0.93 and three deviations of as many draws. */
+        assert_true((double)covered >= (0.93 - 3 * sqrt(0.93 * 0.07 / (double)runs)) * (double)runs);
+    }
+}
+
+static double share_of_modes(enum kind kind, size_t count, double modes)
+{
+    const size_t runs = repetitions(1000, 200);
+    size_t found = 0;
+
+    for (size_t i = 0; i < runs; i++) {
+        struct source source = source_open(kind, 77 * i + 5);
+        double samples[MOST];
+
+        for (size_t n = 0; n < count; n++)
+            samples[n] = 1 + 0.01 * draw(&source, n);
+        found += describe(samples, count, PLACEMENTS, 0).series.modes == modes;
+    }
+    return (double)found / (double)runs;
+}
+
+static void test_modes(void **state)
+{
+    (void)state;
+    assert_true(share_of_modes(TWO_MODES, 60, 2) >= 0.99);
+    assert_true(share_of_modes(THREE_MODES, 100, 3) >= 0.99);
+    assert_true(share_of_modes(RARE_MODE, 100, 2) >= 0.9);
+    for (size_t count = FIRST_LOOK; count <= MOST; count = count * 3 - 10) {
+        assert_true(share_of_modes(NORMAL, count, 1) >= 0.98);
+        assert_true(share_of_modes(UNIFORM, count, 1) >= 0.95);
+        assert_true(share_of_modes(EXPONENTIAL, count, 1) >= 0.98);
+        assert_true(share_of_modes(HEAVY, count, 1) >= 0.98);
+        assert_true(share_of_modes(PLACED, count, 1) >= 0.98);
+    }
+}
+
+/* A group of a mode's least size is not taken apart again. */
+static void test_modes_of_the_least_size(void **state)
+{
+    double samples[MOST];
+
+    (void)state;
+    for (size_t n = 0; n < MOST; n++)
+        samples[n] = n % 10 == 0 ? 2 + (double)(n % 20) / 100 : 1 + (double)n / 1e6;
+    assert_near(describe(samples, MOST, 1, 0.01).series.modes, 2, 0);
+}
+
+/* Modes that lie nearer together than what matters are one. */
+static void test_modes_that_do_not_matter(void **state)
+{
+    struct source source = source_open(TWO_MODES, 9);
+    double samples[100];
+
+    (void)state;
+    for (size_t n = 0; n < 100; n++)
+        samples[n] = 1 + 0.01 * draw(&source, n);
+    assert_near(describe(samples, 100, 1, 0.05).series.modes, 2, 0);
+    assert_near(describe(samples, 100, 1, 0.07).series.modes, 1, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dips_by_linear_programming),
+        cmocka_unit_test(test_samples_of_placements),
+        cmocka_unit_test(test_neighbours_in_time),
+        cmocka_unit_test(test_few_samples),
+        cmocka_unit_test(test_coverage_of_the_stopping_rule),
+        cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_modes_of_the_least_size),
+        cmocka_unit_test(test_modes_that_do_not_matter),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
