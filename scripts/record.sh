@@ -41,7 +41,7 @@ record second-process
 record sample-us-100 --counters none --sample-us 100
 record sample-us-2000 --counters none --sample-us 2000
 record all-paths --workload all --path all
-record serialization --path all --pattern half_warp,broadcast,lockstep,distinct --elements 12800000 \
+record serialization --path all --pattern half_warp,broadcast,lockstep,distinct,hashed --elements 12800000 \
     --stride-bytes 4,8,16,32,64,128,256,512
 record convolution --workload conv_1d,conv_2d,conv_3d --path all --radius 1,2,3,4,5,6,7
 record stencil-blocks --workload stencil_1d --path all --block-size 32,64,128,256,512,1024

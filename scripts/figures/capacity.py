@@ -10,8 +10,8 @@ PLACE = 30
 SUMMARY = "latency of an access against the bytes walked, with the levels found and their size and latency"
 TAKES = ("characterization",)
 NEEDS = "a characterization (cbank characterize --json)"
-METHOD = ("Each access of a walk timed alone, the clock's own cycles included: mean of all, and the 95th percentile "
-          "(nearest rank). Levels and their intervals are the characterization's.")
+METHOD = ("Each access of a walk timed alone: mean of all, and the 95th percentile (nearest rank). Levels and their intervals "
+          "are the characterization's. Cycles include the clock's own, which the drawing takes off where it is known.")
 COLUMNS = ("experiment", "record", "path", "bytes", "cycles_mean", "cycles_p95", "accesses", "step_bytes", "level",
            "latency_cycles", "latency_low", "latency_high", "latency_without_clock_cycles", "capacity_bytes",
            "capacity_reason", "line_bytes", "ways", "sets", "engine", "source", "source_sha256")
@@ -129,14 +129,15 @@ def draw(made, width_mm, note=None):
 
 def draw_panel(axes, path, members, panel_mm):
     points = [row for row in members if row["record"] == "point"]
+    clock_taken = clock_of(members)
     its = style.look(path)
     sizes = [row["bytes"] for row in points]
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     for level in (row for row in members if row["record"] == "level"):
-        draw_level(axes, level, sizes)
-    axes.plot(sizes, [row["cycles_p95"] for row in points], color=its.color, linestyle=style.DASHED)
-    axes.plot(sizes, [row["cycles_mean"] for row in points], **style.line(path, linestyle=style.SOLID, markersize=2.4))
+        draw_level(axes, level, sizes, clock_taken)
+    axes.plot(sizes, [row["cycles_p95"] - clock_taken for row in points], color=its.color, linestyle=style.DASHED)
+    axes.plot(sizes, [row["cycles_mean"] - clock_taken for row in points], **style.line(path, linestyle=style.SOLID, markersize=2.4))
     ticks = [2**i for i in range(7, 32, 2 if panel_mm > 75 else 4) if sizes[0] <= 2**i <= 1.1 * sizes[-1]]
     axes.set_xticks(ticks, [style.bytes_text(tick) for tick in ticks])
     axes.set_xticks([], minor=True)
@@ -146,16 +147,23 @@ def draw_panel(axes, path, members, panel_mm):
     style.plain_log(axes.yaxis)
     axes.set_yticks([tick for tick in (10, 20, 50, 100, 200, 500, 1000, 2000) if low / 1.25 <= tick <= high * 1.25])
     axes.set_xlabel(f"bytes walked, {points[0]['step_bytes']} bytes a step")
-    axes.set_ylabel("cycles of an access, clock included")
+    axes.set_ylabel("cycles of an access" + (", the clock's taken off" if clock_taken else ", clock included"))
 
 
-def draw_level(axes, level, sizes):
+def clock_of(members):
+    """What the clock takes of every access of a panel; 0 where that is not known."""
+    known = [row["latency_cycles"] - row["latency_without_clock_cycles"] for row in members
+             if row.get("latency_without_clock_cycles") is not None]
+    return known[0] if known else 0
+
+
+def draw_level(axes, level, sizes, clock_taken):
     """A level that was found has a line at its latency, and one at its size where that was found, too."""
     line = {"color": "black", "linestyle": style.DOTTED, "linewidth": 0.7, "zorder": 1}
     if level["latency_cycles"] is not None:
-        axes.axhline(level["latency_cycles"], **line)
+        axes.axhline(level["latency_cycles"] - clock_taken, **line)
         below = level["level"] == 1  # which the curve does not come near to on that side
-        axes.annotate(level_text(level), (sizes[0] / 1.3, level["latency_cycles"]), (2, -2.5 if below else 2),
+        axes.annotate(level_text(level), (sizes[0] / 1.3, level["latency_cycles"] - clock_taken), (2, -2.5 if below else 2),
                       textcoords="offset points", va="top" if below else "bottom", fontsize=5.5, zorder=1.5,
                       bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4})
     if level["capacity_bytes"] is not None:

@@ -18,7 +18,7 @@ KINDS = {
     "cbank-card": ("card", ("name", "chip")),
 }
 LISTS = ("cells", "experiments", "results")
-MAJORS = {"cbank-result": "2", "cbank-comparison": "2", "cbank-explanation": "2"}  # of those that are not of 1.x
+MAJORS = {"cbank-result": "2", "cbank-comparison": "3", "cbank-explanation": "2"}  # of those that are not of 1.x
 
 # What identifies a cell beside its parameters.
 CELL_KEYS = ("workload", "path", "pattern", "elements", "block_size", "regime")

@@ -19,7 +19,7 @@ COLUMNS = ("workload", "elements", "block_size", "regime", "pattern", "parameter
            "throttle_before", "throttle_after", "engine", "source", "source_sha256")
 
 # Letters of flags beside the clock.
-MARKS = {"throttled": "T", "unstable": "U", "clock_varied": "C", "counter_differs": "D"}
+MARKS = {"throttled": "T", "unstable": "U", "clock_varied": "C", "counter_differs": "D", "resumed": "R", "errors_grew": "E", "multimodal": "M", "shared": "S"}
 
 
 def rows(document, selection=documents.ALL):

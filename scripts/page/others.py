@@ -132,6 +132,27 @@ def difference_text(difference):
            f"{difference['new'] or 'not known'}{may}"
 
 
+def settle_text(cell):
+    processes = cell["processes_to_settle"]
+    return f"{processes} processes a side would settle it" if processes else None
+
+
+def code_text(cell):
+    """How the code differs, as far as the results hold it."""
+    code = cell.get("code")
+    if not code:
+        return "the SASS differs" if cell["sass_differs"] else None
+    opcodes = ", ".join(f"{row['opcode']} {row['base']} to {row['new']}" for row in code["opcodes"])
+    said = [f"the SASS differs: {code['base_instructions']} and {code['new_instructions']} instructions", opcodes]
+    if code["first_other_opcode"]:
+        said.append(f"the first other opcode is {code['first_other_opcode']}, {code['base_opcode'] or 'the end'} and "
+                    f"{code['new_opcode'] or 'the end'}")
+    elif code["first_from"]:
+        said.append(f"the same opcodes in the same order: operands or scheduling differ first in {code['first_from']} to "
+                    f"{code['first_to']}")
+    return ", ".join(filter(None, said))
+
+
 def comparison_table(name, document, base, new):
     rows = []
     for cell in document.content["cells"]:
@@ -142,11 +163,13 @@ def comparison_table(name, document, base, new):
                      Value(f"{ratio['value']:.4f}" if ratio else tables.NONE, now or old if ratio else None),
                      Value(ratio_interval(ratio), now or old if ratio else None),
                      words("; ".join(filter(None, (counters_text(cell), cell["note"],
-                                                   "the SASS differs" if cell["sass_differs"] else None,
-                                                   "too few samples" if cell["underpowered"] else None))))])
+                                                   code_text(cell),
+                                                   "interval wider than the threshold" if cell["underpowered"] else None,
+                                                   settle_text(cell)))))])
     options = document.content["options"]
     return Table(f"Comparison of {name}: worst first",
-                 ["cell", "verdict", "base, median time", "new, median time", "new / base, ×", "95 % interval, ×",
+                 ["cell", "verdict", "base, median time", "new, median time", "new / base, ×",
+                  f"{100 * options.get('confidence', 0.95):g} % interval, ×",
                   "notes"], rows,
                  [f"equivalence band: {1 - options['threshold']:g} to {1 + options['threshold']:g}; the same where the "
                   "whole interval is in it"])

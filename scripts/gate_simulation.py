@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Simulates how often cbank compare calls out without cause, and how often it finds what became slower.
+
+usage: gate_simulation.py [--program build/cbank] [--gate] [--trials 100] [--first N] [--json FILE]
+       gate_simulation.py --show FILE
+
+Every trial writes results of 24 cells as those of the default plan on an H200, and asks the built program to compare
+them: no decision is made here. The times are the committed ones. What processes differ by is, in hot cells, the
+deviation of each cell in the committed calibration of 20 processes (its range over 3.735), which is not the default
+that compare assumes; in cold cells the default, there being no calibration of them. Noise of 2 and 4 is as many times
+that. Heavy tails: Student's t of 3 degrees of freedom, scaled to the same deviation. All cells of a process share
+half of their variance. In NEW two cells, the shortest and the longest, are slower by 1.5 times the threshold; an alarm
+is a regression or an improvement of another. No calibration is given, but in the last column: there cbank calibrate
+makes one of five more processes of the same noise.
+
+With --gate it is cbank gate that decides, which looks again and again: its processes are there already in the folder that
+it keeps, as many as it comes to. It ends when more would decide nothing, or at 20 a side.
+
+Each scenario has its own seed, so that the first N of them (--first) can be tried again by themselves.
+"""
+
+import argparse
+import concurrent.futures
+import functools
+import itertools
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SAMPLES = 20
+RANGE_OF_20 = 3.735  # mean of the range of 20 normal values of deviation 1
+COLD_NS = 87  # deviation.def
+NORMAL = 1.959964
+PLANTED = 1.5  # times the threshold
+CALIBRATING = 5  # processes
+REGIMES, TAILS, NOISES, PROCESSES, THRESHOLDS = ("hot", "cold"), ("normal", "heavy"), (1, 2, 4), (1, 3, 5), (0.5, 1, 2)
+KEYS = ("regime", "tails", "noise", "processes", "threshold_percent", "calibrated")
+LOOKS, GATE_THRESHOLDS = (3, 5, 10, 20), (0.5, 1)
+GATE_KEYS = ("regime", "tails", "noise", "threshold_percent")
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def name(cell):
+    return f"{cell['path']}/{cell['pattern']}/{cell['elements']}"
+
+
+@functools.lru_cache(maxsize=None)
+def template(regime):
+    """A result without what is not compared, and of each cell: time, deviation between processes, of samples."""
+    result = read("results/h200/core-matrix.json" if regime == "hot" else "results/h200/core-matrix-cold.json")
+    ranges = {name(cell): cell["noise"] for cell in read("results/h200/gate/calibration.json")["cells"]}
+    truth = []
+    for cell in result["cells"]:
+        time = cell["time_ns"]
+        error = (time["ci_high"] - time["ci_low"]) / time["median"] / 2 / NORMAL
+        if regime == "hot":
+            seen = math.log1p(ranges[name(cell)]) / RANGE_OF_20
+            between = math.sqrt(max(seen ** 2 - error ** 2, seen ** 2 / 4))  # the error is in what was seen
+        else:
+            between = COLD_NS / time["median"]
+        # A median of n normal samples has 1.2533 times the error of their mean.
+        truth.append((time["median"], between, error * math.sqrt(SAMPLES) / 1.2533))
+        cell.update(counters={}, flags=[])
+    return result, truth
+
+
+@functools.lru_cache(maxsize=None)
+def tool(program):
+    """What the program says of itself in a result."""
+    done = subprocess.run([program, "run", "--engine", "model", "--quiet", "--elements", "4096", "--json", "-"], check=True,
+                          capture_output=True, text=True)
+    return json.loads(done.stdout)["tool"]
+
+
+def draw(rng, tails):
+    """One of mean 0 and deviation 1."""
+    value = rng.gauss(0, 1)
+    if tails == "normal":
+        return value
+    return value / math.sqrt(sum(rng.gauss(0, 1) ** 2 for _ in range(3)) / 3) / math.sqrt(3)
+
+
+def write_process(path, rng, scenario, factors, second, **more):
+    """A result of one process, with more keys of `tool`."""
+    regime, tails, noise = scenario
+    result, truth = template(regime)
+    cells, shared = [], draw(rng, tails)
+    for cell, (median, between, within), factor in zip(result["cells"], truth, factors):
+        moved = noise * between * (shared + draw(rng, tails)) / math.sqrt(2)
+        middle = median * factor * math.exp(moved)
+        samples = sorted(middle * math.exp(within * rng.gauss(0, 1)) for _ in range(SAMPLES))
+        time = {**cell["time_ns"], "samples": samples, "median": (samples[9] + samples[10]) / 2, "ci_low": samples[5],
+                "ci_high": samples[14], "min": samples[0]}
+        cells.append({**cell, "time_ns": time})
+    started = f"2026-01-01T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({**result, "tool": {**result["tool"], **more}, "started_utc": started, "cells": cells}, file)
+
+
+def calibrate(program, rng, scenario, folder):
+    """A calibration of processes that are there already, as after one that was interrupted at its end."""
+    kept, path = os.path.join(folder, "kept"), os.path.join(folder, "calibration.json")
+    os.mkdir(kept)
+    for process in range(CALIBRATING):
+        of = {**tool(program), "argv": f"{program} run --quiet --engine=cuda --json="}
+        write_process(os.path.join(kept, f"process-{process + 1:03}.json"), rng, scenario, [1] * 24, 2000 + process, **of)
+    subprocess.run([program, "calibrate", "--engine=cuda", "--processes", str(CALIBRATING), "--keep", kept, "--json", path],
+                   check=True, capture_output=True)
+    return ["--calibration", path]
+
+
+def plant(regime, threshold):
+    """By how much each cell is slower in NEW, and the names of those that are: the shortest and the longest."""
+    result, truth = template(regime)
+    order = sorted(range(len(truth)), key=lambda i: truth[i][0])
+    planted = (order[0], order[-1])
+    factors = [1 + PLANTED * threshold / 100 if i in planted else 1 for i in range(len(truth))]
+    return factors, {name(result["cells"][i]) for i in planted}
+
+
+def judge(done, slow):
+    """(whether there was a false alarm, slower cells found, cells undecided) of a report on stdout, and the report."""
+    if done.returncode not in (0, 1):
+        raise RuntimeError(done.stderr)
+    report = json.loads(done.stdout)
+    cells = report["cells"]
+    alarm = any(cell["verdict"] in ("regressed", "improved") and name(cell) not in slow for cell in cells)
+    found = sum(cell["verdict"] == "regressed" and name(cell) in slow for cell in cells)
+    undecided = sum(cell["verdict"] == "inconclusive" for cell in cells)
+    return (alarm, found, undecided), report
+
+
+def trial(program, scenario, processes, threshold, calibrated, seed):
+    """(whether there was a false alarm, planted cells found, cells undecided)"""
+    rng = random.Random(seed)
+    factors, slow = plant(scenario[0], threshold)
+    with tempfile.TemporaryDirectory() as folder:
+        sides = [os.path.join(folder, side) for side in ("base", "new")]
+        for side, of in zip(sides, ([1] * len(factors), factors)):
+            os.mkdir(side)
+            for process in range(processes):
+                write_process(os.path.join(side, f"{process}.json"), rng, scenario, of,
+                              process + 1000 * (side == sides[1]))
+        options = calibrate(program, rng, scenario, folder) if calibrated else []
+        done = subprocess.run([program, "compare", *sides, *options, "--threshold", str(threshold), "--json", "-"],
+                              check=False, capture_output=True, text=True)
+        return judge(done, slow)[0]
+
+
+def gate_trial(program, scenario, threshold, seed):
+    """The same of a gate, and how many processes a side it took."""
+    rng = random.Random(seed)
+    factors, slow = plant(scenario[0], threshold)
+    of = {**tool(program), "argv": f"{program} run --quiet --engine=cuda --json="}
+    with tempfile.TemporaryDirectory() as folder:
+        for before, processes in zip((0, *LOOKS), LOOKS):
+            for process in range(before, processes):
+                for side, changes in (("base", [1] * len(factors)), ("new", factors)):
+                    write_process(os.path.join(folder, f"{side}-{process + 1:03}.json"), rng, scenario, changes,
+                                  process + 1000 * (side == "new"), **of)
+            done = subprocess.run([program, "gate", "--base-program", program, "--engine", "cuda", "--keep", folder,
+                                   "--threshold", str(threshold), "--processes", str(processes), "--json", "-"],
+                                  check=False, capture_output=True, text=True)
+            ended, report = judge(done, slow)
+            if not any(cell["processes_to_settle"] for cell in report["cells"]):
+                break
+    return (*ended, processes)
+
+
+def scenarios():
+    """All of them, in the order of the table."""
+    return [(*cells, processes, threshold, calibrated)
+            for calibrated, counts in ((False, PROCESSES), (True, PROCESSES[:1]))
+            for cells in itertools.product(REGIMES, TAILS, NOISES) for processes in counts for threshold in THRESHOLDS]
+
+
+def gate_scenarios():
+    return list(itertools.product(REGIMES, TAILS, NOISES, GATE_THRESHOLDS))
+
+
+def simulate(program, trials, pool, index):
+    scenario = scenarios()[index]
+    done = list(pool.map(lambda i: trial(program, scenario[:3], *scenario[3:], 1000 * index + i), range(trials)))
+    return {**dict(zip(KEYS, scenario)), "alarms": sum(alarm for alarm, _, _ in done), "found": sum(found for _, found, _ in done),
+            "inconclusive": sum(undecided for _, _, undecided in done)}
+
+
+def simulate_gate(program, trials, pool, index):
+    scenario = gate_scenarios()[index]
+    done = list(pool.map(lambda i: gate_trial(program, scenario[:3], scenario[3], 1000 * (500 + index) + i), range(trials)))
+    names = ("alarms", "found", "inconclusive", "processes")
+    return {**dict(zip(GATE_KEYS, scenario)), **dict(zip(names, map(sum, zip(*done))))}
+
+
+def show_gate(report):
+    """Prints the table of gates: of a regime and noise a row, in it alarms, power and processes by threshold."""
+    rows = {tuple(row[key] for key in GATE_KEYS): row for row in report["rows"]}
+    trials = report["trials"]
+    print(f"In each place: gates of {trials} with a false alarm; slower cells found, of 100; processes a side, on average.\n")
+    print("| cells | noise | tails | " + " | ".join(f"{threshold} %" for threshold in GATE_THRESHOLDS) + " |")
+    print("|---|--:|---|" + "--:|" * len(GATE_THRESHOLDS))
+    for regime, noise, tails in itertools.product(REGIMES, NOISES, TAILS):
+        of = [rows[(regime, tails, noise, threshold)] for threshold in GATE_THRESHOLDS]
+        places = [f"{row['alarms']}; {50 * row['found'] / trials:.0f}; {row['processes'] / trials:.1f}" for row in of]
+        print(f"| {regime} | {noise} | {tails} | " + " | ".join(places) + " |")
+
+
+def show(report):
+    """Prints the table: of a regime and noise a row, in it alarms and power by processes and threshold."""
+    rows = {tuple(row[key] for key in KEYS): row for row in report["rows"]}
+    trials = report["trials"]
+    print(f"In each place: comparisons of {trials} with a false alarm; slower cells found, of 100.\n")
+    columns = list(dict.fromkeys(scenario[3:] for scenario in scenarios()))
+    heads = [f"{processes} a side{', calibrated' if calibrated else ''}, {threshold} %"
+             for processes, threshold, calibrated in columns]
+    print("| cells | noise | tails | " + " | ".join(heads) + " |")
+    print("|---|--:|---|" + "--:|" * len(heads))
+    for regime in REGIMES:
+        for noise in NOISES:
+            for tails in TAILS:
+                of = [rows[(regime, tails, noise, *column)] for column in columns]
+                places = [f"{row['alarms']}; {50 * row['found'] / trials:.0f}" for row in of]
+                print(f"| {regime} | {noise} | {tails} | " + " | ".join(places) + " |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", default=os.path.join(ROOT, "build/cbank"))
+    parser.add_argument("--trials", type=int, default=100)
+    parser.add_argument("--first", type=int, help="scenarios that are tried (default all)")
+    parser.add_argument("--gate", action="store_true", help="of cbank gate")
+    parser.add_argument("--json")
+    parser.add_argument("--show", metavar="FILE", help="print the table of an earlier simulation")
+    arguments = parser.parse_args()
+    if arguments.show:
+        report = read(arguments.show)
+        (show_gate if report.get("gate") else show)(report)
+        return
+    if not arguments.json:
+        parser.error("--json FILE is needed")
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        one, count = (simulate_gate, len(gate_scenarios())) if arguments.gate else (simulate, len(scenarios()))
+        rows = [one(os.path.abspath(arguments.program), arguments.trials, pool, index)
+                for index in range(count)[:arguments.first]]
+    with open(arguments.json, "w", encoding="utf-8") as file:
+        file.write(json.dumps({"gate": arguments.gate, "trials": arguments.trials, "rows": rows}).replace("}, {", "},\n{") + "\n")
+    print(f"gate_simulation: {len(rows)} scenarios of {arguments.trials} trials: {arguments.json}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Prints how well the built-in card's model meets every committed result, as a table in Markdown.
+
+usage: model_table.py [--program build/cbank] [RESULT...]
+
+RESULT are results/CHIP/*.json where none is named. For each: whether times of the card were fitted to it (its evidence names
+the content of files); of the cells that take longer than 10 us, on paths of constants and on others, how many are predicted
+within 10 %; of those whose lines of the first constant level were counted, how many the model has within 5 %; and how
+many of the cells that are beyond 10 % cbank explain names no reason for. All of it is what cbank explain says. Exit status 0;
+2 where a file is no result; that of cbank explain when it fails.
+"""
+
+import argparse
+import glob
+import hashlib
+import json
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CARD = "results/cards/h200.json"
+LONG_NS = 10000
+FILLS_WITHIN = 0.05
+COLUMNS = ("file", "fitted to", "constants", "others", "fills", "no reason")
+ALIGNED = ("---", "---", "--:", "--:", "--:", "--:")
+
+
+def fail(message, status=2):
+    print(f"model_table: error: {message}", file=sys.stderr)
+    sys.exit(status)
+
+
+def load(path):
+    try:
+        with open(path, "rb") as file:
+            text = file.read()
+        return json.loads(text), hashlib.sha256(text).hexdigest()
+    except (OSError, ValueError) as error:
+        fail(f"{path}: {error}")
+
+
+def of_constants(cell):
+    return cell["path"] == "param" or cell["path"].startswith("constant")
+
+
+def is_long(cell):
+    return cell["remainder"] is not None and cell["time_ns"]["median"] > LONG_NS
+
+
+def fills(cell):
+    """(counted, modelled) lines that came into the first constant level for the table; None where one is not known."""
+    for level in cell["levels"] or []:
+        if level["name"] == "idc_misses" and level["measured"] and level["modelled_low"] is not None:
+            return level["measured"], level["modelled_low"]
+    return None
+
+
+def share(truths):
+    """(how many are true, how many there are)."""
+    truths = list(truths)
+    return sum(truths), len(truths)
+
+
+def row_of(result):
+    """Of a file of cbank explain --json: the shares of COLUMNS[2:5], and the cells without a reason."""
+    cells = [cell for cell in result["cells"] if is_long(cell)]
+    counted = [fills(cell) for cell in cells if of_constants(cell) and fills(cell)]
+    return (share(cell["within"] for cell in cells if of_constants(cell)),
+            share(cell["within"] for cell in cells if not of_constants(cell)),
+            share(abs(modelled / measured - 1) <= FILLS_WITHIN for measured, modelled in counted),
+            sum(not cell["within"] and not cell["reasons"] for cell in cells))
+
+
+def total(rows):
+    """Rows added up."""
+    return tuple(sum(row[i] for row in rows) if i == 3 else tuple(sum(row[i][k] for row in rows) for k in (0, 1))
+                 for i in range(4))
+
+
+def shown(name, fitted, row):
+    return [name, fitted] + [f"{share[0]} of {share[1]}" if share[1] else "-" for share in row[:3]] + [str(row[3])]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--program", default=os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
+    parser.add_argument("results", nargs="*")
+    options = parser.parse_args()
+    os.chdir(ROOT)
+    paths = options.results or sorted(glob.glob("results/h[0-9]*/*.json"))
+    evidence = {entry["sha256"] for entry in load(CARD)[0]["evidence"].values()}
+    done = subprocess.run([options.program, "explain", "--json", *paths], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        fail(done.stderr.strip(), done.returncode)
+    lines, rows = [COLUMNS, ALIGNED], {"yes": [], "no": []}
+    for path, result in zip(paths, json.loads(done.stdout)["results"]):
+        fitted = "yes" if load(path)[1] in evidence else "no"
+        rows[fitted].append(row_of(result))
+        name = os.path.join(os.path.basename(os.path.dirname(path)), os.path.splitext(os.path.basename(path))[0])
+        lines.append(shown(name, fitted, rows[fitted][-1]))
+    for name, which in (("all", ("yes", "no")), ("checked alone", ("no",))):
+        lines.append(shown(name, "", total([row for key in which for row in rows[key]])))
+    for line in lines:
+        print("| " + " | ".join(line) + " |" if line is not ALIGNED else "|" + "|".join(line) + "|")
+
+
+if __name__ == "__main__":
+    main()

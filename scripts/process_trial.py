@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Says how far processes of one plan on one GPU differ, and what that does to intervals and to the gate.
+
+usage: process_trial.py [--program build/cbank] --json FILE RESULT...
+       process_trial.py [--program build/cbank] --json FILE --run COUNT --folder FOLDER [RUN OPTION...]
+       process_trial.py --show FILE
+
+Results are of one plan, each of a process of its own, nothing changed between them. Of each cell: the range of the
+medians as a share of their median; in how many processes the interval held that median (coverage); the widest half of
+an interval. Of every pair of processes: whether cbank compare, one process a side and without a calibration, fails,
+and how many cells it calls changed. Exits 1 when a figure is not what is asked for (LIMITS); 2 for files that are no
+results of one plan and GPU.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+# What is asked for, of hot cells and of all.
+LIMITS = {"hot_range": 0.0015, "half_width": 0.005, "coverage_mean": 0.9, "coverage_worst": 0.75,
+          "pairs_failed": 1 / 45, "cells_changed": 1 / 500}
+
+
+def fail(message):
+    print(f"process_trial: error: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            result = json.load(file)
+        times = {cell["identity"]: cell["time_ns"] for cell in result["cells"] if cell["status"] == "ok"}
+        return result, times
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        fail(f"{path} is no result of version 2 or later: {error}")
+
+
+def describe_cell(identity, times):
+    medians = [time["median"] for time in times]
+    middle = statistics.median(medians)
+    return {"identity": identity, "median_ns": middle, "range": (max(medians) - min(medians)) / middle,
+            "coverage": sum(time["ci_low"] <= middle <= time["ci_high"] for time in times) / len(times),
+            "half_width": max((time["ci_high"] - time["ci_low"]) / 2 / time["median"] for time in times)}
+
+
+def compare(program, base, new):
+    """Exit code, cells that were compared, and those that are called changed."""
+    done = subprocess.run([program, "compare", base, new, "--json", "-"], capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        fail(f"cbank compare {base} {new} exited {done.returncode}: {done.stderr}")
+    cells = json.loads(done.stdout)["cells"]
+    return {"failed": done.returncode == 1, "cells": len(cells),
+            "changed": [f"{cell['identity']} {cell['verdict']}" for cell in cells
+                        if cell["verdict"] in ("regressed", "improved")]}
+
+
+def measure(program, count, folder, options):
+    os.makedirs(folder, exist_ok=True)
+    paths = [os.path.join(folder, f"process-{number:02}.json") for number in range(1, count + 1)]
+    for path in paths:
+        done = subprocess.run([program, "run", "--engine", "cuda", "--quiet", *options, "--json", path], check=False)
+        if done.returncode != 0:
+            fail(f"cbank run exited {done.returncode}")
+    return paths
+
+
+def trial(program, paths):
+    read_all = [read(path) for path in paths]
+    if len(paths) < 2 or len({(result["device"]["uuid"], *times) for result, times in read_all}) != 1:
+        fail("two results or more, of one GPU and the same cells, are needed")
+    first = read_all[0][0]
+    return {"tool": first["tool"], "device": first["device"], "processes": len(paths),
+            "cells": [describe_cell(identity, [times[identity] for _, times in read_all]) for identity in read_all[0][1]],
+            "pairs": [compare(program, *pair) for pair in itertools.combinations(paths, 2)]}
+
+
+def figures(report):
+    cells, pairs = report["cells"], report["pairs"]
+    hot = [cell["range"] for cell in cells if "/hot" in cell["identity"]]
+    return {"hot_range": max(hot, default=0), "half_width": max(cell["half_width"] for cell in cells),
+            "coverage_mean": statistics.mean(cell["coverage"] for cell in cells),
+            "coverage_worst": min(cell["coverage"] for cell in cells),
+            "pairs_failed": sum(pair["failed"] for pair in pairs) / len(pairs),
+            "cells_changed": sum(len(pair["changed"]) for pair in pairs) / sum(pair["cells"] for pair in pairs)}
+
+
+def show(report):
+    """Prints each figure beside what is asked for; returns whether all are met."""
+    found = figures(report)
+    met = {name: found[name] >= limit if name.startswith("coverage") else found[name] <= limit
+           for name, limit in LIMITS.items()}
+    print(f"{report['device']['name']}: {report['processes']} processes, {len(report['cells'])} cells")
+    for name, limit in LIMITS.items():
+        print(f"  {name:15} {100 * found[name]:7.2f} %   asked for {100 * limit:6.2f} %   "
+              f"{'met' if met[name] else 'MISSED'}")
+    for cell in sorted(report["cells"], key=lambda cell: -cell["range"])[:5]:
+        print(f"  range {100 * cell['range']:5.2f} %, covered {100 * cell['coverage']:3.0f} %: {cell['identity']}")
+    return all(met.values())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", default="build/cbank")
+    parser.add_argument("--json")
+    parser.add_argument("--run", type=int, metavar="COUNT")
+    parser.add_argument("--folder")
+    parser.add_argument("--show", metavar="FILE", help="print the figures of an earlier trial")
+    arguments, rest = parser.parse_known_args()
+    if arguments.show:
+        with open(arguments.show, encoding="utf-8") as file:
+            sys.exit(0 if show(json.load(file)) else 1)
+    if not arguments.json or bool(arguments.run) != bool(arguments.folder):
+        parser.error("--json FILE is needed, and --folder with --run")
+    report = trial(arguments.program,
+                   measure(arguments.program, arguments.run, arguments.folder, rest) if arguments.run else rest)
+    report["command"] = " ".join(sys.argv)
+    with open(arguments.json, "w", encoding="utf-8") as file:
+        json.dump(report, file, indent=1)
+        file.write("\n")
+    sys.exit(0 if show(report) else 1)
+
+
+if __name__ == "__main__":
+    main()
