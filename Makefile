@@ -92,7 +92,7 @@ endif
 
 # A folder of harness/ is a room: it sees itself, patterns/ and kernels/ from cell/ on, and those rooms above it in this
 # list that it names, and no other. An include that points up does not compile.
-ROOMS := base document command cell result engine engine/cuda characterize compare explain report
+ROOMS := base document command cell result engine engine/cuda engine/cuda/probe characterize compare explain report
 CORE  := base document command cell result engine
 SEES_base         :=
 SEES_document     := base
@@ -101,6 +101,7 @@ SEES_cell         := base document command
 SEES_result       := base document command cell
 SEES_engine       := base document command cell result
 SEES_engine/cuda  := $(CORE)
+SEES_engine/cuda/probe := $(CORE) engine/cuda
 SEES_characterize := $(CORE)
 SEES_compare      := $(CORE)
 SEES_explain      := $(CORE)
@@ -122,28 +123,29 @@ LDFLAGS_ALL := $(filter -fsanitize=%,$(OPTIMIZE)) -Wl,-rpath,'$$ORIGIN' $(LDFLAG
 LIBCJSON ?= $(if $(STATIC),$(or $(filter /%,$(shell $(CC) -print-file-name=libcjson.a)),$(BUILD)/cjson/libcjson.a),-lcjson)
 LIBS := $(CUDA_LIBS) $(LIBCJSON) -lpthread -lm
 
-# The only room that sees a vendor header. Where there is no toolkit, or its CUPTI has no Range Profiler, a stand-in
+# The only rooms that see a vendor header. Where there is no toolkit, or its CUPTI has no Range Profiler, a stand-in
 # says so, in the program.
 VENDOR        := harness/engine/cuda
-CUDA_ABSENT   := $(VENDOR)/engine_cuda_absent.c $(VENDOR)/cuda_probe_absent.c
+CUDA_ABSENT   := $(VENDOR)/engine_cuda_absent.c
 CUPTI_ABSENT  := $(VENDOR)/cupti_reader_absent.c
 CUPTI_SOURCES := $(filter-out $(CUPTI_ABSENT),$(wildcard $(VENDOR)/cupti_*.c))
 CUPTI_FOUND   := $(wildcard $(addsuffix /cupti_range_profiler.h,$(CUDA)/include $(CUPTI_INCLUDE)))
-CUDA_SOURCES  := $(filter-out $(CUDA_ABSENT) $(if $(CUPTI_FOUND),$(CUPTI_ABSENT),$(CUPTI_SOURCES)),$(wildcard $(VENDOR)/*.c))
+CUDA_SOURCES  := $(filter-out $(CUDA_ABSENT) $(if $(CUPTI_FOUND),$(CUPTI_ABSENT),$(CUPTI_SOURCES)),$(wildcard $(VENDOR)/*.c $(VENDOR)/probe/*.c))
 PLAIN_SOURCES := $(filter-out $(VENDOR)/%,$(wildcard patterns/*.c kernels/*.c harness/*.c $(ROOMS:%=harness/%/*.c)))
 SOURCES := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES),$(CUDA_ABSENT))
 OBJECTS := $(SOURCES:%.c=$(OBJ)/%.o) $(patsubst %.S,$(OBJ)/%.o,$(wildcard $(ROOMS:%=harness/%/*.S)))
 TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
-FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
+FAULTS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/faults/*.c))
+FUZZER  := $(BUILD)/tests/fuzz/fuzz
 CARDS   := $(wildcard results/cards/*.json)
 
-.PHONY: all tests run cards setup test test-kernels test-all test-distributions test-gpu bench-gpu plots reproduce check-sass check-ptx \
+.PHONY: all tests simulated run cards setup test test-kernels test-all test-distributions test-gpu coverage bench-gpu plots reproduce check-sass check-ptx \
         check-headers sanitize fuzz fuzzers install uninstall format check-format lint dist deb clean help FORCE
 
 all: $(PROGRAM) ## build the program (the default)
 	@echo '$(PROGRAM): $(if $(CUDA),CUDA $(CUDA_VERSION)$(COMMA) architectures $(ARCHS) and PTX of $(lastword $(ARCHS))$(ARCHS_WHY)$(if $(filter $(CUPTI_ABSENT),$(SOURCES)),$(COMMA) no counters: no CUPTI with the Range Profiler),no CUDA toolkit: built without the CUDA engine (make CUDA=DIRECTORY names a toolkit))'
 
-tests: $(TESTS) ## build the unit tests
+tests: $(TESTS) $(FAULTS) ## build the unit tests
 
 # $(call stamp,FILE,TEXT): a file that is touched only when its text changes; what depends on TEXT depends
 # on it.
@@ -170,7 +172,12 @@ VERSION_DEFINES := -DCBANK_VERSION='"$(VERSION_TEXT)"' -DCBANK_GIT_COMMIT='"$(or
 endif
 IMAGE_ARCHIVE := $(if $(CUDA),$(IMAGES)/images.a,$(OBJ)/no_images.a)
 
-$(eval $(call stamp,$(OBJ)/flags.stamp,$(CC) $(CPPFLAGS_ALL) $(foreach room,$(ROOMS),$(call room_flags,$(room))) $(CFLAGS_ALL) $(CUDA_CPPFLAGS) $(IMAGE_ARCHIVE)))
+# A fuzzer is guided by what it reaches in the rooms that read; clang knows how to tell it. It sees what strings are
+# compared with anyway; tracing every comparison of numbers takes half of the time.
+FUZZED := document command cell result engine characterize compare
+GUIDED := $(if $(SANITIZE),$(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp))
+
+$(eval $(call stamp,$(OBJ)/flags.stamp,$(CC) $(CPPFLAGS_ALL) $(foreach room,$(ROOMS),$(call room_flags,$(room))) $(CFLAGS_ALL) $(CUDA_CPPFLAGS) $(IMAGE_ARCHIVE) $(if $(GUIDED),$(GUIDED) $(FUZZED))))
 $(eval $(call stamp,$(OBJ)/link.stamp,$(LDFLAGS_ALL) $(OBJECTS) $(LIBS)))
 $(eval $(call stamp,$(OBJ)/version.stamp,$(VERSION_DEFINES)))
 
@@ -183,10 +190,6 @@ $(OBJ)/harness/cell/images.o: $(IMAGE_ARCHIVE)
 $(filter $(OBJ)/harness/cell/card%,$(OBJECTS)): $(CARDS)
 
 $(OBJ)/harness/command/help_text.o: $(wildcard harness/command/*.txt)
-
-# A fuzzer is guided by what it reaches in the rooms that read files; clang knows how to tell it.
-FUZZED := base document result compare
-GUIDED := $(if $(SANITIZE),$(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link))
 
 # What of the house an object sees, by its folder.
 $(foreach room,$(ROOMS),$(eval $(filter $(OBJ)/harness/$(room)/%,$(foreach object,$(OBJECTS),$(if $(filter $(OBJ)/harness/$(room)/,$(dir $(object))),$(object)))): HOUSE = $(call room_flags,$(room)) $(if $(filter $(room),$(FUZZED)),$(GUIDED))))
@@ -209,7 +212,7 @@ $(BUILD)/cjson/libcjson.a:
 	$(Q)CC='$(CC)' scripts/build_cjson.sh $@
 
 ifdef STATIC
-$(PROGRAM) $(TESTS) $(FUZZERS): $(LIBCJSON)
+$(PROGRAM) $(TESTS) $(FUZZER): $(LIBCJSON)
 endif
 
 $(PROGRAM): $(OBJECTS) $(OBJ)/link.stamp
@@ -221,13 +224,67 @@ $(TESTS): $(BUILD)/tests/%: $(OBJ)/tests/%.o $(filter-out $(OBJ)/harness/main.o,
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(LIBS) -lcmocka
 
-# libFuzzer brings its own main, and is clang's.
-$(FUZZERS): $(BUILD)/tests/%: $(OBJ)/tests/%.o $(filter-out $(OBJ)/harness/main.o,$(OBJECTS)) $(OBJ)/link.stamp
+# Libraries that tests preload into the program, never with sanitizers: those bring an allocator of their own.
+$(FAULTS): $(BUILD)/tests/%.so: tests/%.c $(OBJ)/flags.stamp
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) -std=c11 -O1 -Wall -Wextra $(WERROR) -fPIC -shared -o $@ $< -ldl
+
+# All targets are one program. libFuzzer brings its own main, and is clang's. It is C++, whose library goes into the
+# program with STATIC=1: that runs on any machine with a libc as new as this one's.
+FUZZ_OBJECTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/fuzz/*.c))
+$(FUZZER): $(FUZZ_OBJECTS) $(filter-out $(OBJ)/harness/main.o $(OBJ)/harness/base/parallel.o,$(OBJECTS)) $(OBJ)/link.stamp
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(LIBS)
+	$(Q)$(CC)$(if $(STATIC),++ -static-libstdc++ -static-libgcc) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(LIBS)
 
--include $(OBJECTS:.o=.d) $(patsubst $(BUILD)/%,$(OBJ)/%.d,$(TESTS) $(FUZZERS))
+# ---- The simulated GPU of the tests: a library in place of the vendor's, and the program's objects linked to it. Names
+# by which the program opens libraries are links to it in a folder that the program looks in. Its own copy of what it
+# needs of the program is not counted by coverage.
+
+SIMULATED := $(BUILD)/tests/simulated
+SIMULATED_LINKS := $(addprefix $(SIMULATED)/,libcuda.so.1 libnvidia-ml.so.1 libcupti.so.13 libnvperf_host.so)
+SIMULATED_CORE := $(wildcard patterns/*.c kernels/*.c $(foreach room,base document cell,harness/$(room)/*.c))
+SIMULATED_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename $(wildcard tests/simulated/*.c)))
+SIMULATED_CORE_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename $(SIMULATED_CORE) harness/cell/card_default.S))
+
+# It is of compute capability 9.0.
+SIMULATED_WHY := $(if $(CUDA),$(if $(filter 90,$(ARCHS)),,the program has no kernels of sm_90: make ARCHS=90),it needs a CUDA toolkit)
+
+simulated: $(if $(SIMULATED_WHY),,$(SIMULATED)/cbank) ## build the program for the simulated GPU of the tests
+	@echo 'simulated GPU: $(or $(SIMULATED_WHY),$(SIMULATED)/cbank)'
+
+$(SIMULATED_OBJECTS) $(SIMULATED_CORE_OBJECTS): HOUSE = $(EVERY_ROOM) -Itests/simulated $(CUDA_CPPFLAGS) -fPIC
+$(SIMULATED_OBJECTS) $(SIMULATED_CORE_OBJECTS): CFLAGS_ALL := $(filter-out --coverage -O0,$(CFLAGS_ALL))
+
+$(OBJ)/simulated/%.o: %.c $(OBJ)/flags.stamp
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(HOUSE) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+$(OBJ)/simulated/%.o: %.S $(OBJ)/flags.stamp
+	$(call say,AS,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(HOUSE) -MMD -MP -c -o $@ $<
+
+$(OBJ)/simulated/core.a: $(SIMULATED_CORE_OBJECTS)
+	@rm -f $@
+	$(Q)ar qcDS $@ $^ && ranlib $@
+
+$(SIMULATED)/libsimulated.so: $(SIMULATED_OBJECTS) $(OBJ)/simulated/core.a tests/simulated/exports
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared $(LDFLAGS_ALL) -Wl,--version-script=tests/simulated/exports -o $@ $(filter %.o %.a,$^) -lcjson -lpthread -lm
+
+$(SIMULATED_LINKS): $(SIMULATED)/libsimulated.so
+	@ln -sf libsimulated.so $@
+
+$(SIMULATED)/cbank: $(OBJECTS) $(OBJ)/link.stamp $(SIMULATED)/libsimulated.so $(SIMULATED_LINKS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(OBJECTS) -L$(SIMULATED) -lsimulated $(filter-out $(CUDART),$(LIBS))
+
+-include $(SIMULATED_OBJECTS:.o=.d) $(SIMULATED_CORE_OBJECTS:.o=.d)
+-include $(OBJECTS:.o=.d) $(patsubst $(BUILD)/%,$(OBJ)/%.d,$(TESTS)) $(FUZZ_OBJECTS:.o=.d)
 
 # ---- Kernel images: one cubin for each module and architecture, and PTX of the newest architecture. Each
 # workload is a module, kernels.cu compiled for it alone; probes and tools are two more.
@@ -335,11 +392,11 @@ check-sass: $(PROGRAM) ## disassemble every kernel in the program and check its 
 check-ptx: $(PROGRAM) $(PTX) ## check the loads of every kernel in the PTX
 	@$(PYTHON) scripts/check_ptx.py --program $(PROGRAM) $(WORKLOAD_PTX)
 
-# Headers of the CUDA engine need the vendor's, which only its own room may see.
+# Headers of the CUDA engine need the vendor's, which only its own rooms may see.
 # $(call headers_of,FOLDER,FLAGS): one line for each header there and what it may see.
 headers_of = $(foreach header,$(wildcard $(1)/*.h),'$(header) $(2)')
 HEADERS := $(call headers_of,patterns,-Ipatterns) $(call headers_of,kernels,-Ikernels -Ipatterns) \
-           $(foreach room,$(filter-out engine/cuda,$(ROOMS)),$(call headers_of,harness/$(room),$(call room_flags,$(room))))
+           $(foreach room,$(filter-out engine/cuda%,$(ROOMS)),$(call headers_of,harness/$(room),$(call room_flags,$(room))))
 
 check-headers: ## compile each header alone, with what its room may see, by gcc and clang
 	@for compiler in gcc clang; do printf '%s\n' $(HEADERS) | while read -r header flags; do \
@@ -354,17 +411,21 @@ SANITIZED := BUILD=build/asan CC=clang SANITIZE=1
 sanitize: ## build program and unit tests by clang with ASan and UBSan under build/asan
 	@$(MAKE) $(SANITIZED) all tests
 
+# Unoptimized, so that lines are those of the sources.
+coverage: ## run the tests with gcov's counters; print the share of the lines that ran, and the functions that did not
+	@scripts/setup.sh test
+	@$(MAKE) BUILD=build/coverage CFLAGS='--coverage -O0' LDFLAGS=--coverage all tests simulated
+	@$(PYTHON) tests/coverage.py build/coverage
+
 FUZZ_SECONDS ?= 60
 
-fuzzers: $(FUZZERS)
+fuzzers: $(FUZZER) ## build the fuzz targets (by clang, with SANITIZE=1; STATIC=1: to run on another machine)
 
 # What reaches new code goes into build/fuzz/corpus; tests/corpus stays as it is.
-fuzz: ## feed the reader of results with mutations of tests/corpus (FUZZ_SECONDS=60)
+fuzz: ## feed documents and command lines that are wrong to what reads them (FUZZ_SECONDS=60 a target)
 	@scripts/setup.sh test
 	@$(MAKE) $(SANITIZED) fuzzers
-	@mkdir -p build/fuzz/corpus
-	@build/asan/tests/fuzz/fuzz_result -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 \
-	    -max_len=8192 -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/corpus
+	@scripts/fuzz.sh --seconds $(FUZZ_SECONDS)
 
 SHARE := $(DESTDIR)$(PREFIX)/share
 REPORT := figures page page/templates # what cbank report runs, beside report.py, plot.py and upgrade.py
@@ -402,12 +463,12 @@ check-format: ## fail where `make format` would change a source
 	    { echo 'the sources above are not formatted; run: make format' >&2; exit 1; }
 
 # Settings: .clang-tidy, tests/.clang-tidy, .shellcheckrc. Sources of the CUDA engine need the vendor's headers.
-LINTED := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES)) $(CUDA_ABSENT) $(CUPTI_ABSENT) $(wildcard tests/*/*.c)
+LINTED := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES)) $(CUDA_ABSENT) $(CUPTI_ABSENT) $(filter-out $(if $(CUDA),,tests/simulated/%),$(wildcard tests/*/*.c))
 
 lint: ## look for mistakes in C, Python and shell sources
 	@scripts/setup.sh lint
 	@printf '%s\n' $(LINTED) | xargs -P $(shell nproc) -n 4 sh -c '$(CLANG_TIDY) --quiet "$$@" -- -std=c11 \
-	    $(CPPFLAGS_ALL) $(EVERY_ROOM) -Itests/unit $(CUDA_CPPFLAGS) 2>/dev/null' lint
+	    $(CPPFLAGS_ALL) $(EVERY_ROOM) -Itests/unit -Itests/simulated $(CUDA_CPPFLAGS) 2>/dev/null' lint
 	@$(PYTHON) -m pyflakes scripts tests
 	@shellcheck scripts/*.sh scripts/completion.bash .ci/*
 

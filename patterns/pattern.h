@@ -42,7 +42,7 @@ struct pattern {
     const char *summary; /* one line for people */
     const char *formula; /* the index expression, as written in the table */
     enum index_scope scope;
-    int walks;           /* the index depends on step */
+    int walks;           /* all threads go along the table, an element a step: for workloads of many steps */
     int core;            /* of the core matrix */
     uint32_t takes;      /* parameters: a set of PARAMETER_BIT */
 
