@@ -3,7 +3,7 @@
 """Tries the gate on this machine's GPU: how often cbank compare calls out without cause, and how often it finds
 a slowdown that was planted.
 
-usage: gate_trial.py [--program build/cbank] [--trials 20] [--path global] --json FILE [RUN OPTION...]
+usage: gate_trial.py [--program build/cbank] [--trials 20] [--slow global] --json FILE [RUN OPTION...]
        gate_trial.py --show FILE
 
 Every result is of a process of its own. False alarms: each result against the one before it. Power: results with
@@ -13,7 +13,6 @@ regressed, hot ones at 1.5 % and cold ones at 5 %; 0.3 % never fails the gate.
 """
 
 import os
-import sys
 import tempfile
 
 import trials
@@ -25,7 +24,7 @@ FOUND_LEAST = 0.95
 
 def options(parser):
     parser.add_argument("--trials", type=int, default=20)
-    parser.add_argument("--path", default="global")
+    parser.add_argument("--slow", metavar="PATH", default="global")
 
 
 def make(arguments, rest):
@@ -39,10 +38,10 @@ def make(arguments, rest):
         first, times = trials.read(plain[0])
         found = {"a_a": [trials.compare(program, a, b) for a, b in zip(plain, plain[1:])]}
         for percent in SLOWDOWNS:
-            slow = [one_more(f"slow-{percent}-{i}", "--slow", f"{arguments.path}:{percent}") for i in range(count)]
+            slow = [one_more(f"slow-{percent}-{i}", "--slow", f"{arguments.slow}:{percent}") for i in range(count)]
             found[f"slow_{percent}_percent"] = [trials.compare(program, *pair) for pair in zip(plain, slow)]
-    return {**trials.origin(first), "run_options": rest, "trials": count, "path": arguments.path,
-            "planted": [identity for identity in times if identity.split("/")[1] == arguments.path],
+    return {**trials.origin(first), "run_options": rest, "trials": count, "path": arguments.slow,
+            "planted": [identity for identity in times if identity.split("/")[1] == arguments.slow],
             "comparisons": found}
 
 

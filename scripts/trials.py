@@ -55,7 +55,7 @@ def origin(result):
 def main(doc, options, make, show):
     """A trial's command line. options(parser) adds what is the trial's own; make(arguments, rest) gives the report, rest
     being what the parser does not know; show(report) prints its figures and says whether they are as they should be."""
-    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0], allow_abbrev=False)
     parser.add_argument("--program", default="build/cbank")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--show", metavar="FILE", help="print the figures of an earlier trial")
