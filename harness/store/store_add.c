@@ -175,7 +175,9 @@ static int64_t counter_of(struct store *store, const struct counter_value *value
         store->counters = larger;
         larger[store->counter_count] = (struct store_counter){strdup(value->name), value->kind, id};
     }
-    if (!larger || !larger[store->counter_count++].name)
+    if (larger && larger[store->counter_count].name)
+        store->counter_count++;
+    else
         sql_fail(store->sql, log_memory("%s", sql_path(store->sql)));
     return id;
 }
