@@ -81,8 +81,10 @@ enum status store_open(const char *path, enum sql_access access, struct store **
 
 void store_forget_counters(struct store *store)
 {
-    for (size_t i = 0; i < store->counter_count; i++)
+    for (size_t i = 0; i < store->counter_count; i++) {
         free(store->counters[i].name);
+        free(store->counters[i].unit);
+    }
     free(store->counters);
     store->counters = NULL;
     store->counter_count = 0;
@@ -94,6 +96,8 @@ void store_close(struct store *store)
         return;
     for (size_t i = 0; i < STORE_STATEMENTS; i++)
         sql_finish(store->statements[i]);
+    for (size_t i = 0; i < STORE_READING; i++)
+        sql_finish(store->reading[i]);
     sql_close(store->sql);
     store_forget_counters(store);
     free(store);
