@@ -477,5 +477,106 @@ class Compare(Case):
         self.assertIn("one.db has no run", self.cbank("compare", "one.db", "new", status=2).stderr)
 
 
+class History(Case):
+    """Planted steps: found on their GPU, in their path, with their date, and with what changed at the same time."""
+
+    NIGHTS, GPUS, STEP = 14, 3, 9
+    CELL = "add/constant/per_warp/12800000/1024/hot"
+
+    def setUp(self):
+        super().setUp()
+        chance = random.Random(7)
+        for night in range(self.NIGHTS):
+            for gpu in range(self.GPUS):
+                result = result_of(gpu, night, cells=6)
+                if night >= 5:
+                    result["device"]["driver"] = "590.44.01"
+                for cell in result["cells"]:
+                    factor = 1 + chance.gauss(0, 0.0002)
+                    factor *= 1.02 if gpu == 1 and cell["path"] == "constant" and night >= self.STEP else 1
+                    factor *= 0.99 if gpu == 2 and cell["path"] == "global" and night >= 5 else 1
+                    time = cell["time_ns"]
+                    for key in ("median", "ci_low", "ci_high"):
+                        time[key] *= factor
+                self.write(f"all/{night:02d}-{gpu}.json", result)
+        self.cbank("ingest", "store.db", "all")
+
+    def history(self, *arguments):
+        said = json.loads(self.cbank("history", *arguments, "--json").stdout)
+        jsonschema.validate(said, read_json(os.path.join(ROOT, "results/history.schema.json")))
+        return said
+
+    def test_a_store_says_what_its_files_say(self):
+        for options in ([], ["--cell", self.CELL], ["--cell", "*/constant/*"]):
+            files, store = self.history("all", *options), self.history("store.db", *options)
+            for row in files["rows"] + store["rows"]:
+                del row["hash"], row["failed"]
+            self.assertEqual(files["rows"], store["rows"])
+            self.assertEqual(files["changes"], store["changes"])
+            texts = [self.cbank("history", source, *options).stdout for source in ("all", "store.db")]
+            self.assertEqual(*texts)
+
+    def test_steps_are_found(self):
+        changes = self.history("store.db")["changes"]
+        found = {(change["uuid"][4:12], change["cell"].split("/")[1]) for change in changes}
+        self.assertEqual(found, {("00000001", "constant"), ("00000002", "global")})
+        self.assertEqual(len(changes), 4)  # two cells of each path
+        for change in changes:
+            constant = "/constant/" in change["cell"]
+            night, size = (self.STEP, 0.02) if constant else (5, -0.01)
+            gpu = 1 if constant else 2
+            self.assertEqual(change["since_utc"], utc(FIRST_NIGHT + datetime.timedelta(days=night, seconds=gpu)))
+            self.assertEqual(change["until_utc"], utc(FIRST_NIGHT + datetime.timedelta(days=night - 1, seconds=gpu)))
+            self.assertLess(change["ci_low"], size)
+            self.assertLess(size, change["ci_high"])
+            self.assertLess(change["ci_high"] - change["ci_low"], 0.004)
+            self.assertEqual((change["runs_before"], change["runs_after"]), (night, self.NIGHTS - night))
+            self.assertEqual(change["with"], None if constant else
+                             f"driver {SOURCE['device']['driver']} -> 590.44.01")
+            self.assertEqual((change["host"], change["driver_after"]), ("n00", "590.44.01"))
+        self.assertEqual([change["since_utc"] for change in changes],
+                         sorted((change["since_utc"] for change in changes), reverse=True))
+
+    def test_a_calibration_is_the_noise(self):
+        """With a calibration that says that processes differ by 5 %, no step is one."""
+        cells = [{**{key: cell[key] for key in ("workload", "path", "pattern", "elements", "block_size", "regime",
+                                               "parameters", "array_bytes")},
+                  "noise": 0.1, "process_deviation": {"value": 0.05, "degrees_of_freedom": 20, "origin": "calibration"},
+                  "median_ns": cell["time_ns"]["median"], "sass_sha256": cell["kernel"]["sass_sha256"]}
+                 for cell in SOURCE["cells"][:6]]
+        self.write("calibration.json", {
+            "schema": {"name": "cbank-calibration", "version": "2.0"}, "tool": SOURCE["tool"], "engine": "cuda",
+            "modelled": False, "device": {**result_of(1, 0)["device"], "driver": SOURCE["device"]["driver"]},
+            "processes": 20, "cells": cells})
+        self.assertEqual(self.history("store.db", "--calibration", "calibration.json")["changes"], [])
+
+    def test_what_was_forgotten_is_said(self):
+        self.cbank("forget", "store.db", "13-1.json", "--why", "a door was open")
+        said = self.history("store.db")
+        self.assertEqual([(row["file"], row["why"]) for row in said["forgotten"]], [("all/13-1.json", "a door was open")])
+        self.assertNotIn("all/13-1.json", [row["file"] for row in said["rows"]])
+        self.assertIn("a door was open", self.cbank("history", "store.db").stdout)
+
+    def test_columns(self):
+        text = self.cbank("history", "store.db", "--cell", self.CELL).stdout
+        self.assertIn(self.CELL, text)
+        self.assertRegex(text, r"GPU-00000001 +n00 +590.44.01 ")
+        self.assertRegex(text, r"(?s)Levels that changed:.*2026-03-10T02:00:01Z +GPU-00000001 +n00 +\+2.0\d%")
+        self.assertIn("| started |", self.cbank("history", "store.db", "--markdown").stdout)
+
+    def test_a_threshold(self):
+        self.assertEqual({change["uuid"][4:12] for change in self.history("store.db", "--threshold", "1.5")["changes"]},
+                         {"00000001"})
+        self.assertGreaterEqual(len(self.history("store.db", "--threshold", "0")["changes"]), 4)
+
+    def test_bad_input(self):
+        for source in ("store.db", "all"):
+            self.assertRegex(self.cbank("history", source, "--cell", "nonsense", status=2).stderr, "(?i)no cell.*nonsense")
+        for name, message in BadInput.stores(self):
+            if name != "text.db":
+                self.assertIn(message, self.cbank("history", name, status=2).stderr)
+                self.assertIn(message, self.cbank("compare", name, name, status=2).stderr)
+
+
 if __name__ == "__main__":
     unittest.main()

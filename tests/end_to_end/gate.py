@@ -454,7 +454,9 @@ class Reports(Case):
         self.assertIn("the nearest is 'add/constant/per_warp/128000/1024/hot'", said)
 
     def test_history_for_programs(self):
-        rows = json.loads(self.cbank("history", FIRST, SECOND, "--json").stdout)
+        history = json.loads(self.cbank("history", FIRST, SECOND, "--json").stdout)
+        jsonschema.validate(history, read_json(os.path.join(ROOT, "results/history.schema.json")))
+        rows = history["rows"]
         self.assertEqual([(row["engine"], row["times"], row["cells"], row["failed"]) for row in rows],
                          [("cuda", "measured", 24, 0)] * 2)
         self.assertEqual(rows[1]["uuid"], read_json(SECOND)["device"]["uuid"])
@@ -632,7 +634,7 @@ class Parameters(Case):
         self.cbank("compare", "a.json", "a.json", "--calibration", "noise.json")
 
     def test_history_and_exports(self):
-        rows = json.loads(self.cbank("history", "a.json", "--cell", "*/radius=3", "--json").stdout)
+        rows = json.loads(self.cbank("history", "a.json", "--cell", "*/radius=3", "--json").stdout)["rows"]
         self.assertEqual(len(rows), sum("radius" in cell["parameters"] for cell in self.cells))
         self.assertEqual(sum(row["median_ns"] is None for row in rows),
                          sum("radius" in cell["parameters"] and cell["status"] == "skipped" for cell in self.cells))
