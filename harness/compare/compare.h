@@ -123,7 +123,7 @@ struct compared_gpu {
     struct facet_difference differences[FACETS];
     size_t difference_count;
     bool plans_differ; /* a side has cells that the other has not */
-    bool comparable;   /* no facet differs that may not, and a cell in common */
+    bool comparable; /* no facet differs that may not, and a cell in common */
     enum verdict verdict; /* that of its gravest cell; missing or new where a side lacks it */
     size_t counts[VERDICT_INVALID + 1]; /* its cells by verdict */
     char note[192]; /* "" or: which board took the place of this one */
@@ -137,7 +137,8 @@ struct comparison {
     bool comparable; /* no facet differs that may not, and a cell in common */
     struct facet_difference differences[FACETS];
     size_t difference_count;
-    struct comparison_cell *cells; /* owned; worst first: by gravity, then by size of the change; last those of GPUs that
+    struct comparison_cell
+        *cells; /* owned; worst first: by gravity, then by size of the change; last those of GPUs that
                                       a side lacks */
     size_t cell_count;
     size_t counts[VERDICT_INVALID + 1]; /* cells by verdict */

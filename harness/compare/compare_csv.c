@@ -58,7 +58,8 @@ static const char *uuid_of(const struct comparison_cell *cell)
 
 static struct csv_row time_row(const struct comparison_cell *cell)
 {
-    struct csv_row row = {&cell->cell, *cell, verdict_rows[cell->verdict].name, "time_ns", "time", NULL, NAN, "", uuid_of(cell)};
+    struct csv_row row = {&cell->cell, *cell,        verdict_rows[cell->verdict].name, "time_ns", "time", NULL, NAN,
+                          "",          uuid_of(cell)};
 
     if (cell->code)
         code_change_text(cell->code, row.code, sizeof(row.code));
@@ -71,9 +72,15 @@ static struct csv_row time_row(const struct comparison_cell *cell)
 
 static struct csv_row change_row(const struct comparison_cell *cell, const struct counter_change *change)
 {
-    struct csv_row row = {
-        &cell->cell, *cell, verdict_rows[cell->verdict].name, change->name, counter_kind_names[change->kind], NULL,
-        NAN,         "",    uuid_of(cell)};
+    struct csv_row row = {&cell->cell,
+                          *cell,
+                          verdict_rows[cell->verdict].name,
+                          change->name,
+                          counter_kind_names[change->kind],
+                          NULL,
+                          NAN,
+                          "",
+                          uuid_of(cell)};
 
     row.cell.ns[BASE] = change->base;
     row.cell.ns[NEW] = change->new_value;

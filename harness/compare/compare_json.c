@@ -147,7 +147,8 @@ static void write_gpu_identity(cJSON *object, const struct field *field, const v
 {
     const struct side_identity *identity = gpu_identity(base);
     const char *const texts[][2] = {{"uuid", identity->device.uuid}, {"name", identity->device.name}};
-    const char *const places[][2] = {{"name", identity->host.name}, {"slot", identity->host.slot},
+    const char *const places[][2] = {{"name", identity->host.name},
+                                     {"slot", identity->host.slot},
                                      {"job", identity->host.job}};
     cJSON *host;
 

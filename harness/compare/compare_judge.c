@@ -86,8 +86,8 @@ static struct deviation_evidence evidence_of(const struct comparison *comparison
         return out;
     out.before = deviation_default(CAUSE_process, &cell->cell, cell->ns[BASE]);
     for (size_t i = 0; calibration && i < SIDES && (i == BASE || why[BASE]); i++)
-        why[i] = calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[i]->identity,
-                                       cell->sides[i]->sha256, &out.before);
+        why[i] = calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[i]->identity, cell->sides[i]->sha256,
+                                       &out.before);
     if (why[BASE] && why[NEW]) {
         comparison_note(cell, "not calibrated: %s", why[BASE]);
     } else if (calibration) {

@@ -71,7 +71,8 @@ static enum status put_grid(struct bounded *file, const struct grid *grid)
 
 static enum status put_tables(struct bounded *file, const struct comparison *comparison)
 {
-    const size_t same = comparison->counts[VERDICT_SAME], others = comparison->cell_count - same - comparison_alone(comparison);
+    const size_t same = comparison->counts[VERDICT_SAME],
+                 others = comparison->cell_count - same - comparison_alone(comparison);
     const struct grid grid = comparison_grid(comparison, 0, others);
     const struct grid same_grid = comparison_grid(comparison, others, same);
     const struct grid gpus = comparison_gpu_grid(comparison, false);
@@ -106,5 +107,6 @@ enum status compare_markdown(FILE *stream, const void *compared)
     struct bounded file = {.stream = stream, .left = MARKDOWN_BYTES_MAX - OTHER_BYTES};
 
     put_head(stream, comparison);
-    return comparison_common(comparison) > 0 || comparison_is_by_gpu(comparison) ? put_tables(&file, comparison) : STATUS_OK;
+    return comparison_common(comparison) > 0 || comparison_is_by_gpu(comparison) ? put_tables(&file, comparison)
+                                                                                 : STATUS_OK;
 }

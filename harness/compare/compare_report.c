@@ -21,7 +21,8 @@ static void put_line(FILE *stream, const struct grid_look *look, int indent, cha
 enum status compare_print(FILE *stream, const struct comparison *comparison, bool all, const struct grid_look *look)
 {
     const size_t same = all ? 0 : comparison->counts[VERDICT_SAME];
-    const struct grid grid = comparison_grid(comparison, 0, comparison->cell_count - same - comparison_alone(comparison));
+    const struct grid grid =
+        comparison_grid(comparison, 0, comparison->cell_count - same - comparison_alone(comparison));
     const struct grid gpus = comparison_gpu_grid(comparison, !all);
     static const char *const names[SIDES] = {"BASE", "NEW "};
     enum status status = STATUS_OK;

@@ -83,7 +83,8 @@ void gpu_find_differences(const struct comparison *comparison, struct compared_g
     for (const struct facet *facet = facets; facet < facets + FACETS; facet++) {
         struct facet_difference *difference = &gpu->differences[gpu->difference_count];
 
-        *difference = (struct facet_difference){.facet = facet, .allowed = is_allowed(facet, comparison->options.allowed)};
+        *difference =
+            (struct facet_difference){.facet = facet, .allowed = is_allowed(facet, comparison->options.allowed)};
         gpu->difference_count += differs(comparison, gpu, count, difference);
     }
 }

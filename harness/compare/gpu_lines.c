@@ -99,7 +99,11 @@ static bool gpu_note(const void *row, size_t index, char *out, size_t bytes)
     return false;
 }
 
-#define IDENTITY(member) .value = value_identity, .of = &(const size_t){offsetof(struct side_identity, member)}
+#define IDENTITY(member)                           \
+    .value = value_identity, .of = &(const size_t) \
+    {                                              \
+        offsetof(struct side_identity, member)     \
+    }
 
 static const struct grid_column columns[] = {
     {.heading = "GPU", .value = value_uuid, .head = true},

@@ -100,10 +100,11 @@ enum status gpu_sides_compare(const struct gpu_sides sides[SIDES], const struct 
         return compare_sides(sides[BASE].sides, sides[NEW].sides, options, out);
     }
     if (may_uuid_differ(options))
-        return log_error(STATUS_USAGE,
-                         "--allow-diff uuid compares one GPU with another, and BASE has %zu, NEW %zu; name results of one "
-                         "on each side, or leave it out: then each GPU is compared with itself",
-                         sides[BASE].count, sides[NEW].count);
+        return log_error(
+            STATUS_USAGE,
+            "--allow-diff uuid compares one GPU with another, and BASE has %zu, NEW %zu; name results of one "
+            "on each side, or leave it out: then each GPU is compared with itself",
+            sides[BASE].count, sides[NEW].count);
     pairs = calloc(sides[BASE].count + sides[NEW].count + 1, sizeof(*pairs));
     if (!pairs)
         return log_memory("a comparison");

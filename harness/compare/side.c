@@ -70,9 +70,8 @@ static bool add_process(struct side_cell *cell, const struct cell_time *time, bo
     if (larger)
         cell->processes = larger;
     if (larger && sorted && !samples && summary->count > 0 && !isnan(summary->median))
-        larger[cell->process_count++] =
-            (struct process_samples){NULL, summary->count, process, summary->median,
-                                     process_error(summary->ci_low, summary->ci_high)};
+        larger[cell->process_count++] = (struct process_samples){NULL, summary->count, process, summary->median,
+                                                                 process_error(summary->ci_low, summary->ci_high)};
     if (!larger || !sorted || count == 0) {
         free(sorted);
         return larger && sorted;
@@ -163,8 +162,7 @@ static void merge_identity(struct side_identity *to, const struct side_identity 
 /* What a result is of. */
 static struct side_identity identity_of(const struct result *result)
 {
-    struct side_identity identity = {.modelled = result->modelled_time, .device = result->device,
-                                     .host = result->host};
+    struct side_identity identity = {.modelled = result->modelled_time, .device = result->device, .host = result->host};
 
     snprintf(identity.engine, sizeof(identity.engine), "%s", result->engine);
     memcpy(identity.started_utc, result->started_utc, sizeof(identity.started_utc));

@@ -209,7 +209,8 @@ static void add_runs(struct stored *stored)
 
     while (good && sql_row(get)) {
         struct history_run *run = add_run(history);
-        const char **const texts[] = {&run->name, &run->uuid, &run->host, &run->slot, &run->driver, &run->vbios, &run->engine};
+        const char **const texts[] = {&run->name,   &run->uuid,  &run->host,  &run->slot,
+                                      &run->driver, &run->vbios, &run->engine};
 
         good = run && grow(&stored->keys, stored->count, sizeof(*stored->keys));
         if (!good)
@@ -252,7 +253,9 @@ static bool add_series(struct stored *stored, struct sql_statement *get, const s
 
     while (good && sql_row(get)) {
         struct history_run *run = run_at(stored, sql_integer(get, 0));
-        struct summary summary = {.median = sql_number(get, 1), .ci_low = sql_number(get, 2), .ci_high = sql_number(get, 3)};
+        struct summary summary = {.median = sql_number(get, 1),
+                                  .ci_low = sql_number(get, 2),
+                                  .ci_high = sql_number(get, 3)};
         const char *status = sql_text(get, 5);
         struct history_point *point = run ? add_point(history, run, cell) : NULL;
 
@@ -276,8 +279,9 @@ static void add_all_series(struct stored *stored)
 {
     struct sql_statement *list = sql_prepare(stored->sql, "SELECT identity_id, identity, cell FROM identities");
     struct sql_statement *get =
-        sql_prepare(stored->sql, "SELECT run_id, median_ns, ci_low_ns, ci_high_ns, flags, status, sass_sha256 FROM times"
-                                 " LEFT JOIN kernels USING (kernel_id) WHERE identity_id = ?1 ORDER BY run_id");
+        sql_prepare(stored->sql,
+                    "SELECT run_id, median_ns, ci_low_ns, ci_high_ns, flags, status, sass_sha256 FROM times"
+                    " LEFT JOIN kernels USING (kernel_id) WHERE identity_id = ?1 ORDER BY run_id");
     const char *name = stored->reading->name;
     bool good = true;
 
@@ -299,8 +303,9 @@ static void add_all_series(struct stored *stored)
 static void add_forgotten(struct stored *stored)
 {
     struct history *history = stored->reading->history;
-    struct sql_statement *get = sql_prepare(stored->sql, "SELECT started_utc, forgotten_utc, file, uuid, hash, why"
-                                                         " FROM forgotten JOIN gpus USING (gpu_id) ORDER BY started_utc");
+    struct sql_statement *get =
+        sql_prepare(stored->sql, "SELECT started_utc, forgotten_utc, file, uuid, hash, why"
+                                 " FROM forgotten JOIN gpus USING (gpu_id) ORDER BY started_utc");
     bool good = true;
 
     while (good && sql_row(get)) {

@@ -25,7 +25,7 @@ struct history_point {
     const struct history_run *run;
     const struct cell *cell;
     double median_ns, half_width; /* the latter relative; NaN without */
-    double change;                /* since the latest earlier run of that GPU and engine that has the cell; NaN: none */
+    double change; /* since the latest earlier run of that GPU and engine that has the cell; NaN: none */
     uint32_t flags;
     const char *sha256; /* of the kernel */
 };
@@ -34,9 +34,9 @@ struct history_point {
 struct history_change {
     const struct cell *cell;
     const struct history_run *before, *after; /* the last run of the old level, the first of the new */
-    double change, ci_low, ci_high;           /* of the level, relative, with the interval of STATS_CONFIDENCE */
-    size_t runs_before, runs_after;           /* of the two levels */
-    char with[256];                           /* what changed at the same time: driver, VBIOS, code; "": none of these */
+    double change, ci_low, ci_high; /* of the level, relative, with the interval of STATS_CONFIDENCE */
+    size_t runs_before, runs_after; /* of the two levels */
+    char with[256]; /* what changed at the same time: driver, VBIOS, code; "": none of these */
 };
 
 /* A run that was taken out of a store. */

@@ -297,8 +297,7 @@ static enum status make_rows(struct view *view)
 static void write_rows(cJSON *object, const struct field *field, const void *base)
 {
     const struct view *view = base;
-    const struct grid grid =
-        with_rows(view->options->cell ? &series_grid : &run_grid, view->rows, view->row_count);
+    const struct grid grid = with_rows(view->options->cell ? &series_grid : &run_grid, view->rows, view->row_count);
 
     json_add(object, field->key, grid_to_json(&grid));
 }
@@ -413,7 +412,8 @@ static enum status read_history(struct view *view, const struct invocation *invo
         status = history_add(&view->history, invocation->arguments[i], view->options->cell);
     if (status == STATUS_OK) {
         history_sort(&view->history);
-        status = history_find_changes(&view->history, path ? &calibration : NULL, view->options->threshold_percent / 100);
+        status =
+            history_find_changes(&view->history, path ? &calibration : NULL, view->options->threshold_percent / 100);
     }
     calibration_close(&calibration);
     return status;

@@ -311,6 +311,25 @@ class BadInput(Case):
         self.assertIn("nowhere/x.db", self.cbank("ingest", "nowhere/x.db", "good.json", status=2).stderr)
 
 
+class Documentation(Case):
+    def test_questions_in_sql_are_answered(self):
+        for gpu in range(3):
+            result = result_of(gpu, 0, cells=24)
+            result["started_utc"] = utc(datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(hours=2))
+            result["finished_utc"] = None
+            if gpu == 1:
+                result["cells"][4]["counters"]["ldc_instructions"]["value"] += 1
+                result["device"]["sm_count"] -= 2
+            self.write(f"all/{gpu}.json", result)
+        self.cbank("ingest", "store.db", "all")
+        with open(os.path.join(ROOT, "docs/fleet.md"), encoding="utf-8") as file:
+            blocks = re.findall(r"^```sql\n(.*?)^```", file.read(), re.MULTILINE | re.DOTALL)
+        answers = [self.ask(question) for block in blocks for question in block.split(";") if question.strip()]
+        self.assertEqual([len(rows) for rows in answers], [3, 1, 1])
+        self.assertEqual(answers[1][0][0], result_of(1, 0)["device"]["uuid"])
+        self.assertEqual(answers[2], [(SOURCE["device"]["name"], 2)])
+
+
 class Forget(Case):
     def setUp(self):
         super().setUp()

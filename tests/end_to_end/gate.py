@@ -435,12 +435,15 @@ class Reports(Case):
 
     def test_history(self):
         text = self.cbank("history", os.path.dirname(FIRST)).stdout
-        starts = [line.split()[0] for line in text.splitlines()[1:] if line[0] == "2"]
+        starts = [line.split()[0] for line in text.split("\n\n")[0].splitlines()[1:] if line[0] == "2"]
         self.assertEqual(starts, sorted(starts))
         self.assertEqual(len(starts), 11)
         self.assertTrue(all(len(line) <= 80 for line in text.splitlines()), text)
-        for word in ("engine", "cuda", "measured", read_json(FIRST)["device"]["uuid"][:12], "580.159.04"):
+        for word in ("measured", read_json(FIRST)["device"]["uuid"][:12], "580.159.04"):
             self.assertIn(word, text)
+        wide = self.cbank("history", FIRST, "--markdown").stdout
+        for word in ("| engine |", "| cuda |", "| host |"):
+            self.assertIn(word, wide)
         identity = "add/constant/per_warp/128000/1024/hot"
         for name in (identity, "*constant/per_warp/128000/*"):
             series = self.cbank("history", FIRST, SECOND, "--cell", name).stdout.splitlines()
