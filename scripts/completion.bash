@@ -6,16 +6,18 @@
 _cbank_options()
 {
     case $1 in
-    '') echo 'run show counters explain compare gate calibrate characterize history export report list doctor help' ;;
-    run) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --json --resume --retry-failed --in-turn --patience --strict --quiet --color' ;;
+    '') echo 'run show counters explain compare gate calibrate characterize history ingest forget export report list doctor help' ;;
+    run) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --json --resume --retry-failed --in-turn --patience --strict --quiet --color' ;;
     show) echo '--help --cell --markdown --csv --json --raw --color' ;;
     counters) echo '--help --cell --workload --path --pattern --regime --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --markdown --csv --json --raw' ;;
     explain) echo '--help --card --cell --json --color' ;;
     compare) echo '--help --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --csv --raw --strict --quiet --color' ;;
-    gate) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --processes --seconds --keep --base-program --new-program --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --csv --raw --strict --quiet --color' ;;
-    calibrate) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --processes --keep --json --color' ;;
+    gate) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --seconds --keep --base-program --new-program --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --csv --raw --strict --quiet --color' ;;
+    calibrate) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --keep --json --color' ;;
     characterize) echo '--help --device --replay --json --card --new-card --patience --quiet' ;;
-    history) echo '--help --cell --markdown --csv --json --raw --color' ;;
+    history) echo '--help --cell --calibration --threshold --markdown --csv --json --raw --color' ;;
+    ingest) echo '--help --list --quiet' ;;
+    forget) echo '--help --why' ;;
     export) echo '--help --format --raw' ;;
     report) echo '--help --output --interactive --library' ;;
     list) echo '--help --markdown --csv --json --raw --color' ;;

@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Finds out what is missing on this machine to build (setup.sh build), also to draw figures and reports (setup.sh plots),
-# also to test (setup.sh test), to test reports in a browser, too (setup.sh browser; without, those tests are skipped), to
-# format and check sources (setup.sh lint), to link cJSON in (setup.sh static), to build with CUDA 11.8 (setup.sh cuda-11.8:
-# the host compiler that its nvcc takes), or to try the README on bare distributions (setup.sh distributions), and installs
-# it from the distribution's packages: as root, or by sudo where that asks for no password. Otherwise prints the command to
-# type and exits 3. Quiet when nothing is missing. Never installs CUDA.
+# Finds out what is missing on this machine to build (setup.sh build), also to build with stores (setup.sh store), to draw
+# figures and reports (setup.sh plots), to test (setup.sh test), to test reports in a browser, too (setup.sh browser;
+# without, those tests are skipped), to format and check sources (setup.sh lint), to link cJSON in (setup.sh static), to
+# build with CUDA 11.8 (setup.sh cuda-11.8: the host compiler that its nvcc takes), or to try the README on bare
+# distributions (setup.sh distributions), and installs it from the distribution's packages: as root, or by sudo where that
+# asks for no password. Otherwise prints the command to type and exits 3. Quiet when nothing is missing. Never installs
+# CUDA.
 #
 # A thing is there when it does what it is for: a command runs, a library links, a module is imported by PYTHON, which
 # is the Makefile's.
@@ -19,6 +20,7 @@ needs='
     build command ar                    binutils            binutils            binutils
     build links   libc                  libc6-dev           glibc-devel         glibc
     build links   cjson                 libcjson-dev        cjson-devel         cjson
+    store links   sqlite3               libsqlite3-dev      sqlite-devel        sqlite
     test  command git                   git                 git                 git
     test  links   cmocka                libcmocka-dev       libcmocka-devel     cmocka
     test  command clang                 clang               clang               clang
@@ -50,10 +52,11 @@ needs='
 case $1 in
 build | browser | lint | cuda-11.8 | distributions) wanted=$1 ;;
 plots) wanted='build plots' ;;
-test) wanted='build plots test' ;;
+store) wanted='build store' ;;
+test) wanted='build store plots test' ;;
 static) wanted='build static' ;;
 *)
-    echo "usage: scripts/setup.sh build|plots|test|browser|lint|static|cuda-11.8|distributions" >&2
+    echo "usage: scripts/setup.sh build|store|plots|test|browser|lint|static|cuda-11.8|distributions" >&2
     exit 2
     ;;
 esac
@@ -81,6 +84,7 @@ try_links() { # a program with it compiles, links and runs
     case $1 in
     libc) code='int main(void) { return puts("") < 0; }' header=stdio.h library= ;;
     cjson) code='int main(void) { cJSON_Delete(cJSON_Parse("{}")); return 0; }' header=cjson/cJSON.h library=cjson ;;
+    sqlite3) code='int main(void) { return !sqlite3_libversion(); }' header=sqlite3.h library=sqlite3 ;;
     cmocka) code='int main(void) { cmocka_set_message_output(CM_OUTPUT_TAP); return 0; }' header=cmocka.h library=cmocka ;;
     esac
     # cmocka.h needs other headers before it.

@@ -13,7 +13,7 @@ static void write_null_reasons(cJSON *object, const struct field *field, const v
     cJSON *reasons = json_add(object, field->key, cJSON_CreateObject());
 
     if (!((const struct result *)base)->host.name[0])
-        json_add_text(reasons, "host", "not recorded");
+        json_add_text(reasons, "host", "left out by --anonymous, or the version of cbank was older");
     if (!((const struct result *)base)->health.known)
         json_add_text(reasons, "health",
                       "errors of a device were not read: predictions have none, NVML was not there, or "
@@ -221,4 +221,17 @@ enum status result_parse(const char *name, const char *text, size_t bytes, struc
     const enum status status = document_parse(&result_document, name, text, bytes, out, &tree);
 
     return keep(out, tree, status);
+}
+
+bool result_is(const cJSON *tree)
+{
+    const char *name = NULL;
+
+    return json_get_text(json_get(tree, "schema"), "name", &name) && strcmp(name, result_document.schema) == 0;
+}
+
+enum status result_take(const char *name, cJSON *tree, struct result *out)
+{
+    *out = (struct result){0};
+    return keep(out, tree, document_take(&result_document, name, tree, out));
 }
