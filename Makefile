@@ -139,7 +139,7 @@ FAULTS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/faults/*.c))
 FUZZER  := $(BUILD)/tests/fuzz/fuzz
 CARDS   := $(wildcard results/cards/*.json)
 
-.PHONY: all tests simulated run cards setup test test-kernels test-all test-distributions test-gpu coverage bench-gpu plots reproduce check-sass check-ptx \
+.PHONY: all tests simulated run cards setup test test-kernels test-all test-distributions test-fleet test-gpu coverage bench-gpu plots reproduce check-sass check-ptx \
         check-headers sanitize fuzz fuzzers install uninstall format check-format lint dist deb clean help FORCE
 
 all: $(PROGRAM) ## build the program (the default)
@@ -349,7 +349,7 @@ setup: ## install the packages that building and testing need
 	@scripts/setup.sh test
 
 # tests/run.py builds by makes of its own, with the variables of this command line.
-run_tests = @scripts/setup.sh test && { scripts/setup.sh lint || true; } && \
+run_tests = @scripts/setup.sh test && { scripts/setup.sh lint || true; scripts/setup.sh fleet || true; } && \
             CBANK_CUDA='$(CUDA)' $(PYTHON) tests/run.py $(1) $(MAKEOVERRIDES)
 
 test: ## set up, build and run the tests: minutes, no GPU needed
@@ -357,6 +357,10 @@ test: ## set up, build and run the tests: minutes, no GPU needed
 
 test-kernels: ## check the kernels of every architecture, and of CUDA 11.8, and that planted faults are found
 	$(call run_tests,kernels)
+
+test-fleet: ## try a fleet on a Slurm cluster of three nodes on this machine (as root; simulated GPUs)
+	@scripts/setup.sh fleet
+	$(call run_tests,fleet)
 
 test-all: ## run all tests that need no GPU, with every repetition
 	$(call run_tests,all)

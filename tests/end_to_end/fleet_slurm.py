@@ -5,6 +5,7 @@ program (default build/cbank); the nodes run build/tests/simulated/cbank, settin
 
 import glob
 import os
+import re
 import shutil
 import signal
 import socket
@@ -77,7 +78,7 @@ class Cluster:
     def __init__(self, folder):
         self.folder = folder
         self.daemons = {}
-        os.chmod(folder, 0o755)
+        os.mkdir(folder)
         for name in ("state", *(f"spool/{node}" for node in NODES)):
             os.makedirs(os.path.join(folder, name))
         port = free_ports(1 + len(NODES))
@@ -131,8 +132,8 @@ class Cluster:
         return done
 
 
-class Nodes(Scratch):
-    """fleet_run.sh by hand, the names of the nodes given."""
+class Case(Scratch):
+    """Nodes of two boards each, with a program whose settings go by the name of the node."""
 
     def setUp(self):
         super().setUp()
@@ -165,6 +166,10 @@ class Nodes(Scratch):
 
     def results(self, node):
         return [read_json(path) for path in sorted(glob.glob(os.path.join(self.night, node, "cbank-*.json")))]
+
+
+class Nodes(Case):
+    """fleet_run.sh by hand."""
 
     def test_a_node(self):
         self.node("n1")
@@ -209,6 +214,111 @@ class Nodes(Scratch):
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 2)
         self.assertIn(f"no folder {self.night}", done.stderr)
+
+
+def processes_with(variable):
+    """Numbers of the processes whose environment has it."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/environ"):
+        try:
+            with open(path, "rb") as file:
+                if os.fsencode(variable) in file.read().split(b"\0"):
+                    found.append(int(path.split("/")[2]))
+        except OSError:
+            pass
+    return found
+
+
+def parent_of(process):
+    with open(f"/proc/{process}/stat", encoding="utf-8") as file:
+        return int(file.read().rsplit(")", 1)[1].split()[1])
+
+
+@unittest.skipIf(MISSING, "no " + ", ".join(MISSING) + " on this machine")
+@unittest.skipUnless(os.geteuid() == 0, "the daemons of a cluster run as root")
+class Slurm(Case):
+    """The same under Slurm: fleet.sbatch, three nodes on the loopback."""
+
+    def setUp(self):
+        super().setUp()
+        self.cluster = Cluster(self.path("cluster"))
+        self.addCleanup(self.cluster.stop)
+        self.cluster.start()
+        self.store = self.path("fleet.db")
+
+    def submit(self, *options, name="night"):
+        """The job, which runs then."""
+        submitted = self.cluster.run("sbatch", "--parsable", "-N3", "-o", self.path(f"{name}.out"),
+                                     os.path.join(ROOT, "scripts/fleet.sbatch"), self.path("nights"), self.store,
+                                     *(options or PLAN), CBANK=self.program)
+        job = submitted.stdout.strip()
+        self.night = self.path(f"nights/{job}")
+        return job
+
+    def ended(self, job, name="night"):
+        """Exit code of a job, and what it printed."""
+        def code():
+            said = self.cluster.run("scontrol", "show", "job", job).stdout
+            if "JobState=COMPLETED" in said or "JobState=FAILED" in said:
+                return re.search(r"ExitCode=(\d+):", said)
+            return None
+
+        status = int(wait_for(code, 60)[1])
+        with open(self.path(f"{name}.out"), encoding="utf-8") as file:
+            return status, file.read()
+
+    def a_night(self, name):
+        return self.ended(self.submit(name=name), name)
+
+    def kill_node(self, node):
+        """As if its power went: the daemon, its tasks and who looks after them."""
+        self.cluster.kill(node)
+        tasks = processes_with(f"SLURMD_NODENAME={node}")
+        keepers = {parent_of(task) for task in tasks} - {1}
+        for process in (*keepers, *tasks):
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    def test_nights(self):
+        """Two quiet nights; then a slow GPU, a missing one, and a swapped board."""
+        for name in ("first", "second"):
+            status, said = self.a_night(name)
+            self.assertEqual(status, 0, said)
+        uuids = {node: [result["device"]["uuid"] for result in self.results(node)] for node in NODES}
+        self.assertEqual([len(of) for of in uuids.values()], [2, 2, 2])
+        self.set("n1", "devices=2,host=0,seed=7,slow=constant,slow_factor=1.05,slow_device=1")
+        self.set("n2", "devices=1,host=1,seed=8")
+        self.set("n3", "devices=2,host=2,seed=9,swapped=1")
+        status, said = self.a_night("third")
+        self.assertEqual(status, 1, said)
+        slow = next(uuid for uuid in uuids["n1"] if uuid.endswith("11"))
+        for word in (slow, "n1", "n2", "n3", "constant", "missing", "swapped"):
+            self.assertIn(word, said)
+
+    def test_a_node_that_dies_and_a_run_that_is_killed(self):
+        for node in NODES:
+            self.set(node, f"devices=2,host={node[1]},pace=1")
+        job = self.submit("--sample-us", "2000", "--max-seconds", "1", "--max-noise", "0.001", *PLAN[:6])
+        wait_for(lambda: all(len([path for path in glob.glob(os.path.join(self.night, node, "cbank-*.json"))
+                                  if os.path.getsize(path)]) == 2 for node in NODES))
+        self.kill_node("n3")
+        for process in processes_with("SLURMD_NODENAME=n2"):
+            with open(f"/proc/{process}/comm", encoding="utf-8") as file:
+                if file.read().strip() == "cbank":
+                    os.kill(process, signal.SIGKILL)
+        status, said = self.ended(job)
+        self.assertEqual(status, 1, said)
+        self.assertIn("node n2 exited 137", said)
+        self.assertIn("node n3 did not end", said)
+        self.assertNotIn("node n1", said)
+        left = {result["device"]["uuid"] for node in NODES for result in self.results(node)}
+        self.assertEqual(len(left), 6)
+        for node in ("n2", "n3"):  # by hand, once they are back
+            self.node(node)
+        self.assertEqual({result["device"]["uuid"] for node in NODES for result in self.results(node)}, left)
+        self.assertTrue(all(result["complete"] for node in NODES for result in self.results(node)))
 
 
 if __name__ == "__main__":
