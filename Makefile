@@ -92,7 +92,7 @@ endif
 
 # A folder of harness/ is a room: it sees itself, patterns/ and kernels/ from cell/ on, and those rooms above it in this
 # list that it names, and no other. An include that points up does not compile.
-ROOMS := base document command cell result engine engine/cuda engine/cuda/probe characterize compare explain report
+ROOMS := base document command cell result engine engine/cuda engine/cuda/probe characterize store compare fleet explain report
 CORE  := base document command cell result engine
 SEES_base         :=
 SEES_document     := base
@@ -103,7 +103,9 @@ SEES_engine       := base document command cell result
 SEES_engine/cuda  := $(CORE)
 SEES_engine/cuda/probe := $(CORE) engine/cuda
 SEES_characterize := $(CORE)
-SEES_compare      := $(CORE)
+SEES_store        := base document command cell result
+SEES_compare      := $(CORE) store
+SEES_fleet        := $(CORE) store compare
 SEES_explain      := $(CORE)
 SEES_report       := base document command
 TABLES_SEEN       := $(filter-out base document command report,$(ROOMS))
@@ -119,9 +121,10 @@ SANITIZERS := -fsanitize=address$(COMMA)undefined -fno-sanitize-recover=all
 OPTIMIZE := $(if $(SANITIZE),-O1 $(SANITIZERS) -fno-omit-frame-pointer -DCBANK_SANITIZED,-O2)
 CFLAGS_ALL := -std=c11 $(OPTIMIZE) -g -Wall -Wextra -Wpedantic $(WERROR) $(CFLAGS)
 LDFLAGS_ALL := $(filter -fsanitize=%,$(OPTIMIZE)) -Wl,-rpath,'$$ORIGIN' $(LDFLAGS)
-# STATIC=1 puts cJSON into the program: from libcjson.a or, where the distribution has none, from its source package.
+# STATIC=1 puts cJSON and SQLite into the program: cJSON from libcjson.a or, where the distribution has none, from its source package.
 LIBCJSON ?= $(if $(STATIC),$(or $(filter /%,$(shell $(CC) -print-file-name=libcjson.a)),$(BUILD)/cjson/libcjson.a),-lcjson)
-LIBS := $(CUDA_LIBS) $(LIBCJSON) -lpthread -lm
+LIBSQLITE ?= $(if $(SQLITE_FOUND),$(if $(STATIC),$(or $(filter /%,$(shell $(CC) -print-file-name=libsqlite3.a)),-lsqlite3),-lsqlite3))
+LIBS = $(CUDA_LIBS) $(LIBCJSON) $(LIBSQLITE) -lpthread -lm
 
 # The only rooms that see a vendor header. Where there is no toolkit, or its CUPTI has no Range Profiler, a stand-in
 # says so, in the program.
@@ -130,8 +133,13 @@ CUDA_ABSENT   := $(VENDOR)/engine_cuda_absent.c
 CUPTI_ABSENT  := $(VENDOR)/cupti_reader_absent.c
 CUPTI_SOURCES := $(filter-out $(CUPTI_ABSENT),$(wildcard $(VENDOR)/cupti_*.c))
 CUPTI_FOUND   := $(wildcard $(addsuffix /cupti_range_profiler.h,$(CUDA)/include $(CUPTI_INCLUDE)))
+# SQLite, which stores need. NO_SQLITE=1 builds without.
+SQLITE_ABSENT := harness/store/sql_absent.c
+ifneq ($(BUILDS),)
+SQLITE_FOUND := $(if $(NO_SQLITE),,$(shell echo '\#include <sqlite3.h>' | $(CC) $(CPPFLAGS) -E -x c - >/dev/null 2>&1 && echo yes))
+endif
 CUDA_SOURCES  := $(filter-out $(CUDA_ABSENT) $(if $(CUPTI_FOUND),$(CUPTI_ABSENT),$(CUPTI_SOURCES)),$(wildcard $(VENDOR)/*.c $(VENDOR)/probe/*.c))
-PLAIN_SOURCES := $(filter-out $(VENDOR)/%,$(wildcard patterns/*.c kernels/*.c harness/*.c $(ROOMS:%=harness/%/*.c)))
+PLAIN_SOURCES := $(filter-out $(VENDOR)/% $(if $(SQLITE_FOUND),$(SQLITE_ABSENT),harness/store/sql.c),$(wildcard patterns/*.c kernels/*.c harness/*.c $(ROOMS:%=harness/%/*.c)))
 SOURCES := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES),$(CUDA_ABSENT))
 OBJECTS := $(SOURCES:%.c=$(OBJ)/%.o) $(patsubst %.S,$(OBJ)/%.o,$(wildcard $(ROOMS:%=harness/%/*.S)))
 TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
@@ -190,6 +198,7 @@ $(OBJ)/harness/cell/images.o: $(IMAGE_ARCHIVE)
 $(filter $(OBJ)/harness/cell/card%,$(OBJECTS)): $(CARDS)
 
 $(OBJ)/harness/command/help_text.o: $(wildcard harness/command/*.txt)
+$(OBJ)/harness/store/store_text.o: $(wildcard harness/store/*.sql)
 
 # What of the house an object sees, by its folder.
 $(foreach room,$(ROOMS),$(eval $(filter $(OBJ)/harness/$(room)/%,$(foreach object,$(OBJECTS),$(if $(filter $(OBJ)/harness/$(room)/,$(dir $(object))),$(object)))): HOUSE = $(call room_flags,$(room)) $(if $(filter $(room),$(FUZZED)),$(GUIDED))))

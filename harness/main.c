@@ -22,6 +22,8 @@
     EACH(calibrate) \
     EACH(characterize) \
     EACH(history) \
+    EACH(ingest) \
+    EACH(forget) \
     EACH(export) \
     EACH(report) \
     EACH(list) \

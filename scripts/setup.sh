@@ -20,6 +20,7 @@ needs='
     build command ar                    binutils            binutils            binutils
     build links   libc                  libc6-dev           glibc-devel         glibc
     build links   cjson                 libcjson-dev        cjson-devel         cjson
+    build links   sqlite3               libsqlite3-dev      sqlite-devel        sqlite
     test  command git                   git                 git                 git
     test  links   cmocka                libcmocka-dev       libcmocka-devel     cmocka
     test  command clang                 clang               clang               clang
@@ -87,6 +88,7 @@ try_links() { # a program with it compiles, links and runs
     case $1 in
     libc) code='int main(void) { return puts("") < 0; }' header=stdio.h library= ;;
     cjson) code='int main(void) { cJSON_Delete(cJSON_Parse("{}")); return 0; }' header=cjson/cJSON.h library=cjson ;;
+    sqlite3) code='int main(void) { return !sqlite3_libversion(); }' header=sqlite3.h library=sqlite3 ;;
     cmocka) code='int main(void) { cmocka_set_message_output(CM_OUTPUT_TAP); return 0; }' header=cmocka.h library=cmocka ;;
     esac
     # cmocka.h needs other headers before it.

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,11 +33,16 @@ static enum status add_one(struct file_list *list, char *path)
     return STATUS_OK;
 }
 
+static bool is_json(const char *name)
+{
+    const size_t bytes = strlen(name), suffix = strlen(".json");
+
+    return name[0] != '.' && bytes > suffix && strcmp(name + bytes - suffix, ".json") == 0;
+}
+
 static int is_result(const struct dirent *entry)
 {
-    const size_t bytes = strlen(entry->d_name), suffix = strlen(".json");
-
-    return entry->d_name[0] != '.' && bytes > suffix && strcmp(entry->d_name + bytes - suffix, ".json") == 0;
+    return is_json(entry->d_name);
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -77,6 +83,42 @@ enum status files_add(struct file_list *list, const char *path)
     if (stat(path, &info) != 0)
         return log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
     return S_ISDIR(info.st_mode) ? add_folder(list, path) : add_one(list, strdup(path));
+}
+
+static int by_entry_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static enum status add_entry(struct file_list *list, const FTSENT *entry)
+{
+    const bool failed = entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR || entry->fts_info == FTS_NS;
+
+    if (failed)
+        return log_error(file_failed(entry->fts_errno), "cannot read %s: %s", entry->fts_path,
+                         strerror(entry->fts_errno));
+    if (entry->fts_level > 0 &&
+        (!is_json(entry->fts_name) || (entry->fts_info != FTS_F && entry->fts_info != FTS_SL)))
+        return STATUS_OK;
+    return entry->fts_info == FTS_D || entry->fts_info == FTS_DP ? STATUS_OK : add_one(list, strdup(entry->fts_path));
+}
+
+enum status files_add_tree(struct file_list *list, const char *path)
+{
+    char *const roots[] = {(char *)path, NULL};
+    FTS *tree = path[0] ? fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_entry_name) : NULL;
+    enum status status = STATUS_OK;
+    FTSENT *entry;
+
+    if (!tree)
+        return path[0] ? log_memory("%s", path) : log_error(STATUS_USAGE, "an empty name is no file");
+    errno = 0;
+    while (status == STATUS_OK && (entry = fts_read(tree)))
+        status = add_entry(list, entry);
+    if (status == STATUS_OK && errno)
+        status = log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
+    fts_close(tree);
+    return status;
 }
 
 void files_close(struct file_list *list)

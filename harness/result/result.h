@@ -174,6 +174,12 @@ enum status result_read(const char *path, struct result *out);
 /* As result_read, for text in memory; `name` is what messages call it. */
 enum status result_parse(const char *name, const char *text, size_t bytes, struct result *out);
 
+/* As result_read, for a tree that was parsed: the result's, or deleted on an error. */
+enum status result_take(const char *name, cJSON *tree, struct result *out);
+
+/* Whether a tree says that it is a result, of whatever version. */
+bool result_is(const cJSON *tree);
+
 /* Arithmetic operations for each byte of memory traffic; NaN where that is not known.
  *   ideal   as textbooks count a sum of products of an input element and a filter element, 4 bytes each, with no cache:
  *           2 operations for 8 bytes from global memory, or for the 4 of the input where the filter is in constant

@@ -222,3 +222,16 @@ enum status result_parse(const char *name, const char *text, size_t bytes, struc
 
     return keep(out, tree, status);
 }
+
+bool result_is(const cJSON *tree)
+{
+    const char *name = NULL;
+
+    return json_get_text(json_get(tree, "schema"), "name", &name) && strcmp(name, result_document.schema) == 0;
+}
+
+enum status result_take(const char *name, cJSON *tree, struct result *out)
+{
+    *out = (struct result){0};
+    return keep(out, tree, document_take(&result_document, name, tree, out));
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of the store share. */
+#ifndef CBANK_STORE_PARTS_H
+#define CBANK_STORE_PARTS_H
+
+#include "store.h"
+
+/* Its statements, by name. */
+enum store_statement {
+#define STATEMENT(name, text) STORE_##name,
+#include "store_statements.def"
+    STORE_STATEMENTS
+};
+
+/* A row of counter_names that is known. */
+struct store_counter {
+    char *name; /* owned */
+    enum counter_kind kind;
+    int64_t id;
+};
+
+struct store {
+    struct sql *sql;
+    struct sql_statement *statements[STORE_STATEMENTS];
+    struct store_counter *counters; /* owned */
+    size_t counter_count;
+};
+
+/* Deletes a run and all that is of it alone. */
+void store_remove(struct store *store, int64_t run_id);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * The steps of the store's schema, each ended by a NUL. */
+    .macro text name, file
+    .globl \name
+    .hidden \name
+\name:
+    .incbin "\file"
+    .byte 0
+    .endm
+
+    .section .rodata.cbank_store, "a", %progbits
+    text store_step_1, "harness/store/store_1.sql"
+
+    .section .note.GNU-stack, "", %progbits
