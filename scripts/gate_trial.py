@@ -3,104 +3,80 @@
 """Tries the gate on this machine's GPU: how often cbank compare calls out without cause, and how often it finds
 a slowdown that was planted.
 
-usage: gate_trial.py [--program build/cbank] [--trials 20] [--path global] --json FILE [RUN OPTION...]
+usage: gate_trial.py [--program build/cbank] [--trials 20] [--slow global] --json FILE [RUN OPTION...]
        gate_trial.py --show FILE
 
 Every result is of a process of its own. False alarms: each result against the one before it. Power: results with
 work added to one path (cbank run --slow, a developer option), each against one without. Writes what each
-comparison said, and exits 1 when a figure of merit is missed: no false alarm; 1.5 % found in 19 of 20; 0.3 %
-never fails the gate.
+comparison said, and exits 1 when a figure of merit is missed: no false alarm; of the planted cells, 95 in 100 are called
+regressed, hot ones at 1.5 % and cold ones at 5 %; 0.3 % never fails the gate.
 """
 
-import argparse
-import json
 import os
-import subprocess
-import sys
 import tempfile
 
-SLOWDOWNS_PERCENT = [1.5, 0.3]
+import trials
+
+# Of each slowdown, in percent: the regime of which 95 cells in 100 are to be found; None: the gate is not to fail.
+SLOWDOWNS = {1.5: "hot", 5: "cold", 0.3: None}
+FOUND_LEAST = 0.95
 
 
-def call(*command):
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def options(parser):
+    parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--slow", metavar="PATH", default="global")
 
 
-class Trial:
-    def __init__(self, program, options, folder):
-        self.program, self.options, self.folder = program, options, folder
-        self.runs = 0
+def make(arguments, rest):
+    program, count = arguments.program, arguments.trials
+    rest = rest or ["--counters", "none"]
+    with tempfile.TemporaryDirectory() as folder:
+        def one_more(name, *more):
+            return trials.measure(program, os.path.join(folder, f"{name}.json"), *rest, *more)
 
-    def measure(self, *extra):
-        """The result of one more process."""
-        self.runs += 1
-        path = os.path.join(self.folder, f"run-{self.runs:03}.json")
-        done = call(self.program, "run", "--engine", "cuda", "--quiet", *self.options, *extra, "--json", path)
-        if done.returncode != 0:
-            sys.exit(f"gate_trial: cbank run exited {done.returncode}: {done.stderr}")
-        return path
+        plain = [one_more(f"plain-{i}") for i in range(count + 1)]
+        first, times = trials.read(plain[0])
+        found = {"a_a": [trials.compare(program, a, b) for a, b in zip(plain, plain[1:])]}
+        for percent in SLOWDOWNS:
+            slow = [one_more(f"slow-{percent}-{i}", "--slow", f"{arguments.slow}:{percent}") for i in range(count)]
+            found[f"slow_{percent}_percent"] = [trials.compare(program, *pair) for pair in zip(plain, slow)]
+    return {**trials.origin(first), "run_options": rest, "trials": count, "path": arguments.slow,
+            "planted": [identity for identity in times if identity.split("/")[1] == arguments.slow],
+            "comparisons": found}
 
-    def compare(self, base, new):
-        """Exit code, counts by verdict, and the cells that regressed or improved."""
-        done = call(self.program, "compare", base, new, "--json", "-")
-        if done.returncode not in (0, 1):
-            sys.exit(f"gate_trial: cbank compare exited {done.returncode}: {done.stderr}")
-        comparison = json.loads(done.stdout)
-        cells = comparison["cells"]
-        changed = [cell for cell in cells if cell["verdict"] in ("regressed", "improved")]
-        return {"exit_code": done.returncode, "counts": comparison["counts"],
-                "widest_ratio_change": max(abs(cell["ratio"]["value"] - 1) for cell in cells),
-                "changed": [f"{cell['path']}/{cell['pattern']}/{cell['elements']} {cell['verdict']}" for cell in changed]}
+
+def show_first(report):
+    """A report of an earlier version, which does not say which cells were planted."""
+    count, path = report["trials"], report["path"]
+    alarms, found, failed = (report[key] for key in ("false_alarms", "found_at_1.5_percent",
+                                                     "gate_failed_at_0.3_percent"))
+    print(f"two processes, nothing changed:   {alarms} false alarms in {count} comparisons")
+    print(f"{path} made 1.5 % slower:        found in {found} of {count}")
+    print(f"{path} made 0.3 % slower:        gate failed in {failed} of {count}")
+    return alarms == 0 and found >= FOUND_LEAST * count and failed == 0
 
 
 def show(report):
     """Prints the figures of merit; returns whether they are met."""
-    trials, path = report["trials"], report["path"]
-    alarms, found = report["false_alarms"], report["found_at_1.5_percent"]
-    failed = report["gate_failed_at_0.3_percent"]
-    print(f"two processes, nothing changed:   {alarms} false alarms in {trials} comparisons")
-    print(f"{path} made 1.5 % slower:        found in {found} of {trials}")
-    print(f"{path} made 0.3 % slower:        gate failed in {failed} of {trials}")
-    return alarms == 0 and found >= 0.95 * trials and failed == 0
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", default="build/cbank")
-    parser.add_argument("--trials", type=int, default=20)
-    parser.add_argument("--path", default="global")
-    parser.add_argument("--json")
-    parser.add_argument("--show", metavar="FILE", help="print the figures of an earlier trial")
-    arguments, options = parser.parse_known_args()
-    if arguments.show:
-        with open(arguments.show, encoding="utf-8") as file:
-            sys.exit(0 if show(json.load(file)) else 1)
-    if not arguments.json:
-        parser.error("--json FILE is needed")
-    options = options or ["--counters", "none"]
-    with tempfile.TemporaryDirectory() as folder:
-        trial = Trial(arguments.program, options, folder)
-        plain = [trial.measure() for _ in range(arguments.trials + 1)]
-        false_alarms = [trial.compare(a, b) for a, b in zip(plain, plain[1:])]
-        planted = {}
-        for percent in SLOWDOWNS_PERCENT:
-            planted[percent] = [trial.compare(base, trial.measure("--slow", f"{arguments.path}:{percent}"))
-                                for base in plain[:arguments.trials]]
-        with open(plain[0], encoding="utf-8") as file:
-            first = json.load(file)
-    alarms = sum(bool(one["changed"]) for one in false_alarms)
-    found = sum(any(f"{arguments.path}/" in cell and "regressed" in cell for cell in one["changed"])
-                for one in planted[1.5])
-    failed = sum(one["exit_code"] == 1 for one in planted[0.3])
-    report = {"command": " ".join(sys.argv), "tool": first["tool"], "device": first["device"],
-              "run_options": options, "trials": arguments.trials, "path": arguments.path,
-              "false_alarms": alarms, "found_at_1.5_percent": found, "gate_failed_at_0.3_percent": failed,
-              "comparisons": {"a_a": false_alarms, **{f"slow_{percent}_percent": planted[percent] for percent in planted}}}
-    with open(arguments.json, "w", encoding="utf-8") as file:
-        json.dump(report, file, indent=1)
-        file.write("\n")
-    sys.exit(0 if show(report) else 1)
+    if "planted" not in report:
+        return show_first(report)
+    count, path, found = report["trials"], report["path"], report["comparisons"]
+    alarms = sum(bool(one["changed"]) for one in found["a_a"])
+    print(f"two processes, nothing changed:   {alarms} false alarms in {count} comparisons")
+    met = alarms == 0
+    for percent, regime in SLOWDOWNS.items():
+        compared = found[f"slow_{percent}_percent"]
+        failed = sum(one["failed"] for one in compared)
+        said = f"{path} made {percent} % slower:".ljust(34) + f"gate failed in {failed} of {count}"
+        planted = [identity for identity in report["planted"] if regime and f"/{regime}" in identity]
+        if planted:
+            called = sum(f"{identity} regressed" in one["changed"] for one in compared for identity in planted)
+            said += f", {called} of {count * len(planted)} {regime} cells called regressed"
+            met &= called >= FOUND_LEAST * count * len(planted)
+        met &= regime is not None or failed == 0
+        print(said)
+    return met
 
 
 if __name__ == "__main__":
-    main()
+    trials.main(__doc__, options, make, show)

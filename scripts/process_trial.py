@@ -13,32 +13,20 @@ and how many cells it calls changed. Exits 1 when a figure is not what is asked 
 results of one plan and GPU.
 """
 
-import argparse
 import itertools
-import json
 import os
 import statistics
-import subprocess
-import sys
+
+import trials
 
 # What is asked for, of hot cells and of all.
 LIMITS = {"hot_range": 0.0015, "half_width": 0.005, "coverage_mean": 0.9, "coverage_worst": 0.75,
           "pairs_failed": 1 / 45, "cells_changed": 1 / 500}
 
 
-def fail(message):
-    print(f"process_trial: error: {message}", file=sys.stderr)
-    sys.exit(2)
-
-
-def read(path):
-    try:
-        with open(path, encoding="utf-8") as file:
-            result = json.load(file)
-        times = {cell["identity"]: cell["time_ns"] for cell in result["cells"] if cell["status"] == "ok"}
-        return result, times
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        fail(f"{path} is no result of version 2 or later: {error}")
+def options(parser):
+    parser.add_argument("--run", type=int, metavar="COUNT")
+    parser.add_argument("--folder")
 
 
 def describe_cell(identity, times):
@@ -49,35 +37,23 @@ def describe_cell(identity, times):
             "half_width": max((time["ci_high"] - time["ci_low"]) / 2 / time["median"] for time in times)}
 
 
-def compare(program, base, new):
-    """Exit code, cells that were compared, and those that are called changed."""
-    done = subprocess.run([program, "compare", base, new, "--json", "-"], capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1):
-        fail(f"cbank compare {base} {new} exited {done.returncode}: {done.stderr}")
-    cells = json.loads(done.stdout)["cells"]
-    return {"failed": done.returncode == 1, "cells": len(cells),
-            "changed": [f"{cell['identity']} {cell['verdict']}" for cell in cells
-                        if cell["verdict"] in ("regressed", "improved")]}
-
-
-def measure(program, count, folder, options):
+def measure(program, count, folder, run_options):
     os.makedirs(folder, exist_ok=True)
-    paths = [os.path.join(folder, f"process-{number:02}.json") for number in range(1, count + 1)]
-    for path in paths:
-        done = subprocess.run([program, "run", "--engine", "cuda", "--quiet", *options, "--json", path], check=False)
-        if done.returncode != 0:
-            fail(f"cbank run exited {done.returncode}")
-    return paths
+    return [trials.measure(program, os.path.join(folder, f"process-{number:02}.json"), *run_options)
+            for number in range(1, count + 1)]
 
 
-def trial(program, paths):
-    read_all = [read(path) for path in paths]
+def make(arguments, rest):
+    if bool(arguments.run) != bool(arguments.folder):
+        trials.fail("--run and --folder go together")
+    paths = measure(arguments.program, arguments.run, arguments.folder, rest) if arguments.run else rest
+    read_all = [trials.read(path) for path in paths]
     if len(paths) < 2 or len({(result["device"]["uuid"], *times) for result, times in read_all}) != 1:
-        fail("two results or more, of one GPU and the same cells, are needed")
-    first = read_all[0][0]
-    return {"tool": first["tool"], "device": first["device"], "processes": len(paths),
-            "cells": [describe_cell(identity, [times[identity] for _, times in read_all]) for identity in read_all[0][1]],
-            "pairs": [compare(program, *pair) for pair in itertools.combinations(paths, 2)]}
+        trials.fail("two results or more, of one GPU and the same cells, are needed")
+    first, cells = read_all[0]
+    return {**trials.origin(first), "processes": len(paths),
+            "cells": [describe_cell(identity, [times[identity] for _, times in read_all]) for identity in cells],
+            "pairs": [trials.compare(arguments.program, *pair) for pair in itertools.combinations(paths, 2)]}
 
 
 def figures(report):
@@ -104,27 +80,5 @@ def show(report):
     return all(met.values())
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", default="build/cbank")
-    parser.add_argument("--json")
-    parser.add_argument("--run", type=int, metavar="COUNT")
-    parser.add_argument("--folder")
-    parser.add_argument("--show", metavar="FILE", help="print the figures of an earlier trial")
-    arguments, rest = parser.parse_known_args()
-    if arguments.show:
-        with open(arguments.show, encoding="utf-8") as file:
-            sys.exit(0 if show(json.load(file)) else 1)
-    if not arguments.json or bool(arguments.run) != bool(arguments.folder):
-        parser.error("--json FILE is needed, and --folder with --run")
-    report = trial(arguments.program,
-                   measure(arguments.program, arguments.run, arguments.folder, rest) if arguments.run else rest)
-    report["command"] = " ".join(sys.argv)
-    with open(arguments.json, "w", encoding="utf-8") as file:
-        json.dump(report, file, indent=1)
-        file.write("\n")
-    sys.exit(0 if show(report) else 1)
-
-
 if __name__ == "__main__":
-    main()
+    trials.main(__doc__, options, make, show)

@@ -11,14 +11,19 @@
 #include "interrupt.h"
 #include "log.h"
 
-static const double save_seconds = 0.5; /* between two times that the result is written */
+/* Between two times that the result is written: seconds, and how often longer than the writing took. */
+static const double save_seconds = 0.5, save_pause = 4;
 
 /* -- saving -------------------------------------------------------------------------------------------- */
 
 static enum status save(struct run *run)
 {
-    run->saved = clock_seconds();
-    return result_write(&run->result, run->path);
+    const double start = clock_seconds();
+    const enum status status = result_write(&run->result, run->path);
+    const double end = clock_seconds();
+
+    run->save_at = end + fmax(save_seconds, save_pause * (end - start));
+    return status;
 }
 
 /* Saves what there is before all is measured; what stands in the way is said once. */
@@ -35,7 +40,7 @@ static bool run_step(void *context, const char *phase, size_t done, size_t total
     struct run *run = context;
 
     progress_line_show(&run->line, phase, done, total);
-    if (clock_seconds() - run->saved >= save_seconds)
+    if (clock_seconds() >= run->save_at)
         checkpoint(run);
     return interrupted();
 }
@@ -236,7 +241,7 @@ static enum status run_phases(struct run *run)
     const struct progress progress = {.step = run_step, .context = run};
     enum status status = STATUS_OK;
 
-    run->saved = clock_seconds();
+    run->save_at = clock_seconds() + save_seconds;
     for (size_t i = 0; status == STATUS_OK && !interrupted() && i < sizeof(phases) / sizeof(phases[0]); i++) {
         const double start = clock_seconds();
 

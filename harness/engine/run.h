@@ -35,7 +35,7 @@ struct run {
     struct run_watch *watch;        /* not owned */
     struct engine_session *session; /* NULL until it is open */
     bool measuring;                 /* the engine was ready: there is a result to write */
-    double saved;                   /* seconds: when the result was last written */
+    double save_at;                 /* seconds: when the result is written next */
     bool cannot_save;               /* writing failed once: the end tries again */
 };
 

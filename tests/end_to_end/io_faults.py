@@ -71,12 +71,12 @@ def files_below(folder):
 class Outcome:
     """What a command left behind in a folder of its own."""
 
-    def __init__(self, inputs, arguments, fault=None):
+    def __init__(self, inputs, arguments, fault=None, slow_ms=0):
         with tempfile.TemporaryDirectory() as folder:
             work, log = os.path.join(folder, "work"), os.path.join(folder, "log")
             shutil.copytree(inputs, work)
             self.before = files_below(work)
-            environment = {**os.environ, "LD_PRELOAD": LIBRARY, "CBANK_IO_LOG": log}
+            environment = {**os.environ, "LD_PRELOAD": LIBRARY, "CBANK_IO_LOG": log, "CBANK_IO_SLOW": str(slow_ms)}
             if fault:
                 environment["CBANK_IO_FAIL"] = "{}:{}:{}".format(*fault)
             done = subprocess.run([CBANK, *arguments], cwd=work, env=environment, capture_output=True, text=True,
@@ -178,6 +178,14 @@ class Faults(unittest.TestCase):
                         self.assertIsNone(self.wrong(name, outcome, whole, fault[2]), f"{name} {fault}: {outcome.stderr}")
         print(f"{len(COMMANDS)} commands, {tried['calls']} calls, {tried['faults']} faults, "
               f"{tried['harmless']} harmless", file=sys.stderr)
+
+    def test_a_slow_disk_does_not_hold_measuring(self):
+        """A write of 1.2 s: the next is seconds later, not after every cell."""
+        sizes = ",".join(str(51200000 + i) for i in range(16))
+        outcome = Outcome(self.inputs, ["run", "--engine", "model", "--pattern", "per_thread", "--elements", sizes,
+                                        "--json", "out.json"], slow_ms=600)
+        self.assertEqual(outcome.status, 0, outcome.stderr)
+        self.assertIn(outcome.times["rename"], (1, 2, 3))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ import gpu  # it reads CBANK
 
 HERE = unittest.skipUnless(os.path.exists(CBANK), "no program for the simulated GPU: make simulated says why")
 SMALL = ["--elements", "12800", "--path", "constant,global", "--pattern", "per_block,per_warp"]
+LARGE = ["--elements", "12800000", "--path", "global", "--pattern", "per_warp", "--regime", "hot,cold",
+         "--counters", "none"]
 
 
 def script(**settings):
@@ -317,7 +319,46 @@ if FULL:
 
 
 class Trials(Case):
-    """scripts/process_trial.py: how far processes differ."""
+    """scripts/process_trial.py: how far processes differ; gate_trial.py: what the gate finds; neighbour_trial.py: what is
+    seen of a neighbour."""
+
+    def executable(self, name, *lines):
+        with open(os.open(os.path.join(self.folder, name), os.O_WRONLY | os.O_CREAT, 0o755), "w", encoding="utf-8") as file:
+            file.write("\n".join(["#!/bin/sh", *lines]))
+        return os.path.join(self.folder, name)
+
+    def tried(self, name, *arguments, status=0):
+        """What a trial prints, and again from its report."""
+        script = [sys.executable, os.path.join(ROOT, "scripts", name)]
+        report = os.path.join(self.folder, "report.json")
+        done = subprocess.run([*script, "--json", report, *arguments], capture_output=True, text=True, check=False,
+                              env={**os.environ, "CBANK_SIMULATED": "noise=0.0002"})
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        again = subprocess.run([*script, "--show", report], capture_output=True, text=True, check=False)
+        self.assertEqual((again.returncode, again.stdout), (status, done.stdout))
+        return done.stdout
+
+    def test_what_the_gate_finds(self):
+        said = self.tried("gate_trial.py", "--program", CBANK, "--trials", "1", *LARGE)
+        self.assertRegex(said, r"nothing changed: +0 false alarms in 1 comparisons")
+        self.assertRegex(said, r"global made 1.5 % slower: +gate failed in 1 of 1, 1 of 1 hot cells called regressed")
+        self.assertRegex(said, r"global made 5 % slower: +gate failed in 1 of 1, 1 of 1 cold cells called regressed")
+        self.assertRegex(said, r"global made 0.3 % slower: +gate failed in 0 of 1\n")
+
+    def test_what_is_seen_of_a_neighbour(self):
+        near = os.path.join(self.folder, "near")
+        program = self.executable("cbank", f"[ -e {near} ] && CBANK_SIMULATED=$CBANK_SIMULATED,neighbour_ms=2.4",
+                                  f'CBANK_SIMULATED=$CBANK_SIMULATED exec {CBANK} "$@"')
+        neighbour = self.executable("neighbour", f"[ $1 = idle ] || touch {near}", "echo ready", "cat >/dev/null",
+                                    f"rm -f {near}")
+        trial = ["neighbour_trial.py", "--program", program, "--trials", "1", "--quiet-trials", "2"]
+        said = self.tried(*trial, "--neighbour", neighbour, *SMALL)
+        self.assertIn("quiet:           0 of 2 results flagged", said)
+        self.assertRegex(said, r"beside compute: +1 of 1 results flagged; [1-9]\d* cells moved")
+        self.assertRegex(said, r"beside idle: +0 of 1 results flagged; 0 cells moved by more than 1 %, 0 of them flagged")
+        # A flag where there is none.
+        with open(near, "w", encoding="utf-8"):
+            self.tried(*trial, "--neighbour", self.executable("none", "echo ready", "cat >/dev/null"), *SMALL, status=1)
 
     def trial(self, *arguments, statuses=(0,)):
         done = subprocess.run([os.path.join(ROOT, "scripts/process_trial.py"), "--program", CBANK, "--json",

@@ -2,6 +2,7 @@
  * A library to preload: calls on files that fail.
  *
  * CBANK_IO_FAIL=CALL:N:ERRNO  the Nth time (from 1) that the program makes a call, it fails with this number
+ * CBANK_IO_SLOW=MS            every fsync takes so long
  * CBANK_IO_LOG=FILE           a line "CALL TIMES" for each call goes there when the process ends
  *
  * What the program prints goes through these calls, too. A process that it starts has no faults. */
@@ -26,6 +27,7 @@ static const char *const names[CALLS] = {
 static unsigned times[CALLS], fails_at;
 static enum call fails = CALLS;
 static int fault;
+static useconds_t slow_us; /* an fsync */
 static char log_path[4096];
 
 /* Counts a call. True, with errno, where it is to fail. */
@@ -85,6 +87,7 @@ ssize_t read(int descriptor, void *data, size_t bytes)
 
 int fsync(int descriptor)
 {
+    usleep(slow_us);
     return is_to_fail(FSYNC) ? -1 : (int)syscall(SYS_fsync, descriptor);
 }
 
@@ -112,12 +115,13 @@ static void end(void) __attribute__((destructor));
 
 static void begin(void)
 {
-    const char *fail = getenv("CBANK_IO_FAIL"), *log = getenv("CBANK_IO_LOG");
+    const char *fail = getenv("CBANK_IO_FAIL"), *log = getenv("CBANK_IO_LOG"), *slow = getenv("CBANK_IO_SLOW");
     FILE *printed = fopencookie(NULL, "w", (cookie_io_functions_t){.write = print});
     char name[16];
 
     if (fail && sscanf(fail, "%15[a-z]:%u:%d", name, &fails_at, &fault) == 3)
         for (fails = 0; fails < CALLS && strcmp(name, names[fails]) != 0; fails++) {}
+    slow_us = slow ? 1000 * (useconds_t)atoi(slow) : 0;
     if (log)
         snprintf(log_path, sizeof(log_path), "%s", log);
     if (printed)
