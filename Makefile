@@ -454,6 +454,7 @@ endif
 	install -D -m 644 scripts/completion.bash $(SHARE)/bash-completion/completions/cbank
 	install -d $(REPORT:%=$(SHARE)/cbank/scripts/%)
 	install -m 644 $(wildcard scripts/report.py scripts/plot.py scripts/upgrade.py) $(SHARE)/cbank/scripts/
+	install -m 755 $(wildcard scripts/fleet_run.sh scripts/fleet.sbatch) $(SHARE)/cbank/scripts/
 	$(foreach folder,$(REPORT),install -m 644 $(wildcard scripts/$(folder)/*.*) $(SHARE)/cbank/scripts/$(folder)/ &&) true
 
 uninstall: ## remove what install put there
@@ -483,7 +484,7 @@ lint: ## look for mistakes in C, Python and shell sources
 	@printf '%s\n' $(LINTED) | xargs -P $(shell nproc) -n 4 sh -c '$(CLANG_TIDY) --quiet "$$@" -- -std=c11 \
 	    $(CPPFLAGS_ALL) $(EVERY_ROOM) -Itests/unit -Itests/simulated $(CUDA_CPPFLAGS) 2>/dev/null' lint
 	@$(PYTHON) -m pyflakes scripts tests
-	@shellcheck scripts/*.sh scripts/completion.bash .ci/*
+	@shellcheck scripts/*.sh scripts/*.sbatch scripts/completion.bash .ci/*
 
 # Both are made of HEAD or of what was installed, with its times, so that they are the same bytes every time.
 DIST := cbank-$(shell cat VERSION)

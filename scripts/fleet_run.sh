@@ -14,7 +14,7 @@
 #            Exit codes as of cbank; 1 also when a node failed or did not answer.
 #
 # FOLDER is one night's, on a file system that all nodes share. NODE is SLURMD_NODENAME or the name of the host. CBANK
-# names the program (default: cbank on PATH).
+# names the program (default: cbank on PATH), CBANK_FLEET options of cbank fleet.
 
 cbank=${CBANK:-cbank}
 LINES_SHOWN=5
@@ -95,7 +95,9 @@ end() {
         [ -e "$night/$name/log" ] && tail -n "$LINES_SHOWN" "$night/$name/log" | sed 's/^/    /'
     done
     "$cbank" ingest "$store" "$night" || exit
-    "$cbank" fleet "$store"
+    # Words are meant to be split here.
+    # shellcheck disable=SC2086
+    "$cbank" fleet $CBANK_FLEET "$store"
     status=$?
     [ "$status" -gt "$worst" ] && worst=$status
     exit "$worst"
