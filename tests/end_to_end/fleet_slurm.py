@@ -144,7 +144,8 @@ class Case(Scratch):
         self.program = self.path("cbank")
         with open(os.open(self.program, os.O_WRONLY | os.O_CREAT, 0o755), "w", encoding="utf-8") as file:
             # The settings of a node are what a file of its name says.
-            file.write(f"#!/bin/sh\nCBANK_SIMULATED=$(cat {self.folder}/node-$SLURMD_NODENAME 2>/dev/null) \\\n"
+            file.write(f"#!/bin/sh\nCBANK_SIMULATED=$(cat {self.folder}/node-$SLURMD_NODENAME 2>/dev/null)\n"
+                       "export CBANK_SIMULATED\n[ \"$1\" = run ] && set -- \"$@\" $SMALL_PLAN\n"
                        f"exec {SIMULATED} \"$@\"\n")
         for number, node in enumerate(NODES):
             self.set(node, f"devices=2,host={number},seed={number + 1}")
@@ -302,6 +303,24 @@ class Slurm(Case):
         self.assertIn("constant path", said)
         self.assertRegex(said, r"missing +n2:11:00\.0 GPU-19111111")
         self.assertRegex(said, r"replaced +n3:11:00\.0 GPU-21121111")
+
+    def test_what_the_page_types(self):
+        """The blocks of docs/fleet.md, the shared folder being another one; by ssh, which is a shell here."""
+        with open(os.path.join(ROOT, "docs/fleet.md"), encoding="utf-8") as file:
+            first, second = re.findall(r"```sh\n(.*?)```", file.read(), re.DOTALL)[:2]
+        shared = self.path("shared")
+        os.mkdir(shared)
+        ssh = self.path("ssh")
+        with open(os.open(ssh, os.O_WRONLY | os.O_CREAT, 0o755), "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\nSLURMD_NODENAME=$1\nexport SLURMD_NODENAME\nshift\nexec "$@"\n')
+        installed, *rest = first.splitlines()
+        script = "\n".join(["set -e", installed, f"cp {self.program} /shared/cbank/bin/cbank", *rest, second])
+        done = subprocess.run(["bash", "-c", script.replace("/shared/", shared + "/").replace("=/shared", "=" + shared)],
+                              cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+                              env={**self.cluster.environment, "SMALL_PLAN": " ".join(PLAN),
+                                   "PATH": self.folder + ":" + self.cluster.environment["PATH"]})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.stdout.count("6 of 6 GPUs answered"), 2, done.stdout)
 
     def test_a_node_that_dies_and_a_run_that_is_killed(self):
         for node in NODES:
