@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -243,11 +244,16 @@ def parent_of(process):
 class Slurm(Case):
     """The same under Slurm: fleet.sbatch, three nodes on the loopback."""
 
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.cluster = Cluster(os.path.join(folder.name, "cluster"))
+        cls.addClassCleanup(cls.cluster.stop)
+        cls.cluster.start()
+
     def setUp(self):
         super().setUp()
-        self.cluster = Cluster(self.path("cluster"))
-        self.addCleanup(self.cluster.stop)
-        self.cluster.start()
         self.store = self.path("fleet.db")
 
     def submit(self, *options, name="night"):
@@ -271,10 +277,6 @@ class Slurm(Case):
         with open(self.path(f"{name}.out"), encoding="utf-8") as file:
             return status, file.read()
 
-    def a_night(self, name):
-        time.sleep(GAP_SECONDS)
-        return self.ended(self.submit(name=name), name)
-
     def kill_node(self, node):
         """As if its power went: the daemon, its tasks and who looks after them."""
         self.cluster.kill(node)
@@ -289,14 +291,15 @@ class Slurm(Case):
     def test_nights(self):
         """Two quiet nights; then a slow GPU, a missing one, and a swapped board."""
         for name in ("first", "second"):
-            status, said = self.a_night(name)
+            status, said = self.ended(self.submit(name=name), name)
+            time.sleep(GAP_SECONDS)
             self.assertEqual(status, 0, said)
         uuids = {node: [result["device"]["uuid"] for result in self.results(node)] for node in NODES}
         self.assertEqual([len(of) for of in uuids.values()], [2, 2, 2])
         self.set("n1", "devices=2,host=0,seed=7,slow=constant,slow_factor=1.05,slow_device=1")
         self.set("n2", "devices=1,host=1,seed=8")
         self.set("n3", "devices=2,host=2,seed=9,swapped=1")
-        status, said = self.a_night("third")
+        status, said = self.ended(self.submit(name="third"), "third")
         self.assertEqual(status, 1, said)
         self.assertIn("5 of 6 GPUs answered, 3 findings", said)
         self.assertRegex(said, r"slower +n1:11:00\.0 GPU-11111111 +\+[45]\.\d+%")
@@ -313,8 +316,9 @@ class Slurm(Case):
         ssh = self.path("ssh")
         with open(os.open(ssh, os.O_WRONLY | os.O_CREAT, 0o755), "w", encoding="utf-8") as file:
             file.write('#!/bin/sh\nSLURMD_NODENAME=$1\nexport SLURMD_NODENAME\nshift\nexec "$@"\n')
-        installed, *rest = first.splitlines()
-        script = "\n".join(["set -e", installed, f"cp {self.program} /shared/cbank/bin/cbank", *rest, second])
+        installed, path, submitted, shown = first.splitlines()
+        script = "\n".join(["set -e", installed, f"cp {self.program} /shared/cbank/bin/cbank", path, submitted,
+                            "while squeue -h | grep -q .; do sleep 0.1; done", shown, second])
         done = subprocess.run(["bash", "-c", script.replace("/shared/", shared + "/").replace("=/shared", "=" + shared)],
                               cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
                               env={**self.cluster.environment, "SMALL_PLAN": " ".join(PLAN),
@@ -322,7 +326,8 @@ class Slurm(Case):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(done.stdout.count("6 of 6 GPUs answered"), 2, done.stdout)
 
-    def test_a_node_that_dies_and_a_run_that_is_killed(self):
+    def test_when_a_node_dies_and_a_run_is_killed(self):
+        """Last, since the node stays dead."""
         for node in NODES:
             self.set(node, f"devices=2,host={node[1]},pace=1")
         job = self.submit("--sample-us", "2000", "--max-seconds", "1", "--max-noise", "0.001", *PLAN[:6])
@@ -341,6 +346,7 @@ class Slurm(Case):
         left = {result["device"]["uuid"] for node in NODES for result in self.results(node)}
         self.assertEqual(len(left), 6)
         for node in ("n2", "n3"):  # by hand, once they are back
+            self.set(node, f"devices=2,host={node[1]}")
             self.node(node)
         self.assertEqual({result["device"]["uuid"] for node in NODES for result in self.results(node)}, left)
         self.assertTrue(all(result["complete"] for node in NODES for result in self.results(node)))
