@@ -318,7 +318,7 @@ class Slurm(Case):
             file.write('#!/bin/sh\nSLURMD_NODENAME=$1\nexport SLURMD_NODENAME\nshift\nexec "$@"\n')
         installed, path, submitted, shown = first.splitlines()
         script = "\n".join(["set -e", installed, f"cp {self.program} /shared/cbank/bin/cbank", path, submitted,
-                            "while squeue -h | grep -q .; do sleep 0.1; done", shown, second])
+                            "while squeue -h | grep -q .; do sleep 0.1; done", shown, "sleep 1", second])
         done = subprocess.run(["bash", "-c", script.replace("/shared/", shared + "/").replace("=/shared", "=" + shared)],
                               cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
                               env={**self.cluster.environment, "SMALL_PLAN": " ".join(PLAN),
