@@ -149,7 +149,7 @@ FAULTS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/faults/*.c))
 FUZZER  := $(BUILD)/tests/fuzz/fuzz
 CARDS   := $(wildcard results/cards/*.json)
 
-.PHONY: all tests simulated run cards setup test test-kernels test-all test-distributions test-gpu coverage bench-gpu plots reproduce check-sass check-ptx \
+.PHONY: all tests simulated run cards setup test test-kernels test-all test-distributions test-fleet test-gpu coverage bench-gpu plots reproduce check-sass check-ptx \
         check-headers sanitize fuzz fuzzers install uninstall format check-format lint dist deb clean help FORCE
 
 all: $(PROGRAM) ## build the program (the default)
@@ -360,7 +360,7 @@ setup: ## install the packages that building and testing need
 	@scripts/setup.sh test
 
 # tests/run.py builds by makes of its own, with the variables of this command line.
-run_tests = @scripts/setup.sh test && { scripts/setup.sh lint || true; } && \
+run_tests = @scripts/setup.sh test && { scripts/setup.sh lint || true; scripts/setup.sh fleet || true; } && \
             CBANK_CUDA='$(CUDA)' $(PYTHON) tests/run.py $(1) $(MAKEOVERRIDES)
 
 test: ## set up, build and run the tests: minutes, no GPU needed
@@ -368,6 +368,10 @@ test: ## set up, build and run the tests: minutes, no GPU needed
 
 test-kernels: ## check the kernels of every architecture, and of CUDA 11.8, and that planted faults are found
 	$(call run_tests,kernels)
+
+test-fleet: ## try a fleet on a Slurm cluster of three nodes on this machine (as root; simulated GPUs)
+	@scripts/setup.sh fleet
+	$(call run_tests,fleet)
 
 test-all: ## run all tests that need no GPU, with every repetition
 	$(call run_tests,all)
@@ -452,6 +456,7 @@ endif
 	install -D -m 644 scripts/completion.bash $(SHARE)/bash-completion/completions/cbank
 	install -d $(REPORT:%=$(SHARE)/cbank/scripts/%)
 	install -m 644 $(wildcard scripts/report.py scripts/plot.py scripts/upgrade.py) $(SHARE)/cbank/scripts/
+	install -m 755 $(wildcard scripts/fleet_run.sh scripts/fleet.sbatch) $(SHARE)/cbank/scripts/
 	$(foreach folder,$(REPORT),install -m 644 $(wildcard scripts/$(folder)/*.*) $(SHARE)/cbank/scripts/$(folder)/ &&) true
 
 uninstall: ## remove what install put there
@@ -481,7 +486,7 @@ lint: ## look for mistakes in C, Python and shell sources
 	@printf '%s\n' $(LINTED) | xargs -P $(shell nproc) -n 4 sh -c '$(CLANG_TIDY) --quiet "$$@" -- -std=c11 \
 	    $(CPPFLAGS_ALL) $(EVERY_ROOM) -Itests/unit -Itests/simulated $(CUDA_CPPFLAGS) 2>/dev/null' lint
 	@$(PYTHON) -m pyflakes scripts tests
-	@shellcheck scripts/*.sh scripts/completion.bash .ci/*
+	@shellcheck scripts/*.sh scripts/*.sbatch scripts/completion.bash .ci/*
 
 # Both are made of HEAD or of what was installed, with its times, so that they are the same bytes every time.
 DIST := cbank-$(shell cat VERSION)

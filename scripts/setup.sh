@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Finds out what is missing on this machine to build (setup.sh build), also to build with stores (setup.sh store), to draw
-# figures and reports (setup.sh plots), to test (setup.sh test), to test reports in a browser, too (setup.sh browser;
-# without, those tests are skipped), to format and check sources (setup.sh lint), to link cJSON in (setup.sh static), to
-# build with CUDA 11.8 (setup.sh cuda-11.8: the host compiler that its nvcc takes), or to try the README on bare
-# distributions (setup.sh distributions), and installs it from the distribution's packages: as root, or by sudo where that
-# asks for no password. Otherwise prints the command to type and exits 3. Quiet when nothing is missing. Never installs
-# CUDA.
+# Finds out what is missing on this machine to build (setup.sh build), also to build with stores (setup.sh store), to
+# draw figures and reports (setup.sh plots), to test (setup.sh test), to test reports in a browser, too (setup.sh browser;
+# without, those tests are skipped), to format and check sources (setup.sh lint), to test fleets on a Slurm cluster
+# (setup.sh fleet; without, those tests are skipped), to link cJSON in (setup.sh static), to build with CUDA 11.8 (setup.sh
+# cuda-11.8: the host compiler that its nvcc takes), or to try the README on bare distributions (setup.sh distributions),
+# and installs it from the distribution's packages: as root, or by sudo where that asks for no password. Otherwise prints
+# the command to type and exits 3. Quiet when nothing is missing. Never installs CUDA.
 #
 # A thing is there when it does what it is for: a command runs, a library links, a module is imported by PYTHON, which
 # is the Makefile's.
@@ -44,19 +44,23 @@ needs='
     browser command chromedriver        chromium-driver     chromedriver        -
     browser module  selenium            python3-selenium    python3-selenium    python-selenium
     browser file    /usr/share/javascript/d3/d3.min.js libjs-d3 -               -
+    fleet   command slurmctld       slurm-wlm           slurm-slurmctld     -
+    fleet   command slurmd          slurm-wlm           slurm-slurmd        -
+    fleet   file    /usr/bin/sbatch slurm-wlm           slurm               -
+    fleet   command munged          munge               munge               munge
     static  command dpkg-source         dpkg-dev            -                   -
     cuda-11.8 command g++-11            g++-11              -                   -
     distributions command debootstrap   debootstrap         debootstrap         debootstrap
 '
 
 case $1 in
-build | browser | lint | cuda-11.8 | distributions) wanted=$1 ;;
+build | browser | lint | fleet | cuda-11.8 | distributions) wanted=$1 ;;
 plots) wanted='build plots' ;;
 store) wanted='build store' ;;
 test) wanted='build store plots test' ;;
 static) wanted='build static' ;;
 *)
-    echo "usage: scripts/setup.sh build|store|plots|test|browser|lint|static|cuda-11.8|distributions" >&2
+    echo "usage: scripts/setup.sh build|store|plots|test|browser|lint|fleet|static|cuda-11.8|distributions" >&2
     exit 2
     ;;
 esac
@@ -72,6 +76,7 @@ try_command() { # runs; any of those with | between
     for command in $(echo "$1" | tr '|' ' '); do
         case $command in
         pdffonts) "$command" -v && return 0 ;;
+        slurmctld | slurmd) "$command" -V && return 0 ;;
         *) "$command" --version && return 0 ;;
         esac
     done

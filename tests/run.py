@@ -3,7 +3,7 @@
 """Runs the tests: builds, unit tests, those of tests/end_to_end and tests/kernels, as many parts at a time as there are
 processors, and counts.
 
-usage: tests/run.py test|kernels|all|gpu [VARIABLE=VALUE...]
+usage: tests/run.py test|kernels|fleet|all|gpu [VARIABLE=VALUE...]
 
 VARIABLEs are for make. A part is one or more commands; a line says when it has ended, with its tests, its seconds and
 what is left. What it printed is in build/test-logs/, and is shown where it failed. Tests are counted from what cmocka
@@ -47,7 +47,7 @@ SECONDS = {"build": 45, "sanitizer build": 40, "unit tests": 15, "unit tests, sa
 SECONDS_OF_OTHERS = 4
 
 # Of tests/end_to_end, those of the program for the simulated GPU.
-SIMULATED = ("simulated.py", "health.py", "faults.py", "walk.py", "gating.py")
+SIMULATED = ("simulated.py", "health.py", "faults.py", "walk.py", "gating.py", "fleet_slurm.py")
 
 TAP = re.compile(r"^(not )?ok \d+( - .*?)?( # SKIP.*)?$", re.IGNORECASE)
 UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in")
@@ -247,6 +247,10 @@ def kernels(toolkit):
     return [python(file, "build/cbank", ["build"]) for file in files("kernels")]
 
 
+def fleet(toolkit):
+    return [part for part in simulated(toolkit) if part.name.startswith(("build", "end_to_end/fleet"))]
+
+
 def gpu(toolkit):
     check = kernel_checks(toolkit)[1]
     check.commands = [make("check-sass")]
@@ -263,7 +267,7 @@ def parts_of(suite, found):
                 Part("lint", make("lint"), skip=absent("clang-tidy-19"))]
     os.environ.setdefault("CBANK_TEST", "small")
     return [build, *{"test": lambda: test(toolkit, found), "kernels": lambda: kernels(toolkit),
-                     "gpu": lambda: gpu(toolkit)}[suite]()]
+                     "fleet": lambda: fleet(toolkit), "gpu": lambda: gpu(toolkit)}[suite]()]
 
 
 # ---- Running it
@@ -355,8 +359,8 @@ def summary(parts, seconds):
 
 
 def main():
-    if sys.argv[1:2] not in (["test"], ["kernels"], ["all"], ["gpu"]):
-        sys.exit("usage: tests/run.py test|kernels|all|gpu [VARIABLE=VALUE...]")
+    if sys.argv[1:2] not in (["test"], ["kernels"], ["fleet"], ["all"], ["gpu"]):
+        sys.exit("usage: tests/run.py test|kernels|fleet|all|gpu [VARIABLE=VALUE...]")
     os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     # Each make is one of its own, with these variables, and what warns fails.
     for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"):

@@ -98,15 +98,19 @@ static enum status check_memory(const struct integers *elements, const struct de
     return STATUS_OK;
 }
 
-/* Batch systems say in the environment of a job which it is. */
+/* Batch systems say in the environment of a job which it is; Slurm also what it calls the node. */
 static const char *const job_variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
+static const char *const node_variable = "SLURMD_NODENAME";
 
 /* Where this run takes place. The board's slot is its PCI address. */
 static void find_host(struct host *host, const struct device_info *device)
 {
-    const char *job = NULL;
+    const char *job = NULL, *node = getenv(node_variable);
 
-    gethostname(host->name, sizeof(host->name) - 1);
+    if (node)
+        snprintf(host->name, sizeof(host->name), "%s", node);
+    else
+        gethostname(host->name, sizeof(host->name) - 1);
     snprintf(host->slot, sizeof(host->slot), "%s", device->pci_bus_id);
     for (size_t i = 0; i < sizeof(job_variables) / sizeof(job_variables[0]) && !job; i++)
         job = getenv(job_variables[i]);

@@ -195,7 +195,8 @@ static double cell_ns(const struct device *device, struct launch *launch)
     double *const known = &behaviour->time_ns[device->flushed];
     const bool alternates =
         function->workload->takes & PARAMETER_BIT(modules) && device->module && device->module != function->module;
-    const bool slow = settings.slow[0] && strcmp(function->path->name, settings.slow) == 0;
+    const bool slow = settings.slow[0] && strcmp(function->path->name, settings.slow) == 0 &&
+                      (settings.slow_device < 0 || device_ordinal(device) == settings.slow_device);
     uint64_t place = (uint64_t)settings.seed + (uintptr_t)launch->args.cell.input;
 
     if (*known == 0) {

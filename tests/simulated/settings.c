@@ -15,6 +15,8 @@ struct settings settings = {
     .mode_share = 0.5,
     .neighbour_burst_ms = 2,
     .slow_factor = 2,
+    .slow_device = -1,
+    .swapped = -1,
     .passes = 2,
 };
 
@@ -108,6 +110,8 @@ static const struct setting {
 #define TEXT_OF(name) {#name, offsetof(struct settings, name), read_text}
 #define GROWN(name)   {#name, offsetof(struct settings, name), read_grown}
     NUMBER(devices),
+    NUMBER(host),
+    NUMBER(swapped),
     NUMBER(capability),
     NUMBER(memory),
     NUMBER(free),
@@ -124,6 +128,7 @@ static const struct setting {
     NUMBER(throttle_ms),
     NUMBER(throttle_clock),
     NUMBER(slow_factor),
+    NUMBER(slow_device),
     NUMBER(placement),
     NUMBER(pace),
     NUMBER(deny_counters),

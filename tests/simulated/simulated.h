@@ -11,6 +11,8 @@
  * The environment variable CBANK_SIMULATED is a list of KEY=VALUE, separated by commas:
  *
  *   devices=N             1 to 8 (1)
+ *   host=N                host N of a fleet: its boards are no other host's (0)
+ *   swapped=DEVICE        another board is in that device's slot
  *   capability=90         compute capability, as 10 x major + minor
  *   memory=BYTES          of each device (140e9); allocations beyond fail, or beyond free=BYTES of it
  *   mig=1 ecc=0           what NVML says; with MIG, units that are shared count nothing (0, 1)
@@ -24,7 +26,7 @@
  *   neighbour_ms=P        another process has the device for neighbour_burst_ms (2) of every P ms
  *   clock=MHZ             of the SMs; the card's where not given
  *   throttle_ms=T         from T ms of simulated time on the clock is throttle_clock (0.7 x clock), and NVML says so
- *   slow=PATH             kernels of this path take slow_factor (2) times as long
+ *   slow=PATH             kernels of this path take slow_factor (2) times as long, on slow_device=N alone where given
  *   pace=1                simulated time passes in wall time, too: the host waits for the device
  *
  *   deny_counters=1       the user may not read counters
@@ -85,9 +87,9 @@ struct grown {
 };
 
 struct settings {
-    double devices, capability, memory, free, mig, ecc;
+    double devices, host, swapped, capability, memory, free, mig, ecc;
     double seed, noise, placement, drift, mode, mode_share, neighbour_ms, neighbour_burst_ms;
-    double clock, throttle_ms, throttle_clock, slow_factor, pace;
+    double clock, throttle_ms, throttle_clock, slow_factor, slow_device, pace;
     double deny_counters, in_turn, keep_second, passes, wrong, lost, xid;
     struct grown ecc_corrected, ecc_uncorrected, retired, retired_pending, remapped, remap_pending, remap_failure;
     char slow[SETTING_BYTES], refuse[SETTING_BYTES], ptx[SETTING_BYTES], log[SETTING_BYTES], leaks[SETTING_BYTES];

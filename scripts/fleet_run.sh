@@ -1,0 +1,113 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Measures every GPU of every node of a fleet, and says what came of it. Slurm carries it (scripts/fleet.sbatch), or ssh,
+# or pdsh: see docs/fleet.md. Nothing here needs Slurm.
+#
+# usage: fleet_run.sh node FOLDER [OPTION...]
+#            On each node, at the same time: measures all its GPUs, as `cbank run --device all OPTION...`, into
+#            FOLDER/NODE/, and keeps what was printed in FOLDER/NODE/log. Again: what an earlier try left unfinished
+#            there is resumed, and a node that is done is left alone.
+#        fleet_run.sh end FOLDER STORE [NODE...]
+#            Once, when all nodes have ended: lists nodes that failed, or of those named did not answer, with the last
+#            lines of their logs; takes what there is into STORE (cbank ingest) and prints the verdict (cbank fleet).
+#            Exit codes as of cbank; 1 also when a node failed or did not answer.
+#
+# FOLDER is one night's, on a file system that all nodes share. NODE is SLURMD_NODENAME or the name of the host. CBANK
+# names the program (default: cbank on PATH), CBANK_FLEET options of cbank fleet.
+
+cbank=${CBANK:-cbank}
+LINES_SHOWN=5
+
+usage() {
+    sed -n 's/^# usage: /usage: /p; s/^#        fleet_run/       fleet_run/p' "$0" >&2
+    exit 2
+}
+
+# ---- On a node
+
+# Resumes what is unfinished in the folder $1, all GPUs side by side, or measures. A name that was reserved, and never
+# written to, is empty.
+measure() {
+    folder=$1
+    shift
+    resumed=
+    worst=0
+    find "$folder" -name 'cbank-*.json' -size 0 -delete
+    for file in "$folder"/cbank-*.json; do
+        [ -e "$file" ] || continue
+        "$cbank" run --resume "$file" &
+        resumed="$resumed $!"
+    done
+    if [ -z "$resumed" ]; then
+        "$cbank" run --engine cuda --device all "$@" --json "$folder/"
+        return
+    fi
+    for process in $resumed; do
+        wait "$process"
+        status=$?
+        [ "$status" -le "$worst" ] || worst=$status
+    done
+    return "$worst"
+}
+
+node() {
+    [ $# -ge 1 ] || usage
+    folder=$1/${SLURMD_NODENAME:-$(hostname -s)}
+    shift
+    mkdir -p "$folder" || exit 2
+    [ "$(cat "$folder/status" 2>/dev/null)" = 0 ] && exit 0
+    rm -f "$folder/status"
+    measure "$folder" "$@" >>"$folder/log" 2>&1
+    status=$?
+    echo "$status" >"$folder/status"
+    exit "$status"
+}
+
+# ---- When all nodes have ended
+
+# What came of the folder of one node; nothing where all went well.
+failure() {
+    if [ ! -d "$1" ]; then
+        echo "did not answer"
+    elif [ ! -e "$1/status" ]; then
+        echo "did not end"
+    elif [ "$(cat "$1/status")" != 0 ]; then
+        echo "exited $(cat "$1/status")"
+    fi
+}
+
+end() {
+    [ $# -ge 2 ] || usage
+    night=$1
+    store=$2
+    shift 2
+    [ -d "$night" ] || {
+        echo "fleet_run.sh: no folder $night; run 'fleet_run.sh node $night' on each node first" >&2
+        exit 2
+    }
+    worst=0
+    for name in $({ for folder in "$night"/*/; do basename "$folder"; done; printf '%s\n' "$@"; } | grep -v '^\*\?$' | sort -u); do
+        said=$(failure "$night/$name")
+        [ -n "$said" ] || continue
+        worst=1
+        echo "node $name $said"
+        [ -e "$night/$name/log" ] && tail -n "$LINES_SHOWN" "$night/$name/log" | sed 's/^/    /'
+    done
+    "$cbank" ingest "$store" "$night" || exit
+    # Words are meant to be split here.
+    # shellcheck disable=SC2086
+    "$cbank" fleet $CBANK_FLEET "$store"
+    status=$?
+    [ "$status" -gt "$worst" ] && worst=$status
+    exit "$worst"
+}
+
+case $1 in
+node | end)
+    step=$1
+    shift
+    "$step" "$@"
+    ;;
+*) usage ;;
+esac
