@@ -43,6 +43,8 @@ EXCEPTIONS = (
     # PYTHON: make runs the lines that begin with + for all its -n.
     ("make", "make -n PYTHON=true", "builds, tests, measures or installs, for minutes: says what it would do"),
     ("scripts/setup.sh", "sh -n scripts/setup.sh", "installs packages: is read by the shell"),
+    *((start, "sh -n scripts/fleet_run.sh", "is of a cluster: fleet_slurm.py types it")
+      for start in ("export PATH", "sbatch", "cat /shared/night", "for node in", "/shared/cbank")),
     ("scripts/record.sh", "sh -n scripts/record.sh", "measures for minutes on a GPU: is read by the shell"),
 )
 
