@@ -21,7 +21,7 @@ bool store_is(const char *path)
 {
     static const char magic[] = "SQLite format 3";
     char begin[sizeof(magic)] = "";
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    const int descriptor = TEMP_FAILURE_RETRY(open(path, O_RDONLY | O_CLOEXEC));
     const bool is = descriptor >= 0 && TEMP_FAILURE_RETRY(read(descriptor, begin, sizeof(begin))) == sizeof(begin) &&
                     memcmp(begin, magic, sizeof(magic)) == 0;
 

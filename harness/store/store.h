@@ -14,7 +14,8 @@
 
 struct store;
 
-/* Whether a file is a database of SQLite, which a store is; false for what cannot be read. */
+/* Whether a file is a database of SQLite, which a store is; false for what cannot be read, with
+ * errno. */
 bool store_is(const char *path);
 
 /* Opens a store; with SQL_WRITE it is made where there is none, and brought up to this version. Errors are those of
