@@ -24,6 +24,7 @@
     EACH(history) \
     EACH(ingest) \
     EACH(forget) \
+    EACH(fleet) \
     EACH(export) \
     EACH(report) \
     EACH(list) \

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT
+ * The runs of a store as nights and GPUs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fleet.h"
+#include "log.h"
+
+enum { HOUR_SECONDS = 3600 };
+
+/* -- texts --------------------------------------------------------------------------------------------- */
+
+const char *fleet_text(struct fleet_texts *texts, const char *text)
+{
+    if (texts->count == texts->room) {
+        const size_t room = 2 * texts->room + 16;
+        char **items = realloc(texts->items, room * sizeof(*items));
+
+        if (!items) {
+            log_memory("the names of a fleet");
+            return NULL;
+        }
+        texts->items = items;
+        texts->room = room;
+    }
+    /* The latest first: a node's runs follow each other. */
+    for (size_t i = texts->count; i-- > 0;)
+        if (strcmp(texts->items[i], text) == 0)
+            return texts->items[i];
+    texts->items[texts->count] = strdup(text);
+    if (!texts->items[texts->count]) {
+        log_memory("the names of a fleet");
+        return NULL;
+    }
+    return texts->items[texts->count++];
+}
+
+void fleet_place(const struct fleet_run *run, char out[FLEET_PLACE_BYTES])
+{
+    snprintf(out, FLEET_PLACE_BYTES, "%s%s%s", run->host, *run->host && *run->slot ? ":" : "", run->slot);
+}
+
+/* -- runs ---------------------------------------------------------------------------------------------- */
+
+static const char select_runs[] =
+    "SELECT run_id, started_utc, gpu_id, uuid, gpus.name, modelled, geometry_id, host_name, host_slot, driver, vbios,"
+    " git_commit, complete FROM runs JOIN gpus USING (gpu_id) ORDER BY started_utc, run_id";
+enum { RUN_ID, STARTED, GPU_ID, UUID, NAME, MODELLED, GEOMETRY, HOST, SLOT, DRIVER, VBIOS, COMMIT, COMPLETE };
+
+/* A text of the row, kept; the one that the GPU's run before had is the likeliest. */
+static const char *keep(struct fleet *fleet, struct sql_statement *rows, int column, const char *likely)
+{
+    const char *text = sql_text(rows, column);
+
+    return likely && strcmp(likely, text) == 0 ? likely : fleet_text(&fleet->texts, text);
+}
+
+static bool is_gpu(const struct fleet *fleet, const struct fleet_gpu *gpu, struct sql_statement *rows)
+{
+    const struct fleet_run *last = &fleet->runs[gpu->last];
+
+    return gpu->id == sql_integer(rows, GPU_ID) && gpu->modelled == (sql_integer(rows, MODELLED) != 0) &&
+           (*gpu->uuid ||
+            (strcmp(last->host, sql_text(rows, HOST)) == 0 && strcmp(last->slot, sql_text(rows, SLOT)) == 0));
+}
+
+/* Makes room for one element more where their count is a power of two. */
+static void *grow(void *items, size_t count, size_t bytes)
+{
+    void *grown = items;
+
+    if ((count & (count - 1)) == 0)
+        grown = realloc(items, (count ? 2 * count : 1) * bytes);
+    if (!grown)
+        log_memory("the runs of a fleet");
+    return grown;
+}
+
+/* The GPU of a row, which may be a new one. */
+static enum status find_gpu(struct fleet *fleet, struct sql_statement *rows, size_t *found)
+{
+    struct fleet_gpu *gpus;
+
+    for (*found = 0; *found < fleet->gpu_count; (*found)++)
+        if (is_gpu(fleet, &fleet->gpus[*found], rows))
+            return STATUS_OK;
+    gpus = grow(fleet->gpus, fleet->gpu_count, sizeof(*gpus));
+    if (!gpus)
+        return STATUS_ENVIRONMENT;
+    fleet->gpus = gpus;
+    gpus += fleet->gpu_count;
+    *gpus = (struct fleet_gpu){.id = sql_integer(rows, GPU_ID),
+                               .uuid = fleet_text(&fleet->texts, sql_text(rows, UUID)),
+                               .name = fleet_text(&fleet->texts, sql_text(rows, NAME)),
+                               .modelled = sql_integer(rows, MODELLED) != 0};
+    fleet->gpu_count += gpus->uuid && gpus->name;
+    return gpus->uuid && gpus->name ? STATUS_OK : STATUS_ENVIRONMENT;
+}
+
+static enum status add_run(struct fleet *fleet, struct sql_statement *rows)
+{
+    const size_t known = fleet->gpu_count;
+    struct fleet_run *runs = grow(fleet->runs, fleet->run_count, sizeof(*runs)), run = {0}, *before;
+    enum status status = STATUS_OK;
+
+    if (!runs)
+        return STATUS_ENVIRONMENT;
+    fleet->runs = runs;
+    status = find_gpu(fleet, rows, &run.gpu);
+    if (status != STATUS_OK)
+        return status;
+    before = run.gpu < known ? &runs[fleet->gpus[run.gpu].last] : &run;
+    run.id = sql_integer(rows, RUN_ID);
+    run.started_utc = sql_integer(rows, STARTED);
+    run.geometry = sql_integer(rows, GEOMETRY);
+    run.complete = sql_integer(rows, COMPLETE) != 0;
+    run.host = keep(fleet, rows, HOST, before->host);
+    run.slot = keep(fleet, rows, SLOT, before->slot);
+    run.driver = keep(fleet, rows, DRIVER, before->driver);
+    run.vbios = keep(fleet, rows, VBIOS, before->vbios);
+    run.commit = keep(fleet, rows, COMMIT, before->commit);
+    fleet->gpus[run.gpu].last = fleet->run_count;
+    runs[fleet->run_count++] = run;
+    return run.host && run.slot && run.driver && run.vbios && run.commit ? STATUS_OK : STATUS_ENVIRONMENT;
+}
+
+/* -- nights -------------------------------------------------------------------------------------------- */
+
+static enum status add_night(struct fleet *fleet, int64_t started_utc)
+{
+    struct fleet_night *nights = grow(fleet->nights, fleet->night_count, sizeof(*nights));
+
+    if (!nights)
+        return STATUS_ENVIRONMENT;
+    fleet->nights = nights;
+    nights[fleet->night_count++] = (struct fleet_night){.first_utc = started_utc, .last_utc = started_utc};
+    return STATUS_OK;
+}
+
+static enum status find_nights(struct fleet *fleet, double gap_hours)
+{
+    const double gap = gap_hours * HOUR_SECONDS;
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; status == STATUS_OK && i < fleet->run_count; i++) {
+        struct fleet_run *run = &fleet->runs[i];
+
+        if (i == 0 || (double)(run->started_utc - run[-1].started_utc) > gap)
+            status = add_night(fleet, run->started_utc);
+        if (status == STATUS_OK) {
+            run->night = fleet->night_count - 1;
+            fleet->nights[run->night].last_utc = run->started_utc;
+        }
+    }
+    return status;
+}
+
+/* Forgets the nights before the last so many, which stay known as runs. */
+static void drop_nights(struct fleet *fleet, size_t nights)
+{
+    const size_t dropped = fleet->night_count > nights ? fleet->night_count - nights : 0;
+    size_t first = 0;
+
+    while (first < fleet->run_count && fleet->runs[first].night < dropped)
+        first++;
+    fleet->night_count -= dropped;
+    fleet->run_count -= first;
+    memmove(fleet->nights, fleet->nights + dropped, fleet->night_count * sizeof(*fleet->nights));
+    memmove(fleet->runs, fleet->runs + first, fleet->run_count * sizeof(*fleet->runs));
+    for (size_t i = 0; i < fleet->run_count; i++)
+        fleet->runs[i].night -= dropped;
+}
+
+/* GPUs that no run is left of go. */
+static void drop_gpus(struct fleet *fleet, size_t *places)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < fleet->run_count; i++)
+        places[fleet->runs[i].gpu] = 1;
+    for (size_t i = 0; i < fleet->gpu_count; i++) {
+        const bool keeps = places[i] == 1;
+
+        places[i] = kept;
+        if (keeps)
+            fleet->gpus[kept++] = fleet->gpus[i];
+    }
+    fleet->gpu_count = kept;
+    for (size_t i = 0; i < fleet->run_count; i++) {
+        struct fleet_run *run = &fleet->runs[i];
+
+        run->gpu = places[run->gpu];
+        fleet->gpus[run->gpu].last = i;
+    }
+}
+
+/* The rounds of each night: as many as the GPU has runs that has most. `counts`: room for a number a GPU. */
+static void find_rounds(struct fleet *fleet, size_t *counts)
+{
+    for (size_t i = 0, night = SIZE_MAX; i < fleet->run_count; i++) {
+        struct fleet_run *run = &fleet->runs[i];
+        struct fleet_night *of = &fleet->nights[run->night];
+
+        if (run->night != night) {
+            memset(counts, 0, fleet->gpu_count * sizeof(*counts));
+            night = run->night;
+            of->first_round = fleet->round_count;
+        }
+        run->round = of->first_round + counts[run->gpu]++;
+        if (counts[run->gpu] > of->rounds)
+            of->rounds = counts[run->gpu];
+        fleet->round_count = of->first_round + of->rounds;
+        fleet->gpus[run->gpu].answered = run->night == fleet->night_count - 1;
+    }
+}
+
+static enum status arrange(struct fleet *fleet, const struct fleet_options *options)
+{
+    size_t *room = calloc(fleet->gpu_count + 1, sizeof(*room));
+    enum status status = room ? find_nights(fleet, options->gap_hours) : log_memory("the GPUs of a fleet");
+
+    if (status == STATUS_OK && !options->baseline)
+        drop_nights(fleet, options->nights);
+    if (status == STATUS_OK) {
+        drop_gpus(fleet, room);
+        find_rounds(fleet, room);
+    }
+    free(room);
+    return status;
+}
+
+static enum status check_clocks(struct store *store)
+{
+    struct sql_statement *rows = sql_prepare(store_sql(store), "SELECT file FROM runs WHERE finished_utc < started_utc");
+
+    while (sql_row(rows))
+        log_warning("%s: it ended before it began; set the clock of its host", sql_text(rows, 0));
+    sql_finish(rows);
+    return sql_status(store_sql(store));
+}
+
+enum status fleet_read(struct store *store, const struct fleet_options *options, struct fleet *fleet)
+{
+    struct sql *sql = store_sql(store);
+    struct sql_statement *rows = sql_prepare(sql, select_runs);
+    enum status status = STATUS_OK;
+
+    *fleet = (struct fleet){.path = sql_path(sql)};
+    while (status == STATUS_OK && sql_row(rows))
+        status = add_run(fleet, rows);
+    sql_finish(rows);
+    if (status == STATUS_OK)
+        status = sql_status(sql);
+    if (status == STATUS_OK && fleet->run_count == 0)
+        status = log_error(STATUS_USAGE, "%s has no runs; put results into it: cbank ingest %s PATH...", fleet->path,
+                           fleet->path);
+    if (status == STATUS_OK)
+        status = arrange(fleet, options);
+    return status == STATUS_OK ? check_clocks(store) : status;
+}
+
+void fleet_close(struct fleet *fleet)
+{
+    for (size_t i = 0; i < fleet->model_count; i++) {
+        struct fleet_model *model = &fleet->models[i];
+
+        free(model->gpus);
+        free(model->log_ns);
+        free(model->process);
+        free(model->base);
+        for (enum fleet_level level = 0; level < FLEET_LEVELS; level++)
+            free(model->groups[level]);
+    }
+    for (size_t i = 0; i < fleet->texts.count; i++)
+        free(fleet->texts.items[i]);
+    free(fleet->texts.items);
+    free(fleet->runs);
+    free(fleet->gpus);
+    free(fleet->nights);
+    free(fleet->cells);
+    free(fleet->models);
+    *fleet = (struct fleet){0};
+}

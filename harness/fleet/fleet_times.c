@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT
+ * The times of a fleet: for each model an array of cells, GPUs and rounds. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "fleet.h"
+#include "log.h"
+#include "table.h"
+#include "text.h"
+
+enum { DAY_SECONDS = 86400 };
+
+static const double normal_quantile = 1.959964; /* of STATS_CONFIDENCE */
+
+/* -- models -------------------------------------------------------------------------------------------- */
+
+static struct fleet_model *find_model(struct fleet *fleet, const struct fleet_gpu *gpu)
+{
+    for (size_t i = 0; i < fleet->model_count; i++)
+        if (strcmp(fleet->models[i].name, gpu->name) == 0 && fleet->models[i].modelled == gpu->modelled)
+            return &fleet->models[i];
+    return NULL;
+}
+
+static enum status find_models(struct fleet *fleet)
+{
+    fleet->models = calloc(fleet->gpu_count + 1, sizeof(*fleet->models));
+    if (!fleet->models)
+        return log_memory("the models of a fleet");
+    for (size_t i = 0; i < fleet->gpu_count; i++) {
+        const struct fleet_gpu *gpu = &fleet->gpus[i];
+        struct fleet_model *model = find_model(fleet, gpu);
+
+        if (!gpu->answered)
+            continue;
+        if (!model) {
+            model = &fleet->models[fleet->model_count++];
+            *model = (struct fleet_model){.name = gpu->name, .modelled = gpu->modelled,
+                                          .gpus = calloc(fleet->gpu_count, sizeof(*model->gpus))};
+        }
+        if (!model->gpus)
+            return log_memory("the models of a fleet");
+        model->gpus[model->gpu_count++] = i;
+    }
+    return STATUS_OK;
+}
+
+/* What the GPUs of a group have in common, at their last run; "" says that it is not known. */
+static const char *group_of(const struct fleet_run *run, enum fleet_level level)
+{
+    return level == FLEET_DRIVER ? run->driver : level == FLEET_VBIOS ? run->vbios : run->host;
+}
+
+static enum status find_groups(const struct fleet *fleet, struct fleet_model *model)
+{
+    for (enum fleet_level level = FLEET_DRIVER; level < FLEET_GPU; level++) {
+        size_t *groups = model->groups[level] = calloc(model->gpu_count + 1, sizeof(*groups));
+
+        if (!groups)
+            return log_memory("the groups of a fleet");
+        for (size_t i = 0; i < model->gpu_count; i++) {
+            const char *of = group_of(&fleet->runs[fleet->gpus[model->gpus[i]].last], level);
+            size_t first = 0;
+
+            while (first < i && (!*of || of != group_of(&fleet->runs[fleet->gpus[model->gpus[first]].last], level)))
+                first++;
+            groups[i] = first < i ? groups[first] : model->times.group_counts[level]++;
+        }
+        model->times.groups[level] = groups;
+    }
+    model->times.gpus = model->gpu_count;
+    model->times.rounds = fleet->round_count;
+    return STATUS_OK;
+}
+
+/* -- the baseline -------------------------------------------------------------------------------------- */
+
+/* The end of a day, or a time to the second. */
+static bool read_date(const char *text, int64_t *until)
+{
+    char whole[CLOCK_UTC_BYTES];
+    int64_t start;
+
+    if (clock_read_utc(text, until))
+        return true;
+    snprintf(whole, sizeof(whole), "%.10sT00:00:00Z", text);
+    if (strlen(text) != 10 || !clock_read_utc(whole, &start))
+        return false;
+    *until = start + DAY_SECONDS - 1;
+    return true;
+}
+
+static bool is_base(const struct fleet_run *run, const char *baseline)
+{
+    int64_t until;
+
+    return read_date(baseline, &until) ? run->started_utc <= until : strcmp(run->driver, baseline) == 0;
+}
+
+static enum status unknown_baseline(const struct fleet *fleet, const char *baseline)
+{
+    char drivers[200] = "";
+
+    for (size_t i = 0; i < fleet->texts.count; i++)
+        for (size_t run = 0; run < fleet->run_count; run++)
+            if (fleet->runs[run].driver == fleet->texts.items[i]) {
+                text_join(drivers, sizeof(drivers), ", ", "%s", fleet->texts.items[i]);
+                break;
+            }
+    return log_error(STATUS_USAGE, "--baseline %s: %s has no run of that driver or until that date; drivers: %s", baseline,
+                     fleet->path, drivers);
+}
+
+/* -- reading ------------------------------------------------------------------------------------------- */
+
+/* Where the value of a run goes. */
+struct place {
+    int64_t run_id;
+    size_t model, gpu, round; /* of the model */
+    bool last; /* it is of the last night */
+};
+
+struct reading {
+    struct fleet *fleet;
+    struct place *places; /* owned; by run_id, without runs of GPUs that did not answer */
+    size_t count;
+    double ns, within; /* of the last value of the cell */
+};
+
+static int by_run(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+
+    return (x->run_id > y->run_id) - (x->run_id < y->run_id);
+}
+
+static enum status find_places(struct reading *reading, const char *baseline)
+{
+    struct fleet *fleet = reading->fleet;
+    size_t *model_of = calloc(fleet->gpu_count + 1, sizeof(*model_of)), *gpu_of = calloc(fleet->gpu_count + 1, sizeof(*gpu_of));
+    bool based = !baseline;
+
+    reading->places = calloc(fleet->run_count + 1, sizeof(*reading->places));
+    for (size_t i = 0; model_of && gpu_of && i < fleet->model_count; i++)
+        for (size_t gpu = 0; gpu < fleet->models[i].gpu_count; gpu++) {
+            model_of[fleet->models[i].gpus[gpu]] = i;
+            gpu_of[fleet->models[i].gpus[gpu]] = gpu;
+        }
+    for (size_t i = 0; reading->places && model_of && gpu_of && i < fleet->run_count; i++) {
+        const struct fleet_run *run = &fleet->runs[i];
+        struct fleet_model *model = &fleet->models[model_of[run->gpu]];
+        const struct place place = {run->id, model_of[run->gpu], gpu_of[run->gpu], run->round,
+                                    run->night == fleet->night_count - 1};
+
+        if (!fleet->gpus[run->gpu].answered)
+            continue;
+        reading->places[reading->count++] = place;
+        if (baseline && is_base(run, baseline))
+            based = model->base[place.gpu * fleet->round_count + place.round] = true;
+    }
+    if (reading->count)
+        qsort(reading->places, reading->count, sizeof(*reading->places), by_run);
+    free(model_of);
+    free(gpu_of);
+    if (!reading->places || reading->count == 0)
+        return log_memory("the times of a fleet");
+    return based ? STATUS_OK : unknown_baseline(fleet, baseline);
+}
+
+/* Room for one cell more in every model. */
+static enum status add_cell(struct fleet *fleet)
+{
+    for (size_t i = 0; i < fleet->model_count; i++) {
+        struct fleet_model *model = &fleet->models[i];
+        const size_t values = model->gpu_count * fleet->round_count, first = fleet->cell_count * values;
+        double *log_ns = realloc(model->log_ns, (first + values) * sizeof(*log_ns));
+        struct deviation *process;
+
+        if (!log_ns)
+            return log_memory("the times of a fleet");
+        model->log_ns = log_ns;
+        process = realloc(model->process, (fleet->cell_count + 1) * sizeof(*process));
+        if (!process)
+            return log_memory("the times of a fleet");
+        model->process = process;
+        for (size_t value = first; value < first + values; value++)
+            log_ns[value] = NAN;
+        process[fleet->cell_count] = (struct deviation){0};
+    }
+    return STATUS_OK;
+}
+
+/* What is known before of a value: the default between processes, and how sure the median is within its own. */
+static struct deviation known_before(const struct reading *reading, const struct regime *regime)
+{
+    struct deviation known = deviation_default(CAUSE_process, &(struct cell){.regime = regime}, reading->ns);
+
+    known.value = hypot(known.value, isfinite(reading->within) ? reading->within : 0);
+    return known;
+}
+
+/* Reads a cell's times; *judged: whether any is of the last night. */
+static void read_cell(struct reading *reading, struct sql_statement *rows, bool *judged)
+{
+    struct fleet *fleet = reading->fleet;
+    const struct place *place = reading->places, *end = place + reading->count;
+
+    *judged = false;
+    while (sql_row(rows)) {
+        const int64_t run_id = sql_integer(rows, 0);
+        const double ns = sql_number(rows, 1);
+        struct fleet_model *model;
+
+        while (place < end && place->run_id < run_id)
+            place++;
+        if (place == end || place->run_id != run_id || !(ns > 0))
+            continue;
+        model = &fleet->models[place->model];
+        model->log_ns[(fleet->cell_count * model->gpu_count + place->gpu) * fleet->round_count + place->round] = log(ns);
+        if (place->last) {
+            *judged = true;
+            reading->ns = ns;
+            reading->within = log(sql_number(rows, 3) / sql_number(rows, 2)) / 2 / normal_quantile;
+        }
+    }
+}
+
+/* Path and regime by their places in the identity; false for a regime that this program does not know. */
+static bool take_identity(struct fleet *fleet, const char *identity, struct fleet_cell *cell)
+{
+    static const struct table regime_table = TABLE("regime", regimes, regime_count);
+    char path[CELL_IDENTITY_BYTES], regime[CELL_IDENTITY_BYTES];
+
+    if (sscanf(identity, "%*[^/]/%255[^/]/%*[^/]/%*[^/]/%*[^/]/%255[^/]", path, regime) != 2)
+        return false;
+    cell->regime = table_find(&regime_table, regime);
+    cell->identity = fleet_text(&fleet->texts, identity);
+    cell->path = fleet_text(&fleet->texts, path);
+    return cell->regime && cell->identity && cell->path;
+}
+
+static enum status read_cells(struct reading *reading, struct sql *sql)
+{
+    struct fleet *fleet = reading->fleet;
+    struct sql_statement *identities = sql_prepare(sql, "SELECT identity_id, identity FROM identities ORDER BY identity");
+    struct sql_statement *rows = sql_prepare(sql, "SELECT run_id, median_ns, ci_low_ns, ci_high_ns FROM times"
+                                                  " WHERE identity_id = ?1 AND run_id >= ?2 AND status = 'ok'"
+                                                  " ORDER BY run_id");
+    enum status status = STATUS_OK;
+
+    sql_set_integer(rows, 2, reading->places->run_id);
+    while (status == STATUS_OK && sql_row(identities)) {
+        struct fleet_cell cell = {.id = sql_integer(identities, 0)}, *cells;
+        bool judged;
+
+        if (!take_identity(fleet, sql_text(identities, 1), &cell))
+            continue;
+        status = add_cell(fleet);
+        cells = realloc(fleet->cells, (fleet->cell_count + 1) * sizeof(*cells));
+        if (!cells)
+            status = log_memory("the cells of a fleet");
+        fleet->cells = cells ? cells : fleet->cells;
+        if (status != STATUS_OK)
+            break;
+        sql_set_integer(rows, 1, cell.id);
+        read_cell(reading, rows, &judged);
+        for (size_t i = 0; judged && i < fleet->model_count; i++)
+            fleet->models[i].process[fleet->cell_count] = known_before(reading, cell.regime);
+        cells[fleet->cell_count] = cell;
+        fleet->cell_count += judged;
+    }
+    sql_finish(rows);
+    sql_finish(identities);
+    return status == STATUS_OK ? sql_status(sql) : status;
+}
+
+enum status fleet_read_times(struct store *store, const struct fleet_options *options, struct fleet *fleet)
+{
+    struct reading reading = {.fleet = fleet};
+    enum status status = find_models(fleet);
+
+    for (size_t i = 0; status == STATUS_OK && i < fleet->model_count; i++) {
+        struct fleet_model *model = &fleet->models[i];
+
+        status = find_groups(fleet, model);
+        if (status == STATUS_OK && options->baseline) {
+            model->base = calloc(model->gpu_count * fleet->round_count, sizeof(*model->base));
+            status = model->base ? STATUS_OK : log_memory("the baseline of a fleet");
+        }
+    }
+    if (status == STATUS_OK)
+        status = find_places(&reading, options->baseline);
+    if (status == STATUS_OK)
+        status = read_cells(&reading, store_sql(store));
+    for (size_t i = 0; i < fleet->model_count; i++) {
+        struct fleet_model *model = &fleet->models[i];
+
+        model->times.cells = fleet->cell_count;
+        model->times.log_ns = model->log_ns;
+        model->times.process = model->process;
+        model->times.base = model->base;
+    }
+    free(reading.places);
+    return status;
+}
