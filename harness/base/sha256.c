@@ -43,25 +43,35 @@ static void schedule(const unsigned char *block, uint32_t w[ROUNDS])
     }
 }
 
+/* One round (FIPS 180-4, 6.2.2 step 3). Instead of moving all words on by one, the next round is given them moved on. */
+#define ROUND(a, b, c, d, e, f, g, h, t)                                                                          \
+    do {                                                                                                          \
+        const uint32_t s1 = rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25);                       \
+        const uint32_t t1 = (h) + s1 + (((e) & (f)) ^ (~(e) & (g))) + round_constants[t] + w[t];                  \
+        const uint32_t s0 = rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22);                       \
+        (d) += t1;                                                                                                \
+        (h) = t1 + s0 + (((a) & (b)) ^ ((a) & (c)) ^ ((b) & (c)));                                                \
+    } while (0)
+
 static void compress(uint32_t state[WORDS], const unsigned char *block)
 {
-    uint32_t w[ROUNDS], v[WORDS];
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+    uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
+    uint32_t w[ROUNDS];
 
     schedule(block, w);
-    memcpy(v, state, sizeof(v));
-    for (unsigned t = 0; t < ROUNDS; t++) {
-        const uint32_t s1 = rotate_right(v[4], 6) ^ rotate_right(v[4], 11) ^ rotate_right(v[4], 25);
-        const uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
-        const uint32_t t1 = v[7] + s1 + choice + round_constants[t] + w[t];
-        const uint32_t s0 = rotate_right(v[0], 2) ^ rotate_right(v[0], 13) ^ rotate_right(v[0], 22);
-        const uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
-
-        memmove(v + 1, v, sizeof(v) - sizeof(v[0]));
-        v[4] += t1;
-        v[0] = t1 + s0 + majority;
+    for (unsigned t = 0; t < ROUNDS; t += WORDS) {
+        ROUND(a, b, c, d, e, f, g, h, t);
+        ROUND(h, a, b, c, d, e, f, g, t + 1);
+        ROUND(g, h, a, b, c, d, e, f, t + 2);
+        ROUND(f, g, h, a, b, c, d, e, t + 3);
+        ROUND(e, f, g, h, a, b, c, d, t + 4);
+        ROUND(d, e, f, g, h, a, b, c, t + 5);
+        ROUND(c, d, e, f, g, h, a, b, t + 6);
+        ROUND(b, c, d, e, f, g, h, a, t + 7);
     }
-    for (unsigned i = 0; i < WORDS; i++)
-        state[i] += v[i];
+    state[0] += a, state[1] += b, state[2] += c, state[3] += d;
+    state[4] += e, state[5] += f, state[6] += g, state[7] += h;
 }
 
 /* The last one or two blocks: what is left of the message, a 1 bit, zeros and the length in bits. */

@@ -69,6 +69,9 @@ size_t text_printable(const char *text, size_t left)
 
 void text_clean(char *text)
 {
+    /* Most text is ASCII, and needs no closer look. */
+    while (*text >= ' ' && *text <= '~')
+        text++;
     for (size_t left = strlen(text); left > 0;) {
         const size_t length = text_printable(text, left);
 

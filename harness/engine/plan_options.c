@@ -102,6 +102,8 @@ const struct option_row measure_option_rows[] = {
      .given = offsetof(struct measure_options, seed_given)},
     {.name = "card", .argument = "FILE", .help = "chip card of the model engine (default: built in)",
      .kind = &option_text, .offset = offsetof(struct measure_options, card_path)},
+    {.name = "anonymous", .help = "leave out of the result on which host, in which slot and in which job it was measured",
+     .kind = &option_flag, MEASURE(anonymous)},
     {.name = "fault", .argument = "NAME", .help = "plant a fault", .kind = &option_choice, MEASURE(fault),
      .table = TABLE("fault", faults, fault_count), .otherwise = "none", .fallback = "none", .hidden = true},
     {.name = "slow", .argument = "PATH:PERCENT", .help = "add work to the cells of a path", .kind = &option_slow,

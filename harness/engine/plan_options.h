@@ -45,10 +45,11 @@ struct measure_options {
     const char *card_path; /* NULL: the built-in card */
     const struct fault *fault;
     struct slow_option slow;
+    bool anonymous; /* the result does not say where it was measured */
     bool given; /* one of these, but for the card, stood on the line */
 };
 
-enum { PLAN_OPTION_COUNT = 6 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 11 };
+enum { PLAN_OPTION_COUNT = 6 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 12 };
 
 extern const struct option_row plan_option_rows[PLAN_OPTION_COUNT];
 extern const struct option_row measure_option_rows[MEASURE_OPTION_COUNT];

@@ -41,9 +41,9 @@ static void time_text(char out[32])
 /* "cbank-ENGINE-NAME-HOST-DEVICE-TIME", with nothing in it that a shell or a file system minds. */
 static void made_up_name(const struct result *result, uint32_t ordinal, char name[NAME_BYTES])
 {
-    char host[65] = "", device[16], when[32];
+    const char *host = result->host.name;
+    char device[16], when[32];
 
-    gethostname(host, sizeof(host) - 1);
     device_text(&result->device, ordinal, device);
     time_text(when);
     snprintf(name, NAME_BYTES, "cbank-%s-%.64s-%.64s-%s-%s", result->engine, result->device.name,

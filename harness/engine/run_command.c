@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "beside.h"
 #include "clock.h"
@@ -97,6 +98,21 @@ static enum status check_memory(const struct integers *elements, const struct de
     return STATUS_OK;
 }
 
+/* Batch systems say in the environment of a job which it is. */
+static const char *const job_variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
+
+/* Where this run takes place. The board's slot is its PCI address. */
+static void find_host(struct host *host, const struct device_info *device)
+{
+    const char *job = NULL;
+
+    gethostname(host->name, sizeof(host->name) - 1);
+    snprintf(host->slot, sizeof(host->slot), "%s", device->pci_bus_id);
+    for (size_t i = 0; i < sizeof(job_variables) / sizeof(job_variables[0]) && !job; i++)
+        job = getenv(job_variables[i]);
+    snprintf(host->job, sizeof(host->job), "%s", job ? job : "");
+}
+
 /* A result of the plan, with nothing measured yet. */
 static enum status open_result(struct run *run, const struct plan *plan, const struct invocation *invocation)
 {
@@ -116,6 +132,8 @@ static enum status open_result(struct run *run, const struct plan *plan, const s
     command_line(invocation, result->argv, sizeof(result->argv));
     snprintf(result->counters_asked, sizeof(result->counters_asked), "%s", measure->counters.text);
     status = run_describe(run, run->device, &result->device);
+    if (!measure->anonymous)
+        find_host(&result->host, &result->device);
     return status == STATUS_OK ? check_memory(&run->options->plan.elements, &result->device) : status;
 }
 

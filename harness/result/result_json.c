@@ -13,7 +13,7 @@ static void write_null_reasons(cJSON *object, const struct field *field, const v
     cJSON *reasons = json_add(object, field->key, cJSON_CreateObject());
 
     if (!((const struct result *)base)->host.name[0])
-        json_add_text(reasons, "host", "not recorded");
+        json_add_text(reasons, "host", "left out by --anonymous, or the version of cbank was older");
     if (!((const struct result *)base)->health.known)
         json_add_text(reasons, "health",
                       "errors of a device were not read: predictions have none, NVML was not there, or "

@@ -76,6 +76,15 @@ enum status store_open(const char *path, enum sql_access access, struct store **
     return status;
 }
 
+void store_forget_counters(struct store *store)
+{
+    for (size_t i = 0; i < store->counter_count; i++)
+        free(store->counters[i].name);
+    free(store->counters);
+    store->counters = NULL;
+    store->counter_count = 0;
+}
+
 void store_close(struct store *store)
 {
     if (!store)
@@ -83,9 +92,7 @@ void store_close(struct store *store)
     for (size_t i = 0; i < STORE_STATEMENTS; i++)
         sql_finish(store->statements[i]);
     sql_close(store->sql);
-    for (size_t i = 0; i < store->counter_count; i++)
-        free(store->counters[i].name);
-    free(store->counters);
+    store_forget_counters(store);
     free(store);
 }
 

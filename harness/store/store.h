@@ -38,8 +38,8 @@ enum store_answer {
 /* Whether a run with this hash is new, known or forgotten. */
 enum store_answer store_ask(struct store *store, const char hash[SHA256_HEX_BYTES]);
 
-/* Adds a result, the content of whose file has that hash, within a transaction of the caller's. An unfinished result is
- * replaced by the finished one of the same run. An error is kept by the database: see sql_status. */
+/* Adds a result, the content of whose file has that hash, within a transaction of the caller's. An interrupted
+ * run is replaced by what was written of it later. Of what is not new nothing stays. An error is kept by the database: see sql_status. */
 enum store_answer store_add(struct store *store, const struct result *result, const char hash[SHA256_HEX_BYTES],
                             const char *file);
 

@@ -2,6 +2,7 @@
  * Adds a result to a store. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -270,8 +271,14 @@ struct addition {
     int64_t *identities; /* owned: of its cells */
 };
 
-static enum store_answer refuse(const struct addition *of, const char *why)
+__attribute__((format(printf, 2, 3))) static enum store_answer refuse(const struct addition *of, const char *format, ...)
 {
+    char why[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(why, sizeof(why), format, arguments);
+    va_end(arguments);
     log_error(STATUS_USAGE, "%s: %s", of->file, why);
     return STORE_REFUSED;
 }
@@ -320,31 +327,33 @@ static bool shares_cell(const struct addition *of, int64_t run_id)
     return shares;
 }
 
-/* A GPU measures a cell once in a second. Of a run that was interrupted the finished result takes the place; what is
- * interrupted still adds nothing to what is there. */
+/* A GPU measures a cell once in a second. An interrupted run gives way to what was written of it later, and adds nothing
+ * to the finished one. */
 static enum store_answer check_second(const struct addition *of)
 {
     struct sql_statement *find = of->store->statements[STORE_FIND_SAME_SECOND];
     enum store_answer answer = STORE_NEW;
+    int64_t replaced = 0;
 
     sql_set_integer(find, 1, of->gpu_id);
     sql_set_integer(find, 2, of->started);
     sql_set_text(find, 3, of->result->engine);
     while (answer == STORE_NEW && sql_row(find)) {
-        const int64_t run_id = sql_integer(find, 0);
+        const bool finished = sql_integer(find, 2);
 
-        if (!shares_cell(of, run_id))
+        if (!shares_cell(of, sql_integer(find, 0)))
             continue;
-        if (of->result->complete && !sql_integer(find, 2)) {
-            sql_reset(find);
-            store_remove(of->store, run_id);
-            return check_second(of);
-        }
-        log_error(STATUS_USAGE, "%s: the same GPU and second as %s, which is in; cbank forget takes that one out",
-                  of->file, sql_text(find, 1));
-        answer = STORE_REFUSED;
+        if (!finished)
+            replaced = sql_integer(find, 0);
+        else if (!of->result->complete)
+            answer = STORE_KNOWN;
+        else
+            answer = refuse(of, "the same GPU and second as another run, %s, which is in; cbank forget takes that out",
+                            sql_text(find, 1));
     }
     sql_reset(find);
+    if (answer == STORE_NEW && replaced)
+        store_remove(of->store, replaced);
     return answer;
 }
 
@@ -399,6 +408,31 @@ static void add_cell(const struct addition *of, int64_t run_id, size_t index)
     add_measured(of->store, run_id, of->identities[index], cell);
 }
 
+/* Adds what a store does not know. */
+static enum store_answer add(struct addition *of)
+{
+    const struct result *result = of->result;
+    enum store_answer answer;
+    int64_t run_id;
+
+    if (!clock_read_utc(result->started_utc, &of->started))
+        return refuse(of, "started_utc is no time as 2026-01-31T12:00:00Z");
+    if (result->finished_utc[0] && !clock_read_utc(result->finished_utc, &of->finished))
+        return refuse(of, "finished_utc is no time as 2026-01-31T12:00:00Z");
+    if (result->finished_utc[0] && of->finished < of->started)
+        return refuse(of, "it finished before it began: the host's clock was set back; measure again");
+    of->gpu_id = gpu_of(of->store, &result->device);
+    if (!know_cells(of))
+        return refuse(of, "a cell is twice in the result; remove one of the two");
+    answer = check_second(of);
+    if (answer != STORE_NEW)
+        return answer;
+    run_id = add_run(of);
+    for (size_t i = 0; i < result->cell_count && sql_status(of->store->sql) == STATUS_OK; i++)
+        add_cell(of, run_id, i);
+    return STORE_NEW;
+}
+
 enum store_answer store_add(struct store *store, const struct result *result, const char hash[SHA256_HEX_BYTES],
                             const char *file)
 {
@@ -407,23 +441,14 @@ enum store_answer store_add(struct store *store, const struct result *result, co
 
     if (answer != STORE_NEW)
         return answer;
-    if (!clock_read_utc(result->started_utc, &of.started))
-        return refuse(&of, "started_utc is no time as 2026-01-31T12:00:00Z");
-    if (result->finished_utc[0] && !clock_read_utc(result->finished_utc, &of.finished))
-        return refuse(&of, "finished_utc is no time as 2026-01-31T12:00:00Z");
-    if (result->finished_utc[0] && of.finished < of.started)
-        return refuse(&of, "it finished before it began: the host's clock was set back; measure again");
-    of.gpu_id = gpu_of(store, &result->device);
-    if (!know_cells(&of))
-        answer = refuse(&of, "a cell is twice in the result; remove one of the two");
-    else
-        answer = check_second(&of);
-    if (answer == STORE_NEW) {
-        const int64_t run_id = add_run(&of);
-
-        for (size_t i = 0; i < result->cell_count && sql_status(store->sql) == STATUS_OK; i++)
-            add_cell(&of, run_id, i);
+    sql_run(store->sql, "SAVEPOINT result");
+    answer = add(&of);
+    /* Of what is not new nothing stays, nor are its rows known any more. */
+    if (answer != STORE_NEW) {
+        sql_run(store->sql, "ROLLBACK TO result");
+        store_forget_counters(store);
     }
+    sql_run(store->sql, "RELEASE result");
     free(of.identities);
     return answer;
 }

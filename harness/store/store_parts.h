@@ -26,6 +26,9 @@ struct store {
     size_t counter_count;
 };
 
+/* Empties `counters`: what was added is not there after a rollback. */
+void store_forget_counters(struct store *store);
+
 /* Deletes a run and all that is of it alone. */
 void store_remove(struct store *store, int64_t run_id);
 

@@ -1,0 +1,354 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""End-to-end tests of stores: cbank ingest and cbank forget, on copies of a committed result of a GPU. CBANK names the
+program (default build/cbank)."""
+
+import copy
+import datetime
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import unittest
+import unittest.mock
+
+from common import ROOT, Scratch, read_json, repetitions
+
+CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
+SOURCE = read_json(os.path.join(ROOT, "results/h100/core-matrix.json"))
+CARD = os.path.join(ROOT, "results/cards/h200.json")
+FIRST_NIGHT = datetime.datetime(2026, 3, 1, 2, 0, 0)
+
+
+def utc(when):
+    return when.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def seconds(text):
+    return int(datetime.datetime.strptime(text + "+0000", "%Y-%m-%dT%H:%M:%SZ%z").timestamp())
+
+
+def result_of(gpu, night, cells=3, host=True):
+    """A result of that GPU in that night."""
+    result = {**copy.deepcopy({key: value for key, value in SOURCE.items() if key != "cells"}),
+              "cells": copy.deepcopy(SOURCE["cells"][:cells])}
+    started = FIRST_NIGHT + datetime.timedelta(days=night, seconds=gpu)
+    result["started_utc"], result["finished_utc"] = utc(started), utc(started + datetime.timedelta(seconds=2))
+    result["device"]["uuid"] = f"GPU-{gpu:08x}-1111-4111-8111-111111111111"
+    if host:
+        result["host"] = {"name": f"n{gpu // 8:02d}", "slot": f"00000000:{gpu % 8:02X}:00.0", "job": str(1000 + night)}
+    return result
+
+
+class Case(Scratch):
+    def cbank(self, *arguments, status=0):
+        done = subprocess.run([CBANK, *arguments], capture_output=True, text=True, timeout=120, check=False,
+                              cwd=self.folder)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def write(self, name, result):
+        path = self.path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            if isinstance(result, str):
+                file.write(result)
+            else:
+                json.dump(result, file)
+        return path
+
+    def nights(self, folder, gpus, nights, **options):
+        """Results of GPUs in nights, a file each."""
+        for night in range(nights):
+            for gpu in range(gpus):
+                self.write(f"{folder}/{night:02d}/gpu{gpu:02d}.json", result_of(gpu, night, **options))
+
+    def ask(self, question, *values, store="store.db"):
+        database = sqlite3.connect(self.path(store))
+        try:
+            return database.execute(question, values).fetchall()
+        finally:
+            database.close()
+
+    def dump(self, store="store.db"):
+        """All that the store says, when it is whole."""
+        self.assertEqual(self.ask("PRAGMA integrity_check", store=store), [("ok",)])
+        database = sqlite3.connect(self.path(store))
+        try:
+            return list(database.iterdump())
+        finally:
+            database.close()
+
+
+class Ingest(Case):
+    def test_a_folder_goes_in_once(self):
+        self.nights("all", 4, 2)
+        shutil.copy(CARD, self.path("all/card.json"))
+        self.write("all/.hidden.json", "no JSON")
+        self.write("all/notes.txt", "no JSON")
+        self.assertEqual(self.cbank("ingest", "store.db", "all").stdout,
+                         "8 new, 0 known, 0 refused, 1 passed over, which are no results\n")
+        before = self.dump()
+        os.rename(self.path("all/00"), self.path("all/moved"))
+        self.assertEqual(self.cbank("ingest", "store.db", "all").stdout,
+                         "0 new, 8 known, 0 refused, 1 passed over, which are no results\n")
+        self.assertEqual(self.dump(), before)
+        self.assertEqual(self.cbank("ingest", "--quiet", "store.db", "all/01/gpu00.json").stdout, "")
+        self.assertEqual(self.cbank("ingest", "--list", "store.db", "all/01").stdout.splitlines(),
+                         [f"known     all/01/gpu{i:02d}.json" for i in range(4)] + ["0 new, 4 known, 0 refused"])
+
+    def test_what_results_say_is_in(self):
+        result = result_of(5, 1, cells=24)
+        result["cells"][2].update(status="failed", reason="wrong output", verified=False, flags=["unstable"])
+        result["cells"][3]["counters"]["l1_sectors"].update(value=None, status="unsupported", reason="no such metric")
+        result["cells"][4]["counters"]["ldc_instructions"]["value"] += 1
+        path = self.write("one.json", result)
+        self.cbank("ingest", "store.db", "one.json")
+        with open(path, "rb") as file:
+            digest = hashlib.sha256(file.read()).hexdigest()
+        device = result["device"]
+        self.assertEqual(
+            self.ask("SELECT hash, file, started_utc, finished_utc, uuid, gpus.name, host_name, host_slot, host_job, engine,"
+                     " modelled, driver, vbios, tool_version, git_commit, complete, sm_count, l2_bytes, compute_capability"
+                     " FROM runs JOIN gpus USING (gpu_id) JOIN geometries USING (geometry_id)"),
+            [(digest, "one.json", seconds(result["started_utc"]), seconds(result["finished_utc"]), device["uuid"],
+              device["name"], "n00", "00000000:05:00.0", "1001", "cuda", 0, device["driver"], device["vbios"],
+              result["tool"]["version"], result["tool"]["git_commit"], 1, device["sm_count"], device["l2_bytes"],
+              device["compute_capability"])])
+        found = self.ask("SELECT identity, cell, status, reason, verified, median_ns, ci_low_ns, ci_high_ns, min_ns, mad_ns,"
+                         " sample_count, stop_reason, cycles, sm_clock_mhz, flags, sass_sha256, identity_id"
+                         " FROM times JOIN identities USING (identity_id) LEFT JOIN kernels USING (kernel_id)")
+        self.assertEqual(len(found), 24)
+        names = {1 << bit: name for bit, name in enumerate(SOURCE["flag_reasons"])}
+        self.assertLessEqual(names.items(), dict(self.ask("SELECT bit, name FROM flags")).items())
+        for row in found:
+            where = json.loads(row[1])
+            self.assertEqual(row[0], where["identity"])
+            cell, = [cell for cell in result["cells"] if all(cell[key] == where[key] for key in (
+                "workload", "path", "pattern", "elements", "block_size", "regime", "parameters", "array_bytes"))]
+            time = cell["time_ns"]
+            self.assertEqual(row[2:14], (cell["status"], cell["reason"], cell["verified"], time["median"], time["ci_low"],
+                                         time["ci_high"], time["min"], time["mad"], len(time["samples"]),
+                                         time["stop_reason"], cell["cycles"], cell["sm_clock_mhz"]))
+            self.assertEqual([name for bit, name in names.items() if row[14] & bit], cell["flags"])
+            self.assertEqual(row[15], cell["kernel"]["sass_sha256"])
+            counters = self.ask("SELECT name, kind, unit, status, value, expected FROM counters WHERE identity_id = ?", row[16])
+            self.assertEqual(sorted(counters), sorted(
+                (name, *(counter[key] for key in ("kind", "unit", "status", "value", "expected")))
+                for name, counter in cell["counters"].items()))
+        # Cells of one kernel and size that read the same share a set: fewer than one a cell and run.
+        self.write("again.json", result_of(5, 2, cells=24))
+        sets = self.ask("SELECT count(*) FROM counter_sets")
+        self.cbank("ingest", "store.db", "again.json")
+        self.assertLessEqual(self.ask("SELECT count(*) FROM counter_sets")[0][0], sets[0][0] + 2)
+        self.assertEqual(self.ask("SELECT count(*) FROM history"), [(48,)])
+
+    def test_several_at_once_make_no_duplicates(self):
+        self.nights("all", 5, 4)
+        running = [subprocess.Popen([CBANK, "ingest", "store.db", "all"], cwd=self.folder, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True) for _ in range(4)]
+        said = [process.communicate(timeout=120) for process in running]
+        self.assertEqual([process.returncode for process in running], [0] * 4, said)
+        self.assertEqual(sum(int(out.split()[0]) for out, _ in said), 20)
+        self.assertEqual(self.ask("SELECT count(*), count(DISTINCT hash) FROM runs"), [(20, 20)])
+        self.assertEqual(self.ask("SELECT count(*) FROM times"), [(60,)])
+        self.dump()
+
+    def test_killed_at_any_moment_nothing_that_was_in_is_lost(self):
+        self.nights("all", 8, 25, cells=1)  # four transactions
+        chance = random.Random(1)
+        for attempt in range(repetitions(40, 6)):
+            store = f"store{attempt}.db"
+            # What is said on stdout is read as it comes; the kill is between two lines, or during what follows.
+            with subprocess.Popen([CBANK, "ingest", "--list", store, "all"], cwd=self.folder, stdout=subprocess.PIPE,
+                                  text=True) as process:
+                said = [process.stdout.readline() for _ in range(chance.choice([0, 1, 64, 65, 128, 192]))]
+                if chance.random() < 0.5:
+                    try:
+                        process.wait(chance.random() * 0.05)
+                    except subprocess.TimeoutExpired:
+                        pass
+                process.send_signal(signal.SIGKILL)
+                said += process.stdout.readlines()
+            there = os.path.exists(self.path(store)) and self.ask(
+                "SELECT count(*) FROM sqlite_schema WHERE name = 'runs'", store=store)[0][0]
+            kept = {name for name, in self.ask("SELECT file FROM runs", store=store)} if there else set()
+            lines = [line.split() for line in said if line.endswith("\n")]
+            self.assertLessEqual({line[1] for line in lines if line[0] == "new" and len(line) == 2}, kept)
+            self.cbank("ingest", store, "all")
+            self.assertEqual(self.ask("SELECT count(*), count(DISTINCT hash) FROM runs", store=store), [(200, 200)])
+            self.assertEqual(self.ask("SELECT count(*) FROM times", store=store), [(200,)])
+            self.dump(store)
+
+    def test_the_finished_result_takes_the_place_of_the_interrupted_one(self):
+        whole = result_of(1, 1)
+        part = {**copy.deepcopy(whole), "complete": False, "finished_utc": None}
+        self.write("part.json", part)
+        self.write("whole.json", whole)
+        self.cbank("ingest", "store.db", "part.json")
+        self.assertEqual(self.ask("SELECT complete, finished_utc FROM runs"), [(0, None)])
+        self.cbank("ingest", "store.db", "whole.json")
+        self.assertEqual(self.ask("SELECT file, complete FROM runs"), [("whole.json", 1)])
+        self.assertEqual(self.ask("SELECT count(*) FROM times"), [(3,)])
+        self.assertEqual(self.cbank("ingest", "store.db", "part.json").stdout, "0 new, 1 known, 0 refused\n")
+
+    def test_predictions_without_uuid_may_begin_in_the_same_second(self):
+        for name in ("one", "two"):
+            self.cbank("run", "--engine", "model", "--quiet", "--elements", "4096", "--json", f"{name}.json")
+        self.assertEqual(self.cbank("ingest", "store.db", "one.json", "two.json").stdout, "2 new, 0 known, 0 refused\n")
+        self.assertEqual(self.ask("SELECT DISTINCT modelled, engine FROM runs"), [(1, "model")])
+
+
+class BadInput(Case):
+    """Exit 2, a message with the file, and a store that says what it said."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("good.json", result_of(0, 0))
+        self.cbank("ingest", "store.db", "good.json")
+        self.before = self.dump()
+
+    def refused(self, path, pattern, counts="0 new, 0 known, 1 refused\n"):
+        done = self.cbank("ingest", "store.db", path, status=2)
+        self.assertRegex(done.stderr, pattern)
+        self.assertIn(path, done.stderr)
+        self.assertEqual(done.stdout, counts)
+        self.assertEqual(self.dump(), self.before)
+
+    def test_files_that_are_no_results(self):
+        result = result_of(1, 0)
+        self.write("text.json", "no JSON")
+        self.refused("text.json", "not a JSON value")
+        self.write("cut.json", json.dumps(result)[:5000])
+        self.refused("cut.json", "truncated|ends within")
+        self.write("later.json", {**result, "schema": {"name": "cbank-result", "version": "3.0"}})
+        self.refused("later.json", r"schema.version: 3.0")
+        self.write("cell.json", {**result, "cells": [{**result["cells"][0], "pattern": "unheard_of"}]})
+        self.refused("cell.json", "unheard_of")
+        self.write("twice.json", {**result, "cells": [result["cells"][0], result["cells"][0]]})
+        self.refused("twice.json", "a cell is twice")
+
+    def test_another_document_is_passed_over(self):
+        self.write("other.json", {"schema": {"name": "of somebody else", "version": "1.0"}})
+        self.assertEqual(self.cbank("ingest", "store.db", "other.json").stdout,
+                         "0 new, 0 known, 0 refused, 1 passed over, which are no results\n")
+        self.assertEqual(self.dump(), self.before)
+
+    def test_a_folder_without_results(self):
+        os.makedirs(self.path("empty/deep"))
+        for path, pattern in (("empty", "empty has no .json file"), ("nowhere", "nowhere: No such file"), ("", "empty name")):
+            done = self.cbank("ingest", "new.db", path, status=2)
+            self.assertRegex(done.stderr, pattern)
+            self.assertFalse(os.path.exists(self.path("new.db")))
+
+    def test_two_results_of_one_gpu_at_one_second(self):
+        again = result_of(0, 0)
+        again["cells"][0]["time_ns"]["median"] *= 1.5
+        self.write("again.json", again)
+        self.refused("again.json", "again.json: the same GPU and second as another run, good.json")
+        other = result_of(0, 0, cells=4)
+        self.write("other.json", {**other, "cells": other["cells"][3:]})
+        self.cbank("ingest", "store.db", "other.json")  # other cells, which a GPU can measure in that second
+
+    def test_clocks_that_run_backwards(self):
+        result = result_of(1, 1)
+        self.write("back.json", {**result, "finished_utc": "2026-03-01T00:00:00Z"})
+        self.refused("back.json", "finished before it began")
+        for name, text in (("day", "2026-02-30T00:00:00Z"), ("zone", "2026-03-01T00:00:00+01:00"), ("word", "yesterday")):
+            self.write(f"{name}.json", {**result, "started_utc": text})
+            self.refused(f"{name}.json", "started_utc is no time")
+
+    def test_the_others_are_in(self):
+        self.write("some/a.json", result_of(1, 1))
+        self.write("some/b.json", "{")
+        self.write("some/c.json", result_of(2, 1))
+        self.assertEqual(self.cbank("ingest", "store.db", "some", status=2).stdout, "2 new, 0 known, 1 refused\n")
+
+    def stores(self):
+        """(name, message) of files that are no stores."""
+        shutil.copy(self.path("store.db"), self.path("newer.db"))
+        for name, statements in (("newer.db", "PRAGMA user_version = 1000"), ("foreign.db", "CREATE TABLE t (x)")):
+            database = sqlite3.connect(self.path(name))
+            database.execute(statements)
+            database.commit()
+            database.close()
+        self.write("text.db", "this is a text, and no database of any kind" * 100)
+        with open(self.path("store.db"), "rb") as file:
+            data = bytearray(file.read())
+        data[5000:] = os.urandom(len(data) - 5000)
+        with open(self.path("damaged.db"), "wb") as file:
+            file.write(data)
+        return [("newer.db", "newer.db is a store of version 1000, and this cbank knows those up to"),
+                ("foreign.db", "foreign.db is a database of another program"), ("text.db", "text.db is no S"),
+                ("damaged.db", "damaged.db is damaged")]
+
+    def test_files_that_are_no_stores(self):
+        self.write("more.json", result_of(1, 1))
+        for name, message in self.stores():
+            with open(self.path(name), "rb") as file:
+                before = file.read()
+            for command in (["ingest", name, "more.json"], ["forget", name, "good.json"]):
+                with self.subTest(" ".join(command)):
+                    if name == "text.db" and command[0] == "forget":
+                        message = "text.db is no store"
+                    self.assertIn(message, self.cbank(*command, status=2).stderr)
+                    with open(self.path(name), "rb") as file:
+                        self.assertEqual(file.read(), before)
+
+    def test_a_store_that_cannot_be_written(self):
+        os.mkdir(self.path("folder.db"))
+        self.assertIn("folder.db", self.cbank("ingest", "folder.db", "good.json", status=2).stderr)
+        self.assertIn("nowhere/x.db", self.cbank("ingest", "nowhere/x.db", "good.json", status=2).stderr)
+
+
+class Forget(Case):
+    def setUp(self):
+        super().setUp()
+        self.nights("all", 2, 2)
+        self.cbank("ingest", "store.db", "all")
+
+    def test_a_run_goes_and_stays_away(self):
+        digest, = self.ask("SELECT hash FROM runs WHERE file = 'all/01/gpu01.json'")[0]
+        done = self.cbank("forget", "store.db", digest[:12], "--why", "the door was open")
+        self.assertEqual(done.stdout, f"forgotten: all/01/gpu01.json of 2026-03-02T02:00:01Z, hash {digest[:12]}\n")
+        self.assertEqual(self.ask("SELECT hash, file, why FROM forgotten"),
+                         [(digest, "all/01/gpu01.json", "the door was open")])
+        for table, count in (("runs", 3), ("times", 9)):
+            self.assertEqual(self.ask(f"SELECT count(DISTINCT run_id), count(*) FROM {table}"), [(3, count)])
+        self.assertEqual(self.ask("SELECT count(DISTINCT run_id) FROM measured_counters"), [(3,)])
+        self.assertEqual(self.cbank("ingest", "store.db", "all").stdout, "0 new, 3 known, 0 refused, 1 forgotten\n")
+        self.cbank("forget", "store.db", "all/00/gpu00.json")
+        self.assertEqual(self.ask("SELECT why FROM forgotten WHERE file = 'all/00/gpu00.json'"), [(None,)])
+
+    def test_a_name_is_of_one_run(self):
+        before = self.dump()
+        for name, message in (("gpu01.json", "several runs are named gpu01.json"), ("nothing.json", "no run is named"),
+                              ("u01.json", "no run is named"), ("%", "no run is named")):
+            self.assertIn(message, self.cbank("forget", "store.db", name, status=2).stderr)
+        self.assertEqual(self.dump(), before)
+
+
+class Host(Case):
+    def test_results_say_where_they_were_measured(self):
+        run = ["run", "--engine", "model", "--quiet", "--path", "global", "--pattern", "per_warp", "--elements", "4096"]
+        with unittest.mock.patch.dict(os.environ, {"SLURM_JOB_ID": "4711"}):
+            self.cbank(*run, "--json", "said.json")
+            self.cbank(*run, "--anonymous", "--json", "unsaid.json")
+            os.mkdir(self.path("named"))
+            self.cbank(*run, "--anonymous", "--json", "named/")
+        self.assertEqual(read_json(self.path("said.json"))["host"], {"name": os.uname().nodename, "slot": None, "job": "4711"})
+        self.assertEqual(read_json(self.path("unsaid.json"))["host"], {"name": None, "slot": None, "job": None})
+        name, = os.listdir(self.path("named"))
+        self.assertTrue(re.search(r"-host-0-\d{8}T", name), name)
+        self.cbank("ingest", "store.db", "said.json", "unsaid.json")
+        self.assertEqual(self.ask("SELECT host_name, host_job FROM runs ORDER BY file"),
+                         [(os.uname().nodename, "4711"), (None, None)])
+
+
+if __name__ == "__main__":
+    unittest.main()
