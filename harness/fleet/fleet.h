@@ -86,7 +86,7 @@ struct fleet {
 enum status fleet_read(struct store *store, const struct fleet_options *options, struct fleet *fleet);
 enum status fleet_read_times(struct store *store, const struct fleet_options *options, struct fleet *fleet);
 
-/* Where a board sits, "n17:3"; "" not known. */
+/* Where a board sits, "n17:07:00.0": host and slot, without the domain 00000000 that most have; "" not known. */
 enum { FLEET_PLACE_BYTES = 400 };
 void fleet_place(const struct fleet_run *run, char out[FLEET_PLACE_BYTES]);
 

@@ -47,15 +47,36 @@ static const struct fleet_run *predecessor(const struct fleet *fleet, size_t gpu
     return NULL;
 }
 
+/* Adds a GPU to the row of those that are missing in its host. */
 static enum status add_missing(struct fleet_verdict *verdict, size_t gpu)
 {
-    struct fleet_row *row = fleet_add_row(verdict, FLEET_MISSING);
+    const struct fleet *fleet = verdict->fleet;
+    const char *host = fleet->runs[fleet->gpus[gpu].last].host;
+    struct fleet_row *row = verdict->rows, *end = row + verdict->row_count;
 
-    if (!row)
-        return STATUS_ENVIRONMENT;
-    snprintf(row->what, sizeof(row->what), "did not answer");
-    row->since_utc = verdict->fleet->nights[verdict->fleet->night_count - 1].first_utc;
+    while (row < end && (row->kind != FLEET_MISSING || !*host || fleet->runs[fleet->gpus[row->gpus[0]].last].host != host))
+        row++;
+    if (row == end) {
+        row = fleet_add_row(verdict, FLEET_MISSING);
+        if (!row)
+            return STATUS_ENVIRONMENT;
+        snprintf(row->what, sizeof(row->what), "did not answer");
+        row->since_utc = fleet->nights[fleet->night_count - 1].first_utc;
+    }
     return fleet_row_gpu(row, gpu);
+}
+
+/* "all 8 GPUs of n17" where none of them answered. */
+static void name_missing(const struct fleet_verdict *verdict, struct fleet_row *row)
+{
+    const struct fleet *fleet = verdict->fleet;
+    const char *host = fleet->runs[fleet->gpus[row->gpus[0]].last].host;
+    bool answered = false;
+
+    for (size_t i = 0; !answered && i < fleet->gpu_count; i++)
+        answered = fleet->gpus[i].answered && fleet->runs[fleet->gpus[i].last].host == host;
+    if (!answered && row->gpu_count > 1 && *host)
+        snprintf(row->who, sizeof(row->who), "all %zu GPUs of %.200s", row->gpu_count, host);
 }
 
 /* What is the matter with a GPU that answered: it is where another was, elsewhere than before, or new. */
@@ -96,6 +117,9 @@ static enum status by_night(struct fleet_verdict *verdict)
                 status = add_missing(verdict, i);
         }
     }
+    for (size_t i = 0; i < verdict->row_count; i++)
+        if (verdict->rows[i].kind == FLEET_MISSING)
+            name_missing(verdict, &verdict->rows[i]);
     return status;
 }
 
@@ -163,9 +187,9 @@ static enum status take_line(struct fleet_verdict *verdict, const struct line *l
             status = fleet_row_gpu(row, i);
         }
     if (line->count)
-        snprintf(row->what, sizeof(row->what), "%zu of %zu GPUs of %s answered", answered, expected, line->host);
+        snprintf(row->what, sizeof(row->what), "%zu of %zu GPUs of %.200s answered", answered, expected, line->host);
     else
-        snprintf(row->what, sizeof(row->what), "%s of %s did not answer", line->what, line->host);
+        snprintf(row->what, sizeof(row->what), "%.200s of %.200s did not answer", line->what, line->host);
     if (named == 0)
         snprintf(row->who, sizeof(row->who), "%s", line->host);
     return status;

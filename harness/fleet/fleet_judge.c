@@ -227,8 +227,8 @@ static void subtract(struct work *work)
                 left_of(work, gpu)[i] -= work->together[i];
 }
 
-/* Leaves those members that changed as the group did, by half as much at least and half as much again at most. *present:
- * of how many that can be said. */
+/* Leaves those members that changed as the group did, by half as much at least; those that did by more have a change of
+ * their own besides, which is left to be found. *present: of how many that can be said. */
 static size_t keep_covered(struct work *work, const struct fleet_step *step, size_t since, size_t *present)
 {
     size_t covered = 0;
@@ -249,7 +249,7 @@ static size_t keep_covered(struct work *work, const struct fleet_step *step, siz
                 work->values[before + after++] = left[i];
         change = median_of(work->values + before, after) - median_of(work->values, before);
         *present += !isnan(change);
-        work->member[gpu] = fabs(change - step->change) < fabs(step->change) / 2;
+        work->member[gpu] = change / step->change > 0.5;
         covered += work->member[gpu];
     }
     return covered;

@@ -38,7 +38,10 @@ const char *fleet_text(struct fleet_texts *texts, const char *text)
 
 void fleet_place(const struct fleet_run *run, char out[FLEET_PLACE_BYTES])
 {
-    snprintf(out, FLEET_PLACE_BYTES, "%s%s%s", run->host, *run->host && *run->slot ? ":" : "", run->slot);
+    static const char domain[] = "00000000:"; /* of nearly every slot */
+    const char *slot = run->slot + (strncmp(run->slot, domain, sizeof(domain) - 1) == 0 ? sizeof(domain) - 1 : 0);
+
+    snprintf(out, FLEET_PLACE_BYTES, "%s%s%s", run->host, *run->host && *slot ? ":" : "", slot);
 }
 
 /* -- runs ---------------------------------------------------------------------------------------------- */

@@ -180,9 +180,11 @@ static void put_test(FILE *stream, const struct fleet_verdict *verdict, const ch
         if (!fleet_kinds[row->kind].fails || !concerns(row, gpu))
             continue;
         row_line(row, line);
-        put_text(stream, failures++ ? "\n" : "\">\n      <failure type=\"", failures > 1 ? line : fleet_kinds[row->kind].name);
-        if (failures > 1)
+        if (failures++ > 0) {
+            put_text(stream, "\n", line);
             continue;
+        }
+        put_text(stream, "\">\n      <failure type=\"", fleet_kinds[row->kind].name);
         put_text(stream, "\" message=\"", line);
         put_text(stream, "\">", row->who);
     }
