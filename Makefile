@@ -143,6 +143,7 @@ PLAIN_SOURCES := $(filter-out $(VENDOR)/% $(if $(SQLITE_FOUND),$(SQLITE_ABSENT),
 SOURCES := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES),$(CUDA_ABSENT))
 OBJECTS := $(SOURCES:%.c=$(OBJ)/%.o) $(patsubst %.S,$(OBJ)/%.o,$(wildcard $(ROOMS:%=harness/%/*.S)))
 TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
+TRIALS  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fleet/*.c))
 FAULTS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/faults/*.c))
 FUZZER  := $(BUILD)/tests/fuzz/fuzz
 CARDS   := $(wildcard results/cards/*.json)
@@ -153,7 +154,7 @@ CARDS   := $(wildcard results/cards/*.json)
 all: $(PROGRAM) ## build the program (the default)
 	@echo '$(PROGRAM): $(if $(CUDA),CUDA $(CUDA_VERSION)$(COMMA) architectures $(ARCHS) and PTX of $(lastword $(ARCHS))$(ARCHS_WHY)$(if $(filter $(CUPTI_ABSENT),$(SOURCES)),$(COMMA) no counters: no CUPTI with the Range Profiler),no CUDA toolkit: built without the CUDA engine (make CUDA=DIRECTORY names a toolkit))'
 
-tests: $(TESTS) $(FAULTS) ## build the unit tests
+tests: $(TESTS) $(TRIALS) $(FAULTS) ## build the unit tests
 
 # $(call stamp,FILE,TEXT): a file that is touched only when its text changes; what depends on TEXT depends
 # on it.
@@ -221,14 +222,14 @@ $(BUILD)/cjson/libcjson.a:
 	$(Q)CC='$(CC)' scripts/build_cjson.sh $@
 
 ifdef STATIC
-$(PROGRAM) $(TESTS) $(FUZZER): $(LIBCJSON)
+$(PROGRAM) $(TESTS) $(TRIALS) $(FUZZER): $(LIBCJSON)
 endif
 
 $(PROGRAM): $(OBJECTS) $(OBJ)/link.stamp
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(OBJECTS) $(LIBS)
 
-$(TESTS): $(BUILD)/tests/%: $(OBJ)/tests/%.o $(filter-out $(OBJ)/harness/main.o,$(OBJECTS)) $(OBJ)/link.stamp
+$(TESTS) $(TRIALS): $(BUILD)/tests/%: $(OBJ)/tests/%.o $(filter-out $(OBJ)/harness/main.o,$(OBJECTS)) $(OBJ)/link.stamp
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(LIBS) -lcmocka
@@ -293,7 +294,7 @@ $(SIMULATED)/cbank: $(OBJECTS) $(OBJ)/link.stamp $(SIMULATED)/libsimulated.so $(
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(OBJECTS) -L$(SIMULATED) -lsimulated $(filter-out $(CUDART),$(LIBS))
 
 -include $(SIMULATED_OBJECTS:.o=.d) $(SIMULATED_CORE_OBJECTS:.o=.d)
--include $(OBJECTS:.o=.d) $(patsubst $(BUILD)/%,$(OBJ)/%.d,$(TESTS)) $(FUZZ_OBJECTS:.o=.d)
+-include $(OBJECTS:.o=.d) $(patsubst $(BUILD)/%,$(OBJ)/%.d,$(TESTS) $(TRIALS)) $(FUZZ_OBJECTS:.o=.d)
 
 # ---- Kernel images: one cubin for each module and architecture, and PTX of the newest architecture. Each
 # workload is a module, kernels.cu compiled for it alone; probes and tools are two more.

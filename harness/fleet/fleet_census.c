@@ -54,7 +54,8 @@ static enum status add_missing(struct fleet_verdict *verdict, size_t gpu)
     const char *host = fleet->runs[fleet->gpus[gpu].last].host;
     struct fleet_row *row = verdict->rows, *end = row + verdict->row_count;
 
-    while (row < end && (row->kind != FLEET_MISSING || !*host || fleet->runs[fleet->gpus[row->gpus[0]].last].host != host))
+    while (row < end &&
+           (row->kind != FLEET_MISSING || !*host || fleet->runs[fleet->gpus[row->gpus[0]].last].host != host))
         row++;
     if (row == end) {
         row = fleet_add_row(verdict, FLEET_MISSING);

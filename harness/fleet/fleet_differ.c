@@ -137,8 +137,8 @@ static enum status read_cell(struct differing *of, struct sql_statement *rows, c
             snprintf(what, sizeof(what), "%.200s: %.256s", identity, sql_text(rows, 2));
             status = fleet_add_gpu(of->verdict, FLEET_FAILED, run->gpu, what);
         } else {
-            of->seen[of->seen_count++] = (struct seen){run->gpu, model_of(fleet, run->gpu), sql_integer(rows, 3),
-                                                       sql_integer(rows, 4)};
+            of->seen[of->seen_count++] =
+                (struct seen){run->gpu, model_of(fleet, run->gpu), sql_integer(rows, 3), sql_integer(rows, 4)};
         }
     }
     sql_reset(rows);
@@ -192,46 +192,46 @@ static int64_t usual_geometry(const struct fleet *fleet, const struct fleet_mode
     return usual;
 }
 
+static const char select_device[] =
+    "WITH device (id, name, value) AS (SELECT geometry_id, 'chip', chip FROM geometries"
+    " UNION ALL SELECT geometry_id, 'compute_capability', compute_capability FROM geometries"
+    " UNION ALL SELECT geometry_id, 'sm_count', sm_count FROM geometries"
+    " UNION ALL SELECT geometry_id, 'warps_per_sm', warps_per_sm FROM geometries"
+    " UNION ALL SELECT geometry_id, 'blocks_per_sm', blocks_per_sm FROM geometries"
+    " UNION ALL SELECT geometry_id, 'shared_bytes_per_sm', shared_bytes_per_sm FROM geometries"
+    " UNION ALL SELECT geometry_id, 'shared_bytes_reserved', shared_bytes_reserved FROM geometries"
+    " UNION ALL SELECT geometry_id, 'l2_bytes', l2_bytes FROM geometries"
+    " UNION ALL SELECT geometry_id, 'memory_bytes', memory_bytes FROM geometries)"
+    " SELECT a.name, a.value, b.value FROM device AS a JOIN device AS b USING (name)"
+    " WHERE a.id = ?1 AND b.id = ?2 AND a.value IS NOT b.value";
+
+/* Adds in what a GPU's geometry is not the usual one. */
+static enum status compare_device(struct differing *of, struct sql_statement *rows, size_t gpu, int64_t usual)
+{
+    char what[FLEET_TEXT_BYTES] = "";
+
+    sql_set_integer(rows, 1, of->verdict->fleet->runs[of->verdict->fleet->gpus[gpu].last].geometry);
+    sql_set_integer(rows, 2, usual);
+    while (sql_row(rows)) {
+        text_join(what, sizeof(what), "; ", "%s is %s", sql_text(rows, 0), sql_text(rows, 1));
+        text_join(what, sizeof(what), "", ", on most GPUs %s", sql_text(rows, 2));
+    }
+    return *what ? fleet_add_gpu(of->verdict, FLEET_GEOMETRY, gpu, what) : STATUS_OK;
+}
+
 static enum status compare_devices(struct differing *of)
 {
-    static const char text[] =
-        "SELECT a.name, a.value, b.value FROM device AS a JOIN device AS b USING (name)"
-        " WHERE a.id = ?1 AND b.id = ?2 AND a.value IS NOT b.value";
-    static const char with[] =
-        "WITH device (id, name, value) AS (SELECT geometry_id, 'chip', chip FROM geometries"
-        " UNION ALL SELECT geometry_id, 'compute_capability', compute_capability FROM geometries"
-        " UNION ALL SELECT geometry_id, 'sm_count', sm_count FROM geometries"
-        " UNION ALL SELECT geometry_id, 'warps_per_sm', warps_per_sm FROM geometries"
-        " UNION ALL SELECT geometry_id, 'blocks_per_sm', blocks_per_sm FROM geometries"
-        " UNION ALL SELECT geometry_id, 'shared_bytes_per_sm', shared_bytes_per_sm FROM geometries"
-        " UNION ALL SELECT geometry_id, 'shared_bytes_reserved', shared_bytes_reserved FROM geometries"
-        " UNION ALL SELECT geometry_id, 'l2_bytes', l2_bytes FROM geometries"
-        " UNION ALL SELECT geometry_id, 'memory_bytes', memory_bytes FROM geometries) ";
     const struct fleet *fleet = of->verdict->fleet;
-    char both[sizeof(text) + sizeof(with)];
-    struct sql_statement *rows;
+    struct sql_statement *rows = sql_prepare(of->sql, select_device);
     enum status status = STATUS_OK;
 
-    snprintf(both, sizeof(both), "%s%s", with, text);
-    rows = sql_prepare(of->sql, both);
     for (size_t i = 0; i < fleet->model_count; i++) {
         const struct fleet_model *model = &fleet->models[i];
         const int64_t usual = usual_geometry(fleet, model);
 
-        for (size_t j = 0; status == STATUS_OK && j < model->gpu_count; j++) {
-            const int64_t own = fleet->runs[fleet->gpus[model->gpus[j]].last].geometry;
-            char what[FLEET_TEXT_BYTES] = "";
-
-            if (own == usual)
-                continue;
-            sql_set_integer(rows, 1, own);
-            sql_set_integer(rows, 2, usual);
-            while (sql_row(rows)) {
-                text_join(what, sizeof(what), "; ", "%s is %s", sql_text(rows, 0), sql_text(rows, 1));
-                text_join(what, sizeof(what), "", ", on most GPUs %s", sql_text(rows, 2));
-            }
-            status = fleet_add_gpu(of->verdict, FLEET_GEOMETRY, model->gpus[j], what);
-        }
+        for (size_t j = 0; status == STATUS_OK && j < model->gpu_count; j++)
+            if (fleet->runs[fleet->gpus[model->gpus[j]].last].geometry != usual)
+                status = compare_device(of, rows, model->gpus[j], usual);
     }
     sql_finish(rows);
     return status;
@@ -245,9 +245,10 @@ enum status fleet_differ(struct store *store, struct fleet_verdict *verdict)
     of.seen = calloc(verdict->fleet->run_count + 1, sizeof(*of.seen));
     if (!of.seen)
         return log_memory("what GPUs of a fleet differ in");
-    of.expected = sql_prepare(of.sql, "SELECT name, value, expected FROM set_counters JOIN counter_names USING (counter_id)"
-                                      " WHERE counter_set_id = ?1 AND kind = 'exact' AND status = 'ok'"
-                                      " AND expected IS NOT NULL AND value IS NOT expected");
+    of.expected =
+        sql_prepare(of.sql, "SELECT name, value, expected FROM set_counters JOIN counter_names USING (counter_id)"
+                            " WHERE counter_set_id = ?1 AND kind = 'exact' AND status = 'ok'"
+                            " AND expected IS NOT NULL AND value IS NOT expected");
     of.between = sql_prepare(of.sql, "SELECT name, a.value, b.value FROM set_counters AS a JOIN set_counters AS b"
                                      " USING (counter_id) JOIN counter_names USING (counter_id)"
                                      " WHERE a.counter_set_id = ?1 AND b.counter_set_id = ?2 AND kind = 'exact'"

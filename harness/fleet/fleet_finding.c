@@ -16,8 +16,11 @@ static int order(size_t a, size_t b)
 static int by_finding(const void *a, const void *b)
 {
     const struct fleet_change *x = a, *y = b;
-    const size_t keys[][2] = {{x->against, y->against},          {x->level, y->level}, {x->group, y->group},
-                              {x->change < 0, y->change < 0}, {x->cell, y->cell}};
+    const size_t keys[][2] = {{x->against, y->against},
+                              {x->level, y->level},
+                              {x->group, y->group},
+                              {x->change < 0, y->change < 0},
+                              {x->cell, y->cell}};
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         if (keys[i][0] != keys[i][1])
@@ -71,8 +74,13 @@ static void drop_explained(const struct fleet_times *times, struct fleet_changes
 /* `room`: for one value a change. */
 static struct fleet_finding finding_of(const struct fleet_change *changes, size_t count, double *room)
 {
-    struct fleet_finding out = {.level = changes->level, .against = changes->against, .group = changes->group,
-                                .slower = changes->change > 0, .changes = changes, .count = count, .surest = changes};
+    struct fleet_finding out = {.level = changes->level,
+                                .against = changes->against,
+                                .group = changes->group,
+                                .slower = changes->change > 0,
+                                .changes = changes,
+                                .count = count,
+                                .surest = changes};
 
     for (size_t i = 0; i < count; i++) {
         const struct fleet_change *change = &changes[i];

@@ -184,7 +184,7 @@ static enum status describe(const struct work *work, const struct fleet_series *
     const enum status status = fleet_step_date(series, step, &date);
 
     change->cell = work->cell;
-    change->change = step->change;
+    change->change = date.change;
     change->deviation = series->deviation;
     change->p = fmin(1, step->p * work->tests);
     change->last = step->last;
@@ -279,8 +279,8 @@ static enum status judge_group(struct work *work, enum fleet_level level, size_t
 
     set_together(work, members);
     series = series_of(work, work->together);
-    series.deviation = series_deviation(work, &series, work->deviation * sqrt(deviation_of_median(members)),
-                                        work->deviation);
+    series.deviation =
+        series_deviation(work, &series, work->deviation * sqrt(deviation_of_median(members)), work->deviation);
     step = fleet_step_find(&series, group_share * work->limits->threshold, work->spare);
     if (is_change(work, &step))
         return take_step(work, &series, &step, &change);
@@ -387,8 +387,14 @@ static enum status judge_peers(struct work *work)
     spread = fleet_qn(work->values, present) * sqrt(1 + deviation_of_median(present));
     for (size_t gpu = 0; status == STATUS_OK && gpu < work->times->gpus; gpu++) {
         const double distance = work->level[gpu] - middle;
-        struct fleet_change change = {.level = FLEET_GPU, .against = FLEET_PEERS, .group = gpu, .cell = work->cell,
-                                      .change = distance, .deviation = spread, .members = 1, .covered = 1};
+        struct fleet_change change = {.level = FLEET_GPU,
+                                      .against = FLEET_PEERS,
+                                      .group = gpu,
+                                      .cell = work->cell,
+                                      .change = distance,
+                                      .deviation = spread,
+                                      .members = 1,
+                                      .covered = 1};
 
         if (isnan(distance) || fabs(distance) < work->limits->peer_threshold)
             continue;
@@ -430,7 +436,7 @@ struct judging {
     const struct fleet_times *times;
     const struct fleet_limits *limits;
     struct fleet_changes *found; /* [cell] */
-    enum status *statuses;       /* [cell] */
+    enum status *statuses; /* [cell] */
 };
 
 static void close_work(struct work *work)

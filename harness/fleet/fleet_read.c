@@ -3,11 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fleet.h"
 #include "log.h"
 
-enum { HOUR_SECONDS = 3600 };
+enum { HOUR_SECONDS = 3600, CLOCK_SLACK_SECONDS = 600 };
 
 /* -- texts --------------------------------------------------------------------------------------------- */
 
@@ -233,12 +234,15 @@ static enum status arrange(struct fleet *fleet, const struct fleet_options *opti
     return status;
 }
 
+/* A run of the future would be the last night by itself. */
 static enum status check_clocks(struct store *store)
 {
-    struct sql_statement *rows = sql_prepare(store_sql(store), "SELECT file FROM runs WHERE finished_utc < started_utc");
+    struct sql_statement *rows = sql_prepare(store_sql(store), "SELECT file FROM runs WHERE started_utc > ?1");
 
+    sql_set_integer(rows, 1, time(NULL) + CLOCK_SLACK_SECONDS);
     while (sql_row(rows))
-        log_warning("%s: it ended before it began; set the clock of its host", sql_text(rows, 0));
+        log_warning("%s: it began in the future; set the clock of its host, and take it out: cbank forget",
+                    sql_text(rows, 0));
     sql_finish(rows);
     return sql_status(store_sql(store));
 }

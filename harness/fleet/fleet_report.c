@@ -80,7 +80,8 @@ static bool row_note(const void *row, size_t index, char *out, size_t bytes)
 
     if (index > 0 || (!*of->why && !of->drift))
         return false;
-    snprintf(out, bytes, "%s%s%s", of->drift ? "slowly, from then on" : "", of->drift && *of->why ? "; then: " : "", of->why);
+    snprintf(out, bytes, "%s%s%s", of->drift ? "slowly, from then on" : "", of->drift && *of->why ? "; then: " : "",
+             of->why);
     return true;
 }
 
@@ -99,8 +100,12 @@ static const struct grid_column columns[] = {
 
 static struct grid grid_of(const struct fleet_verdict *verdict)
 {
-    return (struct grid){.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0]), .rows = verdict->rows,
-                         .row_count = verdict->row_count, .row_bytes = sizeof(*verdict->rows), .note = row_note};
+    return (struct grid){.columns = columns,
+                         .column_count = sizeof(columns) / sizeof(columns[0]),
+                         .rows = verdict->rows,
+                         .row_count = verdict->row_count,
+                         .row_bytes = sizeof(*verdict->rows),
+                         .note = row_note};
 }
 
 enum status fleet_print(FILE *stream, const struct fleet_verdict *verdict, const struct grid_look *look)
@@ -242,7 +247,8 @@ enum status fleet_junit(FILE *stream, const void *of)
         if (!is_tested(verdict, gpu))
             continue;
         named++;
-        snprintf(name, sizeof(name), "%.96s %.200s", run->slot, *fleet->gpus[gpu].uuid ? fleet->gpus[gpu].uuid : fleet->gpus[gpu].name);
+        snprintf(name, sizeof(name), "%.96s %.200s", run->slot,
+                 *fleet->gpus[gpu].uuid ? fleet->gpus[gpu].uuid : fleet->gpus[gpu].name);
         put_test(stream, verdict, run->host, *run->slot ? name : name + 1, is_of, gpu);
     }
     if (named < tests)

@@ -90,11 +90,9 @@ static double middle(const double *sorted, size_t count, bool upper)
 
 static struct fleet_step step_of(const struct sides *sides, double deviation, double threshold)
 {
-    const double change =
-        stats_median(sides->last, sides->last_count) - stats_median(sides->base, sides->base_count);
+    const double change = stats_median(sides->last, sides->last_count) - stats_median(sides->base, sides->base_count);
     const bool up = change > 0;
-    const double sure =
-        middle(sides->last, sides->last_count, !up) - middle(sides->base, sides->base_count, up);
+    const double sure = middle(sides->last, sides->last_count, !up) - middle(sides->base, sides->base_count, up);
 
     if (fabs(change) < threshold || (sure > 0) != up)
         return (struct fleet_step){.p = 1};
@@ -137,22 +135,24 @@ struct fleet_step fleet_step_find(const struct fleet_series *series, double thre
 
 /* -- its date ------------------------------------------------------------------------------------------ */
 
-/* Values within what the step explains, and a few deviations more. */
-static void winsorize(const struct fleet_series *series, const struct fleet_step *step, double *out)
+static double middle_of_three(double a, double b, double c)
 {
-    const double margin = 3 * series->deviation;
-    double low, high;
-
-    memcpy(out, series->values, series->count * sizeof(*out));
-    stats_sort(out, series->count - step->last);
-    low = high = stats_median(out, series->count - step->last);
-    *(step->change > 0 ? &high : &low) += step->change;
-    for (size_t i = 0; i < series->count; i++)
-        out[i] = fmin(fmax(series->values[i], low - margin), high + margin);
+    return fmax(fmin(a, b), fmin(fmax(a, b), c));
 }
 
-/* Squares about a line that is level up to `since` and rises from there, by least squares. */
-static double hinge_squares(const double *values, size_t count, size_t since)
+/* Each value but the ends becomes the middle one of it and its neighbours (Tukey, Exploratory data analysis, 1977): a
+ * value that is far off alone goes, steps of two values or more and lines stay. */
+static void smooth(const struct fleet_series *series, double *out)
+{
+    const double *values = series->values;
+
+    memcpy(out, values, series->count * sizeof(*out));
+    for (size_t i = 1; i + 1 < series->count; i++)
+        out[i] = middle_of_three(values[i - 1], values[i], values[i + 1]);
+}
+
+/* Squares about a line that is level up to `since` and rises from there, by least squares. *rise: up to the end. */
+static double hinge_squares(const double *values, size_t count, size_t since, double *rise)
 {
     double sx = 0, sy = 0, sxx = 0, sxy = 0, syy = 0;
     const double n = (double)count;
@@ -169,6 +169,7 @@ static double hinge_squares(const double *values, size_t count, size_t since)
     sxx -= sx * sx / n;
     sxy -= sx * sy / n;
     syy -= sy * sy / n;
+    *rise = sxy / sxx * (n - (double)since);
     return syy - sxy * sxy / sxx;
 }
 
@@ -189,20 +190,20 @@ static double jump_squares(const double *values, size_t count, size_t since)
     return squares;
 }
 
-static struct fleet_date date_of(const double *values, size_t count, size_t jump)
+static void set_date(const double *values, size_t count, size_t jump, struct fleet_date *out)
 {
-    struct fleet_date out = {.since = jump};
     double least = jump_squares(values, count, jump);
 
+    out->since = jump;
     for (size_t since = 1; since + LINE_LEAST <= count; since++) {
-        const double squares = hinge_squares(values, count, since);
+        double rise;
+        const double squares = hinge_squares(values, count, since, &rise);
 
         if (squares < least) {
             least = squares;
-            out = (struct fleet_date){.since = since, .drift = true};
+            *out = (struct fleet_date){.since = since, .drift = true, .change = rise};
         }
     }
-    return out;
 }
 
 enum status fleet_step_date(const struct fleet_series *series, const struct fleet_step *step, struct fleet_date *out)
@@ -218,14 +219,15 @@ enum status fleet_step_date(const struct fleet_series *series, const struct flee
         status = log_memory("a change of a fleet");
         goto out;
     }
-    winsorize(series, step, values);
+    smooth(series, values);
     status = change_point_find(values, series->count, step->last < 2 ? 1 : 2, series->deviation, segments, &found);
     for (size_t i = 1; i < found; i++)
         if (sign * (segments[i].level - segments[i - 1].level) > most) {
             most = sign * (segments[i].level - segments[i - 1].level);
             jump = segments[i].first;
         }
-    *out = date_of(values, series->count, jump);
+    *out = (struct fleet_date){.change = step->change};
+    set_date(values, series->count, jump, out);
 out:
     free(values);
     free(segments);

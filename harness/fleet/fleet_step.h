@@ -19,7 +19,8 @@
 
 struct fleet_series {
     const double *values; /* finite, in the order of time */
-    const bool *base; /* which are the baseline; NULL: those before the last few. Values behind the last of it are new */
+    const bool
+        *base; /* which are the baseline; NULL: those before the last few. Values behind the last of it are new */
     size_t count;
     double deviation; /* of one value, robust: as a normal distribution of that standard deviation has in its middle */
 };
@@ -38,12 +39,13 @@ double fleet_tail(size_t count, double z);
 
 struct fleet_date {
     size_t since; /* the first value that is not of the past */
-    bool drift;   /* it changes slowly from there on, not at once */
+    bool drift; /* it changes slowly from there on, not at once */
+    double change; /* of the logarithm: of a drift what the line rises by, else the step's */
 };
 
 /* When a step that was found began: where the level of the series jumps most in its direction (change_point.h), or where
- * the line begins that fits better than a jump does, in squares. One value that is far off counts as one that is as far
- * as the step. A line has five values or more. STATUS_ENVIRONMENT: out of memory. */
+ * the line begins that fits better than a jump does, in squares, once values that are far off alone were smoothed away.
+ * A line has five values or more. STATUS_ENVIRONMENT: out of memory. */
 enum status fleet_step_date(const struct fleet_series *series, const struct fleet_step *step, struct fleet_date *out);
 
 #endif

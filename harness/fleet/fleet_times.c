@@ -38,7 +38,8 @@ static enum status find_models(struct fleet *fleet)
             continue;
         if (!model) {
             model = &fleet->models[fleet->model_count++];
-            *model = (struct fleet_model){.name = gpu->name, .modelled = gpu->modelled,
+            *model = (struct fleet_model){.name = gpu->name,
+                                          .modelled = gpu->modelled,
                                           .gpus = calloc(fleet->gpu_count, sizeof(*model->gpus))};
         }
         if (!model->gpus)
@@ -110,8 +111,8 @@ static enum status unknown_baseline(const struct fleet *fleet, const char *basel
                 text_join(drivers, sizeof(drivers), ", ", "%s", fleet->texts.items[i]);
                 break;
             }
-    return log_error(STATUS_USAGE, "--baseline %s: %s has no run of that driver or until that date; drivers: %s", baseline,
-                     fleet->path, drivers);
+    return log_error(STATUS_USAGE, "--baseline %s: %s has no run of that driver or until that date; drivers: %s",
+                     baseline, fleet->path, drivers);
 }
 
 /* -- reading ------------------------------------------------------------------------------------------- */
@@ -140,7 +141,8 @@ static int by_run(const void *a, const void *b)
 static enum status find_places(struct reading *reading, const char *baseline)
 {
     struct fleet *fleet = reading->fleet;
-    size_t *model_of = calloc(fleet->gpu_count + 1, sizeof(*model_of)), *gpu_of = calloc(fleet->gpu_count + 1, sizeof(*gpu_of));
+    size_t *model_of = calloc(fleet->gpu_count + 1, sizeof(*model_of)),
+           *gpu_of = calloc(fleet->gpu_count + 1, sizeof(*gpu_of));
     bool based = !baseline;
 
     reading->places = calloc(fleet->run_count + 1, sizeof(*reading->places));
@@ -219,7 +221,8 @@ static void read_cell(struct reading *reading, struct sql_statement *rows, bool 
         if (place == end || place->run_id != run_id || !(ns > 0))
             continue;
         model = &fleet->models[place->model];
-        model->log_ns[(fleet->cell_count * model->gpu_count + place->gpu) * fleet->round_count + place->round] = log(ns);
+        model->log_ns[(fleet->cell_count * model->gpu_count + place->gpu) * fleet->round_count + place->round] =
+            log(ns);
         if (place->last) {
             *judged = true;
             reading->ns = ns;
@@ -245,7 +248,8 @@ static bool take_identity(struct fleet *fleet, const char *identity, struct flee
 static enum status read_cells(struct reading *reading, struct sql *sql)
 {
     struct fleet *fleet = reading->fleet;
-    struct sql_statement *identities = sql_prepare(sql, "SELECT identity_id, identity FROM identities ORDER BY identity");
+    struct sql_statement *identities =
+        sql_prepare(sql, "SELECT identity_id, identity FROM identities ORDER BY identity");
     struct sql_statement *rows = sql_prepare(sql, "SELECT run_id, median_ns, ci_low_ns, ci_high_ns FROM times"
                                                   " WHERE identity_id = ?1 AND run_id >= ?2 AND status = 'ok'"
                                                   " ORDER BY run_id");

@@ -12,9 +12,9 @@
 enum { NAMED = 3 }; /* GPUs of a row that are named */
 
 const struct fleet_kind_row fleet_kinds[] = {
-    [FLEET_MISSING] = {"missing", true},   [FLEET_REPLACED] = {"replaced", true}, [FLEET_FAILED] = {"failed", true},
-    [FLEET_COUNTER] = {"counter", true},   [FLEET_GEOMETRY] = {"geometry", true}, [FLEET_SLOWER] = {"slower", true},
-    [FLEET_APART] = {"apart", true},       [FLEET_FASTER] = {"faster", false},    [FLEET_MOVED] = {"moved", false},
+    [FLEET_MISSING] = {"missing", true}, [FLEET_REPLACED] = {"replaced", true}, [FLEET_FAILED] = {"failed", true},
+    [FLEET_COUNTER] = {"counter", true}, [FLEET_GEOMETRY] = {"geometry", true}, [FLEET_SLOWER] = {"slower", true},
+    [FLEET_APART] = {"apart", true},     [FLEET_FASTER] = {"faster", false},    [FLEET_MOVED] = {"moved", false},
     [FLEET_ADDED] = {"added", false},
 };
 
@@ -96,7 +96,8 @@ static size_t group_size(const struct fleet *fleet, size_t of, enum fleet_level 
 /* "all 8 GPUs of n17", or "7 of 8". */
 static void name_group(const struct fleet *fleet, const struct fleet_row *row, enum fleet_level level, char *out)
 {
-    static const char *const of[] = {[FLEET_DRIVER] = " with driver ", [FLEET_VBIOS] = " with VBIOS ", [FLEET_NODE] = " of "};
+    static const char *const of[] = {
+        [FLEET_DRIVER] = " with driver ", [FLEET_VBIOS] = " with VBIOS ", [FLEET_NODE] = " of "};
     const size_t size = group_size(fleet, row->gpus[0], level);
     const char *name = fleet->model_count > 1 ? fleet->gpus[row->gpus[0]].name : "GPUs";
 
@@ -115,8 +116,7 @@ static bool is_group(const struct fleet *fleet, const struct fleet_row *row, enu
     for (size_t i = 0; i < row->gpu_count; i++)
         if (!fleet->gpus[row->gpus[i]].answered ||
             strcmp(fleet->gpus[row->gpus[i]].name, fleet->gpus[row->gpus[0]].name) != 0 ||
-            (level != FLEET_MODEL &&
-             group_name(fleet, row->gpus[i], level) != group_name(fleet, row->gpus[0], level)))
+            (level != FLEET_MODEL && group_name(fleet, row->gpus[i], level) != group_name(fleet, row->gpus[0], level)))
             return false;
     return row->gpu_count > 1 && row->gpu_count == group_size(fleet, row->gpus[0], level);
 }
@@ -266,7 +266,8 @@ static int by_kind(const void *a, const void *b)
     return left != right ? (left < right) - (left > right) : strcmp(x->who, y->who);
 }
 
-enum status fleet_decide(struct store *store, const struct fleet *fleet, const char *inventory, struct fleet_verdict *out)
+enum status fleet_decide(struct store *store, const struct fleet *fleet, const char *inventory,
+                         struct fleet_verdict *out)
 {
     const struct fleet_limits limits = out->limits;
     const char *baseline = out->baseline;

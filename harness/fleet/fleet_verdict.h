@@ -57,7 +57,8 @@ struct fleet_verdict {
 
 /* Makes the verdict; inventory is a file, or NULL: then those are expected that answered in the night before. STATUS_USAGE,
  * logged, for an inventory that is none and errors of the store. The caller closes *out, on an error, too. */
-enum status fleet_decide(struct store *store, const struct fleet *fleet, const char *inventory, struct fleet_verdict *out);
+enum status fleet_decide(struct store *store, const struct fleet *fleet, const char *inventory,
+                         struct fleet_verdict *out);
 
 /* STATUS_FINDING where a row fails. */
 enum status fleet_status(const struct fleet_verdict *verdict);

@@ -102,8 +102,12 @@ static void judge(struct trial *trial, size_t nights, struct fleet_changes *chan
     double *log_ns = calloc(trial->cells * trial->gpus * rounds, sizeof(*log_ns));
     struct deviation *process = calloc(trial->cells, sizeof(*process));
     size_t *one = calloc(trial->gpus, sizeof(*one)), *node = calloc(trial->gpus, sizeof(*node));
-    const struct fleet_times times = {.cells = trial->cells, .gpus = trial->gpus, .rounds = rounds, .log_ns = log_ns,
-                                      .process = process, .groups = {NULL, one, one, node},
+    const struct fleet_times times = {.cells = trial->cells,
+                                      .gpus = trial->gpus,
+                                      .rounds = rounds,
+                                      .log_ns = log_ns,
+                                      .process = process,
+                                      .groups = {NULL, one, one, node},
                                       .group_counts = {1, 1, 1, (trial->gpus + NODE - 1) / NODE}};
 
     if (!log_ns || !process || !one || !node)
