@@ -37,6 +37,57 @@ double stats_median(const double *sorted, size_t count)
     return count % 2 ? upper : sorted[count / 2 - 1] + (upper - sorted[count / 2 - 1]) / 2;
 }
 
+static void swap(double *a, double *b)
+{
+    const double kept = *a;
+
+    *a = *b;
+    *b = kept;
+}
+
+/* Puts the values in such an order that the one at `rank` is as after sorting, none before it is larger, none behind it
+ * smaller. */
+static void select_rank(double *values, size_t count, size_t rank)
+{
+    size_t low = 0, high = count - 1;
+
+    while (low < high) {
+        const double pivot = values[rank];
+        size_t i = low, j = high;
+
+        while (i <= j) {
+            while (values[i] < pivot)
+                i++;
+            while (values[j] > pivot)
+                j--;
+            if (i > j)
+                break;
+            swap(&values[i++], &values[j]);
+            if (j == 0)
+                break;
+            j--;
+        }
+        if (j < rank)
+            low = i;
+        if (rank < i)
+            high = j;
+    }
+}
+
+double stats_median_unsorted(double *values, size_t count)
+{
+    const size_t half = count / 2;
+    double below;
+
+    select_rank(values, count, half);
+    if (count % 2)
+        return values[half];
+    below = values[0];
+    for (size_t i = 1; i < half; i++)
+        below = fmax(below, values[i]);
+    return below + (values[half] - below) / 2;
+}
+
 size_t stats_median_rank(size_t count, double confidence)
 {
     /* The sum of the binomial coefficients C(count, 0 .. k), and the last of them, are kept scaled: their

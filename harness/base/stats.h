@@ -17,6 +17,9 @@ void stats_sort_uint32(uint32_t *values, size_t count);
 /* The median of values that are sorted; count >= 1. Of an even count the middle of the two in the middle. */
 double stats_median(const double *sorted, size_t count);
 
+/* The same of values in any order, which it changes; in time that grows with their number (Hoare, Find, CACM 4, 1961). */
+double stats_median_unsorted(double *values, size_t count);
+
 struct summary {
     size_t count;
     double median;

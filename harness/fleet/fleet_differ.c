@@ -22,12 +22,25 @@ struct differing {
     struct sql_statement *between;  /* counters that differ between two sets */
     struct seen *seen;              /* owned; room for each run of the last night */
     size_t seen_count;
+    size_t first; /* run of the last night */
     struct seen usual; /* of model and kernel, the set that most have; of no GPU: not known */
 };
 
-static const struct fleet_run *last_run(const struct fleet *fleet, int64_t id)
+/* Where the runs of the last night begin. */
+static size_t last_night(const struct fleet *fleet)
 {
-    for (size_t i = fleet->run_count; i-- > 0 && fleet->runs[i].night + 1 == fleet->night_count;)
+    size_t first = fleet->run_count;
+
+    while (first > 0 && fleet->runs[first - 1].night + 1 == fleet->night_count)
+        first--;
+    return first;
+}
+
+static const struct fleet_run *last_run(const struct differing *of, int64_t id)
+{
+    const struct fleet *fleet = of->verdict->fleet;
+
+    for (size_t i = of->first; i < fleet->run_count; i++)
         if (fleet->runs[i].id == id)
             return &fleet->runs[i];
     return NULL;
@@ -128,7 +141,7 @@ static enum status read_cell(struct differing *of, struct sql_statement *rows, c
     of->seen_count = 0;
     of->usual.gpu = SIZE_MAX;
     while (status == STATUS_OK && sql_row(rows)) {
-        const struct fleet_run *run = last_run(fleet, sql_integer(rows, 0));
+        const struct fleet_run *run = last_run(of, sql_integer(rows, 0));
         char what[FLEET_TEXT_BYTES];
 
         if (!run)
@@ -155,7 +168,7 @@ static enum status read_cells(struct differing *of)
     int64_t first = INT64_MAX, last = INT64_MIN;
     enum status status = STATUS_OK;
 
-    for (size_t i = fleet->run_count; i-- > 0 && fleet->runs[i].night + 1 == fleet->night_count;) {
+    for (size_t i = of->first; i < fleet->run_count; i++) {
         first = fleet->runs[i].id < first ? fleet->runs[i].id : first;
         last = fleet->runs[i].id > last ? fleet->runs[i].id : last;
     }
@@ -239,7 +252,7 @@ static enum status compare_devices(struct differing *of)
 
 enum status fleet_differ(struct store *store, struct fleet_verdict *verdict)
 {
-    struct differing of = {.verdict = verdict, .sql = store_sql(store)};
+    struct differing of = {.verdict = verdict, .sql = store_sql(store), .first = last_night(verdict->fleet)};
     enum status status;
 
     of.seen = calloc(verdict->fleet->run_count + 1, sizeof(*of.seen));

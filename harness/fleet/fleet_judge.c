@@ -58,8 +58,7 @@ static bool is_base(const struct work *work, size_t gpu, size_t round)
 
 static double median_of(double *values, size_t count)
 {
-    stats_sort(values, count);
-    return count ? stats_median(values, count) : NAN;
+    return count ? stats_median_unsorted(values, count) : NAN;
 }
 
 /* -- levels and noise ---------------------------------------------------------------------------------- */
@@ -289,7 +288,7 @@ static enum status judge_group(struct work *work, enum fleet_level level, size_t
     return STATUS_OK;
 }
 
-/* A group of all GPUs of a model was judged already; what they do together is small then, or taken off. */
+/* What all GPUs of a model do was judged before, and taken off where they have one driver. */
 static enum status judge_level(struct work *work, enum fleet_level level)
 {
     const size_t groups = level == FLEET_MODEL ? 1 : work->times->group_counts[level];
@@ -298,7 +297,7 @@ static enum status judge_level(struct work *work, enum fleet_level level)
     for (size_t group = 0; status == STATUS_OK && group < groups; group++) {
         const size_t members = set_members(work, level, group);
 
-        if (members > 1)
+        if (members > 1 && (level <= FLEET_DRIVER || members < work->times->gpus))
             status = judge_group(work, level, group, members);
     }
     return status;
@@ -382,7 +381,8 @@ static enum status judge_peers(struct work *work)
 
     if (present < PEERS_LEAST)
         return STATUS_OK;
-    middle = median_of(work->values, present);
+    stats_sort(work->values, present);
+    middle = stats_median(work->values, present);
     degrees = efficiency_of_qn * (double)(present - 1);
     spread = fleet_qn(work->values, present) * sqrt(1 + deviation_of_median(present));
     for (size_t gpu = 0; status == STATUS_OK && gpu < work->times->gpus; gpu++) {

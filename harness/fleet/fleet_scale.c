@@ -51,6 +51,5 @@ double fleet_qn(const double *sorted, size_t count)
 
 double fleet_difference_scale(double *differences, size_t count)
 {
-    stats_sort(differences, count);
-    return stats_median(differences, count) / (0.6745 * sqrt(2));
+    return stats_median_unsorted(differences, count) / (0.6745 * sqrt(2));
 }

@@ -13,7 +13,7 @@
 double fleet_qn(const double *sorted, size_t count);
 
 /* Of differences of neighbours in series: their median absolute value / (0.6745 sqrt 2), which a step does not move.
- * Sorts the `count` >= 1 absolute differences. */
+ * Changes the order of the `count` >= 1 absolute differences. */
 double fleet_difference_scale(double *differences, size_t count);
 
 #endif

@@ -5,9 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
+#include "random.h"
 #include "stats.h"
 
 /* P(Binomial(n, 1/2) <= k) in plain doubles, from Pascal's triangle: good up to n of about 1000. */
@@ -129,9 +131,33 @@ static void test_half_width_of_nonsense(void **state)
     assert_true(isinf(stats_relative_half_width(&negative)));
 }
 
+/* Of all lengths, of values that repeat and of values that are sorted already, in both directions. */
+static void test_median_unsorted(void **state)
+{
+    uint64_t random = 2;
+
+    (void)state;
+    for (size_t count = 1; count <= 40; count++)
+        for (size_t kind = 0; kind < 200; kind++) {
+            double values[40], sorted[40];
+
+            for (size_t i = 0; i < count; i++)
+                values[i] = kind == 0 ? (double)i
+                            : kind == 1
+                                ? -(double)i
+                                : (double)(random_next(&random) >> 32) / (kind % 2 ? 1e9 : 1) * (kind % 5 ? 1 : 0);
+            for (size_t i = 0; kind % 3 == 2 && i < count; i++)
+                values[i] = floor(fmod(values[i], 4));
+            memcpy(sorted, values, sizeof(sorted));
+            stats_sort(sorted, count);
+            assert_true(stats_median_unsorted(values, count) == stats_median(sorted, count));
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_median_unsorted),
         cmocka_unit_test(test_published_ranks),
         cmocka_unit_test(test_ranks_by_brute_force),
         cmocka_unit_test(test_large_ranks),
