@@ -6,16 +6,19 @@
 _cbank_options()
 {
     case $1 in
-    '') echo 'run show counters explain compare gate calibrate characterize history export report list doctor help' ;;
-    run) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --json --resume --retry-failed --in-turn --patience --strict --quiet --color' ;;
+    '') echo 'run show counters explain compare gate calibrate characterize history ingest forget fleet export report list doctor help' ;;
+    run) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --json --resume --retry-failed --in-turn --patience --strict --quiet --color' ;;
     show) echo '--help --cell --markdown --csv --json --raw --color' ;;
     counters) echo '--help --cell --workload --path --pattern --regime --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --markdown --csv --json --raw' ;;
     explain) echo '--help --card --cell --json --color' ;;
     compare) echo '--help --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --csv --raw --strict --quiet --color' ;;
-    gate) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --processes --seconds --keep --base-program --new-program --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --csv --raw --strict --quiet --color' ;;
-    calibrate) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --processes --keep --json --color' ;;
+    gate) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --seconds --keep --base-program --new-program --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --csv --raw --strict --quiet --color' ;;
+    calibrate) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --keep --json --color' ;;
     characterize) echo '--help --device --replay --json --card --new-card --patience --quiet' ;;
     history) echo '--help --cell --markdown --csv --json --raw --color' ;;
+    ingest) echo '--help --list --quiet' ;;
+    forget) echo '--help --why' ;;
+    fleet) echo '--help --baseline --inventory --threshold --peer-threshold --nights --gap --json --junit --markdown --quiet --color' ;;
     export) echo '--help --format --raw' ;;
     report) echo '--help --output --interactive --library' ;;
     list) echo '--help --markdown --csv --json --raw --color' ;;
@@ -61,6 +64,7 @@ _cbank_words()
     calibrate:--counters) echo 'default none ldc_instructions idc_requests idc_hits idc_misses idc_misses_new idc_misses_pending idc_misses_retried idc_active_cycles gcc_constant_requests gcc_constant_misses imc_requests global_load_instructions l1_requests l1_sectors texture_instructions shared_load_instructions shared_wavefronts l2_sectors dram_read_bytes dram_write_bytes instructions sm_cycles' ;;
     calibrate:--color) echo 'auto always never' ;;
     history:--color) echo 'auto always never' ;;
+    fleet:--color) echo 'auto always never' ;;
     export:--format) echo 'csv gbench bmf otava' ;;
     list:) echo 'workloads paths patterns parameters regimes counters engines devices chips images' ;;
     list:--color) echo 'auto always never' ;;
