@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Finds out what is missing on this machine to build (setup.sh build), also to draw figures and reports (setup.sh plots),
+# Finds out what is missing on this machine to build (setup.sh build), also to build with stores (setup.sh store), to draw figures and reports (setup.sh plots),
 # also to test (setup.sh test), to test reports in a browser, too (setup.sh browser; without, those tests are skipped), to
 # format and check sources (setup.sh lint), to link cJSON in (setup.sh static), to build with CUDA 11.8 (setup.sh cuda-11.8:
 # the host compiler that its nvcc takes), or to try the README on bare distributions (setup.sh distributions), and installs
@@ -19,7 +19,7 @@ needs='
     build command ar                    binutils            binutils            binutils
     build links   libc                  libc6-dev           glibc-devel         glibc
     build links   cjson                 libcjson-dev        cjson-devel         cjson
-    build links   sqlite3               libsqlite3-dev      sqlite-devel        sqlite
+    store links   sqlite3               libsqlite3-dev      sqlite-devel        sqlite
     test  command git                   git                 git                 git
     test  links   cmocka                libcmocka-dev       libcmocka-devel     cmocka
     test  command clang                 clang               clang               clang
@@ -51,10 +51,11 @@ needs='
 case $1 in
 build | browser | lint | cuda-11.8 | distributions) wanted=$1 ;;
 plots) wanted='build plots' ;;
-test) wanted='build plots test' ;;
+store) wanted='build store' ;;
+test) wanted='build store plots test' ;;
 static) wanted='build static' ;;
 *)
-    echo "usage: scripts/setup.sh build|plots|test|browser|lint|static|cuda-11.8|distributions" >&2
+    echo "usage: scripts/setup.sh build|store|plots|test|browser|lint|static|cuda-11.8|distributions" >&2
     exit 2
     ;;
 esac

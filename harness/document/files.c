@@ -85,9 +85,9 @@ enum status files_add(struct file_list *list, const char *path)
     return S_ISDIR(info.st_mode) ? add_folder(list, path) : add_one(list, strdup(path));
 }
 
-static int by_entry_name(const FTSENT **a, const FTSENT **b)
+static int by_path(const void *a, const void *b)
 {
-    return strcmp((*a)->fts_name, (*b)->fts_name);
+    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 static enum status add_entry(struct file_list *list, const FTSENT *entry)
@@ -106,8 +106,9 @@ static enum status add_entry(struct file_list *list, const FTSENT *entry)
 enum status files_add_tree(struct file_list *list, const char *path)
 {
     char *const roots[] = {(char *)path, NULL};
-    FTS *tree = path[0] ? fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_entry_name) : NULL;
+    FTS *tree = path[0] ? fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL) : NULL;
     enum status status = STATUS_OK;
+    const size_t before = list->count;
     FTSENT *entry;
 
     if (!tree)
@@ -118,6 +119,8 @@ enum status files_add_tree(struct file_list *list, const char *path)
     if (status == STATUS_OK && errno)
         status = log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
     fts_close(tree);
+    if (list->count > before)
+        qsort(list->paths + before, list->count - before, sizeof(*list->paths), by_path);
     return status;
 }
 

@@ -17,7 +17,7 @@ struct file_list {
  * STATUS_USAGE for what is not there and for a folder without such files. */
 enum status files_add(struct file_list *list, const char *path);
 
-/* Likewise with the folders in a folder, however deep, in the order of names; links to folders are not followed. A folder
+/* Likewise with the folders in a folder, however deep, in the order of paths; links to folders are not followed. A folder
  * without such files adds none. */
 enum status files_add_tree(struct file_list *list, const char *path);
 

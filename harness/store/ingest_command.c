@@ -80,7 +80,7 @@ struct ingest {
     struct store *store;
     struct file *files; /* owned: those of a transaction */
     size_t counts[OUTCOMES];
-    enum status status; /* STATUS_USAGE where a file was refused; the gravest */
+    enum status status; /* STATUS_USAGE where a file was refused */
 };
 
 /* Takes in up to FILES_AT_ONCE files. */
@@ -94,11 +94,12 @@ static void take(struct ingest *ingest, struct file *files, size_t count)
     for (struct file *file = files; file < files + count; file++) {
         if (file->status == STATUS_OK && file->outcome == STORE_NEW)
             file->outcome = store_add(ingest->store, &file->result, file->hash, file->path);
-        else if (file->status != STATUS_OK)
+        else if (file->status == STATUS_USAGE)
             file->outcome = STORE_REFUSED;
-        ingest->status = status_worse(ingest->status, file->status);
+        else
+            sql_fail(store_sql(ingest->store), file->status); /* memory ran out: the transaction ends */
         if (file->outcome == STORE_REFUSED)
-            ingest->status = status_worse(ingest->status, STATUS_USAGE);
+            ingest->status = STATUS_USAGE;
         result_close(&file->result);
         free(file->text);
         file->text = NULL;

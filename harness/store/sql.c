@@ -29,6 +29,7 @@ struct sql_statement {
 static void failed(struct sql *sql, int code)
 {
     const char *said = sqlite3_errmsg(sql->database);
+    const int system = sqlite3_system_errno(sql->database);
 
     if (sql->status != STATUS_OK)
         return;
@@ -43,7 +44,8 @@ static void failed(struct sql *sql, int code)
         sql->status = log_error(STATUS_USAGE, "%s: another process has written to it for more than %d s; try again",
                                 sql->path, WAIT_MS / 1000);
     else
-        sql->status = log_error(STATUS_USAGE, "%s: %s", sql->path, said);
+        sql->status = log_error(STATUS_USAGE, "%s: %s%s%s", sql->path, said, system ? ": " : "",
+                                system ? strerror(system) : "");
 }
 
 /* Whether a call did what it should. */

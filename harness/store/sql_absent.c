@@ -12,7 +12,7 @@ enum status sql_open(const char *path, enum sql_access access, struct sql **out)
     *out = NULL;
     return log_error(STATUS_ENVIRONMENT,
                      "%s: this build has no SQLite, which stores need; install its library (Debian: libsqlite3-dev; "
-                     "scripts/setup.sh build does) and run make again",
+                     "scripts/setup.sh store does) and run make again",
                      path);
 }
 

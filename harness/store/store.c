@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "store.h"
 
-#include <stdio.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "log.h"
 #include "store_parts.h"
@@ -19,11 +21,12 @@ bool store_is(const char *path)
 {
     static const char magic[] = "SQLite format 3";
     char begin[sizeof(magic)] = "";
-    FILE *file = fopen(path, "rbe");
-    const bool is = file && fread(begin, 1, sizeof(begin), file) == sizeof(begin) && memcmp(begin, magic, sizeof(magic)) == 0;
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    const bool is = descriptor >= 0 && TEMP_FAILURE_RETRY(read(descriptor, begin, sizeof(begin))) == sizeof(begin) &&
+                    memcmp(begin, magic, sizeof(magic)) == 0;
 
-    if (file)
-        fclose(file);
+    if (descriptor >= 0)
+        close(descriptor);
     return is;
 }
 
@@ -78,8 +81,10 @@ enum status store_open(const char *path, enum sql_access access, struct store **
 
 void store_forget_counters(struct store *store)
 {
-    for (size_t i = 0; i < store->counter_count; i++)
+    for (size_t i = 0; i < store->counter_count; i++) {
         free(store->counters[i].name);
+        free(store->counters[i].unit);
+    }
     free(store->counters);
     store->counters = NULL;
     store->counter_count = 0;
@@ -91,6 +96,8 @@ void store_close(struct store *store)
         return;
     for (size_t i = 0; i < STORE_STATEMENTS; i++)
         sql_finish(store->statements[i]);
+    for (size_t i = 0; i < STORE_READING; i++)
+        sql_finish(store->reading[i]);
     sql_close(store->sql);
     store_forget_counters(store);
     free(store);

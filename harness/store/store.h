@@ -47,4 +47,14 @@ enum store_answer store_add(struct store *store, const struct result *result, co
  * `forgotten` keeps which it was and why (NULL: nobody said). */
 void store_forget(struct store *store, int64_t run_id, const char *why);
 
+/* The keys of all runs, by start. *out is the caller's to free, on an error, too. */
+enum status store_runs(struct store *store, int64_t **out, size_t *count);
+
+/* Reads a run as a result, without what a store does not keep: samples, model, metrics and reasons of counters, health,
+ * the program. Names of its counters live as long as the store. The caller closes *out, which is empty on an error. */
+enum status store_read_run(struct store *store, int64_t run_id, struct result *out);
+
+/* Reads a cell from the column identities.cell. Errors are kept by the database. */
+void store_read_cell(struct store *store, const char *text, struct cell *cell);
+
 #endif

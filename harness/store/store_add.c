@@ -173,9 +173,11 @@ static int64_t counter_of(struct store *store, const struct counter_value *value
     larger = realloc(store->counters, (store->counter_count + 1) * sizeof(*larger));
     if (larger) {
         store->counters = larger;
-        larger[store->counter_count] = (struct store_counter){strdup(value->name), value->kind, id};
+        larger[store->counter_count] = (struct store_counter){.name = strdup(value->name), .kind = value->kind, .id = id};
     }
-    if (!larger || !larger[store->counter_count++].name)
+    if (larger && larger[store->counter_count].name)
+        store->counter_count++;
+    else
         sql_fail(store->sql, log_memory("%s", sql_path(store->sql)));
     return id;
 }

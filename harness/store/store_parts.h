@@ -14,14 +14,17 @@ enum store_statement {
 
 /* A row of counter_names that is known. */
 struct store_counter {
-    char *name; /* owned */
+    char *name, *unit; /* owned; the unit is known where runs are read */
     enum counter_kind kind;
     int64_t id;
 };
 
+/* Statements by which runs are read, prepared with the first. */
+enum { READ_RUN, READ_TIMES, READ_SET, READ_MEASURED, STORE_READING };
+
 struct store {
     struct sql *sql;
-    struct sql_statement *statements[STORE_STATEMENTS];
+    struct sql_statement *statements[STORE_STATEMENTS], *reading[STORE_READING];
     struct store_counter *counters; /* owned */
     size_t counter_count;
 };

@@ -23,7 +23,7 @@ import subprocess
 import tempfile
 import unittest
 
-from common import FULL, ROOT
+from common import FULL, ROOT, store_says
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 LIBRARY = os.path.join(ROOT, "build/tests/faults/allocation_faults.so")
@@ -53,6 +53,8 @@ COMMANDS = {
     "history --json": ["history", "--json", "bases"],
     **{f"export {form}": ["export", "--format", form, "measured.json", "new.json"]
        for form in ("csv", "gbench", "bmf", "otava")},
+    "ingest": ["ingest", "--list", "out.db", "base.json", "bases"],
+    "forget": ["forget", "out.db", "measured.json", "--why", "test"],
     "list": ["list"], "list --json": ["list", "counters", "--json"], "doctor": ["doctor"],
     "run": ["run", *PLAN, "--json", "out.json"], "run to stdout": ["run", *PLAN, "--json", "-"],
     "run --resume": ["run", "--resume", "out-interrupted.json"],
@@ -88,7 +90,11 @@ class Outcome:
                                   capture_output=True, timeout=120, stdin=subprocess.DEVNULL, check=False)
             self.status, self.stdout, self.stderr = done.returncode, settled(done.stdout), done.stderr.decode()
             self.files = {}
-            for name in set(os.listdir(work)) - before | {name for name in before if name.startswith("out")}:
+            left = set(os.listdir(work)) - before | {name for name in before if name.startswith("out")}
+            for name in sorted(name for name in left if name.endswith(".db")):
+                self.files[name] = store_says(os.path.join(work, name))
+            # What SQLite left beside a store is part of it, and went with it into what it says.
+            for name in left - set(self.files) - {f"{name}{end}" for name in self.files for end in ("-wal", "-shm")}:
                 with open(os.path.join(work, name), "rb") as file:
                     self.files[name] = settled(file.read())
             self.places = array.array("I")
@@ -170,6 +176,8 @@ class Allocations(unittest.TestCase):
             json.dump(result, file)
         with open(os.path.join(cls.folder.name, "out-interrupted.json"), "rb") as file:
             cls.old = {"out-interrupted.json": settled(file.read())}
+        subprocess.run([CBANK, "ingest", "--quiet", "out.db", "measured.json"], cwd=cls.folder.name, check=True)
+        cls.old["out.db"] = store_says(os.path.join(cls.folder.name, "out.db"))
 
     def outcome(self, name, fault=None):
         return Outcome(self.folder.name, COMMANDS[name], fault)

@@ -3,6 +3,8 @@
 
 import json
 import os
+import re
+import sqlite3
 import tempfile
 import unittest
 
@@ -21,6 +23,19 @@ def repetitions(everything, few):
 def read_json(path):
     with open(path, encoding="utf-8") as file:
         return json.load(file)
+
+
+def store_says(path):
+    """All that a store says, as SQL, but for when runs were forgotten, when it is whole; b"" without tables."""
+    database = sqlite3.connect(path)
+    try:
+        if database.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+            raise ValueError(f"{path} is damaged")
+        tables = database.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        said = "\n".join(database.iterdump()) if tables else ""
+        return re.sub('(?<=INSERT INTO "forgotten" )[^\n]*', "", said).encode()
+    finally:
+        database.close()
 
 
 class Scratch(unittest.TestCase):
