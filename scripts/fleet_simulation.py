@@ -33,7 +33,7 @@ PATHS = ("constant", "global", "readonly")
 PAIRS = (("h200/core-matrix", "h200/second-process"), ("h100/core-matrix", "h100/second-process"))
 KEYS = ("plant", "tails", "gpus", "nights", "trials", "verdicts", "planted", "found", "dated", "others")
 # plant, nights, trials; of --small, too
-PLAN = (("none", 101, 3, 12, 1), ("step", 60, 10, 20, 1), ("step", 14, 10, 14, 1), ("drift", 60, 5, 60, 1), ("driver", 60, 20, 20, 1))
+PLAN = (("none", 101, 3, 12, 1), ("step", 60, 20, 20, 1), ("step", 14, 20, 14, 1), ("drift", 60, 20, 60, 1), ("driver", 60, 20, 20, 1))
 
 
 def read(path):

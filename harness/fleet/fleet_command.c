@@ -65,7 +65,7 @@ static enum status report(const struct fleet_command_options *options, const str
     if (!silent)
         status = fleet_print(stdout, verdict, &look);
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-        if (files[i].path)
+        if (files[i].path && status != STATUS_ENVIRONMENT)
             status = status_worse(status, file_write(files[i].path, files[i].write, verdict));
     return status_worse(status, fleet_status(verdict));
 }

@@ -20,6 +20,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -55,6 +56,8 @@ COMMANDS = {
        for form in ("csv", "gbench", "bmf", "otava")},
     "ingest": ["ingest", "--list", "out.db", "base.json", "bases"],
     "forget": ["forget", "out.db", "measured.json", "--why", "test"],
+    "fleet": ["fleet", "fleet.db", "--inventory", "inventory"], "fleet --json": ["fleet", "fleet.db", "--json", "out.json"],
+    "fleet --junit": ["fleet", "fleet.db", "--baseline", "590.44.01", "--junit", "out.xml", "--markdown", "out.md"],
     "list": ["list"], "list --json": ["list", "counters", "--json"], "doctor": ["doctor"],
     "run": ["run", *PLAN, "--json", "out.json"], "run to stdout": ["run", *PLAN, "--json", "-"],
     "run --resume": ["run", "--resume", "out-interrupted.json"],
@@ -177,6 +180,10 @@ class Allocations(unittest.TestCase):
         with open(os.path.join(cls.folder.name, "out-interrupted.json"), "rb") as file:
             cls.old = {"out-interrupted.json": settled(file.read())}
         subprocess.run([CBANK, "ingest", "--quiet", "out.db", "measured.json"], cwd=cls.folder.name, check=True)
+        subprocess.run([sys.executable, os.path.join(ROOT, "scripts/make_fleet.py"), os.path.join(cls.folder.name, "fleet.db"), "--gpus", "16",
+                        "--nights", "6"], check=True)
+        with open(os.path.join(cls.folder.name, "inventory"), "w", encoding="utf-8") as file:
+            file.write("n000 8\nn001 9\n")
         cls.old["out.db"] = store_says(os.path.join(cls.folder.name, "out.db"))
 
     def outcome(self, name, fault=None):
