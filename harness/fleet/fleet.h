@@ -16,7 +16,7 @@ struct fleet_texts {
     size_t count, room;
 };
 
-/* The text; NULL, logged, out of memory. */
+/* The text, made printable (text_clean); NULL, logged, out of memory. */
 const char *fleet_text(struct fleet_texts *texts, const char *text);
 
 struct fleet_run {

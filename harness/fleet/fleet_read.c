@@ -7,34 +7,46 @@
 
 #include "fleet.h"
 #include "log.h"
+#include "text.h"
 
 enum { HOUR_SECONDS = 3600, CLOCK_SLACK_SECONDS = 600 };
 
 /* -- texts --------------------------------------------------------------------------------------------- */
 
+/* Room for one text more. */
+static bool reserve(struct fleet_texts *texts)
+{
+    const size_t room = 2 * texts->room + 16;
+    char **items;
+
+    if (texts->count < texts->room)
+        return true;
+    items = realloc(texts->items, room * sizeof(*items));
+    if (!items)
+        return false;
+    texts->items = items;
+    texts->room = room;
+    return true;
+}
+
 const char *fleet_text(struct fleet_texts *texts, const char *text)
 {
-    if (texts->count == texts->room) {
-        const size_t room = 2 * texts->room + 16;
-        char **items = realloc(texts->items, room * sizeof(*items));
+    char *clean = strdup(text);
 
-        if (!items) {
-            log_memory("the names of a fleet");
-            return NULL;
-        }
-        texts->items = items;
-        texts->room = room;
-    }
-    /* The latest first: a node's runs follow each other. */
-    for (size_t i = texts->count; i-- > 0;)
-        if (strcmp(texts->items[i], text) == 0)
-            return texts->items[i];
-    texts->items[texts->count] = strdup(text);
-    if (!texts->items[texts->count]) {
+    if (!clean || !reserve(texts)) {
+        free(clean);
         log_memory("the names of a fleet");
         return NULL;
     }
-    return texts->items[texts->count++];
+    text_clean(clean);
+    /* The latest first: a node's runs follow each other. */
+    for (size_t i = texts->count; i-- > 0;)
+        if (strcmp(texts->items[i], clean) == 0) {
+            free(clean);
+            return texts->items[i];
+        }
+    texts->items[texts->count++] = clean;
+    return clean;
 }
 
 void fleet_place(const struct fleet_run *run, char out[FLEET_PLACE_BYTES])

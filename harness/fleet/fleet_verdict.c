@@ -48,14 +48,17 @@ enum status fleet_row_gpu(struct fleet_row *row, size_t gpu)
 enum status fleet_add_gpu(struct fleet_verdict *verdict, enum fleet_kind kind, size_t gpu, const char *what)
 {
     struct fleet_row *row = verdict->rows, *end = row + verdict->row_count;
+    char clean[FLEET_TEXT_BYTES];
 
-    while (row < end && (row->kind != kind || strcmp(row->what, what) != 0))
+    snprintf(clean, sizeof(clean), "%s", what);
+    text_clean(clean);
+    while (row < end && (row->kind != kind || strcmp(row->what, clean) != 0))
         row++;
     if (row == end) {
         row = fleet_add_row(verdict, kind);
         if (!row)
             return STATUS_ENVIRONMENT;
-        snprintf(row->what, sizeof(row->what), "%s", what);
+        snprintf(row->what, sizeof(row->what), "%s", clean);
     }
     return fleet_row_gpu(row, gpu);
 }

@@ -306,6 +306,20 @@ class Ingested(Case):
         sqlite3.connect(self.path("empty.db")).close()
         run("fleet", "empty.db", cwd=self.folder, status=2)
 
+    def test_a_store_is_made_printable(self):
+        self.ingest()
+        store = sqlite3.connect(self.path("store.db"))
+        with store:
+            store.execute("UPDATE runs SET host_name = 'n\x1b[31m' WHERE host_name = 'n1'")
+            store.execute("UPDATE times SET status = 'failed', reason = 'so\x1b]0;x\x07' WHERE run_id IN (SELECT run_id FROM runs"
+                          " WHERE host_name LIKE 'n_[%')")
+        store.close()
+        for form in ("--json", "--markdown", "--junit"):
+            self.assertNotIn("\x1b", run("fleet", "store.db", form, "-", cwd=self.folder, status=1).stdout)
+        shown = run("fleet", "store.db", cwd=self.folder, status=1).stdout
+        self.assertNotIn("\x1b", shown)
+        self.assertIn("n?[31m", shown)
+
     def test_a_clock_that_is_ahead(self):
         def change(result, gpu, night):
             if gpu == 1 and night == 5:
