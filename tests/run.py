@@ -42,7 +42,7 @@ SECONDS = {"build": 45, "sanitizer build": 40, "unit tests": 15, "unit tests, sa
            "end_to_end/e2e": 15, "end_to_end/allocation": 12, "end_to_end/terminal": 8, "end_to_end/claims": 10,
            "end_to_end/e2e, sanitizers": 12, "end_to_end/cards": 15, "end_to_end/characterize": 15, "end_to_end/gate": 10,
            "build, simulated GPU": 15, "end_to_end/simulated": 10, "end_to_end/faults": 30,
-           "end_to_end/walk": 20,
+           "end_to_end/walk": 20, "end_to_end/fleet_verdict": 8,
            "kernels/kernel_faults": 60, "kernels/toolkit": 150, "kernels/cuda_11_8": 200}
 SECONDS_OF_OTHERS = 4
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * The verdict as JSON: results/fleet.schema.json. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "clock.h"
 #include "fleet_report.h"
 #include "json.h"
+#include "stats.h"
 
 static void add_time(cJSON *object, const char *key, int64_t seconds)
 {
@@ -32,6 +34,69 @@ static cJSON *gpu_json(const struct fleet *fleet, size_t index)
     return out;
 }
 
+/* -- what a GPU's times do, found or not ---------------------------------------------------------------- */
+
+enum { LAST_VALUES = 3 };
+
+/* The median of a cell's last three values over that of those before, or of the baseline; NaN where there are none. */
+static double cell_change(const struct fleet_times *times, size_t cell, size_t gpu, double *room)
+{
+    const double *log_ns = times->log_ns + (cell * times->gpus + gpu) * times->rounds;
+    size_t last = 0, before = 0;
+    double now;
+
+    for (size_t i = times->rounds; i-- > 0;)
+        if (!isnan(log_ns[i]) && last < LAST_VALUES && !(times->base && times->base[gpu * times->rounds + i]))
+            room[last++] = log_ns[i];
+        else if (!isnan(log_ns[i]) && (!times->base || times->base[gpu * times->rounds + i]))
+            room[last + before++] = log_ns[i];
+    if (last == 0 || before == 0)
+        return NAN;
+    now = stats_median_unsorted(room, last);
+    return now - stats_median_unsorted(room + last, before);
+}
+
+/* Of a path: the median over its cells. */
+static double path_change(const struct fleet *fleet, const struct fleet_model *model, size_t gpu, const char *path,
+                          double *room)
+{
+    size_t count = 0;
+
+    for (size_t cell = 0; cell < fleet->cell_count; cell++)
+        if (fleet->cells[cell].path == path) {
+            const double change = cell_change(&model->times, cell, gpu, room + fleet->cell_count);
+
+            if (!isnan(change))
+                room[count++] = change;
+        }
+    return count ? expm1(stats_median_unsorted(room, count)) : NAN;
+}
+
+static bool is_first_of_path(const struct fleet *fleet, size_t cell)
+{
+    for (size_t i = 0; i < cell; i++)
+        if (fleet->cells[i].path == fleet->cells[cell].path)
+            return false;
+    return true;
+}
+
+/* An array of paths and changes; of a GPU that did not answer an empty one. */
+static void add_changes(cJSON *object, const struct fleet *fleet, size_t index, double *room)
+{
+    cJSON *changes = json_add(object, "changes", cJSON_CreateArray());
+
+    for (size_t i = 0; i < fleet->model_count; i++)
+        for (size_t gpu = 0; gpu < fleet->models[i].gpu_count; gpu++)
+            for (size_t cell = 0; fleet->models[i].gpus[gpu] == index && cell < fleet->cell_count; cell++)
+                if (is_first_of_path(fleet, cell)) {
+                    cJSON *change = json_append(changes, cJSON_CreateObject());
+
+                    json_add_text(change, "path", fleet->cells[cell].path);
+                    json_add_double(change, "change",
+                                    path_change(fleet, &fleet->models[i], gpu, fleet->cells[cell].path, room));
+                }
+}
+
 static const char *verdict_on(const struct fleet_verdict *verdict, size_t gpu)
 {
     for (size_t i = 0; i < verdict->row_count; i++)
@@ -45,8 +110,11 @@ static void add_gpus(cJSON *root, const struct fleet_verdict *verdict)
 {
     const struct fleet *fleet = verdict->fleet;
     cJSON *gpus = json_add(root, "gpus", cJSON_CreateArray());
+    double *room = calloc(fleet->cell_count + fleet->round_count + 1, sizeof(*room));
 
-    for (size_t i = 0; i < fleet->gpu_count; i++) {
+    if (!room)
+        json_add(root, "gpus", NULL); /* so that it is not printed */
+    for (size_t i = 0; room && i < fleet->gpu_count; i++) {
         const struct fleet_run *run = &fleet->runs[fleet->gpus[i].last];
         cJSON *gpu = json_append(gpus, gpu_json(fleet, i));
 
@@ -57,7 +125,9 @@ static void add_gpus(cJSON *root, const struct fleet_verdict *verdict)
         json_add(gpu, "modelled", cJSON_CreateBool(fleet->gpus[i].modelled));
         json_add(gpu, "complete", cJSON_CreateBool(run->complete));
         json_add_text(gpu, "verdict", verdict_on(verdict, i));
+        add_changes(gpu, fleet, i, room);
     }
+    free(room);
 }
 
 /* The night that a round is of. */

@@ -16,8 +16,9 @@ KINDS = {
     "cbank-explanation": ("explanation", ("tool", "card", "results")),
     "cbank-comparison": ("comparison", ("comparable", "base", "new", "options", "differences", "cells")),
     "cbank-card": ("card", ("name", "chip")),
+    "cbank-fleet": ("fleet", ("verdict", "night", "findings", "gpus")),
 }
-LISTS = ("cells", "experiments", "results")
+LISTS = ("cells", "experiments", "results", "findings", "gpus")
 MAJORS = {"cbank-result": "2", "cbank-comparison": "3", "cbank-explanation": "2"}  # of those that are not of 1.x
 
 # What identifies a cell beside its parameters.
@@ -83,6 +84,9 @@ def origin(document):
     if document.kind == "explanation":
         return {"engine": ", ".join(sorted({result["engine"] for result in content["results"]})),
                 "device": ", ".join(sorted({result["device"]["name"] for result in content["results"]}))}
+    if document.kind == "fleet":
+        return {key: ", ".join(sorted({str(gpu[its]) for gpu in content["gpus"] if gpu[its]}))
+                for key, its in (("device", "name"), ("driver", "driver"))}
     return {}
 
 

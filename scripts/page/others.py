@@ -119,6 +119,26 @@ def is_number(value):
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+# -- fleet --------------------------------------------------------------------------------------------------------
+
+
+def fleet_summary(one):
+    """As cbank fleet says it."""
+    content = one.content
+    failing = sum(finding["fails"] for finding in content["findings"])
+    return (f"{content['answered']} of {content['expected'] or content['answered']} GPUs answered in the night from "
+            f"{content['night']['first_utc']}, " + (tables.plural(failing, "finding") if failing else "nothing is worse"))
+
+
+def fleet_table(one):
+    rows = [[head(finding["kind"]), words(finding["who"]),
+             Value(tables.NONE if finding["change"] is None else f"{100 * finding['change']:+.2f}"),
+             words(finding["since_utc"]), words(finding["what"]),
+             words("; ".join(filter(None, ("slowly, from then on" if finding["drift"] else None, finding["why"]))))]
+            for finding in one.content["findings"]]
+    return Table(f"Findings of {one.label}", ["verdict", "GPUs", "change of time, %", "since", "what", "changed then"], rows)
+
+
 # -- comparison ---------------------------------------------------------------------------------------------------
 
 

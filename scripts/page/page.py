@@ -17,7 +17,7 @@ OPEN_MAX = 3  # so many results have their tables unfolded
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 SECTIONS = (("summary", "Summary"), ("explore", "Explore"), ("environment", "Environment"), ("matrix", "Matrix"),
-            ("characterization", "Characterization"), ("comparison", "Comparison"), ("explanation", "Explanation"),
+            ("characterization", "Characterization"), ("comparison", "Comparison"), ("fleet", "Fleet"), ("explanation", "Explanation"),
             ("figures", "Figures"), ("cells", "Cells"), ("sources", "Sources"))
 
 
@@ -101,6 +101,7 @@ def lead_of(files, comparisons):
              for name, document, _, _ in comparisons]
     made += [(f"characterization {one.label}: {len(one.content['experiments'])} experiments", "#characterization")
              for one in of_kind(files, "characterization")]
+    made += [(f"fleet {one.label}: {others.fleet_summary(one)}", "#fleet") for one in of_kind(files, "fleet")]
     return made
 
 
@@ -129,16 +130,20 @@ def comparison_of(name, document, base, new):
             "table": others.comparison_table(name, document, base, new)}
 
 
+def fleet_of(one):
+    return {"name": one.label, "summary": others.fleet_summary(one), "table": others.fleet_table(one)}
+
+
 def sources_table(files):
     return Table("Files that this report is of", ["file", "kind", "version of its schema", "SHA-256", "made by"],
                  [[head(one.name), words(one.kind), Value(one.content["schema"]["version"]), words(one.sha256),
                    words(one.document.provenance().get("tool"))] for one in files])
 
 
-def contents(matrices, figures, explored):
+def contents(matrices, figures, absent):
     parts = {"matrix": [(id, name) for name, id, _, _ in matrices],
              "figures": [(f"figure-{name}", name.capitalize()) for name, _, _, _ in figures]}
-    return [(id, text, parts.get(id, [])) for id, text in SECTIONS if id != "explore" or explored]
+    return [(id, text, parts.get(id, [])) for id, text in SECTIONS if not absent.get(id)]
 
 
 # -- writing ------------------------------------------------------------------------------------------------------
@@ -166,7 +171,8 @@ def write(folder, program, files, library):
                          for result, one in others.explained_results(files, of)],
         "unexplained": [(one.shown_name, one.unexplained) for one in of if one.unexplained],
         "figures": found, "sources": sources_table(files),
-        "contents": contents(matrices, found, library and of),
+        "fleets": each(of_kind(files, "fleet"), fleet_of),
+        "contents": contents(matrices, found, {"explore": not (library and of), "fleet": not of_kind(files, "fleet")}),
         "interactive": interactive.of(of, library) if library and of else None,
     }
     cells = each(of, lambda one: [results.Cell(one, place, cell)

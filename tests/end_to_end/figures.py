@@ -200,6 +200,17 @@ COUNTED = result(cell("constant", counters={"idc_requests": counter(32, 32), "id
                  cell("readonly", counters={"same": counter(4)}))
 
 
+def gpu(host, slot, verdict, change, uuid="GPU-1", answered=True):
+    return {"uuid": uuid, "name": "GPU of a test", "host": host, "slot": slot, "driver": "580.1", "vbios": None,
+            "last_utc": "2026-01-01T00:00:00Z", "answered": answered, "modelled": False, "complete": True, "verdict": verdict,
+            "changes": [{"path": path, "change": factor * change} for path, factor in (("global", 1), ("constant", 2))] if answered else []}
+
+
+FLEET = {"schema": {"name": "cbank-fleet", "version": "1.0"}, "verdict": "finding", "night": {"first_utc": "2026-01-01T00:00:00Z"},
+         "findings": [], "gpus": [gpu("n2", "1", "slower", 0.05), gpu("n1", "1", "quiet", -0.001), gpu("n1", "2", "missing", 0, "GPU-2", False),
+                                  gpu("n2", "2", "replaced", 0, "GPU-4"), gpu("n2", "2", "quiet", 0, "GPU-3", False)]}
+
+
 class Data(Case):
     """What stands in the CSV of each figure."""
 
@@ -285,6 +296,17 @@ class Data(Case):
         self.assertEqual([rows[0][key] for key in ("sm_clock_mhz", "flags", "throttle_before")],
                          ["1980", "unstable", "0"])
 
+    def test_fleet(self):
+        rows = self.golden("fleet", FLEET)
+        # By node and slot; the board that another took the place of is not there.
+        self.assertEqual([(row["host"], row["slot"], row["uuid"], row["path"], row["change"]) for row in rows],
+                         [("n1", "1", "GPU-1", "constant", "-0.002"), ("n1", "1", "GPU-1", "global", "-0.001"),
+                          ("n1", "2", "GPU-2", "constant", ""), ("n1", "2", "GPU-2", "global", ""),
+                          ("n2", "1", "GPU-1", "constant", "0.1"), ("n2", "1", "GPU-1", "global", "0.05"),
+                          ("n2", "2", "GPU-4", "constant", "0"), ("n2", "2", "GPU-4", "global", "0")])
+        with self.assertRaisesRegex(documents.NotDrawn, "no GPU that answered"):
+            figures.FIGURES["fleet"].rows(self.document({**FLEET, "gpus": []}))
+
     def test_operations(self):
         rows = self.golden("operations", CONVOLUTION)
         self.assertEqual([(row["path"], row["traffic"], row["operations_per_byte"]) for row in rows],
@@ -358,17 +380,20 @@ class Drawn(Case):
             "capacity": (CHARACTERIZATION, "h200-capacity"), "parts": (MATRIX, "core-matrix-parts"),
             "drivers": ("two.json", "two-drivers"), "generations": (MATRIX, "generations"),
             "samples": (MATRIX, "core-matrix-samples"), "operations": (CONVOLUTIONS, "convolution-operations"),
-            "counters": (MATRIX, "core-matrix-counters-1")}
+            "counters": (MATRIX, "core-matrix-counters-1"), "fleet": ("nights.json", "nights-fleet")}
     SOME = repetitions([], ["--select", "elements=128000"])
 
     def setUp(self):
         super().setUp()
         subprocess.run([CBANK, "compare", "--quiet", "--json", os.path.join(self.folder, "two.json"), MATRIX,
                         os.path.join(ROOT, "results/h200/second-process.json")], check=True)
+        store = os.path.join(self.folder, "fleet.db")
+        subprocess.run([sys.executable, os.path.join(ROOT, "scripts/make_fleet.py"), store, "--gpus", "24", "--nights", "6"], check=True)
+        subprocess.run([CBANK, "fleet", store, "--quiet", "--json", os.path.join(self.folder, "nights.json")], check=False)
 
     def all_of(self, *options):
         """Everything written, by name."""
-        lines, _ = self.plot(MATRIX, CHARACTERIZATION, "two.json", *self.SOME, *options)
+        lines, _ = self.plot(MATRIX, CHARACTERIZATION, "two.json", "nights.json", *self.SOME, *options)
         more, _ = self.plot(CONVOLUTIONS, "--figure", "operations", *options)
         return {os.path.basename(path): self.made(os.path.basename(path)) for path in lines + more}
 
