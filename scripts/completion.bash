@@ -15,7 +15,7 @@ _cbank_options()
     gate) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --seconds --keep --base-program --new-program --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --csv --raw --strict --quiet --color' ;;
     calibrate) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --keep --json --color' ;;
     characterize) echo '--help --device --replay --json --card --new-card --patience --quiet' ;;
-    history) echo '--help --cell --markdown --csv --json --raw --color' ;;
+    history) echo '--help --cell --calibration --threshold --markdown --csv --json --raw --color' ;;
     ingest) echo '--help --list --quiet' ;;
     forget) echo '--help --why' ;;
     fleet) echo '--help --baseline --inventory --threshold --peer-threshold --nights --gap --json --junit --markdown --quiet --color' ;;

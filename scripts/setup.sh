@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Finds out what is missing on this machine to build (setup.sh build), also to build with stores (setup.sh store), to draw figures and reports (setup.sh plots),
-# also to test (setup.sh test), to test reports in a browser, too (setup.sh browser; without, those tests are skipped), to
-# format and check sources (setup.sh lint), to link cJSON in (setup.sh static), to build with CUDA 11.8 (setup.sh cuda-11.8:
-# the host compiler that its nvcc takes), or to try the README on bare distributions (setup.sh distributions), and installs
-# it from the distribution's packages: as root, or by sudo where that asks for no password. Otherwise prints the command to
-# type and exits 3. Quiet when nothing is missing. Never installs CUDA.
+# Finds out what is missing on this machine to build (setup.sh build), also to build with stores (setup.sh store), to draw
+# figures and reports (setup.sh plots), to test (setup.sh test), to test reports in a browser, too (setup.sh browser;
+# without, those tests are skipped), to format and check sources (setup.sh lint), to link cJSON in (setup.sh static), to
+# build with CUDA 11.8 (setup.sh cuda-11.8: the host compiler that its nvcc takes), or to try the README on bare
+# distributions (setup.sh distributions), and installs it from the distribution's packages: as root, or by sudo where that
+# asks for no password. Otherwise prints the command to type and exits 3. Quiet when nothing is missing. Never installs
+# CUDA.
 #
 # A thing is there when it does what it is for: a command runs, a library links, a module is imported by PYTHON, which
 # is the Makefile's.

@@ -44,13 +44,13 @@ static void schedule(const unsigned char *block, uint32_t w[ROUNDS])
 }
 
 /* One round (FIPS 180-4, 6.2.2 step 3). Instead of moving all words on by one, the next round is given them moved on. */
-#define ROUND(a, b, c, d, e, f, g, h, t)                                                                          \
-    do {                                                                                                          \
-        const uint32_t s1 = rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25);                       \
-        const uint32_t t1 = (h) + s1 + (((e) & (f)) ^ (~(e) & (g))) + round_constants[t] + w[t];                  \
-        const uint32_t s0 = rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22);                       \
-        (d) += t1;                                                                                                \
-        (h) = t1 + s0 + (((a) & (b)) ^ ((a) & (c)) ^ ((b) & (c)));                                                \
+#define ROUND(a, b, c, d, e, f, g, h, t)                                                         \
+    do {                                                                                         \
+        const uint32_t s1 = rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25);      \
+        const uint32_t t1 = (h) + s1 + (((e) & (f)) ^ (~(e) & (g))) + round_constants[t] + w[t]; \
+        const uint32_t s0 = rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22);      \
+        (d) += t1;                                                                               \
+        (h) = t1 + s0 + (((a) & (b)) ^ ((a) & (c)) ^ ((b) & (c)));                               \
     } while (0)
 
 static void compress(uint32_t state[WORDS], const unsigned char *block)

@@ -30,7 +30,7 @@ static enum status calibrate(const struct side_cell *cell, struct calibrated_cel
     if (cell->status != CELL_OK || cell->process_count < 2)
         return STATUS_OK;
     for (size_t i = 0; i < cell->process_count; i++) {
-        const double median = stats_median(cell->processes[i].samples, cell->processes[i].count);
+        const double median = process_median(&cell->processes[i]);
 
         least = fmin(least, median);
         greatest = fmax(greatest, median);

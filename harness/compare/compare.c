@@ -30,6 +30,9 @@ const struct ratio no_ratio = {.value = NAN, .ci_low = NAN, .ci_high = NAN, .p =
 const struct deviation no_deviation = {.value = NAN, .degrees = NAN};
 const char *const side_names[SIDES] = {"base", "new"};
 
+/* Cells of a GPU have orders below this. */
+#define ORDER_OF_GPU ((size_t)1 << 32)
+
 static enum status out_of_memory(void)
 {
     return log_memory("a comparison");
@@ -37,14 +40,17 @@ static enum status out_of_memory(void)
 
 /* -- matching ----------------------------------------------------------------------------------------- */
 
-static void add_cell(struct comparison *out, const struct side_cell *base, const struct side_cell *new_cell)
+static void add_cell(struct comparison *out, struct compared_gpu *gpu, const struct side_cell *base,
+                     const struct side_cell *new_cell)
 {
-    const struct side *first = out->sides[BASE];
+    const struct side *first = gpu->sides[BASE];
 
+    gpu->plans_differ = gpu->plans_differ || !base || !new_cell;
     out->cells[out->cell_count++] = (struct comparison_cell){
         .cell = base ? base->cell : new_cell->cell,
+        .gpu = gpu,
         .sides = {base, new_cell},
-        .order = base ? (size_t)(base - first->cells) : first->cell_count + (size_t)(new_cell - out->sides[NEW]->cells),
+        .order = base ? (size_t)(base - first->cells) : first->cell_count + (size_t)(new_cell - gpu->sides[NEW]->cells),
         .verdict = base ? VERDICT_MISSING : VERDICT_NEW,
         .ratio = no_ratio,
         .ns = {NAN, NAN},
@@ -54,20 +60,17 @@ static void add_cell(struct comparison *out, const struct side_cell *base, const
     };
 }
 
-/* Walks the sorted cells of both sides together. */
-static enum status match_cells(struct comparison *out)
+/* Walks the sorted cells of both sides of a GPU together. */
+static enum status match_cells(struct comparison *out, struct compared_gpu *gpu)
 {
-    const size_t base_count = out->sides[BASE]->cell_count, new_count = out->sides[NEW]->cell_count;
-    struct side_cell **base = side_sorted(out->sides[BASE]), **new_cells = side_sorted(out->sides[NEW]);
-    enum status status = STATUS_OK;
+    const size_t base_count = gpu->sides[BASE]->cell_count, new_count = gpu->sides[NEW]->cell_count;
+    struct side_cell **base = side_sorted(gpu->sides[BASE]), **new_cells = side_sorted(gpu->sides[NEW]);
+    enum status status = base && new_cells ? STATUS_OK : out_of_memory();
 
-    out->cells = calloc(base_count + new_count + 1, sizeof(*out->cells));
-    if (!base || !new_cells || !out->cells)
-        status = out_of_memory();
     for (size_t i = 0, k = 0; status == STATUS_OK && (i < base_count || k < new_count);) {
         const int order = i == base_count ? 1 : k == new_count ? -1 : cell_order(&base[i]->cell, &new_cells[k]->cell);
 
-        add_cell(out, order <= 0 ? base[i++] : NULL, order >= 0 ? new_cells[k++] : NULL);
+        add_cell(out, gpu, order <= 0 ? base[i++] : NULL, order >= 0 ? new_cells[k++] : NULL);
     }
     free(new_cells);
     free(base);
@@ -89,7 +92,8 @@ static bool side_is_valid(struct comparison_cell *out, size_t side)
     bool positive = true;
 
     for (size_t i = 0; i < cell->process_count; i++)
-        positive = positive && cell->processes[i].samples[0] > 0;
+        positive =
+            positive && (cell->processes[i].samples ? cell->processes[i].samples[0] : cell->processes[i].median) > 0;
     if (cell->status != CELL_OK)
         comparison_note(out, "%s is %s%s%.180s", side_names[side], cell_status_names[cell->status],
                         cell->reason[0] ? ": " : "", cell->reason);
@@ -101,12 +105,12 @@ static bool side_is_valid(struct comparison_cell *out, size_t side)
 }
 
 /* Whether nothing that may not differ does; says what otherwise. */
-static bool is_comparable(const struct comparison *comparison, struct comparison_cell *out)
+static bool is_comparable(struct comparison_cell *out)
 {
     bool good = true;
 
-    for (size_t i = 0; i < comparison->difference_count; i++) {
-        const struct facet_difference *difference = &comparison->differences[i];
+    for (size_t i = 0; i < out->gpu->difference_count; i++) {
+        const struct facet_difference *difference = &out->gpu->differences[i];
 
         if (difference->allowed || (difference->facet->cell_differs && !facet_differs_in(difference->facet, out)))
             continue;
@@ -128,7 +132,7 @@ static enum status compare_code(struct comparison_cell *out)
 }
 
 /* Sets what is known of a cell of both sides before any statistics: whether it is to be timed above all. */
-static enum status classify(const struct comparison *comparison, struct comparison_cell *out)
+static enum status classify(struct comparison_cell *out)
 {
     bool base_valid, new_valid;
 
@@ -139,7 +143,7 @@ static enum status classify(const struct comparison *comparison, struct comparis
     }
     base_valid = side_is_valid(out, BASE);
     new_valid = side_is_valid(out, NEW);
-    out->timed = is_comparable(comparison, out) && base_valid && new_valid;
+    out->timed = is_comparable(out) && base_valid && new_valid;
     out->verdict = out->timed ? VERDICT_INCONCLUSIVE : VERDICT_INVALID;
     return compare_code(out);
 }
@@ -189,20 +193,141 @@ static enum status compare_counters(struct comparison_cell *out, double threshol
         return out_of_memory();
     for (size_t i = 0; i < count; i++)
         compare_counter(out, i, threshold);
+    /* Of most cells nothing moved. */
+    if (out->change_count == 0) {
+        free(out->changes);
+        out->changes = NULL;
+    }
     if (out->exact_differs && out->sass_differs)
         comparison_note(out, "the code differs: exact counters that differ are no regression by themselves");
     return STATUS_OK;
 }
 
+/* -- GPUs ---------------------------------------------------------------------------------------------- */
+
+static bool has_gpu(const struct compared_gpu *gpu, size_t side)
+{
+    return gpu->sides[side]->files > 0 || gpu->sides[side]->cell_count > 0;
+}
+
+const struct side_identity *gpu_identity(const struct compared_gpu *gpu)
+{
+    return &gpu->sides[has_gpu(gpu, BASE) ? BASE : NEW]->identity;
+}
+
+/* What differs of a GPU, differs of the comparison; where GPUs do not agree, in several ways. */
+static void merge_differences(struct comparison *out, const struct compared_gpu *gpu)
+{
+    for (size_t i = 0; i < gpu->difference_count; i++) {
+        const struct facet_difference *from = &gpu->differences[i];
+        size_t at = 0;
+
+        while (at < out->difference_count && out->differences[at].facet < from->facet)
+            at++;
+        if (at < out->difference_count && out->differences[at].facet == from->facet) {
+            struct facet_difference *to = &out->differences[at];
+
+            if (strcmp(to->base, from->base) != 0 || strcmp(to->new_text, from->new_text) != 0) {
+                snprintf(to->base, sizeof(to->base), "several");
+                snprintf(to->new_text, sizeof(to->new_text), "several");
+            }
+            continue;
+        }
+        memmove(&out->differences[at + 1], &out->differences[at],
+                (out->difference_count - at) * sizeof(out->differences[0]));
+        out->differences[at] = *from;
+        out->difference_count++;
+    }
+}
+
+/* Matches the cells of a GPU, and says of each what is known before any statistics. */
+static enum status add_gpu(struct comparison *out, struct compared_gpu *gpu)
+{
+    const size_t first = out->cell_count;
+    enum status status = match_cells(out, gpu);
+
+    gpu_find_differences(out, gpu, out->cell_count - first);
+    merge_differences(out, gpu);
+    gpu->comparable = true;
+    for (size_t i = 0; i < gpu->difference_count; i++)
+        gpu->comparable = gpu->comparable && gpu->differences[i].allowed;
+    for (size_t i = first; status == STATUS_OK && i < out->cell_count; i++)
+        if (is_common(&out->cells[i]))
+            status = classify(&out->cells[i]);
+    for (size_t i = first; status == STATUS_OK && i < out->cell_count; i++)
+        if (out->cells[i].timed)
+            status = compare_counters(&out->cells[i], out->options.counter_threshold);
+    if (out->gpu_count == 1 || (has_gpu(gpu, BASE) && has_gpu(gpu, NEW)))
+        out->plans_differ = out->plans_differ || gpu->plans_differ;
+    return status;
+}
+
+/* Sets what its cells come to. */
+static void conclude_gpu(struct compared_gpu *gpu)
+{
+    gpu->verdict = !has_gpu(gpu, NEW) ? VERDICT_MISSING : !has_gpu(gpu, BASE) ? VERDICT_NEW : VERDICT_SAME;
+    for (size_t i = 0; has_gpu(gpu, BASE) && has_gpu(gpu, NEW) && i < verdict_count; i++)
+        if (gpu->counts[i] > 0 && verdict_rows[i].gravity > verdict_rows[gpu->verdict].gravity)
+            gpu->verdict = (enum verdict)i;
+}
+
+bool gpu_is_alone(const struct compared_gpu *gpu)
+{
+    return !has_gpu(gpu, BASE) || !has_gpu(gpu, NEW);
+}
+
+size_t comparison_alone(const struct comparison *comparison)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; comparison_is_by_gpu(comparison) && i < comparison->cell_count; i++)
+        count += gpu_is_alone(comparison->cells[i].gpu);
+    return count;
+}
+
+bool comparison_is_by_gpu(const struct comparison *comparison)
+{
+    return comparison->gpu_count != 1;
+}
+
+size_t comparison_gpus(const struct comparison *comparison, enum verdict verdict)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < comparison->gpu_count; i++)
+        count += comparison->gpus[i].verdict == verdict;
+    return count;
+}
+
+/* A board whose place on the other side another one has. */
+static void find_replaced(struct comparison *out)
+{
+    for (size_t i = 0; i < out->gpu_count * out->gpu_count; i++) {
+        struct compared_gpu *old = &out->gpus[i / out->gpu_count], *fresh = &out->gpus[i % out->gpu_count];
+        const struct side_identity *was = gpu_identity(old), *is = gpu_identity(fresh);
+
+        if (old->verdict != VERDICT_MISSING || fresh->verdict != VERDICT_NEW || !was->host.name[0] ||
+            !was->host.slot[0] || strcmp(was->host.name, is->host.name) != 0 ||
+            strcmp(was->host.slot, is->host.slot) != 0)
+            continue;
+        snprintf(old->note, sizeof(old->note), "the board was replaced: %s is in its slot", is->device.uuid);
+        snprintf(fresh->note, sizeof(fresh->note), "the board was replaced: %s was in this slot", was->device.uuid);
+    }
+}
+
 /* -- the comparison ----------------------------------------------------------------------------------- */
 
-/* Worst first: gravity, then size of the change, then as the sides have them. */
+/* Worst first: gravity, then size of the change, then as the sides have them. Those of GPUs that a side lacks come last:
+ * that the GPU is missing says it all. */
 static int compare_cells(const void *left, const void *right)
 {
     const struct comparison_cell *a = left, *b = right;
     const int gravity = verdict_rows[b->verdict].gravity - verdict_rows[a->verdict].gravity;
+    const int alone = gpu_is_alone(a->gpu) - gpu_is_alone(b->gpu);
     const double size_a = ratio_size(&a->ratio), size_b = ratio_size(&b->ratio);
 
+    if (alone != 0)
+        return alone;
     if (gravity != 0)
         return gravity;
     if (size_a != size_b)
@@ -210,38 +335,92 @@ static int compare_cells(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Counts and sorts. */
-static void finish(struct comparison *out)
+static int compare_gravity(const void *left, const void *right)
 {
+    const struct compared_gpu *a = left, *b = right;
+    const int gravity = verdict_rows[b->verdict].gravity - verdict_rows[a->verdict].gravity;
+    const size_t grave_a = a->counts[a->verdict], grave_b = b->counts[b->verdict];
+
+    if (gravity == 0 && grave_a != grave_b)
+        return grave_a < grave_b ? 1 : -1;
+    return gravity ? gravity : (a->order > b->order) - (a->order < b->order);
+}
+
+/* Sorts the GPUs, and lets the cells know where theirs is now. */
+static enum status sort_gpus(struct comparison *out)
+{
+    size_t *places = calloc(out->gpu_count + 1, sizeof(*places));
+
+    if (!places)
+        return out_of_memory();
     for (size_t i = 0; i < out->cell_count; i++)
-        out->counts[out->cells[i].verdict]++;
-    out->comparable = comparison_common(out) > 0;
-    for (size_t i = 0; i < out->difference_count; i++)
-        out->comparable = out->comparable && out->differences[i].allowed;
+        out->cells[i].order += out->cells[i].gpu->order * ORDER_OF_GPU;
+    qsort(out->gpus, out->gpu_count, sizeof(*out->gpus), compare_gravity);
+    for (size_t i = 0; i < out->gpu_count; i++)
+        places[out->gpus[i].order] = i;
+    for (size_t i = 0; i < out->cell_count; i++)
+        out->cells[i].gpu = &out->gpus[places[out->cells[i].order / ORDER_OF_GPU]];
+    free(places);
+    return STATUS_OK;
+}
+
+/* Counts and sorts. A comparison of several GPUs is one where one of them can be compared. */
+static enum status finish(struct comparison *out)
+{
+    bool comparable = false;
+
+    for (size_t i = 0; i < out->cell_count; i++) {
+        const struct comparison_cell *cell = &out->cells[i];
+
+        out->counts[cell->verdict]++;
+        out->gpus[cell->gpu - out->gpus].counts[cell->verdict]++;
+    }
+    for (size_t i = 0; i < out->gpu_count; i++) {
+        conclude_gpu(&out->gpus[i]);
+        comparable = comparable || out->gpus[i].comparable;
+    }
+    out->comparable = comparable && comparison_common(out) > 0;
+    find_replaced(out);
+    if (sort_gpus(out) != STATUS_OK)
+        return STATUS_ENVIRONMENT;
     qsort(out->cells, out->cell_count, sizeof(*out->cells), compare_cells);
+    return STATUS_OK;
+}
+
+enum status compare_gpus(const struct side *const sides[SIDES], const struct side *const (*pairs)[SIDES], size_t count,
+                         const struct compare_options *options, struct comparison *out)
+{
+    size_t cells = 0;
+    enum status status = STATUS_OK;
+
+    *out = (struct comparison){.sides = {sides[BASE], sides[NEW]}, .options = *options};
+    for (size_t i = 0; i < count; i++)
+        cells += pairs[i][BASE]->cell_count + pairs[i][NEW]->cell_count;
+    out->gpus = calloc(count + 1, sizeof(*out->gpus));
+    out->cells = calloc(cells + 1, sizeof(*out->cells));
+    if (!out->gpus || !out->cells)
+        status = out_of_memory();
+    out->gpu_count = status == STATUS_OK ? count : 0;
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        out->gpus[i].order = i;
+        memcpy(out->gpus[i].sides, pairs[i], sizeof(pairs[i]));
+        status = add_gpu(out, &out->gpus[i]);
+    }
+    if (status == STATUS_OK)
+        status = comparison_judge(out);
+    if (status == STATUS_OK)
+        status = finish(out);
+    if (status != STATUS_OK)
+        comparison_close(out);
+    return status;
 }
 
 enum status compare_sides(const struct side *base, const struct side *new_side, const struct compare_options *options,
                           struct comparison *out)
 {
-    enum status status;
+    const struct side *const pair[1][SIDES] = {{base, new_side}};
 
-    *out = (struct comparison){.sides = {base, new_side}, .options = *options};
-    status = match_cells(out);
-    comparison_find_differences(out);
-    for (size_t i = 0; status == STATUS_OK && i < out->cell_count; i++)
-        if (is_common(&out->cells[i]))
-            status = classify(out, &out->cells[i]);
-    for (size_t i = 0; status == STATUS_OK && i < out->cell_count; i++)
-        if (out->cells[i].timed)
-            status = compare_counters(&out->cells[i], options->counter_threshold);
-    if (status == STATUS_OK)
-        status = comparison_judge(out);
-    if (status == STATUS_OK)
-        finish(out);
-    else
-        comparison_close(out);
-    return status;
+    return compare_gpus(pair[0], pair, 1, options, out);
 }
 
 size_t comparison_common(const struct comparison *comparison)
@@ -266,5 +445,6 @@ void comparison_close(struct comparison *comparison)
         free(comparison->cells[i].code);
     }
     free(comparison->cells);
+    free(comparison->gpus);
     *comparison = (struct comparison){0};
 }

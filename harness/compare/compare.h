@@ -67,8 +67,9 @@ enum measured measured_of(const bool fixed[SIDES]);
 
 struct comparison_cell {
     struct cell cell;
+    const struct compared_gpu *gpu; /* that it is of */
     const struct side_cell *sides[SIDES]; /* what each says of it; NULL where a side has no such cell */
-    size_t order; /* of the cell in BASE, then in NEW */
+    size_t order; /* by GPU; of the cell in BASE, then in NEW */
     enum verdict verdict;
     bool timed; /* has a ratio */
     struct ratio ratio; /* of times, new / base; NaN members where there is none */
@@ -115,13 +116,30 @@ struct facet_difference {
     char base[DEVICE_TEXT_BYTES], new_text[DEVICE_TEXT_BYTES]; /* "3 cells" for facets of cells */
 };
 
+/* Which cells of which GPU are compared with which: those of each side have the same UUID, or there is one on each side. */
+struct compared_gpu {
+    size_t order; /* in BASE, then in NEW */
+    const struct side *sides[SIDES]; /* not owned; one without results where a side lacks the GPU */
+    struct facet_difference differences[FACETS];
+    size_t difference_count;
+    bool plans_differ; /* a side has cells that the other has not */
+    bool comparable; /* no facet differs that may not, and a cell in common */
+    enum verdict verdict; /* that of its gravest cell; missing or new where a side lacks it */
+    size_t counts[VERDICT_INVALID + 1]; /* its cells by verdict */
+    char note[192]; /* "" or: which board took the place of this one */
+};
+
 struct comparison {
-    const struct side *sides[SIDES]; /* not owned */
+    const struct side *sides[SIDES]; /* not owned: of all GPUs */
+    struct compared_gpu *gpus; /* owned; worst first, by gravity and how many cells are as grave */
+    size_t gpu_count;
     struct compare_options options;
     bool comparable; /* no facet differs that may not, and a cell in common */
     struct facet_difference differences[FACETS];
     size_t difference_count;
-    struct comparison_cell *cells; /* owned; worst first: by gravity, then by size of the change */
+    struct comparison_cell
+        *cells; /* owned; worst first: by gravity, then by size of the change; last those of GPUs that
+                                      a side lacks */
     size_t cell_count;
     size_t counts[VERDICT_INVALID + 1]; /* cells by verdict */
     bool plans_differ; /* a side has cells that the other has not */
@@ -152,6 +170,23 @@ double ratio_size(const struct ratio *ratio);
 enum status compare_sides(const struct side *base, const struct side *new_side, const struct compare_options *options,
                           struct comparison *out);
 
+/* Likewise of several GPUs, and one comparison of all: pairs are taken as they are, `sides` are what they come from. */
+enum status compare_gpus(const struct side *const sides[SIDES], const struct side *const (*pairs)[SIDES], size_t count,
+                         const struct compare_options *options, struct comparison *out);
+
+/* How many of the GPUs have a verdict. */
+size_t comparison_gpus(const struct comparison *comparison, enum verdict verdict);
+
+/* Whether a comparison says which GPU a cell is of: where there are several, or none that both sides have. */
+bool comparison_is_by_gpu(const struct comparison *comparison);
+
+/* Whether a side lacks the GPU; and how many cells there are of such GPUs, where a comparison is by GPU. */
+bool gpu_is_alone(const struct compared_gpu *gpu);
+size_t comparison_alone(const struct comparison *comparison);
+
+/* What a GPU is: by the side that has it, first BASE. */
+const struct side_identity *gpu_identity(const struct compared_gpu *gpu);
+
 /* How many cells both sides have. */
 size_t comparison_common(const struct comparison *comparison);
 
@@ -159,9 +194,9 @@ size_t comparison_common(const struct comparison *comparison);
  * invalid cell; else STATUS_INCONCLUSIVE for an inconclusive one; else STATUS_OK. */
 enum status comparison_status(const struct comparison *comparison);
 
-/* Sets the facets that differ. Of sides those whose texts are known and not the same; "mixed" is the same as
+/* Sets the facets that differ of a GPU, whose cells are the last `count` of the comparison's. Of sides those whose texts are known and not the same; "mixed" is the same as
  * nothing. */
-void comparison_find_differences(struct comparison *out);
+void gpu_find_differences(const struct comparison *comparison, struct compared_gpu *gpu, size_t count);
 
 /* Whether a facet of cells differs in this one. */
 bool facet_differs_in(const struct facet *facet, const struct comparison_cell *cell);

@@ -15,27 +15,27 @@ static const struct option_group groups[] = {
 static enum status compare(const void *parsed, const struct invocation *invocation)
 {
     const struct compare_command_options *options = parsed;
-    struct side sides[SIDES] = {0};
+    struct gpu_sides sides[SIDES] = {0};
     struct calibration room = {0};
     struct comparison comparison = {0};
     const struct calibration *calibration;
     enum status status = STATUS_OK;
 
     for (size_t i = 0; i < SIDES && status == STATUS_OK; i++)
-        status = comparing_side(invocation->arguments[i], &sides[i]);
+        status = comparing_gpus(invocation->arguments[i], &sides[i]);
     if (status == STATUS_OK)
         status = comparing_calibration(&options->comparing, &room, &calibration);
     if (status == STATUS_OK) {
         const struct compare_options as = comparing_as(&options->comparing, calibration);
 
-        status = compare_sides(&sides[BASE], &sides[NEW], &as, &comparison);
+        status = gpu_sides_compare(sides, &as, &comparison);
     }
     if (status == STATUS_OK)
         status = comparing_report(&options->comparing, &options->look, &comparison);
     comparison_close(&comparison);
     calibration_close(&room);
     for (size_t i = 0; i < SIDES; i++)
-        side_close(&sides[i]);
+        gpu_sides_close(&sides[i]);
     return status;
 }
 
@@ -49,8 +49,9 @@ const struct command compare_command = {
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct compare_command_options),
     .details =
-        "BASE and NEW are each a result file, a folder of them, or several with commas between. Each file is a process. The exit\n"
-        "code is 1 when a cell regressed, is missing or is invalid, and 3 when the sides are not comparable. In place of any\n"
-        "file that is written, - is standard output, and the table stays away.",
+        "BASE and NEW are each a result file, a folder of them, a store, or several with commas between. Each result is a\n"
+        "process. Where a side has results of several GPUs, each GPU is compared with itself, by its UUID, and one that the\n"
+        "other side lacks is missing or new. The exit code is 1 when a cell regressed, is missing or is invalid, and 3 when\n"
+        "the sides are not comparable. In place of any file that is written, - is standard output, and the table stays away.",
     .run = compare,
 };

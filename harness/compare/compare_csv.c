@@ -14,6 +14,7 @@ struct csv_row {
     const char *verdict, *quantity, *kind, *origin; /* origin NULL: no deviation */
     double settle;
     char code[512]; /* how it differs; "" it does not, or that is not known */
+    const char *uuid;
 };
 
 #define OF(member)      GRID_MEMBER(struct csv_row, member)
@@ -41,14 +42,24 @@ static const struct grid_column own_columns[] = {
     {.key = "deviation_origin", .value = grid_text, .of = OF(origin)},
     {.key = "processes_to_settle", .format = text_count, .value = grid_number, .of = OF(settle)},
     {.key = "code", .value = grid_array, .of = OF(code)},
+    {.key = "uuid", .value = grid_text, .of = OF(uuid)},
 };
 /* clang-format on */
 
 enum { OWN_COLUMNS = sizeof(own_columns) / sizeof(own_columns[0]) };
 
+/* Of the GPU; NULL where it is not known. */
+static const char *uuid_of(const struct comparison_cell *cell)
+{
+    const char *uuid = gpu_identity(cell->gpu)->device.uuid;
+
+    return *uuid ? uuid : NULL;
+}
+
 static struct csv_row time_row(const struct comparison_cell *cell)
 {
-    struct csv_row row = {&cell->cell, *cell, verdict_rows[cell->verdict].name, "time_ns", "time", NULL, NAN, ""};
+    struct csv_row row = {&cell->cell, *cell,        verdict_rows[cell->verdict].name, "time_ns", "time", NULL, NAN,
+                          "",          uuid_of(cell)};
 
     if (cell->code)
         code_change_text(cell->code, row.code, sizeof(row.code));
@@ -61,9 +72,15 @@ static struct csv_row time_row(const struct comparison_cell *cell)
 
 static struct csv_row change_row(const struct comparison_cell *cell, const struct counter_change *change)
 {
-    struct csv_row row = {
-        &cell->cell, *cell, verdict_rows[cell->verdict].name, change->name, counter_kind_names[change->kind], NULL,
-        NAN,         ""};
+    struct csv_row row = {&cell->cell,
+                          *cell,
+                          verdict_rows[cell->verdict].name,
+                          change->name,
+                          counter_kind_names[change->kind],
+                          NULL,
+                          NAN,
+                          "",
+                          uuid_of(cell)};
 
     row.cell.ns[BASE] = change->base;
     row.cell.ns[NEW] = change->new_value;

@@ -141,8 +141,80 @@ static const struct field change_rows[] = {
 static const struct objects change_list =
     OBJECTS_OF(change_rows, struct counter_change, struct comparison_cell, change_count);
 
+/* -- GPUs ---------------------------------------------------------------------------------------------- */
+
+static void write_gpu_identity(cJSON *object, const struct field *field, const void *base)
+{
+    const struct side_identity *identity = gpu_identity(base);
+    const char *const texts[][2] = {{"uuid", identity->device.uuid}, {"name", identity->device.name}};
+    const char *const places[][2] = {{"name", identity->host.name},
+                                     {"slot", identity->host.slot},
+                                     {"job", identity->host.job}};
+    cJSON *host;
+
+    (void)field;
+    for (size_t i = 0; i < 2; i++)
+        json_add_text(object, texts[i][0], texts[i][1][0] ? texts[i][1] : NULL);
+    host = json_add(object, "host", cJSON_CreateObject());
+    for (size_t i = 0; i < 3; i++)
+        json_add_text(host, places[i][0], places[i][1][0] ? places[i][1] : NULL);
+}
+
+static void write_drivers(cJSON *object, const struct field *field, const void *base)
+{
+    const struct compared_gpu *gpu = base;
+
+    (void)field;
+    for (size_t i = 0; i < SIDES; i++) {
+        const char *driver = gpu->sides[i]->identity.device.driver;
+
+        json_add_text(object, i == BASE ? "base_driver" : "new_driver", *driver ? driver : NULL);
+    }
+}
+
+static void write_gpu_verdict(cJSON *object, const struct field *field, const void *base)
+{
+    json_add_text(object, field->key, verdict_rows[((const struct compared_gpu *)base)->verdict].name);
+}
+
+static void write_gpu_counts(cJSON *object, const struct field *field, const void *base)
+{
+    cJSON *counts = json_add(object, field->key, cJSON_CreateObject());
+
+    for (size_t i = 0; i < verdict_count; i++)
+        json_add_integer(counts, verdict_rows[i].name, ((const struct compared_gpu *)base)->counts[i]);
+}
+
+static void write_uuid(cJSON *object, const struct field *field, const void *base)
+{
+    const char *uuid = gpu_identity(((const struct comparison_cell *)base)->gpu)->device.uuid;
+
+    json_add_text(object, field->key, *uuid ? uuid : NULL);
+}
+
+static const struct field_kind kind_gpu_identity = {write_gpu_identity, NULL};
+static const struct field_kind kind_drivers = {write_drivers, NULL};
+static const struct field_kind kind_gpu_verdict = {write_gpu_verdict, NULL};
+static const struct field_kind kind_gpu_counts = {write_gpu_counts, NULL};
+static const struct field_kind kind_uuid = {write_uuid, NULL};
+
+static const struct field gpu_rows[] = {
+    {.kind = &kind_gpu_identity},
+    {.kind = &kind_drivers},
+    {.key = "verdict", .kind = &kind_gpu_verdict},
+    {FIELD(field_array, struct compared_gpu, "differences", differences, REQUIRED),
+     .of = &(const struct objects)OBJECTS_OF(difference_rows, struct facet_difference, struct compared_gpu,
+                                             difference_count)},
+    {.key = "counts", .kind = &kind_gpu_counts},
+    {FIELD(field_text, struct compared_gpu, "note", note, NULLABLE)},
+};
+static const struct objects gpu_list = OBJECTS_OF(gpu_rows, struct compared_gpu, struct comparison, gpu_count);
+
+/* -- the comparison ------------------------------------------------------------------------------------ */
+
 static const struct field cell_rows[] = {
     {FIELD(field_cell, struct comparison_cell, "", cell, REQUIRED)},
+    {.key = "uuid", .kind = &kind_uuid},
     {.key = "verdict", .kind = &kind_verdict},
     {FIELD(field_number, struct comparison_cell, "base_ns", ns[BASE], NULLABLE)},
     {FIELD(field_number, struct comparison_cell, "new_ns", ns[NEW], NULLABLE)},
@@ -172,6 +244,7 @@ static const struct field rows[] = {
     {FIELD(field_bool, struct comparison, "plans_differ", plans_differ, REQUIRED)},
     {FIELD(field_array, struct comparison, "differences", differences, REQUIRED), .of = &difference_list},
     {.key = "counts", .kind = &kind_counts},
+    {FIELD(field_list, struct comparison, "gpus", gpus, REQUIRED), .of = &gpu_list},
     {FIELD(field_list, struct comparison, "cells", cells, REQUIRED), .of = &cell_list},
 };
 
@@ -179,7 +252,7 @@ static const struct document document = {
     .schema = "cbank-comparison",
     .what = "comparison",
     .major = 3,
-    .minor = 1,
+    .minor = 2,
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
 };
 

@@ -49,13 +49,8 @@ static size_t count_process(const struct side_cell *cell, const struct process_s
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < cell->process_count; i++) {
-        const struct process_samples *other = &cell->processes[i];
-
-        count += other->count == process->count && other->process &&
-                 memcmp(other->samples, process->samples, process->count * sizeof(*process->samples)) == 0 &&
-                 strcmp(other->process, process->process) == 0;
-    }
+    for (size_t i = 0; i < cell->process_count; i++)
+        count += process_same(&cell->processes[i], process);
     return count;
 }
 
@@ -91,8 +86,8 @@ static struct deviation_evidence evidence_of(const struct comparison *comparison
         return out;
     out.before = deviation_default(CAUSE_process, &cell->cell, cell->ns[BASE]);
     for (size_t i = 0; calibration && i < SIDES && (i == BASE || why[BASE]); i++)
-        why[i] = calibration_deviation(calibration, &cell->cell, &comparison->sides[i]->identity,
-                                       cell->sides[i]->sha256, &out.before);
+        why[i] = calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[i]->identity, cell->sides[i]->sha256,
+                                       &out.before);
     if (why[BASE] && why[NEW]) {
         comparison_note(cell, "not calibrated: %s", why[BASE]);
     } else if (calibration) {
@@ -109,7 +104,7 @@ static struct deviation error_of(const struct comparison *comparison, const stru
 {
     const struct deviation parts[] = {*process, deviation_default(CAUSE_plan, &cell->cell, cell->ns[BASE]),
                                       deviation_default(CAUSE_board, &cell->cell, cell->ns[BASE])};
-    double weights[] = {0, 2 * comparison->plans_differ, 2 * comparison->boards_differ};
+    double weights[] = {0, 2 * cell->gpu->plans_differ, 2 * comparison->boards_differ};
 
     for (size_t i = 0; i < SIDES; i++)
         weights[0] += cell->sides[i]->modelled ? 0 : deviation_of_median(counts[i]);
@@ -306,9 +301,8 @@ enum status comparison_judge(struct comparison *comparison)
     enum status status = find_estimates(comparison);
     size_t family;
 
-    for (size_t i = 0; i < comparison->cell_count; i++)
-        comparison->plans_differ |= !comparison->cells[i].sides[BASE] || !comparison->cells[i].sides[NEW];
-    comparison->boards_differ = is_known(base) && is_known(new_uuid) && strcmp(base, new_uuid) != 0;
+    comparison->boards_differ =
+        comparison->gpu_count == 1 && is_known(base) && is_known(new_uuid) && strcmp(base, new_uuid) != 0;
     if (status == STATUS_OK)
         status = find_ratios(comparison);
     if (status == STATUS_OK)

@@ -55,13 +55,42 @@ static void put_body(FILE *stream, const char *element, const struct comparison_
     fprintf(stream, "</%s>\n    </testcase>\n", element);
 }
 
-static void put_cell(FILE *stream, const struct comparison_cell *cell)
+/* "add.constant"; of several GPUs "GPU-33a20bea.add.constant". */
+static void class_of(const struct comparison_cell *cell, bool by_gpu, char *out, size_t bytes)
+{
+    char gpu[GPU_SHORT_BYTES] = "";
+
+    if (by_gpu)
+        gpu_short(cell->gpu, gpu);
+    snprintf(out, bytes, "%s%s%s.%s", gpu, gpu[0] ? "." : "", cell->cell.workload->name, cell->cell.path->name);
+}
+
+/* A test a GPU: its verdict. */
+static void put_gpu(FILE *stream, const struct compared_gpu *gpu)
+{
+    static const char *const elements[] = {[OUTCOME_FAILED] = "failure", [OUTCOME_SKIPPED] = "skipped"};
+    const struct verdict_row *row = &verdict_rows[gpu->verdict];
+    char line[LINE_BYTES];
+
+    gpu_line(gpu, line);
+    put_start(stream, "    <testcase",
+              (const char *[]){"classname", "GPU", "name", gpu_identity(gpu)->device.uuid, NULL});
+    if (row->outcome == OUTCOME_PASSED) {
+        fputs("/>\n", stream);
+        return;
+    }
+    fprintf(stream, ">\n      <%s", elements[row->outcome]);
+    put_start(stream, "", (const char *[]){"type", row->name, "message", line, NULL});
+    fputs("/>\n    </testcase>\n", stream);
+}
+
+static void put_cell(FILE *stream, const struct comparison_cell *cell, bool by_gpu)
 {
     static const char *const elements[] = {[OUTCOME_FAILED] = "failure", [OUTCOME_SKIPPED] = "skipped"};
     const enum outcome outcome = verdict_rows[cell->verdict].outcome;
     char class[CELL_IDENTITY_BYTES], identity[CELL_IDENTITY_BYTES];
 
-    snprintf(class, sizeof(class), "%s.%s", cell->cell.workload->name, cell->cell.path->name);
+    class_of(cell, by_gpu, class, sizeof(class));
     cell_identity(&cell->cell, identity);
     put_start(stream, "    <testcase", (const char *[]){"classname", class, "name", identity, NULL});
     if (isfinite(cell->ns[NEW]))
@@ -89,15 +118,18 @@ static size_t count_outcome(const struct comparison *comparison, enum outcome ou
 
     for (size_t i = 0; i < verdict_count; i++)
         count += verdict_rows[i].outcome == outcome ? comparison->counts[i] : 0;
+    for (size_t i = 0; comparison_is_by_gpu(comparison) && i < comparison->gpu_count; i++)
+        count += verdict_rows[comparison->gpus[i].verdict].outcome == outcome;
     return count;
 }
 
 static void put_counts(FILE *stream, const struct comparison *comparison)
 {
     const size_t errors = comparison->comparable ? 0 : 1;
+    const size_t gpus = comparison_is_by_gpu(comparison) ? comparison->gpu_count : 0;
 
     fprintf(stream, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\">\n",
-            comparison->cell_count + errors, count_outcome(comparison, OUTCOME_FAILED), errors,
+            comparison->cell_count + gpus + errors, count_outcome(comparison, OUTCOME_FAILED), errors,
             count_outcome(comparison, OUTCOME_SKIPPED));
 }
 
@@ -112,8 +144,10 @@ enum status compare_junit(FILE *stream, const void *compared)
     put_properties(stream, comparison);
     if (!comparison->comparable)
         put_not_comparable(stream, comparison);
+    for (size_t i = 0; comparison_is_by_gpu(comparison) && i < comparison->gpu_count; i++)
+        put_gpu(stream, &comparison->gpus[i]);
     for (size_t i = 0; i < comparison->cell_count; i++)
-        put_cell(stream, &comparison->cells[i]);
+        put_cell(stream, &comparison->cells[i], comparison_is_by_gpu(comparison));
     fputs("  </testsuite>\n</testsuites>\n", stream);
     return STATUS_OK;
 }

@@ -50,9 +50,26 @@ static const char *outcome_text(const struct comparison *comparison)
     return comparison->counts[VERDICT_IMPROVED] > 0 ? "NEW is better" : "NEW is the same";
 }
 
-void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
+/* How many GPUs have which verdict. */
+static void add_gpus(const struct comparison *comparison, char line[LINE_BYTES])
 {
     const char *separator = ": ";
+
+    for (size_t i = 0; comparison_is_by_gpu(comparison) && i < COUNT(order); i++) {
+        const size_t count = comparison_gpus(comparison, order[i]);
+
+        if (count == 0)
+            continue;
+        add(line, "%s%zu %s", separator, count, verdict_rows[order[i]].name);
+        separator = ", ";
+    }
+    if (comparison_is_by_gpu(comparison))
+        add(line, " of %zu GPUs", comparison->gpu_count);
+}
+
+void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
+{
+    const char *separator = comparison_is_by_gpu(comparison) ? "; " : ": ";
 
     snprintf(line, LINE_BYTES, "%s", outcome_text(comparison));
     for (size_t i = 0; i < comparison->difference_count; i++)
@@ -60,6 +77,7 @@ void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
             add(line, ", %s differs", comparison->differences[i].facet->name);
     if (!comparison->comparable && comparison_common(comparison) == 0)
         add(line, ", no cell in common");
+    add_gpus(comparison, line);
     for (size_t i = 0; i < COUNT(order); i++) {
         const enum verdict verdict = order[i];
 
@@ -68,8 +86,9 @@ void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
         add(line, "%s%zu %s", separator, comparison->counts[verdict], verdict_rows[verdict].name);
         separator = ", ";
     }
-    add(line, "%s of %zu cell%s (threshold %.4g %%)", comparison->cell_count ? "" : ": none", comparison->cell_count,
-        plural(comparison->cell_count), 100 * comparison->options.threshold);
+    add(line, "%s of %zu cell%s", comparison->cell_count ? "" : ": none", comparison->cell_count,
+        plural(comparison->cell_count));
+    add(line, " (threshold %.4g %%)", 100 * comparison->options.threshold);
 }
 
 void side_line(const struct side *side, char line[LINE_BYTES])
@@ -351,6 +370,20 @@ static void value_verdict(const struct grid_column *column, const void *row, str
     out->style = verdict_rows[cell_at(row)->verdict].style;
 }
 
+void gpu_short(const struct compared_gpu *gpu, char out[GPU_SHORT_BYTES])
+{
+    const char *uuid = gpu_identity(gpu)->device.uuid;
+
+    snprintf(out, GPU_SHORT_BYTES, "%.*s", (int)strcspn(uuid, "-") + 9, uuid);
+}
+
+static void value_gpu(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    gpu_short(cell_at(row)->gpu, out->room);
+    out->text = out->room[0] ? out->room : NULL;
+}
+
 static void text_p(double p, char out[TEXT_NUMBER_BYTES])
 {
     snprintf(out, TEXT_NUMBER_BYTES, "%.2g", p);
@@ -365,6 +398,7 @@ static void text_deviation(double deviation, char out[TEXT_NUMBER_BYTES])
 
 /* clang-format off */
 #define CELL_COLUMNS_OF(interval) { \
+    {.heading = "GPU", .value = value_gpu, .head = true}, \
     {.heading = "cell", .value = cell_value_identity, .head = true}, \
     {.heading = "base", .format = text_time, .value = grid_number, .of = OF(ns[BASE])}, \
     {.heading = "new", .format = text_time, .value = grid_number, .of = OF(ns[NEW])}, \
@@ -443,9 +477,11 @@ bool cell_note(const void *row, size_t index, char *out, size_t bytes)
 
 struct grid comparison_grid(const struct comparison *comparison, size_t first, size_t count)
 {
+    const size_t without = comparison_is_by_gpu(comparison) ? 0 : 1; /* the first column */
+
     return (struct grid){
-        .columns = comparison->options.looks > 1 ? look_columns : columns,
-        .column_count = COUNT(columns),
+        .columns = (comparison->options.looks > 1 ? look_columns : columns) + without,
+        .column_count = COUNT(columns) - without,
         .rows = comparison->cells + first,
         .row_count = count,
         .row_bytes = sizeof(*comparison->cells),

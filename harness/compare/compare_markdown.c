@@ -71,13 +71,19 @@ static enum status put_grid(struct bounded *file, const struct grid *grid)
 
 static enum status put_tables(struct bounded *file, const struct comparison *comparison)
 {
-    const size_t same = comparison->counts[VERDICT_SAME], others = comparison->cell_count - same;
+    const size_t same = comparison->counts[VERDICT_SAME],
+                 others = comparison->cell_count - same - comparison_alone(comparison);
     const struct grid grid = comparison_grid(comparison, 0, others);
     const struct grid same_grid = comparison_grid(comparison, others, same);
+    const struct grid gpus = comparison_gpu_grid(comparison, false);
     enum status status = STATUS_OK;
     char line[LINE_BYTES];
 
-    if (others > 0) {
+    if (comparison_is_by_gpu(comparison)) {
+        putc('\n', file->stream);
+        status = put_grid(file, &gpus);
+    }
+    if (others > 0 && status == STATUS_OK) {
         putc('\n', file->stream);
         status = put_grid(file, &grid);
     }
@@ -101,5 +107,6 @@ enum status compare_markdown(FILE *stream, const void *compared)
     struct bounded file = {.stream = stream, .left = MARKDOWN_BYTES_MAX - OTHER_BYTES};
 
     put_head(stream, comparison);
-    return comparison_common(comparison) > 0 ? put_tables(&file, comparison) : STATUS_OK;
+    return comparison_common(comparison) > 0 || comparison_is_by_gpu(comparison) ? put_tables(&file, comparison)
+                                                                                 : STATUS_OK;
 }

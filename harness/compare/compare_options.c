@@ -53,17 +53,50 @@ enum status comparing_calibration(const struct comparing_options *options, struc
     return *out ? calibration_read(options->calibration_path, room) : STATUS_OK;
 }
 
-enum status comparing_side(const char *paths, struct side *side)
+static void name_side(const char *paths, struct side *side)
+{
+    snprintf(side->label, sizeof(side->label), "%s", paths);
+    if (side->incomplete > 0)
+        log_warning("%s: %zu of %zu results are of interrupted runs", paths, side->incomplete, side->files);
+}
+
+/* Calls add(sides, path) for each of the paths. */
+static enum status each_path(const char *paths, enum status (*add)(void *sides, const char *path), void *sides)
 {
     char *copy = strdup(paths);
     enum status status = copy ? STATUS_OK : log_memory("the names of files");
 
     for (char *rest = copy, *path; status == STATUS_OK && (path = strsep(&rest, ","));)
-        status = side_add(side, path);
+        status = add(sides, path);
     free(copy);
-    snprintf(side->label, sizeof(side->label), "%s", paths);
-    if (status == STATUS_OK && side->incomplete > 0)
-        log_warning("%s: %zu of %zu results are of interrupted runs", paths, side->incomplete, side->files);
+    return status;
+}
+
+static enum status add_to_side(void *side, const char *path)
+{
+    return side_add(side, path);
+}
+
+static enum status add_to_gpus(void *sides, const char *path)
+{
+    return gpu_sides_add(sides, path);
+}
+
+enum status comparing_side(const char *paths, struct side *side)
+{
+    const enum status status = each_path(paths, add_to_side, side);
+
+    if (status == STATUS_OK)
+        name_side(paths, side);
+    return status;
+}
+
+enum status comparing_gpus(const char *paths, struct gpu_sides *sides)
+{
+    const enum status status = each_path(paths, add_to_gpus, sides);
+
+    if (status == STATUS_OK)
+        name_side(paths, &sides->total);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #define CBANK_COMPARE_OPTIONS_H
 
 #include "compare_report.h"
+#include "gpus.h"
 #include "option.h"
 
 struct comparing_options {
@@ -25,8 +26,9 @@ struct compare_options comparing_as(const struct comparing_options *options, con
 enum status comparing_calibration(const struct comparing_options *options, struct calibration *room,
                                   const struct calibration **out);
 
-/* Adds what the user called one side: paths with commas between. On an error as side_add. */
+/* Adds what the user called one side: paths with commas between. On an error as side_add, or gpu_sides_add. */
 enum status comparing_side(const char *paths, struct side *side);
+enum status comparing_gpus(const char *paths, struct gpu_sides *sides);
 
 /* Prints the table, unless nobody reads it: it is not wanted, or a report takes stdout. Writes the reports. Returns the
  * exit code. */

@@ -62,7 +62,18 @@ void cell_line(const struct comparison_cell *cell, char line[LINE_BYTES]);
  * struct comparison_cell. */
 bool cell_note(const void *row, size_t index, char *out, size_t bytes);
 
-/* The grid of `count` of a comparison's cells. Those that are the same come last in a comparison. */
+/* A UUID up to its first group, "GPU-33a20bea"; "" where there is none. */
+enum { GPU_SHORT_BYTES = 48 };
+void gpu_short(const struct compared_gpu *gpu, char out[GPU_SHORT_BYTES]);
+
+/* A GPU in a sentence: where it is, its verdict and how many of its cells have which. */
+void gpu_line(const struct compared_gpu *gpu, char line[LINE_BYTES]);
+
+/* The grid of the GPUs; `others`: those that are the same stay out. */
+struct grid comparison_gpu_grid(const struct comparison *comparison, bool others);
+
+/* The grid of `count` of a comparison's cells. Those that are the same come after the others, and before those of GPUs
+ * that a side lacks (comparison_alone). */
 struct grid comparison_grid(const struct comparison *comparison, size_t first, size_t count);
 
 #endif

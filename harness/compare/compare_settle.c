@@ -123,6 +123,6 @@ void settle_line(const struct comparison *comparison, char line[LINE_BYTES])
         count, comparison->counts[VERDICT_INCONCLUSIVE]);
     if (comparison->options.again)
         add(line, ": %s --processes %zu", comparison->options.again, processes);
-    else
+    else if (!comparison_is_by_gpu(comparison))
         add_commands(comparison, processes - have, gate, line);
 }

@@ -60,29 +60,31 @@ bool facet_differs_in(const struct facet *facet, const struct comparison_cell *c
 }
 
 /* Whether the facet of *out differs; sets its texts. */
-static bool differs(const struct comparison *comparison, struct facet_difference *out)
+static bool differs(const struct comparison *comparison, const struct compared_gpu *gpu, size_t cells,
+                    struct facet_difference *out)
 {
     const size_t offset = out->facet->offset;
     size_t count = 0;
 
     if (offset != SIZE_MAX) {
-        snprintf(out->base, sizeof(out->base), "%s", (const char *)&comparison->sides[BASE]->identity + offset);
-        snprintf(out->new_text, sizeof(out->new_text), "%s", (const char *)&comparison->sides[NEW]->identity + offset);
+        snprintf(out->base, sizeof(out->base), "%s", (const char *)&gpu->sides[BASE]->identity + offset);
+        snprintf(out->new_text, sizeof(out->new_text), "%s", (const char *)&gpu->sides[NEW]->identity + offset);
         return text_differs(out->base, out->new_text);
     }
-    for (size_t i = 0; i < comparison->cell_count; i++)
+    for (size_t i = comparison->cell_count - cells; i < comparison->cell_count; i++)
         count += facet_differs_in(out->facet, &comparison->cells[i]);
     snprintf(out->base, sizeof(out->base), "%zu cell%s", count, count == 1 ? "" : "s");
     memcpy(out->new_text, out->base, sizeof(out->base));
     return count > 0;
 }
 
-void comparison_find_differences(struct comparison *out)
+void gpu_find_differences(const struct comparison *comparison, struct compared_gpu *gpu, size_t count)
 {
     for (const struct facet *facet = facets; facet < facets + FACETS; facet++) {
-        struct facet_difference *difference = &out->differences[out->difference_count];
+        struct facet_difference *difference = &gpu->differences[gpu->difference_count];
 
-        *difference = (struct facet_difference){.facet = facet, .allowed = is_allowed(facet, out->options.allowed)};
-        out->difference_count += differs(out, difference);
+        *difference =
+            (struct facet_difference){.facet = facet, .allowed = is_allowed(facet, comparison->options.allowed)};
+        gpu->difference_count += differs(comparison, gpu, count, difference);
     }
 }

@@ -3,31 +3,50 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "log.h"
 #include "stats.h"
 
-/* Of the median's logarithm, from the interval that needs no distribution; `normal` is the quantile of its level. */
-static double standard_error(const struct process_samples *process, double normal)
+double process_median(const struct process_samples *process)
 {
-    const size_t rank = stats_median_rank(process->count, STATS_CONFIDENCE);
+    return process->samples ? stats_median(process->samples, process->count) : process->median;
+}
+
+double process_error(double ci_low, double ci_high)
+{
+    return log(ci_high / ci_low) / 2 / student_quantile(1 - STATS_CONFIDENCE, INFINITY);
+}
+
+bool process_same(const struct process_samples *one, const struct process_samples *other)
+{
+    if (!one->process || !other->process || strcmp(one->process, other->process) != 0 || one->count != other->count)
+        return false;
+    return one->samples && other->samples
+               ? memcmp(one->samples, other->samples, one->count * sizeof(*one->samples)) == 0
+               : process_median(one) == process_median(other);
+}
+
+/* Of the median's logarithm, from the interval that needs no distribution. */
+static double standard_error(const struct process_samples *process)
+{
+    const size_t rank = process->samples ? stats_median_rank(process->count, STATS_CONFIDENCE) : 0;
 
     if (rank == 0)
-        return NAN;
-    return log(process->samples[process->count - rank] / process->samples[rank - 1]) / 2 / normal;
+        return process->samples ? NAN : process->error;
+    return process_error(process->samples[rank - 1], process->samples[process->count - rank]);
 }
 
 enum status side_estimate(const struct sample_side *side, struct estimate *out)
 {
-    const double normal = student_quantile(1 - STATS_CONFIDENCE, INFINITY);
     double *medians = malloc(side->count * sizeof(*medians)), squares = 0;
 
     if (!medians)
         return log_memory("a comparison");
     for (size_t i = 0; i < side->count; i++) {
-        const double error = side->modelled ? 0 : standard_error(&side->processes[i], normal);
+        const double error = side->modelled ? 0 : standard_error(&side->processes[i]);
 
-        medians[i] = stats_median(side->processes[i].samples, side->processes[i].count);
+        medians[i] = process_median(&side->processes[i]);
         squares += error * error;
     }
     stats_sort(medians, side->count);

@@ -10,10 +10,21 @@
 
 /* Samples of one cell in one process. */
 struct process_samples {
-    const double *samples; /* not owned; ascending */
+    const double *samples; /* not owned; ascending. NULL where a store says what follows from them */
     size_t count;          /* at least 1 */
     const char *process;   /* not owned: which process it is, a text that no other has; NULL: not known */
+    double median, error;  /* of a store: their median, and standard error of its logarithm, NaN where not known */
 };
+
+/* Their median. */
+double process_median(const struct process_samples *process);
+
+/* The standard error of a median's logarithm, of which the interval of STATS_CONFIDENCE is this. NaN where there is no
+ * interval. */
+double process_error(double ci_low, double ci_high);
+
+/* Whether two are the same samples of the same process. */
+bool process_same(const struct process_samples *one, const struct process_samples *other);
 
 /* One side of a comparison of one cell. */
 struct sample_side {

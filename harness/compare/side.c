@@ -12,6 +12,7 @@
 #include "files.h"
 #include "log.h"
 #include "parallel.h"
+#include "store.h"
 
 static const char mixed[] = "mixed";
 
@@ -60,20 +61,24 @@ static bool add_value(struct side_counter *counter, double value)
 /* Adds the samples of a process; a prediction is one sample. */
 static bool add_process(struct side_cell *cell, const struct cell_time *time, bool modelled, const char *process)
 {
-    const double *samples = modelled ? &time->summary.median : time->samples_ns;
-    const size_t count = modelled ? !isnan(*samples) : samples ? time->summary.count : 0;
+    const struct summary *summary = &time->summary;
+    const double *samples = modelled ? &summary->median : time->samples_ns;
+    const size_t count = modelled ? !isnan(*samples) : samples ? summary->count : 0;
     struct process_samples *larger = realloc(cell->processes, (cell->process_count + 1) * sizeof(*larger));
     double *sorted = malloc((count + 1) * sizeof(*sorted));
 
     if (larger)
         cell->processes = larger;
+    if (larger && sorted && !samples && summary->count > 0 && !isnan(summary->median))
+        larger[cell->process_count++] = (struct process_samples){NULL, summary->count, process, summary->median,
+                                                                 process_error(summary->ci_low, summary->ci_high)};
     if (!larger || !sorted || count == 0) {
         free(sorted);
         return larger && sorted;
     }
     memcpy(sorted, samples, count * sizeof(*sorted));
     stats_sort(sorted, count);
-    larger[cell->process_count++] = (struct process_samples){sorted, count, process};
+    larger[cell->process_count++] = (struct process_samples){.samples = sorted, .count = count, .process = process};
     return true;
 }
 
@@ -148,6 +153,7 @@ static void merge_identity(struct side_identity *to, const struct side_identity 
     merge_text(to->engine, from->engine, sizeof(to->engine));
     to->modelled = to->modelled || from->modelled;
     merge_device(&to->device, &from->device);
+    to->host = from->host;
     /* ISO 8601: the order of text is that of time. */
     if (strcmp(from->started_utc, to->started_utc) < 0)
         memcpy(to->started_utc, from->started_utc, sizeof(to->started_utc));
@@ -156,7 +162,7 @@ static void merge_identity(struct side_identity *to, const struct side_identity 
 /* What a result is of. */
 static struct side_identity identity_of(const struct result *result)
 {
-    struct side_identity identity = {.modelled = result->modelled_time, .device = result->device};
+    struct side_identity identity = {.modelled = result->modelled_time, .device = result->device, .host = result->host};
 
     snprintf(identity.engine, sizeof(identity.engine), "%s", result->engine);
     memcpy(identity.started_utc, result->started_utc, sizeof(identity.started_utc));
@@ -293,11 +299,42 @@ static void read_range(void *context, uint64_t first, uint64_t count)
     }
 }
 
-enum status side_add(struct side *side, const char *path)
+static enum status read_store(const char *path,
+                              enum status (*take)(void *context, const char *path, const struct result *result),
+                              void *context)
+{
+    struct store *store;
+    int64_t *runs = NULL;
+    size_t count = 0;
+    enum status status = store_open(path, SQL_READ, &store);
+
+    if (status == STATUS_OK)
+        status = store_runs(store, &runs, &count);
+    if (status == STATUS_OK && count == 0)
+        status = log_error(STATUS_USAGE, "%s has no run; cbank ingest puts results in", path);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        struct result result;
+
+        status = store_read_run(store, runs[i], &result);
+        if (status == STATUS_OK)
+            status = take(context, path, &result);
+        result_close(&result);
+    }
+    free(runs);
+    store_close(store);
+    return status;
+}
+
+enum status results_read(const char *path,
+                         enum status (*take)(void *context, const char *path, const struct result *result),
+                         void *context)
 {
     struct file_list list = {0};
-    enum status status = files_add(&list, path);
+    enum status status;
 
+    if (store_is(path))
+        return read_store(path, take, context);
+    status = files_add(&list, path);
     for (size_t first = 0; status == STATUS_OK && first < list.count; first += FILES_AT_ONCE) {
         const size_t left = list.count - first, count = left < FILES_AT_ONCE ? left : FILES_AT_ONCE;
         struct reading reading = {.paths = list.paths + first, .first_bad = count};
@@ -306,12 +343,34 @@ enum status side_add(struct side *side, const char *path)
         for (size_t i = 0; i < count; i++) {
             status = status == STATUS_OK ? reading.statuses[i] : status;
             if (status == STATUS_OK)
-                status = side_take(side, reading.paths[i], &reading.results[i]);
+                status = take(context, reading.paths[i], &reading.results[i]);
             result_close(&reading.results[i]);
         }
     }
     files_close(&list);
     return status;
+}
+
+static enum status take_result(void *side, const char *path, const struct result *result)
+{
+    return side_take(side, path, result);
+}
+
+enum status side_add(struct side *side, const char *path)
+{
+    return results_read(path, take_result, side);
+}
+
+void side_sum(struct side *total, const struct side *side)
+{
+    if (total->files == 0) {
+        total->identity = side->identity;
+        memcpy(total->argv, side->argv, sizeof(total->argv));
+    } else {
+        merge_identity(&total->identity, &side->identity);
+    }
+    total->files += side->files;
+    total->incomplete += side->incomplete;
 }
 
 enum status side_read(const char *path, struct side *out)

@@ -41,6 +41,7 @@ struct side_identity {
     char engine[16];
     bool modelled; /* times of any process are predictions */
     struct device_info device; /* numbers are of the first process; not known where names of devices differ */
+    struct host host; /* of the process that was read last */
     char started_utc[32]; /* of the first process */
 };
 
@@ -55,16 +56,26 @@ struct side {
     size_t cell_count;
 };
 
-/* Reads a file, or every *.json file of a folder (in the order of their names), on all processors.
- * STATUS_USAGE naming the first file that cannot be read, or an empty folder. On success the caller closes. */
+/* Calls take(context, path, result) for what a file holds, every *.json file of a folder (in the order of their names),
+ * or every run of a store (by start), one after the other; files are read on all processors, some at a time. Ends with
+ * the first that is not STATUS_OK: of take, or STATUS_USAGE naming the first file that cannot be read, an empty folder or
+ * store. */
+enum status results_read(const char *path,
+                         enum status (*take)(void *context, const char *path, const struct result *result),
+                         void *context);
+
+/* Reads a file, a folder or a store. On success the caller closes. */
 enum status side_read(const char *path, struct side *out);
 
-/* Adds what a file or folder holds to a side, which may be zeroed: a side may be given as several. On an error the
+/* Adds what a file, folder or store holds to a side, which may be zeroed: a side may be given as several. On an error the
  * caller has a side still, to close. */
 enum status side_add(struct side *side, const char *path);
 
 /* Adds a result in memory, which is from `path`; it stays the caller's to close. On an error as side_add. */
 enum status side_take(struct side *side, const char *path, const struct result *result);
+
+/* Adds to a side without cells what another one is of: identity, and how many results. */
+void side_sum(struct side *total, const struct side *side);
 
 /* The cells of a side by cell_order. The array is the caller's to free; NULL when out of memory. */
 struct side_cell **side_sorted(const struct side *side);

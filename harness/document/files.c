@@ -97,8 +97,7 @@ static enum status add_entry(struct file_list *list, const FTSENT *entry)
     if (failed)
         return log_error(file_failed(entry->fts_errno), "cannot read %s: %s", entry->fts_path,
                          strerror(entry->fts_errno));
-    if (entry->fts_level > 0 &&
-        (!is_json(entry->fts_name) || (entry->fts_info != FTS_F && entry->fts_info != FTS_SL)))
+    if (entry->fts_level > 0 && (!is_json(entry->fts_name) || (entry->fts_info != FTS_F && entry->fts_info != FTS_SL)))
         return STATUS_OK;
     return entry->fts_info == FTS_D || entry->fts_info == FTS_DP ? STATUS_OK : add_one(list, strdup(entry->fts_path));
 }

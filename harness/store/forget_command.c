@@ -26,8 +26,9 @@ static enum status find_run(struct store *store, const char *name, struct found 
 {
     struct sql *sql = store_sql(store);
     struct sql_statement *find = sql_prepare(
-        sql, "SELECT run_id, started_utc, hash, file FROM runs WHERE file = ?1 OR substr(file, -length(?1) - 1) = '/' || ?1"
-             " OR (length(?1) >= ?2 AND substr(hash, 1, length(?1)) = ?1) ORDER BY run_id LIMIT 2");
+        sql,
+        "SELECT run_id, started_utc, hash, file FROM runs WHERE file = ?1 OR substr(file, -length(?1) - 1) = '/' || ?1"
+        " OR (length(?1) >= ?2 AND substr(hash, 1, length(?1)) = ?1) ORDER BY run_id LIMIT 2");
     size_t count = 0;
 
     sql_set_text(find, 1, name);
@@ -41,7 +42,8 @@ static enum status find_run(struct store *store, const char *name, struct found 
         snprintf(found->hash, sizeof(found->hash), "%s", sql_text(find, 2));
         snprintf(found->file, sizeof(found->file), "%s", sql_text(find, 3));
         if (++count == 2)
-            sql_fail(sql, log_error(STATUS_USAGE, "%s: several runs are named %s: %.12s and %.12s, and perhaps more; give a hash",
+            sql_fail(sql, log_error(STATUS_USAGE,
+                                    "%s: several runs are named %s: %.12s and %.12s, and perhaps more; give a hash",
                                     sql_path(sql), name, first, found->hash));
     }
     sql_finish(find);

@@ -22,8 +22,8 @@ struct ingest_options {
 enum outcome { OTHER = STORE_REFUSED + 1, OUTCOMES };
 
 static const char *const outcome_words[OUTCOMES] = {
-    [STORE_NEW] = "new", [STORE_KNOWN] = "known", [STORE_FORGOTTEN] = "forgotten", [STORE_REFUSED] = "refused",
-    [OTHER] = "other",
+    [STORE_NEW] = "new",         [STORE_KNOWN] = "known", [STORE_FORGOTTEN] = "forgotten",
+    [STORE_REFUSED] = "refused", [OTHER] = "other",
 };
 
 struct file {
@@ -170,7 +170,8 @@ static enum status ingest_run(const void *parsed, const struct invocation *invoc
 
         status = files_add_tree(&list, invocation->arguments[i]);
         if (status == STATUS_OK && list.count == before)
-            status = log_error(STATUS_USAGE, "%s has no .json file; name a folder with results", invocation->arguments[i]);
+            status =
+                log_error(STATUS_USAGE, "%s has no .json file; name a folder with results", invocation->arguments[i]);
     }
     if (status == STATUS_OK)
         status = take_files(&ingest, invocation->arguments[0], &list);
@@ -182,7 +183,7 @@ static enum status ingest_run(const void *parsed, const struct invocation *invoc
 static const struct option_row rows[] = {
     {.name = "list", .help = "print what became of each file, once it is in",
      .kind = &option_flag, .offset = offsetof(struct ingest_options, list)},
-    {.name = "quiet", .letter = 'q', .help = "print no counts",
+    {.name = "quiet", .help = "print no counts",
      .kind = &option_flag, .offset = offsetof(struct ingest_options, quiet)},
 };
 /* clang-format on */

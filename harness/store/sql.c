@@ -38,14 +38,15 @@ static void failed(struct sql *sql, int code)
     else if ((code & 0xff) == SQLITE_NOTADB)
         sql->status = log_error(STATUS_USAGE, "%s is no SQLite file; name a store that cbank ingest made", sql->path);
     else if ((code & 0xff) == SQLITE_CORRUPT)
-        sql->status = log_error(STATUS_USAGE, "%s is damaged: %s; restore a copy, or ingest the results into a new store",
-                                sql->path, said);
+        sql->status =
+            log_error(STATUS_USAGE, "%s is damaged: %s; restore a copy, or ingest the results into a new store",
+                      sql->path, said);
     else if ((code & 0xff) == SQLITE_BUSY)
         sql->status = log_error(STATUS_USAGE, "%s: another process has written to it for more than %d s; try again",
                                 sql->path, WAIT_MS / 1000);
     else
-        sql->status = log_error(STATUS_USAGE, "%s: %s%s%s", sql->path, said, system ? ": " : "",
-                                system ? strerror(system) : "");
+        sql->status =
+            log_error(STATUS_USAGE, "%s: %s%s%s", sql->path, said, system ? ": " : "", system ? strerror(system) : "");
 }
 
 /* Whether a call did what it should. */
@@ -227,9 +228,9 @@ int64_t sql_integer(struct sql_statement *statement, int column)
 
 double sql_number(struct sql_statement *statement, int column)
 {
-    return sqlite3_column_type(statement->statement, column) == SQLITE_NULL ?
-               NAN :
-               sqlite3_column_double(statement->statement, column);
+    return sqlite3_column_type(statement->statement, column) == SQLITE_NULL
+               ? NAN
+               : sqlite3_column_double(statement->statement, column);
 }
 
 const char *sql_text(struct sql_statement *statement, int column)
@@ -252,8 +253,8 @@ static int64_t version_of(struct sql *sql, int32_t application, int count)
     const int64_t tables = sql_integer_of(sql, "SELECT count(*) FROM sqlite_schema");
 
     if (sql->status == STATUS_OK && owner != application && (owner || version || tables))
-        sql->status = log_error(STATUS_USAGE, "%s is a database of another program; name a store that cbank ingest made",
-                                sql->path);
+        sql->status = log_error(STATUS_USAGE,
+                                "%s is a database of another program; name a store that cbank ingest made", sql->path);
     else if (sql->status == STATUS_OK && (version < 0 || version > count))
         sql->status = log_error(STATUS_USAGE,
                                 "%s is a store of version %" PRId64
@@ -272,7 +273,8 @@ enum status sql_migrate(struct sql *sql, int32_t application, const char *const 
         /* Somebody else may have made the step meanwhile. */
         version = version_of(sql, application, count);
         if (version >= 0 && version < count) {
-            marks = sqlite3_mprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", application, (int)version + 1);
+            marks =
+                sqlite3_mprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", application, (int)version + 1);
             if (!marks)
                 failed(sql, SQLITE_NOMEM);
             sql_run(sql, steps[version]);

@@ -30,16 +30,26 @@ static void set_members(struct sql_statement *statement, int index, const struct
         const char *at = (const char *)base + member->offset;
 
         switch (member->kind) {
-        case MEMBER_ARRAY: sql_set_text(statement, index, *at ? at : NULL); break;
-        case MEMBER_POINTER: sql_set_text(statement, index, *(const char *const *)at); break;
-        case MEMBER_UINT32: sql_set_integer(statement, index, *(const uint32_t *)at); break;
-        case MEMBER_BOOL: sql_set_integer(statement, index, *(const bool *)at); break;
-        case MEMBER_DOUBLE: sql_set_number(statement, index, *(const double *)at); break;
+        case MEMBER_ARRAY:
+            sql_set_text(statement, index, *at ? at : NULL);
+            break;
+        case MEMBER_POINTER:
+            sql_set_text(statement, index, *(const char *const *)at);
+            break;
+        case MEMBER_UINT32:
+            sql_set_integer(statement, index, *(const uint32_t *)at);
+            break;
+        case MEMBER_BOOL:
+            sql_set_integer(statement, index, *(const bool *)at);
+            break;
+        case MEMBER_DOUBLE:
+            sql_set_number(statement, index, *(const double *)at);
+            break;
         }
     }
 }
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define COUNT(array)       (sizeof(array) / sizeof((array)[0]))
 #define RUN(kind, member)  {MEMBER_##kind, offsetof(struct result, member)}
 #define TIME(kind, member) {MEMBER_##kind, offsetof(struct cell_result, member)}
 
@@ -64,8 +74,9 @@ static const struct member run_members[] = {
     RUN(POINTER, tool.cuda_toolkit),
 };
 static const struct member time_members[] = {
-    TIME(DOUBLE, time.summary.median), TIME(DOUBLE, time.summary.ci_low), TIME(DOUBLE, time.summary.ci_high),
-    TIME(UINT32, flags),               TIME(DOUBLE, time.sm_clock_mhz),
+    TIME(DOUBLE, time.summary.median),  TIME(DOUBLE, time.summary.ci_low),
+    TIME(DOUBLE, time.summary.ci_high), TIME(UINT32, flags),
+    TIME(DOUBLE, time.sm_clock_mhz),
 };
 
 /* -- what rows share ----------------------------------------------------------------------------------- */
@@ -104,8 +115,12 @@ static int64_t geometry_of(struct store *store, const struct device_info *device
 {
     static const enum store_statement both[] = {STORE_FIND_GEOMETRY, STORE_ADD_GEOMETRY};
     const uint64_t numbers[] = {
-        device->sm_count,         device->warps_per_sm,          device->blocks_per_sm,
-        device->shared_bytes_per_sm, device->shared_bytes_reserved, device->l2_bytes,
+        device->sm_count,
+        device->warps_per_sm,
+        device->blocks_per_sm,
+        device->shared_bytes_per_sm,
+        device->shared_bytes_reserved,
+        device->l2_bytes,
         device->memory_bytes,
     };
     char capability[32];
@@ -173,7 +188,8 @@ static int64_t counter_of(struct store *store, const struct counter_value *value
     larger = realloc(store->counters, (store->counter_count + 1) * sizeof(*larger));
     if (larger) {
         store->counters = larger;
-        larger[store->counter_count] = (struct store_counter){.name = strdup(value->name), .kind = value->kind, .id = id};
+        larger[store->counter_count] =
+            (struct store_counter){.name = strdup(value->name), .kind = value->kind, .id = id};
     }
     if (larger && larger[store->counter_count].name)
         store->counter_count++;
@@ -229,9 +245,9 @@ static int64_t set_of(struct store *store, const struct cell_result *cell)
         const struct counter_value *value = &cell->counters[i];
 
         if (in_set(value))
-            rows[count++] = (struct set_row){counter_of(store, value, i), value->status,
-                                             isnan(value->value) ? -1 : value->value,
-                                             isnan(value->expected) ? -1 : value->expected};
+            rows[count++] =
+                (struct set_row){counter_of(store, value, i), value->status, isnan(value->value) ? -1 : value->value,
+                                 isnan(value->expected) ? -1 : value->expected};
     }
     sha256_hex(rows, count * sizeof(*rows), hash);
     free(rows);
@@ -273,7 +289,8 @@ struct addition {
     int64_t *identities; /* owned: of its cells */
 };
 
-__attribute__((format(printf, 2, 3))) static enum store_answer refuse(const struct addition *of, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static enum store_answer refuse(const struct addition *of, const char *format,
+                                                                      ...)
 {
     char why[512];
     va_list arguments;

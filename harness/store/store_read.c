@@ -82,8 +82,8 @@ static void know_counters(struct store *store)
             counter = &larger[store->counter_count++];
             *counter = (struct store_counter){.name = strdup(sql_text(get, 1)), .unit = strdup(sql_text(get, 3))};
             counter->id = sql_integer(get, 0);
-            counter->kind = (enum counter_kind)number_of(store, "kind of counters", sql_text(get, 2), counter_kind_names,
-                                                         COUNTER_MEASURED + 1);
+            counter->kind = (enum counter_kind)number_of(store, "kind of counters", sql_text(get, 2),
+                                                         counter_kind_names, COUNTER_MEASURED + 1);
         }
         if (!larger || !counter->name || !counter->unit)
             sql_fail(store->sql, log_memory("%s", sql_path(store->sql)));
@@ -138,7 +138,9 @@ static void read_counters(struct store *store, int64_t run_id, int64_t identity_
     sql_set_integer(measured, 2, identity_id);
     while (sql_row(measured))
         add_counter(store, cell,
-                    &(const struct counter_value){.status = COUNTER_OK, .value = sql_number(measured, 1), .expected = NAN},
+                    &(const struct counter_value){.status = COUNTER_OK,
+                                                  .value = sql_number(measured, 1),
+                                                  .expected = NAN},
                     sql_integer(measured, 0));
 }
 
@@ -249,15 +251,17 @@ static void take_run(struct store *store, struct row *row, struct result *out)
 static void prepare(struct store *store)
 {
     static const char *const texts[STORE_READING] = {
-        [READ_RUN] = "SELECT started_utc, finished_utc, host_name, host_slot, host_job, argv, complete, engine, modelled,"
-                     " uuid, gpus.name, driver, vbios, ecc, mig, pci_bus_id, cuda_driver_api, sm_clock_max_mhz,"
-                     " memory_clock_max_mhz, launch_ns, chip, compute_capability, sm_count, warps_per_sm, blocks_per_sm,"
-                     " shared_bytes_per_sm, shared_bytes_reserved, l2_bytes, memory_bytes"
-                     " FROM runs JOIN gpus USING (gpu_id) JOIN geometries USING (geometry_id) WHERE run_id = ?1",
-        [READ_TIMES] = "SELECT identity_id, cell, counter_set_id, status, reason, verified, flags, median_ns, ci_low_ns,"
-                       " ci_high_ns, min_ns, mad_ns, sample_count, effective_samples, cycles, sm_clock_mhz, sass_sha256,"
-                       " code FROM identities CROSS JOIN times USING (identity_id) LEFT JOIN kernels USING (kernel_id)"
-                       " WHERE run_id = ?1",
+        [READ_RUN] =
+            "SELECT started_utc, finished_utc, host_name, host_slot, host_job, argv, complete, engine, modelled,"
+            " uuid, gpus.name, driver, vbios, ecc, mig, pci_bus_id, cuda_driver_api, sm_clock_max_mhz,"
+            " memory_clock_max_mhz, launch_ns, chip, compute_capability, sm_count, warps_per_sm, blocks_per_sm,"
+            " shared_bytes_per_sm, shared_bytes_reserved, l2_bytes, memory_bytes"
+            " FROM runs JOIN gpus USING (gpu_id) JOIN geometries USING (geometry_id) WHERE run_id = ?1",
+        [READ_TIMES] =
+            "SELECT identity_id, cell, counter_set_id, status, reason, verified, flags, median_ns, ci_low_ns,"
+            " ci_high_ns, min_ns, mad_ns, sample_count, effective_samples, cycles, sm_clock_mhz, sass_sha256,"
+            " code FROM identities CROSS JOIN times USING (identity_id) LEFT JOIN kernels USING (kernel_id)"
+            " WHERE run_id = ?1",
         [READ_SET] = "SELECT counter_id, status, value, expected FROM set_counters WHERE counter_set_id = ?1",
         [READ_MEASURED] = "SELECT counter_id, value FROM measured_counters WHERE run_id = ?1 AND identity_id = ?2",
     };

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""End-to-end tests of stores: cbank ingest and cbank forget, on copies of a committed result of a GPU. CBANK names the
-program (default build/cbank)."""
+"""End-to-end tests of stores and of several GPUs: cbank ingest, forget and compare, on copies of a committed result of a
+GPU. CBANK names the program (default build/cbank)."""
 
+import collections
 import copy
+import csv
 import datetime
 import hashlib
 import json
@@ -16,6 +18,9 @@ import sqlite3
 import subprocess
 import unittest
 import unittest.mock
+import xml.etree.ElementTree
+
+import jsonschema
 
 from common import ROOT, Scratch, read_json, repetitions
 
@@ -306,6 +311,25 @@ class BadInput(Case):
         self.assertIn("nowhere/x.db", self.cbank("ingest", "nowhere/x.db", "good.json", status=2).stderr)
 
 
+class Documentation(Case):
+    def test_questions_in_sql_are_answered(self):
+        for gpu in range(3):
+            result = result_of(gpu, 0, cells=24)
+            result["started_utc"] = utc(datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(hours=2))
+            result["finished_utc"] = None
+            if gpu == 1:
+                result["cells"][4]["counters"]["ldc_instructions"]["value"] += 1
+                result["device"]["sm_count"] -= 2
+            self.write(f"all/{gpu}.json", result)
+        self.cbank("ingest", "store.db", "all")
+        with open(os.path.join(ROOT, "docs/fleet.md"), encoding="utf-8") as file:
+            blocks = re.findall(r"^```sql\n(.*?)^```", file.read(), re.MULTILINE | re.DOTALL)
+        answers = [self.ask(question) for block in blocks for question in block.split(";") if question.strip()]
+        self.assertEqual([len(rows) for rows in answers], [3, 1, 1])
+        self.assertEqual(answers[1][0][0], result_of(1, 0)["device"]["uuid"])
+        self.assertEqual(answers[2], [(SOURCE["device"]["name"], 2)])
+
+
 class Forget(Case):
     def setUp(self):
         super().setUp()
@@ -348,6 +372,229 @@ class Host(Case):
         self.cbank("ingest", "store.db", "said.json", "unsaid.json")
         self.assertEqual(self.ask("SELECT host_name, host_job FROM runs ORDER BY file"),
                          [(os.uname().nodename, "4711"), (None, None)])
+
+
+class Compare(Case):
+    """Each GPU with itself, and one verdict for all."""
+
+    def setUp(self):
+        super().setUp()
+        self.nights("all", 8, 1, cells=24)
+        os.rename(self.path("all/00"), self.path("base"))
+        shutil.copytree(self.path("base"), self.path("new"))
+        for gpu in range(8):
+            self.change(gpu, started_utc=utc(FIRST_NIGHT + datetime.timedelta(days=1, seconds=gpu)), finished_utc=None)
+
+    def change(self, gpu, slower=1.0, uuid=None, **keys):
+        """Changes the result of a GPU in new/."""
+        result = {**read_json(self.path(f"new/gpu{gpu:02d}.json")), **keys}
+        result["device"]["uuid"] = uuid or result["device"]["uuid"]
+        for cell in result["cells"]:
+            if cell["path"] == "constant":
+                time = cell["time_ns"]
+                for key in ("median", "ci_low", "ci_high", "min", "mad"):
+                    time[key] *= slower
+                time["samples"] = [sample * slower for sample in time["samples"]]
+        self.write(f"new/gpu{gpu:02d}.json", result)
+
+    def compare(self, base, new, *options, status=0):
+        self.cbank("compare", base, new, "--json", "out.json", "--quiet", *options, status=status)
+        comparison = read_json(self.path("out.json"))
+        jsonschema.validate(comparison, read_json(os.path.join(ROOT, "results/comparison.schema.json")))
+        return comparison
+
+    def both(self, *options, status=0):
+        """The comparison of the folders, which that of stores made of them equals."""
+        for side in ("base", "new"):
+            self.cbank("ingest", f"{side}.db", side)
+        comparisons = [self.compare("base", "new", *options, status=status),
+                       self.compare("base.db", "new.db", *options, status=status)]
+        verdicts = [{(cell["uuid"], cell["identity"]): cell["verdict"] for cell in comparison["cells"]}
+                    for comparison in comparisons]
+        self.assertEqual(*verdicts)
+        self.assertEqual(*({gpu["uuid"]: gpu["verdict"] for gpu in comparison["gpus"]} for comparison in comparisons))
+        return comparisons[0]
+
+    def test_a_quiet_night(self):
+        comparison = self.both()
+        self.assertEqual([gpu["verdict"] for gpu in comparison["gpus"]], ["same"] * 8)
+        self.assertEqual(comparison["summary"],
+                         "NEW is the same: 8 same of 8 GPUs; 192 same of 192 cells (threshold 1 %)")
+        self.assertEqual([gpu["host"]["slot"] for gpu in comparison["gpus"]],
+                         [f"00000000:{gpu:02X}:00.0" for gpu in range(8)])
+
+    def test_one_gpu_is_slower(self):
+        self.change(3, slower=1.05)
+        comparison = self.both(status=1)
+        slow = result_of(3, 0)["device"]["uuid"]
+        self.assertEqual({gpu["uuid"]: gpu["verdict"] for gpu in comparison["gpus"] if gpu["verdict"] != "same"},
+                         {slow: "regressed"})
+        self.assertEqual(comparison["gpus"][0]["counts"]["regressed"], 8)
+        self.assertEqual({(cell["uuid"], cell["path"]) for cell in comparison["cells"] if cell["verdict"] != "same"},
+                         {(slow, "constant")})
+        for cell in comparison["cells"][:8]:
+            self.assertAlmostEqual(cell["ratio"]["value"], 1.05)
+        table = self.cbank("compare", "base", "new", status=1).stdout
+        self.assertRegex(table, r"GPU-00000003 +n00 .*regressed +8 regressed, 16 same|GPU-00000003 +n00 +regressed +8")
+        self.assertNotRegex(table, "GPU-00000002")
+
+    def test_a_gpu_on_one_side_alone(self):
+        os.remove(self.path("new/gpu05.json"))
+        self.change(6, uuid="GPU-99999999-2222-4222-8222-222222222222")
+        self.change(7, uuid="GPU-88888888-2222-4222-8222-222222222222", host={"name": "n55", "slot": "x", "job": None})
+        comparison = self.both(status=1)
+        found = {gpu["uuid"][4:12]: (gpu["verdict"], gpu["note"]) for gpu in comparison["gpus"] if gpu["verdict"] != "same"}
+        self.assertEqual(found, {
+            "00000005": ("missing", None), "00000007": ("missing", None), "88888888": ("new", None),
+            "00000006": ("missing", "the board was replaced: GPU-99999999-2222-4222-8222-222222222222 is in its slot"),
+            "99999999": ("new", f"the board was replaced: {result_of(6, 0)['device']['uuid']} was in this slot")})
+        self.assertEqual((comparison["counts"]["missing"], comparison["counts"]["new"]), (72, 48))
+        # A GPU more is no finding, as a cell more is none.
+        self.assertEqual([gpu["verdict"] for gpu in self.compare("new/gpu00.json", "new/gpu00.json,new/gpu01.json")["gpus"]],
+                         ["new", "same"])
+
+    def test_formats_have_a_test_or_a_row_a_gpu_and_cell(self):
+        self.change(3, slower=1.05)
+        os.remove(self.path("new/gpu05.json"))
+        self.cbank("compare", "base", "new", "--quiet", "--junit", "out.xml", "--csv", "out.csv", "--markdown", "out.md",
+                   status=1)
+        root = xml.etree.ElementTree.parse(self.path("out.xml")).getroot()
+        cases = {(case.get("classname"), case.get("name")): case for case in root.iter("testcase")}
+        self.assertEqual(len(cases), 8 + 8 * 24)
+        self.assertEqual((root.get("tests"), root.get("failures")), (str(8 + 8 * 24), str(2 + 8 + 24)))
+        for gpu, verdict in ((3, "regressed"), (5, "missing"), (1, None)):
+            failure = cases["GPU", result_of(gpu, 0)["device"]["uuid"]].find("failure")
+            self.assertEqual(failure.get("type") if verdict else failure, verdict)
+        self.assertIn(("GPU-00000003.add.constant", "add/constant/per_warp/128000/1024/hot"), cases)
+        with open(self.path("out.csv"), encoding="utf-8", newline="") as file:
+            rows = [row for row in csv.DictReader(file) if row["quantity"] == "time_ns"]
+        self.assertEqual(collections.Counter(row["uuid"] for row in rows),
+                         {result_of(gpu, 0)["device"]["uuid"]: 24 for gpu in range(8)})
+        with open(self.path("out.md"), encoding="utf-8") as file:
+            self.assertRegex(file.read(), r"\| GPU-00000005 \| n00 \|.*\*\*missing\*\* \| 24 missing")
+
+    def test_allow_diff_uuid_compares_two_named_gpus(self):
+        self.assertIn("BASE has 8, NEW 8", self.cbank("compare", "base", "new", "--allow-diff", "uuid", status=2).stderr)
+        self.assertIn("BASE has 1, NEW 8",
+                      self.cbank("compare", "base/gpu01.json", "new", "--allow-diff", "uuid", status=2).stderr)
+        comparison = self.compare("base/gpu01.json", "new/gpu02.json", "--allow-diff", "uuid")
+        self.assertEqual(len(comparison["gpus"]), 1)
+        self.assertEqual([row["facet"] for row in comparison["differences"]], ["uuid"])
+        self.cbank("compare", "base/gpu01.json", "new/gpu02.json", status=3)
+
+    def test_what_may_not_differ_is_of_one_gpu(self):
+        result = read_json(self.path("new/gpu04.json"))
+        result["device"]["ecc"] = "off"
+        self.write("new/gpu04.json", result)
+        comparison = self.both(status=1)
+        self.assertEqual({gpu["uuid"][4:12]: gpu["verdict"] for gpu in comparison["gpus"] if gpu["verdict"] != "same"},
+                         {"00000004": "invalid"})
+
+    def test_a_store_without_runs(self):
+        self.cbank("ingest", "one.db", "base/gpu01.json")
+        self.cbank("forget", "one.db", "gpu01.json")
+        self.assertIn("one.db has no run", self.cbank("compare", "one.db", "new", status=2).stderr)
+
+
+class History(Case):
+    """Planted steps: found on their GPU, in their path, with their date, and with what changed at the same time."""
+
+    NIGHTS, GPUS, STEP = 14, 3, 9
+    CELL = "add/constant/per_warp/12800000/1024/hot"
+
+    def setUp(self):
+        super().setUp()
+        chance = random.Random(7)
+        for night in range(self.NIGHTS):
+            for gpu in range(self.GPUS):
+                result = result_of(gpu, night, cells=6)
+                if night >= 5:
+                    result["device"]["driver"] = "590.44.01"
+                for cell in result["cells"]:
+                    factor = 1 + chance.gauss(0, 0.0002)
+                    factor *= 1.02 if gpu == 1 and cell["path"] == "constant" and night >= self.STEP else 1
+                    factor *= 0.99 if gpu == 2 and cell["path"] == "global" and night >= 5 else 1
+                    time = cell["time_ns"]
+                    for key in ("median", "ci_low", "ci_high"):
+                        time[key] *= factor
+                self.write(f"all/{night:02d}-{gpu}.json", result)
+        self.cbank("ingest", "store.db", "all")
+
+    def history(self, *arguments):
+        said = json.loads(self.cbank("history", *arguments, "--json").stdout)
+        jsonschema.validate(said, read_json(os.path.join(ROOT, "results/history.schema.json")))
+        return said
+
+    def test_a_store_says_what_its_files_say(self):
+        for options in ([], ["--cell", self.CELL], ["--cell", "*/constant/*"]):
+            files, store = self.history("all", *options), self.history("store.db", *options)
+            for row in files["rows"] + store["rows"]:
+                del row["hash"], row["failed"]
+            self.assertEqual(files["rows"], store["rows"])
+            self.assertEqual(files["changes"], store["changes"])
+            texts = [self.cbank("history", source, *options).stdout for source in ("all", "store.db")]
+            self.assertEqual(*texts)
+
+    def test_steps_are_found(self):
+        changes = self.history("store.db")["changes"]
+        found = {(change["uuid"][4:12], change["cell"].split("/")[1]) for change in changes}
+        self.assertEqual(found, {("00000001", "constant"), ("00000002", "global")})
+        self.assertEqual(len(changes), 4)  # two cells of each path
+        for change in changes:
+            constant = "/constant/" in change["cell"]
+            night, size = (self.STEP, 0.02) if constant else (5, -0.01)
+            gpu = 1 if constant else 2
+            self.assertEqual(change["since_utc"], utc(FIRST_NIGHT + datetime.timedelta(days=night, seconds=gpu)))
+            self.assertEqual(change["until_utc"], utc(FIRST_NIGHT + datetime.timedelta(days=night - 1, seconds=gpu)))
+            self.assertLess(change["ci_low"], size)
+            self.assertLess(size, change["ci_high"])
+            self.assertLess(change["ci_high"] - change["ci_low"], 0.004)
+            self.assertEqual((change["runs_before"], change["runs_after"]), (night, self.NIGHTS - night))
+            self.assertEqual(change["with"], None if constant else
+                             f"driver {SOURCE['device']['driver']} -> 590.44.01")
+            self.assertEqual((change["host"], change["driver_after"]), ("n00", "590.44.01"))
+        self.assertEqual([change["since_utc"] for change in changes],
+                         sorted((change["since_utc"] for change in changes), reverse=True))
+
+    def test_a_calibration_is_the_noise(self):
+        """With a calibration that says that processes differ by 5 %, no step is one."""
+        cells = [{**{key: cell[key] for key in ("workload", "path", "pattern", "elements", "block_size", "regime",
+                                               "parameters", "array_bytes")},
+                  "noise": 0.1, "process_deviation": {"value": 0.05, "degrees_of_freedom": 20, "origin": "calibration"},
+                  "median_ns": cell["time_ns"]["median"], "sass_sha256": cell["kernel"]["sass_sha256"]}
+                 for cell in SOURCE["cells"][:6]]
+        self.write("calibration.json", {
+            "schema": {"name": "cbank-calibration", "version": "2.0"}, "tool": SOURCE["tool"], "engine": "cuda",
+            "modelled": False, "device": {**result_of(1, 0)["device"], "driver": SOURCE["device"]["driver"]},
+            "processes": 20, "cells": cells})
+        self.assertEqual(self.history("store.db", "--calibration", "calibration.json")["changes"], [])
+
+    def test_what_was_forgotten_is_said(self):
+        self.cbank("forget", "store.db", "13-1.json", "--why", "a door was open")
+        said = self.history("store.db")
+        self.assertEqual([(row["file"], row["why"]) for row in said["forgotten"]], [("all/13-1.json", "a door was open")])
+        self.assertNotIn("all/13-1.json", [row["file"] for row in said["rows"]])
+        self.assertIn("a door was open", self.cbank("history", "store.db").stdout)
+
+    def test_columns(self):
+        text = self.cbank("history", "store.db", "--cell", self.CELL).stdout
+        self.assertIn(self.CELL, text)
+        self.assertRegex(text, r"GPU-00000001 +n00 +590.44.01 ")
+        self.assertRegex(text, r"(?s)Levels that changed:.*2026-03-10T02:00:01Z +GPU-00000001 +n00 +\+2.0\d%")
+        self.assertIn("| started |", self.cbank("history", "store.db", "--markdown").stdout)
+
+    def test_a_threshold(self):
+        self.assertEqual({change["uuid"][4:12] for change in self.history("store.db", "--threshold", "1.5")["changes"]},
+                         {"00000001"})
+        self.assertGreaterEqual(len(self.history("store.db", "--threshold", "0")["changes"]), 4)
+
+    def test_bad_input(self):
+        for source in ("store.db", "all"):
+            self.assertRegex(self.cbank("history", source, "--cell", "nonsense", status=2).stderr, "(?i)no cell.*nonsense")
+        for name, message in BadInput.stores(self):
+            if name != "text.db":
+                self.assertIn(message, self.cbank("history", name, status=2).stderr)
+                self.assertIn(message, self.cbank("compare", name, name, status=2).stderr)
 
 
 if __name__ == "__main__":

@@ -435,12 +435,15 @@ class Reports(Case):
 
     def test_history(self):
         text = self.cbank("history", os.path.dirname(FIRST)).stdout
-        starts = [line.split()[0] for line in text.splitlines()[1:] if line[0] == "2"]
+        starts = [line.split()[0] for line in text.split("\n\n")[0].splitlines()[1:] if line[0] == "2"]
         self.assertEqual(starts, sorted(starts))
         self.assertEqual(len(starts), 11)
         self.assertTrue(all(len(line) <= 80 for line in text.splitlines()), text)
-        for word in ("engine", "cuda", "measured", read_json(FIRST)["device"]["uuid"][:12], "580.159.04"):
+        for word in ("measured", read_json(FIRST)["device"]["uuid"][:12], "580.159.04"):
             self.assertIn(word, text)
+        wide = self.cbank("history", FIRST, "--markdown").stdout
+        for word in ("| engine |", "| cuda |", "| host |"):
+            self.assertIn(word, wide)
         identity = "add/constant/per_warp/128000/1024/hot"
         for name in (identity, "*constant/per_warp/128000/*"):
             series = self.cbank("history", FIRST, SECOND, "--cell", name).stdout.splitlines()
@@ -454,7 +457,9 @@ class Reports(Case):
         self.assertIn("the nearest is 'add/constant/per_warp/128000/1024/hot'", said)
 
     def test_history_for_programs(self):
-        rows = json.loads(self.cbank("history", FIRST, SECOND, "--json").stdout)
+        history = json.loads(self.cbank("history", FIRST, SECOND, "--json").stdout)
+        jsonschema.validate(history, read_json(os.path.join(ROOT, "results/history.schema.json")))
+        rows = history["rows"]
         self.assertEqual([(row["engine"], row["times"], row["cells"], row["failed"]) for row in rows],
                          [("cuda", "measured", 24, 0)] * 2)
         self.assertEqual(rows[1]["uuid"], read_json(SECOND)["device"]["uuid"])
@@ -632,7 +637,7 @@ class Parameters(Case):
         self.cbank("compare", "a.json", "a.json", "--calibration", "noise.json")
 
     def test_history_and_exports(self):
-        rows = json.loads(self.cbank("history", "a.json", "--cell", "*/radius=3", "--json").stdout)
+        rows = json.loads(self.cbank("history", "a.json", "--cell", "*/radius=3", "--json").stdout)["rows"]
         self.assertEqual(len(rows), sum("radius" in cell["parameters"] for cell in self.cells))
         self.assertEqual(sum(row["median_ns"] is None for row in rows),
                          sum("radius" in cell["parameters"] and cell["status"] == "skipped" for cell in self.cells))

@@ -34,7 +34,7 @@ import rules  # noqa: E402
 from readme_blocks import read  # noqa: E402
 
 PAGES = readme_blocks.pages()
-FENCES = ("sh", "text", "yaml", "json", "c")  # what blocks of code can be; those of sh are run
+FENCES = ("sh", "text", "yaml", "json", "c", "sql")  # what blocks of code can be; those of sh are run
 
 # Commands that are not run as they stand: what they begin with, what is run, and why. The first that fits counts. All
 # others run, those that need a GPU, too: without one they parse their options and exit with 3.

@@ -41,7 +41,9 @@ static struct cell cell_at(size_t index)
 static struct side make_side(struct side_cell cells[3])
 {
     static const double a[] = {99, 100, 150}, b[] = {102}, c[] = {100.5, 101.5};
-    static const struct process_samples all[] = {{a, 3, NULL}, {b, 1, NULL}, {c, 2, NULL}};
+    static const struct process_samples all[] = {{.samples = a, .count = 3},
+                                                 {.samples = b, .count = 1},
+                                                 {.samples = c, .count = 2}};
     struct side side = {.label = "side", .files = 3, .cells = cells, .cell_count = 3};
 
     side.identity =
@@ -113,7 +115,8 @@ static void test_noise_of_processes(void **state)
 static void test_pooled(void **state)
 {
     static const double samples[][7] = {{97, 98, 99, 100, 101, 102, 103}, {99, 100, 101, 102, 103, 104, 105}};
-    const struct process_samples processes[] = {{samples[0], 7, NULL}, {samples[1], 7, NULL}};
+    const struct process_samples processes[] = {{.samples = samples[0], .count = 7},
+                                                {.samples = samples[1], .count = 7}};
     struct side_cell side_cell = {.cell = cell_at(2), .processes = (void *)processes, .process_count = 2};
     struct side_cell cells[3];
     struct side side = make_side(cells);

@@ -190,7 +190,9 @@ static void test_of_median(void **state)
 static void test_estimate(void **state)
 {
     static const double a[] = {96, 98, 99, 100, 101, 102, 104}, b[] = {102}, c[] = {1, 101, 500};
-    const struct process_samples processes[] = {{a, 7, NULL}, {b, 1, NULL}, {c, 3, NULL}};
+    const struct process_samples processes[] = {{.samples = a, .count = 7},
+                                                {.samples = b, .count = 1},
+                                                {.samples = c, .count = 3}};
     struct estimate found;
 
     (void)state;

@@ -91,7 +91,8 @@ static void add_process(struct side *side, double factor, double between, uint64
         for (size_t k = 0; k < SAMPLES; k++)
             samples[k] = center * exp(within * normal(state));
         stats_sort(samples, SAMPLES);
-        side->cells[i].processes[side->cells[i].process_count++] = (struct process_samples){samples, SAMPLES, NULL};
+        side->cells[i].processes[side->cells[i].process_count++] =
+            (struct process_samples){.samples = samples, .count = SAMPLES};
     }
 }
 

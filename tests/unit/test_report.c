@@ -30,6 +30,7 @@ struct fixture {
     struct counter_change changes[3];
     struct facet_difference differences[2];
     struct calibration calibration;
+    struct compared_gpu gpu;
     struct comparison comparison;
 };
 
@@ -173,6 +174,8 @@ static void fill(struct fixture *fixture)
     fixture->calibration.processes = 8;
     fixture->comparison = (struct comparison){
         .sides = {&fixture->base, &fixture->new_side},
+        .gpus = &fixture->gpu,
+        .gpu_count = 1,
         .options = {.threshold = 0.01, .counter_threshold = 0.05, .calibration = &fixture->calibration},
         .comparable = true,
         .differences = {fixture->differences[0], fixture->differences[1]},
@@ -181,6 +184,15 @@ static void fill(struct fixture *fixture)
         .cell_count = CELLS,
     };
     count(&fixture->comparison);
+    fixture->gpu = (struct compared_gpu){
+        .sides = {&fixture->base, &fixture->new_side},
+        .differences = {fixture->differences[0]},
+        .difference_count = 1,
+        .verdict = VERDICT_REGRESSED,
+    };
+    memcpy(fixture->gpu.counts, fixture->comparison.counts, sizeof(fixture->gpu.counts));
+    for (size_t i = 0; i < CELLS; i++)
+        fixture->cells[i].gpu = &fixture->gpu;
 }
 
 /* The cells that are the same, under another driver and the same SASS. */

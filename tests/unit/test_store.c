@@ -70,7 +70,8 @@ static void an_older_version_is_brought_up_in_place(void **state)
 
 static void a_step_that_fails_leaves_the_version_before_it(void **state)
 {
-    static const char *const broken[] = {"CREATE TABLE t (x)", "INSERT INTO t VALUES (1); INSERT INTO nowhere VALUES (1)"};
+    static const char *const broken[] = {"CREATE TABLE t (x)",
+                                         "INSERT INTO t VALUES (1); INSERT INTO nowhere VALUES (1)"};
     struct sql *sql = opened(SQL_WRITE);
     struct capture capture;
 
@@ -143,9 +144,16 @@ static void times_are_read_to_the_second(void **state)
     static const struct {
         const char *text;
         int64_t seconds;
-    } right[] = {{"1970-01-01T00:00:00Z", 0}, {"2026-11-21T01:30:18Z", 1795224618}, {"2024-02-29T23:59:59Z", 1709251199}};
-    static const char *const wrong[] = {"", "2026-11-21", "2026-02-29T00:00:00Z", "2026-11-21T01:30:18Z ",
-                                        "2026-11-21T01:30:18.5Z", "2026-11-21T24:00:00Z", "2026-11-21T1:30:18Z"};
+    } right[] = {{"1970-01-01T00:00:00Z", 0},
+                 {"2026-11-21T01:30:18Z", 1795224618},
+                 {"2024-02-29T23:59:59Z", 1709251199}};
+    static const char *const wrong[] = {"",
+                                        "2026-11-21",
+                                        "2026-02-29T00:00:00Z",
+                                        "2026-11-21T01:30:18Z ",
+                                        "2026-11-21T01:30:18.5Z",
+                                        "2026-11-21T24:00:00Z",
+                                        "2026-11-21T1:30:18Z"};
     int64_t seconds;
 
     (void)state;

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+#include "history.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "log.h"
+#include "side.h"
+#include "store.h"
+
+static enum status out_of_memory(void)
+{
+    return log_memory("a history");
+}
+
+/* Makes room for one more element; false when out of memory. Arrays double. */
+static bool grow(void *array, size_t count, size_t bytes)
+{
+    void **at = array, *larger;
+
+    if (count & (count - 1) && count != 0)
+        return true;
+    larger = realloc(*at, (count ? 2 * count : 1) * bytes);
+    if (larger)
+        *at = larger;
+    return larger;
+}
+
+/* -- what runs share ----------------------------------------------------------------------------------- */
+
+/* A text of its own. NULL out of memory. */
+static const char *keep(struct history *history, const char *text)
+{
+    char *copy = grow(&history->texts, history->text_count, sizeof(*history->texts)) ? strdup(text) : NULL;
+
+    if (copy)
+        history->texts[history->text_count++] = copy;
+    return copy;
+}
+
+/* The place of a text, or where it would go: there is always one that is free. FNV-1a. */
+static const char **place_of(const char **shared, size_t room, const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+
+    for (const char *c = text; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
+    while (shared[hash % room] && strcmp(shared[hash % room], text) != 0)
+        hash++;
+    return &shared[hash % room];
+}
+
+/* Doubles the places when half of them are taken. */
+static bool make_places(struct history *history)
+{
+    const size_t room = history->shared_room ? 2 * history->shared_room : 64;
+    const char **larger;
+
+    if (2 * history->shared_count < history->shared_room)
+        return true;
+    larger = calloc(room, sizeof(*larger));
+    for (size_t i = 0; larger && i < history->shared_room; i++)
+        if (history->shared[i])
+            *place_of(larger, room, history->shared[i]) = history->shared[i];
+    if (!larger)
+        return false;
+    free(history->shared);
+    history->shared = larger;
+    history->shared_room = room;
+    return true;
+}
+
+/* A text that others have, too. "" becomes NULL. Clears *good when out of memory. */
+static const char *share(struct history *history, const char *text, bool *good)
+{
+    const char **place;
+
+    if (!*text)
+        return NULL;
+    *good = *good && make_places(history);
+    if (!*good)
+        return NULL;
+    place = place_of(history->shared, history->shared_room, text);
+    if (!*place) {
+        *place = keep(history, text);
+        *good = *place;
+        history->shared_count++;
+    }
+    return *place;
+}
+
+/* The cell, which is most often the one at `hint`. NULL out of memory. */
+static const struct cell *share_cell(struct history *history, const struct cell *cell, size_t hint)
+{
+    struct cell *copy;
+
+    for (size_t i = 0; i < history->cell_count; i++) {
+        const struct cell *known = history->cells[(hint + i) % history->cell_count];
+
+        if (cell_equal(known, cell))
+            return known;
+    }
+    copy = grow(&history->cells, history->cell_count, sizeof(*history->cells)) ? malloc(sizeof(*copy)) : NULL;
+    if (copy)
+        *copy = *cell;
+    if (copy)
+        history->cells[history->cell_count++] = copy;
+    return copy;
+}
+
+/* A new run, the history's; NULL out of memory. */
+static struct history_run *add_run(struct history *history)
+{
+    struct history_run *run =
+        grow(&history->runs, history->run_count, sizeof(*history->runs)) ? calloc(1, sizeof(*run)) : NULL;
+
+    if (run)
+        history->runs[history->run_count++] = run;
+    return run;
+}
+
+static struct history_point *add_point(struct history *history, const struct history_run *run, const struct cell *cell)
+{
+    struct history_point *point;
+
+    if (!cell || !grow(&history->points, history->point_count, sizeof(*history->points)))
+        return NULL;
+    point = &history->points[history->point_count++];
+    *point = (struct history_point){.run = run, .cell = cell, .change = NAN};
+    return point;
+}
+
+/* -- files --------------------------------------------------------------------------------------------- */
+
+/* Results on their way in. */
+struct reading {
+    struct history *history;
+    const char *name; /* of the cells; NULL: all */
+};
+
+static bool add_cells(const struct reading *reading, struct history_run *run, const struct result *result)
+{
+    bool good = true;
+
+    for (size_t i = 0; good && i < result->cell_count; i++) {
+        const struct cell_result *cell = &result->cells[i];
+        struct history_point *point;
+
+        run->cells++;
+        run->failed += cell->status == CELL_FAILED;
+        if (reading->name && !cell_is_named(&cell->cell, reading->name))
+            continue;
+        point = add_point(reading->history, run, share_cell(reading->history, &cell->cell, i));
+        good = point;
+        if (!point)
+            break;
+        point->median_ns = cell->status == CELL_OK ? cell->time.summary.median : NAN;
+        point->half_width = stats_relative_half_width(&cell->time.summary);
+        point->flags = cell->flags;
+        point->sha256 = share(reading->history, cell->kernel.sha256, &good);
+    }
+    return good;
+}
+
+static enum status take(void *context, const char *path, const struct result *result)
+{
+    const struct reading *reading = context;
+    struct history *history = reading->history;
+    const struct device_info *device = &result->device;
+    struct history_run *run = add_run(history);
+    bool good = run;
+
+    if (!run)
+        return out_of_memory();
+    memcpy(run->started_utc, result->started_utc, sizeof(run->started_utc));
+    run->modelled = result->modelled_time;
+    run->name = share(history, device->name, &good);
+    run->uuid = share(history, device->uuid, &good);
+    run->host = share(history, result->host.name, &good);
+    run->slot = share(history, result->host.slot, &good);
+    run->driver = share(history, device->driver, &good);
+    run->vbios = share(history, device->vbios, &good);
+    run->engine = share(history, result->engine, &good);
+    run->file = keep(history, path);
+    return good && run->file && add_cells(reading, run, result) ? STATUS_OK : out_of_memory();
+}
+
+/* -- stores -------------------------------------------------------------------------------------------- */
+
+/* Runs of a store, by their keys: those are added in that order. */
+struct stored {
+    const struct reading *reading;
+    struct store *store;
+    struct sql *sql;
+    size_t first;   /* of the history's runs */
+    int64_t *keys;  /* owned */
+    size_t count;
+};
+
+static void add_runs(struct stored *stored)
+{
+    struct history *history = stored->reading->history;
+    struct sql_statement *get =
+        sql_prepare(stored->sql, "SELECT run_id, started_utc, modelled, gpus.name, uuid, host_name, host_slot, driver,"
+                                 " vbios, engine, file, hash FROM runs JOIN gpus USING (gpu_id) ORDER BY run_id");
+    bool good = true;
+
+    while (good && sql_row(get)) {
+        struct history_run *run = add_run(history);
+        const char **const texts[] = {&run->name,   &run->uuid,  &run->host,  &run->slot,
+                                      &run->driver, &run->vbios, &run->engine};
+
+        good = run && grow(&stored->keys, stored->count, sizeof(*stored->keys));
+        if (!good)
+            break;
+        stored->keys[stored->count++] = sql_integer(get, 0);
+        clock_write_utc(sql_integer(get, 1), run->started_utc);
+        run->modelled = sql_integer(get, 2);
+        for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+            *texts[i] = share(history, sql_text(get, 3 + (int)i), &good);
+        run->file = keep(history, sql_text(get, 10));
+        run->hash = keep(history, sql_text(get, 11));
+        run->failed = stored->reading->name ? NAN : 0; /* counted where all cells are read */
+        good = good && run->file && run->hash;
+    }
+    sql_finish(get);
+    if (!good)
+        sql_fail(stored->sql, out_of_memory());
+}
+
+static struct history_run *run_at(const struct stored *stored, int64_t key)
+{
+    size_t low = 0, high = stored->count;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (stored->keys[middle] < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < stored->count && stored->keys[low] == key ? stored->reading->history->runs[stored->first + low] : NULL;
+}
+
+/* Adds what the store says of a cell. */
+static bool add_series(struct stored *stored, struct sql_statement *get, const struct cell *cell)
+{
+    struct history *history = stored->reading->history;
+    bool good = cell;
+
+    while (good && sql_row(get)) {
+        struct history_run *run = run_at(stored, sql_integer(get, 0));
+        struct summary summary = {.median = sql_number(get, 1),
+                                  .ci_low = sql_number(get, 2),
+                                  .ci_high = sql_number(get, 3)};
+        const char *status = sql_text(get, 5);
+        struct history_point *point = run ? add_point(history, run, cell) : NULL;
+
+        if (!run)
+            continue; /* put in since the runs were read */
+        run->cells++;
+        run->failed += strcmp(status, cell_status_names[CELL_FAILED]) == 0;
+        good = point;
+        if (!point)
+            break;
+        point->median_ns = strcmp(status, cell_status_names[CELL_OK]) == 0 ? summary.median : NAN;
+        point->half_width = stats_relative_half_width(&summary);
+        point->flags = (uint32_t)sql_integer(get, 4);
+        point->sha256 = share(history, sql_text(get, 6), &good);
+    }
+    sql_reset(get);
+    return good;
+}
+
+static void add_all_series(struct stored *stored)
+{
+    struct sql_statement *list = sql_prepare(stored->sql, "SELECT identity_id, identity, cell FROM identities");
+    struct sql_statement *get =
+        sql_prepare(stored->sql,
+                    "SELECT run_id, median_ns, ci_low_ns, ci_high_ns, flags, status, sass_sha256 FROM times"
+                    " LEFT JOIN kernels USING (kernel_id) WHERE identity_id = ?1 ORDER BY run_id");
+    const char *name = stored->reading->name;
+    bool good = true;
+
+    while (good && sql_row(list)) {
+        struct cell cell;
+
+        store_read_cell(stored->store, sql_text(list, 2), &cell);
+        if (sql_status(stored->sql) != STATUS_OK || (name && !cell_is_named(&cell, name)))
+            continue;
+        sql_set_integer(get, 1, sql_integer(list, 0));
+        good = add_series(stored, get, share_cell(stored->reading->history, &cell, 0));
+    }
+    if (!good)
+        sql_fail(stored->sql, out_of_memory());
+    sql_finish(list);
+    sql_finish(get);
+}
+
+static void add_forgotten(struct stored *stored)
+{
+    struct history *history = stored->reading->history;
+    struct sql_statement *get =
+        sql_prepare(stored->sql, "SELECT started_utc, forgotten_utc, file, uuid, hash, why"
+                                 " FROM forgotten JOIN gpus USING (gpu_id) ORDER BY started_utc");
+    bool good = true;
+
+    while (good && sql_row(get)) {
+        struct history_forgotten *run;
+        const char **texts[4];
+
+        good = grow(&history->forgotten, history->forgotten_count, sizeof(*history->forgotten));
+        if (!good)
+            break;
+        run = &history->forgotten[history->forgotten_count++];
+        *run = (struct history_forgotten){0};
+        clock_write_utc(sql_integer(get, 0), run->started_utc);
+        clock_write_utc(sql_integer(get, 1), run->forgotten_utc);
+        texts[0] = &run->file, texts[1] = &run->uuid, texts[2] = &run->hash, texts[3] = &run->why;
+        for (size_t i = 0; i < 4; i++)
+            *texts[i] = share(history, sql_text(get, 2 + (int)i), &good);
+    }
+    sql_finish(get);
+    if (!good)
+        sql_fail(stored->sql, out_of_memory());
+}
+
+static enum status add_store(const struct reading *reading, const char *path)
+{
+    struct stored stored = {.reading = reading, .first = reading->history->run_count};
+    enum status status = store_open(path, SQL_READ, &stored.store);
+
+    if (status != STATUS_OK)
+        return status;
+    stored.sql = store_sql(stored.store);
+    add_runs(&stored);
+    add_all_series(&stored);
+    add_forgotten(&stored);
+    status = sql_status(stored.sql);
+    if (status == STATUS_OK && stored.count == 0)
+        status = log_error(STATUS_USAGE, "%s has no run; cbank ingest puts results in", path);
+    free(stored.keys);
+    store_close(stored.store);
+    return status;
+}
+
+enum status history_add(struct history *history, const char *path, const char *name)
+{
+    struct reading reading = {history, name};
+
+    return store_is(path) ? add_store(&reading, path) : results_read(path, take, &reading);
+}
+
+/* -- order --------------------------------------------------------------------------------------------- */
+
+static int by_text(const char *a, const char *b)
+{
+    return a == b ? 0 : strcmp(a ? a : "", b ? b : "");
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct history_run *x = *(struct history_run *const *)a, *y = *(struct history_run *const *)b;
+    const int order = strcmp(x->started_utc, y->started_utc);
+
+    return order ? order : strcmp(x->file, y->file);
+}
+
+static int by_gpu(const struct history_run *a, const struct history_run *b)
+{
+    const int uuid = by_text(a->uuid, b->uuid), name = uuid ? uuid : by_text(a->name, b->name);
+
+    return name ? name : by_text(a->engine, b->engine);
+}
+
+static int by_series(const void *a, const void *b)
+{
+    const struct history_point *x = a, *y = b;
+    const int cell = x->cell == y->cell ? 0 : cell_order(x->cell, y->cell), gpu = cell ? cell : by_gpu(x->run, y->run);
+
+    return gpu ? gpu : (x->run->place > y->run->place) - (x->run->place < y->run->place);
+}
+
+bool history_same_series(const struct history_point *a, const struct history_point *b)
+{
+    return a->cell == b->cell && by_gpu(a->run, b->run) == 0;
+}
+
+void history_sort(struct history *history)
+{
+    if (history->run_count > 0)
+        qsort(history->runs, history->run_count, sizeof(struct history_run *), by_start);
+    for (size_t i = 0; i < history->run_count; i++)
+        history->runs[i]->place = i;
+    if (history->point_count > 0)
+        qsort(history->points, history->point_count, sizeof(*history->points), by_series);
+    for (size_t i = 1; i < history->point_count; i++) {
+        struct history_point *point = &history->points[i];
+
+        if (history_same_series(point - 1, point))
+            point->change = point->median_ns / (point - 1)->median_ns - 1;
+    }
+}
+
+void history_close(struct history *history)
+{
+    for (size_t i = 0; i < history->run_count; i++)
+        free(history->runs[i]);
+    for (size_t i = 0; i < history->cell_count; i++)
+        free(history->cells[i]);
+    for (size_t i = 0; i < history->text_count; i++)
+        free(history->texts[i]);
+    free(history->runs);
+    free(history->cells);
+    free(history->texts);
+    free(history->shared);
+    free(history->points);
+    free(history->changes);
+    free(history->forgotten);
+    *history = (struct history){0};
+}

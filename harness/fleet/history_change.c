@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ * Change points of the series of a history. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "change_point.h"
+#include "history.h"
+#include "log.h"
+#include "text.h"
+
+enum { RUNS_OF_A_LEVEL = 2, RUNS_OF_A_SERIES = 2 * RUNS_OF_A_LEVEL };
+
+/* The points of a series that count, and room for what is found of them. */
+struct levels {
+    const struct history_point **points; /* owned */
+    double *values;                      /* owned: logarithms of the times */
+    struct segment *segments;            /* owned */
+    size_t count, segment_count;
+    double noise, threshold;
+};
+
+/* Deviation between processes: a calibration's, else the default. */
+static double noise_of(const struct history_point *point, const struct calibration *calibration)
+{
+    struct deviation deviation = deviation_default(CAUSE_process, point->cell, point->median_ns);
+    struct side_identity identity = {.modelled = point->run->modelled, .device = device_unknown};
+    const struct history_run *run = point->run;
+
+    if (run->modelled)
+        return 0;
+    snprintf(identity.engine, sizeof(identity.engine), "%s", run->engine);
+    snprintf(identity.device.name, sizeof(identity.device.name), "%s", run->name ? run->name : "");
+    snprintf(identity.device.uuid, sizeof(identity.device.uuid), "%s", run->uuid ? run->uuid : "");
+    snprintf(identity.device.driver, sizeof(identity.device.driver), "%s", run->driver ? run->driver : "");
+    if (calibration)
+        calibration_deviation(calibration, point->cell, &identity, point->sha256 ? point->sha256 : "", &deviation);
+    return deviation.value;
+}
+
+/* Of the deviations within levels, and of the noise, the larger. *degrees: of freedom, infinite for the noise. */
+static double spread_of(const struct levels *levels, double *degrees)
+{
+    const double rest = (double)levels->count - (double)levels->segment_count;
+    double squares = 0, spread;
+
+    for (size_t i = 0; i < levels->segment_count; i++)
+        for (size_t k = 0; k < levels->segments[i].count; k++)
+            squares += pow(levels->values[levels->segments[i].first + k] - levels->segments[i].level, 2);
+    spread = rest > 0 ? sqrt(squares / rest) : 0;
+    *degrees = spread > levels->noise ? rest : INFINITY;
+    return fmax(spread, levels->noise);
+}
+
+static void add_with(struct history_change *change, const char *what, const char *before, const char *after)
+{
+    if (before && after && strcmp(before, after) != 0)
+        text_join(change->with, sizeof(change->with), "; ", "%s %s -> %s", what, before, after);
+}
+
+static struct history_change change_of(const struct levels *levels, size_t segment)
+{
+    const struct segment *old = &levels->segments[segment - 1], *now = &levels->segments[segment];
+    const struct history_point *before = levels->points[now->first - 1], *after = levels->points[now->first];
+    const double size = now->level - old->level;
+    double degrees, half;
+    struct history_change change = {
+        .cell = after->cell,
+        .before = before->run,
+        .after = after->run,
+        .change = expm1(size),
+        .runs_before = old->count,
+        .runs_after = now->count,
+    };
+
+    half = spread_of(levels, &degrees) * sqrt(1 / (double)old->count + 1 / (double)now->count);
+    half *= student_quantile(1 - STATS_CONFIDENCE, degrees);
+    change.ci_low = expm1(size - half);
+    change.ci_high = expm1(size + half);
+    add_with(&change, "driver", before->run->driver, after->run->driver);
+    add_with(&change, "VBIOS", before->run->vbios, after->run->vbios);
+    if (before->sha256 && after->sha256 && strcmp(before->sha256, after->sha256) != 0)
+        text_join(change.with, sizeof(change.with), "; ", "the code changed");
+    return change;
+}
+
+/* Finds the levels of the series that begins at `first`, and adds its changes. */
+static enum status find(struct history *history, size_t first, size_t end, const struct calibration *calibration,
+                        struct levels *levels)
+{
+    enum status status;
+
+    levels->count = 0;
+    for (size_t i = first; i < end; i++) {
+        const struct history_point *point = &history->points[i];
+
+        if (!(point->median_ns > 0) || point->flags & FLAGS_DOUBTFUL)
+            continue;
+        levels->points[levels->count] = point;
+        levels->values[levels->count++] = log(point->median_ns);
+    }
+    if (levels->count < RUNS_OF_A_SERIES)
+        return STATUS_OK;
+    levels->noise = noise_of(levels->points[0], calibration);
+    status = change_point_find(levels->values, levels->count, RUNS_OF_A_LEVEL, levels->noise, levels->segments,
+                               &levels->segment_count);
+    for (size_t i = 1; status == STATUS_OK && i < levels->segment_count; i++) {
+        const struct history_change change = change_of(levels, i);
+        struct history_change *larger;
+
+        if (fabs(change.change) < levels->threshold)
+            continue;
+        larger = realloc(history->changes, (history->change_count + 1) * sizeof(*history->changes));
+        if (!larger)
+            return log_memory("a history");
+        history->changes = larger;
+        larger[history->change_count++] = change;
+    }
+    return status;
+}
+
+static int latest_first(const void *a, const void *b)
+{
+    const struct history_change *x = a, *y = b;
+
+    if (x->after->place != y->after->place)
+        return x->after->place < y->after->place ? 1 : -1;
+    return cell_order(x->cell, y->cell);
+}
+
+enum status history_find_changes(struct history *history, const struct calibration *calibration, double threshold)
+{
+    struct levels levels = {
+        .points = calloc(history->point_count + 1, sizeof(*levels.points)),
+        .values = calloc(history->point_count + 1, sizeof(*levels.values)),
+        .segments = calloc(history->point_count + 1, sizeof(*levels.segments)),
+        .threshold = threshold,
+    };
+    enum status status = levels.points && levels.values && levels.segments ? STATUS_OK : log_memory("a history");
+
+    for (size_t first = 0, end; status == STATUS_OK && first < history->point_count; first = end) {
+        for (end = first + 1; end < history->point_count; end++)
+            if (!history_same_series(&history->points[first], &history->points[end]))
+                break;
+        status = find(history, first, end, calibration, &levels);
+    }
+    if (history->change_count > 0)
+        qsort(history->changes, history->change_count, sizeof(*history->changes), latest_first);
+    free(levels.points);
+    free(levels.values);
+    free(levels.segments);
+    return status;
+}

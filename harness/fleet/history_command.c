@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: MIT
+ * What results say over time: a line a run, or the series of cells, and where their levels changed. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "document.h"
+#include "grid.h"
+#include "history.h"
+#include "log.h"
+#include "text.h"
+
+/* A row of a grid: a cell of a run. In the list of runs it is the cell that became slower most. */
+struct row {
+    const struct history_run *run;
+    const struct history_point *point; /* NULL: nothing changed */
+    char identity[CELL_IDENTITY_BYTES]; /* of the cell; "": nothing changed */
+    const char *times; /* measured, modelled */
+    const char *state; /* of the cell: "unstable", or NULL */
+};
+
+static struct row row_of(const struct history_run *run, const struct history_point *point)
+{
+    struct row row = {.run = run, .point = point, .times = run->modelled ? "modelled" : "measured"};
+
+    row.state = point && point->flags & FLAGS_DOUBTFUL ? "unstable" : NULL;
+    if (point)
+        cell_identity(point->cell, row.identity);
+    return row;
+}
+
+/* -- columns ------------------------------------------------------------------------------------------- */
+
+/* Below a run: how many cells failed, and which became slower most. */
+static bool run_note(const void *row, size_t index, char *out, size_t bytes)
+{
+    const struct row *of = row;
+    const size_t first = of->run->failed > 0 ? 1 : 0;
+
+    if (index < first)
+        snprintf(out, bytes, "%.0f failed", of->run->failed);
+    else if (index == first && of->point)
+        snprintf(out, bytes, "worst: %s%s", of->identity, of->state ? " (unstable)" : "");
+    return index < first || (index == first && of->point);
+}
+
+/* A UUID up to its first group: "GPU-33a20bea". */
+static void short_uuid(const char *uuid, struct grid_value *out)
+{
+    if (uuid)
+        snprintf(out->room, sizeof(out->room), "%.*s", (int)strcspn(uuid, "-") + 9, uuid);
+    out->text = uuid ? out->room : NULL;
+}
+
+static void value_gpu(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    short_uuid(((const struct row *)row)->run->uuid, out);
+}
+
+#define OF_ROW(member)   GRID_MEMBER(struct row, member)
+#define OF_RUN(member)   GRID_BEHIND(struct row, run, struct history_run, member)
+#define OF_POINT(member) GRID_BEHIND(struct row, point, struct history_point, member)
+
+/* Columns that say which run it is; ranks of the device's name, UUID and host. Then those for programs alone. */
+/* clang-format off */
+#define RUN_COLUMNS(device_, uuid_, host_) \
+    {.key = "started_utc", .heading = "started", .value = grid_array, .of = OF_RUN(started_utc), .head = true}, \
+    {.key = "engine", .heading = "engine", .value = grid_text, .of = OF_RUN(engine), .rank = 5}, \
+    {.key = "times", .heading = "times", .value = grid_text, .of = OF_ROW(times)}, \
+    {.key = "device", .heading = "device", .value = grid_text, .of = OF_RUN(name), .rank = device_}, \
+    {.key = "gpu", .heading = "UUID", .value = value_gpu, .rank = uuid_}, \
+    {.key = "host", .heading = "host", .value = grid_text, .of = OF_RUN(host), .rank = host_}, \
+    {.key = "driver", .heading = "driver", .value = grid_text, .of = OF_RUN(driver)}
+#define CHANGE_COLUMN \
+    {.key = "change", .heading = "change", .format = text_change, .value = grid_number, .of = OF_POINT(change)}
+#define DATA_COLUMNS \
+    {.key = "uuid", .value = grid_text, .of = OF_RUN(uuid)}, \
+    {.key = "cell", .value = grid_array, .of = OF_ROW(identity)}, \
+    {.key = "state", .value = grid_text, .of = OF_ROW(state)}, \
+    {.key = "failed", .format = text_count, .value = grid_number, .of = OF_RUN(failed)}, \
+    {.key = "slot", .value = grid_text, .of = OF_RUN(slot)}, \
+    {.key = "vbios", .value = grid_text, .of = OF_RUN(vbios)}, \
+    {.key = "file", .value = grid_text, .of = OF_RUN(file)}, \
+    {.key = "hash", .value = grid_text, .of = OF_RUN(hash)}
+enum { DATA_COLUMN_COUNT = 8 };
+
+static const struct grid_column run_columns[] = {
+    RUN_COLUMNS(4, 1, 2),
+    {.key = "cells", .heading = "cells", .format = text_count, .value = grid_integer, .of = OF_RUN(cells)},
+    CHANGE_COLUMN,
+    DATA_COLUMNS,
+};
+static const struct grid_column series_columns[] = {
+    RUN_COLUMNS(4, 1, 2),
+    {.key = "median_ns", .heading = "median", .format = text_time, .value = grid_number, .of = OF_POINT(median_ns)},
+    {.key = "relative_half_width", .heading = "95% CI", .format = text_half_width, .value = grid_number, .of = OF_POINT(half_width), .rank = 3},
+    CHANGE_COLUMN,
+    DATA_COLUMNS,
+};
+/* clang-format on */
+
+#define GRID(array, type) \
+    .columns = array, .column_count = sizeof(array) / sizeof((array)[0]), .row_bytes = sizeof(type)
+
+/* Without their rows. */
+static const struct grid run_grid = {GRID(run_columns, struct row), .note = run_note};
+static const struct grid series_grid = {GRID(series_columns, struct row)};
+
+/* -- changes and forgotten runs ------------------------------------------------------------------------ */
+
+static const struct history_change *change_at(const void *row)
+{
+    return row;
+}
+
+static void value_change_cell(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    cell_identity(change_at(row)->cell, out->room);
+    out->text = out->room;
+}
+
+static void value_change_gpu(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    short_uuid(change_at(row)->after->uuid, out);
+}
+
+static void value_interval(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    snprintf(out->room, sizeof(out->room), "%s to %s", text_of(text_change, change_at(row)->ci_low).text,
+             text_of(text_change, change_at(row)->ci_high).text);
+    out->text = out->room;
+}
+
+static bool change_note(const void *row, size_t index, char *out, size_t bytes)
+{
+    const struct history_change *change = change_at(row);
+
+    if (index > 0 || !change->with[0])
+        return false;
+    snprintf(out, bytes, "with it: %s", change->with);
+    return true;
+}
+
+#define OF_CHANGE(member) GRID_MEMBER(struct history_change, member)
+#define BEFORE(member)    GRID_BEHIND(struct history_change, before, struct history_run, member)
+#define AFTER(member)     GRID_BEHIND(struct history_change, after, struct history_run, member)
+
+/* clang-format off */
+static const struct grid_column change_columns[] = {
+    {.key = "since_utc", .heading = "since", .value = grid_array, .of = AFTER(started_utc), .head = true},
+    {.key = "gpu", .heading = "UUID", .value = value_change_gpu, .head = true},
+    {.key = "host", .heading = "host", .value = grid_text, .of = AFTER(host)},
+    {.key = "cell", .heading = "cell", .value = value_change_cell, .below = true},
+    {.key = "change", .heading = "change", .format = text_change, .value = grid_number, .of = OF_CHANGE(change)},
+    {.heading = "95% CI", .format = text_change, .value = value_interval},
+};
+static const struct grid_column change_data[] = {
+    {.key = "since_utc", .value = grid_array, .of = AFTER(started_utc)},
+    {.key = "until_utc", .value = grid_array, .of = BEFORE(started_utc)},
+    {.key = "uuid", .value = grid_text, .of = AFTER(uuid)},
+    {.key = "device", .value = grid_text, .of = AFTER(name)},
+    {.key = "host", .value = grid_text, .of = AFTER(host)},
+    {.key = "slot", .value = grid_text, .of = AFTER(slot)},
+    {.key = "cell", .value = value_change_cell},
+    {.key = "change", .format = text_change, .value = grid_number, .of = OF_CHANGE(change)},
+    {.key = "ci_low", .format = text_change, .value = grid_number, .of = OF_CHANGE(ci_low)},
+    {.key = "ci_high", .format = text_change, .value = grid_number, .of = OF_CHANGE(ci_high)},
+    {.key = "runs_before", .format = text_count, .value = grid_integer, .of = OF_CHANGE(runs_before)},
+    {.key = "runs_after", .format = text_count, .value = grid_integer, .of = OF_CHANGE(runs_after)},
+    {.key = "driver_before", .value = grid_text, .of = BEFORE(driver)},
+    {.key = "driver_after", .value = grid_text, .of = AFTER(driver)},
+    {.key = "vbios_before", .value = grid_text, .of = BEFORE(vbios)},
+    {.key = "vbios_after", .value = grid_text, .of = AFTER(vbios)},
+    {.key = "with", .value = grid_array, .of = OF_CHANGE(with)},
+};
+#define FORGOTTEN(member) GRID_MEMBER(struct history_forgotten, member)
+static const struct grid_column forgotten_columns[] = {
+    {.key = "started_utc", .heading = "started", .value = grid_array, .of = FORGOTTEN(started_utc), .head = true},
+    {.key = "uuid", .heading = "UUID", .value = grid_text, .of = FORGOTTEN(uuid)},
+    {.key = "file", .heading = "file", .value = grid_text, .of = FORGOTTEN(file)},
+    {.key = "forgotten_utc", .heading = "forgotten", .value = grid_array, .of = FORGOTTEN(forgotten_utc)},
+    {.key = "why", .heading = "why", .value = grid_text, .of = FORGOTTEN(why), .below = true},
+    {.key = "hash", .heading = "hash", .value = grid_text, .of = FORGOTTEN(hash), .rank = 1},
+};
+/* clang-format on */
+
+static const struct grid change_grid = {GRID(change_columns, struct history_change), .note = change_note,
+                                        .title = "Levels that changed:"};
+static const struct grid change_data_grid = {GRID(change_data, struct history_change)};
+static const struct grid forgotten_grid = {GRID(forgotten_columns, struct history_forgotten),
+                                           .title = "Runs that cbank forget took out:"};
+
+static struct grid with_rows(const struct grid *grid, const void *rows, size_t count)
+{
+    struct grid made = *grid;
+
+    made.rows = rows;
+    made.row_count = count;
+    return made;
+}
+
+/* -- the command --------------------------------------------------------------------------------------- */
+
+struct history_options {
+    const char *cell, *calibration_path;
+    double threshold_percent;
+    struct format_options format;
+    struct look_options look;
+};
+
+/* clang-format off */
+static const struct option_row rows[] = {
+    {.name = "cell", .argument = "CELL",
+     .help = "the series of this cell, by its identity WORKLOAD/PATH/PATTERN/..., or of those that a glob names",
+     .kind = &option_text, .offset = offsetof(struct history_options, cell)},
+    {.name = "calibration", .argument = "FILE", .help = "how much cells differ between processes here, from cbank calibrate",
+     .kind = &option_text, .offset = offsetof(struct history_options, calibration_path)},
+    {.name = "threshold", .argument = "PERCENT", .help = "change of a level that is listed (default 0.5%)",
+     .kind = &option_number, .offset = offsetof(struct history_options, threshold_percent), .low = 0, .high = 1000,
+     .unit = "percent", .fallback = "0.5"},
+};
+/* clang-format on */
+
+static const struct option_group groups[] = {
+    OPTION_GROUP(rows, 0),
+    OPTION_GROUP(format_option_rows, offsetof(struct history_options, format)),
+    OPTION_GROUP(look_option_rows, offsetof(struct history_options, look)),
+};
+
+/* A history, and the rows that are made of it. */
+struct view {
+    const struct history_options *options;
+    struct history history;
+    struct row *rows; /* owned */
+    size_t row_count;
+};
+
+static const struct cell *cell_at(const void *history, size_t i)
+{
+    return ((const struct history *)history)->cells[i];
+}
+
+/* By cell; the runs of each in their order. */
+static int by_cell(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    const int order = cell_order(x->point->cell, y->point->cell);
+
+    return order ? order : (x->run->place > y->run->place) - (x->run->place < y->run->place);
+}
+
+/* A row of each run, with the cell that became slower most. */
+static void make_run_rows(struct view *view)
+{
+    const struct history *history = &view->history;
+
+    view->row_count = history->run_count;
+    for (size_t i = 0; i < history->run_count; i++)
+        view->rows[i] = row_of(history->runs[i], NULL);
+    for (size_t i = 0; i < history->point_count; i++) {
+        const struct history_point *point = &history->points[i];
+        struct row *row = &view->rows[point->run->place];
+
+        if (!isnan(point->change) && !(row->point && point->change <= row->point->change))
+            *row = row_of(point->run, point);
+    }
+}
+
+static enum status make_rows(struct view *view)
+{
+    const struct history *history = &view->history;
+    const size_t count = view->options->cell ? history->point_count : history->run_count;
+
+    view->rows = calloc(count + 1, sizeof(*view->rows));
+    if (!view->rows)
+        return log_memory("a history");
+    if (!view->options->cell) {
+        make_run_rows(view);
+        return STATUS_OK;
+    }
+    for (size_t i = 0; i < count; i++)
+        view->rows[i] = row_of(history->points[i].run, &history->points[i]);
+    view->row_count = count;
+    qsort(view->rows, count, sizeof(*view->rows), by_cell);
+    return STATUS_OK;
+}
+
+/* -- printing ------------------------------------------------------------------------------------------ */
+
+static void write_rows(cJSON *object, const struct field *field, const void *base)
+{
+    const struct view *view = base;
+    const struct grid grid = with_rows(view->options->cell ? &series_grid : &run_grid, view->rows, view->row_count);
+
+    json_add(object, field->key, grid_to_json(&grid));
+}
+
+static void write_changes(cJSON *object, const struct field *field, const void *base)
+{
+    const struct history *history = &((const struct view *)base)->history;
+    const struct grid grid = with_rows(&change_data_grid, history->changes, history->change_count);
+
+    json_add(object, field->key, grid_to_json(&grid));
+}
+
+static void write_forgotten(cJSON *object, const struct field *field, const void *base)
+{
+    const struct history *history = &((const struct view *)base)->history;
+    const struct grid grid = with_rows(&forgotten_grid, history->forgotten, history->forgotten_count);
+
+    json_add(object, field->key, grid_to_json(&grid));
+}
+
+static const struct field_kind kind_rows = {write_rows, NULL}, kind_changes = {write_changes, NULL},
+                               kind_forgotten = {write_forgotten, NULL};
+
+static const struct field document_rows[] = {
+    {.key = "rows", .kind = &kind_rows},
+    {.key = "changes", .kind = &kind_changes},
+    {.key = "forgotten", .kind = &kind_forgotten},
+};
+static const struct document document = {
+    .schema = "cbank-history",
+    .what = "history",
+    .major = 1,
+    .minor = 0,
+    .root = {.fields = FIELDS(document_rows), .given = SIZE_MAX},
+};
+
+static enum status print_grid(const struct history_options *options, const struct grid *grid)
+{
+    const struct grid_look look = {.width = text_width(stdout), .color = look_color(&options->look, STDOUT_FILENO)};
+
+    if (!options->format.csv && !options->format.markdown)
+        return grid_print(stdout, grid, &look);
+    (options->format.csv ? grid_print_csv : grid_print_markdown)(stdout, grid);
+    return STATUS_OK;
+}
+
+/* What people are told below the rows. */
+static enum status print_below(const struct view *view)
+{
+    const struct history *history = &view->history;
+    const struct grid grids[] = {with_rows(&change_grid, history->changes, history->change_count),
+                                 with_rows(&forgotten_grid, history->forgotten, history->forgotten_count)};
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; status == STATUS_OK && i < 2; i++)
+        if (grids[i].row_count > 0) {
+            if (view->options->format.markdown)
+                printf("\n%s\n", grids[i].title);
+            putchar('\n');
+            status = print_grid(view->options, &grids[i]);
+        }
+    return status;
+}
+
+/* People get a table for each cell, programs one of all. */
+static enum status print_history(const struct view *view)
+{
+    const struct history_options *options = view->options;
+    const bool series = options->cell && !options->format.csv;
+    const struct row *end = view->rows + view->row_count;
+    enum status status = STATUS_OK;
+
+    if (options->format.json)
+        return json_put_owned(stdout, document_to_json(&document, view));
+    for (const struct row *row = view->rows, *next; status == STATUS_OK && row < end; row = next) {
+        struct grid grid;
+
+        for (next = row + 1; next < end; next++)
+            if (series && row->point->cell != next->point->cell)
+                break;
+        grid = with_rows(options->cell ? &series_grid : &run_grid, row, (size_t)(next - row));
+        grid.raw = options->format.raw;
+        grid.column_count -= options->format.csv ? 0 : DATA_COLUMN_COUNT;
+        grid.title = series ? row->identity : NULL;
+        fputs(row > view->rows ? "\n" : "", stdout);
+        status = print_grid(options, &grid);
+    }
+    return status == STATUS_OK && !options->format.csv ? print_below(view) : status;
+}
+
+/* Says that there is no such cell, with the nearest of those that there are. */
+static enum status say_unknown(const struct view *view, const struct invocation *invocation)
+{
+    struct history all = {0};
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; status == STATUS_OK && i < invocation->argument_count; i++)
+        status = history_add(&all, invocation->arguments[i], NULL);
+    if (status == STATUS_OK)
+        status = cell_unknown(view->options->cell, cell_at, &all, all.cell_count);
+    history_close(&all);
+    return status;
+}
+
+static enum status read_history(struct view *view, const struct invocation *invocation)
+{
+    const char *path = view->options->calibration_path;
+    struct calibration calibration = {0};
+    enum status status = path ? calibration_read(path, &calibration) : STATUS_OK;
+
+    for (size_t i = 0; status == STATUS_OK && i < invocation->argument_count; i++)
+        status = history_add(&view->history, invocation->arguments[i], view->options->cell);
+    if (status == STATUS_OK) {
+        history_sort(&view->history);
+        status =
+            history_find_changes(&view->history, path ? &calibration : NULL, view->options->threshold_percent / 100);
+    }
+    calibration_close(&calibration);
+    return status;
+}
+
+static enum status history(const void *parsed, const struct invocation *invocation)
+{
+    struct view view = {.options = parsed};
+    enum status status = format_check(&view.options->format);
+
+    if (status == STATUS_OK)
+        status = read_history(&view, invocation);
+    if (status == STATUS_OK && view.options->cell && view.history.point_count == 0)
+        status = say_unknown(&view, invocation);
+    else if (status == STATUS_OK)
+        status = make_rows(&view);
+    if (status == STATUS_OK)
+        status = print_history(&view);
+    free(view.rows);
+    history_close(&view.history);
+    return status;
+}
+
+const struct command history_command = {
+    .name = "history",
+    .summary = "Print one line a run, or the series of one cell, and since when levels changed",
+    .arguments = "PATH...",
+    .arguments_min = 1,
+    .arguments_max = 1000,
+    .groups = groups,
+    .group_count = sizeof(groups) / sizeof(groups[0]),
+    .options_bytes = sizeof(struct history_options),
+    .details =
+        "PATH is a result, a folder of them, or a store. Below the runs stand the levels that changed: since which run, on which\n"
+        "GPU, in which cell, by how much, and whether the driver, the VBIOS or the code changed with it. A level holds for two\n"
+        "runs at least. Runs that cbank forget took out of a store are listed.",
+    .run = history,
+};
