@@ -5,8 +5,8 @@
 usage: fleet_speed.py [--program build/cbank] [--gpus 800] [--nights 1,10,60] [--json FILE]
        fleet_speed.py --show FILE
 
-Stores are made by make_fleet.py, without plants. Of five runs the fastest counts: what else the machine does only adds.
-`cpu` is the time of all threads. The program is not told how many processors to use (taskset does).
+Stores are made by make_fleet.py, without plants. Of ten runs the fastest counts: what else the machine does only adds.
+CPU seconds are those of all threads. The load is what uptime says after the runs: processes that wanted a processor.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-RUNS = 5
+RUNS = 10
 
 
 def measure(program, store):
@@ -33,12 +33,13 @@ def measure(program, store):
 
 
 def table(rows):
-    print("| GPUs | nights | runs | seconds | CPU seconds | CPU microseconds a run | memory, MiB |")
-    print("|--:|--:|--:|--:|--:|--:|--:|")
+    print("| GPUs | nights | runs | seconds | CPU seconds | CPU microseconds a run | memory, MiB | processors | load |")
+    print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     for row in rows:
         runs = row["gpus"] * row["nights"]
         print(f"| {row['gpus']} | {row['nights']} | {runs} | {row['seconds']:.2f} | {row['cpu_seconds']:.2f} |"
-              f" {1e6 * row['cpu_seconds'] / runs:.0f} | {row['memory_kib'] / 1024:.0f} |")
+              f" {1e6 * row['cpu_seconds'] / runs:.0f} | {row['memory_kib'] / 1024:.0f} |"
+              f" {row['processors']} | {row['load']:.0f} |")
 
 
 def main():
@@ -61,7 +62,7 @@ def main():
                             "--nights", str(nights)], check=True)
             seconds, cpu, memory = zip(*(measure(args.program, store) for _ in range(RUNS)))
             rows.append({"gpus": args.gpus, "nights": nights, "processors": len(os.sched_getaffinity(0)), "seconds": round(min(seconds), 3),
-                         "cpu_seconds": round(min(cpu), 3), "memory_kib": max(memory), "store_bytes": os.path.getsize(store)})
+                         "cpu_seconds": round(min(cpu), 3), "memory_kib": max(memory), "store_bytes": os.path.getsize(store), "load": round(os.getloadavg()[0], 1)})
     table(rows)
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:

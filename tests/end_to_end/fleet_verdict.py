@@ -93,6 +93,18 @@ class Made(Case):
                     self.assert_found(plant, findings)
                 self.assertEqual(findings, [])
 
+    def test_page(self):
+        """A section with the findings, and the map."""
+        self.make("store.db", "--gpus", "24", "--nights", "6", "--seed", "3")
+        findings = self.fleet(status=1)["findings"]
+        run("report", "-o", "page", "verdict.json", cwd=self.folder)
+        with open(self.path("page/index.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn('<h2 id="fleet">', page)
+        for finding in findings:
+            self.assertIn(finding["who"], page)
+        self.assertTrue(os.path.getsize(self.path("page/figures/verdict-fleet.svg")) > 1000)
+
     def test_a_quiet_night_is_quiet(self):
         self.make("store.db", "--gpus", "96", "--nights", "24", "--quiet", "--tails", "heavy")
         verdict = self.fleet()
