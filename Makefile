@@ -3,7 +3,7 @@
 # cbank's one makefile. `make help` lists the targets.
 #
 # Variables: CC, BUILD (where to build), CUDA (toolkit directory; empty for none), NO_CUDA=1, NO_SQLITE=1 (no stores),
-# ARCHS ("75 90", or all), CCBIN (host compiler of nvcc), SANITIZE=1, STATIC=1 (cJSON and SQLite in the program),
+# ARCHS ("75 90", or all), CCBIN (host compiler of nvcc), SANITIZE=1, STATIC=1 (cJSON in the program),
 # WERROR=-Werror, PYTHON, ARGS (for `make run`, `bench-gpu`, `plots`), FILES (for `make plots`), FUZZ_SECONDS (for `make
 # fuzz`), PREFIX, DESTDIR, V=1 (show the commands).
 
@@ -121,10 +121,10 @@ SANITIZERS := -fsanitize=address$(COMMA)undefined -fno-sanitize-recover=all
 OPTIMIZE := $(if $(SANITIZE),-O1 $(SANITIZERS) -fno-omit-frame-pointer -DCBANK_SANITIZED,-O2)
 CFLAGS_ALL := -std=c11 $(OPTIMIZE) -g -Wall -Wextra -Wpedantic $(WERROR) $(CFLAGS)
 LDFLAGS_ALL := $(filter -fsanitize=%,$(OPTIMIZE)) -Wl,-rpath,'$$ORIGIN' $(LDFLAGS)
-# STATIC=1 puts cJSON and SQLite into the program: cJSON from libcjson.a or, where the distribution has none, from its
-# source package.
+# STATIC=1 puts cJSON into the program: from libcjson.a or, where the distribution has none, from its source package.
 LIBCJSON ?= $(if $(STATIC),$(or $(filter /%,$(shell $(CC) -print-file-name=libcjson.a)),$(BUILD)/cjson/libcjson.a),-lcjson)
-LIBSQLITE ?= $(if $(SQLITE_FOUND),$(if $(STATIC),$(or $(filter /%,$(shell $(CC) -print-file-name=libsqlite3.a)),-lsqlite3),-lsqlite3))
+# Of SQLite always the archive where there is one: a machine that has only the driver needs no library more.
+LIBSQLITE ?= $(if $(SQLITE_FOUND),$(or $(filter /%,$(shell $(CC) -print-file-name=libsqlite3.a)),-lsqlite3))
 LIBS = $(CUDA_LIBS) $(LIBCJSON) $(LIBSQLITE) -lpthread -lm
 
 # The only rooms that see a vendor header. Where there is no toolkit, or its CUPTI has no Range Profiler, a stand-in

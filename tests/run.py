@@ -42,7 +42,7 @@ SECONDS = {"build": 45, "sanitizer build": 40, "unit tests": 15, "unit tests, sa
            "end_to_end/e2e": 15, "end_to_end/allocation": 12, "end_to_end/terminal": 8, "end_to_end/claims": 10,
            "end_to_end/e2e, sanitizers": 12, "end_to_end/cards": 15, "end_to_end/characterize": 15, "end_to_end/gate": 10,
            "build, simulated GPU": 15, "end_to_end/simulated": 10, "end_to_end/faults": 30,
-           "end_to_end/walk": 20, "end_to_end/fleet_verdict": 8,
+           "end_to_end/walk": 20, "end_to_end/fleet": 20, "end_to_end/fleet_verdict": 8,
            "kernels/kernel_faults": 60, "kernels/toolkit": 150, "kernels/cuda_11_8": 200}
 SECONDS_OF_OTHERS = 4
 
@@ -236,7 +236,9 @@ def test(toolkit, found):
     parts += simulated(toolkit)
     parts.append(Part("check-format", make("check-format"), skip=absent("clang-format-19")))
     if toolkit:
-        parts += [Part("build, no toolkit", make("BUILD=build/nocuda", "NO_CUDA=1", "CFLAGS=-O0", "all")),
+        parts += [Part("build, no toolkit", make("BUILD=build/nocuda", "NO_CUDA=1", "NO_SQLITE=1", "CFLAGS=-O0", "all")),
+                  python("tests/end_to_end/fleet.py", "build/nocuda/cbank", ["build, no toolkit"], ", no SQLite",
+                         ["WithoutSqlite"]),
                   python("tests/end_to_end/e2e.py", "build/nocuda/cbank", ["build, no toolkit"], ", no toolkit", ["Smoke"])]
     return parts
 

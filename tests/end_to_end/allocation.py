@@ -51,7 +51,8 @@ COMMANDS = {
     "compare": [*COMPARE, "--all"], "compare folders": ["compare", "bases", "news"],
     **{f"compare --{form}": [*COMPARE, f"--{form}", "out"] for form in ("csv", "json", "junit", "markdown")},
     "history": ["history", "bases"], "history --cell": ["history", "--cell", "*", "--csv", "bases"],
-    "history --json": ["history", "--json", "bases"],
+    "history --json": ["history", "--json", "bases"], "history of a store": ["history", "out.db"],
+    "compare stores": ["compare", "out.db", "out.db"],
     **{f"export {form}": ["export", "--format", form, "measured.json", "new.json"]
        for form in ("csv", "gbench", "bmf", "otava")},
     "ingest": ["ingest", "--list", "out.db", "base.json", "bases"],

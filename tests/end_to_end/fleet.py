@@ -311,6 +311,22 @@ class BadInput(Case):
         self.assertIn("nowhere/x.db", self.cbank("ingest", "nowhere/x.db", "good.json", status=2).stderr)
 
 
+@unittest.skipUnless("nocuda" in CBANK, "this build has SQLite")
+class WithoutSqlite(Case):
+    """A build without the library says what is missing, and reads folders as ever."""
+
+    def test_what_is_missing_is_said(self):
+        self.nights("all", 2, 1)
+        sqlite3.connect(self.path("store.db")).executescript("CREATE TABLE t (x)")
+        for command in (["ingest", "store.db", "all"], ["forget", "store.db", "x"], ["history", "store.db"],
+                        ["compare", "store.db", "all/00"]):
+            said = self.cbank(*command, status=3).stderr
+            self.assertIn("store.db: this build has no SQLite", said)
+            self.assertIn("libsqlite3-dev", said)
+        self.cbank("history", "all/00")
+        self.cbank("compare", "all/00", "all/00")
+
+
 class Documentation(Case):
     def test_questions_in_sql_are_answered(self):
         for gpu in range(3):
