@@ -41,7 +41,7 @@ static const struct option_row rows[] = {
     {.name = "json", .argument = "FILE", .help = "write the verdict as JSON", .kind = &option_text, MEMBER(json)},
     {.name = "junit", .argument = "FILE", .help = "write it as JUnit, a test for each GPU", .kind = &option_text, MEMBER(junit)},
     {.name = "markdown", .argument = "FILE", .help = "write it as Markdown", .kind = &option_text, MEMBER(markdown)},
-    {.name = "quiet", .letter = 'q', .help = "print errors and warnings alone", .kind = &option_flag, MEMBER(quiet)},
+    {.name = "quiet", .help = "print errors and warnings alone", .kind = &option_flag, MEMBER(quiet)},
 };
 /* clang-format on */
 

@@ -173,7 +173,7 @@ class Ingested(Case):
                 result = change(self.result(gpu, night), gpu, night)
                 if result:
                     self.write(f"{night}-{gpu}.json", json.dumps(result))
-        run("ingest", "-q", store, ".", cwd=self.folder)
+        run("ingest", "--quiet", store, ".", cwd=self.folder)
 
     def only(self, verdict, kind):
         self.assertEqual([finding["kind"] for finding in verdict["findings"]], [kind], verdict["findings"])
@@ -273,6 +273,22 @@ class Ingested(Case):
         self.assertIn(f"ldc_instructions is {value + 8}, expected {value}", counter["what"])
         self.assertEqual(geometry["what"], "sm_count is 130, on most GPUs 132")
 
+    def test_two_values_on_each_side(self):
+        """Find a step that one on each does not."""
+        def change(result, gpu, night):
+            for cell in result["cells"]:
+                if gpu == 2 and night >= 4:
+                    self.scale(cell, 1.015)
+            return result if night in (2, 3, 4, 5) else None
+
+        self.ingest(change)
+        self.assertEqual(self.only(self.fleet(status=1), "slower")["gpus"][0]["uuid"][:12], "GPU-00000002")
+        for night in (2, 5):
+            for gpu in range(self.GPUS):
+                os.remove(self.path(f"{night}-{gpu}.json"))
+        run("ingest", "--quiet", "two.db", ".", cwd=self.folder)
+        self.assertEqual(self.fleet(store="two.db")["findings"], [])
+
     def test_inventory(self):
         self.ingest(lambda result, gpu, night: None if gpu == 3 else result)
         self.assertEqual(self.fleet()["findings"], [])
@@ -339,7 +355,7 @@ class Ingested(Case):
             return result
 
         self.ingest(change)
-        run("fleet", "store.db", "-q", cwd=self.folder, status=1)
+        run("fleet", "store.db", "--quiet", cwd=self.folder, status=1)
         self.assertIn("./5-1.json: it began in the future", run("fleet", "store.db", cwd=self.folder, status=1).stderr)
 
 
