@@ -174,9 +174,11 @@ static enum status predict(const struct explanation *explanation, size_t i, cons
 {
     struct explained_cell *cell = &explanation->cells[i];
     const struct cell_result *own = cell->cell;
+    /* A prediction knew no kernel. */
+    const bool measured = !explanation->result.modelled_time;
     const struct model_kernel kernel = {
-        .registers = own->kernel.registers,
-        .instructions = counter_counted(own->counters, own->counter_count, "instructions"),
+        .registers = measured ? own->kernel.registers : 0,
+        .instructions = measured ? counter_counted(own->counters, own->counter_count, "instructions") : NAN,
     };
     const double measured_ns = own->status == CELL_OK || own->status == CELL_PENDING ? own->time.summary.median : NAN;
     char obstacle[CELL_REASON_BYTES];
