@@ -38,6 +38,7 @@ LONG_NS = 10000
 LIMIT = 0.1          # cells are to be within: as in cbank explain
 KEYS = ("workload", "path", "pattern", "elements", "block_size", "regime")
 ID_DIGITS = 12
+EXECUTED = "instructions"  # the one counter that times are predicted from
 
 # Which cells: values of the keys of a cell, or limits of a number.
 ADD = {"workload": ("add",), "block_size": (1024,), "path": ("global", "readonly")}
@@ -177,7 +178,8 @@ class Model:
         self.program, self.folder, self.cells, self.paths, self.measured = program, folder, cells, [], []
         for i, file in enumerate(results.files):
             reduced = dict(file["result"])
-            reduced["cells"] = [{**cell, "counters": {}} for cell in reduced["cells"]
+            reduced["cells"] = [{**cell, "counters": {name: value for name, value in cell["counters"].items()
+                                                      if name == EXECUTED}} for cell in reduced["cells"]
                                 if timed(cell) and selected(cell, cells)]
             if not reduced["cells"]:
                 continue

@@ -3,7 +3,7 @@
 #
 # Makes results/cards/NAME.json of every results/base_cards/NAME.json, from committed evidence alone:
 #   1. what results/characterizations/NAME.json says, with the base card for the rest;
-#   2. times fitted to four files of results/NAME/ (scripts/fit_card.py, which prints what it finds);
+#   2. times fitted to those of four files that results/NAME/ has (scripts/fit_card.py, which prints what it finds);
 #   3. the characterization again, so that the card is what `cbank characterize --new-card` makes of itself.
 # Needs scipy. usage: scripts/make_cards.sh [PROGRAM [FOLDER]]; the cards go to FOLDER, results/cards by default.
 
@@ -23,10 +23,10 @@ make_card()
 for base in results/base_cards/*.json; do
     name=$(basename "$base" .json) fitted= checked=
     for file in core-matrix core-matrix-cold sizes all-paths; do
-        fitted="$fitted results/$name/$file.json"
+        fitted="$fitted $(ls "results/$name/$file.json" 2>/dev/null || true)"
     done
-    for file in second-process sample-us-100 sample-us-2000 convolution stencil-blocks serialization refill; do
-        checked="$checked --check results/$name/$file.json"
+    for file in results/"$name"/*.json; do
+        case " $fitted " in *" $file "*) ;; *) checked="$checked --check $file" ;; esac
     done
     echo "$name:"
     make_card "$base" "$work/characterized.json"

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Prints how well the built-in card's model meets every committed result, as a table in Markdown.
+"""Prints how well the model meets every committed result, as a table in Markdown.
 
 usage: model_table.py [--program build/cbank] [RESULT...]
 
-RESULT are results/CHIP/*.json where none is named. For each: whether times of the card were fitted to it (its evidence names
+RESULT are results/CHIP/*.json where none is named; the card is results/cards/CHIP.json. For each: whether times of the card
+were fitted to it (its evidence names
 the content of files); of the cells that take longer than 10 us, on paths of constants and on others, how many are predicted
 within 10 %; of those whose lines of the first constant level were counted, how many the model has within 5 %; and how
 many of the cells that are beyond 10 % cbank explain names no reason for. All of it is what cbank explain says. Exit status 0;
@@ -14,13 +15,13 @@ many of the cells that are beyond 10 % cbank explain names no reason for. All of
 import argparse
 import glob
 import hashlib
+import itertools
 import json
 import os
 import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-CARD = "results/cards/h200.json"
 LONG_NS = 10000
 FILLS_WITHIN = 0.05
 COLUMNS = ("file", "fitted to", "constants", "others", "fills", "no reason")
@@ -83,6 +84,15 @@ def shown(name, fitted, row):
     return [name, fitted] + [f"{share[0]} of {share[1]}" if share[1] else "-" for share in row[:3]] + [str(row[3])]
 
 
+def explain(program, card, paths):
+    """What cbank explain says of each file."""
+    done = subprocess.run([program, "explain", "--card", card, "--json", *paths], capture_output=True, text=True,
+                          check=False)
+    if done.returncode != 0:
+        fail(done.stderr.strip(), done.returncode)
+    return json.loads(done.stdout)["results"]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--program", default=os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
@@ -90,16 +100,16 @@ def main():
     options = parser.parse_args()
     os.chdir(ROOT)
     paths = options.results or sorted(glob.glob("results/h[0-9]*/*.json"))
-    evidence = {entry["sha256"] for entry in load(CARD)[0]["evidence"].values()}
-    done = subprocess.run([options.program, "explain", "--json", *paths], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        fail(done.stderr.strip(), done.returncode)
     lines, rows = [COLUMNS, ALIGNED], {"yes": [], "no": []}
-    for path, result in zip(paths, json.loads(done.stdout)["results"]):
-        fitted = "yes" if load(path)[1] in evidence else "no"
-        rows[fitted].append(row_of(result))
-        name = os.path.join(os.path.basename(os.path.dirname(path)), os.path.splitext(os.path.basename(path))[0])
-        lines.append(shown(name, fitted, rows[fitted][-1]))
+    for folder, group in itertools.groupby(paths, os.path.dirname):
+        chip, group = os.path.basename(folder), list(group)
+        card = f"results/cards/{chip}.json"
+        evidence = {entry["sha256"] for entry in load(card)[0]["evidence"].values()}
+        for path, result in zip(group, explain(options.program, card, group)):
+            fitted = "yes" if load(path)[1] in evidence else "no"
+            rows[fitted].append(row_of(result))
+            name = os.path.join(chip, os.path.splitext(os.path.basename(path))[0])
+            lines.append(shown(name, fitted, rows[fitted][-1]))
     for name, which in (("all", ("yes", "no")), ("checked alone", ("no",))):
         lines.append(shown(name, "", total([row for key in which for row in rows[key]])))
     for line in lines:

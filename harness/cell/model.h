@@ -3,9 +3,13 @@
  * What the constant levels do is simulated: see model_levels.h, and model_warps.h for warps that share them.
  * Payload of UNIT_UNIFORM and UNIT_IMC is not simulated: a load is one request, and each SM waits once for every line.
  *
- * Time: blocks come in waves, as many at a time as have room on the SMs: room for threads, for blocks and in shared
- * memory; registers are not looked at. The first wave is latency; later ones start as blocks end, and the work of the
- * units overlaps with them. */
+ * Time: blocks come in waves, as many at a time as have room on the SMs: room for threads, for blocks, in shared memory
+ * and, where the kernel is known, in registers. The first wave is latency; later ones start as blocks end, and the work
+ * of the units overlaps with them. A block that is alone on its SM has nothing that hides what it waits for:
+ *   - its life is shorter, since memory answers faster where fewer wait for it: block_l2_ns and the others are lives of
+ *     blocks on full SMs, and a part of its warps has that part of it, half at least;
+ *   - where its threads have no registers for their input beside their elements of the table, they load input first, as
+ *     much as registers hold, and wait. So it is in the code of conv_2d and conv_3d for compute capability 9.0. */
 #ifndef CBANK_MODEL_H
 #define CBANK_MODEL_H
 
@@ -27,7 +31,7 @@ struct model_parts {
                                 in the first level and of the instructions that add does not have; the wait for a
                                 line of UNIT_UNIFORM, UNIT_IMC; and copying the table. Not the loads of UNIT_IDC.
                                 Or starting all blocks, if that takes longer */
-    double issue_ns;         /* warp instructions (a guess: see model.c) / issue_per_cycle */
+    double issue_ns;         /* warp instructions (where not known a guess: see model.c) / issue_per_cycle */
     double serialization_ns; /* the first level answering requests one after the other: the longer of the path's unit
                                 and of L1.
                                 UNIT_IDC: distinct addresses, and loads of kernel parameters (a guess:
@@ -39,8 +43,8 @@ struct model_parts {
                                 the sectors; and the wavefronts of shared memory / shared_wavefronts_per_cycle */
     double misses_ns;        /* what stands behind the first level adds to that.
                                 UNIT_IDC: the longer of two. A level is busy for requests x request_cycles +
-                                misses x miss_cycles, levels work at the same time: the busiest. And the busiest SM
-                                 by model_warps.h: its warps wait for lines and for turns. Less serialization_ns.
+                                misses x miss_cycles, levels work at the same time: the busiest. Where an SM has room
+                                 for several blocks, one load of each has the first alone. And the busiest SM by model_warps.h: its warps wait for lines and for turns. Less serialization_ns.
                                  UNIT_L2: what the busiest slice of L2 takes: lines that loads ask it for x
                                  l2_request_ns, of l2_slices at most; up to half of them with another's, where loads ask
                                  for the same sectors */
@@ -53,17 +57,25 @@ struct model_cell {
                                  UNIT_IDC, sectors for UNIT_L1, UNIT_L2 and UNIT_TEXTURE, wavefronts for
                                  UNIT_SHARED, 1 for UNIT_UNIFORM and UNIT_IMC; NaN where nothing is loaded */
     uint64_t footprint_bytes; /* distinct table bytes that the grid reads */
+    uint32_t resident; /* blocks that an SM has room for */
     double time_ns;
     struct model_parts parts;
     struct model_levels levels;
 };
 
+/* What is known of a cell's kernel beside the cell. */
+struct model_kernel {
+    uint32_t registers;  /* of a thread; 0: not known, and taken to be few */
+    double instructions; /* that the warps of a launch execute; NaN: not known, and guessed */
+};
+
 /* Blocks that an SM has room for: of threads, of blocks, and in shared memory. */
 uint32_t model_blocks_resident(const struct cell *cell, const struct card *card);
 
-/* Predicts one cell; access are its exact counts. STATUS_ENVIRONMENT when out of memory. */
+/* Predicts one cell; access are its exact counts, kernel NULL where nothing is known. STATUS_ENVIRONMENT when out of
+ * memory. */
 enum status model_predict(const struct cell *cell, const struct access_counts *access, const struct card *card,
-                          struct model_cell *out);
+                          const struct model_kernel *kernel, struct model_cell *out);
 
 /* Whether the card is of that device's chip: same compute capability, number of SMs and, where both are known, chip. */
 bool model_knows(const struct device_info *device, const struct card *card);

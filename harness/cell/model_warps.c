@@ -10,12 +10,17 @@
 
 /* Loads at a time of a quarter of the SM that are looked up in turn, and cycles: of one pass through the level, and from the
  * request for a line to the pass that finds it. */
-enum { QUARTERS = 4, LOADS_PASSING = 2, PASS_CYCLES = 11, RETRY_CYCLES = 33, LINE_CYCLES = 70 };
+enum {
+    QUARTERS = 4,
+    LOADS_PASSING = 2,
+    PASS_CYCLES = MODEL_WARPS_PASS_CYCLES,
+    RETRY_CYCLES = 3 * PASS_CYCLES,
+    LINE_CYCLES = 70,
+};
 
-/* From a block's beginning to a warp's first load, from one warp to the next, and from an SM's first block to its second. Guesses:
- * of all warps together the time hardly depends on them; on GH100 a second block is too late to wait for lines that its first
- * waits for. */
-enum { BEGIN_CYCLES = 300, STAGGER_CYCLES = 8, NEXT_BLOCK_CYCLES = 400 };
+/* From a block's first warp to the next, and from an SM's first block to its second. Guesses: of all warps together the time
+ * hardly depends on them; on GH100 a second block is too late to wait for lines that its first waits for. */
+enum { STAGGER_CYCLES = 8, NEXT_BLOCK_CYCLES = 400 };
 
 /* Stops what would not end: lookups of one payload address, on average. */
 enum { LOOKUPS_MAX = 64 };
@@ -274,6 +279,7 @@ static void begin_block(struct run *run, uint32_t number, double time)
 {
     struct seat *seat = &run->seats[number];
     const uint64_t block = (uint64_t)run->started * run->card->sm_count;
+    const double begin = time + MODEL_WARPS_BEGIN_CYCLES + (run->card->parameter_lines ? 0 : run->sm.input_cycles);
     uint32_t threads;
 
     if (run->started == run->blocks || block >= cell_blocks(run->cell))
@@ -290,7 +296,7 @@ static void begin_block(struct run *run, uint32_t number, double time)
         run->warps[warp] =
             (struct warp){.step = run->card->parameter_lines ? -1 : 0, .first = first, .seat = number, .next = NOBODY};
         want_step(run, &run->warps[warp]);
-        event_push(run, time + BEGIN_CYCLES + STAGGER_CYCLES * (double)(first / CBANK_WARP_THREADS), warp, ERRAND_NEW);
+        event_push(run, begin + STAGGER_CYCLES * (double)(first / CBANK_WARP_THREADS), warp, ERRAND_NEW);
     }
 }
 
@@ -303,7 +309,7 @@ static void end_load(struct run *run, uint32_t number, double now)
     leave(run, number, now);
     if (++warp->step < (int64_t)workload_steps(run->cell->workload, run->cell->parameters)) {
         want_step(run, warp);
-        event_push(run, now + PASS_CYCLES, number, ERRAND_NEW);
+        event_push(run, now + PASS_CYCLES + (warp->step == 0 ? run->sm.input_cycles : 0), number, ERRAND_NEW);
         return;
     }
     if (--seat->warps_left == 0) {

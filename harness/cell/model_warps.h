@@ -43,11 +43,16 @@
  * blocks are, whatever they are. */
 enum { MODEL_WARPS_LOOKUPS = 1 << 15 };
 
+/* Cycles of one pass through the level, and from a block's beginning to a warp's first load: of the second a guess, of all
+ * warps together the time hardly depends on it. */
+enum { MODEL_WARPS_PASS_CYCLES = 11, MODEL_WARPS_BEGIN_CYCLES = 300 };
+
 /* What an SM has to do. */
 struct model_sm {
     double blocks; /* its part of the grid, need not be whole */
     uint32_t resident; /* blocks at a time */
     double life_cycles; /* of a block that waits for no constant */
+    double input_cycles; /* from a warp's parameters to its first load of the table, at least */
     double end_cycles; /* from the last constant of a block to its end, at least */
     bool whole; /* simulates all blocks */
 };

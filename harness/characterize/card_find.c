@@ -139,6 +139,7 @@ static const struct card_row rows[] = {
     {"gcc", "kept_between_launches", find_kept, LEFT, "what_it_held_is", 2, .before = "launch", .truth = true},
     {"idc", "request_cycles", find_number, "serialization_constant", "cycles_per_load_per_extra_address", .stride = 4,
      .verdict = "throughput_falls_per", .expected = "address"},
+    {"idc", "miss_cycles", find_number, "counts_constant", "active_cycles_per_line", .stride = 0},
     {"", "shared_wavefronts_per_cycle", find_number, "serialization_shared", "cycles_per_load_per_extra_address",
      .stride = 128, .inverse = true},
     {"", "l1_requests_per_cycle", find_number, "throughput_global", "loads_per_cycle", .sign = -1},

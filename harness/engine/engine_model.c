@@ -151,7 +151,7 @@ static enum status model_one(const struct engine_session *session, const struct 
     if (counted)
         expectation.sass = &sass;
     if (status == STATUS_OK)
-        status = model_predict(&cell->cell, access, &session->card, &cell->model);
+        status = model_predict(&cell->cell, access, &session->card, NULL, &cell->model);
     if (status == STATUS_OK)
         status = predict_counters(session, cell, &expectation);
     if (status != STATUS_OK)

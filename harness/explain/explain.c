@@ -168,30 +168,18 @@ static void tally_cell(struct explain_summary *summary, const struct explained_c
     }
 }
 
-/* 32-bit registers of an SM, and the step in which a warp gets them: since compute capability 3.5, except 3.7. */
-enum { SM_REGISTERS = 65536, WARP_REGISTERS_STEP = 256 };
-
-/* The card for a kernel of so many registers a thread: with room for the blocks that there are registers for. Warps get
- * registers in whole steps, and an SM's are in four parts, each for every fourth warp. */
-static struct card card_for(const struct card *card, const struct cell_result *own)
-{
-    const uint32_t block_warps = own->cell.block_size / CBANK_WARP_THREADS;
-    const uint32_t steps = (own->kernel.registers * CBANK_WARP_THREADS + WARP_REGISTERS_STEP - 1) / WARP_REGISTERS_STEP;
-    const uint32_t blocks = steps ? SM_REGISTERS / 4 / (steps * WARP_REGISTERS_STEP) * 4 / block_warps : UINT32_MAX;
-    struct card room = *card;
-
-    if (blocks > 0 && blocks < room.blocks_per_sm)
-        room.blocks_per_sm = blocks;
-    return room;
-}
-
 /* Predicts the time of cell i, unless there is no such cell; access has room for the counts of every cell. */
 static enum status predict(const struct explanation *explanation, size_t i, const struct card *card,
                            struct access_counts *access)
 {
     struct explained_cell *cell = &explanation->cells[i];
     const struct cell_result *own = cell->cell;
-    const struct card room = card_for(card, own);
+    /* A prediction knew no kernel. */
+    const bool measured = !explanation->result.modelled_time;
+    const struct model_kernel kernel = {
+        .registers = measured ? own->kernel.registers : 0,
+        .instructions = measured ? counter_counted(own->counters, own->counter_count, "instructions") : NAN,
+    };
     const double measured_ns = own->status == CELL_OK || own->status == CELL_PENDING ? own->time.summary.median : NAN;
     char obstacle[CELL_REASON_BYTES];
     enum status status;
@@ -200,7 +188,7 @@ static enum status predict(const struct explanation *explanation, size_t i, cons
         return STATUS_OK;
     status = access_count_next(result_cell, &explanation->result, i, access);
     if (status == STATUS_OK)
-        status = model_predict(&own->cell, &access[i], &room, &cell->model);
+        status = model_predict(&own->cell, &access[i], card, &kernel, &cell->model);
     if (status != STATUS_OK)
         return status;
     cell->predicted = true;

@@ -16,8 +16,8 @@ enum { CORE_BLOCK_SIZE = 1024, CORE_UNITS = 1 << UNIT_IDC | 1 << UNIT_L1 };
 #define MISSES_LIMIT 0.1
 #define TURNS_LIMIT  0.2 /* what the first level may be idle between turns */
 
-/* Lines that a load asks for, from which on they are worth a word. */
-enum { MANY_LINES = 8 };
+/* Lines that a load asks for, and instructions that a warp executes, from which on they are worth a word. */
+enum { MANY_LINES = 8, MANY_INSTRUCTIONS = 2048 };
 
 /* What a reason is looked for in. */
 struct evidence {
@@ -57,6 +57,12 @@ static const struct explained_count *misses(const struct evidence *e)
 static double retried(const struct evidence *e)
 {
     return counter_counted(e->own->counters, e->own->counter_count, "idc_misses_retried");
+}
+
+static double warp_instructions(const struct evidence *e)
+{
+    return counter_counted(e->own->counters, e->own->counter_count, "instructions") /
+           (double)e->cell->access.warps_launched;
 }
 
 #define REASON(name, summary, applies, ...)                                            \

@@ -172,7 +172,7 @@ static void use_card(union any *document)
         if (cell_obstacle(&cell, 90, reason))
             continue;
         require(access_count(&cell, &access) == STATUS_OK, "no counts", "");
-        require(model_predict(&cell, &access, &document->card, &model) == STATUS_OK, "no prediction", "");
+        require(model_predict(&cell, &access, &document->card, NULL, &model) == STATUS_OK, "no prediction", "");
         require(model.time_ns >= 0, "a cell takes no time, or none that is a number", document->card.name);
     }
 }

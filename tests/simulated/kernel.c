@@ -204,7 +204,7 @@ static double cell_ns(const struct device *device, struct launch *launch)
         struct model_cell model;
 
         cell.regime = regime_of(device->flushed);
-        if (model_predict(&cell, &behaviour->access, &card, &model) != STATUS_OK)
+        if (model_predict(&cell, &behaviour->access, &card, NULL, &model) != STATUS_OK)
             abort();
         behaviour->levels[device->flushed] = model.levels;
         *known = model.time_ns - model.parts.launch_ns + card.launch_ns;

@@ -416,6 +416,27 @@ static void test_reasons(void **state)
     own->cell.workload = &workloads[0];
     own->cell.parameters[PARAMETER_modules] = 0;
 
+    own->cell.workload = find_row("workload", workloads, sizeof(workloads[0]), workload_count, "conv_2d");
+    own->cell.parameters[PARAMETER_radius] = 3;
+    own->cell.elements = 1 << 24;
+    own->cell.pattern = find_row("pattern", patterns, sizeof(patterns[0]), pattern_count, "lockstep");
+    own->kernel.registers = 40; /* room for 36 warps */
+    own->counter_count = 1;
+    own->counters[0] = measured("instructions", 3000.0 * (1 << 24) / 32);
+    set_time(own, 1e7);
+    seen = reasons_of(&result, &card);
+    assert_true(has_reason(seen, "alone") && has_reason(seen, "long_code"));
+    own->kernel.registers = 32;
+    own->counters[0].value /= 2;
+    seen = reasons_of(&result, &card);
+    assert_true(!has_reason(seen, "alone") && !has_reason(seen, "long_code"));
+    own->kernel.registers = own->counter_count = 0;
+    set_time(own, 1e6);
+    own->cell.workload = &workloads[0];
+    own->cell.parameters[PARAMETER_radius] = 0;
+    own->cell.elements = 12800000;
+    own->cell.pattern = cell.pattern;
+
     result.modelled_time = true;
     seen = reasons_of(&result, &card);
     assert_true(has_reason(seen, "modelled"));

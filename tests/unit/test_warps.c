@@ -108,6 +108,26 @@ static void a_lone_warp_is_as_slow_as_measured(void **state)
     assert_true(warps.cycles == 300 + (misses - hit) + 2 + 68);
 }
 
+/* A warp that waits for its input first loads from the table so much later, in each of its blocks. */
+static void input_comes_first(void **state)
+{
+    const struct card card = make_card(4, CACHE_TREE);
+    struct card parameters = card;
+    const struct cell cell = make_cell("distinct", 1, 1, 32, 128), blocks = make_cell("distinct", 3, 1, 1, 4);
+    const struct model_sm at_once = {.blocks = 3, .resident = 1, .end_cycles = 68};
+    struct model_sm later = {.blocks = 1, .resident = 1, .end_cycles = 68, .input_cycles = 500};
+    struct model_warps first, warps;
+
+    (void)state;
+    assert_int_equal(model_warps_run(&cell, &card, &later, &warps), STATUS_OK);
+    assert_true(warps.cycles == run_warps(&cell, &card, 1, 0).cycles + 500);
+    parameters.parameter_lines = 2;
+    later.blocks = 3;
+    assert_int_equal(model_warps_run(&blocks, &parameters, &at_once, &first), STATUS_OK);
+    assert_int_equal(model_warps_run(&blocks, &parameters, &later, &warps), STATUS_OK);
+    assert_true(warps.cycles == first.cycles + 3 * 500);
+}
+
 /* Four warps want a line each: asked for at 300, 308, 316 and 324, they come from 370 on, 30 cycles apart. */
 static void lines_come_apart(void **state)
 {
@@ -388,13 +408,10 @@ static void the_rest_goes_on_as_before(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_on_its_way_is_shared),
-        cmocka_unit_test(a_lone_warp_is_as_slow_as_measured),
-        cmocka_unit_test(lines_come_apart),
-        cmocka_unit_test(what_fits_comes_once),
-        cmocka_unit_test(lives_follow_each_other),
-        cmocka_unit_test(the_rest_goes_on_as_before),
-        cmocka_unit_test(every_cycle_says_the_same),
+        cmocka_unit_test(a_line_on_its_way_is_shared), cmocka_unit_test(a_lone_warp_is_as_slow_as_measured),
+        cmocka_unit_test(input_comes_first),           cmocka_unit_test(lines_come_apart),
+        cmocka_unit_test(what_fits_comes_once),        cmocka_unit_test(lives_follow_each_other),
+        cmocka_unit_test(the_rest_goes_on_as_before),  cmocka_unit_test(every_cycle_says_the_same),
     };
 
     return cmocka_run_group_tests_name("warps", tests, NULL, NULL);
