@@ -120,6 +120,7 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
     const struct path *path = cell->path;
     const uint32_t *value = cell->parameters;
     const uint32_t reach = value[PARAMETER_distinct] * value[PARAMETER_stride_bytes];
+    const uint32_t width = table_width(value), bytes = table_bytes(path, value);
 
     if (workload_steps(workload, value) > 1 && !pattern->walks)
         snprintf(text, CELL_REASON_BYTES, "%s reads another element at every step, which the pattern does not",
@@ -131,8 +132,13 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
     else if (value[PARAMETER_radius] > workload->radius_max)
         snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", workload->name,
                  workload->radius_max);
-    else if (reach > path->bytes || value[PARAMETER_refill_bytes] > path->bytes)
-        snprintf(text, CELL_REASON_BYTES, "the table of %s has %" PRIu32 " bytes", path->name, path->bytes);
+    else if (bytes > path->bytes)
+        snprintf(text, CELL_REASON_BYTES, "%s holds a table of %" PRIu32 " bytes at most", path->name, path->bytes);
+    else if (reach > bytes || value[PARAMETER_refill_bytes] > bytes)
+        snprintf(text, CELL_REASON_BYTES, "the table of %s has %" PRIu32 " bytes", path->name, bytes);
+    else if (value[PARAMETER_stride_bytes] % width)
+        snprintf(text, CELL_REASON_BYTES, "a stride of %" PRIu32 " bytes is no whole number of elements of %" PRIu32,
+                 value[PARAMETER_stride_bytes], width);
     else if (architecture != 0 && architecture < path->architecture)
         snprintf(text, CELL_REASON_BYTES, "GPUs before compute capability %" PRIu32 ".%" PRIu32 " have no %s",
                  path->architecture / 10, path->architecture % 10, path->name);
