@@ -19,7 +19,8 @@ struct access_counts {
     uint64_t blocks;          /* thread blocks */
     uint64_t warps_launched;  /* warps of the grid */
     uint64_t warps_active;    /* warps with at least one element */
-    uint64_t payload_loads;   /* payload load instructions: warps_active x steps; 0 for paths that load nothing */
+    uint64_t payload_loads;   /* payload load instructions: warps_active x steps x image_pieces, which have an address
+                                 of each thread's element each; 0 for paths that load nothing */
     uint64_t addresses;       /* sum over payload loads of the distinct addresses in the warp */
     uint64_t lines;           /* sum over them of the distinct ACCESS_LINE_BYTES lines of the table */
     uint64_t sectors;         /* sum over them of the distinct ACCESS_SECTOR_BYTES sectors of the table */

@@ -296,7 +296,7 @@ static void every_path_names_a_class(void **state)
     for (size_t a = 0; a < path_count; a++) {
         size_t i = 0;
 
-        while (i < SASS_CLASS_COUNT && strcmp(sass_class_names[i], paths[a].sass) != 0)
+        while (i < SASS_CLASS_COUNT && strcmp(sass_names[i][SASS_WORD], paths[a].sass) != 0)
             i++;
         assert_true(i < SASS_CLASS_COUNT);
     }
