@@ -71,7 +71,7 @@ static uint32_t count_wavefronts(struct walk *walk, const uint32_t *index, uint3
     const uint32_t words = walk->width / ACCESS_BANK_BYTES;
     uint32_t groups[CBANK_WARP_THREADS], wavefronts = 0;
 
-    if (words == 1)
+    if (words == 1 || addresses == 1)
         return fullest_bank(elements, addresses, 1);
     if (words == 0) {
         const uint32_t shift = ACCESS_BANK_BYTES / walk->width / 2;
