@@ -46,13 +46,13 @@ typedef uint32_t sass_loads[SASS_CLASS_COUNT][SASS_WIDTH_COUNT];
 enum { SASS_HASH_HEX_BYTES = 65 }; /* 64 digits and NUL */
 
 struct kernel_sass {
-    const char *symbol;           /* mangled name, in the image */
-    const void *code;             /* in the image */
+    const char *symbol; /* mangled name, in the image */
+    const void *code; /* in the image */
     size_t bytes;
     char sha256[SASS_HASH_HEX_BYTES]; /* of the code bytes, lower-case hex */
-    bool known;                   /* the encoding is known here: of 128 bits */
-    sass_loads classes;           /* if known: instructions anywhere in the code */
-    bool counted;                 /* counts is valid: known, and a warp executes the code once from end to end */
+    bool known; /* the encoding is known here: of 128 bits */
+    sass_loads classes; /* if known: instructions anywhere in the code */
+    bool counted; /* counts is valid: known, and a warp executes the code once from end to end */
     struct sass_counts counts;
 };
 
