@@ -139,7 +139,8 @@ static const char *fallback_of(const struct parsing *parsing, const struct optio
 
     for (size_t i = 0; !value && i < parsing->count; i++)
         if (parsing->rows[i]->kind == &option_preset)
-            value = preset_value(*(const struct preset *const *)member_of(parsing, i, parsing->rows[i]->offset), row->name);
+            value =
+                preset_value(*(const struct preset *const *)member_of(parsing, i, parsing->rows[i]->offset), row->name);
     return value ? value : row->fallback;
 }
 
