@@ -116,7 +116,8 @@ static double expect_texture_loads(const struct expectation *e)
  * elsewhere. What a constant operand asks for is not known. */
 static double expect_imc_requests(const struct expectation *e)
 {
-    const bool known = e->sass && e->sass->architecture == 90 && e->cell->path->unit != UNIT_IMC;
+    const bool known = e->sass && e->sass->architecture == 90 && e->cell->path->unit != UNIT_IMC &&
+                       known_width(e, 1 << UNIT_UNIFORM, 0);
 
     return known ? executed(e, offsetof(struct sass_stretch, uniform_constant)) : NAN;
 }

@@ -21,9 +21,11 @@ struct simulation {
 
 uint32_t model_table_begin(const struct cell *cell)
 {
-    /* kernel_args.h: the table by value is the last of three parameters, the second is a pointer. */
-    return cell->path->home == TABLE_PARAMETER ? MODEL_PARAMETERS_BEGIN + sizeof(struct kernel_args) + sizeof(uint64_t)
-                                               : 0;
+    const uint32_t width = table_width(cell->parameters);
+    /* kernel_args.h: the table by value is the last of three parameters, the second is a pointer; at a whole element. */
+    const uint32_t before = MODEL_PARAMETERS_BEGIN + sizeof(struct kernel_args) + sizeof(uint64_t);
+
+    return cell->path->home == TABLE_PARAMETER ? (before + width - 1) / width * width : 0;
 }
 
 static uint32_t instances(const struct simulation *simulation, uint32_t level)

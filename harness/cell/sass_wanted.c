@@ -30,7 +30,7 @@ static enum sass_class class_of(const struct path *path)
 {
     enum sass_class class = 0;
 
-    while (strcmp(sass_names[class][SASS_WORD], path->sass) != 0)
+    while (class < SASS_CLASS_COUNT - 1 && strcmp(sass_names[class][SASS_WORD], path->sass) != 0)
         class ++;
     return class;
 }
