@@ -197,6 +197,9 @@ static void loads_of_other_widths(void **state)
         cell.path = table_find(&path_table, "shared");
         assert_true(expected("shared_load_instructions", &cell, NULL) == 64);
         assert_true(expected("l1_requests", &cell, NULL) == 64 + 2 * 512);
+        assert_true(expected("imc_requests", &cell, &sm_90) == 64 * 2);
+        cell.path = table_find(&path_table, "constant_uniform");
+        assert_true(isnan(expected("imc_requests", &cell, &sm_90)));
     }
 }
 
