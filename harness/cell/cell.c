@@ -76,7 +76,9 @@ uint64_t cell_axis(const struct cell *cell, size_t axis)
                              [AXIS_BLOCK_SIZE] = cell->block_size,        [AXIS_REGIME] = (uintptr_t)cell->regime,
                              [AXIS_PATTERN] = (uintptr_t)cell->pattern,   [AXIS_PATH] = (uintptr_t)cell->path};
 
-    return axis >= AXIS_PARAMETERS && axis < AXIS_PATH ? cell->parameters[axis - AXIS_PARAMETERS] : axes[axis];
+    if (axis >= AXIS_PARAMETERS && axis < AXIS_PATH)
+        return parameter_value(cell->parameters, (enum parameter_index)(axis - AXIS_PARAMETERS));
+    return axes[axis];
 }
 
 static int axis_order(const struct cell *a, const struct cell *b, size_t axis)
@@ -120,6 +122,7 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
     const struct path *path = cell->path;
     const uint32_t *value = cell->parameters;
     const uint32_t reach = value[PARAMETER_distinct] * value[PARAMETER_stride_bytes];
+    const uint32_t width = table_width(value), bytes = table_bytes(path, value);
 
     if (workload_steps(workload, value) > 1 && !pattern->walks)
         snprintf(text, CELL_REASON_BYTES, "%s reads another element at every step, which the pattern does not",
@@ -131,8 +134,13 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
     else if (value[PARAMETER_radius] > workload->radius_max)
         snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", workload->name,
                  workload->radius_max);
-    else if (reach > path->bytes || value[PARAMETER_refill_bytes] > path->bytes)
-        snprintf(text, CELL_REASON_BYTES, "the table of %s has %" PRIu32 " bytes", path->name, path->bytes);
+    else if (bytes > path->bytes)
+        snprintf(text, CELL_REASON_BYTES, "%s holds a table of %" PRIu32 " bytes at most", path->name, path->bytes);
+    else if (reach > bytes || value[PARAMETER_refill_bytes] > bytes)
+        snprintf(text, CELL_REASON_BYTES, "the table of %s has %" PRIu32 " bytes", path->name, bytes);
+    else if (value[PARAMETER_stride_bytes] % width)
+        snprintf(text, CELL_REASON_BYTES, "a stride of %" PRIu32 " bytes is no whole number of elements of %" PRIu32,
+                 value[PARAMETER_stride_bytes], width);
     else if (architecture != 0 && architecture < path->architecture)
         snprintf(text, CELL_REASON_BYTES, "GPUs before compute capability %" PRIu32 ".%" PRIu32 " have no %s",
                  path->architecture / 10, path->architecture % 10, path->name);
@@ -157,7 +165,13 @@ uint32_t cell_staged_bytes(const struct cell *cell)
 {
     const struct problem problem = cell_problem(cell);
 
-    return cell->path->unit == UNIT_SHARED ? workload_table_length(&problem) * (uint32_t)sizeof(uint32_t) : 0;
+    return cell->path->unit == UNIT_SHARED ? workload_table_length(&problem) * table_width(cell->parameters) : 0;
+}
+
+void cell_indices(const struct cell *cell, uint32_t block, uint32_t threads, uint32_t step, uint32_t *index)
+{
+    cell->pattern->block_indices(block, threads, step, table_length(cell->path, cell->parameters),
+                                 pattern_numbers(cell->parameters), index);
 }
 
 uint32_t cell_blocks(const struct cell *cell)

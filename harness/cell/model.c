@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "sass.h"
+
 /* Warp instructions, guesses: the sm_90 code of add has 21 to 24, that of other workloads is within a tenth. Issue is
  * far from the longest part of add. */
 enum {
@@ -129,7 +131,8 @@ static double warp_instructions(const struct work *work)
     const struct workload *workload = work->cell->workload;
     const uint32_t *parameters = work->cell->parameters;
     const double known = (work->kernel->instructions - staging_instructions(work)) / (double)work->access->warps_active;
-    const uint32_t payload = INSTRUCTIONS_PER_STEP + (work->cell->path->loads ? work->unit->instructions : 0);
+    const uint32_t payload =
+        INSTRUCTIONS_PER_STEP + (work->cell->path->loads ? work->unit->instructions + image_pieces(work->cell) - 1 : 0);
 
     if (known > INSTRUCTIONS_PER_WARP)
         return known;
@@ -162,15 +165,15 @@ static double l1_cycles(const struct work *work)
 static uint32_t first_block_sectors(const struct cell *cell, uint32_t steps)
 {
     const uint32_t threads = cell->pattern->scope == INDEX_IMMEDIATE ? 1 : cell_block_threads(cell, 0);
-    bool seen[CBANK_TABLE_LENGTH * sizeof(uint32_t) / ACCESS_SECTOR_BYTES] = {false};
+    bool seen[CBANK_TABLE_BYTES / ACCESS_SECTOR_BYTES] = {false};
     uint32_t index[CELL_BLOCK_SIZE_MAX];
+    const uint32_t width = table_width(cell->parameters);
     uint32_t sectors = 0;
 
     for (uint32_t step = 0; step < steps; step++) {
-        cell->pattern->block_indices(0, threads, step, path_length(cell->path), pattern_numbers(cell->parameters),
-                                     index);
+        cell_indices(cell, 0, threads, step, index);
         for (uint32_t thread = 0; thread < threads; thread++) {
-            bool *sector = &seen[index[thread] * sizeof(uint32_t) / ACCESS_SECTOR_BYTES];
+            bool *sector = &seen[index[thread] * width / ACCESS_SECTOR_BYTES];
 
             sectors += !*sector;
             *sector = true;
@@ -267,12 +270,12 @@ struct l2_asked {
     double slices[TABLE_SLICES]; /* lines */
 };
 
-static void ask_l2(struct l2_asked *asked, const uint32_t *index, uint32_t threads)
+static void ask_l2(struct l2_asked *asked, const uint32_t *index, uint32_t threads, uint32_t width)
 {
     uint8_t sectors[TABLE_L2_LINES] = {0}; /* of each line: a set */
 
     for (uint32_t i = 0; i < threads; i++) {
-        const uint32_t byte = index[i] * (uint32_t)sizeof(uint32_t);
+        const uint32_t byte = index[i] * width;
 
         sectors[byte / L2_LINE_BYTES] |= (uint8_t)(1u << byte % L2_LINE_BYTES / ACCESS_SECTOR_BYTES);
     }
@@ -291,10 +294,10 @@ static struct l2_asked first_block_l2(const struct cell *cell)
     uint32_t index[CELL_BLOCK_SIZE_MAX];
 
     for (uint32_t step = 0; step < workload_steps(cell->workload, cell->parameters); step++) {
-        cell->pattern->block_indices(0, threads, step, path_length(cell->path), pattern_numbers(cell->parameters),
-                                     index);
+        cell_indices(cell, 0, threads, step, index);
         for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS)
-            ask_l2(&asked, index + first, threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS);
+            ask_l2(&asked, index + first, threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS,
+                   table_width(cell->parameters));
     }
     return asked;
 }

@@ -11,6 +11,8 @@
 #include "grid.h"
 #include "image.h"
 #include "log.h"
+#include "plan_options.h"
+#include "text.h"
 
 /* Most keys of a list. */
 enum { COLUMNS_MAX = 16 };
@@ -64,7 +66,8 @@ static void write_items(cJSON *row, const struct field *field, const void *base)
     for (size_t length; *list; list += length + (list[length] == ',')) {
         length = strcspn(list, ",");
         snprintf(item, sizeof(item), "%.*s", (int)length, list);
-        json_append(array, field->of ? cJSON_CreateRaw(item) : cJSON_CreateString(item));
+        json_append(array,
+                    field->of && item[0] >= '0' && item[0] <= '9' ? cJSON_CreateRaw(item) : cJSON_CreateString(item));
     }
 }
 
@@ -109,6 +112,12 @@ static void write_values(cJSON *row, const struct field *field, const void *base
     json_add_text(row, field->key, multiple == 0 ? "powers of two" : multiple == 1 ? "whole numbers" : values);
 }
 
+/* The most of an element that one of the path's instructions loads. */
+static void write_widest(cJSON *row, const struct field *field, const void *base)
+{
+    json_add_integer(row, field->key, image_widest(base));
+}
+
 static void write_metrics(cJSON *row, const struct field *field, const void *base)
 {
     cJSON *metrics = json_add(row, field->key, cJSON_CreateArray());
@@ -117,9 +126,21 @@ static void write_metrics(cJSON *row, const struct field *field, const void *bas
         add_word(metrics, ((const struct counter *)base)->metrics[i]);
 }
 
+/* "--path constant,global --elements 128000" */
+static void write_options(cJSON *row, const struct field *field, const void *base)
+{
+    const struct preset *preset = base;
+    char options[512] = "";
+
+    for (size_t i = 0; i < PRESET_VALUES_MAX && preset->values[i].option; i++)
+        text_join(options, sizeof(options), i ? " " : "", "--%s %s", preset->values[i].option, preset->values[i].value);
+    json_add_text(row, field->key, options);
+}
+
 static const struct field_kind flag = {write_flag, NULL}, items = {write_items, NULL}, takes = {write_takes, NULL},
                                takers = {write_takers, NULL}, option = {write_option, NULL},
-                               values = {write_values, NULL}, metrics = {write_metrics, NULL};
+                               values = {write_values, NULL}, widest = {write_widest, NULL},
+                               preset_options = {write_options, NULL}, metrics = {write_metrics, NULL};
 
 /* -- tables of the program ----------------------------------------------------------------------------- */
 
@@ -139,7 +160,8 @@ static const struct field path_fields[] = {
     {OF(path, field_reference, name)}, {OF(path, field_name, home), .of = &homes},
     {OF(path, field_name, unit), .of = &units}, {OF(path, field_name, scope), .of = &scopes},
     {OF(path, field_uint32, bytes)}, {OF(path, flag, chosen)}, {OF(path, field_uint32, architecture)},
-    {OF(path, flag, loads)}, {OF(path, field_reference, sass)}, {OF(path, field_reference, ptx)},
+    {OF(path, flag, loads)}, {OF(path, field_reference, sass)}, {.key = "widest_bytes", .kind = &widest},
+    {OF(path, field_reference, ptx)},
     {OF(path, field_reference, summary)},
 };
 static const struct field pattern_fields[] = {
@@ -152,6 +174,10 @@ static const struct field parameter_fields[] = {
     {OF(parameter, field_uint32, min)}, {OF(parameter, field_uint32, max)}, {.key = "values", .kind = &values},
     {OF(parameter, items, fallback), .of = "numbers"}, {.key = "taken_by", .kind = &takers},
     {OF(parameter, field_reference, summary)},
+};
+static const struct field sweep_fields[] = {
+    {OF(preset, field_reference, name)}, {.key = "options", .kind = &preset_options},
+    {OF(preset, field_reference, summary)},
 };
 static const struct field regime_fields[] = {
     {OF(regime, field_reference, name)}, {OF(regime, field_reference, summary)},
@@ -265,6 +291,7 @@ static const struct list lists[] = {
      TABLE("pattern", patterns, pattern_count), FIELDS(pattern_fields)},
     {"parameters", "Parameters: numbers that a pattern or a workload takes", 6, NULL,
      TABLE("parameter", parameters, parameter_count), FIELDS(parameter_fields)},
+    {"sweeps", "Sweeps: plans by a name", 1, NULL, TABLE("sweep", sweeps, sweep_count), FIELDS(sweep_fields)},
     {"regimes", "Regimes: what the caches hold when a launch begins", 2, NULL,
      TABLE("regime", regimes, regime_count), FIELDS(regime_fields)},
     {"counters", "Counters: what is read from the hardware", 3, NULL,

@@ -11,7 +11,7 @@
 struct running {
     const struct launch *launch;
     const uint32_t *input, *table; /* table NULL: the path loads nothing */
-    uint32_t length;
+    uint32_t length, width;
     uint32_t *output;
 };
 
@@ -73,6 +73,17 @@ static const void *table_address(const struct launch *launch)
     return path_place(launch->function->path, &places);
 }
 
+/* Whether a texture has elements of the width that the kernel fetches. */
+static bool texture_fits(const struct launch *launch)
+{
+    const struct cudaResourceDesc *const resource = (const void *)(uintptr_t)launch->args.cell.texture;
+    const struct cudaChannelFormatDesc *const desc = resource ? &resource->res.linear.desc : NULL;
+    const uint32_t width = launch->function->width ? launch->function->width : sizeof(uint32_t);
+
+    return launch->function->path->unit != UNIT_TEXTURE ||
+           (desc && (uint32_t)(desc->x + desc->y + desc->z + desc->w) == 8 * width);
+}
+
 /* -- shapes -------------------------------------------------------------------------------------------- */
 
 static float to_float(uint32_t bits)
@@ -114,8 +125,7 @@ static void write_map(const struct running *running, uint32_t block, uint32_t co
 
     for (uint32_t step = 0; running->table && step < steps_of(launch); step++) {
         pattern->block_indices(block, count, step, running->length, launch->args.cell.numbers, index);
-        for (uint32_t thread = 0; thread < count; thread++)
-            sum[thread] += running->table[index[thread]];
+        table_add(running->table, running->width, index, count, sum);
     }
     for (uint32_t thread = 0; thread < count; thread++)
         running->output[first + thread] =
@@ -248,13 +258,16 @@ static const uint32_t *table_of(const struct launch *launch)
 void cell_write(const struct launch *launch, uint32_t *output)
 {
     const struct kernel_args *const args = &launch->args.cell;
-    const bool at_run_time = launch->function->workload->index == INDEX_SWITCHED_LENGTH;
+    static const uint32_t whole[PARAMETER_COUNT];
+    const uint32_t width = launch->function->width;
+    const bool at_run_time = width || launch->function->workload->index == INDEX_SWITCHED_LENGTH;
     const uint64_t launched = (uint64_t)launch->blocks * launch->threads;
     const uint64_t elements = args->elements < launched ? args->elements : launched;
     struct running running = {.launch = launch,
                               .input = words_of(launch->reads[0], args->input),
                               .table = table_of(launch),
-                              .length = at_run_time ? args->length : path_length(launch->function->path),
+                              .length = at_run_time ? args->length : table_length(launch->function->path, whole),
+                              .width = width ? width : table_width(whole),
                               .output = output};
 
     parallel_ranges(elements, launch->threads, write_blocks, &running);
@@ -272,7 +285,7 @@ int run_cell(struct device *device, struct launch *launch, double *work_ns)
 
     (void)device;
     (void)work_ns;
-    if (!input || (placed && !table) || args->divergence != 0)
+    if (!input || (placed && !table) || args->divergence != 0 || !texture_fits(launch))
         return cudaErrorIllegalAddress;
     launch->reads[0] = input;
     launch->reads[1] = table;

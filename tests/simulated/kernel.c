@@ -95,6 +95,19 @@ static bool name_path(const char **at, const struct path **path)
     return *path;
 }
 
+/* path_P, or sized<path_P, width> */
+static bool name_table(const char **at, struct CUfunc_st *function)
+{
+    static const char sized[] = "5sizedI";
+    const bool is_sized = strncmp(*at, sized, strlen(sized)) == 0;
+
+    *at += is_sized ? strlen(sized) : 0;
+    if (!name_path(at, &function->path) || (is_sized && sscanf(*at, "Lj%uEE", &function->width) != 1))
+        return false;
+    *at = is_sized ? strstr(*at, "EE") + 2 : *at;
+    return true;
+}
+
 /* workload_W<radius>, path_P, pattern_T */
 static bool name_cell(struct CUfunc_st *function, const char *at)
 {
@@ -104,7 +117,7 @@ static bool name_cell(struct CUfunc_st *function, const char *at)
         return false;
     FIND(workloads, workload_count, name, function->workload);
     at = strstr(at, "EE") + 2;
-    if (!name_path(&at, &function->path) || !take_name(&at, strlen("pattern_"), name, sizeof(name)))
+    if (!name_table(&at, function) || !take_name(&at, strlen("pattern_"), name, sizeof(name)))
         return false;
     FIND(patterns, pattern_count, name, function->pattern);
     return function->workload && function->pattern;
@@ -141,10 +154,12 @@ static struct cell cell_of(const struct launch *launch)
     const uint32_t takes = cell_takes(cell.workload, cell.pattern);
     const uint32_t values[PARAMETER_COUNT] = {
         [PARAMETER_distinct] = args->numbers.distinct,
-        [PARAMETER_stride_bytes] = 4 * args->numbers.stride,
+        [PARAMETER_stride_bytes] = (function->width ? function->width : 4) * args->numbers.stride,
         [PARAMETER_radius] = function->radius,
         [PARAMETER_refill_bytes] = 4,
         [PARAMETER_modules] = 1,
+        [PARAMETER_width_bytes] = parameter_kept(&parameters[PARAMETER_width_bytes], function->width),
+        [PARAMETER_table_bytes] = function->width * args->length,
     };
 
     for (size_t i = 0; i < PARAMETER_COUNT; i++)

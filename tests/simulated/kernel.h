@@ -37,7 +37,7 @@ struct CUfunc_st {
     const struct workload *workload; /* of a cell; those that it lacks are NULL */
     const struct path *path;
     const struct pattern *pattern;
-    uint32_t radius;
+    uint32_t radius, width; /* width 0: of the path's whole table */
     int dynamic_shared;
     struct kernel_sass sass;
     struct behaviour *behaviours;

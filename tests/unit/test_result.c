@@ -221,6 +221,44 @@ static void edit(const char *from, const char *to)
     free(text);
 }
 
+/* What a table's cells leave out of identity and parameters is read as it was, and what they name, too. */
+static void test_tables_of_other_widths(void **state)
+{
+    struct cell cells[] = {cell_of(0, 0), cell_of(1, 0), cell_of(0, 1)};
+    struct result result, back;
+    struct capture capture;
+    const cJSON *cell;
+    cJSON *root;
+
+    (void)state;
+    cells[1].parameters[PARAMETER_width_bytes] = 16;
+    cells[2].parameters[PARAMETER_table_bytes] = 1024;
+    assert_int_equal(result_open(&result, cells, 3), STATUS_OK);
+    result.engine = "cuda";
+    strcpy(result.started_utc, "2026-01-02T03:04:05Z");
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    assert_int_equal(json_read_file(path, &root), STATUS_OK);
+    cell = json_get(root, "cells")->child;
+    assert_int_equal(cJSON_GetArraySize(json_get(cell, "parameters")), 0);
+    assert_int_equal((int)json_get(cell, "width_bytes")->valuedouble, 4);
+    assert_int_equal((int)json_get(cell, "table_bytes")->valuedouble, 65536);
+    assert_int_equal((int)json_get(cell->next, "width_bytes")->valuedouble, 16);
+    assert_string_equal(json_get(json_get(cell->next, "kernel"), "instruction")->valuestring, "LDG.128");
+    assert_int_equal((int)json_get(cell->next->next, "table_bytes")->valuedouble, 1024);
+    cJSON_Delete(root);
+    assert_int_equal(result_read(path, &back), STATUS_OK);
+    assert_int_equal(back.cell_count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(cell_equal(&back.cells[i].cell, &cells[i]));
+    result_close(&back);
+    result_close(&result);
+    edit("\"width_bytes\":\t16", "\"width_bytes\":\t3");
+    capture_begin(&capture, stderr);
+    assert_int_equal(result_read(path, &back), STATUS_USAGE);
+    capture_end(&capture);
+    assert_non_null(strstr(capture.text, "cells[1].parameters.width_bytes: expected a power of two from 1 to 16"));
+}
+
 /* Files that differ from a good one in one place, and what is said of them. */
 static void test_refused_files(void **state)
 {
@@ -1037,6 +1075,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_tables_of_other_widths),
         cmocka_unit_test(test_refused_files),
         cmocka_unit_test(test_newer_minor),
         cmocka_unit_test(test_truncated),
