@@ -26,9 +26,22 @@ extern __shared__ uint32_t cbank_staged[];
 #endif
 
 /* The table by value. */
-template <uint32_t length> struct parameter_values {
-    uint32_t of[length];
+template <class Element, uint32_t length> struct parameter_values {
+    Element of[length];
 };
+
+/* An element of so many bytes, and 32 bits that all of its bytes are in: the compiler would load no others. */
+template <uint32_t width> struct element_of;
+#define ELEMENT(width, type_, fold)                                                                         \
+    template <> struct element_of<width> {                                                                  \
+        typedef type_ type;                                                                                 \
+        static __device__ uint32_t folded(type_ element) { return fold; }                                   \
+    }
+ELEMENT(1, uint8_t, element);
+ELEMENT(2, uint16_t, element);
+ELEMENT(4, uint32_t, element);
+ELEMENT(8, uint2, element.x + element.y);
+ELEMENT(16, uint4, element.x + element.y + element.z + element.w);
 
 /* -- the rows as types --------------------------------------------------------------------------------- */
 
@@ -56,25 +69,52 @@ template <class Values> struct places {
     const Values &values;
 };
 
-#define PATH(name, summary, home, unit, scope_, bytes, chosen, lowest, loads_, sass, ptx, access)           \
+#define PATH(name, summary, home_, unit, scope_, bytes_, chosen, lowest, loads_, sass, ptx, access)          \
     struct path_##name {                                                                                    \
-        static constexpr uint32_t length = (bytes) / sizeof(uint32_t);                                      \
+        static constexpr enum table_home home = home_;                                                      \
+        static constexpr uint32_t bytes = bytes_, length = (bytes_) / sizeof(uint32_t);                     \
         static constexpr uint32_t architecture = lowest;                                                    \
         static constexpr enum index_scope scope = scope_;                                                   \
-        static constexpr bool staged = unit == UNIT_SHARED, loads = loads_;                                 \
-        typedef parameter_values<home == TABLE_PARAMETER ? length : 1> table_values;                        \
+        static constexpr bool staged = unit == UNIT_SHARED, loads = loads_, whole = true;                   \
+        typedef parameter_values<uint32_t, home == TABLE_PARAMETER ? length : 1> table_values;              \
+        template <class table_element, class Values>                                                        \
+        static __device__ table_element element(const places<Values> &place, uint32_t index)                \
+        {                                                                                                   \
+            const table_element *const table = (const table_element *)place.table;                          \
+            const table_element *const restricted = (const table_element *)place.restricted;                \
+            const table_element *const staged = (const table_element *)cbank_staged;                        \
+            const table_element *const cbank_values = (const table_element *)::cbank_values;                \
+            const uint64_t texture = place.texture;                                                         \
+            const Values &values = place.values;                                                            \
+                                                                                                            \
+            (void)table, (void)restricted, (void)staged, (void)cbank_values, (void)texture, (void)values;   \
+            (void)index;                                                                                    \
+            if constexpr (loads)                                                                            \
+                return (access);                                                                            \
+            else                                                                                            \
+                return table_element();                                                                     \
+        }                                                                                                   \
+        static __device__ uint32_t words(const kernel_args &) { return length; }                            \
         static __device__ uint32_t load(const places<table_values> &place, uint32_t index)                  \
         {                                                                                                   \
-            const uint32_t *const table = place.table, *const restricted = place.restricted;                \
-            const uint32_t *const staged = cbank_staged;                                                    \
-            const uint64_t texture = place.texture;                                                         \
-            const table_values &values = place.values;                                                      \
-                                                                                                            \
-            (void)table, (void)restricted, (void)staged, (void)texture, (void)values, (void)index;          \
-            return (access);                                                                                \
+            return element<uint32_t>(place, index);                                                         \
         }                                                                                                   \
     };
 #include "paths.def"
+
+/* A path to a table of other elements or of another size: `width` bytes an element, args.length elements. Their number
+ * is a power of two where a formula gives the index: then the kernel masks it. */
+template <class Path, uint32_t width> struct sized : Path {
+    typedef typename element_of<width>::type element_type;
+    typedef parameter_values<element_type, Path::home == TABLE_PARAMETER ? Path::bytes / width : 1> table_values;
+    static constexpr uint32_t length = CBANK_TABLE_BYTES / width;
+    static constexpr bool whole = false;
+    static __device__ uint32_t words(const kernel_args &args) { return args.length * width / sizeof(uint32_t); }
+    static __device__ uint32_t load(const places<table_values> &place, uint32_t index)
+    {
+        return element_of<width>::folded(Path::template element<element_type>(place, index));
+    }
+};
 
 /* What the path lets the compiler see of an index: a 0 that is to be put into it. */
 template <class Path> static __device__ uint32_t hidden_zero(const kernel_args &args)
@@ -83,10 +123,10 @@ template <class Path> static __device__ uint32_t hidden_zero(const kernel_args &
            : Path::scope == INDEX_BLOCK ? args.divergence : 0;
 }
 
-/* Copies the first `length` elements of the table into shared memory, all threads of the block together, four loads of a
+/* Copies the first `length` words of the table into shared memory, all threads of the block together, four loads of a
  * thread at a time: an unrolling of the compiler's divides to find how often, on some architectures by a call. Where
  * nothing is loaded from there, a load that never happens keeps the copy. */
-template <class Path, uint32_t length> static __device__ uint32_t stage(const kernel_args &args)
+template <class Path> static __device__ uint32_t stage(const kernel_args &args, uint32_t length)
 {
     if constexpr (Path::staged) {
         const uint32_t stride = blockDim.x;
@@ -108,7 +148,9 @@ template <class Path, uint32_t length> static __device__ uint32_t stage(const ke
             if (first + threadIdx.x < length)
                 cbank_staged[first + threadIdx.x] = args.table[first + threadIdx.x];
         __syncthreads();
-        return !Path::loads && args.divergence ? cbank_staged[args.divergence % length] : 0;
+        if (!Path::loads && args.divergence)
+            return cbank_staged[Path::whole ? args.divergence % length : args.divergence];
+        return 0;
     } else {
         return 0;
     }
@@ -138,7 +180,10 @@ static __device__ uint32_t map_index(const kernel_args &args, uint32_t step)
         return switched_index<Workload>(args, blockIdx.x, threadIdx.x, step, Path::length);
     if (Workload::index == INDEX_SWITCHED_LENGTH)
         return switched_index<Workload>(args, blockIdx.x, threadIdx.x, step, args.length);
-    return Pattern::index(blockIdx.x, threadIdx.x, step, Path::length, args.numbers) | hidden_zero<Path>(args);
+
+    const uint32_t index = Pattern::index(blockIdx.x, threadIdx.x, step, Path::length, args.numbers);
+
+    return (Path::whole ? index : index & (args.length - 1)) | hidden_zero<Path>(args);
 }
 
 /* One input element, `steps` loads. */
@@ -146,7 +191,7 @@ struct shape_map {
     template <class Workload, class Path, class Pattern>
     static __device__ void run(const kernel_args &args, const places<typename Path::table_values> &place)
     {
-        uint32_t sum = stage<Path, Path::length>(args);
+        uint32_t sum = stage<Path>(args, Path::words(args));
         const uint32_t element = blockIdx.x * blockDim.x + threadIdx.x;
 
         if (element >= args.elements)
@@ -178,7 +223,7 @@ struct shape_stencil {
         const float *const input = (const float *)args.input;
         const uint32_t element = blockIdx.x * blockDim.x + threadIdx.x;
         const uint32_t zero = hidden_zero<Path>(args);
-        float sum = __uint_as_float(stage<Path, Workload::steps>(args));
+        float sum = __uint_as_float(stage<Path>(args, Workload::steps));
 
         tile[radius + threadIdx.x] = element < args.elements ? input[element] : 0;
         if (threadIdx.x < radius) {
@@ -205,7 +250,7 @@ struct shape_convolution {
     static __device__ void run(const kernel_args &args, const places<typename Path::table_values> &place)
     {
         constexpr int rx = Workload::radius, ry = Workload::dimensions > 1 ? rx : 0, rz = Workload::dimensions > 2 ? rx : 0;
-        float sum = __uint_as_float(stage<Path, Workload::steps>(args));
+        float sum = __uint_as_float(stage<Path>(args, Workload::steps));
         const uint32_t element = blockIdx.x * blockDim.x + threadIdx.x;
 
         if (element >= args.elements)
@@ -246,13 +291,14 @@ static constexpr uint32_t power(uint32_t base, uint32_t exponent)
     return exponent == 0 ? 1 : base * power(base, exponent - 1);
 }
 
-#define WORKLOAD(name, summary, body, dimensions_, steps_, index_, before, takes, radius_max_, patterns, elements, \
+#define WORKLOAD(name, summary, body, dimensions_, steps_, index_, before, takes_, radius_max_, patterns, elements, \
                  blocks, formula)                                                                           \
     template <uint32_t radius_> struct workload_##name {                                                    \
         typedef shape_##body shape;                                                                         \
         static constexpr uint32_t radius = radius_, radius_max = radius_max_, dimensions = dimensions_;     \
         static constexpr uint32_t steps = steps_ ? steps_ : power(2 * radius_ + 1, dimensions_);            \
         static constexpr enum workload_index index = index_;                                                \
+        static constexpr uint32_t takes = takes_;                                                           \
         static __device__ uint32_t result(uint32_t input, uint32_t sum)                                     \
         {                                                                                                   \
             (void)input;                                                                                    \
@@ -284,6 +330,7 @@ static constexpr uint32_t architecture = 0;
 template <class Workload, class Path, class Pattern,
           bool can = Pattern::scope >= Path::scope && architecture >= Path::architecture &&
                      (Workload::steps == 1 || Pattern::walks) &&
+                     (Path::whole || (Workload::takes & PARAMETER_BIT(width_bytes)) != 0) &&
                      (Workload::index == INDEX_COMPILED || (Pattern::core && Path::scope == INDEX_THREAD))>
 struct instance {
     static constexpr const void *get() { return (const void *)kernel<Workload, Path, Pattern>; }
@@ -312,7 +359,9 @@ template <class Workload> struct path_instances {
 template <class Workload>
 const void *const *const path_instances<Workload>::kernels[] = {
 #define PATH(name, summary, home, unit, scope, bytes, chosen, lowest, loads, sass, ptx, access)             \
-    instances<Workload, path_##name>::kernels,
+    instances<Workload, path_##name>::kernels,           instances<Workload, sized<path_##name, 1>>::kernels, \
+    instances<Workload, sized<path_##name, 2>>::kernels, instances<Workload, sized<path_##name, 4>>::kernels, \
+    instances<Workload, sized<path_##name, 8>>::kernels, instances<Workload, sized<path_##name, 16>>::kernels,
 #include "paths.def"
 };
 

@@ -91,10 +91,9 @@ static void block_sums(const struct run *run, uint32_t *sum)
     for (uint32_t thread = 0; thread < run->count; thread++)
         sum[thread] = 0;
     for (uint32_t step = 0; step < steps; step++) {
-        problem->pattern->block_indices(block, run->count, step, path_length(problem->path),
+        problem->pattern->block_indices(block, run->count, step, table_length(problem->path, problem->parameters),
                                         pattern_numbers(problem->parameters), index);
-        for (uint32_t thread = 0; thread < run->count; thread++)
-            sum[thread] += run->values[index[thread]];
+        table_add(run->values, table_width(problem->parameters), index, run->count, sum);
     }
 }
 
@@ -145,7 +144,8 @@ static double filter_value(const struct run *run, uint32_t step)
 {
     const struct problem *problem = run->problem;
     const uint32_t index =
-        problem->pattern->index(0, 0, step, path_length(problem->path), pattern_numbers(problem->parameters));
+        problem->pattern->index(0, 0, step, table_length(problem->path, problem->parameters),
+                                pattern_numbers(problem->parameters));
 
     return problem->path->loads ? to_double(run->values[index]) : 0;
 }
@@ -495,7 +495,7 @@ uint32_t workload_table_length(const struct problem *problem)
 {
     const uint32_t steps = workload_steps(problem->workload, problem->parameters);
 
-    return problem->workload->shape == &shape_map ? path_length(problem->path) : steps;
+    return problem->workload->shape == &shape_map ? table_length(problem->path, problem->parameters) : steps;
 }
 
 uint64_t workload_operations(const struct problem *problem)

@@ -157,7 +157,13 @@ uint32_t cell_staged_bytes(const struct cell *cell)
 {
     const struct problem problem = cell_problem(cell);
 
-    return cell->path->unit == UNIT_SHARED ? workload_table_length(&problem) * (uint32_t)sizeof(uint32_t) : 0;
+    return cell->path->unit == UNIT_SHARED ? workload_table_length(&problem) * table_width(cell->parameters) : 0;
+}
+
+void cell_indices(const struct cell *cell, uint32_t block, uint32_t threads, uint32_t step, uint32_t *index)
+{
+    cell->pattern->block_indices(block, threads, step, table_length(cell->path, cell->parameters),
+                                 pattern_numbers(cell->parameters), index);
 }
 
 uint32_t cell_blocks(const struct cell *cell)

@@ -87,6 +87,9 @@ struct problem cell_problem(const struct cell *cell);
 /* Bytes of shared memory that a launch asks for, for the staged table: 0 for paths that stage nothing. */
 uint32_t cell_staged_bytes(const struct cell *cell);
 
+/* The elements of the table that threads 0 .. threads - 1 of a block read at a step, into index[0 .. threads - 1]. */
+void cell_indices(const struct cell *cell, uint32_t block, uint32_t threads, uint32_t step, uint32_t *index);
+
 /* Thread blocks in the cell's grid. */
 uint32_t cell_blocks(const struct cell *cell);
 

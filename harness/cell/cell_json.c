@@ -152,7 +152,7 @@ const struct grid_column cell_columns[CELL_COLUMN_COUNT] = {
     {.key = "elements", .heading = "elements", .format = text_count, .value = grid_integer, MEMBER(elements), .head = true},
     {.key = "block_size", .heading = "block size", .format = text_count, .value = grid_integer, MEMBER(block_size), .head = true},
     {.key = "regime", .heading = "regime", .value = value_row, MEMBER(regime), .head = true},
-#define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_) \
+#define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_, left_out_) \
     {.key = #name_, .heading = #name_, .format = text_count, .value = grid_integer,  \
      MEMBER(parameters[PARAMETER_##name_]), .head = true},
 #include "parameters.def"

@@ -131,15 +131,15 @@ static double l1_cycles(const struct work *work)
 static uint32_t first_block_sectors(const struct cell *cell, uint32_t steps)
 {
     const uint32_t threads = cell->pattern->scope == INDEX_IMMEDIATE ? 1 : cell_block_threads(cell, 0);
-    bool seen[CBANK_TABLE_LENGTH * sizeof(uint32_t) / ACCESS_SECTOR_BYTES] = {false};
+    bool seen[CBANK_TABLE_BYTES / ACCESS_SECTOR_BYTES] = {false};
     uint32_t index[CELL_BLOCK_SIZE_MAX];
+    const uint32_t width = table_width(cell->parameters);
     uint32_t sectors = 0;
 
     for (uint32_t step = 0; step < steps; step++) {
-        cell->pattern->block_indices(0, threads, step, path_length(cell->path), pattern_numbers(cell->parameters),
-                                     index);
+        cell_indices(cell, 0, threads, step, index);
         for (uint32_t thread = 0; thread < threads; thread++) {
-            bool *sector = &seen[index[thread] * sizeof(uint32_t) / ACCESS_SECTOR_BYTES];
+            bool *sector = &seen[index[thread] * width / ACCESS_SECTOR_BYTES];
 
             sectors += !*sector;
             *sector = true;
@@ -224,12 +224,12 @@ struct l2_asked {
     double slices[TABLE_SLICES]; /* lines */
 };
 
-static void ask_l2(struct l2_asked *asked, const uint32_t *index, uint32_t threads)
+static void ask_l2(struct l2_asked *asked, const uint32_t *index, uint32_t threads, uint32_t width)
 {
     uint8_t sectors[TABLE_L2_LINES] = {0}; /* of each line: a set */
 
     for (uint32_t i = 0; i < threads; i++) {
-        const uint32_t byte = index[i] * (uint32_t)sizeof(uint32_t);
+        const uint32_t byte = index[i] * width;
 
         sectors[byte / L2_LINE_BYTES] |= (uint8_t)(1u << byte % L2_LINE_BYTES / ACCESS_SECTOR_BYTES);
     }
@@ -248,10 +248,10 @@ static struct l2_asked first_block_l2(const struct cell *cell)
     uint32_t index[CELL_BLOCK_SIZE_MAX];
 
     for (uint32_t step = 0; step < workload_steps(cell->workload, cell->parameters); step++) {
-        cell->pattern->block_indices(0, threads, step, path_length(cell->path), pattern_numbers(cell->parameters),
-                                     index);
+        cell_indices(cell, 0, threads, step, index);
         for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS)
-            ask_l2(&asked, index + first, threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS);
+            ask_l2(&asked, index + first, threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS,
+                   table_width(cell->parameters));
     }
     return asked;
 }

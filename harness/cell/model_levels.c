@@ -85,14 +85,13 @@ static void simulate_block(struct simulation *simulation, uint32_t sm, uint32_t 
     uint32_t index[CELL_BLOCK_SIZE_MAX];
     uint32_t distinct[CBANK_WARP_THREADS];
 
-    cell->pattern->block_indices(block, threads, step, path_length(cell->path), pattern_numbers(cell->parameters),
-                                 index);
+    cell_indices(cell, block, threads, step, index);
     for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS) {
         const uint32_t active = threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS;
         const uint32_t count = access_distinct(index + first, active, &simulation->seen, distinct);
 
         for (uint32_t i = 0; i < count; i++)
-            simulate_lookup(simulation, sm, begin + (uint64_t)distinct[i] * sizeof(uint32_t));
+            simulate_lookup(simulation, sm, begin + (uint64_t)distinct[i] * table_width(cell->parameters));
     }
 }
 

@@ -263,11 +263,11 @@ static void want_step(struct run *run, struct warp *warp)
         return;
     }
     for (uint32_t i = 0; i < active; i++)
-        index[i] = cell->pattern->index(block, warp->first + i, (uint32_t)warp->step, path_length(cell->path),
+        index[i] = cell->pattern->index(block, warp->first + i, (uint32_t)warp->step, table_length(cell->path, cell->parameters),
                                         pattern_numbers(cell->parameters));
     warp->count = access_distinct(index, active, &run->scratch, distinct);
     for (uint32_t i = 0; i < warp->count; i++)
-        warp->lines[i] = (model_table_begin(cell) + distinct[i] * sizeof(uint32_t)) / run->level->line_bytes;
+        warp->lines[i] = (model_table_begin(cell) + (uint64_t)distinct[i] * table_width(cell->parameters)) / run->level->line_bytes;
 }
 
 static void begin_block(struct run *run, uint32_t number, double time)

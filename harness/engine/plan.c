@@ -75,7 +75,8 @@ static enum status add_paths(const struct plan_options *options, struct cell cel
 
     do {
         for (size_t i = 0; i < parameter_count; i++)
-            cell.parameters[i] = takes & 1u << i ? (uint32_t)options->parameters[i].values[turn[i]] : 0;
+            cell.parameters[i] =
+                takes & 1u << i ? parameter_kept(&parameters[i], (uint32_t)options->parameters[i].values[turn[i]]) : 0;
         for (size_t i = 0; status == STATUS_OK && i < options->paths.count; i++) {
             cell.path = options->paths.rows[i];
             status = plan_add(plan, &cell);

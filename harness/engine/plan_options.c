@@ -64,10 +64,11 @@ const struct option_row plan_option_rows[] = {
     {.name = "block-size", .argument = "LIST", .help = "threads a block, multiples of 32 (default: the workload's own)",
      .kind = &option_integers, PLAN(block_sizes), .low = 32, .high = CELL_BLOCK_SIZE_MAX, .multiple = CBANK_WARP_THREADS,
      .unit = "threads"},
-#define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_)                             \
+#define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_, left_out_)                             \
     {.name = option_, .argument = "LIST", .help = summary_ " (default " fallback_ ")", .kind = &option_integers, \
      PLAN(parameters[PARAMETER_##name_]), .low = min_, .high = max_, .multiple = multiple_,                      \
-     .power_of_two = multiple_ == 0, .unit = unit_, .fallback = fallback_},
+     .power_of_two = multiple_ == 0, .unit = unit_, .fallback = fallback_,                     \
+     .otherwise = left_out_ == 0 ? fallback_ : NULL},
 #include "parameters.def"
     {.name = "regime", .argument = "LIST",
      .help = "hot (launches back to back after warm-up), cold (caches flushed before every launch), or all (default hot)",

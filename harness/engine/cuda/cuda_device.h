@@ -19,7 +19,7 @@
 
 /* Modules of one workload at most: what the parameter `modules` goes up to. */
 enum {
-#define PARAMETER(name, option, summary, unit, min, max, multiple, fallback) CUDA_MAX_##name = max,
+#define PARAMETER(name, option, summary, unit, min, max, multiple, fallback, left_out) CUDA_MAX_##name = max,
 #include "parameters.def"
     CUDA_MODULES_MAX = CUDA_MAX_modules
 };

@@ -140,7 +140,7 @@ static struct kernel_args launch_arguments(const struct cuda_device *device, con
         .texture = device->textures[module],
         .numbers = pattern_numbers(cell->parameters),
         .pattern = (uint32_t)(cell->pattern - patterns),
-        .length = path_length(cell->path),
+        .length = table_length(cell->path, cell->parameters),
         .width_log2 = cell->workload->dimensions > 1 ? (uint32_t)__builtin_ctzll(image.width) : 0,
         .rows = (uint32_t)rows[cell->workload->dimensions - 1],
     };
