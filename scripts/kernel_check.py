@@ -112,7 +112,7 @@ def expected_kernels(program, language, architecture):
     workloads, paths, patterns = (rows(program, table) for table in ("workloads", "paths", "patterns"))
     expected = {}
     for workload in workloads:
-        for radius in range(1, workload["radius_max"] + 1) if workload["radius_max"] else [0]:
+        for radius in range(1, workload["variants"] + 1) if workload["variants"] else [0]:
             for path in paths:
                 for pattern in patterns:
                     if can_be(workload, radius, path, pattern, architecture):

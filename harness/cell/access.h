@@ -16,9 +16,9 @@ enum {
 /* All counts are of one launch of the whole grid. "Load" is a warp-level instruction with at least one
  * active thread; threads beyond the last element do not load. */
 struct access_counts {
-    uint64_t blocks;          /* thread blocks */
+    uint64_t blocks;          /* thread blocks of the grid */
     uint64_t warps_launched;  /* warps of the grid */
-    uint64_t warps_active;    /* warps with at least one element */
+    uint64_t warps_active;    /* warps with at least one element; where the grid strides, each as often as it has one */
     uint64_t payload_loads;   /* payload load instructions: warps_active x steps; 0 for paths that load nothing */
     uint64_t addresses;       /* sum over payload loads of the distinct addresses in the warp */
     uint64_t lines;           /* sum over them of the distinct ACCESS_LINE_BYTES lines of the table */

@@ -21,13 +21,15 @@ const char *const sass_class_names[SASS_CLASS_COUNT] = {
  * load that never happens. */
 static void classes_wanted(const struct cell *cell, uint32_t classes[SASS_CLASS_COUNT])
 {
-    const uint32_t payload = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 1;
+    /* Of a loop that is executed for each group of lookups in flight, the instructions are there once. */
+    const uint32_t groups = workload_groups(cell->workload, cell->parameters);
+    const uint32_t payload = cell->path->loads ? workload_steps(cell->workload, cell->parameters) / groups : 1;
 
     memset(classes, 0, SASS_CLASS_COUNT * sizeof(classes[0]));
     for (size_t i = 0; i < SASS_CLASS_COUNT; i++)
         if (strcmp(sass_class_names[i], cell->path->sass) == 0)
             classes[i] += payload;
-    classes[SASS_LDG] += workload_input_loads(cell->workload, cell->parameters);
+    classes[SASS_LDG] += workload_input_loads(cell->workload, cell->parameters) / groups;
     classes[SASS_LDS] += workload_tile_loads(cell->workload, cell->parameters);
 }
 

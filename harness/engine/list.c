@@ -129,7 +129,7 @@ static const struct field_kind flag = {write_flag, NULL}, items = {write_items, 
 static const struct field workload_fields[] = {
     {OF(workload, field_reference, name)}, {FIELD(field_reference, struct workload, "shape", shape_name, REQUIRED)},
     {OF(workload, field_uint32, steps)}, {OF(workload, field_uint32, dimensions)},
-    {OF(workload, field_uint32, radius_max)}, {OF(workload, field_name, index), .of = &indices},
+    {OF(workload, field_uint32, variants)}, {OF(workload, field_name, index), .of = &indices},
     {OF(workload, field_name, before), .of = &befores}, {FIELD(takes, struct workload, "parameters", takes, REQUIRED)},
     {OF(workload, items, patterns)}, {OF(workload, items, elements), .of = "numbers"},
     {OF(workload, items, block_sizes), .of = "numbers"}, {OF(workload, field_reference, formula)},

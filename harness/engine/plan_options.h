@@ -14,6 +14,8 @@
 /* Which cells. */
 struct plan_options {
     struct selection workloads, paths, patterns, regimes; /* rows of these tables; no patterns: each workload's own */
+    struct selection sources;                             /* of workloads that read indices; none: their own */
+    const char *indices_path;                             /* a file of indices beside them; NULL: none */
     struct integers elements, block_sizes;                /* none: each workload's own */
     struct integers parameters[PARAMETER_COUNT];          /* by enum parameter_index */
     bool given;                                           /* one of these stood on the line */
@@ -48,7 +50,7 @@ struct measure_options {
     bool given; /* one of these, but for the card, stood on the line */
 };
 
-enum { PLAN_OPTION_COUNT = 6 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 11 };
+enum { PLAN_OPTION_COUNT = 8 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 11 };
 
 extern const struct option_row plan_option_rows[PLAN_OPTION_COUNT];
 extern const struct option_row measure_option_rows[MEASURE_OPTION_COUNT];

@@ -788,7 +788,7 @@ class Lists(Case):
         self.assertEqual({row["name"]: row["scope"] for row in rows if row["scope"] != "thread"},
                          {"constant_uniform": "block", "constant_operand": "immediate"})
         rows = json.loads(cbank("list", "workloads", "--json").stdout)
-        self.assertEqual([(row["name"], row["steps"], row["dimensions"], row["radius_max"]) for row in rows],
+        self.assertEqual([(row["name"], row["steps"], row["dimensions"], row["variants"]) for row in rows],
                          [(name, 1, 1, 0) for name in WORKLOADS[:5]] +
                          [("stencil_1d", 4, 1, 0), ("conv_1d", 0, 1, 7), ("conv_2d", 0, 2, 7), ("conv_3d", 0, 3, 3)])
         self.assertEqual([row["index"] for row in rows],

@@ -399,7 +399,7 @@ static void workloads_match_brute_force(void **state)
                                                    : "per_warp"),
                                   elements[e], block_sizes[b]);
 
-                    cell.parameters[PARAMETER_radius] = workloads[w].radius_max ? 2 : 0;
+                    cell.parameters[PARAMETER_radius] = workloads[w].variants ? 2 : 0;
                     if (cell_obstacle(&cell, 0, reason))
                         continue;
                     check(&cell);
@@ -416,7 +416,7 @@ static void convolutions_match_brute_force(void **state)
 
     (void)state;
     for (size_t w = 0; w < workload_count; w++)
-        for (uint32_t radius = 1; radius <= workloads[w].radius_max; radius += workloads[w].dimensions)
+        for (uint32_t radius = 1; radius <= workloads[w].variants; radius += workloads[w].dimensions)
             for (size_t e = 0; e < sizeof(elements) / sizeof(elements[0]); e++) {
                 struct cell cell =
                     make_cell(&workloads[w], find_path("staging"), find_pattern("lockstep"), elements[e], 96);

@@ -103,7 +103,7 @@ static void check_image(const struct image *image, const char *workload, uint32_
 
                 do {
                     check_kernel(image, architecture, &cell, &tally);
-                } while (cell.parameters[PARAMETER_radius]++ < workloads[w].radius_max);
+                } while (cell.parameters[PARAMETER_radius]++ < workloads[w].variants);
             }
     print_message("%.*s: %zu kernels, %zu read, %zu of straight-line code\n", (int)image->name_bytes, image->name,
                   tally.kernels, tally.known, tally.counted);

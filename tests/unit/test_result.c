@@ -473,7 +473,7 @@ static void test_operations_per_byte(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         cell.cell.workload = workload_named(rows[i].workload);
         cell.cell.path = path_named(rows[i].path);
-        cell.cell.parameters[PARAMETER_radius] = cell.cell.workload->radius_max ? 1 : 0;
+        cell.cell.parameters[PARAMETER_radius] = cell.cell.workload->variants ? 1 : 0;
         if (rows[i].ideal > 0)
             assert_true(cell_operations_per_byte(&cell).ideal == rows[i].ideal);
         else

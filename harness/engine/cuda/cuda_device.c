@@ -121,6 +121,7 @@ void cuda_device_close(struct cuda_device *device)
 {
     if (device->context) {
         cuda_buffers_close(device);
+    cuda_indices_close(device);
         for (uint32_t k = 0; k < CUDA_MODULES_MAX; k++)
             CUDA_TRY(device, cudaDestroyTextureObject, device->textures[k]);
         CUDA_TRY(device, cudaFree, device->table);

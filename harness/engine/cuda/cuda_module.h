@@ -18,6 +18,7 @@
     F(cuModuleGetGlobal)    \
     F(cuFuncGetAttribute)   \
     F(cuFuncSetAttribute)   \
+    F(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
     F(cuLaunchKernel)       \
     F(cuLinkCreate)         \
     F(cuLinkAddData)        \
