@@ -205,7 +205,8 @@ struct shape_map {
 
 /* As many elements as there are threads at a time, the grid strides over the others. Of an element's lookups `variant` are
  * in flight: each of the next is of an index that waits for the lookup so many before it, by the zero in it. Pointers are
- * carried along: an address made from a parameter would be read from the parameter bank again for every lookup. */
+ * carried along: an address made from a parameter would be read from the parameter bank again for every lookup. Where
+ * nothing is looked up, the indices are loaded all the same. */
 struct shape_lookup {
     template <class Workload, class Path, class Pattern>
     static __device__ void run(const kernel_args &args, const places<typename Path::table_values> &place)
@@ -232,7 +233,8 @@ struct shape_lookup {
                     index[k] = *at;
 #pragma unroll
                 for (uint32_t k = 0; k < in_flight; k++) {
-                    loaded[k] = Path::load(place, index[k] | (loaded[k] & args.divergence));
+                    loaded[k] = Path::loads ? Path::load(place, index[k] | (loaded[k] & args.divergence))
+                                            : index[k] & args.divergence;
                     sum += loaded[k];
                 }
                 step += in_flight;
