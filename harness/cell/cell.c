@@ -138,9 +138,7 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
 {
     const uint32_t *value = cell->parameters;
 
-    if (table_bytes(cell->path, value) > cell->path->bytes)
-        snprintf(text, CELL_REASON_BYTES, "the table of %s has %" PRIu32 " bytes", cell->path->name, cell->path->bytes);
-    else if (table_bytes(cell->path, value) % table_width(value))
+    if (table_bytes(cell->path, value) % table_width(value))
         snprintf(text, CELL_REASON_BYTES, "a table of %" PRIu32 " bytes has no whole number of elements of %" PRIu32,
                  table_bytes(cell->path, value), table_width(value));
     else if (value[PARAMETER_loads] % value[PARAMETER_in_flight])
@@ -166,6 +164,7 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
     const struct path *path = cell->path;
     const uint32_t *value = cell->parameters;
     const uint32_t reach = value[PARAMETER_distinct] * value[PARAMETER_stride_bytes];
+    const uint32_t width = table_width(value), bytes = table_bytes(path, value);
     const bool loaded = workload->index == INDEX_LOADED;
 
     if (!loaded && workload_steps(workload, value) > 1 && !pattern->walks)
@@ -182,10 +181,15 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
         snprintf(text, CELL_REASON_BYTES, "the distinct addresses of a pattern are a power of two");
     else if (!loaded && value[PARAMETER_table_bytes] & (value[PARAMETER_table_bytes] - 1))
         snprintf(text, CELL_REASON_BYTES, "the bytes of a pattern's table are a power of two");
+    else if (bytes > path->bytes)
+        snprintf(text, CELL_REASON_BYTES, "%s holds a table of %" PRIu32 " bytes at most", path->name, path->bytes);
     else if (loaded && lookup_obstacle(cell, text))
         return true;
-    else if (reach > path->bytes || value[PARAMETER_refill_bytes] > path->bytes)
-        snprintf(text, CELL_REASON_BYTES, "the table of %s has %" PRIu32 " bytes", path->name, path->bytes);
+    else if (reach > bytes || value[PARAMETER_refill_bytes] > bytes)
+        snprintf(text, CELL_REASON_BYTES, "the table of %s has %" PRIu32 " bytes", path->name, bytes);
+    else if (value[PARAMETER_stride_bytes] % width)
+        snprintf(text, CELL_REASON_BYTES, "a stride of %" PRIu32 " bytes is no whole number of elements of %" PRIu32,
+                 value[PARAMETER_stride_bytes], width);
     else if (architecture != 0 && architecture < path->architecture)
         snprintf(text, CELL_REASON_BYTES, "GPUs before compute capability %" PRIu32 ".%" PRIu32 " have no %s",
                  path->architecture / 10, path->architecture % 10, path->name);

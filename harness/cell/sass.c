@@ -53,7 +53,7 @@ enum {
 enum { BRA_LOW_FIRST = 90 };
 
 struct instruction {
-    unsigned operation, operands, predicate, index, bank, order, old_order;
+    unsigned operation, operands, predicate, index, bank, order, old_order, size, registers;
     enum sass_class family; /* SASS_CLASS_COUNT: it is no load */
 };
 
@@ -71,6 +71,8 @@ static struct instruction instruction_at(const unsigned char *code, size_t at)
                                .bank = low >> 54 & 0x1f,
                                .order = high >> 13 & 0xf,
                                .old_order = high >> 15 & 0x3,
+                               .size = high >> 9 & 0x7,
+                               .registers = high >> 8 & 0xf,
                                .family = SASS_CLASS_COUNT};
     for (size_t i = 0; i < sizeof(loadings) / sizeof(loadings[0]); i++)
         if (loadings[i].operation == out.operation)
@@ -113,6 +115,19 @@ static enum sass_class instruction_class(const struct instruction *instruction, 
     if (instruction->operation <= ARITHMETIC_LAST && takes_constant && instruction->bank == USER_BANK)
         return SASS_OPERAND;
     return instruction->family;
+}
+
+/* Signed and unsigned bytes, of 16 bits, and 32, 64, 128 bits. A texture load says which registers it writes. */
+static unsigned instruction_width(const struct instruction *instruction, enum sass_class class)
+{
+    static const unsigned widths[] = {0, 0, 1, 1, 2, 3, 4, 4};
+    const unsigned registers = (unsigned)__builtin_popcount(instruction->registers);
+
+    if (class == SASS_OPERAND)
+        return SASS_WORD;
+    if (class == SASS_TLD)
+        return SASS_WORD + (registers > 2 ? 2 : registers > 1);
+    return widths[instruction->size];
 }
 
 static void stretch_add(struct sass_stretch *stretch, const struct instruction *instruction)
@@ -222,6 +237,6 @@ void sass_read(const void *code, size_t bytes, uint32_t architecture, struct ker
         const enum sass_class class = instruction_class(&instruction, architecture);
 
         if (class != SASS_CLASS_COUNT)
-            out->classes[class]++;
+            out->classes[class][instruction_width(&instruction, class)]++;
     }
 }

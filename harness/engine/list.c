@@ -64,7 +64,8 @@ static void write_items(cJSON *row, const struct field *field, const void *base)
     for (size_t length; *list; list += length + (list[length] == ',')) {
         length = strcspn(list, ",");
         snprintf(item, sizeof(item), "%.*s", (int)length, list);
-        json_append(array, field->of ? cJSON_CreateRaw(item) : cJSON_CreateString(item));
+        json_append(array, field->of && item[0] >= '0' && item[0] <= '9' ? cJSON_CreateRaw(item)
+                                                                          : cJSON_CreateString(item));
     }
 }
 
@@ -109,6 +110,12 @@ static void write_values(cJSON *row, const struct field *field, const void *base
     json_add_text(row, field->key, multiple == 0 ? "powers of two" : multiple == 1 ? "whole numbers" : values);
 }
 
+/* The most of an element that one of the path's instructions loads. */
+static void write_widest(cJSON *row, const struct field *field, const void *base)
+{
+    json_add_integer(row, field->key, image_widest(base));
+}
+
 static void write_metrics(cJSON *row, const struct field *field, const void *base)
 {
     cJSON *metrics = json_add(row, field->key, cJSON_CreateArray());
@@ -119,7 +126,7 @@ static void write_metrics(cJSON *row, const struct field *field, const void *bas
 
 static const struct field_kind flag = {write_flag, NULL}, items = {write_items, NULL}, takes = {write_takes, NULL},
                                takers = {write_takers, NULL}, option = {write_option, NULL},
-                               values = {write_values, NULL}, metrics = {write_metrics, NULL};
+                               values = {write_values, NULL}, widest = {write_widest, NULL}, metrics = {write_metrics, NULL};
 
 /* -- tables of the program ----------------------------------------------------------------------------- */
 
@@ -139,7 +146,8 @@ static const struct field path_fields[] = {
     {OF(path, field_reference, name)}, {OF(path, field_name, home), .of = &homes},
     {OF(path, field_name, unit), .of = &units}, {OF(path, field_name, scope), .of = &scopes},
     {OF(path, field_uint32, bytes)}, {OF(path, flag, chosen)}, {OF(path, field_uint32, architecture)},
-    {OF(path, flag, loads)}, {OF(path, field_reference, sass)}, {OF(path, field_reference, ptx)},
+    {OF(path, flag, loads)}, {OF(path, field_reference, sass)}, {.key = "widest_bytes", .kind = &widest},
+    {OF(path, field_reference, ptx)},
     {OF(path, field_reference, summary)},
 };
 static const struct field pattern_fields[] = {
