@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "result.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,6 +121,21 @@ const struct cell *result_cell(const void *result, size_t i)
     return &((const struct result *)result)->cells[i].cell;
 }
 
+/* Where nobody said how large the table is, it is as large as the path has room for: a path whose home is smaller than that
+ * of others may be too small for a file. */
+static bool too_small(struct cell_result *cell, const struct index_array *array)
+{
+    const uint32_t length = cell_length(&cell->cell), *values = cell->cell.parameters;
+
+    if (!array || array->highest < length || values[PARAMETER_table_bytes] ||
+        array->highest >= CBANK_TABLE_BYTES / table_width(values))
+        return false;
+    cell->status = CELL_SKIPPED;
+    snprintf(cell->reason, sizeof(cell->reason), "%s holds %" PRIu32 " entries; the indices go to %" PRIu64,
+             cell->cell.path->name, length, array->highest);
+    return true;
+}
+
 static enum status give_indices(struct cell_result *cell, struct index_list *list, const char *file)
 {
     const char *path = cell->indices.file ? cell->indices.file : file;
@@ -132,9 +148,10 @@ static enum status give_indices(struct cell_result *cell, struct index_list *lis
     if (status == STATUS_OK && array && array->trace != cell->cell.trace)
         return log_error(STATUS_ENVIRONMENT, "%s has changed since cells were measured with it; put the file back of SHA-256 %s",
                          path, cell->indices.sha256);
-    if (status == STATUS_OK)
-        status = index_list_give(list, &cell->cell, &array);
-    if (status != STATUS_OK || !array)
+    if (status != STATUS_OK || too_small(cell, array))
+        return status;
+    status = index_list_give(list, &cell->cell, &array);
+    if (status != STATUS_OK)
         return status;
     if (cell->indices.given && strcmp(cell->indices.sha256, array->sha256) != 0) {
         cell_identity(&cell->cell, identity);
