@@ -31,11 +31,14 @@ static double executed(const struct expectation *e, size_t member)
     const struct sass_counts *code = e->sass;
     const double launched = (double)e->access->warps_launched, active = (double)e->access->warps_active;
 
+    double groups;
+
     if (!code)
         return NAN;
+    groups = code->group.instructions ? active * workload_groups(e->cell->workload, e->cell->parameters) : 0;
     return launched * in_stretch(&code->prologue, member) + fmin(launched, active) * in_stretch(&code->body, member) +
            active * in_stretch(&code->round, member) +
-           active * workload_groups(e->cell->workload, e->cell->parameters) * in_stretch(&code->group, member);
+           groups * in_stretch(&code->group, member);
 }
 
 /* Payload on the constant path, and LDC of parameters wherever the SASS has them. */

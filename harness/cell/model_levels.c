@@ -93,7 +93,8 @@ static void simulate_block(struct simulation *simulation, uint32_t sm, uint32_t 
         const uint32_t count = access_distinct(index + first, active, &simulation->seen, distinct);
 
         for (uint32_t i = 0; i < count * pieces; i++)
-            simulate_lookup(simulation, sm, begin + (uint64_t)distinct[i % count] * width + i / count * (width / pieces));
+            simulate_lookup(simulation, sm,
+                            begin + (uint64_t)distinct[i % count] * width + i / count * (width / pieces));
     }
 }
 

@@ -269,7 +269,8 @@ static void want_step(struct run *run, struct warp *warp)
     problem_indices(&run->problem, (struct thread_range){block, warp->first, active}, step, index);
     warp->count = access_distinct(index, active, &run->scratch, distinct);
     for (uint32_t i = 0; i < warp->count; i++)
-        warp->lines[i] = (model_table_begin(cell) + (uint64_t)distinct[i] * width + piece * (width / pieces)) / run->level->line_bytes;
+        warp->lines[i] = (model_table_begin(cell) + (uint64_t)distinct[i] * width + piece * (width / pieces)) /
+                         run->level->line_bytes;
 }
 
 static void begin_block(struct run *run, uint32_t number, double time)

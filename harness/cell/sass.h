@@ -48,14 +48,14 @@ typedef uint32_t sass_loads[SASS_CLASS_COUNT][SASS_WIDTH_COUNT];
 enum { SASS_HASH_HEX_BYTES = 65 }; /* 64 digits and NUL */
 
 struct kernel_sass {
-    const char *symbol;           /* mangled name, in the image */
-    const void *code;             /* in the image */
+    const char *symbol; /* mangled name, in the image */
+    const void *code; /* in the image */
     size_t bytes;
     char sha256[SASS_HASH_HEX_BYTES]; /* of the code bytes, lower-case hex */
-    bool known;                   /* the encoding is known here: of 128 bits */
-    sass_loads classes;           /* if known: instructions anywhere in the code */
-    bool counted;                 /* counts is valid: known, and what is executed how often is as described there */
-    uint32_t loops;               /* of what was counted: 0 or 2 */
+    bool known; /* the encoding is known here: of 128 bits */
+    sass_loads classes; /* if known: instructions anywhere in the code */
+    bool counted; /* counts is valid: known, and what is executed how often is as described there */
+    uint32_t loops; /* of what was counted: 0 or 2 */
     struct sass_counts counts;
 };
 

@@ -66,8 +66,8 @@ static void write_items(cJSON *row, const struct field *field, const void *base)
     for (size_t length; *list; list += length + (list[length] == ',')) {
         length = strcspn(list, ",");
         snprintf(item, sizeof(item), "%.*s", (int)length, list);
-        json_append(array, field->of && item[0] >= '0' && item[0] <= '9' ? cJSON_CreateRaw(item)
-                                                                          : cJSON_CreateString(item));
+        json_append(array,
+                    field->of && item[0] >= '0' && item[0] <= '9' ? cJSON_CreateRaw(item) : cJSON_CreateString(item));
     }
 }
 
@@ -131,7 +131,8 @@ static void write_metrics(cJSON *row, const struct field *field, const void *bas
 
 static const struct field_kind flag = {write_flag, NULL}, items = {write_items, NULL}, takes = {write_takes, NULL},
                                takers = {write_takers, NULL}, option = {write_option, NULL},
-                               values = {write_values, NULL}, widest = {write_widest, NULL}, metrics = {write_metrics, NULL};
+                               values = {write_values, NULL}, widest = {write_widest, NULL},
+                               metrics = {write_metrics, NULL};
 
 /* -- tables of the program ----------------------------------------------------------------------------- */
 

@@ -286,15 +286,23 @@ static void differences_are_found(void **state)
             "constant wants 1 LDC, 1 LDG; the kernel has 2 LDG");
     differs(constant, (struct kernel_sass){.classes = {[SASS_ULDC][SASS_WORD] = 1, [SASS_LDG][SASS_WORD] = 1}},
             "constant wants 1 LDC, 1 LDG; the kernel has 1 ULDC, 1 LDG");
-    differs(constant, (struct kernel_sass){.classes = {[SASS_LDC][SASS_WORD] = 1, [SASS_LDG][SASS_WORD] = 1, [SASS_LDS][SASS_WORD] = 1}},
+    differs(constant,
+            (struct kernel_sass){
+                .classes = {[SASS_LDC][SASS_WORD] = 1, [SASS_LDG][SASS_WORD] = 1, [SASS_LDS][SASS_WORD] = 1}},
             "constant wants 1 LDC, 1 LDG; the kernel has 1 LDC, 1 LDG, 1 LDS");
     differs(readonly, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 2}},
             "readonly wants 1 LDG, 1 LDG.CONSTANT; the kernel has 2 LDG");
-    differs(convolution, (struct kernel_sass){.classes = {[SASS_OPERAND][SASS_WORD] = 9, [SASS_LDG][SASS_WORD] = 9}}, NULL);
+    differs(convolution, (struct kernel_sass){.classes = {[SASS_OPERAND][SASS_WORD] = 9, [SASS_LDG][SASS_WORD] = 9}},
+            NULL);
     differs(convolution, (struct kernel_sass){.classes = {[SASS_OPERAND][SASS_WORD] = 8, [SASS_LDG][SASS_WORD] = 9}},
             "constant_operand wants 9 OPERAND, 9 LDG; the kernel has 8 OPERAND, 9 LDG");
-    differs(stencil, (struct kernel_sass){.classes = {[SASS_LDC][SASS_WORD] = 4, [SASS_LDG][SASS_WORD] = 3, [SASS_LDS][SASS_WORD] = 8}}, NULL);
-    differs(stencil, (struct kernel_sass){.classes = {[SASS_LDC][SASS_WORD] = 2, [SASS_LDG][SASS_WORD] = 3, [SASS_LDS][SASS_WORD] = 8}},
+    differs(stencil,
+            (struct kernel_sass){
+                .classes = {[SASS_LDC][SASS_WORD] = 4, [SASS_LDG][SASS_WORD] = 3, [SASS_LDS][SASS_WORD] = 8}},
+            NULL);
+    differs(stencil,
+            (struct kernel_sass){
+                .classes = {[SASS_LDC][SASS_WORD] = 2, [SASS_LDG][SASS_WORD] = 3, [SASS_LDS][SASS_WORD] = 8}},
             "constant wants 4 LDC, 3 LDG, 8 LDS; the kernel has 2 LDC, 3 LDG, 8 LDS");
     differs(shared, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 4, [SASS_LDS][SASS_WORD] = 12}}, NULL);
     differs(shared, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 3, [SASS_LDS][SASS_WORD] = 12}},

@@ -348,12 +348,14 @@ static void (*look_at_plan)(const struct plan *plan);
 
 static enum status open_plan(const void *options, const struct invocation *invocation)
 {
+    struct index_list indices = {0};
     struct plan plan;
 
     (void)invocation;
-    assert_int_equal(plan_open(options, &plan), STATUS_OK);
+    assert_int_equal(plan_open(options, &indices, &plan), STATUS_OK);
     look_at_plan(&plan);
     plan_close(&plan);
+    index_list_close(&indices);
     return STATUS_OK;
 }
 
@@ -409,8 +411,9 @@ static void identities_leave_out_what_every_table_was(void **state)
     assert_int_equal(plan_text("--path constant --pattern per_warp --elements 64 --width-bytes 4,16,1", text), 3);
     assert_string_equal(text, "add/constant/per_warp/64/1024/hot add/constant/per_warp/64/1024/hot/width_bytes=16 "
                               "add/constant/per_warp/64/1024/hot/width_bytes=1 ");
-    assert_int_equal(
-        plan_text("--path param --pattern per_warp --elements 64 --width-bytes 8,4 --table-bytes 2048,16", text), 4);
+    assert_int_equal(plan_text("--path param --pattern per_warp --elements 64 --width-bytes 8,4 --table-bytes 2048,16",
+                               text),
+                     4);
     assert_string_equal(text, "add/param/per_warp/64/1024/hot/width_bytes=8/table_bytes=2048 "
                               "add/param/per_warp/64/1024/hot/width_bytes=8/table_bytes=16 "
                               "add/param/per_warp/64/1024/hot/table_bytes=2048 "

@@ -53,7 +53,8 @@ const struct cuda_module *cuda_device_module(struct cuda_device *device, const s
     return module;
 }
 
-bool cuda_device_texture(struct cuda_device *device, const uint32_t *table, uint32_t width, cudaTextureObject_t *texture)
+bool cuda_device_texture(struct cuda_device *device, const uint32_t *table, uint32_t width,
+                         cudaTextureObject_t *texture)
 {
     const int bits = width < sizeof(uint32_t) ? 8 * (int)width : 32, rest = width > 8 ? bits : 0;
     const struct cudaResourceDesc resource = {

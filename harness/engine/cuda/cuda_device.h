@@ -80,7 +80,8 @@ const struct cuda_module *cuda_device_module(struct cuda_device *device, const s
                                              CUdeviceptr *bank);
 
 /* Makes a texture object over a table on the device, with elements of `width` bytes. True on success. */
-bool cuda_device_texture(struct cuda_device *device, const uint32_t *table, uint32_t width, cudaTextureObject_t *texture);
+bool cuda_device_texture(struct cuda_device *device, const uint32_t *table, uint32_t width,
+                         cudaTextureObject_t *texture);
 
 /* Sees to it that textures[k] has the one of that width, over table k. True on success. */
 bool cuda_device_need_texture(struct cuda_device *device, uint32_t k, uint32_t width);
