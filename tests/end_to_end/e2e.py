@@ -567,9 +567,9 @@ class BadInput(Case):
                 ("--block-size", "-32", "1024"),
                 ("--block-size", "33", "32"),
                 ("--block-size", "1056", "1024"),
-                ("--distinct", "3", "power of two from 1 to 32 addresses"),
-                ("--distinct", "64", "power of two from 1 to 32 addresses"),
-                ("--distinct", "0", "power of two"),
+                ("--distinct", "64", "1 to 32 addresses"),
+                ("--distinct", "0", "1 to 32 addresses"),
+                ("--in-flight", "3", "power of two from 1 to 4 lookups"),
                 ("--stride-bytes", "6", "multiple of 4 from 4 to 2048 bytes"),
                 ("--stride-bytes", "0", "multiple of 4"),
                 ("--stride-bytes", "64,2052", "multiple of 4 from 4 to 2048 bytes"),
@@ -819,7 +819,8 @@ class CommittedResults(Case):
 
     # What schema 1.x does not have, and what no version fills yet.
     OF_1_X = {"card", "health", "host.name", "host.slot", "host.job", "tool.architectures", "device.warps_per_sm",
-              "device.blocks_per_sm", "device.shared_bytes_per_sm", "device.shared_bytes_reserved", "cells.indices", "cells.placements",
+              "device.blocks_per_sm", "device.shared_bytes_per_sm", "device.shared_bytes_reserved", "cells.indices",
+              "cells.grid_blocks", "cells.placements",
               "cells.process_deviation", "cells.autocorrelation", "cells.modes", "cells.outliers", "cells.neighbour"}
     # Filled since 2.2, which none of the committed results are of.
     OF_1_X |= {"cells.placement_deviation", "cells.time_ns.effective_samples"}

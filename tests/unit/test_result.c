@@ -228,13 +228,13 @@ static void test_refused_files(void **state)
         const char *from, *to, *message;
     } rows[] = {
         {"\"cbank-result\"", "\"cbank-card\"", "a.json: schema.name: 'cbank-card' is no result"},
-        {"\"version\":\t\"2.2\"", "\"version\":\t\"3.0\"",
+        {"\"version\":\t\"2.3\"", "\"version\":\t\"3.0\"",
          "a.json: schema.version: 3.0, this build reads up to 2.x; use"},
-        {"\"version\":\t\"2.2\"", "\"version\":\t\"0.9\"", "schema.version: 0.9, this build reads from 1.0 on"},
-        {"\"version\":\t\"2.2\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
-        {"\"version\":\t\"2.2\"", "\"version\":\t1.0", "schema.version: expected a string, it is this number"},
-        {"\"version\":\t\"2.2\"", "\"version\":\t\"+1.0\"", "schema.version: expected a version"},
-        {"\"version\":\t\"2.2\"", "\"version\":\t\"1.\"", "schema.version: expected a version"},
+        {"\"version\":\t\"2.3\"", "\"version\":\t\"0.9\"", "schema.version: 0.9, this build reads from 1.0 on"},
+        {"\"version\":\t\"2.3\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
+        {"\"version\":\t\"2.3\"", "\"version\":\t1.0", "schema.version: expected a string, it is this number"},
+        {"\"version\":\t\"2.3\"", "\"version\":\t\"+1.0\"", "schema.version: expected a version"},
+        {"\"version\":\t\"2.3\"", "\"version\":\t\"1.\"", "schema.version: expected a version"},
         {"\"cbank-result\"", "\"\\u001b]0;a\\n\"", "schema.name: '?]0;a?' is no result"},
         {"\"schema\"", "\"Schema\"", "schema: expected an object, it is missing"},
         {"\"cuda\"", "\"cude\"", "a.json: engine: this build has no engine 'cude'"},
@@ -544,6 +544,7 @@ static const char *const never_filled[] = {
     "counters_reason",
     "cells.reason",
     "cells.indices",
+    "cells.grid_blocks",
     "cells.process_deviation",
     "cells.counters.reason",
 };

@@ -166,8 +166,8 @@ static void parameters_have_limits(void **state)
         {PARAMETER_distinct, 0, false},
         {PARAMETER_distinct, 1, true},
         {PARAMETER_distinct, 2, true},
-        {PARAMETER_distinct, 3, false},
-        {PARAMETER_distinct, 24, false},
+        {PARAMETER_distinct, 3, true},
+        {PARAMETER_distinct, 24, true},
         {PARAMETER_distinct, 32, true},
         {PARAMETER_distinct, 64, false},
         {PARAMETER_stride_bytes, 0, false},
@@ -188,6 +188,8 @@ static void parameters_have_limits(void **state)
         {PARAMETER_refill_bytes, 65540, false},
         {PARAMETER_modules, 3, true},
         {PARAMETER_modules, 5, false},
+        {PARAMETER_in_flight, 2, true},
+        {PARAMETER_in_flight, 3, false},
     };
 
     (void)state;
