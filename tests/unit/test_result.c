@@ -334,7 +334,7 @@ static void test_newer_minor(void **state)
     fill(&result);
     assert_int_equal(result_write(&result, path), STATUS_OK);
     result_close(&result);
-    edit("\"version\":\t\"2.2\"", "\"version\":\t\"1.7\", \"more\": [{}]");
+    edit("\"version\":\t\"2.3\"", "\"version\":\t\"1.7\", \"more\": [{}]");
     edit("\"elements\":", "\"humidity\": {\"percent\": 40}, \"elements\":");
     assert_int_equal(result_read(path, &back), STATUS_OK);
     assert_int_equal(back.cells[0].cell.elements, 128000);
@@ -363,7 +363,7 @@ static void test_version_1_0(void **state)
     result.cells[1].cell = cell_of(1, 0);
     result.cells[0].time.samples_ns[4] = 1; /* cJSON by itself, which writes this file, cannot write DBL_MAX */
     assert_int_equal(result_write(&result, path), STATUS_OK);
-    edit("\"version\":\t\"2.2\"", "\"version\":\t\"1.0\"");
+    edit("\"version\":\t\"2.3\"", "\"version\":\t\"1.0\"");
     assert_int_equal(json_read_file(path, &root), STATUS_OK);
     for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
         remove_members(json_get(root, "cells"), later[i]);
