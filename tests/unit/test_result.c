@@ -207,6 +207,38 @@ static void test_keys(void **state)
     result_close(&result);
 }
 
+/* What a table's cells leave out of identity and parameters is read as it was, and what they name, too. */
+static void test_tables_of_other_widths(void **state)
+{
+    struct cell cells[] = {cell_of(0, 0), cell_of(1, 0), cell_of(0, 1)};
+    struct result result, back;
+    const cJSON *cell;
+    cJSON *root;
+
+    (void)state;
+    cells[1].parameters[PARAMETER_width_bytes] = 16;
+    cells[2].parameters[PARAMETER_table_bytes] = 1024;
+    assert_int_equal(result_open(&result, cells, 3), STATUS_OK);
+    result.engine = "cuda";
+    strcpy(result.started_utc, "2026-01-02T03:04:05Z");
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    assert_int_equal(json_read_file(path, &root), STATUS_OK);
+    cell = json_get(root, "cells")->child;
+    assert_int_equal(cJSON_GetArraySize(json_get(cell, "parameters")), 0);
+    assert_int_equal((int)json_get(cell, "width_bytes")->valuedouble, 4);
+    assert_int_equal((int)json_get(cell, "table_bytes")->valuedouble, 65536);
+    assert_int_equal((int)json_get(cell->next, "width_bytes")->valuedouble, 16);
+    assert_string_equal(json_get(json_get(cell->next, "kernel"), "instruction")->valuestring, "LDG.128");
+    assert_int_equal((int)json_get(cell->next->next, "table_bytes")->valuedouble, 1024);
+    cJSON_Delete(root);
+    assert_int_equal(result_read(path, &back), STATUS_OK);
+    assert_int_equal(back.cell_count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(cell_equal(&back.cells[i].cell, &cells[i]));
+    result_close(&back);
+    result_close(&result);
+}
+
 /* Replaces the first `from` in the file at path by `to`. */
 static void edit(const char *from, const char *to)
 {
@@ -256,6 +288,10 @@ static void test_refused_files(void **state)
          "cells[0].parameters.radius: add with per_block does not take it"},
         {"\"distinct\":\t8", "\"distinct\":\t9",
          "cells[1].parameters.distinct: expected a power of two from 1 to 32, it is this number"},
+        {"\"parameters\":\t{\n", "\"parameters\":\t{\"width_bytes\": 3\n",
+         "cells[0].parameters.width_bytes: expected a power of two from 1 to 16, it is this number"},
+        {"\"parameters\":\t{\n", "\"parameters\":\t{\"table_bytes\": 8\n",
+         "cells[0].parameters.table_bytes: expected a power of two from 16 to 65536, it is this number"},
         {"\"distinct\":\t8", "\"distinct\":\t64", "cells[1].parameters.distinct: expected a power of two from 1 to 32"},
         {"\"distinct\":\t8", "\"distinct\":\t0", "cells[1].parameters.distinct: expected a power"},
         {"\"distinct\":\t8", "\"distinct\":\ttrue",
@@ -1038,6 +1074,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_tables_of_other_widths),
         cmocka_unit_test(test_refused_files),
         cmocka_unit_test(test_newer_minor),
         cmocka_unit_test(test_truncated),
