@@ -27,7 +27,8 @@ PATTERNS = ["per_block", "per_warp", "per_thread", "pseudo_random"]
 PATHS = ["constant", "global", "readonly"]
 MORE_PATTERNS = ["half_warp", "distinct", "broadcast", "lockstep", "hashed"]
 MORE_PATHS = ["restrict", "global_l2", "texture", "shared", "staging", "param", "constant_uniform", "constant_operand"]
-WORKLOADS = ["add", "add_switch", "add_runtime", "refill", "modules", "stencil_1d", "conv_1d", "conv_2d", "conv_3d"]
+WORKLOADS = ["add", "add_switch", "add_runtime", "refill", "modules", "stencil_1d", "conv_1d", "conv_2d", "conv_3d",
+             "lookup"]
 DEFAULT_ELEMENTS = [12800000, 128000]
 
 # A plan of one small cell, for tests that only need some result.
@@ -202,6 +203,10 @@ class Run(Case):
             plan = plans[row["name"]]
             self.assertEqual((plan["patterns"], plan["block_sizes"]), (row["patterns"], row["block_sizes"]))
             named = [name for name in row["parameters"] if name not in ("width_bytes", "table_bytes")]
+            if row["index"] == "loaded":  # a source takes parameters, too
+                self.assertTrue(all({name: fallbacks[name][0] for name in named}.items() <= given.items()
+                                    for given in plan["parameters"]))
+                continue
             self.assertEqual(plan["parameters"], [{name: value} for name in named for value in fallbacks[name]] or [{}])
 
     def test_cells_that_cannot_be_are_skipped_with_a_reason(self):
@@ -790,15 +795,16 @@ class Lists(Case):
         rows = json.loads(cbank("list", "workloads", "--json").stdout)
         self.assertEqual([(row["name"], row["steps"], row["dimensions"], row["variants"]) for row in rows],
                          [(name, 1, 1, 0) for name in WORKLOADS[:5]] +
-                         [("stencil_1d", 4, 1, 0), ("conv_1d", 0, 1, 7), ("conv_2d", 0, 2, 7), ("conv_3d", 0, 3, 3)])
+                         [("stencil_1d", 4, 1, 0), ("conv_1d", 0, 1, 7), ("conv_2d", 0, 2, 7), ("conv_3d", 0, 3, 3),
+                          ("lookup", 0, 1, 4)])
         self.assertEqual([row["index"] for row in rows],
-                         ["compiled", "switched", "switched_length"] + ["compiled"] * 6)
+                         ["compiled", "switched", "switched_length"] + ["compiled"] * 6 + ["loaded"])
         self.assertEqual([row["name"] for row in rows if row["before"] != "nothing"], ["refill"])
 
     def test_parameters_say_who_takes_them(self):
         rows = json.loads(cbank("list", "parameters", "--json").stdout)
         taken = {(taker, row["name"]) for row in rows for taker in row["taken_by"]}
-        takers = [row for table in ("patterns", "workloads")
+        takers = [row for table in ("patterns", "sources", "workloads")
                   for row in json.loads(cbank("list", table, "--json").stdout)]
         self.assertEqual(taken, {(row["name"], name) for row in takers for name in row["parameters"]})
         help_text = cbank("run", "--help").stdout
