@@ -279,7 +279,7 @@ static void test_bad_files(void **state)
         {"\"parameters\":\t{\n", "\"parameters\":\t{\"radius\": 3\n",
          "cells[0].parameters.radius: add with per_block does not take it"},
         {"\"parameters\":\t{\n", "\"parameters\":\t7, \"x\":\t{\n", "cells[0].parameters: expected an object"},
-        {"\"distinct\":\t4", "\"distinct\":\t5", "cells[2].parameters.distinct: expected a power of two"},
+        {"\"distinct\":\t4", "\"distinct\":\t50", "cells[2].parameters.distinct: expected a multiple of 1"},
         {"\"distinct\":\t4,", "", "cells[2].parameters.distinct: expected a multiple of 1 from 1 to 32, it is missing"},
         {"\"noise\":\tnull", "\"noise\":\t-1", "cells[0].noise"},
         {"\"noise\":\tnull", "\"noise\":\t\"1\"", "cells[0].noise"},
