@@ -294,7 +294,7 @@ static void test_refused_files(void **state)
          "cells[0].parameters.table_bytes: expected a multiple of 1 from 16 to 65536, it is this number"},
         {"\"distinct\":\t8", "\"distinct\":\t64",
          "cells[1].parameters.distinct: expected a multiple of 1 from 1 to 32"},
-        {"\"distinct\":\t8", "\"distinct\":\t0", "cells[1].parameters.distinct: expected a power"},
+        {"\"distinct\":\t8", "\"distinct\":\t0", "cells[1].parameters.distinct: expected a multiple"},
         {"\"distinct\":\t8", "\"distinct\":\ttrue",
          "cells[1].parameters.distinct: expected a multiple of 1 from 1 to 32, it is true or false"},
         {"\"distinct\":\t8,", "", "cells[1].parameters.distinct: expected a multiple of 1 from 1 to 32, it is missing"},
