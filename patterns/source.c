@@ -142,7 +142,7 @@ static void make_warps(const struct source_numbers *numbers, uint32_t step,
 {
     const uint32_t distinct = numbers->parameters[PARAMETER_distinct];
     const uint64_t warps = (numbers->elements + CBANK_WARP_THREADS - 1) / CBANK_WARP_THREADS;
-    uint32_t entries[CBANK_WARP_THREADS], threads[CBANK_WARP_THREADS];
+    uint32_t entries[CBANK_WARP_THREADS] = {0}, threads[CBANK_WARP_THREADS] = {0};
 
     for (uint64_t warp = 0; warp < warps; warp++) {
         const uint64_t first = warp * CBANK_WARP_THREADS, left = numbers->elements - first;

@@ -253,7 +253,7 @@ enum status npy_open(const char *path, struct npy_file *out)
 {
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     struct npy_file file = {0};
-    struct stat about;
+    struct stat about = {0};
     enum status status = STATUS_OK;
 
     if (descriptor < 0 || fstat(descriptor, &about) != 0)
@@ -269,7 +269,7 @@ enum status npy_open(const char *path, struct npy_file *out)
     if (descriptor >= 0)
         close(descriptor);
     if (status == STATUS_OK) {
-        file.bytes = (size_t)about.st_size;
+        file.bytes = file.mapping ? (size_t)about.st_size : 0;
         status = npy_parse(path, file.mapping, file.bytes, &file.array);
     }
     if (status == STATUS_OK)
