@@ -109,7 +109,7 @@ template <class Path, uint32_t width> struct sized : Path {
     typedef parameter_values<element_type, Path::home == TABLE_PARAMETER ? Path::bytes / width : 1> table_values;
     static constexpr uint32_t length = CBANK_TABLE_BYTES / width;
     static constexpr bool whole = false;
-    static __device__ uint32_t words(const kernel_args &args) { return args.length * width / sizeof(uint32_t); }
+    static __device__ uint32_t words(const kernel_args &args) { return (args.length * width + 3) / 4; }
     static __device__ uint32_t load(const places<table_values> &place, uint32_t index)
     {
         return element_of<width>::folded(Path::template element<element_type>(place, index));
@@ -203,6 +203,50 @@ struct shape_map {
     }
 };
 
+/* As many elements as there are threads at a time, the grid strides over the others. Of an element's lookups `variant` are
+ * in flight: each of the next is of an index that waits for the lookup so many before it, by the zero in it. Pointers are
+ * carried along: an address made from a parameter would be read from the parameter bank again for every lookup. Where
+ * nothing is looked up, the indices are loaded all the same. */
+struct shape_lookup {
+    template <class Workload, class Path, class Pattern>
+    static __device__ void run(const kernel_args &args, const places<typename Path::table_values> &place)
+    {
+        constexpr uint32_t in_flight = Workload::variant;
+        const uint32_t staged = stage<Path>(args, Path::words(args)), stride = gridDim.x * blockDim.x;
+        uint32_t element = blockIdx.x * blockDim.x + threadIdx.x;
+        const uint32_t *first = args.input + element;
+        uint32_t *output = args.output + element;
+
+        if (element >= args.elements)
+            return;
+#pragma unroll 1
+        do {
+            const uint32_t *at = first;
+            uint32_t sum = staged, loaded[in_flight] = {}, step = 0;
+
+#pragma unroll 1
+            do {
+                uint32_t index[in_flight];
+
+#pragma unroll
+                for (uint32_t k = 0; k < in_flight; k++, at += args.elements)
+                    index[k] = *at;
+#pragma unroll
+                for (uint32_t k = 0; k < in_flight; k++) {
+                    loaded[k] = Path::loads ? Path::load(place, index[k] | (loaded[k] & args.divergence))
+                                            : index[k] & args.divergence;
+                    sum += loaded[k];
+                }
+                step += in_flight;
+            } while (step < args.rows);
+            *output = Workload::result(0, sum);
+            first += stride;
+            output += stride;
+            element += stride;
+        } while (element < args.elements);
+    }
+};
+
 /* A coefficient: element `step` of the filter. */
 template <class Path, class Pattern>
 static __device__ float coefficient(const kernel_args &args, const places<typename Path::table_values> &place,
@@ -249,7 +293,7 @@ struct shape_convolution {
     template <class Workload, class Path, class Pattern>
     static __device__ void run(const kernel_args &args, const places<typename Path::table_values> &place)
     {
-        constexpr int rx = Workload::radius, ry = Workload::dimensions > 1 ? rx : 0, rz = Workload::dimensions > 2 ? rx : 0;
+        constexpr int rx = Workload::variant, ry = Workload::dimensions > 1 ? rx : 0, rz = Workload::dimensions > 2 ? rx : 0;
         float sum = __uint_as_float(stage<Path>(args, Workload::steps));
         const uint32_t element = blockIdx.x * blockDim.x + threadIdx.x;
 
@@ -291,12 +335,12 @@ static constexpr uint32_t power(uint32_t base, uint32_t exponent)
     return exponent == 0 ? 1 : base * power(base, exponent - 1);
 }
 
-#define WORKLOAD(name, summary, body, dimensions_, steps_, index_, before, takes_, radius_max_, patterns, elements, \
+#define WORKLOAD(name, summary, body, dimensions_, steps_, index_, before, takes_, variants_, patterns, elements, \
                  blocks, formula)                                                                           \
-    template <uint32_t radius_> struct workload_##name {                                                    \
+    template <uint32_t variant_> struct workload_##name {                                                   \
         typedef shape_##body shape;                                                                         \
-        static constexpr uint32_t radius = radius_, radius_max = radius_max_, dimensions = dimensions_;     \
-        static constexpr uint32_t steps = steps_ ? steps_ : power(2 * radius_ + 1, dimensions_);            \
+        static constexpr uint32_t variant = variant_, variants = variants_, dimensions = dimensions_;       \
+        static constexpr uint32_t steps = steps_ ? steps_ : power(2 * variant_ + 1, dimensions_);           \
         static constexpr enum workload_index index = index_;                                                \
         static constexpr uint32_t takes = takes_;                                                           \
         static __device__ uint32_t result(uint32_t input, uint32_t sum)                                     \
@@ -328,7 +372,8 @@ static constexpr uint32_t architecture = 0;
 
 /* The kernel of a combination; none where the rows say that it cannot be: see cell_obstacle. */
 template <class Workload, class Path, class Pattern,
-          bool can = Pattern::scope >= Path::scope && architecture >= Path::architecture &&
+          bool can = Workload::index != INDEX_LOADED && Pattern::scope >= Path::scope &&
+                     architecture >= Path::architecture &&
                      (Workload::steps == 1 || Pattern::walks) &&
                      (Path::whole || (Workload::takes & PARAMETER_BIT(width_bytes)) != 0) &&
                      (Workload::index == INDEX_COMPILED || (Pattern::core && Path::scope == INDEX_THREAD))>
@@ -337,6 +382,23 @@ struct instance {
 };
 
 template <class Workload, class Path, class Pattern> struct instance<Workload, Path, Pattern, false> {
+    static constexpr const void *get() { return nullptr; }
+};
+
+/* In place of a pattern, where indices are data of any source. */
+struct pattern_source {
+    static constexpr enum index_scope scope = INDEX_THREAD;
+};
+
+/* A kernel of all sources, where the workload has such: its table is of any size, and lookups in flight a power of two. */
+template <class Workload, class Path,
+          bool can = Workload::index == INDEX_LOADED && Path::scope == INDEX_THREAD && architecture >= Path::architecture &&
+                     !Path::whole && (Workload::variant & (Workload::variant - 1)) == 0>
+struct loaded_instance {
+    static constexpr const void *get() { return (const void *)kernel<Workload, Path, pattern_source>; }
+};
+
+template <class Workload, class Path> struct loaded_instance<Workload, Path, false> {
     static constexpr const void *get() { return nullptr; }
 };
 
@@ -349,6 +411,7 @@ template <class Workload, class Path>
 const void *const instances<Workload, Path>::kernels[] = {
 #define PATTERN(name, summary, scope, walks, core, takes, formula) instance<Workload, Path, pattern_##name>::get(),
 #include "patterns.def"
+    loaded_instance<Workload, Path>::get(),
 };
 
 /* ... for all paths of one workload. */
@@ -365,20 +428,20 @@ const void *const *const path_instances<Workload>::kernels[] = {
 #include "paths.def"
 };
 
-/* ... for all radii of one workload, from `radius` down to 1 (or 0 alone). */
-template <template <uint32_t> class Workload, uint32_t radius> struct radius_instances {
+/* ... for all variants of one workload, from `variant` down to 1 (or 0 alone). */
+template <template <uint32_t> class Workload, uint32_t variant> struct variant_instances {
     static const void *const *const *const kernels[];
 };
 
-template <template <uint32_t> class Workload, uint32_t radius>
-const void *const *const *const radius_instances<Workload, radius>::kernels[] = {
-    path_instances<Workload<radius>>::kernels,
-    radius > 1 ? (const void *const *const *)radius_instances<Workload, (radius > 1 ? radius - 1 : radius)>::kernels
-               : nullptr,
+template <template <uint32_t> class Workload, uint32_t variant>
+const void *const *const *const variant_instances<Workload, variant>::kernels[] = {
+    path_instances<Workload<variant>>::kernels,
+    variant > 1 ? (const void *const *const *)variant_instances<Workload, (variant > 1 ? variant - 1 : variant)>::kernels
+                : nullptr,
 };
 
 /* This file is compiled once for each workload, which CBANK_WORKLOAD names: a module each. */
 #define CONCATENATE(a, b) a##b
 #define WORKLOAD_TYPE(name) CONCATENATE(workload_, name)
 
-template struct radius_instances<WORKLOAD_TYPE(CBANK_WORKLOAD), WORKLOAD_TYPE(CBANK_WORKLOAD)<0>::radius_max>;
+template struct variant_instances<WORKLOAD_TYPE(CBANK_WORKLOAD), WORKLOAD_TYPE(CBANK_WORKLOAD)<0>::variants>;

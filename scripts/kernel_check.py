@@ -27,8 +27,18 @@ def rows(program, table):
     return json.loads(done.stdout)
 
 
+# In place of a pattern, where indices are data.
+SOURCE = {"name": "source", "scope": "thread", "walks": True, "core": False}
+
+
+def loaded(workload):
+    return workload["index"] == "loaded"
+
+
 def steps(workload, radius):
-    """Payload loads of a thread."""
+    """Payload loads in the code of a thread: of lookups, those in flight."""
+    if loaded(workload):
+        return radius
     return workload["steps"] or (2 * radius + 1) ** workload["dimensions"]
 
 
@@ -38,6 +48,7 @@ SHAPES = {
     "map": lambda payload: (1, 0, 0),
     "stencil": lambda payload: (3, 2 * payload, 3),
     "convolution": lambda payload: (payload, 0, 0),
+    "lookup": lambda payload: (payload, 0, 0),
 }
 
 # What a kernel with too few registers does beside its loads; the compiler's matter.
@@ -53,12 +64,14 @@ PTX_WIDTHS = {1: ".b8", 2: ".b16", 4: "", 8: ".b64", 16: ".b128"}
 
 def widths(workload):
     """The widths that a workload has kernels of, beside those of its path's whole table: None."""
-    return [None] + [width for width in SASS_WIDTHS if "width_bytes" in workload["parameters"]]
+    return [None] * (not loaded(workload)) + [width for width in SASS_WIDTHS if "width_bytes" in workload["parameters"]]
 
 
 def can_be(workload, radius, path, pattern, architecture):
     """Whether there is such a kernel: what `instance` in kernels.cu and cell_obstacle in cell.c say."""
     compiled = workload["index"] == "compiled"
+    if loaded(workload):
+        return path["scope"] == "thread" and architecture >= path["architecture"] and radius & radius - 1 == 0
     return (SCOPES.index(path["scope"]) <= SCOPES.index(pattern["scope"]) and
             architecture >= path["architecture"] and
             (steps(workload, radius) == 1 or pattern["walks"]) and
@@ -144,9 +157,9 @@ def expected_kernels(program, language, architecture):
     workloads, paths, patterns = (rows(program, table) for table in ("workloads", "paths", "patterns"))
     expected = {}
     for workload in workloads:
-        for radius in range(1, workload["radius_max"] + 1) if workload["radius_max"] else [0]:
+        for radius in range(1, workload["variants"] + 1) if workload["variants"] else [0]:
             for path in paths:
-                for pattern in patterns:
+                for pattern in [SOURCE] if loaded(workload) else patterns:
                     for width in widths(workload) if can_be(workload, radius, path, pattern, architecture) else []:
                         kernel = Kernel(language, workload, radius, path, pattern, width)
                         expected[kernel.symbol] = kernel

@@ -6,6 +6,7 @@
 
 #include "log.h"
 #include "sass.h"
+#include "table.h"
 
 /* Distinct things that the loads of some warps touch, summed over the loads. */
 struct distinct_counts {
@@ -109,9 +110,8 @@ static enum status count_block(const struct cell *cell, struct walk *walk, const
         highest = index[thread] > highest ? index[thread] : highest;
     if (highest >= length)
         return log_error(STATUS_USAGE,
-                         "pattern %s reads element %" PRIu32 " of a table of %" PRIu32
-                         "; correct its formula in patterns.def",
-                         cell->pattern->name, highest, length);
+                         "%s reads element %" PRIu32 " of a table of %" PRIu32 "; correct its row in %ss.def",
+                         cell->pattern->name, highest, length, cell_pattern_table(cell->workload)->what);
     walk->counts = (struct distinct_counts){0};
     for (uint32_t thread = 0; thread < threads; thread += CBANK_WARP_THREADS) {
         const uint32_t left = threads - thread;
@@ -127,7 +127,7 @@ static enum status count_block(const struct cell *cell, struct walk *walk, const
 static enum status count_blocks(const struct cell *cell, uint32_t step, struct walk *walk, struct access_counts *out)
 {
     const bool immediate = cell->pattern->scope == INDEX_IMMEDIATE;
-    const uint64_t blocks = immediate ? 1 : out->blocks, times = immediate ? out->warps_active : 1;
+    const uint64_t blocks = immediate ? 1 : cell_blocks(cell), times = immediate ? out->warps_active : 1;
     uint32_t buffers[2][CELL_BLOCK_SIZE_MAX];
     uint32_t threads_before = 0;
 
@@ -183,14 +183,14 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
     const struct workload_stream stream = workload_stream(&problem, ACCESS_SECTOR_BYTES / sizeof(uint32_t));
     /* Blocks are whole warps, so that warp w of the grid has elements 32 w .. 32 w + 31. */
     struct access_counts counts = {
-        .blocks = cell_blocks(cell),
-        .warps_launched = (uint64_t)cell_blocks(cell) * (cell->block_size / CBANK_WARP_THREADS),
+        .blocks = cell_grid_blocks(cell),
+        .warps_launched = (uint64_t)cell_grid_blocks(cell) * (cell->block_size / CBANK_WARP_THREADS),
         .warps_active = divide_up(cell->elements, CBANK_WARP_THREADS),
         .stream_loads = stream.loads,
         .stream_sectors = stream.sectors,
         /* Every block copies the table, a warp 32 neighbouring elements at a time. */
-        .staging_loads = cell_blocks(cell) * divide_up(staged, CBANK_WARP_THREADS * sizeof(uint32_t)),
-        .staging_sectors = cell_blocks(cell) * divide_up(staged, ACCESS_SECTOR_BYTES),
+        .staging_loads = cell_grid_blocks(cell) * divide_up(staged, CBANK_WARP_THREADS * sizeof(uint32_t)),
+        .staging_sectors = cell_grid_blocks(cell) * divide_up(staged, ACCESS_SECTOR_BYTES),
         .operations = workload_operations(&problem),
     };
     const enum status status = count_payload(cell, &counts);
@@ -206,6 +206,7 @@ static bool same_loads(const struct cell *a, const struct cell *b)
 {
     return a->workload == b->workload && a->pattern == b->pattern && a->elements == b->elements &&
            a->block_size == b->block_size && memcmp(a->parameters, b->parameters, sizeof(a->parameters)) == 0 &&
+           a->indices == b->indices && a->grid_blocks == b->grid_blocks &&
            table_bytes(a->path, a->parameters) == table_bytes(b->path, b->parameters) &&
            !a->path->loads == !b->path->loads && image_pieces(a) == image_pieces(b) &&
            cell_staged_bytes(a) == cell_staged_bytes(b);

@@ -2,6 +2,8 @@
 #include "cell_json.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "table.h"
 
@@ -9,7 +11,6 @@
 
 static const struct table workload_table = TABLE("workload", workloads, workload_count);
 static const struct table path_table = TABLE("path", paths, path_count);
-static const struct table pattern_table = TABLE("pattern", patterns, pattern_count);
 static const struct table regime_table = TABLE("regime", regimes, regime_count);
 static const struct table parameter_table = TABLE("parameter", parameters, parameter_count);
 
@@ -19,6 +20,22 @@ static void write_identity(cJSON *object, const struct field *field, const void 
 
     cell_identity(base, identity);
     json_add_text(object, field->key, identity);
+}
+
+/* A pattern, or a source where the workload, which was read before, has those. */
+static void write_pattern(cJSON *object, const struct field *field, const void *base)
+{
+    json_add_text(object, field->key, ((const struct cell *)base)->pattern->name);
+}
+
+static void read_pattern(const struct node *node, const struct field *field, void *base)
+{
+    struct cell *cell = base;
+    const struct field row = {.key = field->key,
+                              .bytes = sizeof(cell->pattern),
+                              .of = cell_pattern_table(cell->workload)};
+
+    field_row.read(node, &row, &cell->pattern);
 }
 
 static void write_parameters(cJSON *object, const struct field *field, const void *base)
@@ -89,6 +106,30 @@ static void read_parameters(const struct node *node, const struct field *field, 
             cell->parameters[i] = read_parameter(&values, &parameters[i]);
 }
 
+/* Cells of a file have its hash, as their identity says it. */
+static void write_trace(cJSON *object, const struct field *field, const void *base)
+{
+    const struct cell *cell = base;
+    char trace[CELL_TRACE_BYTES];
+
+    if (cell->trace)
+        json_add_text(object, field->key, cell_trace_text(cell->trace, trace));
+}
+
+static void read_trace(const struct node *node, const struct field *field, void *base)
+{
+    struct cell *cell = base;
+    const char *text;
+    char again[CELL_TRACE_BYTES];
+
+    if (!cell_reads_file(cell))
+        return;
+    text = node_text(node, field->key, false);
+    cell->trace = text ? strtoull(text, NULL, 16) : 0;
+    if (text && (!cell->trace || strcmp(cell_trace_text(cell->trace, again), text) != 0))
+        node_refuse(node, field->key, "16 hexadecimal digits");
+}
+
 static void write_array_bytes(cJSON *object, const struct field *field, const void *base)
 {
     json_add_integer(object, field->key, ((const struct cell *)base)->path->bytes);
@@ -103,20 +144,23 @@ static void read_array_bytes(const struct node *node, const struct field *field,
 }
 
 static const struct field_kind kind_identity = {write_identity, NULL};
+static const struct field_kind kind_pattern = {write_pattern, read_pattern};
 static const struct field_kind kind_parameters = {write_parameters, read_parameters};
+static const struct field_kind kind_trace = {write_trace, read_trace};
 static const struct field_kind kind_array_bytes = {write_array_bytes, read_array_bytes};
 
 static const struct field cell_rows[] = {
     {.key = "identity", .kind = &kind_identity},
     {FIELD(field_row, struct cell, "workload", workload, REQUIRED), .of = &workload_table},
     {FIELD(field_row, struct cell, "path", path, REQUIRED), .of = &path_table},
-    {FIELD(field_row, struct cell, "pattern", pattern, REQUIRED), .of = &pattern_table},
+    {.key = "pattern", .kind = &kind_pattern},
     {FIELD(field_uint64, struct cell, "elements", elements, REQUIRED), .low = 1, .high = (double)CELL_ELEMENTS_MAX},
     {FIELD(field_uint32, struct cell, "block_size", block_size, REQUIRED), .low = CBANK_WARP_THREADS,
      .high = CELL_BLOCK_SIZE_MAX},
     {FIELD(field_row, struct cell, "regime", regime, REQUIRED), .of = &regime_table},
     {.key = "parameters", .kind = &kind_parameters},
     {.key = "array_bytes", .kind = &kind_array_bytes},
+    {.key = "trace", .kind = &kind_trace},
 };
 static const struct fields cell_fields = FIELDS(cell_rows);
 

@@ -18,15 +18,26 @@ const char *const counter_status_names[] = {
 
 /* -- expected values ---------------------------------------------------------------------------------- */
 
-/* How often the instructions of a member of struct sass_stretch are executed: before the guard by every warp, and behind
- * it. NaN without the kernel's code, in which they were counted. */
+static double in_stretch(const struct sass_stretch *stretch, size_t member)
+{
+    return *(const uint32_t *)((const char *)stretch + member);
+}
+
+/* How often the instructions of a member of struct sass_stretch are executed: before the guard by every warp, behind it by
+ * those with an element, and in loops by each as often as it has one. NaN without the kernel's code, in which they were
+ * counted. */
 static double executed(const struct expectation *e, size_t member)
 {
     const struct sass_counts *code = e->sass;
+    const double launched = (double)e->access->warps_launched, active = (double)e->access->warps_active;
 
-    return code ? (double)e->access->warps_launched * *(const uint32_t *)((const char *)&code->prologue + member) +
-                      (double)e->access->warps_active * *(const uint32_t *)((const char *)&code->body + member)
-                : NAN;
+    double groups;
+
+    if (!code)
+        return NAN;
+    groups = code->group.instructions ? active * workload_groups(e->cell->workload, e->cell->parameters) : 0;
+    return launched * in_stretch(&code->prologue, member) + fmin(launched, active) * in_stretch(&code->body, member) +
+           active * in_stretch(&code->round, member) + groups * in_stretch(&code->group, member);
 }
 
 /* Payload on the constant path, and LDC of parameters wherever the SASS has them. */
@@ -122,8 +133,12 @@ static double expect_imc_requests(const struct expectation *e)
     return known ? executed(e, offsetof(struct sass_stretch, uniform_constant)) : NAN;
 }
 
+/* Where a warp's last round is of some threads alone, the others leave the loop before: what is behind it is executed
+ * twice. */
 static double expect_instructions(const struct expectation *e)
 {
+    if (e->access->warps_active > e->access->warps_launched && e->cell->elements % CBANK_WARP_THREADS)
+        return NAN;
     return executed(e, offsetof(struct sass_stretch, instructions));
 }
 

@@ -82,6 +82,7 @@ struct event {
 
 struct run {
     const struct cell *cell;
+    struct problem problem; /* the cell's */
     const struct card *card;
     const struct card_level *level;
     struct model_sm sm;
@@ -270,9 +271,7 @@ static void want_step(struct run *run, struct warp *warp)
                                  : PARAMETER_LINES + PARAMETER_STEP * i;
         return;
     }
-    for (uint32_t i = 0; i < active; i++)
-        index[i] = cell->pattern->index(block, warp->first + i, step, table_length(cell->path, cell->parameters),
-                                        pattern_numbers(cell->parameters));
+    problem_indices(&run->problem, (struct thread_range){block, warp->first, active}, step, index);
     warp->count = access_distinct(index, active, &run->scratch, distinct);
     for (uint32_t i = 0; i < warp->count; i++)
         warp->lines[i] = (model_table_begin(cell) + (uint64_t)distinct[i] * width + piece * (width / pieces)) /
@@ -440,7 +439,7 @@ static enum status run_open(struct run *run, const struct cell *cell, const stru
     const double sms = fmin(cell_blocks(cell), card->sm_count);
     uint32_t *queues;
 
-    *run = (struct run){.cell = cell, .card = card, .level = level, .sm = *sm};
+    *run = (struct run){.cell = cell, .problem = cell_problem(cell), .card = card, .level = level, .sm = *sm};
     run->sets = level->capacity_bytes / (level->line_bytes * level->ways);
     run->seat_warps = cell->block_size / CBANK_WARP_THREADS;
     run->warp_count = sm->resident * run->seat_warps;

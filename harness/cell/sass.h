@@ -13,11 +13,13 @@ struct sass_stretch {
     uint32_t uniform_constant; /* ULDC, LDCU */
 };
 
-/* What the SASS of one kernel does, for straight-line code: everything up to and including the first EXIT is executed
- * by every launched warp (prologue), what follows by warps with an element (body). */
+/* What the SASS of one kernel does. Of straight-line code everything up to and including the first EXIT is executed by
+ * every launched warp (prologue), what follows by warps with an element (body). Of a kernel that strides, behind it, a loop
+ * for each element has another in it, for each group of lookups in flight: neither has a way around it, so that a warp
+ * executes the first (round) as often as it has an element, the other (group) for each of its groups. */
 struct sass_counts {
     uint32_t architecture; /* 90 for sm_90 */
-    struct sass_stretch prologue, body;
+    struct sass_stretch prologue, body, round, group;
 };
 
 /* The classes of instructions by which paths.def names payload loads. */
@@ -52,7 +54,8 @@ struct kernel_sass {
     char sha256[SASS_HASH_HEX_BYTES]; /* of the code bytes, lower-case hex */
     bool known; /* the encoding is known here: of 128 bits */
     sass_loads classes; /* if known: instructions anywhere in the code */
-    bool counted; /* counts is valid: known, and a warp executes the code once from end to end */
+    bool counted; /* counts is valid: known, and what is executed how often is as described there */
+    uint32_t loops; /* of what was counted: 0 or 2 */
     struct sass_counts counts;
 };
 

@@ -75,11 +75,13 @@ const char *image_instruction(const struct cell *cell)
  * load that never happens. */
 static void classes_wanted(const struct cell *cell, sass_loads classes)
 {
-    const uint32_t payload = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 1;
+    /* Of a loop that is executed for each group of lookups in flight, the instructions are there once. */
+    const uint32_t groups = workload_groups(cell->workload, cell->parameters);
+    const uint32_t payload = cell->path->loads ? workload_steps(cell->workload, cell->parameters) / groups : 1;
 
     memset(classes, 0, sizeof(sass_loads));
     classes[class_of(cell->path)][__builtin_ctz(payload_width(cell))] += payload * image_pieces(cell);
-    classes[SASS_LDG][SASS_WORD] += workload_input_loads(cell->workload, cell->parameters);
+    classes[SASS_LDG][SASS_WORD] += workload_input_loads(cell->workload, cell->parameters) / groups;
     classes[SASS_LDS][SASS_WORD] += workload_tile_loads(cell->workload, cell->parameters);
 }
 

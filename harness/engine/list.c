@@ -12,6 +12,7 @@
 #include "image.h"
 #include "log.h"
 #include "plan_options.h"
+#include "source.h"
 #include "text.h"
 
 /* Most keys of a list. */
@@ -28,7 +29,8 @@ static const struct names
     units = WORDS([UNIT_IDC] = "idc", [UNIT_UNIFORM] = "uniform", [UNIT_IMC] = "imc", [UNIT_L1] = "l1", [UNIT_L2] = "l2",
                   [UNIT_TEXTURE] = "texture", [UNIT_SHARED] = "shared"),
     scopes = WORDS([INDEX_THREAD] = "thread", [INDEX_BLOCK] = "block", [INDEX_IMMEDIATE] = "immediate"),
-    indices = WORDS([INDEX_COMPILED] = "compiled", [INDEX_SWITCHED] = "switched", [INDEX_SWITCHED_LENGTH] = "switched_length"),
+    indices = WORDS([INDEX_COMPILED] = "compiled", [INDEX_SWITCHED] = "switched", [INDEX_SWITCHED_LENGTH] = "switched_length",
+                    [INDEX_LOADED] = "loaded"),
     befores = WORDS([BEFORE_NOTHING] = "nothing", [BEFORE_REFILL] = "refill"), kinds = {.names = counter_kind_names};
 /* clang-format on */
 
@@ -81,7 +83,7 @@ static void write_takes(cJSON *row, const struct field *field, const void *base)
             add_word(array, parameters[i].name);
 }
 
-/* The patterns and workloads that take a parameter. */
+/* The patterns, sources and workloads that take a parameter. */
 static void write_takers(cJSON *row, const struct field *field, const void *base)
 {
     const size_t parameter = (size_t)((const struct parameter *)base - parameters);
@@ -90,6 +92,9 @@ static void write_takers(cJSON *row, const struct field *field, const void *base
     for (size_t i = 0; i < pattern_count; i++)
         if (patterns[i].takes >> parameter & 1)
             add_word(array, patterns[i].name);
+    for (size_t i = 0; i < source_count; i++)
+        if (sources[i].takes >> parameter & 1)
+            add_word(array, sources[i].name);
     for (size_t i = 0; i < workload_count; i++)
         if (workloads[i].takes >> parameter & 1)
             add_word(array, workloads[i].name);
@@ -150,7 +155,7 @@ static const struct field_kind flag = {write_flag, NULL}, items = {write_items, 
 static const struct field workload_fields[] = {
     {OF(workload, field_reference, name)}, {FIELD(field_reference, struct workload, "shape", shape_name, REQUIRED)},
     {OF(workload, field_uint32, steps)}, {OF(workload, field_uint32, dimensions)},
-    {OF(workload, field_uint32, radius_max)}, {OF(workload, field_name, index), .of = &indices},
+    {OF(workload, field_uint32, variants)}, {OF(workload, field_name, index), .of = &indices},
     {OF(workload, field_name, before), .of = &befores}, {FIELD(takes, struct workload, "parameters", takes, REQUIRED)},
     {OF(workload, items, patterns)}, {OF(workload, items, elements), .of = "numbers"},
     {OF(workload, items, block_sizes), .of = "numbers"}, {OF(workload, field_reference, formula)},
@@ -167,6 +172,10 @@ static const struct field path_fields[] = {
 static const struct field pattern_fields[] = {
     {OF(pattern, field_reference, name)}, {OF(pattern, field_name, scope), .of = &scopes}, {OF(pattern, flag, walks)},
     {OF(pattern, flag, core)}, {FIELD(takes, struct pattern, "parameters", takes, REQUIRED)},
+    {OF(pattern, field_reference, formula)}, {OF(pattern, field_reference, summary)},
+};
+static const struct field source_fields[] = {
+    {OF(pattern, field_reference, name)}, {FIELD(takes, struct pattern, "parameters", takes, REQUIRED)},
     {OF(pattern, field_reference, formula)}, {OF(pattern, field_reference, summary)},
 };
 static const struct field parameter_fields[] = {
@@ -289,7 +298,9 @@ static const struct list lists[] = {
     {"paths", "Paths: the way a load takes", 7, NULL, TABLE("path", paths, path_count), FIELDS(path_fields)},
     {"patterns", "Patterns: which element a thread reads", 5, NULL,
      TABLE("pattern", patterns, pattern_count), FIELDS(pattern_fields)},
-    {"parameters", "Parameters: numbers that a pattern or a workload takes", 6, NULL,
+    {"sources", "Sources: where the indices of lookups come from", 2, NULL, TABLE("source", sources, source_count),
+     FIELDS(source_fields)},
+    {"parameters", "Parameters: numbers that a pattern, a source or a workload takes", 6, NULL,
      TABLE("parameter", parameters, parameter_count), FIELDS(parameter_fields)},
     {"sweeps", "Sweeps: plans by a name", 1, NULL, TABLE("sweep", sweeps, sweep_count), FIELDS(sweep_fields)},
     {"regimes", "Regimes: what the caches hold when a launch begins", 2, NULL,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "source.h"
 
 static enum status parse_counters(const struct option_row *option, const char *text, void *member)
 {
@@ -92,6 +93,11 @@ const struct option_row plan_option_rows[] = {
      .fallback = "constant,global,readonly"},
     {.name = "pattern", .argument = "LIST", .help = "access patterns, or all (default: the workload's own)",
      .kind = &option_selection, PLAN(patterns), .table = TABLE("pattern", patterns, pattern_count)},
+    {.name = "source", .argument = "LIST",
+     .help = "where the indices of lookup come from, or all (default: the workload's own, or the file alone)",
+     .kind = &option_selection, PLAN(sources), .table = TABLE("source", sources, source_made_count)},
+    {.name = "indices", .argument = "FILE", .help = "a .npy file of indices, integers [step][thread], for lookup",
+     .kind = &option_text, PLAN(indices_path)},
     {.name = "elements", .argument = "LIST", .help = "output elements, one a thread (default: the workload's own)",
      .kind = &option_integers, PLAN(elements), .low = 1, .high = (double)CELL_ELEMENTS_MAX, .unit = "elements"},
     {.name = "block-size", .argument = "LIST", .help = "threads a block, multiples of 32 (default: the workload's own)",

@@ -14,6 +14,7 @@
 
 #include "cell.h"
 #include "image.h"
+#include "source.h"
 #include "version.h"
 
 /* A cell of the rows, with the smallest value of each parameter that it takes and has to name. */
@@ -101,7 +102,7 @@ static void check_kernels(const struct image *image, uint32_t architecture, stru
 {
     do {
         check_kernel(image, architecture, &cell, tally);
-    } while (cell.parameters[PARAMETER_radius]++ < cell.workload->radius_max);
+    } while (cell.parameters[PARAMETER_radius]++ < cell.workload->variants);
     if (!(cell.workload->takes & PARAMETER_BIT(width_bytes)))
         return;
     cell.parameters[PARAMETER_radius] = 0;
@@ -114,16 +115,38 @@ static void check_kernels(const struct image *image, uint32_t architecture, stru
     }
 }
 
+/* Those of lookups, whatever the source: of so many in flight, and of every width. */
+static void check_lookups(const struct image *image, uint32_t architecture, struct cell cell, struct tally *tally)
+{
+    cell.pattern = &sources[0];
+    for (uint32_t in_flight = 1; in_flight <= parameters[PARAMETER_in_flight].max; in_flight *= 2)
+        for (uint32_t width = 1; width <= parameters[PARAMETER_width_bytes].max; width *= 2) {
+            cell.parameters[PARAMETER_in_flight] = in_flight;
+            cell.parameters[PARAMETER_loads] = 2 * in_flight;
+            cell.parameters[PARAMETER_width_bytes] = parameter_kept(&parameters[PARAMETER_width_bytes], width);
+            check_kernel(image, architecture, &cell, tally);
+        }
+}
+
+/* Those of a workload and a path. */
+static void check_path(const struct image *image, uint32_t architecture, size_t w, size_t a, struct tally *tally)
+{
+    if (workloads[w].index == INDEX_LOADED)
+        check_lookups(image, architecture, smallest_cell(w, a, 0), tally);
+    else
+        for (size_t p = 0; p < pattern_count; p++)
+            check_kernels(image, architecture, smallest_cell(w, a, p), tally);
+}
+
 static void check_image(const struct image *image, const char *workload, uint32_t architecture)
 {
     struct tally tally = {0};
 
     for (size_t w = 0; w < workload_count; w++)
-        for (size_t a = 0; a < path_count; a++)
-            for (size_t p = 0; p < pattern_count && strcmp(workloads[w].name, workload) == 0; p++)
-                check_kernels(image, architecture, smallest_cell(w, a, p), &tally);
-    print_message("%.*s: %zu kernels, %zu read, %zu of straight-line code\n", (int)image->name_bytes, image->name,
-                  tally.kernels, tally.known, tally.counted);
+        for (size_t a = 0; a < path_count && strcmp(workloads[w].name, workload) == 0; a++)
+            check_path(image, architecture, w, a, &tally);
+    print_message("%.*s: %zu kernels, %zu read, %zu counted\n", (int)image->name_bytes, image->name, tally.kernels,
+                  tally.known, tally.counted);
     assert_true(tally.kernels > 0);
     assert_true(tally.known == (architecture >= 70 ? tally.kernels : 0));
 }

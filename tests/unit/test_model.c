@@ -63,7 +63,7 @@ static struct cell make_filter(const char *workload, const char *path, uint32_t 
     struct cell cell = make_cell(path, "lockstep", elements, 1024, "hot");
 
     cell.workload = ROW(workloads, workload_count, workload);
-    cell.parameters[PARAMETER_radius] = cell.workload->radius_max ? radius : 0;
+    cell.parameters[PARAMETER_radius] = cell.workload->variants ? radius : 0;
     return cell;
 }
 
@@ -675,7 +675,7 @@ static void invariants_hold_for_every_workload(void **state)
 
     (void)state;
     for (size_t w = 0; w < workload_count; w++)
-        for (size_t path = 0; path < path_count; path++)
+        for (size_t path = 0; path < path_count && workloads[w].index != INDEX_LOADED; path++) /* test_lookup.c */
             for (size_t e = 0; e < sizes; e++) {
                 struct cell cell = make_filter(workloads[w].name, paths[path].name, 2, elements[e]);
 
@@ -696,10 +696,10 @@ static void larger_filters_take_longer(void **state)
 
     (void)state;
     for (size_t w = 0; w < workload_count; w++)
-        for (size_t path = 0; path < path_count; path++) {
+        for (size_t path = 0; path < path_count && workloads[w].takes & PARAMETER_BIT(radius); path++) {
             double first = 0, before = 0;
 
-            for (uint32_t radius = 1; radius <= workloads[w].radius_max; radius++) {
+            for (uint32_t radius = 1; radius <= workloads[w].variants; radius++) {
                 const struct cell cell = make_filter(workloads[w].name, paths[path].name, radius, 1 << 22);
 
                 if (cell_obstacle(&cell, 0, reason))
@@ -710,7 +710,7 @@ static void larger_filters_take_longer(void **state)
                 before = ns;
                 first = first > 0 ? first : ns;
             }
-            assert_true(workloads[w].radius_max == 0 || before > first);
+            assert_true(before > first);
         }
 }
 

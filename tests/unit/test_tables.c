@@ -166,8 +166,8 @@ static void parameters_have_limits(void **state)
         {PARAMETER_distinct, 0, false},
         {PARAMETER_distinct, 1, true},
         {PARAMETER_distinct, 2, true},
-        {PARAMETER_distinct, 3, false},
-        {PARAMETER_distinct, 24, false},
+        {PARAMETER_distinct, 3, true},
+        {PARAMETER_distinct, 24, true},
         {PARAMETER_distinct, 32, true},
         {PARAMETER_distinct, 64, false},
         {PARAMETER_stride_bytes, 0, false},
@@ -188,6 +188,8 @@ static void parameters_have_limits(void **state)
         {PARAMETER_refill_bytes, 65540, false},
         {PARAMETER_modules, 3, true},
         {PARAMETER_modules, 5, false},
+        {PARAMETER_in_flight, 2, true},
+        {PARAMETER_in_flight, 3, false},
     };
 
     (void)state;
@@ -348,12 +350,14 @@ static void (*look_at_plan)(const struct plan *plan);
 
 static enum status open_plan(const void *options, const struct invocation *invocation)
 {
+    struct index_list indices = {0};
     struct plan plan;
 
     (void)invocation;
-    assert_int_equal(plan_open(options, &plan), STATUS_OK);
+    assert_int_equal(plan_open(options, &indices, &plan), STATUS_OK);
     look_at_plan(&plan);
     plan_close(&plan);
+    index_list_close(&indices);
     return STATUS_OK;
 }
 

@@ -11,6 +11,7 @@
 
 #include "cuda_buffers.h"
 #include "cuda_call.h"
+#include "cuda_indices.h"
 #include "cuda_module.h"
 #include "engine.h"
 #include "image.h"
@@ -40,6 +41,7 @@ struct cuda_device {
     uint32_t *host_values; /* pinned */
     cudaTextureObject_t textures[CUDA_MODULES_MAX][SASS_WIDTH_COUNT]; /* by the logarithm of an element's bytes; or 0 */
     struct cuda_memory memory; /* inputs and outputs */
+    struct cuda_indices *indices; /* owned: a list */
     uint32_t *flush_buffer; /* device: flush_words zeros */
     uint64_t flush_words;
     struct clock_reading *clock_readings; /* pinned and mapped: one for each cell, and one more for spins */
