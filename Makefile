@@ -92,7 +92,7 @@ endif
 
 # A folder of harness/ is a room: it sees itself, patterns/ and kernels/ from cell/ on, and those rooms above it in this
 # list that it names, and no other. An include that points up does not compile.
-ROOMS := base document command cell result engine engine/cuda engine/cuda/probe characterize compare explain report
+ROOMS := base document command cell result engine engine/cuda engine/cuda/probe characterize compare explain advise report
 CORE  := base document command cell result engine
 SEES_base         :=
 SEES_document     := base
@@ -105,6 +105,7 @@ SEES_engine/cuda/probe := $(CORE) engine/cuda
 SEES_characterize := $(CORE)
 SEES_compare      := $(CORE)
 SEES_explain      := $(CORE)
+SEES_advise       := $(CORE)
 SEES_report       := base document command
 TABLES_SEEN       := $(filter-out base document command report,$(ROOMS))
 
