@@ -142,9 +142,8 @@ static int check_sums(const struct run *run, const double *sum, const uint32_t *
 static double filter_value(const struct run *run, uint32_t step)
 {
     const struct problem *problem = run->problem;
-    const uint32_t index =
-        problem->pattern->index(0, 0, step, table_length(problem->path, problem->parameters),
-                                pattern_numbers(problem->parameters));
+    const uint32_t index = problem->pattern->index(0, 0, step, table_length(problem->path, problem->parameters),
+                                                   pattern_numbers(problem->parameters));
 
     return problem->path->loads ? to_double(run->values[index]) : 0;
 }

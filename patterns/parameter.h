@@ -28,7 +28,7 @@ struct parameter {
     uint32_t min, max;
     uint32_t multiple;    /* values are multiples of it; 0: powers of two */
     const char *fallback; /* the values of a plan that names none, comma-separated; or a word for what 0 stands for */
-    uint32_t left_out;    /* the value that a cell has as 0 and nothing names; PARAMETER_NAMED: every value is named */
+    uint32_t left_out; /* the value that a cell has as 0 and nothing names; PARAMETER_NAMED: every value is named */
 };
 
 /* All parameters, by enum parameter_index. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "sass.h"
 #include "table.h"
 
 /* Distinct things that the loads of some warps touch, summed over the loads. */
@@ -71,7 +72,7 @@ static uint32_t count_wavefronts(struct walk *walk, const uint32_t *index, uint3
     const uint32_t words = walk->width / ACCESS_BANK_BYTES;
     uint32_t groups[CBANK_WARP_THREADS], wavefronts = 0;
 
-    if (words == 1)
+    if (words == 1 || addresses == 1)
         return fullest_bank(elements, addresses, 1);
     if (words == 0) {
         const uint32_t shift = ACCESS_BANK_BYTES / walk->width / 2;
@@ -154,13 +155,17 @@ static enum status count_blocks(const struct cell *cell, uint32_t step, struct w
 static enum status count_payload(const struct cell *cell, struct access_counts *out)
 {
     const uint32_t steps = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
+    const uint32_t pieces = image_pieces(cell);
     const uint32_t width = table_width(cell->parameters);
     struct walk walk = {.width = width, .width_log2 = (uint32_t)__builtin_ctz(width)};
     enum status status = STATUS_OK;
 
     for (uint32_t step = 0; step < steps && status == STATUS_OK; step++)
         status = count_blocks(cell, step, &walk, out);
-    out->payload_loads = out->warps_active * steps;
+    out->payload_loads = out->warps_active * steps * pieces;
+    out->addresses *= pieces;
+    out->lines *= pieces;
+    out->sectors *= pieces;
     for (size_t i = 0; i < sizeof(walk.used.words) / sizeof(walk.used.words[0]); i++)
         out->footprint_bytes += width * (uint64_t)__builtin_popcountll(walk.used.words[i]);
     return status;
@@ -202,7 +207,8 @@ static bool same_loads(const struct cell *a, const struct cell *b)
     return a->workload == b->workload && a->pattern == b->pattern && a->elements == b->elements &&
            a->block_size == b->block_size && memcmp(a->parameters, b->parameters, sizeof(a->parameters)) == 0 &&
            a->indices == b->indices && a->grid_blocks == b->grid_blocks &&
-           table_bytes(a->path, a->parameters) == table_bytes(b->path, b->parameters) && !a->path->loads == !b->path->loads &&
+           table_bytes(a->path, a->parameters) == table_bytes(b->path, b->parameters) &&
+           !a->path->loads == !b->path->loads && image_pieces(a) == image_pieces(b) &&
            cell_staged_bytes(a) == cell_staged_bytes(b);
 }
 

@@ -92,7 +92,9 @@ uint64_t cell_axis(const struct cell *cell, size_t axis)
                              [AXIS_PATTERN] = (uintptr_t)cell->pattern,   [AXIS_TRACE] = cell->trace,
                              [AXIS_PATH] = (uintptr_t)cell->path};
 
-    return axis >= AXIS_PARAMETERS && axis < AXIS_PATH ? cell->parameters[axis - AXIS_PARAMETERS] : axes[axis];
+    if (axis >= AXIS_PARAMETERS && axis < AXIS_PATH)
+        return parameter_value(cell->parameters, (enum parameter_index)(axis - AXIS_PARAMETERS));
+    return axes[axis];
 }
 
 static int axis_order(const struct cell *a, const struct cell *b, size_t axis)

@@ -53,8 +53,10 @@ static uint32_t read_parameter(const struct node *values, const struct parameter
     char expected[96], step[32] = "a power of two";
     uint64_t value = 0;
 
+    if (parameter->left_out != PARAMETER_NAMED && !json_get(values->json, parameter->name))
+        return 0;
     if (json_get_integer(values->json, parameter->name, &value) && parameter_allows(parameter, value))
-        return (uint32_t)value;
+        return parameter_kept(parameter, (uint32_t)value);
     if (parameter->multiple)
         snprintf(step, sizeof(step), "a multiple of %" PRIu32, parameter->multiple);
     snprintf(expected, sizeof(expected), "%s from %" PRIu32 " to %" PRIu32, step, parameter->min, parameter->max);
@@ -75,14 +77,23 @@ static void check_parameter(const struct node *values, const char *name, const s
         node_wrong_member(values, name, "%s with %s does not take it", cell->workload->name, cell->pattern->name);
 }
 
-/* Files of schema 1.0 lack the object where the cell takes none. */
+/* Whether a cell takes one of which every value is named. */
+static bool names_any(uint32_t takes)
+{
+    for (size_t i = 0; i < parameter_count; i++)
+        if (takes >> i & 1 && parameters[i].left_out == PARAMETER_NAMED)
+            return true;
+    return false;
+}
+
+/* Files of schema 1.0 lack the object where the cell took none then. */
 static void read_parameters(const struct node *node, const struct field *field, void *base)
 {
     struct cell *cell = base;
     const uint32_t takes = cell_takes(cell->workload, cell->pattern);
     const cJSON *item;
 
-    if (!json_get(node->json, field->key) && takes == 0)
+    if (!json_get(node->json, field->key) && !names_any(takes))
         return;
 
     const struct node values = node_object(node, field->key);

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "sass.h"
+
 /* Warp instructions, guesses: the sm_90 code of add has 21 to 24, that of other workloads is within a tenth. Issue is
  * far from the longest part of add. */
 enum {
@@ -108,7 +110,8 @@ static double warp_instructions(const struct work *work)
 {
     const struct workload *workload = work->cell->workload;
     const uint32_t *parameters = work->cell->parameters;
-    const uint32_t payload = INSTRUCTIONS_PER_STEP + (work->cell->path->loads ? work->unit->instructions : 0);
+    const uint32_t payload =
+        INSTRUCTIONS_PER_STEP + (work->cell->path->loads ? work->unit->instructions + image_pieces(work->cell) - 1 : 0);
 
     return INSTRUCTIONS_PER_WARP + index_instructions[workload->index] + payload * work->steps +
            (double)INSTRUCTIONS_PER_INPUT_LOAD * (workload_input_loads(workload, parameters) - 1) +

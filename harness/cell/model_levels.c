@@ -6,6 +6,7 @@
 #include "kernel_args.h"
 #include "log.h"
 #include "model.h"
+#include "sass.h"
 
 struct simulation {
     const struct cell *cell;
@@ -82,6 +83,7 @@ static void simulate_block(struct simulation *simulation, uint32_t sm, uint32_t 
 {
     const struct cell *cell = simulation->cell;
     const uint32_t threads = cell_block_threads(cell, block), begin = model_table_begin(cell);
+    const uint32_t width = table_width(cell->parameters), pieces = image_pieces(cell);
     uint32_t index[CELL_BLOCK_SIZE_MAX];
     uint32_t distinct[CBANK_WARP_THREADS];
 
@@ -90,8 +92,9 @@ static void simulate_block(struct simulation *simulation, uint32_t sm, uint32_t 
         const uint32_t active = threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS;
         const uint32_t count = access_distinct(index + first, active, &simulation->seen, distinct);
 
-        for (uint32_t i = 0; i < count; i++)
-            simulate_lookup(simulation, sm, begin + (uint64_t)distinct[i] * table_width(cell->parameters));
+        for (uint32_t i = 0; i < count * pieces; i++)
+            simulate_lookup(simulation, sm,
+                            begin + (uint64_t)distinct[i % count] * width + i / count * (width / pieces));
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "log.h"
 #include "model_levels.h"
+#include "sass.h"
 
 /* Loads at a time of a quarter of the SM that are looked up in turn, and cycles: of one pass through the level, and from the
  * request for a line to the pass that finds it. */
@@ -251,6 +252,8 @@ static void want_step(struct run *run, struct warp *warp)
     const struct cell *cell = run->cell;
     const uint32_t block = run->seats[warp->seat].block;
     const uint32_t threads = cell_block_threads(cell, block) - warp->first;
+    const uint32_t width = table_width(cell->parameters), pieces = image_pieces(cell);
+    const uint32_t step = (uint32_t)(warp->step < 0 ? 0 : warp->step) / pieces, piece = (uint32_t)warp->step % pieces;
     const uint32_t active = cell->pattern->scope == INDEX_IMMEDIATE ? 1 : threads < 32 ? threads : 32;
     uint32_t index[CBANK_WARP_THREADS], distinct[CBANK_WARP_THREADS];
 
@@ -263,10 +266,11 @@ static void want_step(struct run *run, struct warp *warp)
                                  : PARAMETER_LINES + PARAMETER_STEP * i;
         return;
     }
-    problem_indices(&run->problem, (struct thread_range){block, warp->first, active}, (uint32_t)warp->step, index);
+    problem_indices(&run->problem, (struct thread_range){block, warp->first, active}, step, index);
     warp->count = access_distinct(index, active, &run->scratch, distinct);
     for (uint32_t i = 0; i < warp->count; i++)
-        warp->lines[i] = (model_table_begin(cell) + (uint64_t)distinct[i] * table_width(cell->parameters)) / run->level->line_bytes;
+        warp->lines[i] = (model_table_begin(cell) + (uint64_t)distinct[i] * width + piece * (width / pieces)) /
+                         run->level->line_bytes;
 }
 
 static void begin_block(struct run *run, uint32_t number, double time)
@@ -300,7 +304,7 @@ static void end_load(struct run *run, uint32_t number, double now)
     struct seat *seat = &run->seats[warp->seat];
 
     leave(run, number, now);
-    if (++warp->step < (int64_t)workload_steps(run->cell->workload, run->cell->parameters)) {
+    if (++warp->step < (int64_t)workload_steps(run->cell->workload, run->cell->parameters) * image_pieces(run->cell)) {
         want_step(run, warp);
         event_push(run, now + PASS_CYCLES, number, ERRAND_NEW);
         return;

@@ -36,26 +36,26 @@ enum sass_class {
     SASS_CLASS_COUNT
 };
 
-/* Their names in paths.def. */
-extern const char *const sass_class_names[SASS_CLASS_COUNT];
-
 /* How much a thread loads by one instruction, as the logarithm of its bytes; of a texture load, the registers written. */
 enum { SASS_WORD = 2, SASS_WIDTH_COUNT = 5 };
+
+/* "LDG.128.CONSTANT". Of a word the name of the class in paths.def. */
+extern const char *const sass_names[SASS_CLASS_COUNT][SASS_WIDTH_COUNT];
 
 /* Loads of each class, by width. */
 typedef uint32_t sass_loads[SASS_CLASS_COUNT][SASS_WIDTH_COUNT];
 
-enum { SASS_HASH_HEX_BYTES = 65 /* 64 digits and NUL */, SASS_NAME_BYTES = 32 };
+enum { SASS_HASH_HEX_BYTES = 65 }; /* 64 digits and NUL */
 
 struct kernel_sass {
-    const char *symbol;           /* mangled name, in the image */
-    const void *code;             /* in the image */
+    const char *symbol; /* mangled name, in the image */
+    const void *code; /* in the image */
     size_t bytes;
     char sha256[SASS_HASH_HEX_BYTES]; /* of the code bytes, lower-case hex */
-    bool known;                   /* the encoding is known here: of 128 bits */
-    sass_loads classes;           /* if known: instructions anywhere in the code */
-    bool counted;                 /* counts is valid: known, and what is executed how often is as described there */
-    uint32_t loops;               /* of what was counted: 0 or 2 */
+    bool known; /* the encoding is known here: of 128 bits */
+    sass_loads classes; /* if known: instructions anywhere in the code */
+    bool counted; /* counts is valid: known, and what is executed how often is as described there */
+    uint32_t loops; /* of what was counted: 0 or 2 */
     struct sass_counts counts;
 };
 
@@ -70,8 +70,8 @@ uint32_t image_class_loads(const struct kernel_sass *sass, enum sass_class class
 /* The most bytes of a thread's element that one instruction of the path loads: a wider element takes several. */
 uint32_t image_widest(const struct path *path);
 
-/* The instruction that the payload loads of a cell must be: "LDG.128.CONSTANT"; of 4 bytes the class alone. */
-void image_instruction(const struct cell *cell, char text[SASS_NAME_BYTES]);
+/* The instruction that the payload loads of a cell must be, of sass_names. */
+const char *image_instruction(const struct cell *cell);
 
 /* Instructions of that kind that a payload load of the cell takes: more than one where its elements are wider than one
  * such instruction loads. */

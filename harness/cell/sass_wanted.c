@@ -5,32 +5,32 @@
 #include "sass.h"
 #include "text.h"
 
-const char *const sass_class_names[SASS_CLASS_COUNT] = {
-    [SASS_LDC] = "LDC",
-    [SASS_LDC_PARAMETER] = "LDC.PARAMETER",
-    [SASS_ULDC] = "ULDC",
-    [SASS_OPERAND] = "OPERAND",
-    [SASS_LDG] = "LDG",
-    [SASS_LDG_CONSTANT] = "LDG.CONSTANT",
-    [SASS_LDG_STRONG] = "LDG.STRONG",
-    [SASS_TLD] = "TLD",
-    [SASS_LDS] = "LDS",
+#define NAMES(base, rest) {base ".U8" rest, base ".U16" rest, base rest, base ".64" rest, base ".128" rest}
+
+const char *const sass_names[SASS_CLASS_COUNT][SASS_WIDTH_COUNT] = {
+    [SASS_LDC] = NAMES("LDC", ""),
+    [SASS_LDC_PARAMETER] = NAMES("LDC", ".PARAMETER"),
+    [SASS_ULDC] = NAMES("ULDC", ""),
+    [SASS_OPERAND] = NAMES("OPERAND", ""),
+    [SASS_LDG] = NAMES("LDG", ""),
+    [SASS_LDG_CONSTANT] = NAMES("LDG", ".CONSTANT"),
+    [SASS_LDG_STRONG] = NAMES("LDG", ".STRONG"),
+    [SASS_TLD] = NAMES("TLD", ""),
+    [SASS_LDS] = NAMES("LDS", ""),
 };
 
 /* Read off what the compilers of CUDA 11.8 and 13.0 make for every architecture. */
 static const uint32_t class_widest[SASS_CLASS_COUNT] = {
-    [SASS_LDC] = 8,  [SASS_LDC_PARAMETER] = 8,  [SASS_ULDC] = 8,        [SASS_OPERAND] = 4, [SASS_LDG] = 16,
-    [SASS_LDG_CONSTANT] = 16, [SASS_LDG_STRONG] = 16, [SASS_TLD] = 16, [SASS_LDS] = 16,
+    [SASS_LDC] = 8,           [SASS_LDC_PARAMETER] = 8, [SASS_ULDC] = 8, [SASS_OPERAND] = 4, [SASS_LDG] = 16,
+    [SASS_LDG_CONSTANT] = 16, [SASS_LDG_STRONG] = 16,   [SASS_TLD] = 16, [SASS_LDS] = 16,
 };
-
-static const char *const width_names[SASS_WIDTH_COUNT] = {".U8", ".U16", "", ".64", ".128"};
 
 /* The class that the path names. */
 static enum sass_class class_of(const struct path *path)
 {
     enum sass_class class = 0;
 
-    while (strcmp(sass_class_names[class], path->sass) != 0)
+    while (strcmp(sass_names[class][SASS_WORD], path->sass) != 0)
         class ++;
     return class;
 }
@@ -66,18 +66,9 @@ uint32_t image_pieces(const struct cell *cell)
     return width > payload_width(cell) ? width / payload_width(cell) : 1;
 }
 
-/* "LDG.128.CONSTANT" */
-static void class_name(enum sass_class class, uint32_t width, char text[SASS_NAME_BYTES])
+const char *image_instruction(const struct cell *cell)
 {
-    const char *const name = sass_class_names[class];
-    const int begin = (int)strcspn(name, ".");
-
-    snprintf(text, SASS_NAME_BYTES, "%.*s%s%s", begin, name, width_names[width], name + begin);
-}
-
-void image_instruction(const struct cell *cell, char text[SASS_NAME_BYTES])
-{
-    class_name(class_of(cell->path), (uint32_t)__builtin_ctz(payload_width(cell)), text);
+    return sass_names[class_of(cell->path)][__builtin_ctz(payload_width(cell))];
 }
 
 /* The loads of a cell's kernel, without the copies that staging makes. A path that stages and loads nothing has one
@@ -97,13 +88,12 @@ static void classes_wanted(const struct cell *cell, sass_loads classes)
 static void classes_append(const struct kernel_sass *sass, char text[CELL_REASON_BYTES])
 {
     const char *separator = "";
-    char name[SASS_NAME_BYTES];
 
     for (size_t i = 0; i < SASS_CLASS_COUNT; i++)
         for (uint32_t width = 0; width < SASS_WIDTH_COUNT; width++)
             if (sass->classes[i][width]) {
-                class_name(i, width, name);
-                text_join(text, CELL_REASON_BYTES, separator, "%" PRIu32 " %s", sass->classes[i][width], name);
+                text_join(text, CELL_REASON_BYTES, separator, "%" PRIu32 " %s", sass->classes[i][width],
+                          sass_names[i][width]);
                 separator = ", ";
             }
 }

@@ -11,6 +11,7 @@
 #include "grid.h"
 #include "image.h"
 #include "log.h"
+#include "source.h"
 
 /* Most keys of a list. */
 enum { COLUMNS_MAX = 16 };
@@ -26,7 +27,8 @@ static const struct names
     units = WORDS([UNIT_IDC] = "idc", [UNIT_UNIFORM] = "uniform", [UNIT_IMC] = "imc", [UNIT_L1] = "l1", [UNIT_L2] = "l2",
                   [UNIT_TEXTURE] = "texture", [UNIT_SHARED] = "shared"),
     scopes = WORDS([INDEX_THREAD] = "thread", [INDEX_BLOCK] = "block", [INDEX_IMMEDIATE] = "immediate"),
-    indices = WORDS([INDEX_COMPILED] = "compiled", [INDEX_SWITCHED] = "switched", [INDEX_SWITCHED_LENGTH] = "switched_length"),
+    indices = WORDS([INDEX_COMPILED] = "compiled", [INDEX_SWITCHED] = "switched", [INDEX_SWITCHED_LENGTH] = "switched_length",
+                    [INDEX_LOADED] = "loaded"),
     befores = WORDS([BEFORE_NOTHING] = "nothing", [BEFORE_REFILL] = "refill"), kinds = {.names = counter_kind_names};
 /* clang-format on */
 
@@ -64,8 +66,8 @@ static void write_items(cJSON *row, const struct field *field, const void *base)
     for (size_t length; *list; list += length + (list[length] == ',')) {
         length = strcspn(list, ",");
         snprintf(item, sizeof(item), "%.*s", (int)length, list);
-        json_append(array, field->of && item[0] >= '0' && item[0] <= '9' ? cJSON_CreateRaw(item)
-                                                                          : cJSON_CreateString(item));
+        json_append(array,
+                    field->of && item[0] >= '0' && item[0] <= '9' ? cJSON_CreateRaw(item) : cJSON_CreateString(item));
     }
 }
 
@@ -79,7 +81,7 @@ static void write_takes(cJSON *row, const struct field *field, const void *base)
             add_word(array, parameters[i].name);
 }
 
-/* The patterns and workloads that take a parameter. */
+/* The patterns, sources and workloads that take a parameter. */
 static void write_takers(cJSON *row, const struct field *field, const void *base)
 {
     const size_t parameter = (size_t)((const struct parameter *)base - parameters);
@@ -88,6 +90,9 @@ static void write_takers(cJSON *row, const struct field *field, const void *base
     for (size_t i = 0; i < pattern_count; i++)
         if (patterns[i].takes >> parameter & 1)
             add_word(array, patterns[i].name);
+    for (size_t i = 0; i < source_count; i++)
+        if (sources[i].takes >> parameter & 1)
+            add_word(array, sources[i].name);
     for (size_t i = 0; i < workload_count; i++)
         if (workloads[i].takes >> parameter & 1)
             add_word(array, workloads[i].name);
@@ -126,7 +131,8 @@ static void write_metrics(cJSON *row, const struct field *field, const void *bas
 
 static const struct field_kind flag = {write_flag, NULL}, items = {write_items, NULL}, takes = {write_takes, NULL},
                                takers = {write_takers, NULL}, option = {write_option, NULL},
-                               values = {write_values, NULL}, widest = {write_widest, NULL}, metrics = {write_metrics, NULL};
+                               values = {write_values, NULL}, widest = {write_widest, NULL},
+                               metrics = {write_metrics, NULL};
 
 /* -- tables of the program ----------------------------------------------------------------------------- */
 
@@ -153,6 +159,10 @@ static const struct field path_fields[] = {
 static const struct field pattern_fields[] = {
     {OF(pattern, field_reference, name)}, {OF(pattern, field_name, scope), .of = &scopes}, {OF(pattern, flag, walks)},
     {OF(pattern, flag, core)}, {FIELD(takes, struct pattern, "parameters", takes, REQUIRED)},
+    {OF(pattern, field_reference, formula)}, {OF(pattern, field_reference, summary)},
+};
+static const struct field source_fields[] = {
+    {OF(pattern, field_reference, name)}, {FIELD(takes, struct pattern, "parameters", takes, REQUIRED)},
     {OF(pattern, field_reference, formula)}, {OF(pattern, field_reference, summary)},
 };
 static const struct field parameter_fields[] = {
@@ -271,7 +281,9 @@ static const struct list lists[] = {
     {"paths", "Paths: the way a load takes", 7, NULL, TABLE("path", paths, path_count), FIELDS(path_fields)},
     {"patterns", "Patterns: which element a thread reads", 5, NULL,
      TABLE("pattern", patterns, pattern_count), FIELDS(pattern_fields)},
-    {"parameters", "Parameters: numbers that a pattern or a workload takes", 6, NULL,
+    {"sources", "Sources: where the indices of lookups come from", 2, NULL, TABLE("source", sources, source_count),
+     FIELDS(source_fields)},
+    {"parameters", "Parameters: numbers that a pattern, a source or a workload takes", 6, NULL,
      TABLE("parameter", parameters, parameter_count), FIELDS(parameter_fields)},
     {"regimes", "Regimes: what the caches hold when a launch begins", 2, NULL,
      TABLE("regime", regimes, regime_count), FIELDS(regime_fields)},

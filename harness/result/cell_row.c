@@ -233,7 +233,7 @@ static void fill_row(struct cell_row *row, const struct result *result, size_t i
                              .model = found->modelled ? &found->model : NULL,
                              .result = result,
                              .file = file,
-                             .instruction = found->kernel.known ? found->cell.path->sass : NULL,
+                             .instruction = found->kernel.known ? image_instruction(&found->cell) : NULL,
                              .mark = "",
                              .half_width = NAN,
                              .ratio = NAN,
@@ -257,8 +257,9 @@ static void derive(struct cell_row *row, double best)
     row->half_width = stats_relative_half_width(&row->found->time.summary);
     row->ratio = isfinite(best) ? ns / best : NAN;
     row->best = cell->path->loads && ns <= best;
-    row->rate =
-        ELEMENT_BYTES * (1.0 + workload_streamed(cell->workload, cell->parameters) + loads) * (double)cell->elements / ns;
+    row->rate = (ELEMENT_BYTES * (1.0 + workload_streamed(cell->workload, cell->parameters)) +
+                 loads * table_width(cell->parameters)) *
+                (double)cell->elements / ns;
     /* The card has the rates of this very device: chips of one architecture have memories of several kinds. */
     if (row->model && isfinite(row->model->parts.stream_ns) && row->result->card[0] &&
         strstr(row->result->device.name, row->result->card))

@@ -172,7 +172,7 @@ static const struct object time_object = {.fields = FIELDS(time_rows), .given = 
 
 static void write_instruction(cJSON *object, const struct field *field, const void *base)
 {
-    json_add_text(object, field->key, ((const struct cell_result *)base)->cell.path->sass);
+    json_add_text(object, field->key, image_instruction(&((const struct cell_result *)base)->cell));
 }
 
 static const struct field_kind kind_instruction = {write_instruction, NULL};
@@ -281,16 +281,16 @@ static const struct object model_object = {.fields = FIELDS(model_rows),
 
 /* -- cells --------------------------------------------------------------------------------------------- */
 
-/* Every table has elements of one size, and every cell reads all of its path's. */
 static void write_width(cJSON *object, const struct field *field, const void *base)
 {
-    (void)base;
-    json_add_integer(object, field->key, sizeof(uint32_t));
+    json_add_integer(object, field->key, table_width(((const struct cell_result *)base)->cell.parameters));
 }
 
 static void write_table_bytes(cJSON *object, const struct field *field, const void *base)
 {
-    json_add_integer(object, field->key, ((const struct cell_result *)base)->cell.path->bytes);
+    const struct cell *cell = &((const struct cell_result *)base)->cell;
+
+    json_add_integer(object, field->key, table_bytes(cell->path, cell->parameters));
 }
 
 /* Whether something else was seen to have the device: asked of every cell whose samples were described. */

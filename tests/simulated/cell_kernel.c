@@ -73,6 +73,17 @@ static const void *table_address(const struct launch *launch)
     return path_place(launch->function->path, &places);
 }
 
+/* Whether a texture has elements of the width that the kernel fetches. */
+static bool texture_fits(const struct launch *launch)
+{
+    const struct cudaResourceDesc *const resource = (const void *)(uintptr_t)launch->args.cell.texture;
+    const struct cudaChannelFormatDesc *const desc = resource ? &resource->res.linear.desc : NULL;
+    const uint32_t width = launch->function->width ? launch->function->width : sizeof(uint32_t);
+
+    return launch->function->path->unit != UNIT_TEXTURE ||
+           (desc && (uint32_t)(desc->x + desc->y + desc->z + desc->w) == 8 * width);
+}
+
 /* -- shapes -------------------------------------------------------------------------------------------- */
 
 static float to_float(uint32_t bits)
@@ -280,14 +291,16 @@ static const uint32_t *table_of(const struct launch *launch)
 void cell_write(const struct launch *launch, uint32_t *output)
 {
     const struct kernel_args *const args = &launch->args.cell;
-    const bool at_run_time = launch->function->workload->index == INDEX_SWITCHED_LENGTH || launch->function->width;
+    static const uint32_t whole[PARAMETER_COUNT];
+    const uint32_t width = launch->function->width;
+    const bool at_run_time = width || launch->function->workload->index == INDEX_SWITCHED_LENGTH;
     const uint64_t launched = (uint64_t)launch->blocks * launch->threads;
     const uint64_t elements = args->elements < launched || reads_indices(launch) ? args->elements : launched;
     struct running running = {.launch = launch,
                               .input = words_of(launch->reads[0], args->input),
                               .table = table_of(launch),
-                              .length = at_run_time ? args->length : launch->function->path->bytes / (uint32_t)sizeof(uint32_t),
-                              .width = launch->function->width ? launch->function->width : (uint32_t)sizeof(uint32_t),
+                              .length = at_run_time ? args->length : table_length(launch->function->path, whole),
+                              .width = width ? width : table_width(whole),
                               .output = output};
 
     parallel_ranges(elements, launch->threads, write_blocks, &running);
@@ -305,7 +318,7 @@ int run_cell(struct device *device, struct launch *launch, double *work_ns)
 
     (void)device;
     (void)work_ns;
-    if (!input || (placed && !table) || args->divergence != 0)
+    if (!input || (placed && !table) || args->divergence != 0 || !texture_fits(launch))
         return cudaErrorIllegalAddress;
     launch->reads[0] = input;
     launch->reads[1] = table;

@@ -96,19 +96,17 @@ static bool name_path(const char **at, const struct path **path)
     return *path;
 }
 
-/* path_P, or sized<path_P, width>: "5sizedI13path_constantLj4EE". */
-static bool name_sized(const char **at, struct CUfunc_st *function)
+/* path_P, or sized<path_P, width> */
+static bool name_table(const char **at, struct CUfunc_st *function)
 {
     static const char sized[] = "5sizedI";
-    int used = 0;
+    const bool is_sized = strncmp(*at, sized, strlen(sized)) == 0;
 
-    if (strncmp(*at, sized, strlen(sized)) != 0)
-        return name_path(at, &function->path);
-    *at += strlen(sized);
-    if (!name_path(at, &function->path) || sscanf(*at, "Lj%uEE%n", &function->width, &used) != 1)
+    *at += is_sized ? strlen(sized) : 0;
+    if (!name_path(at, &function->path) || (is_sized && sscanf(*at, "Lj%uEE", &function->width) != 1))
         return false;
-    *at += used;
-    return used > 0;
+    *at = is_sized ? strstr(*at, "EE") + 2 : *at;
+    return true;
 }
 
 /* workload_W<variant>, path_P, pattern_T */
@@ -120,7 +118,7 @@ static bool name_cell(struct CUfunc_st *function, const char *at)
         return false;
     FIND(workloads, workload_count, name, function->workload);
     at = strstr(at, "EE") + 2;
-    if (!name_sized(&at, function) || !take_name(&at, strlen("pattern_"), name, sizeof(name)))
+    if (!name_table(&at, function) || !take_name(&at, strlen("pattern_"), name, sizeof(name)))
         return false;
     FIND(patterns, pattern_count, name, function->pattern);
     if (function->workload && function->workload->index == INDEX_LOADED)
@@ -144,12 +142,6 @@ bool kernel_name(struct CUfunc_st *function)
 
 /* -- what a launch of a cell costs --------------------------------------------------------------------- */
 
-/* A value as a cell that takes the parameter has it. */
-static uint32_t kept(enum parameter_index i, uint32_t value)
-{
-    return parameter_kept(&parameters[i], value);
-}
-
 /* The cell that would be launched so. What the host does before a launch is an operation of its own. Indices are those of
  * the memory that they are in, whatever made them. */
 static struct cell cell_of(const struct launch *launch)
@@ -167,14 +159,14 @@ static struct cell cell_of(const struct launch *launch)
                         .trace = loaded ? (uintptr_t)args->input : 0,
                         .grid_blocks = loaded ? launch->blocks : 0};
     const uint32_t takes = cell_takes(cell.workload, cell.pattern);
-    const uint32_t bytes = function->width * args->length, width = function->width ? function->width : 4;
+    const uint32_t bytes = function->width * args->length;
     const uint32_t values[PARAMETER_COUNT] = {
         [PARAMETER_distinct] = args->numbers.distinct,
-        [PARAMETER_stride_bytes] = width * args->numbers.stride,
+        [PARAMETER_stride_bytes] = (function->width ? function->width : 4) * args->numbers.stride,
         [PARAMETER_radius] = function->variant,
         [PARAMETER_refill_bytes] = 4,
         [PARAMETER_modules] = 1,
-        [PARAMETER_width_bytes] = kept(PARAMETER_width_bytes, width),
+        [PARAMETER_width_bytes] = parameter_kept(&parameters[PARAMETER_width_bytes], function->width),
         [PARAMETER_table_bytes] = bytes == function->path->bytes ? 0 : bytes,
         [PARAMETER_loads] = args->rows,
         [PARAMETER_in_flight] = function->variant,

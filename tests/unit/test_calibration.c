@@ -350,7 +350,8 @@ static void test_version_1_0(void **state)
         assert_true(fabs(cell->deviation.value * 3.735 / log1p(cell->noise) - 1) < 0.001);
     }
     for (size_t i = 0; i < read.cell_count; i++)
-        assert_int_equal(cell_takes(read.cells[i].cell.workload, read.cells[i].cell.pattern), 0);
+        for (size_t k = 0; k < parameter_count; k++)
+            assert_int_equal(read.cells[i].cell.parameters[k], 0);
     calibration_close(&read);
 }
 

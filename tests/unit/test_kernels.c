@@ -286,15 +286,23 @@ static void differences_are_found(void **state)
             "constant wants 1 LDC, 1 LDG; the kernel has 2 LDG");
     differs(constant, (struct kernel_sass){.classes = {[SASS_ULDC][SASS_WORD] = 1, [SASS_LDG][SASS_WORD] = 1}},
             "constant wants 1 LDC, 1 LDG; the kernel has 1 ULDC, 1 LDG");
-    differs(constant, (struct kernel_sass){.classes = {[SASS_LDC][SASS_WORD] = 1, [SASS_LDG][SASS_WORD] = 1, [SASS_LDS][SASS_WORD] = 1}},
+    differs(constant,
+            (struct kernel_sass){
+                .classes = {[SASS_LDC][SASS_WORD] = 1, [SASS_LDG][SASS_WORD] = 1, [SASS_LDS][SASS_WORD] = 1}},
             "constant wants 1 LDC, 1 LDG; the kernel has 1 LDC, 1 LDG, 1 LDS");
     differs(readonly, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 2}},
             "readonly wants 1 LDG, 1 LDG.CONSTANT; the kernel has 2 LDG");
-    differs(convolution, (struct kernel_sass){.classes = {[SASS_OPERAND][SASS_WORD] = 9, [SASS_LDG][SASS_WORD] = 9}}, NULL);
+    differs(convolution, (struct kernel_sass){.classes = {[SASS_OPERAND][SASS_WORD] = 9, [SASS_LDG][SASS_WORD] = 9}},
+            NULL);
     differs(convolution, (struct kernel_sass){.classes = {[SASS_OPERAND][SASS_WORD] = 8, [SASS_LDG][SASS_WORD] = 9}},
             "constant_operand wants 9 OPERAND, 9 LDG; the kernel has 8 OPERAND, 9 LDG");
-    differs(stencil, (struct kernel_sass){.classes = {[SASS_LDC][SASS_WORD] = 4, [SASS_LDG][SASS_WORD] = 3, [SASS_LDS][SASS_WORD] = 8}}, NULL);
-    differs(stencil, (struct kernel_sass){.classes = {[SASS_LDC][SASS_WORD] = 2, [SASS_LDG][SASS_WORD] = 3, [SASS_LDS][SASS_WORD] = 8}},
+    differs(stencil,
+            (struct kernel_sass){
+                .classes = {[SASS_LDC][SASS_WORD] = 4, [SASS_LDG][SASS_WORD] = 3, [SASS_LDS][SASS_WORD] = 8}},
+            NULL);
+    differs(stencil,
+            (struct kernel_sass){
+                .classes = {[SASS_LDC][SASS_WORD] = 2, [SASS_LDG][SASS_WORD] = 3, [SASS_LDS][SASS_WORD] = 8}},
             "constant wants 4 LDC, 3 LDG, 8 LDS; the kernel has 2 LDC, 3 LDG, 8 LDS");
     differs(shared, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 4, [SASS_LDS][SASS_WORD] = 12}}, NULL);
     differs(shared, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 3, [SASS_LDS][SASS_WORD] = 12}},
@@ -302,6 +310,34 @@ static void differences_are_found(void **state)
     differs(staging, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 6, [SASS_LDS][SASS_WORD] = 1}}, NULL);
     differs(staging, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 6, [SASS_LDS][SASS_WORD] = 2}},
             "staging wants 1 LDG, 1 LDS and copies; the kernel has 6 LDG, 2 LDS");
+}
+
+/* An element is loaded by the instruction of its width, or by several where there is none so wide. */
+static void widths_that_differ_are_found(void **state)
+{
+    struct cell constant = cell_named("add", "constant", "per_warp");
+    struct cell global = cell_named("add", "global", "per_warp");
+    struct cell texture = cell_named("add", "texture", "per_warp");
+
+    (void)state;
+    constant.parameters[PARAMETER_width_bytes] = global.parameters[PARAMETER_width_bytes] =
+        texture.parameters[PARAMETER_width_bytes] = 16;
+    assert_string_equal(image_instruction(&constant), "LDC.64");
+    assert_int_equal(image_pieces(&constant), 2);
+    differs(constant, (struct kernel_sass){.classes = {[SASS_LDC][3] = 2, [SASS_LDG][SASS_WORD] = 1}}, NULL);
+    differs(constant, (struct kernel_sass){.classes = {[SASS_LDC][SASS_WORD] = 4, [SASS_LDG][SASS_WORD] = 1}},
+            "constant wants 2 LDC.64, 1 LDG; the kernel has 4 LDC, 1 LDG");
+    assert_string_equal(image_instruction(&global), "LDG.128");
+    assert_int_equal(image_pieces(&global), 1);
+    differs(global, (struct kernel_sass){.classes = {[SASS_LDG] = {[SASS_WORD] = 1, [4] = 1}}}, NULL);
+    differs(global, (struct kernel_sass){.classes = {[SASS_LDG] = {[SASS_WORD] = 1, [3] = 2}}},
+            "global wants 1 LDG, 1 LDG.128; the kernel has 1 LDG, 2 LDG.64");
+    differs(texture, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 1, [SASS_TLD][4] = 1}}, NULL);
+    constant.parameters[PARAMETER_width_bytes] = texture.parameters[PARAMETER_width_bytes] = 1;
+    differs(constant, (struct kernel_sass){.classes = {[SASS_LDC][0] = 1, [SASS_LDG][SASS_WORD] = 1}}, NULL);
+    differs(constant, (struct kernel_sass){.classes = {[SASS_LDC][1] = 1, [SASS_LDG][SASS_WORD] = 1}},
+            "constant wants 1 LDC.U8, 1 LDG; the kernel has 1 LDC.U16, 1 LDG");
+    differs(texture, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 1, [SASS_TLD][SASS_WORD] = 1}}, NULL);
 }
 
 static void nothing_is_said_of_unknown_code(void **state)
@@ -319,7 +355,7 @@ static void every_path_names_a_class(void **state)
     for (size_t a = 0; a < path_count; a++) {
         size_t i = 0;
 
-        while (i < SASS_CLASS_COUNT && strcmp(sass_class_names[i], paths[a].sass) != 0)
+        while (i < SASS_CLASS_COUNT && strcmp(sass_names[i][SASS_WORD], paths[a].sass) != 0)
             i++;
         assert_true(i < SASS_CLASS_COUNT);
     }
@@ -330,6 +366,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kernel_loads_what_its_path_names),
         cmocka_unit_test(differences_are_found),
+        cmocka_unit_test(widths_that_differ_are_found),
         cmocka_unit_test(nothing_is_said_of_unknown_code),
         cmocka_unit_test(every_path_names_a_class),
     };

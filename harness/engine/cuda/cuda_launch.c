@@ -27,6 +27,10 @@ static bool open_function(struct cuda_device *device, const struct cell *cell, u
         snprintf(reason, CELL_REASON_BYTES, "the program has no kernel for this cell");
         return false;
     }
+    if (cell->path->unit == UNIT_TEXTURE && !cuda_device_need_texture(device, k, table_width(cell->parameters))) {
+        snprintf(reason, CELL_REASON_BYTES, "cannot make the texture");
+        return false;
+    }
     return true;
 }
 
@@ -148,7 +152,7 @@ static struct kernel_args launch_arguments(const struct cuda_device *device, con
         .table = device->table + module * CBANK_TABLE_LENGTH,
         .elements = (uint32_t)cell->elements,
         .divergence = 0,
-        .texture = device->textures[module],
+        .texture = device->textures[module][__builtin_ctz(table_width(cell->parameters))],
         .numbers = pattern_numbers(cell->parameters),
         .pattern = cell->indices ? 0 : (uint32_t)(cell->pattern - patterns),
         .length = table_length(cell->path, cell->parameters),
