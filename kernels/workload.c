@@ -416,22 +416,24 @@ static const struct shape shape_convolution = {.input_loads = load_each_step,
                                                .operations = convolution_operations,
                                                .check = check_convolution};
 
-static const struct shape shape_lookup = {
-    .input_loads = load_each_step, .stream = index_rows, .operations = add_each_step, .check = check_map};
+static const struct shape shape_lookup = {.input_loads = load_each_step,
+                                          .stream = index_rows,
+                                          .operations = add_each_step,
+                                          .check = check_map};
 
 #define WORKLOAD(name, summary, shape, dimensions, steps, index, before, takes, variants, patterns, elements, \
-                 block_sizes, formula)                                                                          \
-    static uint32_t name##_result(uint32_t input, uint32_t sum)                                                 \
-    {                                                                                                           \
-        (void)input;                                                                                            \
-        return (formula);                                                                                       \
+                 block_sizes, formula)                                                                        \
+    static uint32_t name##_result(uint32_t input, uint32_t sum)                                               \
+    {                                                                                                         \
+        (void)input;                                                                                          \
+        return (formula);                                                                                     \
     }
 #include "workloads.def"
 
 const struct workload workloads[] = {
 #define WORKLOAD(name, summary, shape, dimensions, steps, index, before, takes, variants, patterns, elements, \
-                 block_sizes, formula)                                                                          \
-    {#name,  summary, #formula,   #shape,   &shape_##shape, dimensions,  steps,        index,                   \
+                 block_sizes, formula)                                                                        \
+    {#name,  summary, #formula, #shape,   &shape_##shape, dimensions,  steps,        index,                   \
      before, takes,   variants, patterns, elements,       block_sizes, name##_result},
 #include "workloads.def"
 };

@@ -4,38 +4,38 @@
 #include <string.h>
 
 /* The types that an array can have: a loop for each, so that the compiler knows the width of what it reads. */
-#define EACH_TYPE(DO) \
-    DO(uint8_t, 1, 0) \
-    DO(int8_t, 1, 1)  \
+#define EACH_TYPE(DO)  \
+    DO(uint8_t, 1, 0)  \
+    DO(int8_t, 1, 1)   \
     DO(uint16_t, 2, 0) \
-    DO(int16_t, 2, 1) \
+    DO(int16_t, 2, 1)  \
     DO(uint32_t, 4, 0) \
-    DO(int32_t, 4, 1) \
+    DO(int32_t, 4, 1)  \
     DO(uint64_t, 8, 0) \
     DO(int64_t, 8, 1)
 
 /* A negative value is beyond every length. */
-#define DEFINE(type, width, sign)                                                                \
-    static void read_##type(const char *at, uint64_t count, uint32_t *index)                     \
-    {                                                                                            \
-        for (uint64_t i = 0; i < count; i++) {                                                   \
-            type value;                                                                          \
-                                                                                                 \
-            memcpy(&value, at + i * sizeof(value), sizeof(value));                               \
-            index[i] = (uint32_t)value;                                                          \
-        }                                                                                        \
-    }                                                                                            \
-    static uint64_t highest_##type(const char *at, uint64_t count)                               \
-    {                                                                                            \
-        uint64_t highest = 0;                                                                    \
-                                                                                                 \
-        for (uint64_t i = 0; i < count; i++) {                                                   \
-            type value;                                                                          \
-                                                                                                 \
-            memcpy(&value, at + i * sizeof(value), sizeof(value));                               \
-            highest = (uint64_t)value > highest ? (uint64_t)value : highest;                     \
-        }                                                                                        \
-        return highest;                                                                          \
+#define DEFINE(type, width, sign)                                            \
+    static void read_##type(const char *at, uint64_t count, uint32_t *index) \
+    {                                                                        \
+        for (uint64_t i = 0; i < count; i++) {                               \
+            type value;                                                      \
+                                                                             \
+            memcpy(&value, at + i * sizeof(value), sizeof(value));           \
+            index[i] = (uint32_t)value;                                      \
+        }                                                                    \
+    }                                                                        \
+    static uint64_t highest_##type(const char *at, uint64_t count)           \
+    {                                                                        \
+        uint64_t highest = 0;                                                \
+                                                                             \
+        for (uint64_t i = 0; i < count; i++) {                               \
+            type value;                                                      \
+                                                                             \
+            memcpy(&value, at + i * sizeof(value), sizeof(value));           \
+            highest = (uint64_t)value > highest ? (uint64_t)value : highest; \
+        }                                                                    \
+        return highest;                                                      \
     }
 EACH_TYPE(DEFINE)
 

@@ -137,8 +137,8 @@ static void draw_threads(struct draw *draw, uint32_t count, uint32_t *threads)
 
 /* Each warp of a step: thread k of its shuffled threads reads entry which(k, distinct) of its own. Warps draw from
  * sequences of their own: how often one draws depends on what it draws. */
-static void make_warps(const struct source_numbers *numbers, uint32_t step, uint32_t (*which)(uint32_t k, uint32_t distinct),
-                       uint32_t *index)
+static void make_warps(const struct source_numbers *numbers, uint32_t step,
+                       uint32_t (*which)(uint32_t k, uint32_t distinct), uint32_t *index)
 {
     const uint32_t distinct = numbers->parameters[PARAMETER_distinct];
     const uint64_t warps = (numbers->elements + CBANK_WARP_THREADS - 1) / CBANK_WARP_THREADS;

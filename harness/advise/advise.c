@@ -30,18 +30,19 @@ static enum status list_places(const struct cell *cell, const struct card *card,
         struct advised_place place = {.path = &paths[i], .cell = *cell};
 
         place.cell.path = &paths[i];
-        if (!paths[i].loads)
+        if (!paths[i].loads || cell_obstacle(&place.cell, architecture, place.reason))
             continue;
-        if (cell_obstacle(&place.cell, architecture, place.reason)) {
-            out->rows[path_count - ++out->excluded] = place;
-            continue;
-        }
         status = index_list_give(indices, &place.cell, &array);
         model_set_grid(&place.cell, card);
         out->rows[out->count++] = place;
     }
-    for (size_t i = 0; i < out->excluded; i++)
-        out->rows[out->count + i] = out->rows[path_count - 1 - i];
+    for (size_t i = 0; i < path_count; i++) {
+        struct advised_place *place = &out->rows[out->count + out->excluded];
+
+        place->cell = *cell;
+        place->cell.path = place->path = &paths[i];
+        out->excluded += paths[i].loads && cell_obstacle(&place->cell, architecture, place->reason);
+    }
     return status;
 }
 
@@ -146,17 +147,20 @@ static enum status refuse(const struct places *places)
 
     for (size_t i = 0; i < places->excluded; i++)
         most = places->rows[i].path->bytes > most ? places->rows[i].path->bytes : most;
-    return log_error(STATUS_USAGE, "no path can hold this table: %s; the largest has %" PRIu32 " bytes: name a smaller "
+    return log_error(STATUS_USAGE,
+                     "no path can hold this table: %s; the largest has %" PRIu32 " bytes: name a smaller "
                      "--table-bytes, or leave a larger table in global memory",
                      places->rows[0].reason, most);
 }
 
-enum status advise_open(const struct cell *cell, const struct card *card, struct index_list *indices, struct advice *out)
+enum status advise_open(const struct cell *cell, const struct card *card, struct index_list *indices,
+                        struct advice *out)
 {
-    struct places places = {.rows = calloc(path_count, sizeof(*places.rows))};
-    struct advice advice = {.card = card, .cell = *cell, .modelled = true, .places = places.rows,
-                            .first_level = &card->levels[0]};
-    enum status status = places.rows ? places_predict(cell, card, indices, &places) : log_memory("%zu places", path_count);
+    struct places places = {.rows = calloc(path_count + 1, sizeof(*places.rows))};
+    struct advice advice = {
+        .card = card, .cell = *cell, .modelled = true, .places = places.rows, .first_level = &card->levels[0]};
+    enum status status =
+        places.rows ? places_predict(cell, card, indices, &places) : log_memory("%zu places", path_count);
 
     if (status == STATUS_OK && places.count == 0)
         status = refuse(&places);

@@ -61,6 +61,7 @@ struct advised_stretch {
     enum advise_axis axis;
     const struct path *path;
     uint32_t first, last;
+    bool close; /* at one of them, some other is too close to call */
     uint64_t elements; /* it was asked with so many */
 };
 
@@ -82,12 +83,13 @@ struct advice {
 /* Predicts the configuration `cell`, whose path is not looked at, in every place of the card's chip, and ranks them. The
  * list keeps its indices. What card_file and card point to has to live as long. STATUS_USAGE, logged, where no path can
  * hold the table, or an index is beyond it; STATUS_ENVIRONMENT out of memory. On success the caller closes. */
-enum status advise_open(const struct cell *cell, const struct card *card, struct index_list *indices, struct advice *out);
+enum status advise_open(const struct cell *cell, const struct card *card, struct index_list *indices,
+                        struct advice *out);
 
-/* Finds the best place along each axis that the configuration has: of indices of a file, none but the size of the table.
- * Fewer elements are asked for than ADVISE_ELEMENTS, which fill a chip. */
+/* Finds the best place along each axis that the configuration has: where indices are those of a
+ * file, none. ADVISE_ELEMENTS are asked for, which fill a chip, where the configuration has more. */
 enum { ADVISE_ELEMENTS = 1 << 17 };
-enum status advise_find_stretches(struct advice *advice, struct index_list *indices);
+enum status advise_find_stretches(struct advice *advice);
 
 /* Sorts the first advice->count places by their times, and sets relative, ratio_error and standing. */
 void advise_rank(struct advice *advice);
@@ -112,9 +114,9 @@ struct place_code {
 /* NULL where there is no row. */
 const struct place_code *place_code_of(const struct path *path);
 
-/* The instruction that the payload loads have to be in the SASS. */
-enum { ADVISE_INSTRUCTION_BYTES = 32 };
-void advise_instruction(const struct cell *cell, char text[ADVISE_INSTRUCTION_BYTES]);
+/* Writes the command that measures the places that are as good or too close to call, and the first. */
+enum { ADVISE_COMMAND_BYTES = 1024 };
+void advise_run_command(const struct advice *advice, char text[ADVISE_COMMAND_BYTES]);
 
 /* Prints it as text. STATUS_ENVIRONMENT when out of memory. */
 enum status advise_print(FILE *stream, const struct advice *advice, const struct grid_look *look);

@@ -24,7 +24,7 @@ struct advise_options {
 #define MEMBER(name) .offset = offsetof(struct advise_options, name)
 
 /* A parameter as an option with one value. */
-#define NUMBER(name_, option_, fallback_, help_, low_, high_, unit_)                                                  \
+#define NUMBER(name_, option_, fallback_, help_, low_, high_, unit_)                                                 \
     .name = option_, .argument = "N", .help = help_, .kind = &option_integer, MEMBER(parameters[PARAMETER_##name_]), \
     .low = low_, .high = high_, .unit = unit_, .fallback = fallback_
 
@@ -70,7 +70,8 @@ static const struct option_group groups[] = {
 static enum status check_options(const struct advise_options *options)
 {
     if (!options->table_bytes)
-        return log_error(STATUS_USAGE, "name the size of the table: --table-bytes BYTES, and --width BYTES of an entry");
+        return log_error(STATUS_USAGE,
+                         "name the size of the table: --table-bytes BYTES, and --width BYTES of an entry");
     if (options->table_bytes % options->width)
         return log_error(STATUS_USAGE,
                          "a table of %" PRIu64 " bytes has no whole number of entries of %" PRIu64
@@ -95,8 +96,9 @@ static void set_parameters(const struct advise_options *options, struct cell *ce
         if (takes >> i & 1)
             cell->parameters[i] = parameter_kept(&parameters[i], (uint32_t)options->parameters[i]);
     /* A table beyond all paths stays beyond them in 32 bits. */
-    cell->parameters[PARAMETER_table_bytes] =
-        options->table_bytes < UINT32_MAX ? (uint32_t)options->table_bytes : UINT32_MAX / 16 * 16 - (uint32_t)options->width + 1;
+    cell->parameters[PARAMETER_table_bytes] = options->table_bytes < UINT32_MAX
+                                                  ? (uint32_t)options->table_bytes
+                                                  : UINT32_MAX / 16 * 16 - (uint32_t)options->width + 1;
     cell->parameters[PARAMETER_width_bytes] =
         parameter_kept(&parameters[PARAMETER_width_bytes], (uint32_t)options->width);
     if (takes >> PARAMETER_stride_bytes & 1 && !options->parameters[PARAMETER_stride_bytes])
@@ -113,8 +115,10 @@ static enum status set_file(const char *path, struct index_list *indices, struct
     if (status != STATUS_OK)
         return status;
     if (!parameter_allows(loads, file->rows) || file->elements > CELL_ELEMENTS_MAX)
-        return log_error(STATUS_USAGE, "%s: %" PRIu64 " lookups of %" PRIu64 " threads; a thread makes %u to %u: give the "
-                         "array the shape [load][thread]", path, file->rows, file->elements, loads->min, loads->max);
+        return log_error(STATUS_USAGE,
+                         "%s: %" PRIu64 " lookups of %" PRIu64 " threads; a thread makes %u to %u: give the "
+                         "array the shape [load][thread]",
+                         path, file->rows, file->elements, loads->min, loads->max);
     cell->elements = file->elements;
     cell->trace = file->trace;
     cell->parameters[PARAMETER_loads] = (uint32_t)file->rows;
@@ -160,7 +164,7 @@ static enum status print(const struct advise_options *options, const struct advi
 static enum status advise(const void *parsed, const struct invocation *invocation)
 {
     const struct advise_options *options = parsed;
-    struct index_list indices = {0};
+    struct index_list indices = {.unhashed = true};
     struct advice advice = {0};
     struct card card;
     struct cell cell;
@@ -176,7 +180,7 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     advice.card_file = options->card_path;
     advice.indices_path = options->indices_path;
     if (status == STATUS_OK)
-        status = advise_find_stretches(&advice, &indices);
+        status = advise_find_stretches(&advice);
     if (status == STATUS_OK)
         status = print(options, &advice);
     advise_close(&advice);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "advise.h"
 #include "document.h"
+#include "sass.h"
 #include "version.h"
 
 /* -- kinds: none is read ------------------------------------------------------------------------------- */
@@ -12,10 +13,7 @@ static void write_path(cJSON *object, const struct field *field, const void *bas
 
 static void write_instruction(cJSON *object, const struct field *field, const void *base)
 {
-    char text[ADVISE_INSTRUCTION_BYTES];
-
-    advise_instruction(&((const struct advised_place *)base)->cell, text);
-    json_add_text(object, field->key, text);
+    json_add_text(object, field->key, image_instruction(&((const struct advised_place *)base)->cell));
 }
 
 static void write_stretch_path(cJSON *object, const struct field *field, const void *base)
@@ -76,6 +74,15 @@ static void write_standing(cJSON *object, const struct field *field, const void 
             json_append(array, cJSON_CreateString(advice->places[i].path->name));
 }
 
+static void write_measure(cJSON *object, const struct field *field, const void *base)
+{
+    char command[ADVISE_COMMAND_BYTES];
+
+    advise_run_command(base, command);
+    json_add_text(object, field->key, command);
+}
+
+static const struct field_kind kind_measure = {write_measure, NULL};
 static const struct field_kind kind_excluded = {write_excluded, NULL};
 static const struct field_kind kind_choice = {write_choice, NULL};
 static const struct field_kind kind_standing = {write_standing, NULL};
@@ -87,6 +94,7 @@ static const struct field stretch_rows[] = {
     {.key = "path", .kind = &kind_stretch_path},
     {FIELD(field_uint32, struct advised_stretch, "first", first, REQUIRED)},
     {FIELD(field_uint32, struct advised_stretch, "last", last, REQUIRED)},
+    {FIELD(field_bool, struct advised_stretch, "too_close", close, REQUIRED)},
     {FIELD(field_uint64, struct advised_stretch, "elements", elements, REQUIRED)},
 };
 static const struct objects stretches = {.fields = FIELDS(stretch_rows),
@@ -118,7 +126,8 @@ static void write_configuration(cJSON *object, const struct field *field, const 
     json_add_integer(configuration, "block_size", cell->block_size);
     for (size_t i = 0; i < parameter_count; i++)
         if (cell_takes(cell->workload, cell->pattern) >> i & 1)
-            json_add_integer(configuration, parameters[i].name, parameter_value(cell->parameters, (enum parameter_index)i));
+            json_add_integer(configuration, parameters[i].name,
+                             parameter_value(cell->parameters, (enum parameter_index)i));
 }
 
 static const struct field_kind kind_configuration = {write_configuration, NULL};
@@ -134,6 +143,7 @@ static const struct field root_rows[] = {
     {.key = "too_close", .kind = &kind_standing, .of = &too_close},
     {FIELD(field_list, struct advice, "ranking", places, REQUIRED), .of = &ranking},
     {.key = "excluded", .kind = &kind_excluded},
+    {.key = "measure", .kind = &kind_measure},
     {FIELD(field_array, struct advice, "crossovers", stretches, REQUIRED), .of = &stretches},
 };
 

@@ -40,10 +40,11 @@ static void say_fills(const struct advised_place *place, const struct card *card
     const struct card_level *level = &card->levels[0];
 
     if (place->path->unit == UNIT_IDC && place->model.footprint_bytes > level->capacity_bytes)
-        text_join(text, ADVISE_REASON_BYTES, "; ",
-                  "%s bytes of the table are read, and the first level of the constant cache has %u: %s lines come anew",
-                  text_of(text_count, (double)place->model.footprint_bytes).text, level->capacity_bytes,
-                  text_of(text_count, round(place->model.levels.misses[0])).text);
+        text_join(
+            text, ADVISE_REASON_BYTES, "; ",
+            "%s bytes of the table are read, and the first level of the constant cache has %u: %s lines come anew",
+            text_of(text_count, (double)place->model.footprint_bytes).text, level->capacity_bytes,
+            text_of(text_count, round(place->model.levels.misses[0])).text);
 }
 
 static void say_copy(const struct advised_place *place, char *text)
@@ -66,12 +67,14 @@ void advise_find_reason(struct advised_place *place, const struct card *card)
     if (longest == unit) {
         say_requests(place, text);
     } else if (longest == parts->stream_ns) {
-        text_join(text, ADVISE_REASON_BYTES, "; ", "input and output take the time: %s%% of it; the loads hide behind them",
+        text_join(text, ADVISE_REASON_BYTES, "; ",
+                  "input and output take the time: %s%% of it; the loads hide behind them",
                   text_of(text_count, round(100 * parts->stream_ns / place->time_ns)).text);
     } else if (longest == parts->issue_ns) {
         text_join(text, ADVISE_REASON_BYTES, "; ", "issuing instructions takes the time, not the loads");
     } else {
-        text_join(text, ADVISE_REASON_BYTES, "; ", "waiting takes the time, block after block; the loads, of %s %s, hide behind it",
+        text_join(text, ADVISE_REASON_BYTES, "; ",
+                  "waiting takes the time, round after round; the loads, of %s %s each, hide behind it",
                   text_of(text_tenths, place->model.requests_per_load).text, unit_words[place->path->unit].asked);
     }
     say_fills(place, card, text);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Crossovers: the best place along an axis, all else being as it is. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "log.h"
+#include "parallel.h"
 #include "places.h"
 #include "source.h"
 #include "table.h"
@@ -51,56 +51,98 @@ static bool prepare_loads(struct cell *cell, uint32_t value)
 static const struct axis axes[ADVISE_AXIS_COUNT] = {
     [ADVISE_DISTINCT] = {{1, 2, 4, 8, 16, 32}, PARAMETER_distinct, prepare_distinct},
     [ADVISE_TABLE_BYTES] = {{256, 1024, 2048, 4096, 16384, 65536}, PARAMETER_table_bytes, prepare_table},
-    [ADVISE_LOADS] = {{1, 4, 16, 64}, PARAMETER_loads, prepare_loads},
+    [ADVISE_LOADS] = {{1, 4, 16}, PARAMETER_loads, prepare_loads},
 };
 
-/* The best place at one value; *path is NULL where none can be. */
-static enum status find_best(const struct advice *advice, const struct cell *cell, struct index_list *indices,
-                             const struct path **path)
-{
-    struct places places = {.rows = calloc(path_count, sizeof(*places.rows))};
-    struct advice best = {.card = advice->card, .modelled = true, .places = places.rows};
-    enum status status = places.rows ? places_predict(cell, advice->card, indices, &places) : log_memory("%zu places", path_count);
+/* A value that is asked for. */
+struct point {
+    enum advise_axis axis;
+    uint32_t value;
+    struct cell cell;
+    const struct path *path; /* the best; NULL: none can be */
+    bool close;
+    enum status status;
+};
 
+struct asking {
+    const struct card *card;
+    struct point points[ADVISE_AXIS_COUNT * POINTS_MAX];
+    size_t count;
+};
+
+static void find_best(struct point *point, const struct card *card)
+{
+    struct index_list indices = {.unhashed = true};
+    struct places places = {.rows = calloc(path_count + 1, sizeof(*places.rows))};
+    struct advice best = {.card = card, .modelled = true, .places = places.rows};
+
+    point->status =
+        places.rows ? places_predict(&point->cell, card, &indices, &places) : log_memory("%zu places", path_count);
     best.count = places.count;
-    *path = NULL;
-    if (status == STATUS_OK && best.count > 0) {
+    if (point->status == STATUS_OK && best.count > 0) {
         advise_rank(&best);
-        *path = best.places[0].path;
+        point->path = best.places[0].path;
+        point->close = advise_is_close(&best);
     }
     advise_close(&best);
-    return status;
+    index_list_close(&indices);
 }
 
-static void add_point(struct advice *advice, enum advise_axis axis, uint32_t value, const struct path *path,
-                      uint64_t elements)
+static void find_range(void *context, uint64_t first, uint64_t count)
+{
+    struct asking *asking = context;
+
+    for (uint64_t i = first; i < first + count; i++)
+        find_best(&asking->points[i], asking->card);
+}
+
+/* The values of an axis that the configuration can have. */
+static void list_points(const struct cell *cell, enum advise_axis axis, struct asking *asking)
+{
+    const struct axis *row = &axes[axis];
+
+    for (size_t i = 0; i < POINTS_MAX && row->values[i]; i++) {
+        struct point *point = &asking->points[asking->count];
+
+        *point = (struct point){.axis = axis, .value = row->values[i], .cell = *cell};
+        if (!row->prepare(&point->cell, point->value))
+            continue;
+        point->cell.parameters[row->parameter] = parameter_kept(&parameters[row->parameter], point->value);
+        point->cell.elements = cell->elements < ADVISE_ELEMENTS ? cell->elements : ADVISE_ELEMENTS;
+        asking->count++;
+    }
+}
+
+static void add_point(struct advice *advice, const struct point *point)
 {
     struct advised_stretch *last = advice->stretch_count ? &advice->stretches[advice->stretch_count - 1] : NULL;
 
-    if (last && last->axis == axis && last->path == path)
-        last->last = value;
-    else if (advice->stretch_count < ADVISE_STRETCHES_MAX)
-        advice->stretches[advice->stretch_count++] =
-            (struct advised_stretch){.axis = axis, .path = path, .first = value, .last = value, .elements = elements};
+    if (last && last->axis == point->axis && last->path == point->path) {
+        last->last = point->value;
+        last->close |= point->close;
+    } else if (point->path && advice->stretch_count < ADVISE_STRETCHES_MAX) {
+        advice->stretches[advice->stretch_count++] = (struct advised_stretch){
+            .axis = point->axis,
+            .path = point->path,
+            .first = point->value,
+            .last = point->value,
+            .close = point->close,
+            .elements = point->cell.elements,
+        };
+    }
 }
 
-enum status advise_find_stretches(struct advice *advice, struct index_list *indices)
+enum status advise_find_stretches(struct advice *advice)
 {
+    struct asking asking = {.card = advice->card};
     enum status status = STATUS_OK;
 
     for (size_t i = 0; !cell_reads_file(&advice->cell) && i < ADVISE_AXIS_COUNT; i++)
-        for (size_t k = 0; status == STATUS_OK && k < POINTS_MAX && axes[i].values[k]; k++) {
-            const uint32_t value = axes[i].values[k];
-            struct cell cell = advice->cell;
-            const struct path *path;
-
-            if (!axes[i].prepare(&cell, value))
-                continue;
-            cell.parameters[axes[i].parameter] = parameter_kept(&parameters[axes[i].parameter], value);
-            cell.elements = cell.elements < ADVISE_ELEMENTS ? cell.elements : ADVISE_ELEMENTS;
-            status = find_best(advice, &cell, indices, &path);
-            if (status == STATUS_OK && path)
-                add_point(advice, (enum advise_axis)i, value, path, cell.elements);
-        }
+        list_points(&advice->cell, (enum advise_axis)i, &asking);
+    parallel_ranges(asking.count, 1, find_range, &asking);
+    for (size_t i = 0; i < asking.count; i++) {
+        status = status_worse(status, asking.points[i].status);
+        add_point(advice, &asking.points[i]);
+    }
     return status;
 }

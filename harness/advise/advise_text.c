@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "advise.h"
+#include "sass.h"
 #include "text.h"
 
 enum { LINE_BYTES = 1024, INDENT = 2 };
@@ -36,7 +37,8 @@ static void print_asked(const struct view *view)
     const uint32_t width = table_width(cell->parameters), bytes = cell->parameters[PARAMETER_table_bytes];
     char indices[LINE_BYTES] = "";
 
-    text_join(indices, LINE_BYTES, "", "%s", view->advice->indices_path ? view->advice->indices_path : cell->pattern->name);
+    text_join(indices, LINE_BYTES, "", "%s",
+              view->advice->indices_path ? view->advice->indices_path : cell->pattern->name);
     for (size_t i = 0; i < parameter_count; i++)
         if (cell->pattern->takes >> i & 1)
             text_join(indices, LINE_BYTES, ", ", "%s %" PRIu32, parameters[i].name, cell->parameters[i]);
@@ -83,12 +85,16 @@ static bool reason_note(const void *row, size_t index, char *out, size_t bytes)
 }
 
 #define NUMBER(key_, heading_, format_, member) \
-    {.key = key_, .heading = heading_, .format = format_, .value = grid_number, .of = GRID_MEMBER(struct advised_place, member)}
+    {.key = key_,                               \
+     .heading = heading_,                       \
+     .format = format_,                         \
+     .value = grid_number,                      \
+     .of = GRID_MEMBER(struct advised_place, member)}
 
 static const struct grid_column columns[] = {
     {.key = "path", .heading = "place", .value = path_value, .head = true},
     NUMBER("time_ns", "time", text_time, time_ns),
-    {.key = "interval", .heading = "nine of ten", .value = interval_value, .rank = 1},
+    {.key = "interval", .heading = "interval", .value = interval_value, .rank = 1},
     NUMBER("relative", "to the best", text_ratio, relative),
     {.key = "standing", .heading = "", .value = standing_value},
 };
@@ -110,9 +116,33 @@ static void print_excluded(const struct view *view)
 {
     const struct advice *advice = view->advice;
 
+    fputs(advice->excluded ? "\n" : "", view->stream);
     for (size_t i = 0; i < advice->excluded; i++)
-        put(view, "%snot %s: %s", i ? "" : "\n", advice->places[advice->count + i].path->name,
-            advice->places[advice->count + i].reason);
+        put(view, "not %s: %s", advice->places[advice->count + i].path->name, advice->places[advice->count + i].reason);
+}
+
+/* -- the command that measures ------------------------------------------------------------------------- */
+
+void advise_run_command(const struct advice *advice, char text[ADVISE_COMMAND_BYTES])
+{
+    const struct cell *cell = &advice->cell;
+    const bool loaded = cell->workload->index == INDEX_LOADED;
+
+    text[0] = '\0';
+    text_join(text, ADVISE_COMMAND_BYTES, "", "cbank run --workload %s --path ", cell->workload->name);
+    for (size_t i = 0; i < advice->count; i++)
+        if (advice->places[i].standing != ADVISE_SLOWER)
+            text_join(text, ADVISE_COMMAND_BYTES, i ? "," : "", "%s", advice->places[i].path->name);
+    if (advice->indices_path)
+        text_join(text, ADVISE_COMMAND_BYTES, " ", "--indices %s", advice->indices_path);
+    else
+        text_join(text, ADVISE_COMMAND_BYTES, " ", "--%s %s --elements %" PRIu64, loaded ? "source" : "pattern",
+                  cell->pattern->name, cell->elements);
+    text_join(text, ADVISE_COMMAND_BYTES, " ", "--block-size %" PRIu32, cell->block_size);
+    for (size_t i = 0; i < parameter_count; i++)
+        if (cell_takes(cell->workload, cell->pattern) >> i & 1 && !(advice->indices_path && i == PARAMETER_loads))
+            text_join(text, ADVISE_COMMAND_BYTES, " ", "--%s %" PRIu32, parameters[i].option,
+                      parameter_value(cell->parameters, (enum parameter_index)i));
 }
 
 /* -- advice -------------------------------------------------------------------------------------------- */
@@ -136,9 +166,10 @@ static void print_choice(const struct view *view)
     const struct advice *advice = view->advice;
     const struct advised_place *first = &advice->places[0];
     const struct place_code *code = place_code_of(first->path);
-    char names[LINE_BYTES], instruction[ADVISE_INSTRUCTION_BYTES];
+    char names[LINE_BYTES];
 
-    put(view, "\nbest: %s", first->path->name);
+    fputc('\n', view->stream);
+    put(view, "best: %s", first->path->name);
     if (list_standing(advice, ADVISE_ALIKE_FIRST, names))
         put(view, "as good: %s", names);
     if (list_standing(advice, ADVISE_TOO_CLOSE, names))
@@ -147,26 +178,32 @@ static void print_choice(const struct view *view)
         put(view, "write: %s", code->declaration);
         put(view, "       %s", code->load);
     }
-    advise_instruction(&first->cell, instruction);
-    put(view, "look for in the SASS: %s", instruction);
+    put(view, "look for in the SASS: %s", image_instruction(&first->cell));
+    advise_run_command(advice, names);
+    put(view, "measure: %s", names);
 }
 
 static void print_stretches(const struct view *view)
 {
     const struct advice *advice = view->advice;
+    char line[LINE_BYTES] = "";
 
+    fputs(advice->stretch_count ? "\n" : "", view->stream);
     for (size_t i = 0; i < advice->stretch_count; i++) {
         const struct advised_stretch *stretch = &advice->stretches[i];
-        const bool begins = i == 0 || advice->stretches[i - 1].axis != stretch->axis;
 
-        if (begins)
-            fprintf(view->stream, "%s%s (%" PRIu64 " elements):", i ? "\n" : "\nbest by ", advise_axis_names[stretch->axis],
-                    stretch->elements);
-        fprintf(view->stream, "%s %s", begins ? "" : ",", stretch->path->name);
-        fprintf(view->stream, stretch->first == stretch->last ? " at %" PRIu32 : " from %" PRIu32 " to %" PRIu32,
-                stretch->first, stretch->last);
+        if (!line[0])
+            text_join(line, LINE_BYTES, "", "best along %s:", advise_axis_names[stretch->axis]);
+        text_join(line, LINE_BYTES, line[strlen(line) - 1] == ':' ? " " : ", ", "%s ", stretch->path->name);
+        text_join(line, LINE_BYTES, "",
+                  stretch->first == stretch->last ? "at %" PRIu32 : "from %" PRIu32 " to %" PRIu32, stretch->first,
+                  stretch->last);
+        text_join(line, LINE_BYTES, "", "%s", stretch->close ? " (not surely)" : "");
+        if (i + 1 < advice->stretch_count && stretch[1].axis == stretch->axis)
+            continue;
+        put(view, "%s; of %" PRIu64 " elements", line, stretch->elements);
+        line[0] = '\0';
     }
-    fputs(advice->stretch_count ? "\n" : "", view->stream);
 }
 
 enum status advise_print(FILE *stream, const struct advice *advice, const struct grid_look *look)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "advise.h"
-#include "sass.h"
 #include "table.h"
 
 static const struct place_code codes[] = {
@@ -14,10 +13,4 @@ const struct place_code *place_code_of(const struct path *path)
     static const struct table table = TABLE("place", codes, count);
 
     return table_find(&table, path->name);
-}
-
-void advise_instruction(const struct cell *cell, char text[ADVISE_INSTRUCTION_BYTES])
-{
-    _Static_assert(ADVISE_INSTRUCTION_BYTES >= SASS_NAME_BYTES, "room for the name of an instruction");
-    image_instruction(cell, text);
 }

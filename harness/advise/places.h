@@ -9,7 +9,7 @@
 enum { PLACES_MAX = 64 };
 
 struct places {
-    struct advised_place *rows; /* room for path_count, zeroed: those that hold the table, behind them the others */
+    struct advised_place *rows; /* room for path_count + 1, zeroed: those that hold the table, behind them the others */
     size_t count, excluded;
 };
 

@@ -18,12 +18,12 @@ enum {
 struct access_counts {
     uint64_t blocks;          /* thread blocks of the grid */
     uint64_t warps_launched;  /* warps of the grid */
-    uint64_t warps_active;    /* warps with at least one element; where the grid strides, each as often as it has one */
-    uint64_t payload_loads;   /* payload load instructions: warps_active x steps x image_pieces, which have an address
+    uint64_t warps_active; /* warps with at least one element; where the grid strides, each as often as it has one */
+    uint64_t payload_loads; /* payload load instructions: warps_active x steps x image_pieces, which have an address
                                  of each thread's element each; 0 for paths that load nothing */
-    uint64_t addresses;       /* sum over payload loads of the distinct addresses in the warp */
-    uint64_t lines;           /* sum over them of the distinct ACCESS_LINE_BYTES lines of the table */
-    uint64_t sectors;         /* sum over them of the distinct ACCESS_SECTOR_BYTES sectors of the table */
+    uint64_t addresses; /* sum over payload loads of the distinct addresses in the warp */
+    uint64_t lines; /* sum over them of the distinct ACCESS_LINE_BYTES lines of the table */
+    uint64_t sectors; /* sum over them of the distinct ACCESS_SECTOR_BYTES sectors of the table */
     uint64_t wavefronts; /* sum over them of the most distinct words in one of ACCESS_BANKS banks: what a load from
                                  shared memory takes turns for. Of elements of 8 and 16 bytes, the sum over the halves
                                  and the quarters of a warp, taken to be served one after the other; 1 where all

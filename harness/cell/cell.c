@@ -177,8 +177,7 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
     else if (path->scope > (workload->index == INDEX_COMPILED ? pattern->scope : INDEX_THREAD))
         snprintf(text, CELL_REASON_BYTES, "%s needs an index %s", path->name, sees[path->scope]);
     else if (value[PARAMETER_radius] > workload->variants)
-        snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", workload->name,
-                 workload->variants);
+        snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", workload->name, workload->variants);
     else if (!loaded && value[PARAMETER_distinct] & (value[PARAMETER_distinct] - 1))
         snprintf(text, CELL_REASON_BYTES, "the distinct addresses of a pattern are a power of two");
     else if (!loaded && value[PARAMETER_table_bytes] & (value[PARAMETER_table_bytes] - 1))

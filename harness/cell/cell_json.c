@@ -31,8 +31,9 @@ static void write_pattern(cJSON *object, const struct field *field, const void *
 static void read_pattern(const struct node *node, const struct field *field, void *base)
 {
     struct cell *cell = base;
-    const struct field row = {
-        .key = field->key, .bytes = sizeof(cell->pattern), .of = cell_pattern_table(cell->workload)};
+    const struct field row = {.key = field->key,
+                              .bytes = sizeof(cell->pattern),
+                              .of = cell_pattern_table(cell->workload)};
 
     field_row.read(node, &row, &cell->pattern);
 }

@@ -37,8 +37,7 @@ static double executed(const struct expectation *e, size_t member)
         return NAN;
     groups = code->group.instructions ? active * workload_groups(e->cell->workload, e->cell->parameters) : 0;
     return launched * in_stretch(&code->prologue, member) + fmin(launched, active) * in_stretch(&code->body, member) +
-           active * in_stretch(&code->round, member) +
-           groups * in_stretch(&code->group, member);
+           active * in_stretch(&code->round, member) + groups * in_stretch(&code->group, member);
 }
 
 /* Payload on the constant path, and LDC of parameters wherever the SASS has them. */

@@ -109,7 +109,8 @@ bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, stru
         snprintf(sized, sizeof(sized), "5sizedI%sLj%" PRIu32 "EE", path, table_width(cell->parameters));
     snprintf(prefix, sizeof(prefix), "_Z6kernelI%zuworkload_%sILj%" PRIu32 "EE%s%zupattern_%sE",
              strlen("workload_") + strlen(cell->workload->name), cell->workload->name,
-             workload_variant(cell->parameters), sized[0] ? sized : path, strlen("pattern_") + strlen(pattern), pattern);
+             workload_variant(cell->parameters), sized[0] ? sized : path, strlen("pattern_") + strlen(pattern),
+             pattern);
     if (!image_function(cubin, bytes, prefix, out))
         return false;
     /* Loops that are not those of a grid that strides go round as often as nobody knows. */

@@ -355,8 +355,7 @@ static void find_stream(struct work *work)
 static double stream_ns(const struct work *work)
 {
     const double input = input_bytes(work->cell), output = output_bytes(work->cell);
-    const double dram =
-        output * (1 - work->kept + work->written) + (input - output) * (1 - work->kept);
+    const double dram = output * (1 - work->kept + work->written) + (input - output) * (1 - work->kept);
     const double again = output * (workload_input_rows(work->cell->workload, work->cell->parameters) - 1);
 
     return (input + output - dram + again) / work->card->l2_bytes_per_ns + dram / work->card->dram_bytes_per_ns;

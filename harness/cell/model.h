@@ -45,7 +45,8 @@ struct model_parts {
                                  UNIT_L2: what the busiest slice of L2 takes: lines that loads ask it for x
                                  l2_request_ns, of l2_slices at most; up to half of them with another's, where loads ask
                                  for the same sectors */
-    double stream_ns;        /* 4 bytes an element in (of a lookup, for each index) and out: at the rate of L2 what stays in it, else of
+    double
+        stream_ns; /* 4 bytes an element in (of a lookup, for each index) and out: at the rate of L2 what stays in it, else of
                                 DRAM; input rows that are read for their neighbours' sake once more each, from L2 */
 };
 

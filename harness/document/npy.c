@@ -37,8 +37,9 @@ __attribute__((format(printf, 2, 3))) static enum status refuse(const char *name
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    return log_error(STATUS_USAGE, "%s: %s; wanted is a .npy file of little-endian integers in C order, as "
-                                   "numpy.save writes an array of [step][thread] or of one dimension",
+    return log_error(STATUS_USAGE,
+                     "%s: %s; wanted is a .npy file of little-endian integers in C order, as "
+                     "numpy.save writes an array of [step][thread] or of one dimension",
                      name, text);
 }
 

@@ -85,8 +85,7 @@ static enum status add_paths(const struct plan_options *options, struct cell cel
     do {
         for (size_t i = 0; i < parameter_count; i++)
             if (takes & 1u << i)
-                cell.parameters[i] =
-                    parameter_kept(&parameters[i], (uint32_t)options->parameters[i].values[turn[i]]);
+                cell.parameters[i] = parameter_kept(&parameters[i], (uint32_t)options->parameters[i].values[turn[i]]);
         for (size_t i = 0; status == STATUS_OK && i < options->paths.count; i++) {
             cell.path = options->paths.rows[i];
             status = plan_add(plan, &cell);
@@ -156,7 +155,8 @@ static enum status open_file(const struct plan_options *options, struct index_li
                          " steps at most, and %" PRIu64 " indices",
                          options->indices_path, (*out)->rows, (*out)->elements, loads->max, CELL_INDICES_MAX);
     if (elements->count && (elements->count > 1 || elements->values[0] != (*out)->elements))
-        return log_error(STATUS_USAGE, "%s has indices of %" PRIu64 " threads, not of %" PRIu64 "; leave out --elements",
+        return log_error(STATUS_USAGE,
+                         "%s has indices of %" PRIu64 " threads, not of %" PRIu64 "; leave out --elements",
                          options->indices_path, (*out)->elements,
                          elements->values[elements->values[0] == (*out)->elements]);
     return STATUS_OK;

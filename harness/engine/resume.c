@@ -77,11 +77,8 @@ enum status run_resumed(const struct run_options *options, struct run_watch *wat
     static const struct table engines = TABLE("engine", engine_rows, engine_count);
     struct counter_set counters = {0};
     struct index_list indices = {0};
-    struct run run = {.options = options,
-                      .counters = &counters,
-                      .watch = watch,
-                      .indices = &indices,
-                      .start = clock_seconds()};
+    struct run run = {
+        .options = options, .counters = &counters, .watch = watch, .indices = &indices, .start = clock_seconds()};
     enum status status;
     size_t failed;
 

@@ -146,8 +146,9 @@ static enum status give_indices(struct cell_result *cell, struct index_list *lis
     if (cell_reads_file(&cell->cell))
         status = index_list_map(list, path, &array);
     if (status == STATUS_OK && array && array->trace != cell->cell.trace)
-        return log_error(STATUS_ENVIRONMENT, "%s has changed since cells were measured with it; put the file back of SHA-256 %s",
-                         path, cell->indices.sha256);
+        return log_error(STATUS_ENVIRONMENT,
+                         "%s has changed since cells were measured with it; put the file back of SHA-256 %s", path,
+                         cell->indices.sha256);
     if (status != STATUS_OK || too_small(cell, array))
         return status;
     status = index_list_give(list, &cell->cell, &array);
@@ -155,8 +156,10 @@ static enum status give_indices(struct cell_result *cell, struct index_list *lis
         return status;
     if (cell->indices.given && strcmp(cell->indices.sha256, array->sha256) != 0) {
         cell_identity(&cell->cell, identity);
-        return log_error(STATUS_ENVIRONMENT, "%s was measured with other indices than this program makes; use the cbank that "
-                                             "began the run", identity);
+        return log_error(STATUS_ENVIRONMENT,
+                         "%s was measured with other indices than this program makes; use the cbank that "
+                         "began the run",
+                         identity);
     }
     cell->indices = (struct cell_indices){.given = true, .source = cell->cell.pattern->name, .file = array->path};
     memcpy(cell->indices.sha256, array->sha256, sizeof(cell->indices.sha256));

@@ -106,7 +106,8 @@ static const struct pattern *chosen_pattern(const struct launch *launch)
 {
     const struct CUfunc_st *function = launch->function;
 
-    const bool switched = function->workload->index == INDEX_SWITCHED || function->workload->index == INDEX_SWITCHED_LENGTH;
+    const bool switched =
+        function->workload->index == INDEX_SWITCHED || function->workload->index == INDEX_SWITCHED_LENGTH;
 
     return switched ? &patterns[launch->args.cell.pattern] : function->pattern;
 }
@@ -141,8 +142,8 @@ static void write_lookup(const struct running *running, uint32_t block, uint32_t
     uint32_t sum[CBANK_BLOCK_THREADS_MAX] = {0};
 
     for (uint32_t step = 0; running->table && step < launch->args.cell.rows; step++)
-        table_add(running->table, running->width, running->input + (uint64_t)step * launch->args.cell.elements + first, count,
-                  sum);
+        table_add(running->table, running->width, running->input + (uint64_t)step * launch->args.cell.elements + first,
+                  count, sum);
     for (uint32_t thread = 0; thread < count; thread++)
         running->output[first + thread] = launch->function->workload->result(0, sum[thread]);
 }
@@ -276,7 +277,8 @@ struct indices cell_launch_indices(const struct launch *launch)
     const uint64_t count = input_elements(launch);
     const struct block *const block = block_find(launch->args.cell.input, count * sizeof(uint32_t), BLOCK_DEVICE);
 
-    return (struct indices){block ? words_of(block, launch->args.cell.input) : NULL, sizeof(uint32_t), 0, block ? count : 0};
+    return (struct indices){block ? words_of(block, launch->args.cell.input) : NULL, sizeof(uint32_t), 0,
+                            block ? count : 0};
 }
 
 static const uint32_t *table_of(const struct launch *launch)

@@ -148,7 +148,8 @@ static struct cell cell_of(const struct launch *launch)
 {
     const struct CUfunc_st *const function = launch->function;
     const struct kernel_args *const args = &launch->args.cell;
-    const bool switched = function->workload->index == INDEX_SWITCHED || function->workload->index == INDEX_SWITCHED_LENGTH;
+    const bool switched =
+        function->workload->index == INDEX_SWITCHED || function->workload->index == INDEX_SWITCHED_LENGTH;
     const bool loaded = function->workload->index == INDEX_LOADED;
     struct cell cell = {.workload = function->workload,
                         .path = function->path,

@@ -715,7 +715,8 @@ static void reading_beyond_the_table_is_an_error(void **state)
     (void)state;
     capture_begin(&capture, stderr);
     status = access_count(&cell, &counts);
-    assert_non_null(strstr(capture_end(&capture), "beyond reads element 16384 of a table of 16384; correct its row in patterns.def"));
+    assert_non_null(strstr(capture_end(&capture),
+                           "beyond reads element 16384 of a table of 16384; correct its row in patterns.def"));
     assert_int_equal(status, STATUS_USAGE);
 }
 

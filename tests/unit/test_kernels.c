@@ -145,8 +145,8 @@ static void check_image(const struct image *image, const char *workload, uint32_
     for (size_t w = 0; w < workload_count; w++)
         for (size_t a = 0; a < path_count && strcmp(workloads[w].name, workload) == 0; a++)
             check_path(image, architecture, w, a, &tally);
-    print_message("%.*s: %zu kernels, %zu read, %zu counted\n", (int)image->name_bytes, image->name,
-                  tally.kernels, tally.known, tally.counted);
+    print_message("%.*s: %zu kernels, %zu read, %zu counted\n", (int)image->name_bytes, image->name, tally.kernels,
+                  tally.known, tally.counted);
     assert_true(tally.kernels > 0);
     assert_true(tally.known == (architecture >= 70 ? tally.kernels : 0));
 }

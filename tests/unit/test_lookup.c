@@ -148,7 +148,10 @@ static void a_grid_that_strides_copies_the_table_once_a_block(void **state)
 static void expected_counters_follow_the_loops(void **state)
 {
     struct cell cell = make_cell("constant", 640, 8);
-    const struct access_counts access = {.warps_launched = 4, .warps_active = 20, .payload_loads = 160, .addresses = 500};
+    const struct access_counts access = {.warps_launched = 4,
+                                         .warps_active = 20,
+                                         .payload_loads = 160,
+                                         .addresses = 500};
     const struct sass_counts code = {.architecture = 90,
                                      .prologue = {.instructions = 10, .ldc_parameter = 1},
                                      .body = {.instructions = 5, .ldc_parameter = 2},
@@ -156,7 +159,8 @@ static void expected_counters_follow_the_loops(void **state)
                                      .group = {.instructions = 9, .ldc_user = 2, .ldc_parameter = 1}};
     struct expectation expectation = {.cell = &cell, .access = &access, .sass = &code};
     const struct table table = TABLE("counter", counters, counter_count);
-    const struct counter *instructions = table_find(&table, "instructions"), *ldc = table_find(&table, "ldc_instructions");
+    const struct counter *instructions = table_find(&table, "instructions"),
+                         *ldc = table_find(&table, "ldc_instructions");
     const struct counter *requests = table_find(&table, "idc_requests");
 
     (void)state;
@@ -369,7 +373,8 @@ static void more_to_look_up_takes_longer(void **state)
         before = ns;
     }
     assert_true(before > 1.5 * fewest);
-    assert_true(predicted_ns("constant", SOURCE_unequal, 32, 4) > 1.5 * predicted_ns("constant", SOURCE_lockstep, 0, 4));
+    assert_true(predicted_ns("constant", SOURCE_unequal, 32, 4) >
+                1.5 * predicted_ns("constant", SOURCE_lockstep, 0, 4));
     assert_true(predicted_ns("global", SOURCE_uniform, 0, 8) > predicted_ns("global", SOURCE_uniform, 0, 4));
 }
 

@@ -93,8 +93,9 @@ static void what_else_there_is_is_refused_with_what_was_found(void **state)
         {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (), }", 4, "it has 0 dimensions"},
         {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (1, 2, 3), }", 24, "it has 3 dimensions"},
         {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (0, 3), }", 0, "it is empty"},
-        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }", 23, "it is cut short: it has 23 bytes of "
-                                                                              "values, its shape takes 24"},
+        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }", 23,
+         "it is cut short: it has 23 bytes of "
+         "values, its shape takes 24"},
         {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }", 25, "it is too long: it has 25 bytes"},
         {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", 0, "its shape is"},
         {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (18446744073709551616,), }", 0, "its header is none"},

@@ -15,9 +15,8 @@
 
 enum { ELEMENTS = 10007, STEPS = 3, COUNT = ELEMENTS * STEPS };
 
-static uint32_t parameters_of_test[PARAMETER_COUNT] = {[PARAMETER_skew_percent] = 100,
-                                                       [PARAMETER_distinct] = 7,
-                                                       [PARAMETER_run_threads] = 8};
+static uint32_t parameters_of_test[PARAMETER_COUNT] = {
+    [PARAMETER_skew_percent] = 100, [PARAMETER_distinct] = 7, [PARAMETER_run_threads] = 8};
 
 /* ELEMENTS x STEPS indices, to free. */
 static uint32_t *make(enum source_index source, uint32_t length, uint64_t seed)
@@ -46,7 +45,8 @@ static void indices_are_below_the_length_and_follow_from_the_seed(void **state)
     (void)state;
     for (size_t s = 0; s < source_made_count; s++)
         for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++) {
-            uint32_t *index = make((enum source_index)s, lengths[l], 5), *again = make((enum source_index)s, lengths[l], 5);
+            uint32_t *index = make((enum source_index)s, lengths[l], 5),
+                     *again = make((enum source_index)s, lengths[l], 5);
             uint32_t *other = make((enum source_index)s, lengths[l], 6);
 
             for (size_t i = 0; i < COUNT; i++)

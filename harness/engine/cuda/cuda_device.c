@@ -130,7 +130,7 @@ void cuda_device_close(struct cuda_device *device)
 {
     if (device->context) {
         cuda_buffers_close(device);
-    cuda_indices_close(device);
+        cuda_indices_close(device);
         for (uint32_t k = 0; k < CUDA_MODULES_MAX; k++)
             for (uint32_t i = 0; i < SASS_WIDTH_COUNT; i++)
                 if (device->textures[k][i])
