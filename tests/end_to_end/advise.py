@@ -175,6 +175,35 @@ class Advise(Scratch):
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_a_trial_is_drawn_by_its_seed(self):
+        def trial(*words):
+            done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/advise_trial.py"), *words,
+                                   "--program", CBANK], capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            return done.stdout
+
+        drawn = trial("draw", "--seed", "3", "--count", "3")
+        self.assertEqual(drawn, trial("draw", "--seed", "3", "--count", "3"))
+        self.assertNotEqual(drawn, trial("draw", "--seed", "4", "--count", "3"))
+        configurations = json.loads(drawn)
+        for configuration in configurations["configurations"]:
+            configuration["elements"] = ELEMENTS
+        with open(self.path("drawn.json"), "w", encoding="utf-8") as file:
+            json.dump(configurations, file)
+        # What is measured here is four times as slow on `global` as predicted, and else as predicted.
+        for number, configuration in enumerate(configurations["configurations"]):
+            advice = self.advise(*[f"--{name}={value}" for name, value in configuration.items()])
+            cells = [{"path": place["path"], "status": "ok", "verified": True,
+                      "time_ns": {"median": place["time_ns"] * (4 if place["path"] == "global" else 1)}}
+                     for place in advice["ranking"]]
+            with open(self.path(f"{number}.json"), "w", encoding="utf-8") as file:
+                json.dump({"cells": cells}, file)
+        shown = trial("show", self.path("drawn.json"), self.folder)
+        self.assertRegex(shown, "regret of always global: median [1-9][0-9]{2}")
+        self.assertIn("regret of always readonly: median 0.0%", shown)
+        self.assertIn("regret of the advice: median 0.0%, 95th percentile 0.0%", trial("show", "--modelled",
+                                                                                      self.path("drawn.json")))
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
