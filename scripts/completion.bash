@@ -7,14 +7,14 @@ _cbank_options()
 {
     case $1 in
     '') echo 'run show counters explain advise compare gate calibrate characterize history export report list doctor help' ;;
-    run) echo '--help --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --json --resume --retry-failed --in-turn --patience --strict --quiet --color' ;;
+    run) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --json --resume --retry-failed --in-turn --patience --strict --quiet --color' ;;
     show) echo '--help --cell --markdown --csv --json --raw --color' ;;
     counters) echo '--help --cell --workload --path --pattern --regime --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --markdown --csv --json --raw' ;;
     explain) echo '--help --card --cell --json --color' ;;
     advise) echo '--help --table-bytes --width --source --indices --pattern --distinct --stride-bytes --skew-percent --run-threads --loads --in-flight --elements --block-size --card --json --color' ;;
     compare) echo '--help --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --csv --raw --strict --quiet --color' ;;
-    gate) echo '--help --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --processes --seconds --keep --base-program --new-program --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --csv --raw --strict --quiet --color' ;;
-    calibrate) echo '--help --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --processes --keep --json --color' ;;
+    gate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --processes --seconds --keep --base-program --new-program --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --csv --raw --strict --quiet --color' ;;
+    calibrate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --processes --keep --json --color' ;;
     characterize) echo '--help --device --replay --json --card --new-card --patience --quiet' ;;
     history) echo '--help --cell --markdown --csv --json --raw --color' ;;
     export) echo '--help --format --raw' ;;
@@ -28,6 +28,7 @@ _cbank_options()
 _cbank_words()
 {
     case $1:$2 in
+    run:--sweep) echo 'widths sizes distinct' ;;
     run:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d lookup all' ;;
     run:--path) echo 'constant global readonly restrict global_l2 texture shared staging param constant_uniform constant_operand all' ;;
     run:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed all' ;;
@@ -49,6 +50,7 @@ _cbank_words()
     advise:--color) echo 'auto always never' ;;
     compare:--allow-diff) echo 'engine device uuid driver vbios clocks ecc mig sass all' ;;
     compare:--color) echo 'auto always never' ;;
+    gate:--sweep) echo 'widths sizes distinct' ;;
     gate:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d lookup all' ;;
     gate:--path) echo 'constant global readonly restrict global_l2 texture shared staging param constant_uniform constant_operand all' ;;
     gate:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed all' ;;
@@ -60,6 +62,7 @@ _cbank_words()
     gate:--counters) echo 'default none ldc_instructions idc_requests idc_hits idc_misses idc_misses_new idc_misses_pending idc_misses_retried idc_active_cycles gcc_constant_requests gcc_constant_misses imc_requests global_load_instructions l1_requests l1_sectors texture_instructions shared_load_instructions shared_wavefronts l2_sectors dram_read_bytes dram_write_bytes instructions sm_cycles' ;;
     gate:--allow-diff) echo 'engine device uuid driver vbios clocks ecc mig sass all' ;;
     gate:--color) echo 'auto always never' ;;
+    calibrate:--sweep) echo 'widths sizes distinct' ;;
     calibrate:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d lookup all' ;;
     calibrate:--path) echo 'constant global readonly restrict global_l2 texture shared staging param constant_uniform constant_operand all' ;;
     calibrate:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed all' ;;
@@ -72,7 +75,7 @@ _cbank_words()
     calibrate:--color) echo 'auto always never' ;;
     history:--color) echo 'auto always never' ;;
     export:--format) echo 'csv gbench bmf otava' ;;
-    list:) echo 'workloads paths patterns sources parameters regimes counters engines devices chips images' ;;
+    list:) echo 'workloads paths patterns sources parameters sweeps regimes counters engines devices chips images' ;;
     list:--color) echo 'auto always never' ;;
     doctor:--color) echo 'auto always never' ;;
     esac

@@ -155,6 +155,18 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
     return true;
 }
 
+/* Numbers that a formula masks with. */
+static bool formula_obstacle(const uint32_t value[PARAMETER_COUNT], char text[CELL_REASON_BYTES])
+{
+    if (value[PARAMETER_distinct] & (value[PARAMETER_distinct] - 1))
+        snprintf(text, CELL_REASON_BYTES, "the distinct addresses of a pattern are a power of two");
+    else if (value[PARAMETER_table_bytes] & (value[PARAMETER_table_bytes] - 1))
+        snprintf(text, CELL_REASON_BYTES, "the bytes of a pattern's table are a power of two");
+    else
+        return false;
+    return true;
+}
+
 /* The reason leaves out the pattern's name: cells that fail alike say the same. */
 bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES])
 {
@@ -178,10 +190,8 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
         snprintf(text, CELL_REASON_BYTES, "%s needs an index %s", path->name, sees[path->scope]);
     else if (value[PARAMETER_radius] > workload->variants)
         snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", workload->name, workload->variants);
-    else if (!loaded && value[PARAMETER_distinct] & (value[PARAMETER_distinct] - 1))
-        snprintf(text, CELL_REASON_BYTES, "the distinct addresses of a pattern are a power of two");
-    else if (!loaded && value[PARAMETER_table_bytes] & (value[PARAMETER_table_bytes] - 1))
-        snprintf(text, CELL_REASON_BYTES, "the bytes of a pattern's table are a power of two");
+    else if (!loaded && formula_obstacle(value, text))
+        return true;
     else if (bytes > path->bytes)
         snprintf(text, CELL_REASON_BYTES, "%s holds a table of %" PRIu32 " bytes at most", path->name, path->bytes);
     else if (loaded && lookup_obstacle(cell, text))

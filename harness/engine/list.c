@@ -11,7 +11,9 @@
 #include "grid.h"
 #include "image.h"
 #include "log.h"
+#include "plan_options.h"
 #include "source.h"
+#include "text.h"
 
 /* Most keys of a list. */
 enum { COLUMNS_MAX = 16 };
@@ -129,10 +131,21 @@ static void write_metrics(cJSON *row, const struct field *field, const void *bas
         add_word(metrics, ((const struct counter *)base)->metrics[i]);
 }
 
+/* "--path constant,global --elements 128000" */
+static void write_options(cJSON *row, const struct field *field, const void *base)
+{
+    const struct preset *preset = base;
+    char options[512] = "";
+
+    for (size_t i = 0; i < PRESET_VALUES_MAX && preset->values[i].option; i++)
+        text_join(options, sizeof(options), i ? " " : "", "--%s %s", preset->values[i].option, preset->values[i].value);
+    json_add_text(row, field->key, options);
+}
+
 static const struct field_kind flag = {write_flag, NULL}, items = {write_items, NULL}, takes = {write_takes, NULL},
                                takers = {write_takers, NULL}, option = {write_option, NULL},
                                values = {write_values, NULL}, widest = {write_widest, NULL},
-                               metrics = {write_metrics, NULL};
+                               preset_options = {write_options, NULL}, metrics = {write_metrics, NULL};
 
 /* -- tables of the program ----------------------------------------------------------------------------- */
 
@@ -170,6 +183,10 @@ static const struct field parameter_fields[] = {
     {OF(parameter, field_uint32, min)}, {OF(parameter, field_uint32, max)}, {.key = "values", .kind = &values},
     {OF(parameter, items, fallback), .of = "numbers"}, {.key = "taken_by", .kind = &takers},
     {OF(parameter, field_reference, summary)},
+};
+static const struct field sweep_fields[] = {
+    {OF(preset, field_reference, name)}, {.key = "options", .kind = &preset_options},
+    {OF(preset, field_reference, summary)},
 };
 static const struct field regime_fields[] = {
     {OF(regime, field_reference, name)}, {OF(regime, field_reference, summary)},
@@ -285,6 +302,7 @@ static const struct list lists[] = {
      FIELDS(source_fields)},
     {"parameters", "Parameters: numbers that a pattern, a source or a workload takes", 6, NULL,
      TABLE("parameter", parameters, parameter_count), FIELDS(parameter_fields)},
+    {"sweeps", "Sweeps: plans by a name", 1, NULL, TABLE("sweep", sweeps, sweep_count), FIELDS(sweep_fields)},
     {"regimes", "Regimes: what the caches hold when a launch begins", 2, NULL,
      TABLE("regime", regimes, regime_count), FIELDS(regime_fields)},
     {"counters", "Counters: what is read from the hardware", 3, NULL,

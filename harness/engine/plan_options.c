@@ -48,11 +48,44 @@ static enum status parse_slow(const struct option_row *option, const char *text,
 
 static const struct option_kind option_slow = {parse_slow, NULL, NULL};
 
+/* -- sweeps -------------------------------------------------------------------------------------------- */
+
+#define SWEPT_PATHS "constant,param,global,readonly,texture,shared"
+
+const struct preset sweeps[] = {
+    {.name = "widths",
+     .summary = "what one more address of a warp's load costs, with elements of 1 to 16 bytes in a table of 2 KB",
+     .values = {{"path", SWEPT_PATHS},
+                {"pattern", "per_warp,per_thread,distinct"},
+                {"elements", "128000"},
+                {"distinct", "2,4,8,16,32"},
+                {"stride-bytes", "16,64"},
+                {"width-bytes", "1,2,4,8,16"},
+                {"table-bytes", "2048"}}},
+    {.name = "sizes",
+     .summary = "time against the size of the table, from 16 bytes to 64 KB",
+     .values = {{"path", SWEPT_PATHS},
+                {"pattern", "per_block,per_thread,hashed"},
+                {"elements", "12800000"},
+                {"table-bytes", "16,32,64,128,256,512,1024,2048,4096,8192,16384,32768,65536"}}},
+    {.name = "distinct",
+     .summary = "time against the distinct addresses of a warp's load, near each other and far apart",
+     .values = {{"path", SWEPT_PATHS},
+                {"pattern", "distinct"},
+                {"elements", "12800000"},
+                {"distinct", "1,2,4,8,16,32"},
+                {"stride-bytes", "4,64,128,1024"}}},
+};
+
+const size_t sweep_count = sizeof(sweeps) / sizeof(sweeps[0]);
+
 /* clang-format off */
 #define PLAN(member) \
     .offset = offsetof(struct plan_options, member), .given = offsetof(struct plan_options, given)
 
 const struct option_row plan_option_rows[] = {
+    {.name = "sweep", .argument = "NAME", .help = "a plan by its name, where other options say nothing else: see cbank list sweeps",
+     .kind = &option_preset, PLAN(sweep), .table = TABLE("sweep", sweeps, sweep_count)},
     {.name = "workload", .argument = "LIST", .help = "workloads, comma-separated, or all (default add)",
      .kind = &option_selection, PLAN(workloads), .table = TABLE("workload", workloads, workload_count), .fallback = "add"},
     {.name = "path", .argument = "LIST", .help = "load paths, or all (default constant,global,readonly)",

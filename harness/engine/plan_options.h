@@ -13,6 +13,7 @@
 
 /* Which cells. */
 struct plan_options {
+    const struct preset *sweep;                           /* NULL: none; its values are in the others */
     struct selection workloads, paths, patterns, regimes; /* rows of these tables; no patterns: each workload's own */
     struct selection sources;                             /* of workloads that read indices; none: their own */
     const char *indices_path;                             /* a file of indices beside them; NULL: none */
@@ -50,7 +51,11 @@ struct measure_options {
     bool given; /* one of these, but for the card, stood on the line */
 };
 
-enum { PLAN_OPTION_COUNT = 8 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 11 };
+/* Plans by a name: surfaces of 1,000 cells or fewer each. */
+extern const struct preset sweeps[];
+extern const size_t sweep_count;
+
+enum { PLAN_OPTION_COUNT = 9 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 11 };
 
 extern const struct option_row plan_option_rows[PLAN_OPTION_COUNT];
 extern const struct option_row measure_option_rows[MEASURE_OPTION_COUNT];

@@ -178,7 +178,7 @@ enum status result_give_indices(struct result *result, struct index_list *list, 
 /* Releases everything; accepts a zeroed struct. */
 void result_close(struct result *result);
 
-/* Writes a file of schema 2.2 atomically to path, whatever version was read; "-" is stdout. */
+/* Writes a file of schema 2.3 atomically to path, whatever version was read; "-" is stdout. */
 enum status result_write(const struct result *result, const char *path);
 
 /* Reads a result of schema 1.x or 2.x. STATUS_USAGE with file and place otherwise. Cells whose

@@ -340,7 +340,7 @@ static void a_file_says_its_shape_and_where_it_is_wrong(void **state)
 
 static double predicted_ns(const char *path, enum source_index source, uint32_t distinct, uint32_t loads)
 {
-    struct cell cell = make_cell(path, 300000, loads);
+    struct cell cell = make_cell(path, 1 << 20, loads);
     struct index_list list = {0};
     const struct index_array *array;
     struct access_counts access;

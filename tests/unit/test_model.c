@@ -986,6 +986,30 @@ static void engine_describes_itself(void **state)
     engine_model.close(NULL);
 }
 
+/* A load of 16 bytes is two, each of which asks for every address; and the table is in as many lines as its bytes are. */
+static void elements_of_16_bytes_are_loaded_in_two_pieces(void **state)
+{
+    struct cell cell = make_cell("constant", "per_thread", 135168, 1024, "hot");
+    const struct card card = default_card();
+    double requests[2], times[2];
+
+    (void)state;
+    cell.parameters[PARAMETER_table_bytes] = 16384;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct model_cell model;
+
+        cell.parameters[PARAMETER_width_bytes] = i ? 16 : 8;
+        model = predict(&cell, &card);
+        requests[i] = model.levels.requests[0];
+        times[i] = model.time_ns;
+        assert_near(model.requests_per_load, 32, 0);
+        assert_int_equal(model.footprint_bytes, i ? 16384 : 8192);
+    }
+    assert_near(requests[0], 135168, 0.5);
+    assert_near(requests[1], 2 * 135168, 0.5);
+    assert_true(times[1] > 1.3 * times[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1018,6 +1042,7 @@ int main(void)
         cmocka_unit_test(planted_counter_fault_is_flagged),
         cmocka_unit_test(engine_leaves_other_cells_alone),
         cmocka_unit_test(engine_describes_itself),
+        cmocka_unit_test(elements_of_16_bytes_are_loaded_in_two_pieces),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,8 +166,8 @@ static void parameters_have_limits(void **state)
         {PARAMETER_distinct, 0, false},
         {PARAMETER_distinct, 1, true},
         {PARAMETER_distinct, 2, true},
-        {PARAMETER_distinct, 3, false},
-        {PARAMETER_distinct, 24, false},
+        {PARAMETER_distinct, 3, true},
+        {PARAMETER_distinct, 24, true},
         {PARAMETER_distinct, 32, true},
         {PARAMETER_distinct, 64, false},
         {PARAMETER_stride_bytes, 0, false},
@@ -188,6 +188,8 @@ static void parameters_have_limits(void **state)
         {PARAMETER_refill_bytes, 65540, false},
         {PARAMETER_modules, 3, true},
         {PARAMETER_modules, 5, false},
+        {PARAMETER_in_flight, 2, true},
+        {PARAMETER_in_flight, 3, false},
     };
 
     (void)state;
@@ -519,6 +521,40 @@ static void defaults_of_workloads_can_be(void **state)
     }
 }
 
+static size_t cells_planned;
+
+static void check_sweep(const struct plan *plan)
+{
+    char reason[CELL_REASON_BYTES];
+    size_t can = 0;
+
+    for (size_t i = 0; i < plan->count; i++)
+        can += !cell_obstacle(&plan->cells[i], 90, reason);
+    assert_in_range(plan->count, 50, 1000);
+    assert_true(4 * can >= 3 * plan->count);
+    cells_planned = plan->count;
+}
+
+/* A sweep is 1,000 cells or fewer, most of which can be; what is given beside it stands. */
+static void sweeps_are_plans(void **state)
+{
+    char text[IDENTITIES_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sweep_count; i++) {
+        char line[64];
+
+        snprintf(line, sizeof(line), "--sweep %s", sweeps[i].name);
+        with_plan(line, check_sweep);
+    }
+    with_plan("--sweep sizes", check_sweep);
+    assert_int_equal(cells_planned, 6 * 3 * 13);
+    assert_int_equal(plan_text("--table-bytes 64 --elements 32 --path global --sweep sizes", text), 3);
+    assert_string_equal(text, "add/global/per_block/32/1024/hot/table_bytes=64 "
+                              "add/global/per_thread/32/1024/hot/table_bytes=64 "
+                              "add/global/hashed/32/1024/hot/table_bytes=64 ");
+}
+
 /* Numbers may have a scale; an option may be shortened. */
 static void numbers_have_scales(void **state)
 {
@@ -764,6 +800,7 @@ int main(void)
         cmocka_unit_test(a_plan_that_names_nothing_is_the_core_matrix),
         cmocka_unit_test(each_workload_has_its_own_defaults),
         cmocka_unit_test(defaults_of_workloads_can_be),
+        cmocka_unit_test(sweeps_are_plans),
         cmocka_unit_test(numbers_have_scales),
         cmocka_unit_test(the_closest_name_is_suggested),
         cmocka_unit_test(lists_choose_rows_once_in_their_order),
