@@ -176,13 +176,14 @@ static uint64_t divide_up(uint64_t value, uint64_t by)
     return (value + by - 1) / by;
 }
 
-enum status access_count(const struct cell *cell, struct access_counts *out)
+/* What there is beside the payload. */
+static struct access_counts count_launch(const struct cell *cell)
 {
     const struct problem problem = cell_problem(cell);
     const uint64_t staged = cell_staged_bytes(cell);
     const struct workload_stream stream = workload_stream(&problem, ACCESS_SECTOR_BYTES / sizeof(uint32_t));
     /* Blocks are whole warps, so that warp w of the grid has elements 32 w .. 32 w + 31. */
-    struct access_counts counts = {
+    return (struct access_counts){
         .blocks = cell_grid_blocks(cell),
         .warps_launched = (uint64_t)cell_grid_blocks(cell) * (cell->block_size / CBANK_WARP_THREADS),
         .warps_active = divide_up(cell->elements, CBANK_WARP_THREADS),
@@ -193,6 +194,11 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
         .staging_sectors = cell_grid_blocks(cell) * divide_up(staged, ACCESS_SECTOR_BYTES),
         .operations = workload_operations(&problem),
     };
+}
+
+enum status access_count(const struct cell *cell, struct access_counts *out)
+{
+    struct access_counts counts = count_launch(cell);
     const enum status status = count_payload(cell, &counts);
 
     if (status == STATUS_OK)
@@ -200,16 +206,24 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
     return status;
 }
 
-/* Whether two cells have the same counts. A path matters by its table, by whether that is staged, and by whether it is
- * loaded from; the regime does not matter. */
+/* Whether two cells make the same payload loads. A path matters by its table and by whether it is loaded from; the regime
+ * does not matter. */
 static bool same_loads(const struct cell *a, const struct cell *b)
 {
     return a->workload == b->workload && a->pattern == b->pattern && a->elements == b->elements &&
            a->block_size == b->block_size && memcmp(a->parameters, b->parameters, sizeof(a->parameters)) == 0 &&
-           a->indices == b->indices && a->grid_blocks == b->grid_blocks &&
-           table_bytes(a->path, a->parameters) == table_bytes(b->path, b->parameters) &&
-           !a->path->loads == !b->path->loads && image_pieces(a) == image_pieces(b) &&
-           cell_staged_bytes(a) == cell_staged_bytes(b);
+           a->indices == b->indices && table_bytes(a->path, a->parameters) == table_bytes(b->path, b->parameters) &&
+           !a->path->loads == !b->path->loads && image_pieces(a) == image_pieces(b);
+}
+
+static void take_payload(const struct access_counts *from, struct access_counts *to)
+{
+    to->payload_loads = from->payload_loads;
+    to->addresses = from->addresses;
+    to->lines = from->lines;
+    to->sectors = from->sectors;
+    to->wavefronts = from->wavefronts;
+    to->footprint_bytes = from->footprint_bytes;
 }
 
 enum status access_count_next(const struct cell *(*cell_at)(const void *list, size_t i), const void *list, size_t index,
@@ -219,7 +233,8 @@ enum status access_count_next(const struct cell *(*cell_at)(const void *list, si
 
     for (size_t i = 0; i < index; i++)
         if (counts[i].blocks && same_loads(cell_at(list, i), cell)) {
-            counts[index] = counts[i];
+            counts[index] = count_launch(cell);
+            take_payload(&counts[i], &counts[index]);
             return STATUS_OK;
         }
     return access_count(cell, &counts[index]);

@@ -109,7 +109,8 @@ static enum status make_array(struct index_list *list, const struct cell *cell, 
         return log_memory("%" PRIu64 " indices", count);
     }
     array.indices = (struct indices){array.made, sizeof(*array.made), 0, count};
-    sha256_hex(array.made, count * sizeof(*array.made), array.sha256);
+    if (!list->unhashed)
+        sha256_hex(array.made, count * sizeof(*array.made), array.sha256);
     *out = list_add(list, &array);
     if (!*out)
         free(array.made);

@@ -11,7 +11,7 @@
 /* An array, of its source and what that was made of, or of a file. */
 struct index_array {
     struct indices indices;
-    char sha256[SHA256_HEX_BYTES]; /* of the indices as 32-bit integers, or of the file */
+    char sha256[SHA256_HEX_BYTES]; /* of the indices as 32-bit integers, or of the file; "": see unhashed */
     const char *path;              /* of the file, not owned; NULL: it was made */
     uint64_t trace;                /* of the file: see struct cell; 0: it was made */
     uint64_t rows, elements;       /* of the file: steps, and indices of each */
@@ -25,6 +25,7 @@ struct index_array {
 
 struct index_list {
     struct index_array *first;
+    bool unhashed; /* arrays that are made need no sha256: nobody writes it down */
 };
 
 /* Maps a file, or finds it where it is mapped. An array of two dimensions is [step][thread], of one a step. `path` has to
