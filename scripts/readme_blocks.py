@@ -53,7 +53,7 @@ def output(command, markdown):
         words[0] = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
     else:
         words.insert(0, sys.executable)
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60,
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=200,
                           env={**os.environ, "COLUMNS": str(BLOCK_COLUMNS)})
     if done.returncode != 0:
         raise RuntimeError(f"{command}: exit status {done.returncode}: {done.stderr.strip()}")

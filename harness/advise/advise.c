@@ -64,7 +64,7 @@ static void predict_range(void *context, uint64_t first, uint64_t count)
     for (uint64_t i = first; i < first + count; i++) {
         struct advised_place *place = &predicting->places->rows[i];
 
-        predicting->status[i] = model_predict(&place->cell, &place->access, predicting->card, &place->model);
+        predicting->status[i] = model_predict(&place->cell, &place->access, predicting->card, NULL, &place->model);
         place->time_ns = place->model.time_ns;
         place->low_ns = place->time_ns / (1 + advise_time_error(place->path->unit));
         place->high_ns = place->time_ns * (1 + advise_time_error(place->path->unit));
