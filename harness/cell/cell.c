@@ -190,11 +190,9 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
         snprintf(text, CELL_REASON_BYTES, "%s needs an index %s", path->name, sees[path->scope]);
     else if (value[PARAMETER_radius] > workload->variants)
         snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", workload->name, workload->variants);
-    else if (!loaded && formula_obstacle(value, text))
-        return true;
     else if (bytes > path->bytes)
         snprintf(text, CELL_REASON_BYTES, "%s holds a table of %" PRIu32 " bytes at most", path->name, path->bytes);
-    else if (loaded && lookup_obstacle(cell, text))
+    else if (loaded ? lookup_obstacle(cell, text) : formula_obstacle(value, text))
         return true;
     else if (reach > bytes || value[PARAMETER_refill_bytes] > bytes)
         snprintf(text, CELL_REASON_BYTES, "the table of %s has %" PRIu32 " bytes", path->name, bytes);

@@ -67,7 +67,7 @@ struct model_cell {
 
 /* What is known of a cell's kernel beside the cell. */
 struct model_kernel {
-    uint32_t registers;  /* of a thread; 0: not known, and taken to be few */
+    uint32_t registers; /* of a thread; 0: not known, and taken to be few */
     double instructions; /* that the warps of a launch execute; NaN: not known, and guessed */
 };
 

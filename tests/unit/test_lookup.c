@@ -291,12 +291,13 @@ static void cells_share_what_is_made_alike(void **state)
 /* A .npy file of 6 bytes. */
 static void put_file(const char *path, const char *shape, const char values[6])
 {
+    static const char magic[] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, 0x76, 0};
     char file[128 + 6], header[118];
 
     memset(header, ' ', sizeof(header));
     header[snprintf(header, sizeof(header), "{'descr': '|i1', 'fortran_order': False, 'shape': %s, }", shape)] = ' ';
     header[sizeof(header) - 1] = '\n';
-    memcpy(file, "\x93NUMPY\1\0\x76\0", 10);
+    memcpy(file, magic, sizeof(magic));
     memcpy(file + 10, header, sizeof(header));
     memcpy(file + 128, values, 6);
     file_put(path, file, sizeof(file));
