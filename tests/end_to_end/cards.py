@@ -19,6 +19,7 @@ from common import FULL, ROOT, Scratch, read_json, repetitions
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 NAMES = sorted(os.path.basename(path)[:-5] for path in glob.glob(os.path.join(ROOT, "results/base_cards/*.json")))
+BUILT_IN = "h200"  # the card in the program
 FOUND = ("characterized", "device")
 NOT_PARAMETERS = ("schema", "levels", "origins", "evidence", "numbers", "verdicts", "skipped")
 HAS_SCIPY = importlib.util.find_spec("scipy") is not None
@@ -146,7 +147,7 @@ class Schema(Case):
             validator().validate(card)
 
     def test_it_is_strict(self):
-        self.card = read_json(os.path.join(ROOT, f"results/cards/{NAMES[0]}.json"))
+        self.card = read_json(os.path.join(ROOT, f"results/cards/{BUILT_IN}.json"))
         validator().validate(self.card)
         origins = self.card["origins"]
         fitted, found = (next(path for path in origins if origins[path]["from"] == word)
@@ -167,7 +168,7 @@ class Schema(Case):
             self.refused(change)
 
     def test_version_1_0_is_still_valid_and_read(self):
-        card = read_json(os.path.join(ROOT, f"results/cards/{NAMES[0]}.json"))
+        card = read_json(os.path.join(ROOT, f"results/cards/{BUILT_IN}.json"))
         old = {key: value for key, value in card.items() if key not in NOT_PARAMETERS[2:]}
         old["schema"]["version"] = "1.0"
         self.assertFalse(validator().is_valid(old))
@@ -175,14 +176,14 @@ class Schema(Case):
         validator().validate(old)
         path = write_json(self.path("old.json"), old)
         self.run_in_root(CBANK, "run", "--engine", "model", "--card", path, "--elements", "128000", "--json", "-")
-        made, _ = self.make_card(f"results/characterizations/{NAMES[0]}.json", "--card", path)
+        made, _ = self.make_card(f"results/characterizations/{BUILT_IN}.json", "--card", path)
         made = read_json(made)
         validator().validate(made)
         self.assertEqual(made["origins"]["wave_ns"], {"from": "assumed", "card": card["name"]})
 
 
 class NewCard(Case):
-    RECORD = f"results/characterizations/{NAMES[0]}.json"
+    RECORD = f"results/characterizations/{BUILT_IN}.json"
 
     def record_of(self, **device):
         record = read_json(os.path.join(ROOT, self.RECORD))
@@ -193,7 +194,7 @@ class NewCard(Case):
         card, done = self.make_card(self.RECORD)
         validator().validate(read_json(card))
         self.assertRegex(done.stdout, r"card .*: \d+ values characterized, \d+ of the device, \d+ of the card H200")
-        self.run_in_root(CBANK, "explain", f"results/{NAMES[0]}/core-matrix.json", "--card", card)
+        self.run_in_root(CBANK, "explain", f"results/{BUILT_IN}/core-matrix.json", "--card", card)
 
     def test_of_another_chip(self):
         """Its values are the H200's and say so; a result of that chip can be explained."""
@@ -218,9 +219,9 @@ class NewCard(Case):
         self.assertTrue(read_json(self.path("card.json"))["evidence"])
 
     def test_what_is_wrong(self):
-        base = read_json(os.path.join(ROOT, f"results/cards/{NAMES[0]}.json"))
+        base = read_json(os.path.join(ROOT, f"results/cards/{BUILT_IN}.json"))
         bad = write_json(self.path("bad.json"), {**base, "sm_count": 0})
-        for words, said in ((["--card", f"results/cards/{NAMES[0]}.json"], "--new-card"),
+        for words, said in ((["--card", f"results/cards/{BUILT_IN}.json"], "--new-card"),
                             (["--new-card", self.path("card.json"), "--card", "missing.json"], "missing.json"),
                             (["--new-card", self.path("card.json"), "--card", bad], "sm_count"),
                             (["--new-card", self.path("no/card.json")], "card.json")):
@@ -239,7 +240,7 @@ class Fit(Case):
     PLANTED = {"wave_ns": 900, "cold_ns": 400, "l1_miss_cycles": 2.5, "block_l2_ns": 350, "block_dram_ns": 900}
 
     def planted(self):
-        card = read_json(os.path.join(ROOT, f"results/base_cards/{NAMES[0]}.json"))
+        card = read_json(os.path.join(ROOT, f"results/base_cards/{BUILT_IN}.json"))
         card.update(self.PLANTED, launch_ns=700, copy_ns=9999, l2_bytes_per_ns=50000, dram_bytes_per_ns=50000)
         card["levels"][1]["request_cycles"] = 3.0
         return card
@@ -295,7 +296,7 @@ class Fit(Case):
 
     @unittest.skipUnless(HAS_SCIPY, "no scipy")
     def test_bad_input(self):
-        card, result = f"results/base_cards/{NAMES[0]}.json", f"results/{NAMES[0]}/core-matrix.json"
+        card, result = f"results/base_cards/{BUILT_IN}.json", f"results/{BUILT_IN}/core-matrix.json"
         for words, said in ((["--card", "missing.json", result], "missing.json"),
                             (["--card", card, "missing.json"], "missing.json"),
                             (["--card", result, result], "not a cbank-card"),

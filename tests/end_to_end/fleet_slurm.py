@@ -86,7 +86,7 @@ class Cluster:
         for name in ("state", *(f"spool/{node}" for node in NODES)):
             os.makedirs(os.path.join(folder, name))
         port = free_ports(1 + len(NODES))
-        self.environment = {**os.environ, "SLURM_CONF": self.path("slurm.conf"),
+        self.environment = {**{key: value for key, value in os.environ.items() if key != "CBANK"}, "SLURM_CONF": self.path("slurm.conf"),
                             "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
         with open(self.path("slurm.conf"), "w", encoding="utf-8") as file:
             file.write(CONFIGURATION.format(host=socket.gethostname().split(".")[0], folder=folder, port=port,

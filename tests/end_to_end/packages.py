@@ -21,9 +21,12 @@ OURS = ("MAKE", "MFLAGS", "GIT_", "SOURCE_DATE_EPOCH")
 CLEAN = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
 
 # What there is of every kind that is installed, by its place below the prefix.
+PROGRAMS = ("bin/cbank", "share/cbank/scripts/fleet_run.sh", "share/cbank/scripts/fleet.sbatch")
 INSTALLED = {"bin/cbank": "build/cbank", "share/cbank/scripts/report.py": "scripts/report.py",
              "share/cbank/scripts/plot.py": "scripts/plot.py",
              "share/cbank/scripts/upgrade.py": "scripts/upgrade.py",
+             "share/cbank/scripts/fleet_run.sh": "scripts/fleet_run.sh",
+             "share/cbank/scripts/fleet.sbatch": "scripts/fleet.sbatch",
              "share/bash-completion/completions/cbank": "scripts/completion.bash",
              "share/man/man1/cbank.1": "docs/cbank.1"}
 INSTALLED_FROM = {"share/cbank": "results/*schema.json", "share/cbank/cards": "results/cards/*.json",
@@ -135,7 +138,7 @@ class Packaging(unittest.TestCase):
             with self.subTest(name):
                 path = os.path.join(place, "usr", name)
                 self.assertEqual(sha256(path), sha256(os.path.join(self.source, origin)))
-                self.assertEqual(os.stat(path).st_mode & 0o777, 0o755 if name.startswith("bin/") else 0o644)
+                self.assertEqual(os.stat(path).st_mode & 0o777, 0o755 if name in PROGRAMS else 0o644)
         self.check_version(os.path.join(place, "usr/bin/cbank"))
 
     @unittest.skipUnless(shutil.which("dpkg-deb"), "no dpkg-deb")
