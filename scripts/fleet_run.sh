@@ -26,28 +26,38 @@ usage() {
 
 # ---- On a node
 
-# Resumes what is unfinished in the folder $1, all GPUs side by side, or measures. A name that was reserved, and never
-# written to, is empty.
+# Ordinals of this node's GPUs, with commas, that the folder $1 has no file of.
+unmeasured() {
+    "$cbank" list devices --csv | sed -n 's/.*,cuda,\([0-9]*\),.*,\([-A-Za-z0-9]*\).*/\1 \2/p' | while read -r ordinal uuid; do
+        grep -qs "$uuid" "$1"/cbank-*.json || printf '%s,' "$ordinal"
+    done
+}
+
+# Resumes what is unfinished in the folder $1, all GPUs side by side, and measures the others. A name that was reserved,
+# and never written to, is empty.
 measure() {
     folder=$1
     shift
     resumed=
     worst=0
     find "$folder" -name 'cbank-*.json' -size 0 -delete
+    devices=$(unmeasured "$folder")
     for file in "$folder"/cbank-*.json; do
         [ -e "$file" ] || continue
         "$cbank" run --resume "$file" &
         resumed="$resumed $!"
     done
-    if [ -z "$resumed" ]; then
-        "$cbank" run --engine cuda --device all "$@" --json "$folder/"
-        return
-    fi
     for process in $resumed; do
         wait "$process"
         status=$?
         [ "$status" -le "$worst" ] || worst=$status
     done
+    # No GPU at all: the program says why.
+    [ -n "$resumed" ] || devices=${devices:-all}
+    [ -n "$devices" ] || return "$worst"
+    "$cbank" run --engine cuda --device "${devices%,}" "$@" --json "$folder/"
+    status=$?
+    [ "$status" -le "$worst" ] || worst=$status
     return "$worst"
 }
 

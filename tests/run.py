@@ -47,7 +47,8 @@ SECONDS = {"build": 45, "sanitizer build": 40, "unit tests": 15, "unit tests, sa
 SECONDS_OF_OTHERS = 4
 
 # Of tests/end_to_end, those of the program for the simulated GPU.
-SIMULATED = ("simulated.py", "health.py", "faults.py", "walk.py", "gating.py", "fleet_slurm.py")
+SIMULATED = ("simulated.py", "health.py", "faults.py", "walk.py", "gating.py")
+CLUSTERS = ("fleet_slurm.py",)  # of the same program, without sanitizers
 
 TAP = re.compile(r"^(not )?ok \d+( - .*?)?( # SKIP.*)?$", re.IGNORECASE)
 UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in")
@@ -221,7 +222,8 @@ def simulated(toolkit, suffix="", build="build", after="build", variables=()):
     """The CUDA engine on a simulated GPU."""
     name = "build, simulated GPU" + suffix
     parts = [Part(name, make(f"BUILD={build}", *variables, "simulated"), after=[after]),
-             *(python(f"tests/end_to_end/{file}", f"{build}/tests/simulated/cbank", [name], suffix) for file in SIMULATED)]
+             *(python(f"tests/end_to_end/{file}", f"{build}/tests/simulated/cbank", [name], suffix)
+               for file in (*SIMULATED, *(() if suffix else CLUSTERS)))]
     for part in parts:
         part.skip = None if toolkit else "no CUDA toolkit, so no simulated GPU"
     return parts
@@ -231,7 +233,7 @@ def test(toolkit, found):
     parts = [unit_tests("unit tests", "build", ["build"]), *kernel_checks(toolkit),
              *sanitized("", "build/asan", "CC=clang"), fuzz(found), Part("check-headers", make("check-headers"))]
     for file in files("end_to_end"):
-        if os.path.basename(file) not in ("gpu.py", *SIMULATED):
+        if os.path.basename(file) not in ("gpu.py", *SIMULATED, *CLUSTERS):
             parts.append(python(file, "build/cbank", ["build"]))
     parts += simulated(toolkit)
     parts.append(Part("check-format", make("check-format"), skip=absent("clang-format-19")))
