@@ -44,7 +44,7 @@ class Function:
     def __init__(self, symbol, kernel):
         self.symbol, self.kernel = symbol, kernel
         self.counts, self.faults = collections.Counter(), []
-        self.labels = set()
+        self.labels, self.loops = set(), 0
         self.table = set()  # registers that point into the table among the parameters
 
     def instruction(self, opcode, operands):
@@ -57,8 +57,10 @@ class Function:
                 self.table.add(into)
         if kind:
             self.counts[kind] += 1
-        if opcode.startswith("bra") and operands in self.labels and not self.kernel.staged:
-            self.faults.append(f"{opcode} {operands}: a loop")
+        if opcode.startswith("bra") and operands in self.labels:
+            self.loops += 1
+            if not self.kernel.staged and not self.kernel.strides:
+                self.faults.append(f"{opcode} {operands}: a loop")
         if opcode.startswith("call") or (opcode.startswith("brx") and not self.kernel.switched):
             self.faults.append(f"{opcode}: a call or an indirect branch")
 
@@ -75,6 +77,9 @@ def functions(text, expected):
             found[-1].labels.add(label.group(1))
         elif found and instruction:
             found[-1].instruction(*instruction.groups())
+    for one in found:
+        if one.kernel.strides and not one.loops:
+            one.faults.append("no loop, and its grid strides")
     return found
 
 

@@ -184,13 +184,18 @@ def examine(code, user_bank, kernel):
     for address, opcode, _ in code:
         if opcode.split(".")[0] in UNCOUNTABLE | (set() if kernel.switched else INDIRECT):
             faults.append(f"{opcode} at {address:#x}: a call or an indirect branch")
+    loops = 0  # around payload loads
     for address, target, text in branches(code):
         if target is None:
             faults.append(f"{text}: a branch to an unknown place")
+        elif kernel.strides:
+            loops += any(target <= load <= address for load in payload)
         elif target <= address and not kernel.staged:
             faults.append(f"{text}: a loop")
         elif any(target <= load <= address for load in payload):
             faults.append(f"{text}: a loop around {kernel.payload}")
+    if kernel.strides and kernel.payload_loads and not loops:
+        faults.append(f"no loop around {kernel.payload}, and its grid strides")
     return counts, faults
 
 

@@ -127,6 +127,7 @@ class Kernel:
         self.payload_loads = steps(workload, radius) * pieces if path["loads"] else 0
         self.constant_loads = language.constant_loads
         self.staged = path["unit"] == "shared"
+        self.strides = loaded(workload)  # its loads are in the loop of a grid that strides
         self.switched = workload["index"] != "compiled"
         self.loads, tile_loads, tile_stores = SHAPES[workload["shape"]](steps(workload, radius))
 
