@@ -19,7 +19,7 @@ enum {
 
 /* ... for choosing the pattern, and dividing by the length. */
 static const uint32_t index_instructions[] = {
-    [INDEX_COMPILED] = 0, [INDEX_SWITCHED] = 16, [INDEX_SWITCHED_LENGTH] = 26};
+    [INDEX_COMPILED] = 0, [INDEX_SWITCHED] = 16, [INDEX_SWITCHED_LENGTH] = 26, [INDEX_LOADED] = 0};
 
 /* Loads of kernel parameters that the first level answers beside the payload. A guess too: the sm_90 code of
  * add has 3 to 5. */
