@@ -226,6 +226,9 @@ static const double clear_break = 0.1;
  * each of twelve placements. */
 static const double real_effect = 0.62;
 
+/* Values that differ by less than this share were one reading of the clock: events are read as floats. */
+static const double same_share = 1e-6;
+
 /* Of sorted values, how many go into the lower of two groups of at least `least` that differ most. *left is the share of
  * their variance that is within the groups then. */
 static size_t natural_break(const double *sorted, size_t count, size_t least, double *left)
@@ -302,6 +305,29 @@ static double level_placements(double *values, size_t count, const struct series
     return series->placements > 1 ? sqrt(squares / (double)(series->placements - 1)) / mean : NAN;
 }
 
+/* Sorted values that are as good as equal. */
+static bool is_tie(const double *sorted, size_t i)
+{
+    return sorted[i + 1] - sorted[i] <= same_share * fabs(sorted[i]);
+}
+
+/* Spreads the values of a tie evenly over the clock's step, the least distance of two that differ; over `most` at most. The
+ * dip of values that come in steps grows with their number, whatever they are of. */
+static void spread_ties(double *sorted, size_t count, double most)
+{
+    double step = most;
+
+    for (size_t i = 0; i + 1 < count; i++)
+        if (!is_tie(sorted, i))
+            step = fmin(step, sorted[i + 1] - sorted[i]);
+    for (size_t i = 0, next; i < count; i = next) {
+        for (next = i + 1; next < count && is_tie(sorted, next - 1);)
+            next++;
+        for (size_t k = i; k < next; k++)
+            sorted[k] += step * (((double)(k - i) + 0.5) / (double)(next - i) - 0.5);
+    }
+}
+
 void series_describe(const double *samples, size_t count, double apart, double *scratch, struct series *series)
 {
     double *values = scratch;
@@ -312,6 +338,7 @@ void series_describe(const double *samples, size_t count, double apart, double *
     series->placement_deviation = level_placements(values, count, series, scratch + count);
     stats_sort(values, count);
     series->outliers = (double)count_outliers(values, count);
+    spread_ties(values, count, apart);
     if (count >= MODES_MIN)
         series->modes = (double)count_modes(values, count, least, apart, scratch + count);
 }

@@ -53,6 +53,7 @@ static int run_clock(struct device *device, struct launch *launch, double *work_
 const struct kernel_row kernel_rows[] = {
     {"_Z6kernelI", sizeof(struct kernel_args), true, true, run_cell},
     {"tool_empty", 0, false, false, run_empty},
+    {"tool_stir", 0, false, false, run_empty},
     {"tool_flush", sizeof(struct tool_flush_args), false, false, run_flush},
     {"tool_clock", sizeof(struct tool_clock_args), false, false, run_clock},
     {"_Z10probe_walkI", sizeof(struct probe_args), true, false, run_walk},

@@ -128,7 +128,7 @@ static void test_few_samples(void **state)
 
 /* -- simulations --------------------------------------------------------------------------------------- */
 
-enum kind { NORMAL, HEAVY, REGRESSIVE, PLACED, TWO_MODES, THREE_MODES, RARE_MODE, UNIFORM, EXPONENTIAL };
+enum kind { NORMAL, HEAVY, REGRESSIVE, PLACED, TWO_MODES, THREE_MODES, RARE_MODE, UNIFORM, EXPONENTIAL, STEPPED };
 
 struct source {
     enum kind kind;
@@ -173,6 +173,8 @@ static double draw(struct source *source, size_t i)
         return uniform(state) - 0.5;
     case EXPONENTIAL:
         return -log(uniform(state)) - log(2);
+    case STEPPED: /* by a clock */
+        return round(normal(state) / 0.3) * 0.3;
     }
     return 0;
 }
@@ -214,7 +216,7 @@ static void test_coverage_of_the_stopping_rule(void **state)
     }
 }
 
-static double share_of_modes(enum kind kind, size_t count, double modes)
+static double share_of_modes(enum kind kind, size_t count, double apart, double modes)
 {
     const size_t runs = repetitions(1000, 200);
     size_t found = 0;
@@ -225,7 +227,7 @@ static double share_of_modes(enum kind kind, size_t count, double modes)
 
         for (size_t n = 0; n < count; n++)
             samples[n] = 1 + 0.01 * draw(&source, n);
-        found += describe(samples, count, PLACEMENTS, 0).series.modes == modes;
+        found += describe(samples, count, PLACEMENTS, apart).series.modes == modes;
     }
     return (double)found / (double)runs;
 }
@@ -233,19 +235,27 @@ static double share_of_modes(enum kind kind, size_t count, double modes)
 static void test_modes(void **state)
 {
     (void)state;
-    assert_true(share_of_modes(TWO_MODES, 60, 2) >= 0.99);
-    assert_true(share_of_modes(THREE_MODES, 100, 3) >= 0.99);
-    assert_true(share_of_modes(RARE_MODE, 100, 2) >= 0.9);
+    assert_true(share_of_modes(TWO_MODES, 60, 0, 2) >= 0.99);
+    assert_true(share_of_modes(THREE_MODES, 100, 0, 3) >= 0.99);
+    assert_true(share_of_modes(RARE_MODE, 100, 0, 2) >= 0.9);
     for (size_t count = FIRST_LOOK; count <= MOST; count = count * 3 - 10) {
-        assert_true(share_of_modes(NORMAL, count, 1) >= 0.98);
-        assert_true(share_of_modes(UNIFORM, count, 1) >= 0.95);
-        assert_true(share_of_modes(EXPONENTIAL, count, 1) >= 0.98);
-        assert_true(share_of_modes(HEAVY, count, 1) >= 0.98);
-        assert_true(share_of_modes(PLACED, count, 1) >= 0.98);
+        assert_true(share_of_modes(NORMAL, count, 0, 1) >= 0.98);
+        assert_true(share_of_modes(UNIFORM, count, 0, 1) >= 0.95);
+        assert_true(share_of_modes(EXPONENTIAL, count, 0, 1) >= 0.98);
+        assert_true(share_of_modes(HEAVY, count, 0, 1) >= 0.98);
+        assert_true(share_of_modes(PLACED, count, 0, 1) >= 0.98);
     }
 }
 
 /* A group of a mode's least size is not taken apart again. */
+/* Samples that come in steps of the clock, as those of short chains do. */
+static void test_steps_are_no_modes(void **state)
+{
+    (void)state;
+    assert_true(share_of_modes(STEPPED, MOST, 0.005, 1) >= 0.98);
+    assert_true(share_of_modes(STEPPED, MOST, 0, 1) <= 0.9); /* nothing spread: what there is to see */
+}
+
 static void test_modes_of_the_least_size(void **state)
 {
     double samples[MOST];
@@ -278,6 +288,7 @@ int main(void)
         cmocka_unit_test(test_few_samples),
         cmocka_unit_test(test_coverage_of_the_stopping_rule),
         cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_steps_are_no_modes),
         cmocka_unit_test(test_modes_of_the_least_size),
         cmocka_unit_test(test_modes_that_do_not_matter),
     };

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CUDA_PLACEMENTS_MAX = 12 };
+enum { CUDA_PLACEMENTS_MAX = 24 };
 
 struct cuda_device;
 

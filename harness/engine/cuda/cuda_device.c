@@ -6,7 +6,7 @@
 #include "log.h"
 #include "random.h"
 
-enum { FLUSH_THREADS = 1024, CLOCK_SPIN_NS = 10000 };
+enum { FLUSH_THREADS = 1024, STIR_THREADS = 1024, STIR_BLOCKS = 16 /* an SM */, CLOCK_SPIN_NS = 10000 };
 
 /* -- modules ------------------------------------------------------------------------------------------ */
 
@@ -17,6 +17,7 @@ static enum status open_tools(struct cuda_device *device)
         CUfunction *function;
     } tools[] = {
         {"tool_empty", &device->tool_empty},
+        {"tool_stir", &device->tool_stir},
         {"tool_flush", &device->tool_flush},
         {"tool_clock", &device->tool_clock},
     };
@@ -185,6 +186,11 @@ bool cuda_launch_flush(struct cuda_device *device)
 bool cuda_launch_empty(struct cuda_device *device)
 {
     return launch(device, device->tool_empty, 1, CBANK_WARP_THREADS, NULL);
+}
+
+bool cuda_launch_stir(struct cuda_device *device)
+{
+    return launch(device, device->tool_stir, STIR_BLOCKS * device->info->sm_count, STIR_THREADS, NULL);
 }
 
 static bool launch_probe(struct cuda_device *device, size_t reading, uint64_t spin_ns)

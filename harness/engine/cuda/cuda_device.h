@@ -33,7 +33,7 @@ struct cuda_device {
     cudaStream_t stream;
     struct cuda_module tools;
     struct cuda_module *modules; /* of the workloads: CUDA_MODULES_MAX each, loaded when they are first asked for */
-    CUfunction tool_empty, tool_flush, tool_clock;
+    CUfunction tool_empty, tool_stir, tool_flush, tool_clock;
     /* CUDA_MODULES_MAX tables of CBANK_TABLE_LENGTH values. Table k is also in the constant bank of module k of each
      * workload. */
     uint32_t *table; /* device */
@@ -80,9 +80,10 @@ const struct cuda_module *cuda_device_module(struct cuda_device *device, const s
 /* Makes a texture object over a table on the device. True on success. */
 bool cuda_device_texture(struct cuda_device *device, const uint32_t *table, cudaTextureObject_t *texture);
 
-/* Enqueues one launch of the flush, of the empty kernel, of the clock probe (into reading number `cell`), of a kernel
- * that just spins for at least spin_ns. True on success. */
+/* Enqueues one launch of the flush, of the kernel that stirs the order of the SMs, of the empty kernel, of the clock
+ * probe (into reading number `cell`), of a kernel that just spins for at least spin_ns. True on success. */
 bool cuda_launch_flush(struct cuda_device *device);
+bool cuda_launch_stir(struct cuda_device *device);
 bool cuda_launch_empty(struct cuda_device *device);
 bool cuda_launch_clock(struct cuda_device *device, size_t cell);
 bool cuda_launch_spin(struct cuda_device *device, uint64_t spin_ns);

@@ -7,15 +7,16 @@
 
 enum { CALIBRATION_SAMPLES = 31 }; /* of the empty kernel */
 
-static bool launch_once(const struct cuda_chain *chain, struct cuda_turn turn)
+/* A launch of the cell; without one, of the empty kernel. */
+static bool launch_once(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
-    return chain->launch ? cuda_launch_cell(chain->device, chain->launch, turn) : cuda_launch_empty(chain->device);
+    return launch ? cuda_launch_cell(device, launch, turn) : cuda_launch_empty(device);
 }
 
-static bool launch_many(const struct cuda_chain *chain, uint32_t placement, uint32_t launches)
+static bool launch_many(const struct cuda_chain *chain, uint32_t place, uint32_t launches)
 {
     for (uint32_t i = 0; i < launches; i++)
-        if (!launch_once(chain, (struct cuda_turn){i, placement}))
+        if (!launch_once(chain->device, chain->launch, (struct cuda_turn){i, place % chain->placements}))
             return false;
     return true;
 }
@@ -25,37 +26,48 @@ static bool record(const struct cuda_chain *chain, cudaEvent_t event)
     return CUDA(chain->device, cudaEventRecordWithFlags, event, chain->device->stream, cudaEventRecordExternal);
 }
 
-static bool enqueue_chain(const struct cuda_chain *chain, const cudaEvent_t *events, uint32_t placement)
+static bool enqueue_chain(const struct cuda_chain *chain, const cudaEvent_t *events, uint32_t place)
 {
-    return launch_many(chain, placement, chain->lead_in) && record(chain, events[0]) &&
-           launch_many(chain, placement, CUDA_REFERENCE_LAUNCHES) && record(chain, events[1]) &&
-           launch_many(chain, placement, CUDA_REFERENCE_LAUNCHES + chain->launches) &&
+    return cuda_launch_stir(chain->device) && launch_many(chain, place, chain->lead_in) && record(chain, events[0]) &&
+           launch_many(chain, place, chain->reference) && record(chain, events[1]) &&
+           launch_many(chain, place, chain->reference + chain->launches) &&
            (chain->slow_ns == 0 || cuda_launch_spin(chain->device, chain->slow_ns)) && record(chain, events[2]);
 }
 
-static bool enqueue_pairs(const struct cuda_chain *chain, const cudaEvent_t *events, uint32_t placement)
+/* A launch behind a flush, between two events. */
+static bool enqueue_pair(const struct cuda_chain *chain, const struct cuda_launch *launch, struct cuda_turn turn,
+                         const cudaEvent_t *events)
 {
-    for (uint32_t i = 0; i < chain->launches; i++) {
-        const uint64_t slow_ns = i == 0 ? chain->slow_ns : 0;
+    const uint64_t slow_ns = launch && turn.number == 0 ? chain->slow_ns : 0;
 
-        if (!chain->between(chain->device) || !record(chain, events[2 * i]) ||
-            !launch_once(chain, (struct cuda_turn){i, placement}) ||
-            (slow_ns > 0 && !cuda_launch_spin(chain->device, slow_ns)) || !record(chain, events[2 * i + 1]))
+    return chain->between(chain->device) && record(chain, events[0]) && launch_once(chain->device, launch, turn) &&
+           (slow_ns == 0 || cuda_launch_spin(chain->device, slow_ns)) && record(chain, events[1]);
+}
+
+/* A pair of the empty kernel, the next ones of the cell; and so on. */
+static bool enqueue_pairs(const struct cuda_chain *chain, const cudaEvent_t *events, uint32_t place)
+{
+    const cudaEvent_t *const empty = events + 2 * chain->launches;
+
+    for (uint32_t i = 0; i < chain->launches; i++) {
+        const struct cuda_turn turn = {i, place % chain->placements};
+
+        if ((i % CUDA_COLD_EMPTY == 0 && !enqueue_pair(chain, NULL, turn, empty + 2 * (i / CUDA_COLD_EMPTY))) ||
+            !enqueue_pair(chain, chain->launch, turn, events + 2 * i))
             return false;
     }
     return true;
 }
 
 /* Enqueues one sample. */
-static bool enqueue_sample(const struct cuda_chain *chain, const struct cuda_sample *sample, uint32_t placement)
+static bool enqueue_sample(const struct cuda_chain *chain, const struct cuda_sample *sample, uint32_t place)
 {
-    return (chain->between ? enqueue_pairs : enqueue_chain)(chain, sample->events, placement) &&
-           cuda_launch_clock(chain->device, chain->reading);
+    return (chain->between ? enqueue_pairs : enqueue_chain)(chain, sample->events, place);
 }
 
 void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device)
 {
-    for (size_t i = 0; i < CUDA_PLACEMENTS_MAX; i++)
+    for (size_t i = 0; i < CUDA_PLACES_MAX; i++)
         if (sample->graphs[i])
             CUDA_TRY(device, cudaGraphExecDestroy, sample->graphs[i]);
     for (size_t i = 0; i < CUDA_EVENTS_MAX; i++)
@@ -77,7 +89,7 @@ bool cuda_sample_open(struct cuda_sample *sample, struct cuda_device *device)
 }
 
 /* Captures a sample into a graph. A capture that has begun is ended, whatever failed: else no other call works. */
-static bool capture(const struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t placement,
+static bool capture(const struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t place,
                     cudaGraph_t *graph)
 {
     struct cuda_device *device = chain->device;
@@ -85,7 +97,7 @@ static bool capture(const struct cuda_sample *sample, const struct cuda_chain *c
 
     if (!CUDA(device, cudaStreamBeginCapture, device->stream, cudaStreamCaptureModeThreadLocal))
         return false;
-    captured = enqueue_sample(chain, sample, placement);
+    captured = enqueue_sample(chain, sample, place);
     if (!CUDA(device, cudaStreamEndCapture, device->stream, graph)) {
         CUDA_TRY(device, cudaStreamEndCapture, device->stream, graph);
         return false;
@@ -93,25 +105,29 @@ static bool capture(const struct cuda_sample *sample, const struct cuda_chain *c
     return captured;
 }
 
-bool cuda_sample_place(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t placement)
+bool cuda_sample_place(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t place)
 {
     struct cuda_device *device = chain->device;
-    cudaGraphExec_t *made = &sample->graphs[placement];
+    cudaGraphExec_t *made = &sample->graphs[place];
     cudaGraph_t graph = NULL;
     bool placed;
 
     if (*made)
         return true;
-    placed = capture(sample, chain, placement, &graph) && CUDA(device, cudaGraphInstantiateWithFlags, made, graph, 0) &&
+    placed = capture(sample, chain, place, &graph) && CUDA(device, cudaGraphInstantiateWithFlags, made, graph, 0) &&
              CUDA(device, cudaGraphUpload, *made, device->stream);
     if (graph)
         CUDA_TRY(device, cudaGraphDestroy, graph);
     return placed;
 }
 
-bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t placement)
+bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t place)
 {
-    return CUDA(chain->device, cudaGraphLaunch, sample->graphs[placement], chain->device->stream);
+    for (uint32_t i = 0; i <= chain->replays; i++)
+        if (!CUDA(chain->device, cudaGraphLaunch, sample->graphs[place], chain->device->stream))
+            return false;
+    /* Not in the graph: where it has written, the last replay has ended. */
+    return cuda_launch_clock(chain->device, chain->reading);
 }
 
 /* ns from one event to another; NaN on an error. */
@@ -128,14 +144,30 @@ static double read_chain(const struct cuda_chain *chain, const cudaEvent_t *even
     return (elapsed_ns(chain, events[1], events[2]) - elapsed_ns(chain, events[0], events[1])) / chain->launches;
 }
 
-/* The mean of the pairs, less what a pair adds. */
+/* Times between the events of `count` pairs, into ns. */
+static void read_each(const struct cuda_chain *chain, const cudaEvent_t *events, uint32_t count, double *ns)
+{
+    for (uint32_t i = 0; i < count; i++)
+        ns[i] = elapsed_ns(chain, events[2 * i], events[2 * i + 1]);
+}
+
+/* What the cell takes more than the empty kernel does, and what that adds to a chain: the mean of its pairs, since work that
+ * is planted is in one of them, and the empty kernel's median. NaN on an error. */
 static double read_pairs(const struct cuda_chain *chain, const cudaEvent_t *events)
 {
-    double total_ns = 0;
+    const uint32_t empties = (chain->launches - 1) / CUDA_COLD_EMPTY + 1;
+    double cell[CUDA_COLD_LAUNCHES], empty[CUDA_COLD_LAUNCHES], total_ns = 0, sum = 0;
 
+    read_each(chain, events, chain->launches, cell);
+    read_each(chain, events + 2 * chain->launches, empties, empty);
     for (uint32_t i = 0; i < chain->launches; i++)
-        total_ns += elapsed_ns(chain, events[2 * i], events[2 * i + 1]);
-    return total_ns / chain->launches - chain->extra_ns;
+        total_ns += cell[i];
+    for (uint32_t i = 0; i < empties; i++)
+        sum += empty[i];
+    if (isnan(sum))
+        return NAN;
+    stats_sort(empty, empties);
+    return total_ns / chain->launches - stats_median(empty, empties) + chain->device->info->launch_ns;
 }
 
 /* ns of one launch, from the events of a sample that has ended; NaN on an error. */
@@ -176,8 +208,11 @@ out:
 double cuda_time_empty_launch(struct cuda_device *device)
 {
     const struct cuda_chain chain = {.device = device,
-                                     .lead_in = CUDA_LEAD_IN_LAUNCHES,
-                                     .launches = CUDA_LAUNCHES_MAX / 4};
+                                     .lead_in = CUDA_REFERENCE_LAUNCHES,
+                                     .reference = CUDA_REFERENCE_LAUNCHES,
+                                     .launches = CUDA_LAUNCHES_MAX / 4,
+                                     .placements = 1,
+                                     .replays = 1};
 
     return cuda_sample_median(&chain, CALIBRATION_SAMPLES);
 }

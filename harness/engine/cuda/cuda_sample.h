@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * One sample as a CUDA graph: launches between events, a graph for each placement of the buffers. cuda_timing.h says
- * what is sampled, and why so. */
+ * One sample as a CUDA graph: launches between events, a graph for each place. cuda_timing.h says what is sampled, and
+ * why so. */
 #ifndef CBANK_CUDA_SAMPLE_H
 #define CBANK_CUDA_SAMPLE_H
 
@@ -13,10 +13,12 @@
 enum {
     CUDA_LAUNCHES_MAX = 1000,    /* of one sample: bounds the size of a graph */
     CUDA_LEAD_IN_LAUNCHES = 2,   /* at least */
-    CUDA_REFERENCE_LAUNCHES = 8, /* of the short chain of a hot sample: enough that the launches behind an event have
-                                    caught up with it */
-    CUDA_COLD_LAUNCHES = 8,      /* of a cold sample */
-    CUDA_EVENTS_MAX = 2 * CUDA_COLD_LAUNCHES,
+    CUDA_REFERENCE_LAUNCHES = 8, /* of the short chain of a hot sample, at most: enough that the launches behind an
+                                    event have caught up with it */
+    CUDA_COLD_LAUNCHES = 8,      /* of a cold sample, at most */
+    CUDA_COLD_EMPTY = 2,         /* launches of a cold sample to one of the empty kernel */
+    CUDA_EVENTS_MAX = 2 * CUDA_COLD_LAUNCHES + 2 * CUDA_COLD_LAUNCHES / CUDA_COLD_EMPTY,
+    CUDA_PLACES_MAX = 48,        /* of a sample */
 };
 
 /* What is launched: a cell, or the empty kernel. */
@@ -26,27 +28,29 @@ struct cuda_chain {
     /* Enqueued before every launch, which then stands between two events of its own; NULL: launches follow
      * each other. */
     bool (*between)(struct cuda_device *device);
-    uint32_t lead_in, launches;
-    double extra_ns; /* cold: what a pair of events adds to a launch */
+    uint32_t lead_in, reference,
+        launches; /* reference: those of the short chain; cold ones have none, and no lead-in */
+    uint32_t placements; /* of the buffers, see cuda_buffers.h: place i is of placement i modulo these */
+    uint32_t replays; /* of its graph before the one that counts, so that its commands are in the caches */
     uint64_t slow_ns; /* planted slowdown: work added to the long chain, or to the first of the pairs */
     size_t reading; /* where the clock probe writes */
 };
 
-/* Samples of a chain. */
+/* Samples of a chain. A place is where its buffers and the commands of its launches lie: each has a graph of its own. */
 struct cuda_sample {
-    cudaEvent_t events[CUDA_EVENTS_MAX]; /* of the sample that is under way, on whatever placement */
-    cudaGraphExec_t graphs[CUDA_PLACEMENTS_MAX]; /* NULL: not captured yet */
+    cudaEvent_t events[CUDA_EVENTS_MAX]; /* of the sample that is under way, in whatever place */
+    cudaGraphExec_t graphs[CUDA_PLACES_MAX]; /* NULL: not captured yet */
 };
 
-/* Makes what samples of a chain need on every placement. On success the caller closes; false, with the call that failed
+/* Makes what samples of a chain need in every place. On success the caller closes; false, with the call that failed
  * known to the device. */
 bool cuda_sample_open(struct cuda_sample *sample, struct cuda_device *device);
 
-/* Captures the sample of a chain on a placement, unless that was done. The device may be at work meanwhile. */
-bool cuda_sample_place(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t placement);
+/* Captures the sample of a chain in a place, unless that was done. The device may be at work meanwhile. */
+bool cuda_sample_place(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t place);
 
-/* Enqueues the sample on a placement that it was captured on. */
-bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t placement);
+/* Enqueues the sample in a place that it was captured in, its replays before it. */
+bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t place);
 
 /* Releases; accepts a zeroed struct. */
 void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device);

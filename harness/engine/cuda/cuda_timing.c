@@ -11,20 +11,26 @@
 #include "series.h"
 
 enum {
-    SAMPLES_MIN = 24,       /* before an interval is believed: two of each placement */
-    COMPANY_MIN = 8,        /* cells of a round at least, of those that have settled, while others have not */
+    SAMPLES_MIN = 24,       /* before an interval is believed; and PLACE_SAMPLES of each place */
+    PLACE_SAMPLES = 2,
     INTERRUPTED_MANY = 3,   /* samples of a group that were interrupted: something else has the device */
     MODES_ENOUGH = 60,      /* samples by which a cell of several modes is known to be one */
-    EVERY_LOOK = 64,        /* samples up to which each is looked at */
-    EMPTY_WINDOW = 8,       /* samples of the empty kernel that a cold sample is compared with: the latest */
-    LEAD_IN_SHARE = 16,     /* and this part of a sample's launches */
-    ESTIMATE_LAUNCHES = 16, /* chain that the first estimate of a launch comes from */
-    FAULT_ROUND = 29,       /* with a planted fault: from here on, when some cells have settled, ... */
+    EVERY_LOOK = 16,        /* samples up to which each is looked at */
+    ESTIMATE_LAUNCHES = 4,  /* chain that the first estimate of a launch comes from, ... */
+    ESTIMATE_SAMPLES = 3,   /* ... so often */
+    LAUNCHES_LEAST = 20,    /* of a hot sample, unless it would be more than LONGER as long as asked for */
+    LONGER = 10,
+    NARROWER = 6,           /* an interval so much narrower than asked for is not made narrower still */
+    FAULT_ROUND = 60,       /* with a planted fault: from here on, when some cells have settled, ... */
     FAULT_ITEM = 1,         /* ... in this one */
     DROPPED_MAX = 3,        /* rounds that may fail without a cell to put it down to */
 };
 
 static const double stretch_seconds = 0.25; /* of samples that are enqueued at a time, so that none is kept for long */
+static const double settled_seconds = 3; /* of all items, for intervals narrower than asked for */
+static const double reference_ns = 150e3; /* of the short chain, no longer than it takes to be like the end of it */
+static const double cold_ns = 1e6; /* of cold launches in a sample, about */
+static const double replay_ns = 100e3; /* launches that are longer do not feel where their commands are */
 
 /* -- sampling ----------------------------------------------------------------------------------------- */
 
@@ -35,12 +41,13 @@ struct sampling {
     struct cuda_sample sample;
     double *scratch; /* of a series of samples_max */
     double *totals_ns; /* of this process's samples, from the first event to the last */
-    uint32_t placements;
+    uint32_t places;
     size_t before; /* samples of an earlier process */
+    size_t warm_ups; /* samples that are still to be launched before one counts */
     bool split; /* were of several modes once: such a cell settles no sooner than it has MODES_ENOUGH */
     enum stop_reason stop; /* by the samples that there are */
     double seconds; /* of its samples so far */
-    double each; /* seconds that a sample takes, about */
+    double each; /* seconds that a sample takes, about, all of it */
     bool done;
 };
 
@@ -55,12 +62,15 @@ struct timing {
     uint64_t random;
     bool planted; /* the fault */
     bool stopped; /* by the user */
-    /* The empty kernel, cold: in turn with cold cells. */
-    struct cuda_chain empty;
-    struct cuda_sample empty_sample;
-    double empty_ns[EMPTY_WINDOW];
-    size_t empties;
 };
+
+/* Whether a fault is still to be planted. */
+static bool awaits_fault(const struct timing *timing)
+{
+    const struct fault *fault = timing->options->fault;
+
+    return fault && (fault->address || fault->endless) && !timing->planted;
+}
 
 static enum status fail(struct sampling *sampling, const char *what)
 {
@@ -71,15 +81,13 @@ static enum status fail(struct sampling *sampling, const char *what)
 /* Seconds of a sample that took `ns` a launch. */
 static double sample_seconds(const struct sampling *sampling, double ns)
 {
-    return 1e-9 * (ns + sampling->chain.extra_ns) * sampling->chain.launches;
+    return 1e-9 * ns * sampling->chain.launches;
 }
 
-/* Launches of a sample, from how long one took in a short chain. */
-static uint32_t sample_launches(double sample_ns, double launch_ns)
+/* Launches that take about all_ns, `most` at most. */
+static uint32_t launches_of(double all_ns, double launch_ns, uint32_t most)
 {
-    const double launches = ceil(sample_ns / launch_ns);
-
-    return launches < 1 ? 1 : launches > CUDA_LAUNCHES_MAX ? CUDA_LAUNCHES_MAX : (uint32_t)launches;
+    return (uint32_t)fmax(1, fmin(most, ceil(all_ns / launch_ns)));
 }
 
 /* ns that a kernel has to spin to add work_ns to a chain: its launch is part of the work. At least 1. */
@@ -88,22 +96,34 @@ static uint64_t slow_work(double work_ns, double launch_ns)
     return work_ns > launch_ns + 1 ? (uint64_t)(work_ns - launch_ns) : 1;
 }
 
-/* About what a launch of the cell takes, from a sample now; of cold ones with what an empty one shows that events add.
- * NaN when it cannot be launched. */
+/* About what a launch of the cell takes, from samples now. NaN when it cannot be launched. */
 static double estimate_ns(struct cuda_chain *chain)
 {
-    struct cuda_chain empty = *chain;
-
-    chain->lead_in = chain->between ? 0 : 1;
+    chain->lead_in = chain->reference = chain->between ? 0 : 1;
     chain->launches = chain->between ? CUDA_COLD_LAUNCHES : ESTIMATE_LAUNCHES;
-    empty.launch = NULL;
-    empty.launches = CUDA_COLD_LAUNCHES;
-    chain->extra_ns = chain->between ? cuda_sample_median(&empty, 1) - chain->device->info->launch_ns : 0;
-    return cuda_sample_median(chain, 1);
+    return cuda_sample_median(chain, ESTIMATE_SAMPLES);
 }
 
-/* Launches of a sample and of its lead-in: as many as the samples have that are there, else from a first estimate. False
- * when the cell cannot be launched. */
+/* Whether what launches of the cell read and write, and their commands, stay in L2. */
+static bool stays_in_l2(const struct cuda_chain *chain)
+{
+    return 2 * sizeof(uint32_t) * chain->launch->room < chain->device->info->l2_bytes;
+}
+
+/* Lengths of a hot sample's chains. The commands of its launches are in L2 after a replay, whatever ran before; those of
+ * launches that fill L2 themselves never are. */
+static void size_hot(struct cuda_chain *chain, double sample_ns, double launch_ns)
+{
+    const double longer_ns = fmin(LAUNCHES_LEAST * launch_ns, LONGER * sample_ns);
+
+    chain->launches = launches_of(fmax(sample_ns, longer_ns), launch_ns, CUDA_LAUNCHES_MAX);
+    chain->reference = launches_of(reference_ns, launch_ns, CUDA_REFERENCE_LAUNCHES);
+    chain->lead_in = chain->reference > CUDA_LEAD_IN_LAUNCHES ? chain->reference : CUDA_LEAD_IN_LAUNCHES;
+    chain->replays = launch_ns < replay_ns && stays_in_l2(chain);
+}
+
+/* Lengths of a cell's samples, by those that are there, else by a first estimate of a launch. False when the cell cannot
+ * be launched. */
 static bool size_chain(struct sampling *sampling, const struct engine_options *options)
 {
     struct cuda_chain *chain = &sampling->chain;
@@ -112,13 +132,16 @@ static bool size_chain(struct sampling *sampling, const struct engine_options *o
 
     if (isnan(launch_ns))
         return false;
-    chain->launches = chain->between     ? CUDA_COLD_LAUNCHES
-                      : sampling->before ? time->launches_per_sample
-                                         : sample_launches(options->sample_ns, launch_ns);
-    chain->lead_in = chain->between ? 0 : CUDA_LEAD_IN_LAUNCHES + chain->launches / LEAD_IN_SHARE;
+    if (chain->between)
+        chain->launches = launches_of(cold_ns, launch_ns, CUDA_COLD_LAUNCHES);
+    else
+        size_hot(chain, options->sample_ns, launch_ns);
+    if (sampling->before)
+        chain->launches = time->launches_per_sample;
     if (options->slow_path == chain->launch->cell->path)
         chain->slow_ns = slow_work(options->slow_share * launch_ns * chain->launches, chain->device->info->launch_ns);
-    sampling->each = 1e-9 * launch_ns * (chain->launches + chain->lead_in + 2 * CUDA_REFERENCE_LAUNCHES);
+    sampling->each =
+        1e-9 * launch_ns * (chain->lead_in + 2 * chain->reference + chain->launches) * (1 + chain->replays);
     return true;
 }
 
@@ -131,7 +154,7 @@ static bool make_room(struct sampling *sampling, uint32_t samples_max)
     double *samples, *clocks;
     size_t room = samples_max;
 
-    if (!time->clocks_mhz || launches < 1 || launches > CUDA_LAUNCHES_MAX || (cold && launches != CUDA_COLD_LAUNCHES))
+    if (!time->clocks_mhz || launches < 1 || launches > (cold ? CUDA_COLD_LAUNCHES : CUDA_LAUNCHES_MAX))
         time->summary.count = 0;
     sampling->before = time->summary.count;
     room = sampling->before > room ? sampling->before : room;
@@ -142,6 +165,28 @@ static bool make_room(struct sampling *sampling, uint32_t samples_max)
     clocks = realloc(time->clocks_mhz, room * sizeof(double));
     time->clocks_mhz = clocks ? clocks : time->clocks_mhz;
     return sampling->scratch && sampling->totals_ns && samples && clocks;
+}
+
+/* Where samples are taken in turn, and how many there are before the first that counts: the first time that a graph is
+ * launched is slower, and all that one behind a flush or a replay can do without. */
+static void choose_places(struct sampling *sampling)
+{
+    struct cuda_chain *chain = &sampling->chain;
+
+    sampling->places = chain->placements;
+    if (chain->between)
+        sampling->places *= CUDA_PLACES_MAX / chain->placements;
+    sampling->warm_ups = chain->between || chain->replays ? 1 : sampling->places;
+}
+
+/* Makes the graphs. None is made while the device times: that would slow its launches. */
+static bool make_places(struct sampling *sampling)
+{
+    bool made = true;
+
+    for (uint32_t i = 0; made && i < sampling->places; i++)
+        made = cuda_sample_place(&sampling->sample, &sampling->chain, i);
+    return made;
 }
 
 static enum status sampling_open(struct timing *timing, size_t index, const struct timed_item *item)
@@ -159,7 +204,7 @@ static enum status sampling_open(struct timing *timing, size_t index, const stru
     };
     if (sampling->done)
         return STATUS_OK;
-    sampling->placements = cuda_buffers_find(timing->device, item->launch->room)->count;
+    sampling->chain.placements = cuda_buffers_find(timing->device, item->launch->room)->count;
     cuda_expect_cell(timing->device, item->result, ESTIMATE_LAUNCHES);
     if (!make_room(sampling, timing->options->samples_max))
         return fail(sampling, "out of memory for samples");
@@ -167,6 +212,9 @@ static enum status sampling_open(struct timing *timing, size_t index, const stru
         return fail(sampling, "cannot launch");
     if (!cuda_sample_open(&sampling->sample, timing->device))
         return fail(sampling, "cannot make events");
+    choose_places(sampling);
+    if (!make_places(sampling))
+        return fail(sampling, "cannot make a graph");
     item->result->time.launches_per_sample = sampling->chain.launches;
     for (size_t i = 0; i < sampling->before; i++)
         sampling->seconds += sample_seconds(sampling, item->result->time.samples_ns[i]);
@@ -184,35 +232,44 @@ static void describe(const struct sampling *sampling, double max_noise, struct s
 {
     const struct cell_time *time = &sampling->result->time;
 
-    series_summarize(time->samples_ns, time->summary.count, sampling->placements, sampling->scratch, series, summary);
+    series_summarize(time->samples_ns, time->summary.count, sampling->places, sampling->scratch, series, summary);
     series_describe(time->samples_ns, summary->count, max_noise * summary->median, sampling->scratch, series);
 }
 
-/* Why sampling may stop now; STOP_NONE to go on. */
-static enum stop_reason sampling_stop(struct sampling *sampling, const struct engine_options *options)
+/* Whether a narrow interval may stay as it is: further samples would cost more than they tell. */
+static bool is_enough(const struct timing *timing, const struct sampling *sampling, double half_width)
 {
+    return NARROWER * half_width <= timing->options->max_noise ||
+           (double)sampling->result->time.summary.count * sampling->each >= settled_seconds / (double)timing->count;
+}
+
+/* Why sampling may stop now; STOP_NONE to go on. */
+static enum stop_reason sampling_stop(const struct timing *timing, struct sampling *sampling)
+{
+    const struct engine_options *options = timing->options;
     const size_t count = sampling->result->time.summary.count;
-    const bool last = count >= options->samples_max;
+    const size_t least = (size_t)PLACE_SAMPLES * sampling->places;
+    const bool last = count >= options->samples_max, late = sampling->seconds >= options->seconds_max;
     struct series series;
     struct summary summary;
-    bool narrow, modes;
+    double half_width;
+    bool modes;
 
-    if (count < SAMPLES_MIN && !last)
+    if (!last && (count < SAMPLES_MIN || count < least))
         return STOP_NONE;
     describe(sampling, options->max_noise, &series, &summary);
-    narrow = stats_relative_half_width(&summary) <= options->max_noise;
+    half_width = stats_relative_half_width(&summary);
     modes = !is_one_mode(&series);
     sampling->split = sampling->split || modes;
     if (modes && count >= MODES_ENOUGH)
         return STOP_MODES;
-    if (narrow && !modes && (!sampling->split || count >= MODES_ENOUGH))
+    if (half_width <= options->max_noise && !modes && (!sampling->split || count >= MODES_ENOUGH) &&
+        (last || late || is_enough(timing, sampling, half_width)))
         return STOP_CONVERGED;
-    if (last)
-        return STOP_SAMPLES;
-    return sampling->seconds >= options->seconds_max ? STOP_TIME : STOP_NONE;
+    return last ? STOP_SAMPLES : late ? STOP_TIME : STOP_NONE;
 }
 
-/* Whether it is time to ask so: at every sample of the first ones, then at every one of 32 to 64, so that looking at many
+/* Whether it is time to ask so: at every sample of the first ones, then at every one of 8 to 16, so that looking at many
  * samples costs no more than taking them; and at the limits. */
 static bool is_look(const struct sampling *sampling, const struct engine_options *options)
 {
@@ -276,62 +333,23 @@ static void flag_shared(const struct timing *timing)
             timing->samplings[i].result->flags |= FLAG_SHARED;
 }
 
-/* -- the empty kernel ---------------------------------------------------------------------------------- */
-
-static bool empty_open(struct timing *timing)
-{
-    timing->empty = (struct cuda_chain){.device = timing->device,
-                                        .between = cuda_launch_flush,
-                                        .launches = CUDA_COLD_LAUNCHES,
-                                        .reading = timing->device->clock_reading_count - 1};
-    for (size_t i = 0; i < timing->count; i++)
-        if (!timing->samplings[i].done && timing->samplings[i].chain.between)
-            return cuda_sample_open(&timing->empty_sample, timing->device) &&
-                   cuda_sample_place(&timing->empty_sample, &timing->empty, 0);
-    return true;
-}
-
-static bool empty_launch(const struct timing *timing)
-{
-    return !timing->empty_sample.graphs[0] || cuda_sample_launch(&timing->empty_sample, &timing->empty, 0);
-}
-
-/* Takes over the empty kernel's sample of a stretch. */
-static void empty_take(struct timing *timing)
-{
-    const double ns = timing->empty_sample.graphs[0] ? cuda_sample_ns(&timing->empty_sample, &timing->empty) : NAN;
-
-    if (!isnan(ns))
-        timing->empty_ns[timing->empties++ % EMPTY_WINDOW] = ns;
-}
-
-/* What a pair of events adds to a cold launch, by the latest samples; NaN without any. */
-static double pair_extra_ns(const struct timing *timing)
-{
-    const size_t count = timing->empties < EMPTY_WINDOW ? timing->empties : EMPTY_WINDOW;
-    double sorted[EMPTY_WINDOW];
-
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = timing->empty_ns[i];
-    stats_sort(sorted, count);
-    return count ? stats_median(sorted, count) - timing->device->info->launch_ns : NAN;
-}
-
 /* -- rounds -------------------------------------------------------------------------------------------- */
 
 /* Takes over the sample that has just ended. */
-static enum status take_sample(const struct timing *timing, struct sampling *sampling, uint32_t samples_max)
+static enum status take_sample(const struct timing *timing, struct sampling *sampling)
 {
     const struct clock_reading *clock = &timing->device->clock_readings[sampling->chain.reading];
     struct cell_time *time = &sampling->result->time;
     double ns;
 
-    sampling->chain.extra_ns = sampling->chain.between ? pair_extra_ns(timing) : 0;
     ns = cuda_sample_ns(&sampling->sample, &sampling->chain);
     if (isnan(ns))
         return fail(sampling, "cannot read the time");
-    if (time->summary.count >= samples_max)
+    /* A launch of the empty kernel that was interrupted can make it negative: that says nothing. */
+    if (sampling->warm_ups > 0 || ns <= 0 || time->summary.count >= timing->options->samples_max) {
+        sampling->warm_ups -= sampling->warm_ups > 0;
         return STATUS_OK;
+    }
     if (sampling->before)
         sampling->result->flags |= FLAG_RESUMED;
     time->clocks_mhz[time->summary.count] = clock->ns ? 1e3 * (double)clock->cycles / (double)clock->ns : 0;
@@ -339,24 +357,17 @@ static enum status take_sample(const struct timing *timing, struct sampling *sam
         cuda_sample_total_ns(&sampling->sample, &sampling->chain);
     time->samples_ns[time->summary.count++] = ns;
     sampling->seconds += sample_seconds(sampling, ns);
-    sampling->each = fmax(sampling->each, sample_seconds(sampling, ns));
+    sampling->each = fmax(sampling->each, 1e-9 * sampling->totals_ns[time->summary.count - sampling->before - 1]);
     if (is_look(sampling, timing->options))
-        sampling->stop = sampling_stop(sampling, timing->options);
+        sampling->stop = sampling_stop(timing, sampling);
     return STATUS_OK;
 }
 
-/* Whether a fault is still to be planted. */
-static bool awaits_fault(const struct timing *timing)
+/* The place of the next sample: the first that counts is in the first. */
+static uint32_t next_place(const struct sampling *sampling)
 {
-    const struct fault *fault = timing->options->fault;
-
-    return fault && (fault->address || fault->endless) && !timing->planted;
-}
-
-/* The placement of the next sample but `ahead`. */
-static uint32_t next_placement(const struct sampling *sampling, size_t ahead)
-{
-    return (uint32_t)((sampling->result->time.summary.count + ahead) % sampling->placements);
+    return (uint32_t)((sampling->result->time.summary.count + sampling->places - sampling->warm_ups) %
+                      sampling->places);
 }
 
 /* Launches a sample, or fails its cell. */
@@ -364,14 +375,13 @@ static enum status launch_sample(struct timing *timing, struct sampling *samplin
 {
     struct cuda_device *device = timing->device;
     struct cuda_calls *calls = &device->calls;
-    const uint32_t placement = next_placement(sampling, 0);
+    const uint32_t place = next_place(sampling);
 
     cuda_clock_clear(device, sampling->chain.reading);
     calls->suspects[calls->suspect_count++] = (struct cuda_suspect){sampling->result, sampling->chain.reading};
     if (awaits_fault(timing) && timing->rounds >= FAULT_ROUND && sampling == &timing->samplings[FAULT_ITEM])
         timing->planted = cuda_launch_fault(device, timing->options->fault);
-    if (cuda_sample_place(&sampling->sample, &sampling->chain, placement) &&
-        cuda_sample_launch(&sampling->sample, &sampling->chain, placement))
+    if (cuda_sample_launch(&sampling->sample, &sampling->chain, place))
         return STATUS_OK;
     if (fail(sampling, "cannot launch the graph") != STATUS_OK)
         return STATUS_FINDING;
@@ -387,8 +397,6 @@ static enum status launch_stretch(struct timing *timing, size_t first, size_t le
     size_t i = first;
 
     cuda_expect(timing->device, 0);
-    if (!empty_launch(timing))
-        status = fail(&timing->samplings[timing->order[first]], "cannot launch the empty kernel");
     for (; status == STATUS_OK && i < left && seconds < stretch_seconds; i++) {
         struct sampling *sampling = &timing->samplings[timing->order[i]];
 
@@ -397,20 +405,6 @@ static enum status launch_stretch(struct timing *timing, size_t first, size_t le
         timing->device->calls.expected = seconds += sampling->each;
     }
     *end = i;
-    return status;
-}
-
-/* Captures the samples that come next on further placements, while the device is at work. */
-static enum status place_ahead(struct timing *timing, size_t first, size_t end)
-{
-    enum status status = STATUS_OK;
-
-    for (size_t i = first; status == STATUS_OK && i < end; i++) {
-        struct sampling *sampling = &timing->samplings[timing->order[i]];
-
-        if (!sampling->done && !cuda_sample_place(&sampling->sample, &sampling->chain, next_placement(sampling, 1)))
-            status = fail(sampling, "cannot make a graph");
-    }
     return status;
 }
 
@@ -439,7 +433,7 @@ static enum status drop_stretch(struct timing *timing, size_t first, size_t end)
 }
 
 /* Launches a stretch of a round, does what can be done meanwhile, and takes its samples. */
-static enum status sample_stretch(struct timing *timing, size_t left, size_t *next, uint32_t samples_max)
+static enum status sample_stretch(struct timing *timing, size_t left, size_t *next)
 {
     const size_t first = *next;
     enum status status = launch_stretch(timing, first, left, next);
@@ -448,46 +442,35 @@ static enum status sample_stretch(struct timing *timing, size_t left, size_t *ne
         return status;
     timing->stopped =
         timing->progress->step(timing->progress->context, "timing", timing->count - timing->unsettled, timing->count);
-    status = place_ahead(timing, first, *next);
-    if (status != STATUS_OK)
-        return status;
     if (!cuda_device_wait(timing->device))
         return drop_stretch(timing, first, *next);
-    empty_take(timing);
     for (size_t i = first; status == STATUS_OK && i < *next; i++)
         if (!timing->samplings[timing->order[i]].done)
-            status = take_sample(timing, &timing->samplings[timing->order[i]], samples_max);
+            status = take_sample(timing, &timing->samplings[timing->order[i]]);
     return status;
 }
 
-/* Who is sampled in a round: all that have not settled and, drawn at random, as many of the others, or a few. They keep
- * the order random for the former, since a small kernel's time depends a little on what ran before it. */
+/* Who is sampled in a round, in which order: all that have not settled, and the one that a fault is to hit. */
 static size_t choose_round(struct timing *timing)
 {
-    size_t unsettled = 0, left, company;
+    size_t unsettled = 0;
 
     for (size_t i = 0; i < timing->count; i++)
-        if (!timing->samplings[i].done && timing->samplings[i].stop == STOP_NONE)
+        if (!timing->samplings[i].done &&
+            (timing->samplings[i].stop == STOP_NONE || (i == FAULT_ITEM && awaits_fault(timing))))
             timing->order[unsettled++] = i;
-    left = unsettled;
-    for (size_t i = 0; i < timing->count; i++)
-        if (!timing->samplings[i].done && timing->samplings[i].stop != STOP_NONE)
-            timing->order[left++] = i;
-    random_shuffle(&timing->random, timing->order + unsettled, left - unsettled);
-    company = unsettled > COMPANY_MIN ? unsettled : COMPANY_MIN;
-    left = left - unsettled > company ? unsettled + company : left;
-    random_shuffle(&timing->random, timing->order, left);
-    return left;
+    random_shuffle(&timing->random, timing->order, unsettled);
+    return unsettled;
 }
 
-static enum status sample_round(struct timing *timing, uint32_t samples_max)
+static enum status sample_round(struct timing *timing)
 {
     const size_t left = choose_round(timing);
     enum status status = STATUS_OK;
     size_t next = 0;
 
     while (status == STATUS_OK && next < left && !timing->stopped)
-        status = sample_stretch(timing, left, &next, samples_max);
+        status = sample_stretch(timing, left, &next);
     timing->rounds++;
     return status;
 }
@@ -502,17 +485,17 @@ static size_t count_unsettled(const struct timing *timing)
     return unsettled;
 }
 
-/* Rounds until every item may stop, or the user wants to. The first round is warm-up and not counted. */
+/* Rounds until every item may stop, or the user wants to. */
 static enum status sample_rounds(struct timing *timing)
 {
     enum status status = STATUS_OK;
 
     for (size_t i = 0; i < timing->count; i++)
         if (!timing->samplings[i].done)
-            timing->samplings[i].stop = sampling_stop(&timing->samplings[i], timing->options);
+            timing->samplings[i].stop = sampling_stop(timing, &timing->samplings[i]);
     timing->unsettled = count_unsettled(timing);
     while (status == STATUS_OK && !timing->stopped && (timing->unsettled > 0 || awaits_fault(timing))) {
-        status = sample_round(timing, timing->rounds ? timing->options->samples_max : 0);
+        status = sample_round(timing);
         timing->unsettled = count_unsettled(timing);
     }
     for (size_t i = 0; i < timing->count; i++) {
@@ -541,8 +524,6 @@ enum status cuda_time_items(struct cuda_device *device, struct timed_item *items
 
     for (size_t i = 0; status == STATUS_OK && i < count; i++)
         status = sampling_open(&timing, i, &items[i]);
-    if (status == STATUS_OK && !empty_open(&timing))
-        status = cuda_end_run(device, cuda_device_error(device));
     if (status == STATUS_OK)
         status = sample_rounds(&timing);
     for (size_t i = 0; timing.samplings && i < count; i++) {
@@ -550,7 +531,6 @@ enum status cuda_time_items(struct cuda_device *device, struct timed_item *items
         free(timing.samplings[i].scratch);
         free(timing.samplings[i].totals_ns);
     }
-    cuda_sample_close(&timing.empty_sample, device);
     free(timing.samplings);
     free(timing.order);
     return status;

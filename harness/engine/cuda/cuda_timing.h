@@ -3,16 +3,18 @@
  *
  * The time of a cell is what one more launch adds to a chain of launches in a stream.
  *
- * A hot sample is one graph: lead-in launches that bring the caches to the cell's state, an event, a short chain of
- * launches, an event, one that is longer by n, an event. The long chain's time less the short one's, over n, is the
- * slope: what is fixed in a stretch between two events cancels. A cold sample is one graph of n times flush, event,
- * launch, event: the mean time between the events of a pair, less what a pair of events adds to a launch. That is
- * measured with the empty kernel, in turn with the cells and as cold as they are: its time in a pair less its time in a
- * chain. Every sample ends with a probe of the SM clock.
+ * A hot sample is one graph: a kernel that lets the SMs come free in a random order, lead-in launches that bring the
+ * caches to the cell's state, an event, a short chain of launches, an event, one that is longer by n, an event. The long
+ * chain's time less the short one's, over n, is the slope: what is fixed in a stretch between two events cancels. Where
+ * a cell's data stay in L2, its graph is launched twice, so that its commands are there, too. A cold sample is one graph
+ * of n times flush, event, launch, event, and an empty kernel in place of the launch for every other one: the mean time
+ * between the events of a cell's pair, less that of an empty one, and what the empty kernel adds to a chain. Behind every
+ * sample the SM clock is probed.
  *
- * The samples of a cell take its buffers' placements in turn (cuda_buffers.h). Samples of all cells are interleaved,
- * each round in a new random order. Cells go on until they have settled, and then now and then, so that those that have
- * not are never sampled out of company. */
+ * The samples of a cell take its places in turn: the pairs of its buffers (cuda_buffers.h), each with a graph of its own.
+ * All graphs are made before the first sample. Samples of all cells are interleaved, each round in a new random order,
+ * until each has settled.
+ */
 #ifndef CBANK_CUDA_TIMING_H
 #define CBANK_CUDA_TIMING_H
 
