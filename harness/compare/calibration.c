@@ -16,6 +16,12 @@ static int compare_cells(const void *left, const void *right)
     return cell_order(&((const struct calibrated_cell *)left)->cell, &((const struct calibrated_cell *)right)->cell);
 }
 
+void calibration_sort(struct calibration *calibration)
+{
+    if (calibration->cell_count > 0) /* else there is no array */
+        qsort(calibration->cells, calibration->cell_count, sizeof(*calibration->cells), compare_cells);
+}
+
 /* -- making ------------------------------------------------------------------------------------------- */
 
 /* What the processes of a cell show; not known where fewer than two timed it. */
@@ -105,7 +111,7 @@ enum status calibration_of(const struct side *side, struct calibration *out)
     out->cell_count = side->cell_count;
     for (size_t i = 0; i < side->cell_count && status == STATUS_OK; i++)
         status = calibrate(&side->cells[i], &out->cells[i]);
-    qsort(out->cells, out->cell_count, sizeof(*out->cells), compare_cells);
+    calibration_sort(out);
     if (status == STATUS_OK)
         status = pool(out);
     if (status != STATUS_OK)
@@ -189,8 +195,7 @@ static void check_cells(const struct node *node, void *base)
 
     if (!node_failed(node))
         take_ranges(calibration);
-    if (calibration->cell_count > 0) /* else there is no array */
-        qsort(calibration->cells, calibration->cell_count, sizeof(*calibration->cells), compare_cells);
+    calibration_sort(calibration);
     for (size_t i = 1; i < calibration->cell_count; i++)
         if (compare_cells(&calibration->cells[i - 1], &calibration->cells[i]) == 0) {
             char identity[CELL_IDENTITY_BYTES];
@@ -249,16 +254,20 @@ enum status calibration_write(const struct calibration *calibration, const char 
     return document_write(&document, calibration, path);
 }
 
-/* Reads a file, or text that it is the name of. Nothing that was read refers to the tree, and after an error nothing is
- * kept. */
-static enum status take(const char *name, const char *text, size_t bytes, struct calibration *out)
+bool calibration_is(const cJSON *tree)
 {
-    cJSON *tree = NULL;
+    const char *name = NULL;
+
+    return json_get_text(json_get(tree, "schema"), "name", &name) && strcmp(name, document.schema) == 0;
+}
+
+/* Nothing that is read refers to the tree, and after an error nothing is kept. */
+enum status calibration_take(const char *name, cJSON *tree, struct calibration *out)
+{
     enum status status;
 
     *out = (struct calibration){.device = device_unknown};
-    status =
-        text ? document_parse(&document, name, text, bytes, out, &tree) : document_read(&document, name, out, &tree);
+    status = document_take(&document, name, tree, out);
     cJSON_Delete(tree);
     if (status != STATUS_OK)
         calibration_close(out);
@@ -267,10 +276,18 @@ static enum status take(const char *name, const char *text, size_t bytes, struct
 
 enum status calibration_read(const char *path, struct calibration *out)
 {
-    return take(path, NULL, 0, out);
+    cJSON *tree = NULL;
+    const enum status status = json_read_file(path, &tree);
+
+    *out = (struct calibration){0};
+    return status == STATUS_OK ? calibration_take(path, tree, out) : status;
 }
 
 enum status calibration_parse(const char *name, const char *text, size_t bytes, struct calibration *out)
 {
-    return take(name, text, bytes, out);
+    cJSON *tree = NULL;
+    const enum status status = json_parse(name, text, bytes, &tree);
+
+    *out = (struct calibration){0};
+    return status == STATUS_OK ? calibration_take(name, tree, out) : status;
 }

@@ -289,6 +289,27 @@ class Ingested(Case):
         run("ingest", "--quiet", "two.db", ".", cwd=self.folder)
         self.assertEqual(self.fleet(store="two.db")["findings"], [])
 
+    def test_a_calibration_is_the_noise(self):
+        """A step is none where a calibration in the store says that processes differ by 5 %."""
+        def change(result, gpu, night):
+            for cell in result["cells"] if gpu == 2 and night >= 4 else []:
+                self.scale(cell, 1.015)
+            return result if night in (2, 3, 4, 5) else None
+
+        self.ingest(change)
+        self.only(self.fleet(status=1), "slower")
+        keys = ("workload", "path", "pattern", "elements", "block_size", "regime", "parameters", "array_bytes")
+        calibration = {
+            "schema": {"name": "cbank-calibration", "version": "2.0"}, "tool": SOURCE["tool"], "engine": "cuda", "modelled": False,
+            "device": SOURCE["device"], "processes": 20,
+            "cells": [{**{key: cell[key] for key in keys}, "noise": 0.2, "median_ns": cell["time_ns"]["median"],
+                       "process_deviation": {"value": 0.05, "degrees_of_freedom": 20, "origin": "processes"},
+                       "sass_sha256": cell["kernel"]["sass_sha256"]} for cell in self.cells]}
+        for driver, findings in (("of another driver", 1), (SOURCE["device"]["driver"], 0)):
+            self.write("calibration.json", json.dumps({**calibration, "device": {**SOURCE["device"], "driver": driver}}))
+            run("ingest", "--quiet", "store.db", "calibration.json", cwd=self.folder)
+            self.assertEqual(len(self.fleet(status=findings)["findings"]), findings)
+
     def test_inventory(self):
         self.ingest(lambda result, gpu, night: None if gpu == 3 else result)
         self.assertEqual(self.fleet()["findings"], [])
