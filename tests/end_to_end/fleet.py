@@ -379,9 +379,10 @@ class Documentation(Case):
         with open(os.path.join(ROOT, "docs/fleet.md"), encoding="utf-8") as file:
             blocks = re.findall(r"^```sql\n(.*?)^```", file.read(), re.MULTILINE | re.DOTALL)
         answers = [self.ask(question) for block in blocks for question in block.split(";") if question.strip()]
-        self.assertEqual([len(rows) for rows in answers], [3, 1, 1])
+        self.assertEqual([len(rows) for rows in answers], [3, 1, 1, 24])
         self.assertEqual(answers[1][0][0], result_of(1, 0)["device"]["uuid"])
         self.assertEqual(answers[2], [(SOURCE["device"]["name"], 2)])
+        self.assertEqual({(origin, count) for _, origin, _, count in answers[3]}, {("default", 3)})
 
 
 class Forget(Case):
