@@ -105,6 +105,24 @@ class Made(Case):
             self.assertIn(finding["who"], page)
         self.assertTrue(os.path.getsize(self.path("page/figures/verdict-fleet.svg")) > 1000)
 
+    def test_page_of_a_history(self):
+        """A section with what changed, and the figure; runs that were taken out."""
+        self.make("store.db", "--gpus", "24", "--nights", "12", "--seed", "3")
+        run("forget", "store.db", "003/0004.json", "--why", "a door was open", cwd=self.folder)
+        self.write("history.json", run("history", "store.db", "--cell", "add/*/per_warp/12800000/*", "--json", cwd=self.folder).stdout)
+        said = read_json(self.path("history.json"))
+        run("report", "-o", "page", "history.json", cwd=self.folder)
+        with open(self.path("page/index.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn('<h2 id="history">', page)
+        self.assertGreater(len(said["changes"]), 0)
+        for change in said["changes"]:
+            self.assertIn(change["cell"], page)
+            self.assertIn(f"{100 * change['change']:+.2f}", page)
+        self.assertIn("driver 580.159.04 -&gt; 590.44.01", page)
+        self.assertIn("a door was open", page)
+        self.assertTrue(os.path.getsize(self.path("page/figures/history-history.svg")) > 1000)
+
     def test_a_quiet_night_is_quiet(self):
         self.make("store.db", "--gpus", "96", "--nights", "24", "--quiet", "--tails", "heavy")
         verdict = self.fleet()
