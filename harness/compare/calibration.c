@@ -7,6 +7,7 @@
 
 #include "cell_json.h"
 #include "document.h"
+#include "json_tree.h"
 #include "log.h"
 #include "stats.h"
 #include "version.h"
@@ -262,13 +263,12 @@ bool calibration_is(const cJSON *tree)
 }
 
 /* Nothing that is read refers to the tree, and after an error nothing is kept. */
-enum status calibration_take(const char *name, cJSON *tree, struct calibration *out)
+enum status calibration_take(const char *name, const cJSON *tree, struct calibration *out)
 {
     enum status status;
 
     *out = (struct calibration){.device = device_unknown};
     status = document_take(&document, name, tree, out);
-    cJSON_Delete(tree);
     if (status != STATUS_OK)
         calibration_close(out);
     return status;
@@ -276,18 +276,24 @@ enum status calibration_take(const char *name, cJSON *tree, struct calibration *
 
 enum status calibration_read(const char *path, struct calibration *out)
 {
-    cJSON *tree = NULL;
-    const enum status status = json_read_file(path, &tree);
+    struct json_tree *tree;
+    enum status status = json_tree_read(path, &tree);
 
     *out = (struct calibration){0};
-    return status == STATUS_OK ? calibration_take(path, tree, out) : status;
+    if (status == STATUS_OK)
+        status = calibration_take(path, json_tree_root(tree), out);
+    json_tree_close(tree);
+    return status;
 }
 
 enum status calibration_parse(const char *name, const char *text, size_t bytes, struct calibration *out)
 {
-    cJSON *tree = NULL;
-    const enum status status = json_parse(name, text, bytes, &tree);
+    struct json_tree *tree;
+    enum status status = json_tree_parse(name, text, bytes, &tree);
 
     *out = (struct calibration){0};
-    return status == STATUS_OK ? calibration_take(name, tree, out) : status;
+    if (status == STATUS_OK)
+        status = calibration_take(name, json_tree_root(tree), out);
+    json_tree_close(tree);
+    return status;
 }

@@ -53,7 +53,7 @@ static void read_files(void *context, uint64_t first, uint64_t count)
 }
 
 /* A calibration says something of a GPU that is known by its UUID. */
-static void take_calibration(struct file *file, cJSON *tree)
+static void take_calibration(struct file *file, const cJSON *tree)
 {
     file->calibrates = true;
     file->status = calibration_take(file->path, tree, &file->calibration);
@@ -67,23 +67,24 @@ static void parse_files(void *context, uint64_t first, uint64_t count)
     struct file *files = context;
 
     for (struct file *file = files + first; file < files + first + count; file++) {
-        cJSON *tree = NULL;
+        struct json_tree *tree;
 
         if (file->status != STATUS_OK || file->outcome != STORE_NEW)
             continue;
-        file->status = json_parse(file->path, file->text, file->bytes, &tree);
+        file->status = json_tree_parse(file->path, file->text, file->bytes, &tree);
         free(file->text);
         file->text = NULL;
         if (file->status != STATUS_OK)
             continue;
-        if (result_is(tree)) {
+        if (result_is(json_tree_root(tree))) {
             file->status = result_take(file->path, tree, &file->result);
-        } else if (calibration_is(tree)) {
-            take_calibration(file, tree);
-        } else {
-            file->outcome = OTHER;
-            cJSON_Delete(tree);
+            continue;
         }
+        if (calibration_is(json_tree_root(tree)))
+            take_calibration(file, json_tree_root(tree));
+        else
+            file->outcome = OTHER;
+        json_tree_close(tree);
     }
 }
 

@@ -129,7 +129,7 @@ void result_close(struct result *result)
         free(result->cells[i].kernel.made);
     }
     free(result->cells);
-    cJSON_Delete(result->storage);
+    json_tree_close(result->storage);
     *result = (struct result){0};
 }
 
