@@ -105,7 +105,8 @@ struct building {
 
 static void skip_blanks(struct building *building)
 {
-    building->at += strspn(building->at, " \t\r\n");
+    while (*building->at == ' ' || *building->at == '\t' || *building->at == '\n' || *building->at == '\r')
+        building->at++;
 }
 
 static void build_number(struct building *building, cJSON *value)
