@@ -260,7 +260,7 @@ static const struct cell *cell_at(const void *history, size_t i)
 static int by_cell(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
-    const int order = cell_order(x->point->cell, y->point->cell);
+    const int order = x->point->cell == y->point->cell ? 0 : cell_order(x->point->cell, y->point->cell);
 
     return order ? order : (x->run->place > y->run->place) - (x->run->place < y->run->place);
 }
