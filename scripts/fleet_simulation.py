@@ -75,9 +75,9 @@ def simulate(args, small):
     cells = "".join(f"{deviation!r} {path}\n" for deviation, path in deviations())
     noise = {"resampled": cells + "\n" + "".join(f"{value!r}\n" for value in tails()), "heavy": cells + "\n"}
     rows = []
-    for plant, nights, trials, small_nights, small_trials in PLAN:
+    for plant, nights, times, small_nights, small_times in PLAN:
         for name, text in noise.items():
-            of = (plant, args.gpus, small_nights if small else nights, small_trials if small else trials)
+            of = (plant, args.gpus, small_nights if small else nights, small_times if small else times)
             done = subprocess.run([args.trial, *map(str, of), str(len(rows) + 1)], input=text, text=True, check=True, capture_output=True)
             row = dict(zip(KEYS, (plant, name, *of[1:])))
             rows.append({**row, **json.loads(done.stdout)})

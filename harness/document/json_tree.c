@@ -57,7 +57,7 @@ static char *put_escape(char *out, const char **from)
 
     if (*escape != 'u') {
         *from += 1;
-        *out++ = letter ? meant[letter - letters] : *escape;
+        *out++ = (char)(letter ? meant[letter - letters] : *escape);
         return out;
     }
     code = hex(escape + 1);

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "file_lock.h"
 #include "log.h"
 #include "store_parts.h"
 
@@ -32,6 +33,16 @@ bool store_is(const char *path)
     if (descriptor >= 0)
         close(descriptor);
     return is;
+}
+
+enum status store_check(const char *path)
+{
+    errno = 0;
+    if (store_is(path))
+        return STATUS_OK;
+    if (errno)
+        return log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
+    return log_error(STATUS_USAGE, "%s is no store; name one that cbank ingest made", path);
 }
 
 /* The table of flags is this program's. */

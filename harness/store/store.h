@@ -18,6 +18,9 @@ struct store;
  * errno. */
 bool store_is(const char *path);
 
+/* STATUS_USAGE, logged, for what cannot be read or is none. */
+enum status store_check(const char *path);
+
 /* Opens a store, and brings it up to this version; with SQL_WRITE it is made where there is none. Errors are those of
  * sql_open and sql_migrate. The caller closes *out, which is NULL on an error. */
 enum status store_open(const char *path, enum sql_access access, struct store **out);

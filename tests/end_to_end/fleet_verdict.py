@@ -368,8 +368,11 @@ class Ingested(Case):
     def test_bad_input(self):
         self.ingest()
         self.write("text.db", "no store\n")
-        for arguments in (("text.db",), ("nowhere.db",), ("0-0.json",), ("store.db", "--nights", "0"), ("store.db", "--baseline", "")):
-            run("fleet", *arguments, cwd=self.folder, status=2)
+        for name, message in (("text.db", "is no store"), ("0-0.json", "is no store"), ("/dev/null", "is no store"),
+                              ("nowhere.db", "cannot read nowhere.db: No such file"), (".", "cannot read .: Is a directory")):
+            self.assertIn(message, run("fleet", name, cwd=self.folder, status=2).stderr)
+        for arguments in (("--nights", "0"), ("--baseline", "")):
+            run("fleet", "store.db", *arguments, cwd=self.folder, status=2)
         sqlite3.connect(self.path("empty.db")).close()
         run("fleet", "empty.db", cwd=self.folder, status=2)
 
