@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "files.h"
+#include "json_tree.h"
 #include "log.h"
 #include "noise.h"
 #include "parallel.h"

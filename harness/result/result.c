@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "image.h"
-#include "json.h"
+#include "json_tree.h"
 #include "log.h"
 #include "sass_code.h"
 

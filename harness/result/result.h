@@ -11,7 +11,6 @@
 #include "counter.h"
 #include "device.h"
 #include "health.h"
-#include "json_tree.h"
 #include "model.h"
 #include "sass.h"
 #include "series.h"
@@ -114,6 +113,8 @@ struct run_end {
     char reason[300];
     char cell[CELL_IDENTITY_BYTES]; /* that caused it; "" when that is not known */
 };
+
+struct json_tree;
 
 /* Where a run took place; "" for what was not recorded. */
 struct host {
