@@ -41,7 +41,11 @@ measure() {
     resumed=
     worst=0
     find "$folder" -name 'cbank-*.json' -size 0 -delete
-    devices=$(unmeasured "$folder")
+    # On a fresh night nobody asks first which GPUs there are. Where there is none, the program says why.
+    devices=all
+    if ls "$folder"/cbank-*.json >/dev/null 2>&1; then
+        devices=$(unmeasured "$folder")
+    fi
     for file in "$folder"/cbank-*.json; do
         [ -e "$file" ] || continue
         "$cbank" run --resume "$file" &
@@ -52,8 +56,6 @@ measure() {
         status=$?
         [ "$status" -le "$worst" ] || worst=$status
     done
-    # No GPU at all: the program says why.
-    [ -n "$resumed" ] || devices=${devices:-all}
     [ -n "$devices" ] || return "$worst"
     "$cbank" run --engine cuda --device "${devices%,}" "$@" --json "$folder/"
     status=$?

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Simulates how often cbank fleet calls out without cause, and how well it finds what was planted.
 
-usage: fleet_simulation.py [--trial build/tests/fleet/fleet_trial] [--gpus 800] [--small] [--json FILE]
+usage: fleet_simulation.py --json FILE [--trial build/tests/fleet/fleet_trial] [--gpus 800] [--small]
        fleet_simulation.py --show FILE
 
 The statistics are those of the program (tests/fleet/fleet_trial.c calls them); the fleets are made up: 24 cells of an
@@ -18,12 +18,13 @@ driver that makes every cell of all GPUs 1 % slower. Of each, 20 GPUs of a fleet
 a few verdicts on small fleets: a test.
 """
 
-import argparse
 import json
 import math
 import os
 import subprocess
 import sys
+
+import trials
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RANGE_OF_20 = 3.735  # mean of the range of 20 normal values of deviation 1
@@ -74,9 +75,9 @@ def simulate(args, small):
     cells = "".join(f"{deviation!r} {path}\n" for deviation, path in deviations())
     noise = {"resampled": cells + "\n" + "".join(f"{value!r}\n" for value in tails()), "heavy": cells + "\n"}
     rows = []
-    for plant, nights, trials, small_nights, small_trials in PLAN:
+    for plant, nights, times, small_nights, small_times in PLAN:
         for name, text in noise.items():
-            of = (plant, args.gpus, small_nights if small else nights, small_trials if small else trials)
+            of = (plant, args.gpus, small_nights if small else nights, small_times if small else times)
             done = subprocess.run([args.trial, *map(str, of), str(len(rows) + 1)], input=text, text=True, check=True, capture_output=True)
             row = dict(zip(KEYS, (plant, name, *of[1:])))
             rows.append({**row, **json.loads(done.stdout)})
@@ -84,36 +85,25 @@ def simulate(args, small):
     return rows
 
 
-def show(rows):
+def show(report):
     """A table in Markdown."""
     print("| planted | tails | GPUs | nights of past | verdicts | found | right within a night | other findings |")
     print("|---|---|--:|--:|--:|--:|--:|--:|")
-    for row in rows:
+    for row in report["rows"]:
         planted = row["planted"]
         found, dated = (f"{row['found']} of {planted}", f"{row['dated']} of {planted}") if planted else ("-", "-")
         names = {"none": "nothing", "step": "+1.5 % of a GPU", "drift": "+3 % in 30 nights", "driver": "+1 % of all"}
         past = "1 to 60" if row["plant"] == "none" else row["nights"] - 2 if row["plant"] != "drift" else row["nights"] - 30
         print(f"| {names[row['plant']]} | {row['tails']} | {row['gpus']} | {past} | {row['verdicts']} | {found} |"
               f" {'-' if row['plant'] == 'drift' else dated} | {row['others']} |")
+    return True
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(parser):
     parser.add_argument("--trial", default=os.path.join(ROOT, "build/tests/fleet/fleet_trial"))
     parser.add_argument("--gpus", type=int, default=800)
     parser.add_argument("--small", action="store_true")
-    parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--show", metavar="FILE")
-    args = parser.parse_args()
-    if args.show:
-        with open(args.show, encoding="utf-8") as file:
-            show(json.load(file)["rows"])
-        return
-    rows = simulate(args, args.small)
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as file:
-            file.write('{"rows": [\n' + ",\n".join(json.dumps(row) for row in rows) + "\n]}\n")
 
 
 if __name__ == "__main__":
-    main()
+    trials.main(__doc__, options, lambda arguments, _: {"rows": simulate(arguments, arguments.small)}, show)

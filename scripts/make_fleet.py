@@ -13,11 +13,13 @@ and a board that was replaced. --planted writes what, as JSON. Equal arguments m
 
 import argparse
 import datetime
+import glob
 import hashlib
 import json
 import math
 import os
 import random
+import re
 import sqlite3
 import sys
 
@@ -29,6 +31,8 @@ APPLICATION = 0x63626E6B  # of store.c
 FIRST_NIGHT = int(datetime.datetime(2026, 1, 1, 22, tzinfo=datetime.timezone.utc).timestamp())
 DAY = 86400
 DRIVERS = ("580.159.04", "590.44.01")
+DEVIATION = r"^DEVIATION\((\w+), (\w+), ([\d.]+), ([\d.]+), ([\d.]+)\)"
+CELL_KEYS = ("workload", "path", "pattern", "elements", "block_size", "regime", "parameters", "array_bytes")
 STEPS, PATHS = 4, ("constant", "global", "readonly")
 
 
@@ -91,15 +95,19 @@ def change_of(plants, gpu, path, night, nights):
 
 def prepare(store, cells):
     """An empty store with the cells' identities."""
-    with open(os.path.join(ROOT, "harness/store/store_1.sql"), encoding="utf-8") as file:
-        store.executescript(file.read())
+    steps = sorted(glob.glob(os.path.join(ROOT, "harness/store/store_*.sql")))
+    for step in steps:
+        with open(step, encoding="utf-8") as file:
+            store.executescript(file.read())
+    with open(os.path.join(ROOT, "harness/compare/deviation.def"), encoding="utf-8") as file:
+        store.executemany("INSERT INTO default_deviations VALUES (?, ?, ?, ?, ?)", re.findall(DEVIATION, file.read(), re.MULTILINE))
     store.execute(f"PRAGMA application_id = {APPLICATION}")
-    store.execute("PRAGMA user_version = 1")
+    store.execute(f"PRAGMA user_version = {len(steps)}")
     store.execute("INSERT INTO geometries VALUES (1, 'NVIDIA H200', 'GH100', '9.0', 132, 64, 32, 233472, 1024, 62914560, 150109880320)")
     store.execute("INSERT INTO counter_sets VALUES (1, 'none')")
     for index, (cell, _, _) in enumerate(cells):
         identity = "/".join(str(cell[key]) for key in ("workload", "path", "pattern", "elements", "block_size", "regime"))
-        store.execute("INSERT INTO identities VALUES (?, ?, ?)", (index + 1, identity, json.dumps({"identity": identity})))
+        store.execute("INSERT INTO identities VALUES (?, ?, ?)", (index + 1, identity, json.dumps({"identity": identity, **{key: cell[key] for key in CELL_KEYS}})))
         store.execute("INSERT OR IGNORE INTO kernels (sass_sha256) VALUES (?)", (cell["kernel"]["sass_sha256"],))
 
 

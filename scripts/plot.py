@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Figures of papers from what cbank writes: results, characterizations, comparisons, explanations.
+"""Figures of papers from what cbank writes: results, characterizations, comparisons, explanations, verdicts, histories.
 
 usage: plot.py [OPTION...] FILE...
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A static page of what cbank wrote: summary, environment, matrix, characterization, comparison, fleet, explanation,
-figures.
+"""A static page of what cbank wrote: summary, environment, matrix, characterization, comparison, fleet, history,
+explanation, figures.
 
 usage: report.py [OPTION...] -o DIR FILE...
 
-FILEs are results, characterizations, comparisons, explanations, cards and verdicts on fleets. Writes DIR/index.html, DIR/cells/, a page for
-each result with all its cells, and DIR/figures/; files of those names are replaced, others stay. The page needs no
+FILEs are results, characterizations, comparisons, explanations, cards, verdicts on fleets and histories. Writes
+DIR/index.html, DIR/cells/, a page for each result with all its cells, and DIR/figures/; files of those names are replaced, others stay. The page needs no
 script and no inline style. The same files make the same bytes.
 
 Exit status 0; 2 for wrong usage, a file that is none of those or cannot be read, or a DIR that cannot be written; 3

@@ -93,11 +93,12 @@ enum status card_read_json(const char *path, struct card *out, cJSON **json)
 {
     const size_t bytes = (size_t)(cbank_card_end - cbank_card_start);
     struct card card = {0};
+    const char *name = path ? path : "(built in)";
     cJSON *tree = NULL;
-    const enum status status =
-        path ? document_read(&card_document, path, &card, &tree)
-             : document_parse(&card_document, "(built in)", cbank_card_start, bytes, &card, &tree);
+    enum status status = path ? json_read_file(path, &tree) : json_parse(name, cbank_card_start, bytes, &tree);
 
+    if (status == STATUS_OK)
+        status = document_take(&card_document, name, tree, &card);
     if (status != STATUS_OK) {
         cJSON_Delete(tree);
         return status;
@@ -119,10 +120,10 @@ enum status card_read(const char *path, struct card *out)
 enum status card_parse(const char *name, const char *text, size_t bytes, struct card *out)
 {
     struct card card = {0};
-    cJSON *tree = NULL;
+    struct json_tree *tree;
     const enum status status = document_parse(&card_document, name, text, bytes, &card, &tree);
 
-    cJSON_Delete(tree);
+    json_tree_close(tree);
     if (status == STATUS_OK)
         *out = card;
     return status;

@@ -7,6 +7,7 @@
 
 #include "cell_json.h"
 #include "document.h"
+#include "json_tree.h"
 #include "log.h"
 #include "stats.h"
 #include "version.h"
@@ -14,6 +15,12 @@
 static int compare_cells(const void *left, const void *right)
 {
     return cell_order(&((const struct calibrated_cell *)left)->cell, &((const struct calibrated_cell *)right)->cell);
+}
+
+void calibration_sort(struct calibration *calibration)
+{
+    if (calibration->cell_count > 0) /* else there is no array */
+        qsort(calibration->cells, calibration->cell_count, sizeof(*calibration->cells), compare_cells);
 }
 
 /* -- making ------------------------------------------------------------------------------------------- */
@@ -105,7 +112,7 @@ enum status calibration_of(const struct side *side, struct calibration *out)
     out->cell_count = side->cell_count;
     for (size_t i = 0; i < side->cell_count && status == STATUS_OK; i++)
         status = calibrate(&side->cells[i], &out->cells[i]);
-    qsort(out->cells, out->cell_count, sizeof(*out->cells), compare_cells);
+    calibration_sort(out);
     if (status == STATUS_OK)
         status = pool(out);
     if (status != STATUS_OK)
@@ -189,8 +196,7 @@ static void check_cells(const struct node *node, void *base)
 
     if (!node_failed(node))
         take_ranges(calibration);
-    if (calibration->cell_count > 0) /* else there is no array */
-        qsort(calibration->cells, calibration->cell_count, sizeof(*calibration->cells), compare_cells);
+    calibration_sort(calibration);
     for (size_t i = 1; i < calibration->cell_count; i++)
         if (compare_cells(&calibration->cells[i - 1], &calibration->cells[i]) == 0) {
             char identity[CELL_IDENTITY_BYTES];
@@ -249,17 +255,20 @@ enum status calibration_write(const struct calibration *calibration, const char 
     return document_write(&document, calibration, path);
 }
 
-/* Reads a file, or text that it is the name of. Nothing that was read refers to the tree, and after an error nothing is
- * kept. */
-static enum status take(const char *name, const char *text, size_t bytes, struct calibration *out)
+bool calibration_is(const cJSON *tree)
 {
-    cJSON *tree = NULL;
+    const char *name = NULL;
+
+    return json_get_text(json_get(tree, "schema"), "name", &name) && strcmp(name, document.schema) == 0;
+}
+
+/* Nothing that is read refers to the tree, and after an error nothing is kept. */
+enum status calibration_take(const char *name, const cJSON *tree, struct calibration *out)
+{
     enum status status;
 
     *out = (struct calibration){.device = device_unknown};
-    status =
-        text ? document_parse(&document, name, text, bytes, out, &tree) : document_read(&document, name, out, &tree);
-    cJSON_Delete(tree);
+    status = document_take(&document, name, tree, out);
     if (status != STATUS_OK)
         calibration_close(out);
     return status;
@@ -267,10 +276,24 @@ static enum status take(const char *name, const char *text, size_t bytes, struct
 
 enum status calibration_read(const char *path, struct calibration *out)
 {
-    return take(path, NULL, 0, out);
+    struct json_tree *tree;
+    enum status status = json_tree_read(path, &tree);
+
+    *out = (struct calibration){0};
+    if (status == STATUS_OK)
+        status = calibration_take(path, json_tree_root(tree), out);
+    json_tree_close(tree);
+    return status;
 }
 
 enum status calibration_parse(const char *name, const char *text, size_t bytes, struct calibration *out)
 {
-    return take(name, text, bytes, out);
+    struct json_tree *tree;
+    enum status status = json_tree_parse(name, text, bytes, &tree);
+
+    *out = (struct calibration){0};
+    if (status == STATUS_OK)
+        status = calibration_take(name, json_tree_root(tree), out);
+    json_tree_close(tree);
+    return status;
 }

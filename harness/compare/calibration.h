@@ -44,6 +44,13 @@ enum status calibration_read(const char *path, struct calibration *out);
 enum status calibration_parse(const char *name, const char *text, size_t bytes, struct calibration *out);
 enum status calibration_write(const struct calibration *calibration, const char *path);
 
+/* Sorts the cells of a calibration that was put together. */
+void calibration_sort(struct calibration *calibration);
+
+/* Whether a tree says that it is a calibration, of whatever version; and as calibration_read, for such a tree. */
+bool calibration_is(const cJSON *tree);
+enum status calibration_take(const char *name, const cJSON *tree, struct calibration *out);
+
 /* Sets the deviation of a cell between processes, where the calibration is of that model of GPU, driver and SASS, and
  * returns NULL; else why it says nothing (static text). For another GPU of the model what boards differ by is added. */
 const char *calibration_deviation(const struct calibration *calibration, const struct cell *cell,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "deviation.h"
 
+#include <float.h>
 #include <math.h>
 
 static const double pi = 3.14159265358979323846;
@@ -65,23 +66,36 @@ double student_p(double t, double degrees)
     return isinf(t) ? 0 : beta_share(known / (known + t * t), known / 2, 0.5);
 }
 
+/* The density of Student's t. */
+static double student_density(double t, double degrees)
+{
+    const double known = fmin(degrees, DEGREES_MOST);
+
+    return exp(lgamma((known + 1) / 2) - lgamma(known / 2) - (known + 1) / 2 * log1p(t * t / known)) / sqrt(known * pi);
+}
+
+/* By Newton's method on the logarithm of p, within bounds that it narrows: a step that leaves them halves them. */
 double student_quantile(double p, double degrees)
 {
-    double low = 0, high = 1;
+    double low = 0, high = 1, t;
 
     while (student_p(high, degrees) > p && high < 1e12)
         high *= 2;
-    for (int i = 0; i < 100; i++) {
-        const double middle = (low + high) / 2;
+    t = (low + high) / 2;
+    for (int i = 0; i < 100 && high - low > 4 * DBL_EPSILON * high; i++) {
+        const double found = student_p(t, degrees), before = t;
 
-        if (middle == low || middle == high)
-            break;
-        if (student_p(middle, degrees) > p)
-            low = middle;
+        if (found > p)
+            low = t;
         else
-            high = middle;
+            high = t;
+        t += found / student_density(t, degrees) / 2 * log(found / p);
+        if (!(t > low && t < high))
+            t = (low + high) / 2;
+        if (fabs(t - before) <= 2 * DBL_EPSILON * t)
+            break;
     }
-    return high;
+    return t;
 }
 
 /* -- deviations --------------------------------------------------------------------------------------- */

@@ -43,11 +43,19 @@ struct side_cell **side_sorted(const struct side *side)
 /* Adds what a process read. The functions of this section return false when out of memory. */
 static bool add_value(struct side_counter *counter, double value)
 {
-    double *values = realloc(counter->values, (counter->read + 1) * sizeof(*values));
+    double *values;
     size_t i = counter->read;
 
+    if (i == 0) { /* as most are: a GPU of many has one process */
+        counter->value = counter->low = counter->high = value;
+        counter->read = 1;
+        return true;
+    }
+    values = realloc(counter->values, (i + 1) * sizeof(*values));
     if (!values)
         return false;
+    if (!counter->values)
+        *values = counter->value;
     for (; i > 0 && values[i - 1] > value; i--)
         values[i] = values[i - 1];
     values[i] = value;
@@ -93,20 +101,36 @@ struct side_counter *side_counter(const struct side_cell *cell, const char *name
     return NULL;
 }
 
+/* The side's own text of that name, which is most often the one at `hint`. NULL out of memory. */
+static const char *keep_name(struct side *side, const char *name, size_t hint)
+{
+    char **larger;
+
+    for (size_t i = 0; i < side->name_count; i++)
+        if (strcmp(side->names[(hint + i) % side->name_count], name) == 0)
+            return side->names[(hint + i) % side->name_count];
+    larger = realloc(side->names, (side->name_count + 1) * sizeof(*larger));
+    if (!larger)
+        return NULL;
+    side->names = larger;
+    larger[side->name_count] = strdup(name);
+    return larger[side->name_count] ? larger[side->name_count++] : NULL;
+}
+
 /* Adds what a process read, if it did. `hint`: where the counter is when all processes read the same. */
-static bool add_counter(struct side_cell *cell, const struct counter_value *value, size_t hint)
+static bool add_counter(struct side *side, struct side_cell *cell, const struct counter_value *value, size_t hint)
 {
     struct side_counter *counter = side_counter(cell, value->name, hint);
 
     if (!counter) {
+        const char *name = keep_name(side, value->name, hint);
         struct side_counter *larger = realloc(cell->counters, (cell->counter_count + 1) * sizeof(*larger));
 
-        if (!larger)
+        cell->counters = larger ? larger : cell->counters;
+        if (!larger || !name)
             return false;
-        cell->counters = larger;
         counter = &larger[cell->counter_count++];
-        *counter = (struct side_counter){.kind = value->kind, .value = NAN, .low = NAN, .high = NAN};
-        snprintf(counter->name, sizeof(counter->name), "%s", value->name);
+        *counter = (struct side_counter){.name = name, .kind = value->kind, .value = NAN, .low = NAN, .high = NAN};
     }
     return value->status != COUNTER_OK || add_value(counter, value->value);
 }
@@ -214,15 +238,16 @@ static bool know_cells(struct side *side, const struct result *result)
 }
 
 /* Adds what one process says of a cell. */
-static bool add_cell(struct side_cell *to, const struct result *result, const struct cell_result *from,
-                     const char *process)
+static bool add_cell(struct side *side, struct side_cell *to, const struct result *result,
+                     const struct cell_result *from)
 {
+    const char *process = side->processes[side->files - 1];
     const double mhz = from->time.sm_clock_mhz;
     bool good =
         (isnan(mhz) || add_value(&to->clock, mhz)) && add_process(to, &from->time, result->modelled_time, process);
 
     for (size_t i = 0; good && i < from->counter_count; i++)
-        good = add_counter(to, &from->counters[i], i);
+        good = add_counter(side, to, &from->counters[i], i);
     to->modelled = to->modelled || result->modelled_time;
     merge_status(to, from);
     if (good && from->kernel.code && !to->code) {
@@ -247,7 +272,7 @@ static enum status add_cells(struct side *side, const char *path, const struct r
             cell_identity(&cell->cell, identity);
             status = log_error(STATUS_USAGE, "%s: the cell %s is twice in one result; remove one of the two", path,
                                identity);
-        } else if (!add_cell(cell, result, &result->cells[i], side->processes[side->files - 1])) {
+        } else if (!add_cell(side, cell, result, &result->cells[i])) {
             status = out_of_memory(path);
         }
         cell->files = side->files;
@@ -391,7 +416,10 @@ void side_close(struct side *side)
         cell_close(&side->cells[i]);
     for (size_t i = 0; side->processes && i < side->files; i++)
         free(side->processes[i]);
+    for (size_t i = 0; i < side->name_count; i++)
+        free(side->names[i]);
     free(side->processes);
+    free(side->names);
     free(side->cells);
     *side = (struct side){0};
 }

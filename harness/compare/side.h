@@ -12,12 +12,12 @@
 
 /* A counter of a cell, or its clock, over the processes of a side. */
 struct side_counter {
-    char name[96];
+    const char *name; /* the side's */
     enum counter_kind kind;
-    size_t read;      /* processes that read it */
+    uint32_t read;    /* processes that read it */
     double value;     /* median over those; NaN when read is 0 */
     double low, high; /* least and greatest value of a process */
-    double *values;   /* owned: of the processes that read it, ascending */
+    double *values;   /* owned: of the processes that read it, ascending; NULL where there are less than two */
 };
 
 struct side_cell {
@@ -50,6 +50,8 @@ struct side {
     size_t files; /* results that were read, one a process */
     size_t incomplete; /* of those, how many are of an interrupted run */
     char **processes; /* owned, and so are the texts: which process each of them is */
+    char **names; /* owned, and so are the texts: of counters, each once */
+    size_t name_count;
     char argv[RESULT_ARGV_BYTES]; /* command line of the first */
     struct side_identity identity;
     struct side_cell *cells; /* owned; in the order of the first file, then of later ones */

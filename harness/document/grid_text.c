@@ -166,6 +166,16 @@ static const char *row_text(const struct layout *layout, size_t row, size_t c)
     return layout->texts[row * layout->grid->column_count + c];
 }
 
+/* As "%*s", which takes long for tables of many rows; negative is as 0. */
+static void put_blanks(const struct layout *layout, int count)
+{
+    static const char blanks[] = "                                ";
+    const int most = sizeof(blanks) - 1;
+
+    for (; count > 0; count -= most)
+        fwrite(blanks, 1, (size_t)(count < most ? count : most), layout->stream);
+}
+
 static void put_padded(const struct layout *layout, const char *text, size_t c, enum grid_style style, bool last)
 {
     const int padding = layout->widths[c] - (int)text_columns(text);
@@ -174,12 +184,12 @@ static void put_padded(const struct layout *layout, const char *text, size_t c, 
 
     while (last && bytes > 0 && text[bytes - 1] == ' ')
         bytes--;
-    fprintf(layout->stream, "%*s", right ? padding : 0, "");
+    put_blanks(layout, right ? padding : 0);
     put_style(layout, style, true);
-    fprintf(layout->stream, "%.*s", bytes, text);
+    fwrite(text, 1, (size_t)bytes, layout->stream);
     put_style(layout, style, false);
     if (!right && !last)
-        fprintf(layout->stream, "%*s", padding, "");
+        put_blanks(layout, padding);
 }
 
 /* The last column of the span that is printed. */
@@ -198,7 +208,7 @@ static void put_line(const struct layout *layout, const struct span *span, int i
     const struct grid_column *previous = NULL;
     const size_t last = last_of(layout, span);
 
-    fprintf(layout->stream, "%*s", layout->look->indent + indent, "");
+    put_blanks(layout, layout->look->indent + indent);
     for (size_t c = 0; c < layout->grid->column_count; c++) {
         const size_t i = row * layout->grid->column_count + c;
         int gap;
@@ -206,7 +216,10 @@ static void put_line(const struct layout *layout, const struct span *span, int i
         if (!in_span(layout, span, c))
             continue;
         gap = gap_before(layout, previous, c);
-        fprintf(layout->stream, "%s%*s", gap == GAP ? "" : previous ? bar : "", gap == GAP ? GAP : 0, "");
+        if (gap == GAP)
+            put_blanks(layout, GAP);
+        else if (previous)
+            fputs(bar, layout->stream);
         put_padded(layout, text(layout, row, c), c, text == row_text ? layout->styles[i] : GRID_PLAIN, c == last);
         previous = &layout->grid->columns[c];
     }

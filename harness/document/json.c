@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "files.h"
-#include "json_grammar.h"
+#include "json_tree.h"
 #include "log.h"
 #include "text.h"
 
@@ -33,173 +33,32 @@ void json_place_text(const struct json_place *place, char *out, size_t room)
         snprintf(out + used, room - used, "[%zu]", place->index);
 }
 
-/* Logs what is wrong at byte `at`, by line and by column in characters, from 1. */
-static enum status malformed(const struct json_text *text, size_t at, const char *what)
+/* A copy of a tree that can be changed; the tree goes. */
+static enum status copied(const char *name, struct json_tree *tree, cJSON **out)
 {
-    size_t line = 1, column = 1;
+    cJSON *copy = cJSON_Duplicate(json_tree_root(tree), true);
 
-    for (size_t i = 0; i < at && i < text->count; i++) {
-        if (text->bytes[i] == '\n') {
-            line++;
-            column = 1;
-        } else if ((text->bytes[i] & 0xc0) != 0x80) {
-            column++;
-        }
-    }
-    return log_error(STATUS_USAGE, "%s:%zu:%zu: %s; the file is not JSON that cbank can read", text->name, line, column,
-                     what);
-}
-
-static int compare_keys(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
-/* Of an object with few members: a key that comes twice, or NULL. */
-static const char *repeated_of_few(const cJSON *object)
-{
-    for (const cJSON *member = object->child; member; member = member->next)
-        for (const cJSON *later = member->next; later; later = later->next)
-            if (member->string[0] == later->string[0] && strcmp(member->string, later->string) == 0)
-                return later->string;
-    return NULL;
-}
-
-/* Of `count` keys, which it sorts: one that comes twice, or NULL. */
-static const char *repeated_of_many(const char **keys, size_t count)
-{
-    qsort(keys, count, sizeof(*keys), compare_keys);
-    for (size_t i = 1; i < count; i++)
-        if (strcmp(keys[i - 1], keys[i]) == 0)
-            return keys[i];
-    return NULL;
-}
-
-/* A value in a file that is being checked. */
-struct checked {
-    const char *file;
-    const cJSON *value;
-    struct json_place place;
-};
-
-static enum status repeated(const struct checked *object, const char *key)
-{
-    char place[JSON_PLACE_BYTES], shown[TEXT_SHOWN_BYTES];
-
-    json_place_text(&object->place, place, sizeof(place));
-    return log_error(STATUS_USAGE, "%s: key \"%s\" is twice in %s; remove one of the two", object->file,
-                     text_shown(key, shown), *place ? place : "the outermost object");
-}
-
-/* Refuses a key that comes twice in this object. */
-static enum status check_keys(const struct checked *object)
-{
-    enum { FEW = 24 };
-    const size_t count = (size_t)cJSON_GetArraySize(object->value);
-    const char *key, **keys;
-    const cJSON *member;
-    size_t i = 0;
-
-    if (count <= FEW) {
-        key = repeated_of_few(object->value);
-        return key ? repeated(object, key) : STATUS_OK;
-    }
-    keys = malloc(count * sizeof(*keys));
-    if (!keys)
-        return log_memory("%s", object->file);
-    cJSON_ArrayForEach (member, object->value)
-        keys[i++] = member->string;
-    key = repeated_of_many(keys, count);
-    free(keys);
-    return key ? repeated(object, key) : STATUS_OK;
-}
-
-/* Cleans a text of the file. */
-static void clean(char *text)
-{
-    if (text)
-        text_clean(text);
-}
-
-/* Refuses such a key in every object within value, and cleans all text in it; scan() has bounded the depth of the
- * recursion. */
-static enum status check_all(const struct checked *checked)
-{
-    enum status status = cJSON_IsObject(checked->value) ? check_keys(checked) : STATUS_OK;
-    const cJSON *value;
-    size_t index = 0;
-
-    cJSON_ArrayForEach (value, checked->value) {
-        if (status != STATUS_OK)
-            break;
-        clean(value->string);
-        clean(value->valuestring);
-        if (value->child)
-            status = check_all(&(struct checked){
-                .file = checked->file,
-                .value = value,
-                .place = {.parent = &checked->place, .key = value->string, .index = index},
-            });
-        index++;
-    }
-    return status;
-}
-
-/* Parses text->bytes[0 .. count - 1], which a NUL follows. */
-static enum status parse(struct json_text *text, cJSON **out)
-{
-    const char *begin = (const char *)text->bytes;
-    const char *end = begin, *wrong;
-    enum status status;
-    size_t at;
-    cJSON *value;
-
-    if (strspn(begin, " \t\r\n") == text->count)
-        return log_error(STATUS_USAGE, "%s: the file is empty", text->name);
-    wrong = json_scan(text, &at);
-    if (wrong)
-        return malformed(text, at, wrong);
-    errno = 0;
-    value = cJSON_ParseWithLengthOpts(begin, text->count + 1, &end, 1);
-    if (!value && errno == ENOMEM)
-        return log_memory("%s", text->name);
-    if (!value)
-        return malformed(text, (size_t)(end - begin),
-                         "half of a surrogate pair, or a number of more than 63 characters");
-    status = check_all(&(struct checked){.file = text->name, .value = value});
-    if (status != STATUS_OK) {
-        cJSON_Delete(value);
-        return status;
-    }
-    *out = value;
+    json_tree_close(tree);
+    if (!copy)
+        return log_memory("%s", name);
+    *out = copy;
     return STATUS_OK;
 }
 
 enum status json_parse(const char *name, const char *text, size_t bytes, cJSON **out)
 {
-    char *copy = malloc(bytes + 1);
-    enum status status;
+    struct json_tree *tree;
+    const enum status status = json_tree_parse(name, text, bytes, &tree);
 
-    if (!copy)
-        return log_memory("%s", name);
-    memcpy(copy, text, bytes);
-    copy[bytes] = '\0';
-    status = parse(&(struct json_text){.name = name, .bytes = (unsigned char *)copy, .count = bytes}, out);
-    free(copy);
-    return status;
+    return status == STATUS_OK ? copied(name, tree, out) : status;
 }
 
 enum status json_read_file(const char *path, cJSON **out)
 {
-    char *text;
-    size_t bytes;
-    enum status status = file_read(path, JSON_FILE_BYTES_MAX, &text, &bytes);
+    struct json_tree *tree;
+    const enum status status = json_tree_read(path, &tree);
 
-    if (status != STATUS_OK)
-        return status;
-    status = parse(&(struct json_text){.name = path, .bytes = (unsigned char *)text, .count = bytes}, out);
-    free(text);
-    return status;
+    return status == STATUS_OK ? copied(path, tree, out) : status;
 }
 
 /* -- writing ------------------------------------------------------------------------------------------- */
@@ -330,8 +189,8 @@ void json_add_text(cJSON *object, const char *key, const char *value)
     cJSON *item = value ? cJSON_CreateString(value) : cJSON_CreateNull();
 
     /* Names from drivers and command lines are any bytes; JSON is UTF-8. One byte for one: no length grows. */
-    if (item)
-        clean(item->valuestring);
+    if (item && item->valuestring)
+        text_clean(item->valuestring);
     json_add(object, key, item);
 }
 
@@ -339,7 +198,14 @@ void json_add_text(cJSON *object, const char *key, const char *value)
 
 const cJSON *json_get(const cJSON *object, const char *key)
 {
-    return cJSON_IsObject(object) ? cJSON_GetObjectItemCaseSensitive(object, key) : NULL;
+    const cJSON *member;
+
+    if (!cJSON_IsObject(object))
+        return NULL;
+    cJSON_ArrayForEach (member, object)
+        if (member->string[0] == key[0] && strcmp(member->string, key) == 0)
+            return member;
+    return NULL;
 }
 
 bool json_get_double(const cJSON *object, const char *key, double *out)

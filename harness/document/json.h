@@ -15,13 +15,14 @@
 
 #include "status.h"
 
-/* Deepest nesting, largest file and most values that are read: a tree of any text within them, and what is
- * read from it, stays below 512 MiB. A value takes 80 bytes, and its key and its string 32 each or more. */
+/* Deepest nesting, largest file and most values that are read: a tree of any text within them takes less
+ * than 256 MiB, and with what is read from it less than 512. A value takes 64 bytes beside the text; in a tree that can be
+ * changed 80, and its key and its string 32 each or more. */
 #define JSON_DEPTH_MAX      64
 #define JSON_FILE_BYTES_MAX ((size_t)64 << 20)
 #define JSON_VALUES_MAX     2000000
 
-/* Reads and parses a whole file. Refuses (STATUS_USAGE, naming file, line and column or key): unreadable,
+/* Reads and parses a whole file, into a tree that can be changed (json_tree.h has one that is read alone). Refuses (STATUS_USAGE, naming file, line and column or key): unreadable,
  * over JSON_FILE_BYTES_MAX, empty, not UTF-8, malformed, truncated, trailing text, deeper than
  * JSON_DEPTH_MAX, more than JSON_VALUES_MAX values, a key twice in one object. Text in the tree is printable: control
  * characters of keys and strings have become '?', so that no command sends those of a file to a terminal. On success

@@ -21,22 +21,44 @@ static bool is_hex(unsigned char c)
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
+static bool is_unicode(const unsigned char *escape)
+{
+    return escape[0] == '\\' && escape[1] == 'u' && is_hex(escape[2]) && is_hex(escape[3]) && is_hex(escape[4]) &&
+           is_hex(escape[5]);
+}
+
+/* Whether the escape is half of a surrogate pair: the first, \uD800 to \uDBFF, or the second, \uDC00 to \uDFFF. */
+static bool is_half(const unsigned char *escape, bool second)
+{
+    const char digit = (char)(escape[3] | 0x20);
+
+    return (escape[2] | 0x20) == 'd' && (second ? digit >= 'c' && digit <= 'f' : strchr("89ab", digit) != NULL);
+}
+
+/* The same of \u and four digits. */
+static const char *scan_unicode(const struct json_text *text, size_t *at)
+{
+    const unsigned char *escape = text->bytes + *at;
+
+    if (!is_unicode(escape))
+        return "\\u without four hexadecimal digits";
+    /* cJSON's strings are C strings: the rest would be lost. */
+    if (memcmp(escape + 2, "0000", 4) == 0)
+        return "NUL character in a string";
+    if (is_half(escape, true) || (is_half(escape, false) && !(is_unicode(escape + 6) && is_half(escape + 6, true))))
+        return "half of a surrogate pair";
+    *at += is_half(escape, false) ? 12 : 6;
+    return NULL;
+}
+
 /* Steps over the escape whose backslash is at *at. NULL, or what is wrong with it. The text ends in a NUL,
  * which is no part of any escape. */
 static const char *scan_escape(const struct json_text *text, size_t *at)
 {
     const unsigned char *escape = text->bytes + *at + 1;
 
-    if (*escape == 'u') {
-        for (int i = 1; i <= 4; i++)
-            if (!is_hex(escape[i]))
-                return "\\u without four hexadecimal digits";
-        /* cJSON's strings are C strings: the rest would be lost. */
-        if (memcmp(escape + 1, "0000", 4) == 0)
-            return "NUL character in a string";
-        *at += 6;
-        return NULL;
-    }
+    if (*escape == 'u')
+        return scan_unicode(text, at);
     if (*escape == '\0' || !strchr("\"\\/bfnrt", *escape))
         return "unknown escape in a string";
     *at += 2;

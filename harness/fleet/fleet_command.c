@@ -77,10 +77,12 @@ static enum status fleet_run(const void *parsed, const struct invocation *invoca
     struct fleet_verdict verdict = {.limits = FLEET_LIMITS_DEFAULT, .baseline = options->baseline};
     struct fleet fleet = {0};
     struct store *store = NULL;
-    enum status status = store_open(invocation->arguments[0], SQL_READ, &store);
+    enum status status = store_check(invocation->arguments[0]);
 
     verdict.limits.threshold = options->threshold_percent / 100;
     verdict.limits.peer_threshold = options->peer_threshold_percent / 100;
+    if (status == STATUS_OK)
+        status = store_open(invocation->arguments[0], SQL_READ, &store);
     if (status == STATUS_OK)
         status = fleet_read(store, &how, &fleet);
     if (status == STATUS_OK)

@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "fleet.h"
 #include "log.h"
+#include "noise.h"
 #include "table.h"
 #include "text.h"
 
@@ -124,11 +125,18 @@ struct place {
     bool last; /* it is of the last night */
 };
 
+/* The last value of a cell in the last night. */
+struct latest {
+    int64_t run_id;
+    double ns, within; /* 0: there is none */
+};
+
 struct reading {
     struct fleet *fleet;
     struct place *places; /* owned; by run_id, without runs of GPUs that did not answer */
     size_t count;
-    double ns, within; /* of the last value of the cell */
+    struct latest *latest; /* owned; [model] */
+    struct noise noise;    /* calibrations of the store */
 };
 
 static int by_run(const void *a, const void *b)
@@ -195,22 +203,35 @@ static enum status add_cell(struct fleet *fleet)
     return STATUS_OK;
 }
 
-/* What is known before of a value: the default between processes, and how sure the median is within its own. */
-static struct deviation known_before(const struct reading *reading, const struct regime *regime)
+/* What is known before of a value: how far processes differ, and by default how sure the median is within its own. Where a
+ * model has several GPUs, none is the one that was calibrated. */
+static struct deviation known_before(const struct reading *reading, size_t of_model, const struct cell *cell,
+                                     const char *sha256)
 {
-    struct deviation known = deviation_default(CAUSE_process, &(struct cell){.regime = regime}, reading->ns);
+    const struct fleet_model *model = &reading->fleet->models[of_model];
+    const struct fleet_gpu *gpu = &reading->fleet->gpus[model->gpus[0]];
+    const double within = isfinite(reading->latest[of_model].within) ? reading->latest[of_model].within : 0;
+    struct deviation known =
+        noise_find(&reading->noise, &(struct noise_of){.cell = cell,
+                                                       .median_ns = reading->latest[of_model].ns,
+                                                       .uuid = model->gpu_count == 1 ? gpu->uuid : "several",
+                                                       .name = model->name,
+                                                       .driver = reading->fleet->runs[gpu->last].driver,
+                                                       .sha256 = sha256});
 
-    known.value = hypot(known.value, isfinite(reading->within) ? reading->within : 0);
+    /* A calibration has the error within its processes, which may have taken more samples. */
+    known.value = known.origin == DEVIATION_DEFAULT ? hypot(known.value, within) : fmax(known.value, within);
     return known;
 }
 
-/* Reads a cell's times; *judged: whether any is of the last night. */
-static void read_cell(struct reading *reading, struct sql_statement *rows, bool *judged)
+/* Reads a cell's times; whether any is of the last night. */
+static bool read_cell(struct reading *reading, struct sql_statement *rows)
 {
     struct fleet *fleet = reading->fleet;
     const struct place *place = reading->places, *end = place + reading->count;
+    bool judged = false;
 
-    *judged = false;
+    memset(reading->latest, 0, fleet->model_count * sizeof(*reading->latest));
     while (sql_row(rows)) {
         const int64_t run_id = sql_integer(rows, 0);
         const double ns = sql_number(rows, 1);
@@ -223,12 +244,40 @@ static void read_cell(struct reading *reading, struct sql_statement *rows, bool 
         model = &fleet->models[place->model];
         model->log_ns[(fleet->cell_count * model->gpu_count + place->gpu) * fleet->round_count + place->round] =
             log(ns);
-        if (place->last) {
-            *judged = true;
-            reading->ns = ns;
-            reading->within = log(sql_number(rows, 3) / sql_number(rows, 2)) / 2 / normal_quantile;
-        }
+        if (!place->last)
+            continue;
+        judged = true;
+        reading->latest[place->model] =
+            (struct latest){run_id, ns, log(sql_number(rows, 3) / sql_number(rows, 2)) / 2 / normal_quantile};
     }
+    return judged;
+}
+
+/* Sets what is known before of a cell, whose key and JSON the row has, in each model. */
+static void set_known(struct reading *reading, struct store *store, struct sql_statement *row,
+                      const struct regime *regime)
+{
+    struct fleet *fleet = reading->fleet;
+    struct sql_statement *code = NULL;
+    struct cell cell = {.regime = regime};
+
+    if (reading->noise.count > 0) {
+        store_read_cell(store, sql_text(row, 2), &cell);
+        code = sql_prepare(store_sql(store), "SELECT sass_sha256 FROM times JOIN kernels USING (kernel_id)"
+                                             " WHERE identity_id = ?1 AND run_id = ?2");
+        sql_set_integer(code, 1, sql_integer(row, 0));
+    }
+    for (size_t i = 0; sql_status(store_sql(store)) == STATUS_OK && i < fleet->model_count; i++) {
+        bool coded;
+
+        if (!(reading->latest[i].ns > 0))
+            continue;
+        sql_set_integer(code, 2, reading->latest[i].run_id);
+        coded = sql_row(code);
+        fleet->models[i].process[fleet->cell_count] = known_before(reading, i, &cell, coded ? sql_text(code, 0) : "");
+        sql_reset(code);
+    }
+    sql_finish(code);
 }
 
 /* Path and regime by their places in the identity; false for a regime that this program does not know. */
@@ -245,11 +294,12 @@ static bool take_identity(struct fleet *fleet, const char *identity, struct flee
     return cell->regime && cell->identity && cell->path;
 }
 
-static enum status read_cells(struct reading *reading, struct sql *sql)
+static enum status read_cells(struct reading *reading, struct store *store)
 {
     struct fleet *fleet = reading->fleet;
+    struct sql *sql = store_sql(store);
     struct sql_statement *identities =
-        sql_prepare(sql, "SELECT identity_id, identity FROM identities ORDER BY identity");
+        sql_prepare(sql, "SELECT identity_id, identity, cell FROM identities ORDER BY identity");
     struct sql_statement *rows = sql_prepare(sql, "SELECT run_id, median_ns, ci_low_ns, ci_high_ns FROM times"
                                                   " WHERE identity_id = ?1 AND run_id >= ?2 AND status = 'ok'"
                                                   " ORDER BY run_id");
@@ -270,9 +320,9 @@ static enum status read_cells(struct reading *reading, struct sql *sql)
         if (status != STATUS_OK)
             break;
         sql_set_integer(rows, 1, cell.id);
-        read_cell(reading, rows, &judged);
-        for (size_t i = 0; judged && i < fleet->model_count; i++)
-            fleet->models[i].process[fleet->cell_count] = known_before(reading, cell.regime);
+        judged = read_cell(reading, rows);
+        if (judged)
+            set_known(reading, store, identities, cell.regime);
         cells[fleet->cell_count] = cell;
         fleet->cell_count += judged;
     }
@@ -297,8 +347,13 @@ enum status fleet_read_times(struct store *store, const struct fleet_options *op
     }
     if (status == STATUS_OK)
         status = find_places(&reading, options->baseline);
+    reading.latest = calloc(fleet->model_count + 1, sizeof(*reading.latest));
+    if (status == STATUS_OK && !reading.latest)
+        status = log_memory("the times of a fleet");
     if (status == STATUS_OK)
-        status = read_cells(&reading, store_sql(store));
+        status = noise_read_store(&reading.noise, store);
+    if (status == STATUS_OK)
+        status = read_cells(&reading, store);
     for (size_t i = 0; i < fleet->model_count; i++) {
         struct fleet_model *model = &fleet->models[i];
 
@@ -307,6 +362,8 @@ enum status fleet_read_times(struct store *store, const struct fleet_options *op
         model->times.process = model->process;
         model->times.base = model->base;
     }
+    noise_close(&reading.noise);
+    free(reading.latest);
     free(reading.places);
     return status;
 }

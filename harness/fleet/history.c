@@ -339,7 +339,7 @@ static enum status add_store(const struct reading *reading, const char *path)
     add_runs(&stored);
     add_all_series(&stored);
     add_forgotten(&stored);
-    status = sql_status(stored.sql);
+    status = noise_read_store(&reading->history->noise, stored.store);
     if (status == STATUS_OK && stored.count == 0)
         status = log_error(STATUS_USAGE, "%s has no run; cbank ingest puts results in", path);
     free(stored.keys);
@@ -420,5 +420,6 @@ void history_close(struct history *history)
     free(history->points);
     free(history->changes);
     free(history->forgotten);
+    noise_close(&history->noise);
     *history = (struct history){0};
 }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "calibration.h"
+#include "noise.h"
 #include "result.h"
 
 /* A run. Texts are the history's, each once; NULL: not known. */
@@ -36,6 +36,7 @@ struct history_change {
     const struct history_run *before, *after; /* the last run of the old level, the first of the new */
     double change, ci_low, ci_high; /* of the level, relative, with the interval of STATS_CONFIDENCE */
     size_t runs_before, runs_after; /* of the two levels */
+    struct deviation noise; /* between processes, that the change was held against */
     char with[256]; /* what changed at the same time: driver, VBIOS, code; "": none of these */
 };
 
@@ -54,6 +55,7 @@ struct history {
     size_t change_count;
     struct history_forgotten *forgotten; /* owned */
     size_t forgotten_count;
+    struct noise noise; /* what stores know of it */
     struct cell **cells; /* owned */
     size_t cell_count;
     char **texts; /* owned, and so are the texts */
@@ -73,9 +75,9 @@ void history_sort(struct history *history);
 bool history_same_series(const struct history_point *a, const struct history_point *b);
 
 /* Finds where levels changed: of every series of four points or more whose times settled, by change_point.h with the
- * deviation between processes as its noise: a calibration's (NULL: none) where it applies, else the default. A level
- * holds for two runs at least. Changes of less than `threshold`, relative, are left out. */
-enum status history_find_changes(struct history *history, const struct calibration *calibration, double threshold);
+ * deviation between processes as its noise (history->noise, to which a caller may add). A level holds for two runs at
+ * least. Changes of less than `threshold`, relative, are left out. */
+enum status history_find_changes(struct history *history, double threshold);
 
 /* Releases; accepts a zeroed struct. */
 void history_close(struct history *history);

@@ -18,25 +18,28 @@ struct levels {
     double *values;                      /* owned: logarithms of the times */
     struct segment *segments;            /* owned */
     size_t count, segment_count;
-    double noise, threshold;
+    struct deviation noise;
+    double threshold;
 };
 
-/* Deviation between processes: a calibration's, else the default. */
-static double noise_of(const struct history_point *point, const struct calibration *calibration)
+static const char *known(const char *text)
 {
-    struct deviation deviation = deviation_default(CAUSE_process, point->cell, point->median_ns);
-    struct side_identity identity = {.modelled = point->run->modelled, .device = device_unknown};
+    return text ? text : "";
+}
+
+/* Deviation between processes; predictions have none. */
+static struct deviation noise_of(const struct history_point *point, const struct noise *noise)
+{
     const struct history_run *run = point->run;
 
     if (run->modelled)
-        return 0;
-    snprintf(identity.engine, sizeof(identity.engine), "%s", run->engine);
-    snprintf(identity.device.name, sizeof(identity.device.name), "%s", run->name ? run->name : "");
-    snprintf(identity.device.uuid, sizeof(identity.device.uuid), "%s", run->uuid ? run->uuid : "");
-    snprintf(identity.device.driver, sizeof(identity.device.driver), "%s", run->driver ? run->driver : "");
-    if (calibration)
-        calibration_deviation(calibration, point->cell, &identity, point->sha256 ? point->sha256 : "", &deviation);
-    return deviation.value;
+        return (struct deviation){0};
+    return noise_find(noise, &(struct noise_of){.cell = point->cell,
+                                                .median_ns = point->median_ns,
+                                                .uuid = known(run->uuid),
+                                                .name = known(run->name),
+                                                .driver = known(run->driver),
+                                                .sha256 = known(point->sha256)});
 }
 
 /* Of the deviations within levels, and of the noise, the larger. *degrees: of freedom, infinite for the noise. */
@@ -49,8 +52,8 @@ static double spread_of(const struct levels *levels, double *degrees)
         for (size_t k = 0; k < levels->segments[i].count; k++)
             squares += pow(levels->values[levels->segments[i].first + k] - levels->segments[i].level, 2);
     spread = rest > 0 ? sqrt(squares / rest) : 0;
-    *degrees = spread > levels->noise ? rest : INFINITY;
-    return fmax(spread, levels->noise);
+    *degrees = spread > levels->noise.value ? rest : INFINITY;
+    return fmax(spread, levels->noise.value);
 }
 
 static void add_with(struct history_change *change, const char *what, const char *before, const char *after)
@@ -72,6 +75,7 @@ static struct history_change change_of(const struct levels *levels, size_t segme
         .change = expm1(size),
         .runs_before = old->count,
         .runs_after = now->count,
+        .noise = levels->noise,
     };
 
     half = spread_of(levels, &degrees) * sqrt(1 / (double)old->count + 1 / (double)now->count);
@@ -86,8 +90,7 @@ static struct history_change change_of(const struct levels *levels, size_t segme
 }
 
 /* Finds the levels of the series that begins at `first`, and adds its changes. */
-static enum status find(struct history *history, size_t first, size_t end, const struct calibration *calibration,
-                        struct levels *levels)
+static enum status find(struct history *history, size_t first, size_t end, struct levels *levels)
 {
     enum status status;
 
@@ -102,8 +105,8 @@ static enum status find(struct history *history, size_t first, size_t end, const
     }
     if (levels->count < RUNS_OF_A_SERIES)
         return STATUS_OK;
-    levels->noise = noise_of(levels->points[0], calibration);
-    status = change_point_find(levels->values, levels->count, RUNS_OF_A_LEVEL, levels->noise, levels->segments,
+    levels->noise = noise_of(levels->points[0], &history->noise);
+    status = change_point_find(levels->values, levels->count, RUNS_OF_A_LEVEL, levels->noise.value, levels->segments,
                                &levels->segment_count);
     for (size_t i = 1; status == STATUS_OK && i < levels->segment_count; i++) {
         const struct history_change change = change_of(levels, i);
@@ -129,7 +132,7 @@ static int latest_first(const void *a, const void *b)
     return cell_order(x->cell, y->cell);
 }
 
-enum status history_find_changes(struct history *history, const struct calibration *calibration, double threshold)
+enum status history_find_changes(struct history *history, double threshold)
 {
     struct levels levels = {
         .points = calloc(history->point_count + 1, sizeof(*levels.points)),
@@ -143,7 +146,7 @@ enum status history_find_changes(struct history *history, const struct calibrati
         for (end = first + 1; end < history->point_count; end++)
             if (!history_same_series(&history->points[first], &history->points[end]))
                 break;
-        status = find(history, first, end, calibration, &levels);
+        status = find(history, first, end, &levels);
     }
     if (history->change_count > 0)
         qsort(history->changes, history->change_count, sizeof(*history->changes), latest_first);

@@ -138,6 +138,13 @@ static void value_interval(const struct grid_column *column, const void *row, st
     out->text = out->room;
 }
 
+static void value_origin(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    out->text =
+        change_at(row)->noise.origin == DEVIATION_UNKNOWN ? NULL : deviation_origin_names[change_at(row)->noise.origin];
+}
+
 static bool change_note(const void *row, size_t index, char *out, size_t bytes)
 {
     const struct history_change *change = change_at(row);
@@ -179,6 +186,8 @@ static const struct grid_column change_data[] = {
     {.key = "vbios_before", .value = grid_text, .of = BEFORE(vbios)},
     {.key = "vbios_after", .value = grid_text, .of = AFTER(vbios)},
     {.key = "with", .value = grid_array, .of = OF_CHANGE(with)},
+    {.key = "noise", .format = text_count, .value = grid_number, .of = OF_CHANGE(noise.value)},
+    {.key = "noise_origin", .value = value_origin},
 };
 #define FORGOTTEN(member) GRID_MEMBER(struct history_forgotten, member)
 static const struct grid_column forgotten_columns[] = {
@@ -251,7 +260,7 @@ static const struct cell *cell_at(const void *history, size_t i)
 static int by_cell(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
-    const int order = cell_order(x->point->cell, y->point->cell);
+    const int order = x->point->cell == y->point->cell ? 0 : cell_order(x->point->cell, y->point->cell);
 
     return order ? order : (x->run->place > y->run->place) - (x->run->place < y->run->place);
 }
@@ -330,7 +339,7 @@ static const struct document document = {
     .schema = "cbank-history",
     .what = "history",
     .major = 1,
-    .minor = 0,
+    .minor = 1,
     .root = {.fields = FIELDS(document_rows), .given = SIZE_MAX},
 };
 
@@ -405,17 +414,20 @@ static enum status say_unknown(const struct view *view, const struct invocation 
 static enum status read_history(struct view *view, const struct invocation *invocation)
 {
     const char *path = view->options->calibration_path;
-    struct calibration calibration = {0};
-    enum status status = path ? calibration_read(path, &calibration) : STATUS_OK;
+    struct calibration calibration;
+    enum status status = STATUS_OK;
 
     for (size_t i = 0; status == STATUS_OK && i < invocation->argument_count; i++)
         status = history_add(&view->history, invocation->arguments[i], view->options->cell);
+    /* The last one goes first. */
+    if (status == STATUS_OK && path)
+        status = calibration_read(path, &calibration);
+    if (status == STATUS_OK && path)
+        status = noise_add(&view->history.noise, &calibration);
     if (status == STATUS_OK) {
         history_sort(&view->history);
-        status =
-            history_find_changes(&view->history, path ? &calibration : NULL, view->options->threshold_percent / 100);
+        status = history_find_changes(&view->history, view->options->threshold_percent / 100);
     }
-    calibration_close(&calibration);
     return status;
 }
 

@@ -127,9 +127,9 @@ const struct command report_command = {
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct report_options),
     .details =
-        "FILEs are results, characterizations, comparisons, explanations and cards. The page has summary, environment, matrix,\n"
-        "characterization, comparison where two results (or a comparison) are given, explanation, every figure as SVG beside its\n"
-        "table and its CSV, and a page with all cells of each result, which each number leads to. What cannot be drawn is named,\n"
-        "with why. Needs python3 with matplotlib and jinja2. Files of the page are replaced, others stay.",
+        "FILEs are results, characterizations, comparisons, explanations, cards, verdicts on fleets and histories. The page has\n"
+        "summary, environment, matrix, characterization, comparison where two results (or a comparison) are given, fleet, history,\n"
+        "explanation, every figure as SVG beside its table and its CSV, and a page with all cells of each result, which each number\n"
+        "leads to. What cannot be drawn is named, with why. Needs python3 with matplotlib and jinja2. Files of the page are replaced, others stay.",
     .run = report,
 };

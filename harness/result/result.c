@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "image.h"
-#include "json.h"
+#include "json_tree.h"
 #include "log.h"
 #include "sass_code.h"
 
@@ -129,7 +129,7 @@ void result_close(struct result *result)
         free(result->cells[i].kernel.made);
     }
     free(result->cells);
-    cJSON_Delete(result->storage);
+    json_tree_close(result->storage);
     *result = (struct result){0};
 }
 

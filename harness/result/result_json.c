@@ -192,35 +192,22 @@ enum status result_write(const struct result *result, const char *path)
     return document_write(&result_document, result, path);
 }
 
-/* Keeps the tree, which strings of the result lie in; releases both after an error. */
-static enum status keep(struct result *result, cJSON *tree, enum status status)
-{
-    result->storage = tree;
-    if (status != STATUS_OK)
-        result_close(result);
-    return status;
-}
-
 enum status result_read(const char *path, struct result *out)
 {
-    cJSON *tree = NULL;
+    struct json_tree *tree;
+    const enum status status = json_tree_read(path, &tree);
 
     *out = (struct result){0};
-
-    const enum status status = document_read(&result_document, path, out, &tree);
-
-    return keep(out, tree, status);
+    return status == STATUS_OK ? result_take(path, tree, out) : status;
 }
 
 enum status result_parse(const char *name, const char *text, size_t bytes, struct result *out)
 {
-    cJSON *tree = NULL;
+    struct json_tree *tree;
+    const enum status status = json_tree_parse(name, text, bytes, &tree);
 
     *out = (struct result){0};
-
-    const enum status status = document_parse(&result_document, name, text, bytes, out, &tree);
-
-    return keep(out, tree, status);
+    return status == STATUS_OK ? result_take(name, tree, out) : status;
 }
 
 bool result_is(const cJSON *tree)
@@ -230,8 +217,14 @@ bool result_is(const cJSON *tree)
     return json_get_text(json_get(tree, "schema"), "name", &name) && strcmp(name, result_document.schema) == 0;
 }
 
-enum status result_take(const char *name, cJSON *tree, struct result *out)
+/* Strings of the result lie in the tree. */
+enum status result_take(const char *name, struct json_tree *tree, struct result *out)
 {
-    *out = (struct result){0};
-    return keep(out, tree, document_take(&result_document, name, tree, out));
+    enum status status;
+
+    *out = (struct result){.storage = tree};
+    status = document_take(&result_document, name, json_tree_root(tree), out);
+    if (status != STATUS_OK)
+        result_close(out);
+    return status;
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Takes a run out of a store. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "clock.h"
 #include "command.h"
-#include "file_lock.h"
 #include "log.h"
 #include "store.h"
 
@@ -63,15 +61,10 @@ static enum status forget(const void *parsed, const struct invocation *invocatio
     struct store *store = NULL;
     struct found found = {0};
     char when[CLOCK_UTC_BYTES];
-    enum status status = STATUS_OK;
+    enum status status = store_check(invocation->arguments[0]);
 
-    errno = 0;
-    if (!store_is(invocation->arguments[0])) {
-        if (errno)
-            return log_error(file_failed(errno), "cannot read %s: %s", invocation->arguments[0], strerror(errno));
-        return log_error(STATUS_USAGE, "%s is no store; name one that cbank ingest made", invocation->arguments[0]);
-    }
-    status = store_open(invocation->arguments[0], SQL_WRITE, &store);
+    if (status == STATUS_OK)
+        status = store_open(invocation->arguments[0], SQL_WRITE, &store);
     if (status != STATUS_OK)
         return status;
     sql_begin(store_sql(store));

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "file_lock.h"
 #include "log.h"
 #include "store_parts.h"
 
@@ -15,7 +16,11 @@
 enum { APPLICATION = 0x63626e6b };
 
 /* Of store_text.S. A step that was released is never changed: what follows is a step of its own. */
-extern const char store_step_1[];
+extern const char store_step_1[], store_step_2[];
+
+static const char *const steps[] = {store_step_1, store_step_2};
+
+enum { VERSION = sizeof(steps) / sizeof(steps[0]) };
 
 bool store_is(const char *path)
 {
@@ -28,6 +33,16 @@ bool store_is(const char *path)
     if (descriptor >= 0)
         close(descriptor);
     return is;
+}
+
+enum status store_check(const char *path)
+{
+    errno = 0;
+    if (store_is(path))
+        return STATUS_OK;
+    if (errno)
+        return log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
+    return log_error(STATUS_USAGE, "%s is no store; name one that cbank ingest made", path);
 }
 
 /* The table of flags is this program's. */
@@ -55,15 +70,37 @@ static void prepare(struct store *store)
         store->statements[i] = sql_prepare(store->sql, texts[i]);
 }
 
+static enum status migrate(struct sql *sql)
+{
+    return sql_migrate(sql, APPLICATION, steps, VERSION);
+}
+
+/* A store of an older version that is open for reading is brought up by another door. */
+static enum status bring_up(struct sql *reading)
+{
+    const bool older = sql_integer_of(reading, "PRAGMA application_id") == APPLICATION &&
+                       sql_integer_of(reading, "PRAGMA user_version") < VERSION;
+    enum status status = sql_status(reading);
+    struct sql *sql = NULL;
+
+    if (status == STATUS_OK && older)
+        status = sql_open(sql_path(reading), SQL_WRITE, &sql);
+    if (sql)
+        status = migrate(sql);
+    sql_close(sql);
+    return status;
+}
+
 enum status store_open(const char *path, enum sql_access access, struct store **out)
 {
-    const char *const steps[] = {store_step_1};
     struct store *store = calloc(1, sizeof(*store));
     enum status status = store ? sql_open(path, access, &store->sql) : log_memory("%s", path);
 
     *out = NULL;
+    if (status == STATUS_OK && access == SQL_READ)
+        status = bring_up(store->sql);
     if (status == STATUS_OK)
-        status = sql_migrate(store->sql, APPLICATION, steps, sizeof(steps) / sizeof(steps[0]));
+        status = migrate(store->sql);
     if (status == STATUS_OK && access == SQL_WRITE) {
         sql_run(store->sql, "PRAGMA journal_mode = WAL");
         sql_begin(store->sql);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A store: an SQLite file that holds what many results say, for questions over time and over many GPUs. store_1.sql is
- * its schema, docs/fleet.md explains it. A run's key is the hash of its file's content, a cell's key is its identity.
+ * A store: an SQLite file that holds what many results say, for questions over time and over many GPUs. store_1.sql and
+ * those that follow it are its schema, docs/fleet.md explains it. A run's key is the hash of its file's content, a cell's key is its identity.
  * Questions are SQL (sql.h), or the functions below. */
 #ifndef CBANK_STORE_H
 #define CBANK_STORE_H
@@ -18,7 +18,10 @@ struct store;
  * errno. */
 bool store_is(const char *path);
 
-/* Opens a store; with SQL_WRITE it is made where there is none, and brought up to this version. Errors are those of
+/* STATUS_USAGE, logged, for what cannot be read or is none. */
+enum status store_check(const char *path);
+
+/* Opens a store, and brings it up to this version; with SQL_WRITE it is made where there is none. Errors are those of
  * sql_open and sql_migrate. The caller closes *out, which is NULL on an error. */
 enum status store_open(const char *path, enum sql_access access, struct store **out);
 
@@ -36,13 +39,16 @@ enum store_answer {
     STORE_REFUSED,   /* logged: it cannot be right, or not beside another one */
 };
 
-/* Whether a run with this hash is new, known or forgotten. */
+/* Whether a run or calibration with this hash is new, known or forgotten. */
 enum store_answer store_ask(struct store *store, const char hash[SHA256_HEX_BYTES]);
 
 /* Adds a result, the content of whose file has that hash, within a transaction of the caller's. An interrupted
  * run is replaced by what was written of it later. Of what is not new nothing stays. An error is kept by the database: see sql_status. */
 enum store_answer store_add(struct store *store, const struct result *result, const char hash[SHA256_HEX_BYTES],
                             const char *file);
+
+/* The key of a cell, which is added where it is not known. Within a transaction of the caller's. */
+int64_t store_identity(struct store *store, const struct cell *cell);
 
 /* Takes the run of that number out, within a transaction of the caller's: its times and counters are deleted, and
  * `forgotten` keeps which it was and why (NULL: nobody said). */

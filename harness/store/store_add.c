@@ -134,8 +134,7 @@ static int64_t geometry_of(struct store *store, const struct device_info *device
     return find_or_add(store, both[0], both[1]);
 }
 
-/* A cell as results have it. */
-static int64_t identity_of(struct store *store, const struct cell *cell)
+int64_t store_identity(struct store *store, const struct cell *cell)
 {
     char identity[CELL_IDENTITY_BYTES];
     struct sql_statement *find = store->statements[STORE_FIND_IDENTITY];
@@ -323,7 +322,7 @@ static bool know_cells(struct addition *of)
         return true;
     }
     for (size_t i = 0; i < count; i++)
-        sorted[i] = of->identities[i] = identity_of(of->store, &of->result->cells[i].cell);
+        sorted[i] = of->identities[i] = store_identity(of->store, &of->result->cells[i].cell);
     qsort(sorted, count, sizeof(*sorted), by_id);
     for (size_t i = 1; i < count && sql_status(of->store->sql) == STATUS_OK; i++)
         once = once && sorted[i - 1] != sorted[i];

@@ -10,5 +10,6 @@
 
     .section .rodata.cbank_store, "a", %progbits
     text store_step_1, "harness/store/store_1.sql"
+    text store_step_2, "harness/store/store_2.sql"
 
     .section .note.GNU-stack, "", %progbits

@@ -17,8 +17,9 @@ KINDS = {
     "cbank-comparison": ("comparison", ("comparable", "base", "new", "options", "differences", "cells")),
     "cbank-card": ("card", ("name", "chip")),
     "cbank-fleet": ("fleet", ("verdict", "night", "findings", "gpus")),
+    "cbank-history": ("history", ("rows", "changes", "forgotten")),
 }
-LISTS = ("cells", "experiments", "results", "findings", "gpus")
+LISTS = ("cells", "experiments", "results", "findings", "gpus", "rows", "changes", "forgotten")
 MAJORS = {"cbank-result": "2", "cbank-comparison": "3", "cbank-explanation": "2"}  # of those that are not of 1.x
 
 # What identifies a cell beside its parameters.
@@ -87,6 +88,9 @@ def origin(document):
     if document.kind == "fleet":
         return {key: ", ".join(sorted({str(gpu[its]) for gpu in content["gpus"] if gpu[its]}))
                 for key, its in (("device", "name"), ("driver", "driver"))}
+    if document.kind == "history":
+        return {key: ", ".join(sorted({str(row[key]) for row in content["rows"] if row[key]}))
+                for key in ("engine", "device", "driver")}
     return {}
 
 
@@ -265,6 +269,8 @@ def note(document):
         if not content["complete"]:
             done = sum(cell["status"] != "pending" for cell in content["cells"])
             said.append(f"incomplete run: {done} of {len(content['cells'])} cells")
+    if document.kind == "history" and any(row["times"] == "modelled" for row in content["rows"]):
+        said.append("modelled, not measured")
     if document.kind == "explanation":
         if any(result["modelled_time"] for result in content["results"]):
             said.append("what stands for measured is modelled, too")

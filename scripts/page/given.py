@@ -8,7 +8,7 @@ import subprocess
 
 from figures import documents
 
-KINDS = ("result", "characterization", "comparison", "explanation", "card", "fleet")  # in the order of the page
+KINDS = ("result", "characterization", "comparison", "explanation", "card", "fleet", "history")  # in the order of the page
 IDENTITY = (*documents.CELL_KEYS, "parameters")
 
 

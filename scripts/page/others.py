@@ -139,6 +139,40 @@ def fleet_table(one):
     return Table(f"Findings of {one.label}", ["verdict", "GPUs", "change of time, %", "since", "what", "changed then"], rows)
 
 
+# -- history ------------------------------------------------------------------------------------------------------
+
+CHANGES_MAX = 300  # that are listed
+
+
+def history_summary(one):
+    content = one.content
+    gpus = {(row["device"], row["uuid"]) for row in content["rows"]}
+    runs = {(row["file"], row["started_utc"], row["uuid"]) for row in content["rows"]}
+    changes = content["changes"]
+    return (f"{tables.plural(len(runs), 'run')} on {tables.plural(len(gpus), 'GPU')}: " +
+            (f"{tables.plural(len(changes), 'change')} of a level, the latest since {changes[0]['since_utc']}" if changes
+             else "no level changed"))
+
+
+def gpu_text(row):
+    return " ".join(filter(None, (row["host"], row["slot"], row["uuid"] or row["device"])))
+
+
+def history_tables(one):
+    changes, forgotten = one.content["changes"], one.content["forgotten"]
+    more = len(changes) - CHANGES_MAX
+    rows = [[head(change["since_utc"]), words(gpu_text(change)), words(change["cell"]), Value(f"{100 * change['change']:+.2f}"),
+             Value(tables.interval(100 * change["ci_low"], 100 * change["ci_high"], lambda its: f"{its:+.2f}")),
+             words(change["driver_before"]), words(change["driver_after"]), words(change["with"])] for change in changes[:CHANGES_MAX]]
+    gone = [[head(run["started_utc"]), words(run["uuid"]), words(run["file"]), words(run["forgotten_utc"]), words(run["why"])]
+            for run in forgotten]
+    made = [Table(f"Levels that changed: {one.label}", ["since", "GPU", "cell", "change, %", "95 % interval, %", "driver before",
+                                                        "driver since", "changed with it"], rows,
+                  [f"and {more} earlier ones"] if more > 0 else []),
+            Table(f"Runs that cbank forget took out: {one.label}", ["started", "UUID", "file", "forgotten", "why"], gone)]
+    return [table for table in made if table.rows]
+
+
 # -- comparison ---------------------------------------------------------------------------------------------------
 
 

@@ -17,7 +17,8 @@ OPEN_MAX = 3  # so many results have their tables unfolded
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 SECTIONS = (("summary", "Summary"), ("explore", "Explore"), ("environment", "Environment"), ("matrix", "Matrix"),
-            ("characterization", "Characterization"), ("comparison", "Comparison"), ("fleet", "Fleet"), ("explanation", "Explanation"),
+            ("characterization", "Characterization"), ("comparison", "Comparison"), ("fleet", "Fleet"), ("history", "History"),
+            ("explanation", "Explanation"),
             ("figures", "Figures"), ("cells", "Cells"), ("sources", "Sources"))
 
 
@@ -102,6 +103,7 @@ def lead_of(files, comparisons):
     made += [(f"characterization {one.label}: {len(one.content['experiments'])} experiments", "#characterization")
              for one in of_kind(files, "characterization")]
     made += [(f"fleet {one.label}: {others.fleet_summary(one)}", "#fleet") for one in of_kind(files, "fleet")]
+    made += [(f"history {one.label}: {others.history_summary(one)}", "#history") for one in of_kind(files, "history")]
     return made
 
 
@@ -132,6 +134,10 @@ def comparison_of(name, document, base, new):
 
 def fleet_of(one):
     return {"name": one.label, "summary": others.fleet_summary(one), "table": others.fleet_table(one)}
+
+
+def history_of(one):
+    return {"name": one.label, "summary": others.history_summary(one), "tables": others.history_tables(one)}
 
 
 def sources_table(files):
@@ -172,7 +178,9 @@ def write(folder, program, files, library):
         "unexplained": [(one.shown_name, one.unexplained) for one in of if one.unexplained],
         "figures": found, "sources": sources_table(files),
         "fleets": each(of_kind(files, "fleet"), fleet_of),
-        "contents": contents(matrices, found, {"explore": not (library and of), "fleet": not of_kind(files, "fleet")}),
+        "histories": each(of_kind(files, "history"), history_of),
+        "contents": contents(matrices, found, {"explore": not (library and of), "fleet": not of_kind(files, "fleet"),
+                                               "history": not of_kind(files, "history")}),
         "interactive": interactive.of(of, library) if library and of else None,
     }
     cells = each(of, lambda one: [results.Cell(one, place, cell)

@@ -56,6 +56,7 @@ COMMANDS = {
     **{f"export {form}": ["export", "--format", form, "measured.json", "new.json"]
        for form in ("csv", "gbench", "bmf", "otava")},
     "ingest": ["ingest", "--list", "out.db", "base.json", "bases"],
+    "ingest a calibration": ["ingest", "out.db", "board-2.json"],
     "forget": ["forget", "out.db", "measured.json", "--why", "test"],
     "fleet": ["fleet", "fleet.db", "--inventory", "inventory"], "fleet --json": ["fleet", "fleet.db", "--json", "out.json"],
     "fleet --junit": ["fleet", "fleet.db", "--baseline", "590.44.01", "--junit", "out.xml", "--markdown", "out.md"],
@@ -180,7 +181,12 @@ class Allocations(unittest.TestCase):
             json.dump(result, file)
         with open(os.path.join(cls.folder.name, "out-interrupted.json"), "rb") as file:
             cls.old = {"out-interrupted.json": settled(file.read())}
-        subprocess.run([CBANK, "ingest", "--quiet", "out.db", "measured.json"], cwd=cls.folder.name, check=True)
+        with open(os.path.join(cls.folder.name, "calibration.json"), encoding="utf-8") as file:
+            calibration = {**json.load(file), "engine": "cuda", "modelled": False}
+        for board in (1, 2):
+            with open(os.path.join(cls.folder.name, f"board-{board}.json"), "w", encoding="utf-8") as file:
+                json.dump({**calibration, "device": {**calibration["device"], "uuid": f"GPU-{board}"}}, file)
+        subprocess.run([CBANK, "ingest", "--quiet", "out.db", "measured.json", "board-1.json"], cwd=cls.folder.name, check=True)
         subprocess.run([sys.executable, os.path.join(ROOT, "scripts/make_fleet.py"), os.path.join(cls.folder.name, "fleet.db"), "--gpus", "16",
                         "--nights", "6"], check=True)
         with open(os.path.join(cls.folder.name, "inventory"), "w", encoding="utf-8") as file:

@@ -211,6 +211,25 @@ FLEET = {"schema": {"name": "cbank-fleet", "version": "1.0"}, "verdict": "findin
                                   gpu("n2", "2", "replaced", 0, "GPU-4"), gpu("n2", "2", "quiet", 0, "GPU-3", False)]}
 
 
+def run_of(night, median, uuid="GPU-1-2", cell="add/constant/per_warp/128000/1024/hot", **more):
+    return {"started_utc": f"2026-01-{night:02}T22:00:00Z", "engine": "cuda", "times": "measured", "device": "GPU of a test",
+            "gpu": uuid[:5], "host": "n1", "driver": "580.1", "median_ns": median, "relative_half_width": 0.001, "change": None,
+            "uuid": uuid, "cell": cell, "state": None, "failed": None, "slot": "00000000:07:00.0", "vbios": None, "file": "a.json",
+            "hash": None, **more}
+
+
+STRIDED = "add/constant/strided/128000/1024/cold/stride_bytes=64"
+HISTORY = {"schema": {"name": "cbank-history", "version": "1.1"},
+           "rows": [run_of(1, 1000), run_of(2, 1020, driver="590.2"), run_of(1, 990, "GPU-3-4"), run_of(2, None, "GPU-3-4"),
+                    run_of(2, 2000, cell=STRIDED, state="unstable")],
+           "changes": [{"since_utc": "2026-01-02T22:00:00Z", "until_utc": "2026-01-01T22:00:00Z", "uuid": "GPU-1-2",
+                        "device": "GPU of a test", "host": "n1", "slot": "00000000:07:00.0",
+                        "cell": "add/constant/per_warp/128000/1024/hot", "change": 0.02, "ci_low": 0.019, "ci_high": 0.021,
+                        "runs_before": 1, "runs_after": 1, "driver_before": "580.1", "driver_after": "590.2", "vbios_before": None,
+                        "vbios_after": None, "with": "driver 580.1 -> 590.2", "noise": 0.001, "noise_origin": "default"}],
+           "forgotten": []}
+
+
 class Data(Case):
     """What stands in the CSV of each figure."""
 
@@ -307,6 +326,34 @@ class Data(Case):
         with self.assertRaisesRegex(documents.NotDrawn, "no GPU that answered"):
             figures.FIGURES["fleet"].rows(self.document({**FLEET, "gpus": []}))
 
+    def test_history(self):
+        module, rows = figures.FIGURES["history"], self.golden("history", HISTORY)
+        self.assertEqual([(row["uuid"], row["pattern"], row["parameters"], row["median_ns"], row["change"]) for row in rows],
+                         [("GPU-1-2", "per_warp", "", "1000", ""), ("GPU-1-2", "per_warp", "", "1020", "0.02"),
+                          ("GPU-3-4", "per_warp", "", "990", ""), ("GPU-1-2", "strided", "stride_bytes=64", "2000", "")])
+        self.assertEqual([rows[1][key] for key in ("change_low", "change_high", "with")], ["0.019", "0.021", "driver 580.1 -> 590.2"])
+        made = module.rows(self.document(HISTORY))
+        self.assertEqual(module.table(made), made[1:2])
+        self.assertEqual([row["started_utc"][:10] for row in module.table([{**row, "change": None} for row in made])],
+                         ["2026-01-02", "2026-01-01", "2026-01-02"])  # of each series the last
+        self.assertEqual(module.looks_of(made)["GPU of a test", "GPU-1-2", "cuda"], (module.LOOKS[0], "n1:07:00.0 GPU-1"))
+        self.assertEqual(len(module.rows(self.document(HISTORY), documents.Selection(["pattern=strided"]))), 1)
+        without = [{key: value for key, value in row.items() if key != "median_ns"} for row in HISTORY["rows"]]
+        for content, selection, why in ((HISTORY, ["path=global"], "no chosen cell"), ({**HISTORY, "rows": without}, [], "--cell CELL --json")):
+            with self.assertRaisesRegex(documents.NotDrawn, why):
+                module.rows(self.document(content), documents.Selection(selection))
+        self.assertIsNone(documents.note(self.document(HISTORY)))
+        self.assertEqual(documents.note(self.document({**HISTORY, "rows": [run_of(1, 1, times="modelled")]})), "modelled, not measured")
+
+    def test_of_many_gpus_those_that_changed_most_have_a_look(self):
+        module = figures.FIGURES["history"]
+        many = [run_of(night, 1000, f"GPU-{gpu:08}-1") for gpu in range(9) for night in (1, 2)]
+        changes = [{**HISTORY["changes"][0], "uuid": f"GPU-{gpu:08}-1", "change": size, "with": None} for gpu, size in ((4, 0.01), (7, -0.03))]
+        made = module.rows(self.document({**HISTORY, "rows": many, "changes": changes}))
+        self.assertEqual([key[1][:12] for key in module.looks_of(made)], ["GPU-00000007", "GPU-00000004"])
+        self.assertEqual([label for _, label in module.handles_of(made, module.looks_of(made))],
+                         ["n1:07:00.0 GPU-00000007", "n1:07:00.0 GPU-00000004", "7 other GPUs", "level changed"])
+
     def test_operations(self):
         rows = self.golden("operations", CONVOLUTION)
         self.assertEqual([(row["path"], row["traffic"], row["operations_per_byte"]) for row in rows],
@@ -380,7 +427,8 @@ class Drawn(Case):
             "capacity": (CHARACTERIZATION, "h200-capacity"), "parts": (MATRIX, "core-matrix-parts"),
             "drivers": ("two.json", "two-drivers"), "generations": (MATRIX, "generations"),
             "samples": (MATRIX, "core-matrix-samples"), "operations": (CONVOLUTIONS, "convolution-operations"),
-            "counters": (MATRIX, "core-matrix-counters-1"), "fleet": ("nights.json", "nights-fleet")}
+            "counters": (MATRIX, "core-matrix-counters-1"), "fleet": ("nights.json", "nights-fleet"),
+            "history": ("series.json", "series-history")}
     SOME = repetitions([], ["--select", "elements=128000"])
 
     def setUp(self):
@@ -390,10 +438,12 @@ class Drawn(Case):
         store = os.path.join(self.folder, "fleet.db")
         subprocess.run([sys.executable, os.path.join(ROOT, "scripts/make_fleet.py"), store, "--gpus", "24", "--nights", "6"], check=True)
         subprocess.run([CBANK, "fleet", store, "--quiet", "--json", os.path.join(self.folder, "nights.json")], check=False)
+        with open(os.path.join(self.folder, "series.json"), "wb") as file:
+            subprocess.run([CBANK, "history", store, "--cell", "add/*/per_warp/128000/*", "--json"], stdout=file, check=True)
 
     def all_of(self, *options):
         """Everything written, by name."""
-        lines, _ = self.plot(MATRIX, CHARACTERIZATION, "two.json", "nights.json", *self.SOME, *options)
+        lines, _ = self.plot(MATRIX, CHARACTERIZATION, "two.json", "nights.json", "series.json", *self.SOME, *options)
         more, _ = self.plot(CONVOLUTIONS, "--figure", "operations", *options)
         return {os.path.basename(path): self.made(os.path.basename(path)) for path in lines + more}
 

@@ -9,6 +9,7 @@ import csv
 import datetime
 import hashlib
 import json
+import math
 import os
 import random
 import re
@@ -327,6 +328,43 @@ class WithoutSqlite(Case):
         self.cbank("compare", "all/00", "all/00")
 
 
+class Versions(Case):
+    """A store of the first version is brought up by whatever opens it, and keeps what it says."""
+
+    SCHEMA = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name"
+
+    def first_version(self):
+        """The store as the first version made it."""
+        database = sqlite3.connect(self.path("store.db"))
+        database.executescript("DROP VIEW process_deviations; DROP TABLE calibrated; DROP TABLE calibrations;"
+                               " DROP TABLE default_deviations; PRAGMA user_version = 1")
+        made = sqlite3.connect(":memory:")
+        with open(os.path.join(ROOT, "harness/store/store_1.sql"), encoding="utf-8") as file:
+            made.executescript(file.read())
+        self.assertEqual(database.execute(self.SCHEMA).fetchall(), made.execute(self.SCHEMA).fetchall())
+        database.close()
+
+    def test_brought_up(self):
+        self.nights("all", 3, 5)
+        self.nights("more", 3, 6)
+        commands = (["history", "store.db"], ["fleet", "store.db"], ["compare", "store.db", "all/00"],
+                    ["ingest", "store.db", "all"], ["ingest", "store.db", "more"], ["forget", "store.db", "all/00/gpu00.json"])
+        for command in commands:
+            with self.subTest(" ".join(command)):
+                for name in ("store.db", "new.db"):
+                    if os.path.exists(self.path(name)):
+                        os.remove(self.path(name))
+                    self.cbank("ingest", name, "all")
+                rows = [line for line in self.dump() if "INTO \"times\"" in line or "INTO \"runs\"" in line]
+                self.first_version()
+                said = self.cbank(*command)
+                self.assertEqual(self.ask(self.SCHEMA), self.ask(self.SCHEMA, store="new.db"))
+                self.assertEqual(self.ask("PRAGMA user_version"), self.ask("PRAGMA user_version", store="new.db"))
+                self.assertEqual(said.stderr, "")
+                kept = set(rows) & set(self.dump())
+                self.assertEqual(len(kept), len(rows) - (4 if command[0] == "forget" else 0))
+
+
 class Documentation(Case):
     def test_questions_in_sql_are_answered(self):
         for gpu in range(3):
@@ -341,9 +379,10 @@ class Documentation(Case):
         with open(os.path.join(ROOT, "docs/fleet.md"), encoding="utf-8") as file:
             blocks = re.findall(r"^```sql\n(.*?)^```", file.read(), re.MULTILINE | re.DOTALL)
         answers = [self.ask(question) for block in blocks for question in block.split(";") if question.strip()]
-        self.assertEqual([len(rows) for rows in answers], [3, 1, 1])
+        self.assertEqual([len(rows) for rows in answers], [3, 1, 1, 24])
         self.assertEqual(answers[1][0][0], result_of(1, 0)["device"]["uuid"])
         self.assertEqual(answers[2], [(SOURCE["device"]["name"], 2)])
+        self.assertEqual({(origin, count) for _, origin, _, count in answers[3]}, {("default", 3)})
 
 
 class Forget(Case):
@@ -572,18 +611,70 @@ class History(Case):
         self.assertEqual([change["since_utc"] for change in changes],
                          sorted((change["since_utc"] for change in changes), reverse=True))
 
-    def test_a_calibration_is_the_noise(self):
-        """With a calibration that says that processes differ by 5 %, no step is one."""
+    def calibration(self, gpu, deviation=0.05):
+        """A calibration of that GPU, which says that processes differ by 5 %."""
         cells = [{**{key: cell[key] for key in ("workload", "path", "pattern", "elements", "block_size", "regime",
                                                "parameters", "array_bytes")},
-                  "noise": 0.1, "process_deviation": {"value": 0.05, "degrees_of_freedom": 20, "origin": "calibration"},
+                  "noise": 0.1, "process_deviation": {"value": deviation, "degrees_of_freedom": 20, "origin": "calibration"},
                   "median_ns": cell["time_ns"]["median"], "sass_sha256": cell["kernel"]["sass_sha256"]}
                  for cell in SOURCE["cells"][:6]]
-        self.write("calibration.json", {
-            "schema": {"name": "cbank-calibration", "version": "2.0"}, "tool": SOURCE["tool"], "engine": "cuda",
-            "modelled": False, "device": {**result_of(1, 0)["device"], "driver": SOURCE["device"]["driver"]},
-            "processes": 20, "cells": cells})
+        return {"schema": {"name": "cbank-calibration", "version": "2.0"}, "tool": SOURCE["tool"], "engine": "cuda",
+                "modelled": False, "device": {**result_of(gpu, 0)["device"], "driver": SOURCE["device"]["driver"]},
+                "processes": 20, "cells": cells}
+
+    def test_a_calibration_is_the_noise(self):
+        """Where processes differ by 5 %, no step is one: whether the calibration is a file, or in the store."""
+        self.write("calibration.json", self.calibration(1))
         self.assertEqual(self.history("store.db", "--calibration", "calibration.json")["changes"], [])
+        before = self.history("store.db")["changes"]
+        self.assertEqual({change["noise_origin"] for change in before}, {"default"})
+        self.assertEqual(self.cbank("ingest", "store.db", "calibration.json").stdout, "1 new, 0 known, 0 refused\n")
+        self.assertEqual(self.cbank("ingest", "store.db", "calibration.json").stdout, "0 new, 1 known, 0 refused\n")
+        self.assertEqual(self.history("store.db")["changes"], [])
+        self.assertEqual(self.ask("SELECT name, driver, processes, file FROM calibrations"),
+                         [(SOURCE["device"]["name"], SOURCE["device"]["driver"], 20, "calibration.json")])
+
+    def test_a_calibration_of_that_gpu_goes_first(self):
+        """Of the three that apply: that of the GPU itself, and of two the later."""
+        for gpu, deviation in ((1, 0.0001), (1, 0.0002), (0, 0.0004)):
+            self.write("calibration.json", self.calibration(gpu, deviation))
+            self.cbank("ingest", "store.db", "calibration.json")
+        board = 0.00062  # deviation.def
+        found = {(change["uuid"][4:12], change["noise_origin"]): change["noise"] for change in self.history("store.db")["changes"]}
+        self.assertEqual(set(found), {("00000001", "calibration"), ("00000002", "calibration_of_another_board")})
+        self.assertEqual(found["00000001", "calibration"], 0.0002)
+        self.assertAlmostEqual(found["00000002", "calibration_of_another_board"], math.hypot(0.0004, board), 9)
+
+    def test_the_store_says_which_deviation_holds(self):
+        """The view and the program say the same, of each origin."""
+        self.write("calibration.json", self.calibration(1, 0.0003))
+        self.cbank("ingest", "store.db", "calibration.json")
+        rows = self.ask("SELECT uuid, driver, median_ns, deviation, degrees, origin, calibration FROM process_deviations"
+                        " JOIN runs USING (run_id) JOIN gpus USING (gpu_id) JOIN times USING (run_id, identity_id)")
+        self.assertEqual(len(rows), self.NIGHTS * self.GPUS * 6)
+        for uuid, driver, median, deviation, degrees, origin, file in rows:
+            if driver != SOURCE["device"]["driver"]:
+                self.assertEqual((origin, degrees, file), ("default", 16, None))
+                self.assertAlmostEqual(deviation, 1.7 / median, 12)
+            elif uuid.startswith("GPU-00000001"):
+                self.assertEqual((origin, deviation, degrees, file), ("calibration", 0.0003, 20, "calibration.json"))
+            else:
+                self.assertEqual((origin, file), ("calibration_of_another_board", "calibration.json"))
+                self.assertAlmostEqual(deviation, math.hypot(0.0003, 0.00062), 12)
+                self.assertLess(degrees, 20)
+        first = {(uuid, driver): deviation for uuid, driver, _, deviation, _, _, _ in rows}
+        for change in self.history("store.db")["changes"]:
+            if change["noise_origin"] != "default":
+                self.assertAlmostEqual(change["noise"], first[change["uuid"], SOURCE["device"]["driver"]], 12)
+
+    def test_other_calibrations_say_nothing_of_a_gpu(self):
+        for change in ({"modelled": True}, {"device": {**self.calibration(1)["device"], "uuid": None}}):
+            self.write("calibration.json", {**self.calibration(1), **change})
+            self.assertEqual(self.cbank("ingest", "store.db", "calibration.json").stdout,
+                             "0 new, 0 known, 0 refused, 1 passed over, which are no results\n")
+        self.write("calibration.json", {**self.calibration(1), "processes": "many"})
+        self.assertIn("calibration.json: processes", self.cbank("ingest", "store.db", "calibration.json", status=2).stderr)
+        self.assertEqual(self.ask("SELECT count(*) FROM calibrations"), [(0,)])
 
     def test_what_was_forgotten_is_said(self):
         self.cbank("forget", "store.db", "13-1.json", "--why", "a door was open")

@@ -188,6 +188,22 @@ class Nodes(Case):
         uuids = {result["device"]["uuid"] for result in results + self.results("n2")}
         self.assertEqual(len(uuids), 4)
 
+    def test_a_fresh_night_lists_no_devices(self):
+        """Which would start CUDA once more; a night that is gone on with does."""
+        spy = os.path.join(self.folder, "spy")
+        with open(spy, "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\necho "$1 $2" >>{self.folder}/asked\nexec {self.program} "$@"\n')
+        os.chmod(spy, 0o755)
+        environment = {**os.environ, "CBANK": spy, "SLURMD_NODENAME": "n1"}
+        for asked in ("", "list devices\n"):
+            subprocess.run([os.path.join(ROOT, "scripts/fleet_run.sh"), "node", self.night, *PLAN], env=environment, check=True)
+            with open(f"{self.folder}/asked", encoding="utf-8") as file:
+                self.assertEqual("".join(line for line in file if not line.startswith("run ")), asked)
+            results = glob.glob(os.path.join(self.night, "n1/cbank-*.json"))
+            self.assertEqual(len(results), 2)
+            os.remove(results[0])
+            os.remove(os.path.join(self.night, "n1/status"))
+
     def test_a_run_that_is_killed(self):
         """What it had is resumed; a name that was reserved alone is not in the way."""
         self.set("n1", "devices=2,pace=1")
@@ -292,7 +308,7 @@ class Slurm(Case):
         """Two quiet nights; then a slow GPU, a missing one, and a swapped board."""
         for name in ("first", "second"):
             status, said = self.ended(self.submit(name=name), name)
-            time.sleep(GAP_SECONDS)
+            time.sleep(GAP_SECONDS + 1)  # starts are known to the second
             self.assertEqual(status, 0, said)
         uuids = {node: [result["device"]["uuid"] for result in self.results(node)] for node in NODES}
         self.assertEqual([len(of) for of in uuids.values()], [2, 2, 2])

@@ -105,6 +105,24 @@ class Made(Case):
             self.assertIn(finding["who"], page)
         self.assertTrue(os.path.getsize(self.path("page/figures/verdict-fleet.svg")) > 1000)
 
+    def test_page_of_a_history(self):
+        """A section with what changed, and the figure; runs that were taken out."""
+        self.make("store.db", "--gpus", "24", "--nights", "12", "--seed", "3")
+        run("forget", "store.db", "003/0004.json", "--why", "a door was open", cwd=self.folder)
+        self.write("history.json", run("history", "store.db", "--cell", "add/*/per_warp/12800000/*", "--json", cwd=self.folder).stdout)
+        said = read_json(self.path("history.json"))
+        run("report", "-o", "page", "history.json", cwd=self.folder)
+        with open(self.path("page/index.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn('<h2 id="history">', page)
+        self.assertGreater(len(said["changes"]), 0)
+        for change in said["changes"]:
+            self.assertIn(change["cell"], page)
+            self.assertIn(f"{100 * change['change']:+.2f}", page)
+        self.assertIn("driver 580.159.04 -&gt; 590.44.01", page)
+        self.assertIn("a door was open", page)
+        self.assertTrue(os.path.getsize(self.path("page/figures/history-history.svg")) > 1000)
+
     def test_a_quiet_night_is_quiet(self):
         self.make("store.db", "--gpus", "96", "--nights", "24", "--quiet", "--tails", "heavy")
         verdict = self.fleet()
@@ -289,6 +307,27 @@ class Ingested(Case):
         run("ingest", "--quiet", "two.db", ".", cwd=self.folder)
         self.assertEqual(self.fleet(store="two.db")["findings"], [])
 
+    def test_a_calibration_is_the_noise(self):
+        """A step is none where a calibration in the store says that processes differ by 5 %."""
+        def change(result, gpu, night):
+            for cell in result["cells"] if gpu == 2 and night >= 4 else []:
+                self.scale(cell, 1.015)
+            return result if night in (2, 3, 4, 5) else None
+
+        self.ingest(change)
+        self.only(self.fleet(status=1), "slower")
+        keys = ("workload", "path", "pattern", "elements", "block_size", "regime", "parameters", "array_bytes")
+        calibration = {
+            "schema": {"name": "cbank-calibration", "version": "2.0"}, "tool": SOURCE["tool"], "engine": "cuda", "modelled": False,
+            "device": SOURCE["device"], "processes": 20,
+            "cells": [{**{key: cell[key] for key in keys}, "noise": 0.2, "median_ns": cell["time_ns"]["median"],
+                       "process_deviation": {"value": 0.05, "degrees_of_freedom": 20, "origin": "processes"},
+                       "sass_sha256": cell["kernel"]["sass_sha256"]} for cell in self.cells]}
+        for driver, findings in (("of another driver", 1), (SOURCE["device"]["driver"], 0)):
+            self.write("calibration.json", json.dumps({**calibration, "device": {**SOURCE["device"], "driver": driver}}))
+            run("ingest", "--quiet", "store.db", "calibration.json", cwd=self.folder)
+            self.assertEqual(len(self.fleet(status=findings)["findings"]), findings)
+
     def test_inventory(self):
         self.ingest(lambda result, gpu, night: None if gpu == 3 else result)
         self.assertEqual(self.fleet()["findings"], [])
@@ -329,8 +368,11 @@ class Ingested(Case):
     def test_bad_input(self):
         self.ingest()
         self.write("text.db", "no store\n")
-        for arguments in (("text.db",), ("nowhere.db",), ("0-0.json",), ("store.db", "--nights", "0"), ("store.db", "--baseline", "")):
-            run("fleet", *arguments, cwd=self.folder, status=2)
+        for name, message in (("text.db", "is no store"), ("0-0.json", "is no store"), ("/dev/null", "is no store"),
+                              ("nowhere.db", "cannot read nowhere.db: No such file"), (".", "cannot read .: Is a directory")):
+            self.assertIn(message, run("fleet", name, cwd=self.folder, status=2).stderr)
+        for arguments in (("--nights", "0"), ("--baseline", "")):
+            run("fleet", "store.db", *arguments, cwd=self.folder, status=2)
         sqlite3.connect(self.path("empty.db")).close()
         run("fleet", "empty.db", cwd=self.folder, status=2)
 

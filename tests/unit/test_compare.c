@@ -109,9 +109,8 @@ static void add_counter(struct side_cell *cell, const char *name, enum counter_k
 
     assert_non_null(counters);
     cell->counters = counters;
-    counters[cell->counter_count] =
-        (struct side_counter){.kind = kind, .read = !isnan(value), .value = value, .low = value, .high = value};
-    snprintf(counters[cell->counter_count++].name, sizeof(counters->name), "%s", name);
+    counters[cell->counter_count++] = (struct side_counter){
+        .name = name, .kind = kind, .read = !isnan(value), .value = value, .low = value, .high = value};
 }
 
 static struct comparison compare(const struct side *base, const struct side *new_side,

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "capture.h"
-#include "json.h"
+#include "json_tree.h"
 #include "size.h"
 #include "text.h"
 
@@ -130,6 +130,51 @@ static void test_accepted_texts(void **state)
     }
 }
 
+/* A tree is what cJSON makes of the same text. */
+static void test_trees(void **state)
+{
+    static const char *const texts[] = {
+        "{}",
+        "[ ]",
+        "-0.5e-3",
+        "[1, -2147483648, 2147483648, 1e300, 0.1, 123456789012345678]",
+        "{\"a\" : [true, false, null, {\"b\":{}, \"\":\"\"}], \"c\":\"d\"}",
+        "[\"\\u0041\\u00e4\\u20aC\\uD83D\\uDe00 \\\" \\\\ \\/\", \"\xf0\x9f\x98\x80\"]",
+        "{\"a\\/\\u0042\":\"x\\\\\"}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct json_tree *tree;
+        cJSON *expected = cJSON_Parse(texts[i]), *copy = NULL;
+
+        assert_non_null(expected);
+        assert_int_equal(json_tree_parse("t.json", texts[i], strlen(texts[i]), &tree), STATUS_OK);
+        assert_true(cJSON_Compare(json_tree_root(tree), expected, true));
+        assert_true(json_tree_root(tree)->valueint == expected->valueint);
+        json_tree_close(tree);
+        assert_int_equal(json_parse("t.json", texts[i], strlen(texts[i]), &copy), STATUS_OK);
+        assert_true(cJSON_Compare(copy, expected, true));
+        cJSON_Delete(copy);
+        cJSON_Delete(expected);
+    }
+}
+
+static void test_halves_of_pairs(void **state)
+{
+    static const char *const texts[] = {"\"\\ud83d\"", "\"\\udc00\"", "\"\\ud83d\\u0041\"", "\"\\ud83d \\ude00\"",
+                                        "\"\\ud83d\\ud83d\""};
+    struct capture capture;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        cJSON *value = NULL;
+
+        assert_int_equal(parse(texts[i], strlen(texts[i]), &value, &capture), STATUS_USAGE);
+        assert_non_null(strstr(capture.text, "t.json:1:2: half of a surrogate pair"));
+    }
+}
+
 /* Text of `depth` arrays within one another. */
 static size_t nest(char *text, size_t depth)
 {
@@ -219,10 +264,10 @@ static void try_file(const char *path, struct trial *trial)
     pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        cJSON *value = NULL;
-        const enum status status = json_read_file(path, &value);
+        struct json_tree *tree;
+        const enum status status = json_tree_read(path, &tree);
 
-        cJSON_Delete(value);
+        json_tree_close(tree);
         _exit((int)status);
     }
     assert_int_equal(wait4(pid, &how, 0, &usage), pid);
@@ -258,13 +303,13 @@ static void put_zeros(const char *path, size_t count)
     assert_int_equal(fclose(file), 0);
 }
 
-/* Whatever the file, reading it takes less than 512 MiB. */
+/* Whatever the file, reading it takes less than 256 MiB. */
 static void test_bounded_memory(void **state)
 {
 #ifdef CBANK_SANITIZED
     enum { MIB_MAX = 8192 }; /* its own memory counts; what is read and refused is the same */
 #else
-    enum { MIB_MAX = 400 };
+    enum { MIB_MAX = 256 };
 #endif
     char path[] = "/tmp/cbank-test-XXXXXX";
     const int fd = mkstemp(path);
@@ -473,6 +518,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused_texts),
         cmocka_unit_test(test_accepted_texts),
+        cmocka_unit_test(test_trees),
+        cmocka_unit_test(test_halves_of_pairs),
         cmocka_unit_test(test_depth),
         cmocka_unit_test(test_many_keys),
         cmocka_unit_test(test_shown_text),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Puts results into a store. Files are read and parsed on all processors, some at a time; one thread writes. */
+ * Puts results, and calibrations, into a store. Files are read and parsed on all processors, some at a time; one thread writes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,9 @@
 
 #include "command.h"
 #include "files.h"
+#include "json_tree.h"
 #include "log.h"
+#include "noise.h"
 #include "parallel.h"
 #include "store.h"
 
@@ -32,6 +34,8 @@ struct file {
     size_t bytes;
     char hash[SHA256_HEX_BYTES];
     struct result result;
+    struct calibration calibration;
+    bool calibrates; /* it is a calibration, else a result */
     int outcome;         /* enum store_answer or enum outcome */
     enum status status;  /* of reading it */
 };
@@ -49,27 +53,39 @@ static void read_files(void *context, uint64_t first, uint64_t count)
     }
 }
 
+/* A calibration says something of a GPU that is known by its UUID. */
+static void take_calibration(struct file *file, const cJSON *tree)
+{
+    file->calibrates = true;
+    file->status = calibration_take(file->path, tree, &file->calibration);
+    if (file->status == STATUS_OK && (file->calibration.modelled || !file->calibration.device.uuid[0]))
+        file->outcome = OTHER;
+}
+
 /* Of those that the store does not know. */
 static void parse_files(void *context, uint64_t first, uint64_t count)
 {
     struct file *files = context;
 
     for (struct file *file = files + first; file < files + first + count; file++) {
-        cJSON *tree = NULL;
+        struct json_tree *tree;
 
         if (file->status != STATUS_OK || file->outcome != STORE_NEW)
             continue;
-        file->status = json_parse(file->path, file->text, file->bytes, &tree);
+        file->status = json_tree_parse(file->path, file->text, file->bytes, &tree);
         free(file->text);
         file->text = NULL;
         if (file->status != STATUS_OK)
             continue;
-        if (result_is(tree)) {
+        if (result_is(json_tree_root(tree))) {
             file->status = result_take(file->path, tree, &file->result);
-        } else {
-            file->outcome = OTHER;
-            cJSON_Delete(tree);
+            continue;
         }
+        if (calibration_is(json_tree_root(tree)))
+            take_calibration(file, json_tree_root(tree));
+        else
+            file->outcome = OTHER;
+        json_tree_close(tree);
     }
 }
 
@@ -83,6 +99,18 @@ struct ingest {
     enum status status; /* STATUS_USAGE where a file was refused */
 };
 
+/* Adds what was read. */
+static enum store_answer add(struct store *store, const struct file *file)
+{
+    if (!file->calibrates)
+        return store_add(store, &file->result, file->hash, file->path);
+    /* One that is twice among the files of a transaction is known by now. */
+    if (store_ask(store, file->hash) == STORE_KNOWN)
+        return STORE_KNOWN;
+    noise_write(store, &file->calibration, file->hash, file->path);
+    return STORE_NEW;
+}
+
 /* Takes in up to FILES_AT_ONCE files. */
 static void take(struct ingest *ingest, struct file *files, size_t count)
 {
@@ -93,7 +121,7 @@ static void take(struct ingest *ingest, struct file *files, size_t count)
     parallel_ranges(count, 1, parse_files, files);
     for (struct file *file = files; file < files + count; file++) {
         if (file->status == STATUS_OK && file->outcome == STORE_NEW)
-            file->outcome = store_add(ingest->store, &file->result, file->hash, file->path);
+            file->outcome = add(ingest->store, file);
         else if (file->status == STATUS_USAGE)
             file->outcome = STORE_REFUSED;
         else
@@ -101,9 +129,17 @@ static void take(struct ingest *ingest, struct file *files, size_t count)
         if (file->outcome == STORE_REFUSED)
             ingest->status = STATUS_USAGE;
         result_close(&file->result);
+        calibration_close(&file->calibration);
         free(file->text);
         file->text = NULL;
     }
+}
+
+static void write_defaults(struct store *store)
+{
+    sql_begin(store_sql(store));
+    noise_write_defaults(store);
+    sql_commit(store_sql(store));
 }
 
 /* Takes in the files of a transaction. What is said of them is said after it. */
@@ -149,6 +185,8 @@ static enum status take_files(struct ingest *ingest, const char *store, const st
     ingest->files = calloc(FILES_A_TRANSACTION, sizeof(*ingest->files));
     if (!ingest->files)
         status = log_memory("%s", store);
+    if (status == STATUS_OK)
+        write_defaults(ingest->store);
     for (size_t i = 0; status == STATUS_OK && i < list->count; i += FILES_A_TRANSACTION)
         status = take_all(ingest, list->paths + i,
                           list->count - i < FILES_A_TRANSACTION ? list->count - i : FILES_A_TRANSACTION);
@@ -200,8 +238,8 @@ const struct command ingest_command = {
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct ingest_options),
     .details =
-        "PATH is a result, or a folder whose *.json files are taken, with those of the folders in it. Other documents of cbank\n"
-        "are passed over. A result that is in already is known by the hash of its content, and changes nothing. The exit code\n"
-        "is 2 when a file was refused; the others are in. Several commands may write to one store at once, on one host.",
+        "PATH is a result or a calibration, or a folder whose *.json files are taken, with those of the folders in it. Other\n"
+        "documents of cbank are passed over. What is in already is known by the hash of its content, and changes nothing. The\n"
+        "exit code is 2 when a file was refused; the others are in. Several commands may write to one store at once, on one host.",
     .run = ingest_run,
 };
