@@ -39,7 +39,7 @@ SLOTS = len(os.sched_getaffinity(0))
 SECONDS = {"build": 45, "sanitizer build": 40, "unit tests": 15, "unit tests, sanitizers": 25, "build, no toolkit": 10,
            "sanitizer build, gcc": 35, "unit tests, sanitizers, gcc": 80, "lint": 40, "fuzz": 15,
            "end_to_end/report": 55, "end_to_end/figures": 30, "end_to_end/scratch": 22, "end_to_end/readme": 25,
-           "end_to_end/e2e": 15, "end_to_end/allocation": 12, "end_to_end/terminal": 8, "end_to_end/claims": 10,
+           "end_to_end/e2e": 15, "end_to_end/allocation": 12, "end_to_end/terminal": 8, "end_to_end/claims": 10, "end_to_end/advise": 10,
            "end_to_end/e2e, sanitizers": 12, "end_to_end/cards": 15, "end_to_end/characterize": 15, "end_to_end/gate": 10,
            "build, simulated GPU": 15, "end_to_end/simulated": 10, "end_to_end/faults": 30,
            "end_to_end/walk": 20, "end_to_end/fleet": 20, "end_to_end/fleet_verdict": 8, "end_to_end/fleet_slurm": 5,

@@ -31,8 +31,9 @@ WORKLOADS = ["add", "stencil_1d", "conv_1d"]
 
 def kernels(paths=0, patterns=0, workloads=0):
     """How many there are on an architecture that has every path, with so many more rows. Of add, 9 paths that take every
-    one of 9 patterns, constant_uniform with 3 and constant_operand with 2; of the others lockstep on 11 paths, radius 1."""
-    return (9 + paths) * (9 + patterns) + 3 + 2 + (11 + paths) * (2 + workloads)
+    one of 9 patterns, constant_uniform with 3 and constant_operand with 2, for the path's whole table and for tables of 5
+    widths; of the others lockstep on 11 paths, radius 1."""
+    return 6 * ((9 + paths) * (9 + patterns) + 3 + 2) + (11 + paths) * (2 + workloads)
 
 
 KERNELS = kernels()

@@ -107,7 +107,7 @@ class Planted(unittest.TestCase):
         self.plant("constant", "cbank_values[index]", "table[index]")
 
     def test_constant_loads_twice(self):
-        self.plant("constant", "cbank_values[index]", "cbank_values[index] + cbank_values[index ^ 1u]")
+        self.plant("constant", "cbank_values[index]", "cbank_values[index ^ *(const uint8_t *)&cbank_values[index ^ 1u] % 2]")
 
     def test_constant_has_an_immediate_index(self):
         for lines in self.plant("constant", "cbank_values[index]", "cbank_values[5]").values():

@@ -19,7 +19,7 @@ from tree import DISASSEMBLER, TOOLKIT, Scratch  # noqa: E402
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 import kernel_check  # noqa: E402
 
-MAP_SUM = "uint32_t sum = stage<Path, Path::length>(args);\n        const uint32_t element = blockIdx"
+MAP_SUM = "uint32_t sum = stage<Path>(args, Path::words(args));\n        const uint32_t element = blockIdx"
 MAP_LOAD = "sum += Path::load(place, map_index<Workload, Path, Pattern>(args, step));"
 
 
@@ -44,7 +44,7 @@ FAULTS = {
               PATHS, "__ldcg(&table[index])", "table[index]"),
     "a plain load where the texture unit should load":
         Fault("conv_1d", "texture", "3 LDG, 1 STG, 3 TLD; found 6 LDG, 1 STG",
-              PATHS, "tex1Dfetch<uint32_t>(texture, (int)index)", "table[index]"),
+              PATHS, "tex1Dfetch<table_element>(texture, (int)index)", "table[index]"),
     "global memory where shared memory should be":
         Fault("conv_1d", "shared", "3 LDG, 3 LDS, 1 STG and copies; found ",
               PATHS, '"ld.shared", staged[index]', '"ld.shared", table[index]'),
@@ -63,7 +63,7 @@ FAULTS = {
     "a load before the threads without an element are gone":
         Fault("add", "constant", "LDC before the EXIT of threads without an element",
               KERNELS, MAP_SUM, MAP_SUM.replace(
-                  "(args);\n", "(args) + Path::load(place, map_index<Workload, Path, Pattern>(args, 0));\n"
+                  "(args));\n", "(args)) + Path::load(place, map_index<Workload, Path, Pattern>(args, 0));\n"
                   "        if (sum == 1u)\n            args.output[0] = sum;\n")),
     "a load in a loop":
         Fault("add", "constant", "a loop", KERNELS, MAP_LOAD,
