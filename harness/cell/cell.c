@@ -146,6 +146,9 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
     else if (value[PARAMETER_loads] % value[PARAMETER_in_flight])
         snprintf(text, CELL_REASON_BYTES, "of %" PRIu32 " loads there are not %" PRIu32 " in flight all the time",
                  value[PARAMETER_loads], value[PARAMETER_in_flight]);
+    else if (value[PARAMETER_in_flight] > cell->workload->variants)
+        snprintf(text, CELL_REASON_BYTES, "%s has %" PRIu32 " lookups in flight at most", cell->workload->name,
+                 cell->workload->variants);
     else if (cell->elements * value[PARAMETER_loads] > CELL_INDICES_MAX)
         snprintf(text, CELL_REASON_BYTES, "%s has %" PRIu64 " indices at most", cell->workload->name, CELL_INDICES_MAX);
     else if (value[PARAMETER_distinct] > cell_length(cell))

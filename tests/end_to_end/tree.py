@@ -26,17 +26,33 @@ DISASSEMBLER = shutil.which("nvdisasm", path=PATH)
 ARCHITECTURE = "90"
 
 # One of each shape.
-WORKLOADS = ["add", "stencil_1d", "conv_1d"]
+WORKLOADS = ["add", "stencil_1d", "conv_1d", "lookup"]
 
 
 def kernels(paths=0, patterns=0, workloads=0):
     """How many there are on an architecture that has every path, with so many more rows. Of add, 9 paths that take every
     one of 9 patterns, constant_uniform with 3 and constant_operand with 2, for the path's whole table and for tables of 5
-    widths; of the others lockstep on 11 paths, radius 1."""
-    return 6 * ((9 + paths) * (9 + patterns) + 3 + 2) + (11 + paths) * (2 + workloads)
+    widths; of lookup, those 9 paths for tables of 5 widths, one in flight; of the others lockstep on 11 paths, radius 1."""
+    return 6 * ((9 + paths) * (9 + patterns) + 3 + 2) + 5 * (9 + paths) + (11 + paths) * (2 + workloads)
 
 
 KERNELS = kernels()
+
+
+class BrokenPath:
+    """A path as one more row of the table, under another name and with another load expression: a fault that leaves the
+    other kernels as they are, so that one build has many."""
+
+    def __init__(self, name, path, load, fault):
+        self.name, self.path, self.load, self.fault = name, path, load, fault
+
+    def add(self, table):
+        """The text of kernels/paths.def with the row."""
+        row, = re.findall(rf"(?ms)^PATH\({self.path},.*?\)\n(?=PATH|#undef)", table)
+        if row.count(self.load) != 1:
+            raise AssertionError(f"the row of {self.path} holds {row.count(self.load)} times: {self.load}")
+        row = row.replace(f"PATH({self.path},", f"PATH({self.name},").replace(self.load, self.fault)
+        return table.replace("#undef PATH", row + "#undef PATH")
 
 
 class Scratch:
@@ -55,9 +71,9 @@ class Scratch:
         return {".git", "local", "__pycache__"} & set(names)
 
     def keep_workloads(self):
-        """Leaves WORKLOADS in the table, convolutions with one radius, and what compilers choose of these open."""
+        """Leaves WORKLOADS in the table, with one variant at most, and what compilers choose of these open."""
         head, *rows = re.split(r"(?m)^(?=WORKLOAD\(|#undef)", self.read("kernels/workloads.def"))
-        rows = [re.sub(r'(PARAMETER_BIT\(radius\), )\d', r"\g<1>1", row) for row in rows
+        rows = [re.sub(r"(PARAMETER_BIT\(\w+\), )[1-9]", r"\g<1>1", row) for row in rows
                 if row.startswith("#undef") or re.match(r"WORKLOAD\((\w+)", row).group(1) in WORKLOADS]
         if len(rows) != len(WORKLOADS) + 1:
             raise AssertionError("kernels/workloads.def is not as this test thinks")
