@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Scratch copies of the tree, to be changed and built.
 
-CBANK_CUDA names the CUDA toolkit. Kernels are built for one architecture, and for one workload of each shape; the C
+usage: tests/end_to_end/tree.py FOLDER
+
+makes the copy that all tests copy, in the FOLDER, which CBANK_SCRATCH then names. Without it, each file of tests makes
+one of its own. CBANK_CUDA names the CUDA toolkit. Kernels are built for one architecture, and for one workload of each shape; the C
 sources are not optimized, as nothing is timed. What was built once is copied: only what a change touches is built again.
 """
 
@@ -56,11 +59,12 @@ class BrokenPath:
 
 
 class Scratch:
-    """A copy of the tree, of another copy of it with what was built there, or of the one that is made for all tests."""
+    """A copy of the tree, of another copy of it with what was built there, or of the one that is made for all tests.
+    Where no root is named, it is removed when it is closed."""
 
-    def __init__(self, source=None):
-        self.folder = tempfile.TemporaryDirectory()
-        self.root = os.path.join(self.folder.name, "cbank")
+    def __init__(self, source=None, root=None):
+        self.folder = None if root else tempfile.TemporaryDirectory()
+        self.root = root or os.path.join(self.folder.name, "cbank")
         shutil.copytree(source or built(), self.root, ignore=self.ignored, symlinks=True)
         self.touched = []
 
@@ -81,7 +85,8 @@ class Scratch:
         self.write("scripts/chosen.txt", "1.0 sm_10 none 0 0\n")
 
     def close(self):
-        self.folder.cleanup()
+        if self.folder:
+            self.folder.cleanup()
 
     def read(self, name):
         with open(os.path.join(self.root, name), encoding="utf-8") as file:
@@ -145,14 +150,22 @@ class Scratch:
         return json.loads(self.read("result.json"))["cells"], done.stdout
 
 
-@functools.lru_cache(maxsize=None)
-def built():
-    """The root of a copy with WORKLOADS alone, built; removed at the end."""
-    scratch = Scratch(ROOT)
-    atexit.register(scratch.close)
+def build(root=None):
+    """A copy with WORKLOADS alone, built."""
+    scratch = Scratch(ROOT, root)
     if TOOLKIT:
         scratch.keep_workloads()
     scratch.make()
+    return scratch
+
+
+@functools.lru_cache(maxsize=None)
+def built():
+    """The root of such a copy: of the one that is there, or of one that is removed at the end."""
+    if os.environ.get("CBANK_SCRATCH"):
+        return os.environ["CBANK_SCRATCH"]
+    scratch = build()
+    atexit.register(scratch.close)
     return scratch.root
 
 
@@ -187,3 +200,8 @@ class Case(unittest.TestCase):
         known = self.scratch.run(os.path.join(TOOLKIT, "bin/nvcc"), "--list-gpu-code").stdout.split()
         if f"sm_{architecture}" not in known:
             self.skipTest(f"this toolkit does not know sm_{architecture}")
+
+
+if __name__ == "__main__":
+    shutil.rmtree(sys.argv[1], ignore_errors=True)
+    build(os.path.abspath(sys.argv[1]))
