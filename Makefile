@@ -92,7 +92,8 @@ endif
 
 # A folder of harness/ is a room: it sees itself, patterns/ and kernels/ from cell/ on, and those rooms above it in this
 # list that it names, and no other. An include that points up does not compile.
-ROOMS := base document command cell result engine engine/cuda engine/cuda/probe characterize store compare fleet explain report
+ROOMS := base document command cell result engine engine/cuda engine/cuda/probe \
+         characterize store compare fleet explain advise report
 CORE  := base document command cell result engine
 SEES_base         :=
 SEES_document     := base
@@ -107,6 +108,7 @@ SEES_store        := base document command cell result
 SEES_compare      := $(CORE) store
 SEES_fleet        := $(CORE) store compare
 SEES_explain      := $(CORE)
+SEES_advise       := $(CORE)
 SEES_report       := base document command
 TABLES_SEEN       := $(filter-out base document command report,$(ROOMS))
 

@@ -17,6 +17,7 @@
     EACH(show) \
     EACH(counters) \
     EACH(explain) \
+    EACH(advise) \
     EACH(compare) \
     EACH(gate) \
     EACH(calibrate) \

@@ -11,7 +11,7 @@
 
 /* The first parameter of every kernel of kernels.cu. Pointers are device pointers. */
 struct kernel_args {
-    const uint32_t *input;  /* as many values as workload_input_elements says */
+    const uint32_t *input;  /* as many values as workload_input_elements says; the indices, where they are data */
     uint32_t *output;       /* elements values, written */
     const uint32_t *table;  /* CBANK_TABLE_LENGTH values; what TABLE_GLOBAL paths read */
     uint32_t elements;      /* output elements; at most 2^32 - 1024 */
@@ -21,7 +21,7 @@ struct kernel_args {
     uint32_t pattern;       /* row of patterns.def, for kernels that choose at run time */
     uint32_t length;        /* elements in the table, for kernels that take it at run time */
     uint32_t width_log2;    /* of the image: 2^width_log2 elements wide and, in 3D, high */
-    uint32_t rows;          /* of the image in 2D, planes of the volume in 3D, elements in 1D */
+    uint32_t rows;          /* of the image in 2D, planes of the volume in 3D, elements in 1D; of indices: loads */
 };
 
 #endif

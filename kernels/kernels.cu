@@ -26,9 +26,22 @@ extern __shared__ uint32_t cbank_staged[];
 #endif
 
 /* The table by value. */
-template <uint32_t length> struct parameter_values {
-    uint32_t of[length];
+template <class Element, uint32_t length> struct parameter_values {
+    Element of[length];
 };
+
+/* An element of so many bytes, and 32 bits that all of its bytes are in: the compiler would load no others. */
+template <uint32_t width> struct element_of;
+#define ELEMENT(width, type_, fold)                                                                         \
+    template <> struct element_of<width> {                                                                  \
+        typedef type_ type;                                                                                 \
+        static __device__ uint32_t folded(type_ element) { return fold; }                                   \
+    }
+ELEMENT(1, uint8_t, element);
+ELEMENT(2, uint16_t, element);
+ELEMENT(4, uint32_t, element);
+ELEMENT(8, uint2, element.x + element.y);
+ELEMENT(16, uint4, element.x + element.y + element.z + element.w);
 
 /* -- the rows as types --------------------------------------------------------------------------------- */
 
@@ -56,25 +69,52 @@ template <class Values> struct places {
     const Values &values;
 };
 
-#define PATH(name, summary, home, unit, scope_, bytes, chosen, lowest, loads_, sass, ptx, access)           \
+#define PATH(name, summary, home_, unit, scope_, bytes_, chosen, lowest, loads_, sass, ptx, access)          \
     struct path_##name {                                                                                    \
-        static constexpr uint32_t length = (bytes) / sizeof(uint32_t);                                      \
+        static constexpr enum table_home home = home_;                                                      \
+        static constexpr uint32_t bytes = bytes_, length = (bytes_) / sizeof(uint32_t);                     \
         static constexpr uint32_t architecture = lowest;                                                    \
         static constexpr enum index_scope scope = scope_;                                                   \
-        static constexpr bool staged = unit == UNIT_SHARED, loads = loads_;                                 \
-        typedef parameter_values<home == TABLE_PARAMETER ? length : 1> table_values;                        \
+        static constexpr bool staged = unit == UNIT_SHARED, loads = loads_, whole = true;                   \
+        typedef parameter_values<uint32_t, home == TABLE_PARAMETER ? length : 1> table_values;              \
+        template <class table_element, class Values>                                                        \
+        static __device__ table_element element(const places<Values> &place, uint32_t index)                \
+        {                                                                                                   \
+            const table_element *const table = (const table_element *)place.table;                          \
+            const table_element *const restricted = (const table_element *)place.restricted;                \
+            const table_element *const staged = (const table_element *)cbank_staged;                        \
+            const table_element *const cbank_values = (const table_element *)::cbank_values;                \
+            const uint64_t texture = place.texture;                                                         \
+            const Values &values = place.values;                                                            \
+                                                                                                            \
+            (void)table, (void)restricted, (void)staged, (void)cbank_values, (void)texture, (void)values;   \
+            (void)index;                                                                                    \
+            if constexpr (loads)                                                                            \
+                return (access);                                                                            \
+            else                                                                                            \
+                return table_element();                                                                     \
+        }                                                                                                   \
+        static __device__ uint32_t words(const kernel_args &) { return length; }                            \
         static __device__ uint32_t load(const places<table_values> &place, uint32_t index)                  \
         {                                                                                                   \
-            const uint32_t *const table = place.table, *const restricted = place.restricted;                \
-            const uint32_t *const staged = cbank_staged;                                                    \
-            const uint64_t texture = place.texture;                                                         \
-            const table_values &values = place.values;                                                      \
-                                                                                                            \
-            (void)table, (void)restricted, (void)staged, (void)texture, (void)values, (void)index;          \
-            return (access);                                                                                \
+            return element<uint32_t>(place, index);                                                         \
         }                                                                                                   \
     };
 #include "paths.def"
+
+/* A path to a table of other elements or of another size: `width` bytes an element, args.length elements. Their number
+ * is a power of two where a formula gives the index: then the kernel masks it. */
+template <class Path, uint32_t width> struct sized : Path {
+    typedef typename element_of<width>::type element_type;
+    typedef parameter_values<element_type, Path::home == TABLE_PARAMETER ? Path::bytes / width : 1> table_values;
+    static constexpr uint32_t length = CBANK_TABLE_BYTES / width;
+    static constexpr bool whole = false;
+    static __device__ uint32_t words(const kernel_args &args) { return (args.length * width + 3) / 4; }
+    static __device__ uint32_t load(const places<table_values> &place, uint32_t index)
+    {
+        return element_of<width>::folded(Path::template element<element_type>(place, index));
+    }
+};
 
 /* What the path lets the compiler see of an index: a 0 that is to be put into it. */
 template <class Path> static __device__ uint32_t hidden_zero(const kernel_args &args)
@@ -83,10 +123,10 @@ template <class Path> static __device__ uint32_t hidden_zero(const kernel_args &
            : Path::scope == INDEX_BLOCK ? args.divergence : 0;
 }
 
-/* Copies the first `length` elements of the table into shared memory, all threads of the block together, four loads of a
+/* Copies the first `length` words of the table into shared memory, all threads of the block together, four loads of a
  * thread at a time: an unrolling of the compiler's divides to find how often, on some architectures by a call. Where
  * nothing is loaded from there, a load that never happens keeps the copy. */
-template <class Path, uint32_t length> static __device__ uint32_t stage(const kernel_args &args)
+template <class Path> static __device__ uint32_t stage(const kernel_args &args, uint32_t length)
 {
     if constexpr (Path::staged) {
         const uint32_t stride = blockDim.x;
@@ -108,7 +148,9 @@ template <class Path, uint32_t length> static __device__ uint32_t stage(const ke
             if (first + threadIdx.x < length)
                 cbank_staged[first + threadIdx.x] = args.table[first + threadIdx.x];
         __syncthreads();
-        return !Path::loads && args.divergence ? cbank_staged[args.divergence % length] : 0;
+        if (!Path::loads && args.divergence)
+            return cbank_staged[Path::whole ? args.divergence % length : args.divergence];
+        return 0;
     } else {
         return 0;
     }
@@ -138,7 +180,10 @@ static __device__ uint32_t map_index(const kernel_args &args, uint32_t step)
         return switched_index<Workload>(args, blockIdx.x, threadIdx.x, step, Path::length);
     if (Workload::index == INDEX_SWITCHED_LENGTH)
         return switched_index<Workload>(args, blockIdx.x, threadIdx.x, step, args.length);
-    return Pattern::index(blockIdx.x, threadIdx.x, step, Path::length, args.numbers) | hidden_zero<Path>(args);
+
+    const uint32_t index = Pattern::index(blockIdx.x, threadIdx.x, step, Path::length, args.numbers);
+
+    return (Path::whole ? index : index & (args.length - 1)) | hidden_zero<Path>(args);
 }
 
 /* One input element, `steps` loads. */
@@ -146,7 +191,7 @@ struct shape_map {
     template <class Workload, class Path, class Pattern>
     static __device__ void run(const kernel_args &args, const places<typename Path::table_values> &place)
     {
-        uint32_t sum = stage<Path, Path::length>(args);
+        uint32_t sum = stage<Path>(args, Path::words(args));
         const uint32_t element = blockIdx.x * blockDim.x + threadIdx.x;
 
         if (element >= args.elements)
@@ -155,6 +200,50 @@ struct shape_map {
         for (uint32_t step = 0; step < Workload::steps; step++)
             sum += Path::load(place, map_index<Workload, Path, Pattern>(args, step));
         args.output[element] = Workload::result(args.input[element], sum);
+    }
+};
+
+/* As many elements as there are threads at a time, the grid strides over the others. Of an element's lookups `variant` are
+ * in flight: each of the next is of an index that waits for the lookup so many before it, by the zero in it. Pointers are
+ * carried along: an address made from a parameter would be read from the parameter bank again for every lookup. Where
+ * nothing is looked up, the indices are loaded all the same. */
+struct shape_lookup {
+    template <class Workload, class Path, class Pattern>
+    static __device__ void run(const kernel_args &args, const places<typename Path::table_values> &place)
+    {
+        constexpr uint32_t in_flight = Workload::variant;
+        const uint32_t staged = stage<Path>(args, Path::words(args)), stride = gridDim.x * blockDim.x;
+        uint32_t element = blockIdx.x * blockDim.x + threadIdx.x;
+        const uint32_t *first = args.input + element;
+        uint32_t *output = args.output + element;
+
+        if (element >= args.elements)
+            return;
+#pragma unroll 1
+        do {
+            const uint32_t *at = first;
+            uint32_t sum = staged, loaded[in_flight] = {}, step = 0;
+
+#pragma unroll 1
+            do {
+                uint32_t index[in_flight];
+
+#pragma unroll
+                for (uint32_t k = 0; k < in_flight; k++, at += args.elements)
+                    index[k] = *at;
+#pragma unroll
+                for (uint32_t k = 0; k < in_flight; k++) {
+                    loaded[k] = Path::loads ? Path::load(place, index[k] | (loaded[k] & args.divergence))
+                                            : index[k] & args.divergence;
+                    sum += loaded[k];
+                }
+                step += in_flight;
+            } while (step < args.rows);
+            *output = Workload::result(0, sum);
+            first += stride;
+            output += stride;
+            element += stride;
+        } while (element < args.elements);
     }
 };
 
@@ -178,7 +267,7 @@ struct shape_stencil {
         const float *const input = (const float *)args.input;
         const uint32_t element = blockIdx.x * blockDim.x + threadIdx.x;
         const uint32_t zero = hidden_zero<Path>(args);
-        float sum = __uint_as_float(stage<Path, Workload::steps>(args));
+        float sum = __uint_as_float(stage<Path>(args, Workload::steps));
 
         tile[radius + threadIdx.x] = element < args.elements ? input[element] : 0;
         if (threadIdx.x < radius) {
@@ -204,8 +293,8 @@ struct shape_convolution {
     template <class Workload, class Path, class Pattern>
     static __device__ void run(const kernel_args &args, const places<typename Path::table_values> &place)
     {
-        constexpr int rx = Workload::radius, ry = Workload::dimensions > 1 ? rx : 0, rz = Workload::dimensions > 2 ? rx : 0;
-        float sum = __uint_as_float(stage<Path, Workload::steps>(args));
+        constexpr int rx = Workload::variant, ry = Workload::dimensions > 1 ? rx : 0, rz = Workload::dimensions > 2 ? rx : 0;
+        float sum = __uint_as_float(stage<Path>(args, Workload::steps));
         const uint32_t element = blockIdx.x * blockDim.x + threadIdx.x;
 
         if (element >= args.elements)
@@ -246,13 +335,14 @@ static constexpr uint32_t power(uint32_t base, uint32_t exponent)
     return exponent == 0 ? 1 : base * power(base, exponent - 1);
 }
 
-#define WORKLOAD(name, summary, body, dimensions_, steps_, index_, before, takes, radius_max_, patterns, elements, \
+#define WORKLOAD(name, summary, body, dimensions_, steps_, index_, before, takes_, variants_, patterns, elements, \
                  blocks, formula)                                                                           \
-    template <uint32_t radius_> struct workload_##name {                                                    \
+    template <uint32_t variant_> struct workload_##name {                                                   \
         typedef shape_##body shape;                                                                         \
-        static constexpr uint32_t radius = radius_, radius_max = radius_max_, dimensions = dimensions_;     \
-        static constexpr uint32_t steps = steps_ ? steps_ : power(2 * radius_ + 1, dimensions_);            \
+        static constexpr uint32_t variant = variant_, variants = variants_, dimensions = dimensions_;       \
+        static constexpr uint32_t steps = steps_ ? steps_ : power(2 * variant_ + 1, dimensions_);           \
         static constexpr enum workload_index index = index_;                                                \
+        static constexpr uint32_t takes = takes_;                                                           \
         static __device__ uint32_t result(uint32_t input, uint32_t sum)                                     \
         {                                                                                                   \
             (void)input;                                                                                    \
@@ -282,14 +372,33 @@ static constexpr uint32_t architecture = 0;
 
 /* The kernel of a combination; none where the rows say that it cannot be: see cell_obstacle. */
 template <class Workload, class Path, class Pattern,
-          bool can = Pattern::scope >= Path::scope && architecture >= Path::architecture &&
+          bool can = Workload::index != INDEX_LOADED && Pattern::scope >= Path::scope &&
+                     architecture >= Path::architecture &&
                      (Workload::steps == 1 || Pattern::walks) &&
+                     (Path::whole || (Workload::takes & PARAMETER_BIT(width_bytes)) != 0) &&
                      (Workload::index == INDEX_COMPILED || (Pattern::core && Path::scope == INDEX_THREAD))>
 struct instance {
     static constexpr const void *get() { return (const void *)kernel<Workload, Path, Pattern>; }
 };
 
 template <class Workload, class Path, class Pattern> struct instance<Workload, Path, Pattern, false> {
+    static constexpr const void *get() { return nullptr; }
+};
+
+/* In place of a pattern, where indices are data of any source. */
+struct pattern_source {
+    static constexpr enum index_scope scope = INDEX_THREAD;
+};
+
+/* A kernel of all sources, where the workload has such: its table is of any size, and lookups in flight a power of two. */
+template <class Workload, class Path,
+          bool can = Workload::index == INDEX_LOADED && Path::scope == INDEX_THREAD && architecture >= Path::architecture &&
+                     !Path::whole && (Workload::variant & (Workload::variant - 1)) == 0>
+struct loaded_instance {
+    static constexpr const void *get() { return (const void *)kernel<Workload, Path, pattern_source>; }
+};
+
+template <class Workload, class Path> struct loaded_instance<Workload, Path, false> {
     static constexpr const void *get() { return nullptr; }
 };
 
@@ -302,6 +411,7 @@ template <class Workload, class Path>
 const void *const instances<Workload, Path>::kernels[] = {
 #define PATTERN(name, summary, scope, walks, core, takes, formula) instance<Workload, Path, pattern_##name>::get(),
 #include "patterns.def"
+    loaded_instance<Workload, Path>::get(),
 };
 
 /* ... for all paths of one workload. */
@@ -312,24 +422,26 @@ template <class Workload> struct path_instances {
 template <class Workload>
 const void *const *const path_instances<Workload>::kernels[] = {
 #define PATH(name, summary, home, unit, scope, bytes, chosen, lowest, loads, sass, ptx, access)             \
-    instances<Workload, path_##name>::kernels,
+    instances<Workload, path_##name>::kernels,           instances<Workload, sized<path_##name, 1>>::kernels, \
+    instances<Workload, sized<path_##name, 2>>::kernels, instances<Workload, sized<path_##name, 4>>::kernels, \
+    instances<Workload, sized<path_##name, 8>>::kernels, instances<Workload, sized<path_##name, 16>>::kernels,
 #include "paths.def"
 };
 
-/* ... for all radii of one workload, from `radius` down to 1 (or 0 alone). */
-template <template <uint32_t> class Workload, uint32_t radius> struct radius_instances {
+/* ... for all variants of one workload, from `variant` down to 1 (or 0 alone). */
+template <template <uint32_t> class Workload, uint32_t variant> struct variant_instances {
     static const void *const *const *const kernels[];
 };
 
-template <template <uint32_t> class Workload, uint32_t radius>
-const void *const *const *const radius_instances<Workload, radius>::kernels[] = {
-    path_instances<Workload<radius>>::kernels,
-    radius > 1 ? (const void *const *const *)radius_instances<Workload, (radius > 1 ? radius - 1 : radius)>::kernels
-               : nullptr,
+template <template <uint32_t> class Workload, uint32_t variant>
+const void *const *const *const variant_instances<Workload, variant>::kernels[] = {
+    path_instances<Workload<variant>>::kernels,
+    variant > 1 ? (const void *const *const *)variant_instances<Workload, (variant > 1 ? variant - 1 : variant)>::kernels
+                : nullptr,
 };
 
 /* This file is compiled once for each workload, which CBANK_WORKLOAD names: a module each. */
 #define CONCATENATE(a, b) a##b
 #define WORKLOAD_TYPE(name) CONCATENATE(workload_, name)
 
-template struct radius_instances<WORKLOAD_TYPE(CBANK_WORKLOAD), WORKLOAD_TYPE(CBANK_WORKLOAD)<0>::radius_max>;
+template struct variant_instances<WORKLOAD_TYPE(CBANK_WORKLOAD), WORKLOAD_TYPE(CBANK_WORKLOAD)<0>::variants>;

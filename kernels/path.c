@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "path.h"
 
+#include <string.h>
+
 const struct path paths[] = {
 #define PATH(name, summary, home, unit, scope, bytes, chosen, architecture, loads, sass, ptx, load) \
     {#name, summary, home, unit, scope, bytes, chosen, architecture, loads, sass, ptx},
@@ -9,7 +11,52 @@ const struct path paths[] = {
 
 const size_t path_count = sizeof(paths) / sizeof(paths[0]);
 
-uint32_t path_length(const struct path *path)
+uint32_t table_width(const uint32_t values[PARAMETER_COUNT])
 {
-    return path->bytes / (uint32_t)sizeof(uint32_t);
+    return parameter_value(values, PARAMETER_width_bytes);
+}
+
+uint32_t table_bytes(const struct path *path, const uint32_t values[PARAMETER_COUNT])
+{
+    return values[PARAMETER_table_bytes] ? values[PARAMETER_table_bytes] : path->bytes;
+}
+
+uint32_t table_length(const struct path *path, const uint32_t values[PARAMETER_COUNT])
+{
+    return table_bytes(path, values) / table_width(values);
+}
+
+static uint32_t word_at(const unsigned char *bytes)
+{
+    uint32_t word;
+
+    memcpy(&word, bytes, sizeof(word));
+    return word;
+}
+
+static uint32_t element_value(const unsigned char *element, uint32_t width)
+{
+    switch (width) {
+    case 1:
+        return element[0];
+    case 2:
+        return element[0] | (uint32_t)element[1] << 8;
+    case 4:
+        return word_at(element);
+    case 8:
+        return word_at(element) + word_at(element + 4);
+    default:
+        return word_at(element) + word_at(element + 4) + word_at(element + 8) + word_at(element + 12);
+    }
+}
+
+void table_add(const void *table, uint32_t width, const uint32_t *index, uint32_t count, uint32_t *sum)
+{
+    for (uint32_t i = 0; i < count; i++)
+        sum[i] += element_value((const unsigned char *)table + (size_t)index[i] * width, width);
+}
+
+int table_is_whole(const uint32_t values[PARAMETER_COUNT])
+{
+    return values[PARAMETER_width_bytes] == 0 && values[PARAMETER_table_bytes] == 0;
 }

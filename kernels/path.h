@@ -8,6 +8,9 @@
 
 #include "pattern.h"
 
+/* What the load expressions of paths.def read where a kernel says nothing else. */
+typedef uint32_t table_element;
+
 /* Where the table of a path lives. */
 enum table_home { TABLE_CONSTANT, TABLE_GLOBAL, TABLE_PARAMETER };
 
@@ -33,7 +36,16 @@ struct path {
 extern const struct path paths[];
 extern const size_t path_count;
 
-/* Elements of the path's table. */
-uint32_t path_length(const struct path *path);
+/* The table that a path leads to, of a cell with these parameters: bytes of an element, of the table, and elements. */
+uint32_t table_width(const uint32_t values[PARAMETER_COUNT]);
+uint32_t table_bytes(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
+uint32_t table_length(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
+
+/* Adds to sum[i] what a kernel makes of element index[i] of a table with elements of `width` bytes, for i below count: 32
+ * bits, the sum of its words where it has several. */
+void table_add(const void *table, uint32_t width, const uint32_t *index, uint32_t count, uint32_t *sum);
+
+/* Whether that is all of the path's table, as 32-bit values: there are kernels for that alone. */
+int table_is_whole(const uint32_t values[PARAMETER_COUNT]);
 
 #endif

@@ -91,10 +91,8 @@ static void block_sums(const struct run *run, uint32_t *sum)
     for (uint32_t thread = 0; thread < run->count; thread++)
         sum[thread] = 0;
     for (uint32_t step = 0; step < steps; step++) {
-        problem->pattern->block_indices(block, run->count, step, path_length(problem->path),
-                                        pattern_numbers(problem->parameters), index);
-        for (uint32_t thread = 0; thread < run->count; thread++)
-            sum[thread] += run->values[index[thread]];
+        problem_indices(problem, (struct thread_range){block, 0, run->count}, step, index);
+        table_add(run->values, table_width(problem->parameters), index, run->count, sum);
     }
 }
 
@@ -144,10 +142,39 @@ static int check_sums(const struct run *run, const double *sum, const uint32_t *
 static double filter_value(const struct run *run, uint32_t step)
 {
     const struct problem *problem = run->problem;
-    const uint32_t index =
-        problem->pattern->index(0, 0, step, path_length(problem->path), pattern_numbers(problem->parameters));
+    const uint32_t index = problem->pattern->index(0, 0, step, table_length(problem->path, problem->parameters),
+                                                   pattern_numbers(problem->parameters));
 
     return problem->path->loads ? to_double(run->values[index]) : 0;
+}
+
+/* -- lookup -------------------------------------------------------------------------------------------- */
+
+static uint32_t load_each_step(uint32_t steps)
+{
+    return steps;
+}
+
+static uint64_t add_each_step(const struct problem *problem)
+{
+    return problem->elements * workload_steps(problem->workload, problem->parameters);
+}
+
+/* A row of indices for each step, one behind the other: rows begin where sectors do not, where `elements` are no whole
+ * number of sectors. */
+static struct workload_stream index_rows(const struct problem *problem, uint32_t sector_elements)
+{
+    const uint64_t whole = problem->elements / CBANK_WARP_THREADS, rest = problem->elements % CBANK_WARP_THREADS;
+    struct workload_stream stream = {0};
+
+    for (uint32_t step = 0; step < workload_steps(problem->workload, problem->parameters); step++) {
+        const uint64_t first = step * problem->elements % sector_elements;
+
+        if (whole > 0)
+            stream_add(&stream, first, CBANK_WARP_THREADS, whole, sector_elements);
+        stream_add(&stream, first, rest, 1, sector_elements);
+    }
+    return stream;
 }
 
 /* -- stencil ------------------------------------------------------------------------------------------- */
@@ -212,11 +239,6 @@ static int check_stencil(const struct run *run, const uint32_t *output, struct m
 }
 
 /* -- convolution --------------------------------------------------------------------------------------- */
-
-static uint32_t load_each_step(uint32_t steps)
-{
-    return steps;
-}
 
 /* Elements of 0 .. count - 1 whose neighbour at `offset` is inside 0 .. size - 1. */
 static uint64_t inside(uint64_t count, uint64_t size, int64_t offset)
@@ -394,20 +416,25 @@ static const struct shape shape_convolution = {.input_loads = load_each_step,
                                                .operations = convolution_operations,
                                                .check = check_convolution};
 
-#define WORKLOAD(name, summary, shape, dimensions, steps, index, before, takes, radius_max, patterns, elements, \
-                 block_sizes, formula)                                                                          \
-    static uint32_t name##_result(uint32_t input, uint32_t sum)                                                 \
-    {                                                                                                           \
-        (void)input;                                                                                            \
-        return (formula);                                                                                       \
+static const struct shape shape_lookup = {.input_loads = load_each_step,
+                                          .stream = index_rows,
+                                          .operations = add_each_step,
+                                          .check = check_map};
+
+#define WORKLOAD(name, summary, shape, dimensions, steps, index, before, takes, variants, patterns, elements, \
+                 block_sizes, formula)                                                                        \
+    static uint32_t name##_result(uint32_t input, uint32_t sum)                                               \
+    {                                                                                                         \
+        (void)input;                                                                                          \
+        return (formula);                                                                                     \
     }
 #include "workloads.def"
 
 const struct workload workloads[] = {
-#define WORKLOAD(name, summary, shape, dimensions, steps, index, before, takes, radius_max, patterns, elements, \
-                 block_sizes, formula)                                                                          \
-    {#name,  summary, #formula,   #shape,   &shape_##shape, dimensions,  steps,        index,                   \
-     before, takes,   radius_max, patterns, elements,       block_sizes, name##_result},
+#define WORKLOAD(name, summary, shape, dimensions, steps, index, before, takes, variants, patterns, elements, \
+                 block_sizes, formula)                                                                        \
+    {#name,  summary, #formula, #shape,   &shape_##shape, dimensions,  steps,        index,                   \
+     before, takes,   variants, patterns, elements,       block_sizes, name##_result},
 #include "workloads.def"
 };
 
@@ -454,7 +481,25 @@ static uint32_t filter_elements(uint32_t dimensions, const uint32_t parameters[P
 
 uint32_t workload_steps(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
 {
-    return workload->steps ? workload->steps : filter_elements(workload->dimensions, parameters);
+    if (workload->steps)
+        return workload->steps;
+    return parameters[PARAMETER_loads] ? parameters[PARAMETER_loads]
+                                       : filter_elements(workload->dimensions, parameters);
+}
+
+uint32_t workload_variant(const uint32_t parameters[PARAMETER_COUNT])
+{
+    return parameters[PARAMETER_in_flight] ? parameters[PARAMETER_in_flight] : parameters[PARAMETER_radius];
+}
+
+uint32_t workload_groups(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
+{
+    return workload->index == INDEX_LOADED ? parameters[PARAMETER_loads] / parameters[PARAMETER_in_flight] : 1;
+}
+
+uint32_t workload_streamed(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
+{
+    return workload->index == INDEX_LOADED ? workload_steps(workload, parameters) : 1;
 }
 
 uint32_t workload_input_rows(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
@@ -495,7 +540,27 @@ uint32_t workload_table_length(const struct problem *problem)
 {
     const uint32_t steps = workload_steps(problem->workload, problem->parameters);
 
-    return problem->workload->shape == &shape_map ? path_length(problem->path) : steps;
+    return problem->workload->shape->check == check_map ? table_length(problem->path, problem->parameters) : steps;
+}
+
+void problem_indices(const struct problem *problem, struct thread_range threads, uint32_t step, uint32_t *index)
+{
+    const uint32_t length = table_length(problem->path, problem->parameters);
+    const struct pattern_numbers numbers = pattern_numbers(problem->parameters);
+    const uint64_t element = (uint64_t)threads.block * problem->block_size + threads.first;
+
+    if (problem->indices)
+        indices_read(problem->indices, step * problem->elements + element, threads.count, index);
+    else if (threads.first == 0)
+        problem->pattern->block_indices(threads.block, threads.count, step, length, numbers, index);
+    else
+        for (uint32_t i = 0; i < threads.count; i++)
+            index[i] = problem->pattern->index(threads.block, threads.first + i, step, length, numbers);
+}
+
+int workload_multiplies(const struct workload *workload)
+{
+    return workload->shape->check != check_map;
 }
 
 uint64_t workload_operations(const struct problem *problem)

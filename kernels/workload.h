@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "indices.h"
 #include "path.h"
 #include "pattern.h"
 
@@ -17,6 +18,7 @@ enum workload_index {
     INDEX_COMPILED,        /* it is compiled in */
     INDEX_SWITCHED,        /* at run time */
     INDEX_SWITCHED_LENGTH, /* at run time, and so is the length of the table: % is a division */
+    INDEX_LOADED,          /* there is none: indices are data, of a source */
 };
 
 /* What is done before every launch. */
@@ -40,7 +42,7 @@ struct workload {
     enum workload_index index;
     enum workload_before before;
     uint32_t takes;         /* parameters: a set of PARAMETER_BIT */
-    uint32_t radius_max;    /* 0 for workloads without a radius */
+    uint32_t variants;      /* the kernel is compiled for each number from 1 to this; 0: for none */
     const char *patterns;   /* the plan where the command line names none, comma-separated */
     const char *elements;
     const char *block_sizes;
@@ -61,7 +63,16 @@ struct problem {
     uint64_t elements;
     uint32_t block_size;                  /* 1 .. CBANK_BLOCK_THREADS_MAX */
     uint32_t parameters[PARAMETER_COUNT]; /* 0 for those that neither pattern nor workload takes */
+    const struct indices *indices;        /* that lookups read, [step][element]; NULL: the pattern says which */
 };
+
+/* Threads of a block of elements: `count` of them from `first` on. */
+struct thread_range {
+    uint32_t block, first, count;
+};
+
+/* The elements of the table that they read at a step, into index[0 .. count - 1]. Of a whole block at once it is fast. */
+void problem_indices(const struct problem *problem, struct thread_range threads, uint32_t step, uint32_t *index);
 
 /* The image that a launch reads: width x height x depth elements, rows one after the other. width is a power of two in
  * 2D and 3D, and height == width in 3D; what the elements do not fill of the last row or plane is input all the same.
@@ -75,10 +86,13 @@ struct image_size workload_image(const struct workload *workload, uint64_t eleme
 /* Elements of the input that a launch may read: the whole image. */
 uint64_t workload_input_elements(const struct workload *workload, uint64_t elements);
 
+/* The number that the cell's kernel is compiled for, see `variants`; 0: none. */
+uint32_t workload_variant(const uint32_t parameters[PARAMETER_COUNT]);
+
 /* Payload loads of a thread. */
 uint32_t workload_steps(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
 
-/* Input loads of a thread's code: 1 in map, 3 in stencil, one for each filter element in convolution. */
+/* Input loads of a thread: 1 in map, 3 in stencil, one for each filter element in convolution, each index of a lookup. */
 uint32_t workload_input_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
 
 /* Whether some of them are made by the first threads of a block alone: the other warps may branch around them. All
@@ -94,6 +108,12 @@ struct workload_stream {
 /* sector_elements: a power of two, 32 at most. The input begins on a sector. Takes no time to speak of. */
 struct workload_stream workload_stream(const struct problem *problem, uint32_t sector_elements);
 
+/* How often a thread runs the code of its loads for one element: once, or once for each lookups in flight. */
+uint32_t workload_groups(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
+
+/* Elements of the input, of 4 bytes, that an element of the output is the first to need: 1, or all indices of its lookups. */
+uint32_t workload_streamed(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
+
 /* How many rows of the image the neighbours of one element are in: 1 without an image. */
 uint32_t workload_input_rows(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
 
@@ -107,7 +127,10 @@ uint32_t workload_tile_bytes(const struct workload *workload, const uint32_t par
 /* Elements of the table that the threads of a launch may read, from its first on: what staging copies. */
 uint32_t workload_table_length(const struct problem *problem);
 
-/* Arithmetic operations on elements in the whole launch: 1 a thread for map, a multiplication and an addition for
+/* Whether it adds up products of what it loads, as filters do. */
+int workload_multiplies(const struct workload *workload);
+
+/* Arithmetic operations on elements in the whole launch: 1 a thread for map, one for each load of a lookup, a multiplication and an addition for
  * each neighbour inside the image for convolution, and a subtraction beside them for stencil. */
 uint64_t workload_operations(const struct problem *problem);
 

@@ -2,8 +2,8 @@
 #include "parameter.h"
 
 const struct parameter parameters[PARAMETER_COUNT] = {
-#define PARAMETER(name, option, summary, unit, min, max, multiple, fallback) \
-    {#name, option, summary, unit, min, max, multiple, fallback},
+#define PARAMETER(name, option, summary, unit, min, max, multiple, fallback, left_out) \
+    {#name, option, summary, unit, min, max, multiple, fallback, left_out},
 #include "parameters.def"
 };
 
@@ -14,4 +14,14 @@ int parameter_allows(const struct parameter *parameter, uint64_t value)
     if (value < parameter->min || value > parameter->max)
         return 0;
     return parameter->multiple ? value % parameter->multiple == 0 : (value & (value - 1)) == 0;
+}
+
+uint32_t parameter_kept(const struct parameter *parameter, uint32_t value)
+{
+    return value == parameter->left_out ? 0 : value;
+}
+
+uint32_t parameter_value(const uint32_t values[PARAMETER_COUNT], enum parameter_index i)
+{
+    return values[i] || parameters[i].left_out == PARAMETER_NAMED ? values[i] : parameters[i].left_out;
 }

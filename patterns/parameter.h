@@ -8,10 +8,13 @@
 
 /* Index of each row of parameters.def, and their number. */
 enum parameter_index {
-#define PARAMETER(name, option, summary, unit, min, max, multiple, fallback) PARAMETER_##name,
+#define PARAMETER(name, option, summary, unit, min, max, multiple, fallback, left_out) PARAMETER_##name,
 #include "parameters.def"
     PARAMETER_COUNT
 };
+
+/* The left_out of a parameter of which every value is named. */
+#define PARAMETER_NAMED UINT32_MAX
 
 /* A set of parameters has this bit for each that is in it. */
 #define PARAMETER_BIT(name) (1u << PARAMETER_##name)
@@ -24,7 +27,8 @@ struct parameter {
     const char *unit;
     uint32_t min, max;
     uint32_t multiple;    /* values are multiples of it; 0: powers of two */
-    const char *fallback; /* the values of a plan that names none, comma-separated */
+    const char *fallback; /* the values of a plan that names none, comma-separated; or a word for what 0 stands for */
+    uint32_t left_out; /* the value that a cell has as 0 and nothing names; PARAMETER_NAMED: every value is named */
 };
 
 /* All parameters, by enum parameter_index. */
@@ -33,5 +37,9 @@ extern const size_t parameter_count;
 
 /* Whether value is one that the parameter can have. */
 int parameter_allows(const struct parameter *parameter, uint64_t value);
+
+/* A value as a cell has it: 0 for the one that is left out. And back: the value of number i of a cell's. */
+uint32_t parameter_kept(const struct parameter *parameter, uint32_t value);
+uint32_t parameter_value(const uint32_t values[PARAMETER_COUNT], enum parameter_index i);
 
 #endif

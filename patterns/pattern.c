@@ -42,6 +42,6 @@ struct pattern_numbers pattern_numbers(const uint32_t values[PARAMETER_COUNT])
 {
     return (struct pattern_numbers){
         .distinct = values[PARAMETER_distinct],
-        .stride = values[PARAMETER_stride_bytes] / (uint32_t)sizeof(uint32_t),
+        .stride = values[PARAMETER_stride_bytes] / parameter_value(values, PARAMETER_width_bytes),
     };
 }

@@ -17,6 +17,7 @@ ENTRY = re.compile(r"\.entry\s+(\w+)")
 TABLE_PARAMETER = 2  # the one that has the table by value
 LABEL = re.compile(r"^(\$\w+):")
 REGISTER = re.compile(r"%\w+")
+TYPE = re.compile(r"[busf](\d+)$")
 INSTRUCTION = re.compile(r"^\s*(?:@!?%p\d+\s+)?([a-z][\w.:]*)\s*(.*?);")
 
 
@@ -27,8 +28,14 @@ def classify(opcode):
         return ".".join([base] + modifiers[:1])
     if base not in ("ld", "ldu", "st", "atom", "red", "suld", "sust") or modifiers[:1] == ["param"]:
         return None
-    wanted = ("const", "global", "local", "shared", "nc", "cg", "cv", "volatile", "relaxed", "v2", "v4")
-    return ".".join([base] + [word for word in modifiers if word in wanted])
+    wanted = ("const", "global", "local", "shared", "nc", "cg", "cv", "volatile", "relaxed")
+    return ".".join([base] + [word for word in modifiers if word in wanted]) + width(modifiers)
+
+
+def width(modifiers):
+    """How kernel_check names what a thread loads or stores: nothing of 4 bytes."""
+    lanes = next((int(word[1:]) for word in modifiers if word in ("v2", "v4")), 1)
+    return kernel_check.PTX_WIDTHS[lanes * int(TYPE.match(modifiers[-1]).group(1)) // 8]
 
 
 class Function:
@@ -37,7 +44,7 @@ class Function:
     def __init__(self, symbol, kernel):
         self.symbol, self.kernel = symbol, kernel
         self.counts, self.faults = collections.Counter(), []
-        self.labels = set()
+        self.labels, self.loops = set(), 0
         self.table = set()  # registers that point into the table among the parameters
 
     def instruction(self, opcode, operands):
@@ -45,13 +52,15 @@ class Function:
         into, *sources = REGISTER.findall(operands) or [""]
         if f"{self.symbol}_param_{TABLE_PARAMETER}" in operands or self.table & set(sources):
             if opcode.startswith("ld.param"):
-                kind = "ld.param"
+                kind = "ld.param" + width(opcode.split(".")[1:])
             else:
                 self.table.add(into)
         if kind:
             self.counts[kind] += 1
-        if opcode.startswith("bra") and operands in self.labels and not self.kernel.staged:
-            self.faults.append(f"{opcode} {operands}: a loop")
+        if opcode.startswith("bra") and operands in self.labels:
+            self.loops += 1
+            if not self.kernel.staged and not self.kernel.strides:
+                self.faults.append(f"{opcode} {operands}: a loop")
         if opcode.startswith("call") or (opcode.startswith("brx") and not self.kernel.switched):
             self.faults.append(f"{opcode}: a call or an indirect branch")
 
@@ -68,6 +77,9 @@ def functions(text, expected):
             found[-1].labels.add(label.group(1))
         elif found and instruction:
             found[-1].instruction(*instruction.groups())
+    for one in found:
+        if one.kernel.strides and not one.loops:
+            one.faults.append("no loop, and its grid strides")
     return found
 
 

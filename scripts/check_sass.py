@@ -32,6 +32,7 @@ LABEL = re.compile(r"^([.$\w]+):")
 LABEL_USE = re.compile(r"`\(([.$\w]+)\)")
 ADDRESS = re.compile(r"^\s*/\*([0-9a-f]+)\*/")
 INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(?:\{\s*)?(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)\s*(.*?)\s*[;}]")
+WRITTEN = re.compile(r"1D, (\w+)$")  # registers that a texture load writes; all four where it does not say
 BANK = re.compile(r"\bc\[0x([0-9a-f]+)\]\s*\[([^\]]*)\]")
 
 # Control flow that this check cannot follow: a kernel with it has no fixed number of loads. A switch makes the first.
@@ -43,6 +44,7 @@ NOT_MEMORY = {"REDUX", "TEXDEPBAR"}
 # Before Volta (sm_70) instructions are of 64 bits, and some of these have another spelling. Kepler (sm_3x) has no
 # load of its own for global memory: LD is the plain one, and its LDG goes through the texture cache.
 KEPLER = {"LD": "LDG", "LDG": "LDG.CONSTANT", "ST": "STG"}
+WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
 SHORT = {"TLDS": "TLD", "TEXS": "TEX"}  # Maxwell and Pascal
 BEFORE_VOLTA = {"CI": "CONSTANT", "CG": "STRONG.GPU", "CV": "STRONG.SYS"}
 
@@ -112,9 +114,25 @@ def spelling(opcode, architecture):
     return ".".join([base] + modifiers)
 
 
+def width(base, modifiers, operands):
+    """Bytes that a thread loads by the instruction; of a texture load, of the registers that it writes."""
+    if base in ("TLD", "TEX"):
+        written = WRITTEN.search(operands)
+        return {"0x1": 4, "R": 4, "0x3": 8, "RG": 8}.get(written.group(1) if written else None, 16)
+    return next((WIDTHS[word] for word in modifiers if word in WIDTHS), 4)
+
+
 def classify(opcode, operands, user_bank):
     """The class that an instruction is counted under; None when it touches no memory of interest."""
     base, *modifiers = opcode.split(".")
+    family = family_of(base, modifiers, operands, user_bank)
+    if not family or base.startswith(("ST", "LDL")) or family == "OPERAND":
+        return family
+    return kernel_check.sass_name(family, width(base, modifiers, operands))
+
+
+def family_of(base, modifiers, operands, user_bank):
+    """The same without the width."""
     banks = [(int(bank, 16), index) for bank, index in BANK.findall(operands)]
     index = next((index for bank, index in banks if bank == user_bank), None)
     if index is not None:
@@ -122,7 +140,7 @@ def classify(opcode, operands, user_bank):
             return "ULDC"
         if base != "LDC":
             return "OPERAND"
-        return "LDC" if indexed(index) else "LDC of the user bank without a register index"
+        return "LDC" if indexed(index) else kernel_check.UNINDEXED
     if base == "LDC":
         return "LDC.PARAMETER" if any(bank == PARAMETER_BANK and indexed(index) for bank, index in banks) else None
     if base in ("ULDC", "LDCU"):
@@ -166,13 +184,18 @@ def examine(code, user_bank, kernel):
     for address, opcode, _ in code:
         if opcode.split(".")[0] in UNCOUNTABLE | (set() if kernel.switched else INDIRECT):
             faults.append(f"{opcode} at {address:#x}: a call or an indirect branch")
+    loops = 0  # around payload loads
     for address, target, text in branches(code):
         if target is None:
             faults.append(f"{text}: a branch to an unknown place")
+        elif kernel.strides:
+            loops += any(target <= load <= address for load in payload)
         elif target <= address and not kernel.staged:
             faults.append(f"{text}: a loop")
         elif any(target <= load <= address for load in payload):
             faults.append(f"{text}: a loop around {kernel.payload}")
+    if kernel.strides and kernel.payload_loads and not loops:
+        faults.append(f"no loop around {kernel.payload}, and its grid strides")
     return counts, faults
 
 

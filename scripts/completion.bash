@@ -6,14 +6,15 @@
 _cbank_options()
 {
     case $1 in
-    '') echo 'run show counters explain compare gate calibrate characterize history ingest forget fleet export report list doctor help' ;;
-    run) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --json --resume --retry-failed --in-turn --patience --strict --quiet --color' ;;
+    '') echo 'run show counters explain advise compare gate calibrate characterize history ingest forget fleet export report list doctor help' ;;
+    run) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --json --resume --retry-failed --in-turn --patience --strict --quiet --color' ;;
     show) echo '--help --cell --markdown --csv --json --raw --color' ;;
-    counters) echo '--help --cell --workload --path --pattern --regime --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --markdown --csv --json --raw' ;;
+    counters) echo '--help --cell --workload --path --pattern --regime --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --markdown --csv --json --raw' ;;
     explain) echo '--help --card --cell --json --color' ;;
+    advise) echo '--help --table-bytes --width --source --indices --pattern --distinct --stride-bytes --skew-percent --run-threads --loads --in-flight --elements --block-size --card --json --color' ;;
     compare) echo '--help --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --csv --raw --strict --quiet --color' ;;
-    gate) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --seconds --keep --base-program --new-program --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --csv --raw --strict --quiet --color' ;;
-    calibrate) echo '--help --workload --path --pattern --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --keep --json --color' ;;
+    gate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --seconds --keep --base-program --new-program --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --csv --raw --strict --quiet --color' ;;
+    calibrate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --keep --json --color' ;;
     characterize) echo '--help --device --replay --json --card --new-card --patience --quiet' ;;
     history) echo '--help --cell --calibration --threshold --markdown --csv --json --raw --color' ;;
     ingest) echo '--help --list --quiet' ;;
@@ -30,34 +31,46 @@ _cbank_options()
 _cbank_words()
 {
     case $1:$2 in
-    run:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d all' ;;
+    run:--sweep) echo 'widths sizes distinct' ;;
+    run:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d lookup all' ;;
     run:--path) echo 'constant global readonly restrict global_l2 texture shared staging param constant_uniform constant_operand all' ;;
     run:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed all' ;;
+    run:--source) echo 'uniform zipf distinct unequal sorted runs lockstep all' ;;
+    run:--table-bytes) echo 'whole' ;;
     run:--regime) echo 'hot cold all' ;;
     run:--engine) echo 'cuda model auto' ;;
     run:--device) echo 'all' ;;
     run:--counters) echo 'default none ldc_instructions idc_requests idc_hits idc_misses idc_misses_new idc_misses_pending idc_misses_retried idc_active_cycles gcc_constant_requests gcc_constant_misses imc_requests global_load_instructions l1_requests l1_sectors texture_instructions shared_load_instructions shared_wavefronts l2_sectors dram_read_bytes dram_write_bytes instructions sm_cycles' ;;
     run:--color) echo 'auto always never' ;;
     show:--color) echo 'auto always never' ;;
-    counters:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d all' ;;
+    counters:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d lookup all' ;;
     counters:--path) echo 'constant global readonly restrict global_l2 texture shared staging param constant_uniform constant_operand all' ;;
     counters:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed all' ;;
     counters:--regime) echo 'hot cold all' ;;
     explain:--color) echo 'auto always never' ;;
+    advise:--source) echo 'uniform zipf distinct unequal sorted runs lockstep' ;;
+    advise:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed' ;;
+    advise:--color) echo 'auto always never' ;;
     compare:--allow-diff) echo 'engine device uuid driver vbios clocks ecc mig sass all' ;;
     compare:--color) echo 'auto always never' ;;
-    gate:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d all' ;;
+    gate:--sweep) echo 'widths sizes distinct' ;;
+    gate:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d lookup all' ;;
     gate:--path) echo 'constant global readonly restrict global_l2 texture shared staging param constant_uniform constant_operand all' ;;
     gate:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed all' ;;
+    gate:--source) echo 'uniform zipf distinct unequal sorted runs lockstep all' ;;
+    gate:--table-bytes) echo 'whole' ;;
     gate:--regime) echo 'hot cold all' ;;
     gate:--engine) echo 'cuda model auto' ;;
     gate:--device) echo 'all' ;;
     gate:--counters) echo 'default none ldc_instructions idc_requests idc_hits idc_misses idc_misses_new idc_misses_pending idc_misses_retried idc_active_cycles gcc_constant_requests gcc_constant_misses imc_requests global_load_instructions l1_requests l1_sectors texture_instructions shared_load_instructions shared_wavefronts l2_sectors dram_read_bytes dram_write_bytes instructions sm_cycles' ;;
     gate:--allow-diff) echo 'engine device uuid driver vbios clocks ecc mig sass all' ;;
     gate:--color) echo 'auto always never' ;;
-    calibrate:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d all' ;;
+    calibrate:--sweep) echo 'widths sizes distinct' ;;
+    calibrate:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d lookup all' ;;
     calibrate:--path) echo 'constant global readonly restrict global_l2 texture shared staging param constant_uniform constant_operand all' ;;
     calibrate:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed all' ;;
+    calibrate:--source) echo 'uniform zipf distinct unequal sorted runs lockstep all' ;;
+    calibrate:--table-bytes) echo 'whole' ;;
     calibrate:--regime) echo 'hot cold all' ;;
     calibrate:--engine) echo 'cuda model auto' ;;
     calibrate:--device) echo 'all' ;;
@@ -66,7 +79,7 @@ _cbank_words()
     history:--color) echo 'auto always never' ;;
     fleet:--color) echo 'auto always never' ;;
     export:--format) echo 'csv gbench bmf otava' ;;
-    list:) echo 'workloads paths patterns parameters regimes counters engines devices chips images' ;;
+    list:) echo 'workloads paths patterns sources parameters sweeps regimes counters engines devices chips images' ;;
     list:--color) echo 'auto always never' ;;
     doctor:--color) echo 'auto always never' ;;
     esac

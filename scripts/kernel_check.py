@@ -27,8 +27,18 @@ def rows(program, table):
     return json.loads(done.stdout)
 
 
+# In place of a pattern, where indices are data.
+SOURCE = {"name": "source", "scope": "thread", "walks": True, "core": False}
+
+
+def loaded(workload):
+    return workload["index"] == "loaded"
+
+
 def steps(workload, radius):
-    """Payload loads of a thread."""
+    """Payload loads in the code of a thread: of lookups, those in flight."""
+    if loaded(workload):
+        return radius
     return workload["steps"] or (2 * radius + 1) ** workload["dimensions"]
 
 
@@ -38,6 +48,7 @@ SHAPES = {
     "map": lambda payload: (1, 0, 0),
     "stencil": lambda payload: (3, 2 * payload, 3),
     "convolution": lambda payload: (payload, 0, 0),
+    "lookup": lambda payload: (payload, 0, 0),
 }
 
 # What a kernel with too few registers does beside its loads; the compiler's matter.
@@ -46,9 +57,21 @@ SPILLS = ("LDL", "STL")
 SCOPES = ["thread", "block", "immediate"]
 
 
+# Bytes of an element of the table, and how the instruction that loads one is named behind the first word of its class.
+SASS_WIDTHS = {1: ".U8", 2: ".U16", 4: "", 8: ".64", 16: ".128"}
+PTX_WIDTHS = {1: ".b8", 2: ".b16", 4: "", 8: ".b64", 16: ".b128"}
+
+
+def widths(workload):
+    """The widths that a workload has kernels of, beside those of its path's whole table: None."""
+    return [None] * (not loaded(workload)) + [width for width in SASS_WIDTHS if "width_bytes" in workload["parameters"]]
+
+
 def can_be(workload, radius, path, pattern, architecture):
     """Whether there is such a kernel: what `instance` in kernels.cu and cell_obstacle in cell.c say."""
     compiled = workload["index"] == "compiled"
+    if loaded(workload):
+        return path["scope"] == "thread" and architecture >= path["architecture"] and radius & radius - 1 == 0
     return (SCOPES.index(path["scope"]) <= SCOPES.index(pattern["scope"]) and
             architecture >= path["architecture"] and
             (steps(workload, radius) == 1 or pattern["walks"]) and
@@ -58,30 +81,53 @@ def can_be(workload, radius, path, pattern, architecture):
 class Language:
     """What SASS and PTX call things: the column of the paths, and the classes of loads and stores beside the payload."""
 
-    def __init__(self, column, load, store, shared_load, shared_store, constant_loads):
+    def __init__(self, column, load, store, shared_load, shared_store, constant_loads, payload):
         self.column, self.load, self.store = column, load, store
         self.shared_load, self.shared_store = shared_load, shared_store
         self.constant_loads = constant_loads  # the classes that a compiler chooses between for the constant bank
+        self.payload = payload  # (class, how many) that make one payload load, by path and width
 
 
+def sass_name(family, width):
+    """LDG.128.CONSTANT"""
+    base, point, rest = family.partition(".")
+    return base + SASS_WIDTHS[width] + point + rest
+
+
+def sass_payload(path, width):
+    """An element that is wider than the widest load takes several. Textures and operands give 32 bits at least."""
+    piece = max(min(width, path["widest_bytes"]), 4 if path["unit"] in ("texture", "imc") else 1)
+    return sass_name(path["sass"], piece), max(width // piece, 1)
+
+
+def ptx_payload(path, width):
+    """A texture load is of four components, whatever the texture has."""
+    return path["ptx"] + ("" if path["unit"] == "texture" else PTX_WIDTHS[width]), 1
+
+
+UNINDEXED = "LDC of the user bank without a register index"
 SASS = Language("sass", "LDG", "STG", "LDS", "STS",
-                {"LDC", "LDC of the user bank without a register index", "ULDC", "OPERAND"})
-PTX = Language("ptx", "ld.global", "st.global", "ld.shared", "st.shared", {"ld.const"})
+                {"OPERAND"} | {name + width for name in ("LDC", UNINDEXED, "ULDC") for width in SASS_WIDTHS.values()},
+                sass_payload)
+PTX = Language("ptx", "ld.global", "st.global", "ld.shared", "st.shared",
+               {"ld.const" + width for width in PTX_WIDTHS.values()}, ptx_payload)
 
 
 class Kernel:
     """One kernel that there must be, and what it must hold."""
 
-    def __init__(self, language, workload, radius, path, pattern):
-        self.workload, self.path, self.pattern = workload, path, pattern
-        names = (f"path_{path['name']}", f"pattern_{pattern['name']}")
-        module = f"workload_{workload['name']}"
-        self.symbol = (f"_Z6kernelI{len(module)}{module}ILj{radius}EE" + "".join(f"{len(name)}{name}" for name in names) +
-                       "Ev11kernel_argsPKjNT0_12table_valuesE")
-        self.payload = path[language.column]
-        self.payload_loads = steps(workload, radius) if path["loads"] else 0
+    def __init__(self, language, workload, radius, path, pattern, width):
+        self.workload, self.path, self.pattern, self.sized = workload, path, pattern, width is not None
+        place, index, module = f"path_{path['name']}", f"pattern_{pattern['name']}", f"workload_{workload['name']}"
+        place = f"{len(place)}{place}"
+        self.symbol = (f"_Z6kernelI{len(module)}{module}ILj{radius}EE" +
+                       (f"5sizedI{place}Lj{width}EE" if self.sized else place) +
+                       f"{len(index)}{index}Ev11kernel_argsPKjNT0_12table_valuesE")
+        self.payload, pieces = language.payload(path, width if path["loads"] and self.sized else 4)
+        self.payload_loads = steps(workload, radius) * pieces if path["loads"] else 0
         self.constant_loads = language.constant_loads
         self.staged = path["unit"] == "shared"
+        self.strides = loaded(workload)  # its loads are in the loop of a grid that strides
         self.switched = workload["index"] != "compiled"
         self.loads, tile_loads, tile_stores = SHAPES[workload["shape"]](steps(workload, radius))
 
@@ -112,11 +158,11 @@ def expected_kernels(program, language, architecture):
     workloads, paths, patterns = (rows(program, table) for table in ("workloads", "paths", "patterns"))
     expected = {}
     for workload in workloads:
-        for radius in range(1, workload["radius_max"] + 1) if workload["radius_max"] else [0]:
+        for radius in range(1, workload["variants"] + 1) if workload["variants"] else [0]:
             for path in paths:
-                for pattern in patterns:
-                    if can_be(workload, radius, path, pattern, architecture):
-                        kernel = Kernel(language, workload, radius, path, pattern)
+                for pattern in [SOURCE] if loaded(workload) else patterns:
+                    for width in widths(workload) if can_be(workload, radius, path, pattern, architecture) else []:
+                        kernel = Kernel(language, workload, radius, path, pattern, width)
                         expected[kernel.symbol] = kernel
     if not expected:
         raise Failure(f"{program} lists no kernels")
@@ -131,7 +177,8 @@ def compare(place, expected, found):
     """Compares found, a list of (symbol, Counter, [other faults]), with expected; prints every difference.
 
     Returns the number of kernels that are as they should be, and {path: (how many have the instruction that it names,
-    how many kernels it has)} for the paths that leave it to the compiler.
+    how many kernels it has)} for the paths that leave it to the compiler; "sized/" before its name: of kernels for
+    other tables than its whole one.
     """
     good, spills, chosen = 0, 0, {}
     seen = collections.Counter(name for name, _, _ in found)
@@ -146,8 +193,9 @@ def compare(place, expected, found):
         spills += any([counts.pop(name, 0) for name in SPILLS])
         holds = kernel.holds(counts)
         if kernel.path["chosen"]:
-            taken, of = chosen.get(kernel.path["name"], (0, 0))
-            chosen[kernel.path["name"]] = (taken + holds, of + 1)
+            choice = ("sized/" if kernel.sized else "") + kernel.path["name"]
+            taken, of = chosen.get(choice, (0, 0))
+            chosen[choice] = (taken + holds, of + 1)
         if not holds and not kernel.left_to_the_compiler(counts):
             faults = [f"expected {kernel.describe()}; found {describe(counts)}"] + faults
         for fault in faults:

@@ -19,7 +19,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ENGINE = "harness/engine/cuda/"
 GOALS = {True: 85, False: 93}  # per cent: of the CUDA engine, of the rest
-ON_PROGRAM = ("characterization", "characterize", "cards", "counters", "e2e", "formats", "gate", "names", "terminal")
+ON_PROGRAM = ("characterization", "characterize", "cards", "counters", "e2e", "formats", "gate", "lookup", "names", "terminal")
 ON_SIMULATION = {"simulated": "full", "faults": "small", "walk": "small"}  # CBANK_TEST of each
 
 

@@ -38,12 +38,12 @@ SLOTS = len(os.sched_getaffinity(0))
 # About how long parts take, in seconds of one processor: the long ones start first, and what is left is guessed.
 SECONDS = {"build": 45, "sanitizer build": 40, "unit tests": 15, "unit tests, sanitizers": 25, "build, no toolkit": 10,
            "sanitizer build, gcc": 35, "unit tests, sanitizers, gcc": 80, "lint": 40, "fuzz": 15,
-           "end_to_end/report": 55, "end_to_end/figures": 30, "end_to_end/scratch": 22, "end_to_end/readme": 25,
-           "end_to_end/e2e": 15, "end_to_end/allocation": 12, "end_to_end/terminal": 8, "end_to_end/claims": 10,
+           "end_to_end/report": 55, "end_to_end/figures": 30, "build, scratch tree": 25, "end_to_end/scratch": 40, "end_to_end/readme": 25,
+           "end_to_end/e2e": 15, "end_to_end/allocation": 12, "end_to_end/terminal": 8, "end_to_end/claims": 10, "end_to_end/advise": 10,
            "end_to_end/e2e, sanitizers": 12, "end_to_end/cards": 15, "end_to_end/characterize": 15, "end_to_end/gate": 10,
            "build, simulated GPU": 15, "end_to_end/simulated": 10, "end_to_end/faults": 30,
            "end_to_end/walk": 20, "end_to_end/fleet": 20, "end_to_end/fleet_verdict": 8, "end_to_end/fleet_slurm": 5,
-           "kernels/kernel_faults": 60, "kernels/toolkit": 150, "kernels/cuda_11_8": 200}
+           "kernels/kernel_checks": 35, "kernels/kernel_faults": 55, "kernels/toolkit": 120, "kernels/cuda_11_8": 240}
 SECONDS_OF_OTHERS = 4
 
 # Of tests/end_to_end, those of the program for the simulated GPU.
@@ -176,6 +176,23 @@ def files(folder):
     return [file for file in sorted(glob.glob(f"tests/{folder}/*.py")) if ends_in_tests(file)]
 
 
+SCRATCH = "build/scratch"  # the copy of the tree that tests change; see tests/end_to_end/tree.py
+CHANGING = ("end_to_end/scratch.py", "kernels/kernel_checks.py", "kernels/kernel_faults.py")
+
+
+def scratch_tree():
+    return Part("build, scratch tree", [sys.executable, "tests/end_to_end/tree.py", SCRATCH], after=["build"])
+
+
+def tests_of(folder, without=()):
+    """Parts of the folder's files, but for those named."""
+    for file in files(folder):
+        changes = file[len("tests/"):] in CHANGING
+        if os.path.basename(file) not in without:
+            yield python(file, "build/cbank", ["build, scratch tree" if changes else "build"],
+                         **({"CBANK_SCRATCH": os.path.abspath(SCRATCH)} if changes else {}))
+
+
 def python(file, program, after, suffix="", only=(), **environment):
     return Part(file[len("tests/"):-len(".py")] + suffix, [sys.executable, file, "-v", *only], after=after,
                 CBANK=os.path.abspath(program), **environment)
@@ -231,10 +248,8 @@ def simulated(toolkit, suffix="", build="build", after="build", variables=()):
 
 def test(toolkit, found):
     parts = [unit_tests("unit tests", "build", ["build"]), *kernel_checks(toolkit),
-             *sanitized("", "build/asan", "CC=clang"), fuzz(found), Part("check-headers", make("check-headers"))]
-    for file in files("end_to_end"):
-        if os.path.basename(file) not in ("gpu.py", *SIMULATED, *CLUSTERS):
-            parts.append(python(file, "build/cbank", ["build"]))
+             *sanitized("", "build/asan", "CC=clang"), fuzz(found), Part("check-headers", make("check-headers")),
+             *tests_of("end_to_end", without=("gpu.py", *SIMULATED, *CLUSTERS))]
     parts += simulated(toolkit)
     parts.append(Part("check-format", make("check-format"), skip=absent("clang-format-19")))
     if toolkit:
@@ -245,8 +260,8 @@ def test(toolkit, found):
     return parts
 
 
-def kernels(toolkit):
-    return [python(file, "build/cbank", ["build"]) for file in files("kernels")]
+def kernels():
+    return list(tests_of("kernels"))
 
 
 def fleet(toolkit):
@@ -264,11 +279,11 @@ def parts_of(suite, found):
     build = Part("build", make("all", "tests", jobs=SLOTS), slots=SLOTS)
     if suite == "all":
         os.environ.setdefault("CBANK_TEST", "full")
-        return [build, *test(toolkit, found), *sanitized(", gcc", "build/asan-gcc"), *kernels(toolkit),
+        return [build, scratch_tree(), *test(toolkit, found), *sanitized(", gcc", "build/asan-gcc"), *kernels(),
                 *simulated(toolkit, ", sanitizers", "build/asan", "sanitizer build", ("CC=clang", "SANITIZE=1")),
                 Part("lint", make("lint"), skip=absent("clang-tidy-19"))]
     os.environ.setdefault("CBANK_TEST", "small")
-    return [build, *{"test": lambda: test(toolkit, found), "kernels": lambda: kernels(toolkit),
+    return [build, *{"test": lambda: [scratch_tree(), *test(toolkit, found)], "kernels": lambda: [scratch_tree(), *kernels()],
                      "fleet": lambda: fleet(toolkit), "gpu": lambda: gpu(toolkit)}[suite]()]
 
 

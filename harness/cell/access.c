@@ -5,12 +5,8 @@
 #include <string.h>
 
 #include "log.h"
-
-/* Table elements are numbered from 0; element >> shift numbers what holds it. */
-enum { ELEMENT_SHIFT = 0, SECTOR_SHIFT = 3, LINE_SHIFT = 4 };
-
-_Static_assert(sizeof(uint32_t) << SECTOR_SHIFT == ACCESS_SECTOR_BYTES, "elements in a sector");
-_Static_assert(sizeof(uint32_t) << LINE_SHIFT == ACCESS_LINE_BYTES, "elements in a line");
+#include "sass.h"
+#include "table.h"
 
 /* Distinct things that the loads of some warps touch, summed over the loads. */
 struct distinct_counts {
@@ -19,12 +15,13 @@ struct distinct_counts {
 
 /* What the walk of one cell carries along. */
 struct walk {
+    uint32_t width, width_log2;    /* bytes of an element */
     struct access_set seen;        /* scratch of distinct_groups */
     struct access_set used;        /* elements that any load has read */
     struct distinct_counts counts; /* of the last block */
 };
 
-/* Distinct values of index[] >> shift, into groups[]. Branches would be mispredicted: there are none. */
+/* Table elements are numbered from 0; element >> shift numbers what holds it. Distinct values of index[] >> shift, into groups[]. Branches would be mispredicted: there are none. */
 static uint32_t distinct_groups(const uint32_t *index, uint32_t threads, uint32_t shift, struct access_set *seen,
                                 uint32_t *groups)
 {
@@ -51,47 +48,70 @@ uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_
         distinct[0] = index[0];
         return 1;
     }
-    return distinct_groups(index, threads, ELEMENT_SHIFT, seen, distinct);
+    return distinct_groups(index, threads, 0, seen, distinct);
 }
 
-/* The most of these elements that are in one bank. */
-static uint32_t fullest_bank(const uint32_t *elements, uint32_t count)
+/* The most of these elements, of so many words each, that are in one bank. */
+static uint32_t fullest_bank(const uint32_t *elements, uint32_t count, uint32_t words)
 {
     uint8_t banks[ACCESS_BANKS] = {0};
     uint8_t fullest = 0;
 
-    for (uint32_t i = 0; i < count; i++) {
-        const uint8_t in_bank = ++banks[elements[i] % ACCESS_BANKS];
+    for (uint32_t i = 0; i < count * words; i++) {
+        const uint8_t in_bank = ++banks[(elements[i / words] * words + i % words) % ACCESS_BANKS];
 
         fullest = in_bank > fullest ? in_bank : fullest;
     }
     return fullest;
 }
 
+/* The turns of a load whose distinct elements are in `elements`. Elements of one word are one access to its bank. */
+static uint32_t count_wavefronts(struct walk *walk, const uint32_t *index, uint32_t threads, const uint32_t *elements,
+                                 uint32_t addresses)
+{
+    const uint32_t words = walk->width / ACCESS_BANK_BYTES;
+    uint32_t groups[CBANK_WARP_THREADS], wavefronts = 0;
+
+    if (words == 1 || addresses == 1)
+        return fullest_bank(elements, addresses, 1);
+    if (words == 0) {
+        const uint32_t shift = ACCESS_BANK_BYTES / walk->width / 2;
+
+        return fullest_bank(groups, distinct_groups(elements, addresses, shift, &walk->seen, groups), 1);
+    }
+    for (uint32_t first = 0, part = CBANK_WARP_THREADS / words; first < threads; first += part) {
+        const uint32_t left = threads - first < part ? threads - first : part;
+
+        wavefronts += fullest_bank(groups, access_distinct(index + first, left, &walk->seen, groups), words);
+    }
+    return wavefronts;
+}
+
 static void count_warp(struct walk *walk, const uint32_t *index, uint32_t threads)
 {
+    static const uint32_t line_shift = 6, sector_shift = 5;
     uint32_t elements[CBANK_WARP_THREADS], groups[CBANK_WARP_THREADS];
     const uint32_t addresses = access_distinct(index, threads, &walk->seen, elements);
 
     walk->counts.addresses += addresses;
-    walk->counts.lines += distinct_groups(elements, addresses, LINE_SHIFT, &walk->seen, groups);
-    walk->counts.sectors += distinct_groups(elements, addresses, SECTOR_SHIFT, &walk->seen, groups);
-    walk->counts.wavefronts += fullest_bank(elements, addresses);
+    walk->counts.lines += distinct_groups(elements, addresses, line_shift - walk->width_log2, &walk->seen, groups);
+    walk->counts.sectors += distinct_groups(elements, addresses, sector_shift - walk->width_log2, &walk->seen, groups);
+    walk->counts.wavefronts += count_wavefronts(walk, index, threads, elements, addresses);
     for (uint32_t i = 0; i < addresses; i++)
         walk->used.words[elements[i] / 64] |= UINT64_C(1) << elements[i] % 64;
 }
 
 static enum status count_block(const struct cell *cell, struct walk *walk, const uint32_t *index, uint32_t threads)
 {
+    const uint32_t length = table_length(cell->path, cell->parameters);
     uint32_t highest = 0;
 
     for (uint32_t thread = 0; thread < threads; thread++)
         highest = index[thread] > highest ? index[thread] : highest;
-    if (highest >= path_length(cell->path))
+    if (highest >= length)
         return log_error(STATUS_USAGE,
-                         "pattern %s reads element %" PRIu32 " of a table of %" PRIu32
-                         "; correct its formula in patterns.def",
-                         cell->pattern->name, highest, path_length(cell->path));
+                         "%s reads element %" PRIu32 " of a table of %" PRIu32 "; correct its row in %ss.def",
+                         cell->pattern->name, highest, length, cell_pattern_table(cell->workload)->what);
     walk->counts = (struct distinct_counts){0};
     for (uint32_t thread = 0; thread < threads; thread += CBANK_WARP_THREADS) {
         const uint32_t left = threads - thread;
@@ -107,8 +127,7 @@ static enum status count_block(const struct cell *cell, struct walk *walk, const
 static enum status count_blocks(const struct cell *cell, uint32_t step, struct walk *walk, struct access_counts *out)
 {
     const bool immediate = cell->pattern->scope == INDEX_IMMEDIATE;
-    const uint64_t blocks = immediate ? 1 : out->blocks, times = immediate ? out->warps_active : 1;
-    const struct pattern_numbers numbers = pattern_numbers(cell->parameters);
+    const uint64_t blocks = immediate ? 1 : cell_blocks(cell), times = immediate ? out->warps_active : 1;
     uint32_t buffers[2][CELL_BLOCK_SIZE_MAX];
     uint32_t threads_before = 0;
 
@@ -117,7 +136,7 @@ static enum status count_blocks(const struct cell *cell, uint32_t step, struct w
         uint32_t *index = buffers[block % 2];
         const uint32_t *before = buffers[(block + 1) % 2];
 
-        cell->pattern->block_indices(block, threads, step, path_length(cell->path), numbers, index);
+        cell_indices(cell, block, threads, step, index);
         if (threads != threads_before || memcmp(index, before, threads * sizeof(*index)) != 0) {
             const enum status status = count_block(cell, walk, index, threads);
 
@@ -136,14 +155,19 @@ static enum status count_blocks(const struct cell *cell, uint32_t step, struct w
 static enum status count_payload(const struct cell *cell, struct access_counts *out)
 {
     const uint32_t steps = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
-    struct walk walk = {0};
+    const uint32_t pieces = image_pieces(cell);
+    const uint32_t width = table_width(cell->parameters);
+    struct walk walk = {.width = width, .width_log2 = (uint32_t)__builtin_ctz(width)};
     enum status status = STATUS_OK;
 
     for (uint32_t step = 0; step < steps && status == STATUS_OK; step++)
         status = count_blocks(cell, step, &walk, out);
-    out->payload_loads = out->warps_active * steps;
+    out->payload_loads = out->warps_active * steps * pieces;
+    out->addresses *= pieces;
+    out->lines *= pieces;
+    out->sectors *= pieces;
     for (size_t i = 0; i < sizeof(walk.used.words) / sizeof(walk.used.words[0]); i++)
-        out->footprint_bytes += sizeof(uint32_t) * (uint64_t)__builtin_popcountll(walk.used.words[i]);
+        out->footprint_bytes += width * (uint64_t)__builtin_popcountll(walk.used.words[i]);
     return status;
 }
 
@@ -152,23 +176,29 @@ static uint64_t divide_up(uint64_t value, uint64_t by)
     return (value + by - 1) / by;
 }
 
-enum status access_count(const struct cell *cell, struct access_counts *out)
+/* What there is beside the payload. */
+static struct access_counts count_launch(const struct cell *cell)
 {
     const struct problem problem = cell_problem(cell);
     const uint64_t staged = cell_staged_bytes(cell);
     const struct workload_stream stream = workload_stream(&problem, ACCESS_SECTOR_BYTES / sizeof(uint32_t));
     /* Blocks are whole warps, so that warp w of the grid has elements 32 w .. 32 w + 31. */
-    struct access_counts counts = {
-        .blocks = cell_blocks(cell),
-        .warps_launched = (uint64_t)cell_blocks(cell) * (cell->block_size / CBANK_WARP_THREADS),
+    return (struct access_counts){
+        .blocks = cell_grid_blocks(cell),
+        .warps_launched = (uint64_t)cell_grid_blocks(cell) * (cell->block_size / CBANK_WARP_THREADS),
         .warps_active = divide_up(cell->elements, CBANK_WARP_THREADS),
         .stream_loads = stream.loads,
         .stream_sectors = stream.sectors,
         /* Every block copies the table, a warp 32 neighbouring elements at a time. */
-        .staging_loads = cell_blocks(cell) * divide_up(staged, CBANK_WARP_THREADS * sizeof(uint32_t)),
-        .staging_sectors = cell_blocks(cell) * divide_up(staged, ACCESS_SECTOR_BYTES),
+        .staging_loads = cell_grid_blocks(cell) * divide_up(staged, CBANK_WARP_THREADS * sizeof(uint32_t)),
+        .staging_sectors = cell_grid_blocks(cell) * divide_up(staged, ACCESS_SECTOR_BYTES),
         .operations = workload_operations(&problem),
     };
+}
+
+enum status access_count(const struct cell *cell, struct access_counts *out)
+{
+    struct access_counts counts = count_launch(cell);
     const enum status status = count_payload(cell, &counts);
 
     if (status == STATUS_OK)
@@ -176,14 +206,24 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
     return status;
 }
 
-/* Whether two cells have the same counts. A path matters by its table, by whether that is staged, and by whether it is
- * loaded from; the regime does not matter. */
+/* Whether two cells make the same payload loads. A path matters by its table and by whether it is loaded from; the regime
+ * does not matter. */
 static bool same_loads(const struct cell *a, const struct cell *b)
 {
     return a->workload == b->workload && a->pattern == b->pattern && a->elements == b->elements &&
            a->block_size == b->block_size && memcmp(a->parameters, b->parameters, sizeof(a->parameters)) == 0 &&
-           path_length(a->path) == path_length(b->path) && !a->path->loads == !b->path->loads &&
-           cell_staged_bytes(a) == cell_staged_bytes(b);
+           a->indices == b->indices && table_bytes(a->path, a->parameters) == table_bytes(b->path, b->parameters) &&
+           !a->path->loads == !b->path->loads && image_pieces(a) == image_pieces(b);
+}
+
+static void take_payload(const struct access_counts *from, struct access_counts *to)
+{
+    to->payload_loads = from->payload_loads;
+    to->addresses = from->addresses;
+    to->lines = from->lines;
+    to->sectors = from->sectors;
+    to->wavefronts = from->wavefronts;
+    to->footprint_bytes = from->footprint_bytes;
 }
 
 enum status access_count_next(const struct cell *(*cell_at)(const void *list, size_t i), const void *list, size_t index,
@@ -193,7 +233,8 @@ enum status access_count_next(const struct cell *(*cell_at)(const void *list, si
 
     for (size_t i = 0; i < index; i++)
         if (counts[i].blocks && same_loads(cell_at(list, i), cell)) {
-            counts[index] = counts[i];
+            counts[index] = count_launch(cell);
+            take_payload(&counts[i], &counts[index]);
             return STATUS_OK;
         }
     return access_count(cell, &counts[index]);

@@ -9,21 +9,25 @@
 enum {
     ACCESS_SECTOR_BYTES = 32, /* unit of L1 and L2 traffic */
     ACCESS_LINE_BYTES = 64,   /* line that addresses of the constant path are grouped by */
-    ACCESS_BANKS = 32,        /* banks of shared memory, 4 bytes wide, neighbours in neighbouring banks */
+    ACCESS_BANKS = 32,        /* banks of shared memory, neighbours in neighbouring banks */
+    ACCESS_BANK_BYTES = 4,
 };
 
 /* All counts are of one launch of the whole grid. "Load" is a warp-level instruction with at least one
  * active thread; threads beyond the last element do not load. */
 struct access_counts {
-    uint64_t blocks;          /* thread blocks */
+    uint64_t blocks;          /* thread blocks of the grid */
     uint64_t warps_launched;  /* warps of the grid */
-    uint64_t warps_active;    /* warps with at least one element */
-    uint64_t payload_loads;   /* payload load instructions: warps_active x steps; 0 for paths that load nothing */
-    uint64_t addresses;       /* sum over payload loads of the distinct addresses in the warp */
-    uint64_t lines;           /* sum over them of the distinct ACCESS_LINE_BYTES lines of the table */
-    uint64_t sectors;         /* sum over them of the distinct ACCESS_SECTOR_BYTES sectors of the table */
-    uint64_t wavefronts; /* sum over them of the most distinct addresses in one of ACCESS_BANKS banks: what a load
-                                 from shared memory takes turns for */
+    uint64_t warps_active; /* warps with at least one element; where the grid strides, each as often as it has one */
+    uint64_t payload_loads; /* payload load instructions: warps_active x steps x image_pieces, which have an address
+                                 of each thread's element each; 0 for paths that load nothing */
+    uint64_t addresses; /* sum over payload loads of the distinct addresses in the warp */
+    uint64_t lines; /* sum over them of the distinct ACCESS_LINE_BYTES lines of the table */
+    uint64_t sectors; /* sum over them of the distinct ACCESS_SECTOR_BYTES sectors of the table */
+    uint64_t wavefronts; /* sum over them of the most distinct words in one of ACCESS_BANKS banks: what a load from
+                                 shared memory takes turns for. Of elements of 8 and 16 bytes, the sum over the halves
+                                 and the quarters of a warp, taken to be served one after the other; 1 where all
+                                 threads read one element */
     uint64_t stream_loads; /* input load instructions in which at least one thread loads */
     uint64_t stream_sectors; /* sectors of the input that they read */
     uint64_t staging_loads; /* load instructions that copy the table into shared memory */
@@ -37,9 +41,9 @@ struct access_counts {
  * regime of the cell does not matter. The table and the input are taken to begin on a line. */
 enum status access_count(const struct cell *cell, struct access_counts *out);
 
-/* A set of table elements, one bit each. */
+/* A set of table elements, one bit each: of as many as there can be, of one byte. */
 struct access_set {
-    uint64_t words[CBANK_TABLE_LENGTH / 64];
+    uint64_t words[CBANK_TABLE_BYTES / 64];
 };
 
 /* The distinct elements that one warp load reads, in the order of the first thread that reads each.

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "source.h"
 #include "table.h"
 
 const struct regime regimes[] = {
@@ -19,6 +20,7 @@ const size_t regime_count = sizeof(regimes) / sizeof(regimes[0]);
 
 void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES])
 {
+    char trace[CELL_TRACE_BYTES];
     size_t used =
         (size_t)snprintf(text, CELL_IDENTITY_BYTES, "%s/%s/%s/%" PRIu64 "/%" PRIu32 "/%s", cell->workload->name,
                          cell->path->name, cell->pattern->name, cell->elements, cell->block_size, cell->regime->name);
@@ -27,6 +29,19 @@ void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES])
         if (cell->parameters[i])
             used += (size_t)snprintf(text + used, CELL_IDENTITY_BYTES - used, "/%s=%" PRIu32, parameters[i].name,
                                      cell->parameters[i]);
+    if (cell->trace && used < CELL_IDENTITY_BYTES)
+        snprintf(text + used, CELL_IDENTITY_BYTES - used, "/indices=%s", cell_trace_text(cell->trace, trace));
+}
+
+const char *cell_trace_text(uint64_t trace, char text[CELL_TRACE_BYTES])
+{
+    snprintf(text, CELL_TRACE_BYTES, "%016" PRIx64, trace);
+    return text;
+}
+
+bool cell_reads_file(const struct cell *cell)
+{
+    return cell->pattern == &sources[SOURCE_file];
 }
 
 bool cell_is_named(const struct cell *cell, const char *name)
@@ -74,9 +89,12 @@ uint64_t cell_axis(const struct cell *cell, size_t axis)
 {
     const uint64_t axes[] = {[AXIS_WORKLOAD] = (uintptr_t)cell->workload, [AXIS_ELEMENTS] = cell->elements,
                              [AXIS_BLOCK_SIZE] = cell->block_size,        [AXIS_REGIME] = (uintptr_t)cell->regime,
-                             [AXIS_PATTERN] = (uintptr_t)cell->pattern,   [AXIS_PATH] = (uintptr_t)cell->path};
+                             [AXIS_PATTERN] = (uintptr_t)cell->pattern,   [AXIS_TRACE] = cell->trace,
+                             [AXIS_PATH] = (uintptr_t)cell->path};
 
-    return axis >= AXIS_PARAMETERS && axis < AXIS_PATH ? cell->parameters[axis - AXIS_PARAMETERS] : axes[axis];
+    if (axis >= AXIS_PARAMETERS && axis < AXIS_PATH)
+        return parameter_value(cell->parameters, (enum parameter_index)(axis - AXIS_PARAMETERS));
+    return axes[axis];
 }
 
 static int axis_order(const struct cell *a, const struct cell *b, size_t axis)
@@ -109,6 +127,49 @@ uint32_t cell_takes(const struct workload *workload, const struct pattern *patte
     return workload->takes | pattern->takes;
 }
 
+const struct table *cell_pattern_table(const struct workload *workload)
+{
+    static const struct table formulas = TABLE("pattern", patterns, pattern_count);
+    static const struct table data = TABLE("source", sources, source_count);
+
+    return workload->index == INDEX_LOADED ? &data : &formulas;
+}
+
+/* What lookups cannot be: one that has no such grid, or indices that a source does not make. */
+static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES])
+{
+    const uint32_t *value = cell->parameters;
+
+    if (table_bytes(cell->path, value) % table_width(value))
+        snprintf(text, CELL_REASON_BYTES, "a table of %" PRIu32 " bytes has no whole number of elements of %" PRIu32,
+                 table_bytes(cell->path, value), table_width(value));
+    else if (value[PARAMETER_loads] % value[PARAMETER_in_flight])
+        snprintf(text, CELL_REASON_BYTES, "of %" PRIu32 " loads there are not %" PRIu32 " in flight all the time",
+                 value[PARAMETER_loads], value[PARAMETER_in_flight]);
+    else if (value[PARAMETER_in_flight] > cell->workload->variants)
+        snprintf(text, CELL_REASON_BYTES, "%s has %" PRIu32 " lookups in flight at most", cell->workload->name,
+                 cell->workload->variants);
+    else if (cell->elements * value[PARAMETER_loads] > CELL_INDICES_MAX)
+        snprintf(text, CELL_REASON_BYTES, "%s has %" PRIu64 " indices at most", cell->workload->name, CELL_INDICES_MAX);
+    else if (value[PARAMETER_distinct] > cell_length(cell))
+        snprintf(text, CELL_REASON_BYTES, "the table has %" PRIu32 " entries", cell_length(cell));
+    else
+        return false;
+    return true;
+}
+
+/* Numbers that a formula masks with. */
+static bool formula_obstacle(const uint32_t value[PARAMETER_COUNT], char text[CELL_REASON_BYTES])
+{
+    if (value[PARAMETER_distinct] & (value[PARAMETER_distinct] - 1))
+        snprintf(text, CELL_REASON_BYTES, "the distinct addresses of a pattern are a power of two");
+    else if (value[PARAMETER_table_bytes] & (value[PARAMETER_table_bytes] - 1))
+        snprintf(text, CELL_REASON_BYTES, "the bytes of a pattern's table are a power of two");
+    else
+        return false;
+    return true;
+}
+
 /* The reason leaves out the pattern's name: cells that fail alike say the same. */
 bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES])
 {
@@ -120,19 +181,27 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
     const struct path *path = cell->path;
     const uint32_t *value = cell->parameters;
     const uint32_t reach = value[PARAMETER_distinct] * value[PARAMETER_stride_bytes];
+    const uint32_t width = table_width(value), bytes = table_bytes(path, value);
+    const bool loaded = workload->index == INDEX_LOADED;
 
-    if (workload_steps(workload, value) > 1 && !pattern->walks)
+    if (!loaded && workload_steps(workload, value) > 1 && !pattern->walks)
         snprintf(text, CELL_REASON_BYTES, "%s reads another element at every step, which the pattern does not",
                  workload->name);
-    else if (workload->index != INDEX_COMPILED && !pattern->core)
+    else if (!loaded && workload->index != INDEX_COMPILED && !pattern->core)
         snprintf(text, CELL_REASON_BYTES, "%s chooses between the patterns of the core matrix alone", workload->name);
     else if (path->scope > (workload->index == INDEX_COMPILED ? pattern->scope : INDEX_THREAD))
         snprintf(text, CELL_REASON_BYTES, "%s needs an index %s", path->name, sees[path->scope]);
-    else if (value[PARAMETER_radius] > workload->radius_max)
-        snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", workload->name,
-                 workload->radius_max);
-    else if (reach > path->bytes || value[PARAMETER_refill_bytes] > path->bytes)
-        snprintf(text, CELL_REASON_BYTES, "the table of %s has %" PRIu32 " bytes", path->name, path->bytes);
+    else if (value[PARAMETER_radius] > workload->variants)
+        snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", workload->name, workload->variants);
+    else if (bytes > path->bytes)
+        snprintf(text, CELL_REASON_BYTES, "%s holds a table of %" PRIu32 " bytes at most", path->name, path->bytes);
+    else if (loaded ? lookup_obstacle(cell, text) : formula_obstacle(value, text))
+        return true;
+    else if (reach > bytes || value[PARAMETER_refill_bytes] > bytes)
+        snprintf(text, CELL_REASON_BYTES, "the table of %s has %" PRIu32 " bytes", path->name, bytes);
+    else if (value[PARAMETER_stride_bytes] % width)
+        snprintf(text, CELL_REASON_BYTES, "a stride of %" PRIu32 " bytes is no whole number of elements of %" PRIu32,
+                 value[PARAMETER_stride_bytes], width);
     else if (architecture != 0 && architecture < path->architecture)
         snprintf(text, CELL_REASON_BYTES, "GPUs before compute capability %" PRIu32 ".%" PRIu32 " have no %s",
                  path->architecture / 10, path->architecture % 10, path->name);
@@ -147,7 +216,8 @@ struct problem cell_problem(const struct cell *cell)
                               .path = cell->path,
                               .pattern = cell->pattern,
                               .elements = cell->elements,
-                              .block_size = cell->block_size};
+                              .block_size = cell->block_size,
+                              .indices = cell->indices};
 
     memcpy(problem.parameters, cell->parameters, sizeof(problem.parameters));
     return problem;
@@ -157,12 +227,38 @@ uint32_t cell_staged_bytes(const struct cell *cell)
 {
     const struct problem problem = cell_problem(cell);
 
-    return cell->path->unit == UNIT_SHARED ? workload_table_length(&problem) * (uint32_t)sizeof(uint32_t) : 0;
+    /* The table is copied by words. */
+    const uint32_t bytes = (workload_table_length(&problem) * table_width(cell->parameters) + 3) / 4 * 4;
+
+    return cell->path->unit == UNIT_SHARED ? bytes : 0;
+}
+
+void cell_indices(const struct cell *cell, uint32_t block, uint32_t threads, uint32_t step, uint32_t *index)
+{
+    const struct problem problem = cell_problem(cell);
+
+    problem_indices(&problem, (struct thread_range){block, 0, threads}, step, index);
 }
 
 uint32_t cell_blocks(const struct cell *cell)
 {
     return (uint32_t)((cell->elements + cell->block_size - 1) / cell->block_size);
+}
+
+uint32_t cell_grid_blocks(const struct cell *cell)
+{
+    return cell->grid_blocks ? cell->grid_blocks : cell_blocks(cell);
+}
+
+void cell_set_grid(struct cell *cell, uint64_t blocks_at_a_time)
+{
+    if (cell->workload->index == INDEX_LOADED)
+        cell->grid_blocks = blocks_at_a_time < cell_blocks(cell) ? (uint32_t)blocks_at_a_time : cell_blocks(cell);
+}
+
+uint32_t cell_length(const struct cell *cell)
+{
+    return table_length(cell->path, cell->parameters);
 }
 
 uint32_t cell_block_threads(const struct cell *cell, uint64_t block)

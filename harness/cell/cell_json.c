@@ -2,6 +2,8 @@
 #include "cell_json.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "table.h"
 
@@ -9,7 +11,6 @@
 
 static const struct table workload_table = TABLE("workload", workloads, workload_count);
 static const struct table path_table = TABLE("path", paths, path_count);
-static const struct table pattern_table = TABLE("pattern", patterns, pattern_count);
 static const struct table regime_table = TABLE("regime", regimes, regime_count);
 static const struct table parameter_table = TABLE("parameter", parameters, parameter_count);
 
@@ -19,6 +20,22 @@ static void write_identity(cJSON *object, const struct field *field, const void 
 
     cell_identity(base, identity);
     json_add_text(object, field->key, identity);
+}
+
+/* A pattern, or a source where the workload, which was read before, has those. */
+static void write_pattern(cJSON *object, const struct field *field, const void *base)
+{
+    json_add_text(object, field->key, ((const struct cell *)base)->pattern->name);
+}
+
+static void read_pattern(const struct node *node, const struct field *field, void *base)
+{
+    struct cell *cell = base;
+    const struct field row = {.key = field->key,
+                              .bytes = sizeof(cell->pattern),
+                              .of = cell_pattern_table(cell->workload)};
+
+    field_row.read(node, &row, &cell->pattern);
 }
 
 static void write_parameters(cJSON *object, const struct field *field, const void *base)
@@ -37,8 +54,10 @@ static uint32_t read_parameter(const struct node *values, const struct parameter
     char expected[96], step[32] = "a power of two";
     uint64_t value = 0;
 
+    if (parameter->left_out != PARAMETER_NAMED && !json_get(values->json, parameter->name))
+        return 0;
     if (json_get_integer(values->json, parameter->name, &value) && parameter_allows(parameter, value))
-        return (uint32_t)value;
+        return parameter_kept(parameter, (uint32_t)value);
     if (parameter->multiple)
         snprintf(step, sizeof(step), "a multiple of %" PRIu32, parameter->multiple);
     snprintf(expected, sizeof(expected), "%s from %" PRIu32 " to %" PRIu32, step, parameter->min, parameter->max);
@@ -59,14 +78,23 @@ static void check_parameter(const struct node *values, const char *name, const s
         node_wrong_member(values, name, "%s with %s does not take it", cell->workload->name, cell->pattern->name);
 }
 
-/* Files of schema 1.0 lack the object where the cell takes none. */
+/* Whether a cell takes one of which every value is named. */
+static bool names_any(uint32_t takes)
+{
+    for (size_t i = 0; i < parameter_count; i++)
+        if (takes >> i & 1 && parameters[i].left_out == PARAMETER_NAMED)
+            return true;
+    return false;
+}
+
+/* Files of schema 1.0 lack the object where the cell took none then. */
 static void read_parameters(const struct node *node, const struct field *field, void *base)
 {
     struct cell *cell = base;
     const uint32_t takes = cell_takes(cell->workload, cell->pattern);
     const cJSON *item;
 
-    if (!json_get(node->json, field->key) && takes == 0)
+    if (!json_get(node->json, field->key) && !names_any(takes))
         return;
 
     const struct node values = node_object(node, field->key);
@@ -76,6 +104,30 @@ static void read_parameters(const struct node *node, const struct field *field, 
     for (size_t i = 0; i < parameter_count; i++)
         if (takes & 1u << i)
             cell->parameters[i] = read_parameter(&values, &parameters[i]);
+}
+
+/* Cells of a file have its hash, as their identity says it. */
+static void write_trace(cJSON *object, const struct field *field, const void *base)
+{
+    const struct cell *cell = base;
+    char trace[CELL_TRACE_BYTES];
+
+    if (cell->trace)
+        json_add_text(object, field->key, cell_trace_text(cell->trace, trace));
+}
+
+static void read_trace(const struct node *node, const struct field *field, void *base)
+{
+    struct cell *cell = base;
+    const char *text;
+    char again[CELL_TRACE_BYTES];
+
+    if (!cell_reads_file(cell))
+        return;
+    text = node_text(node, field->key, false);
+    cell->trace = text ? strtoull(text, NULL, 16) : 0;
+    if (text && (!cell->trace || strcmp(cell_trace_text(cell->trace, again), text) != 0))
+        node_refuse(node, field->key, "16 hexadecimal digits");
 }
 
 static void write_array_bytes(cJSON *object, const struct field *field, const void *base)
@@ -92,20 +144,23 @@ static void read_array_bytes(const struct node *node, const struct field *field,
 }
 
 static const struct field_kind kind_identity = {write_identity, NULL};
+static const struct field_kind kind_pattern = {write_pattern, read_pattern};
 static const struct field_kind kind_parameters = {write_parameters, read_parameters};
+static const struct field_kind kind_trace = {write_trace, read_trace};
 static const struct field_kind kind_array_bytes = {write_array_bytes, read_array_bytes};
 
 static const struct field cell_rows[] = {
     {.key = "identity", .kind = &kind_identity},
     {FIELD(field_row, struct cell, "workload", workload, REQUIRED), .of = &workload_table},
     {FIELD(field_row, struct cell, "path", path, REQUIRED), .of = &path_table},
-    {FIELD(field_row, struct cell, "pattern", pattern, REQUIRED), .of = &pattern_table},
+    {.key = "pattern", .kind = &kind_pattern},
     {FIELD(field_uint64, struct cell, "elements", elements, REQUIRED), .low = 1, .high = (double)CELL_ELEMENTS_MAX},
     {FIELD(field_uint32, struct cell, "block_size", block_size, REQUIRED), .low = CBANK_WARP_THREADS,
      .high = CELL_BLOCK_SIZE_MAX},
     {FIELD(field_row, struct cell, "regime", regime, REQUIRED), .of = &regime_table},
     {.key = "parameters", .kind = &kind_parameters},
     {.key = "array_bytes", .kind = &kind_array_bytes},
+    {.key = "trace", .kind = &kind_trace},
 };
 static const struct fields cell_fields = FIELDS(cell_rows);
 
@@ -152,7 +207,7 @@ const struct grid_column cell_columns[CELL_COLUMN_COUNT] = {
     {.key = "elements", .heading = "elements", .format = text_count, .value = grid_integer, MEMBER(elements), .head = true},
     {.key = "block_size", .heading = "block size", .format = text_count, .value = grid_integer, MEMBER(block_size), .head = true},
     {.key = "regime", .heading = "regime", .value = value_row, MEMBER(regime), .head = true},
-#define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_) \
+#define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_, left_out_) \
     {.key = #name_, .heading = #name_, .format = text_count, .value = grid_integer,  \
      MEMBER(parameters[PARAMETER_##name_]), .head = true},
 #include "parameters.def"

@@ -18,15 +18,26 @@ const char *const counter_status_names[] = {
 
 /* -- expected values ---------------------------------------------------------------------------------- */
 
-/* How often the instructions of a member of struct sass_stretch are executed: before the guard by every warp, and behind
- * it. NaN without the kernel's code, in which they were counted. */
+static double in_stretch(const struct sass_stretch *stretch, size_t member)
+{
+    return *(const uint32_t *)((const char *)stretch + member);
+}
+
+/* How often the instructions of a member of struct sass_stretch are executed: before the guard by every warp, behind it by
+ * those with an element, and in loops by each as often as it has one. NaN without the kernel's code, in which they were
+ * counted. */
 static double executed(const struct expectation *e, size_t member)
 {
     const struct sass_counts *code = e->sass;
+    const double launched = (double)e->access->warps_launched, active = (double)e->access->warps_active;
 
-    return code ? (double)e->access->warps_launched * *(const uint32_t *)((const char *)&code->prologue + member) +
-                      (double)e->access->warps_active * *(const uint32_t *)((const char *)&code->body + member)
-                : NAN;
+    double groups;
+
+    if (!code)
+        return NAN;
+    groups = code->group.instructions ? active * workload_groups(e->cell->workload, e->cell->parameters) : 0;
+    return launched * in_stretch(&code->prologue, member) + fmin(launched, active) * in_stretch(&code->body, member) +
+           active * in_stretch(&code->round, member) + groups * in_stretch(&code->group, member);
 }
 
 /* Payload on the constant path, and LDC of parameters wherever the SASS has them. */
@@ -42,6 +53,15 @@ static double payload(const struct expectation *e, unsigned units, uint64_t coun
     return units >> e->cell->path->unit & 1 ? (double)count : 0;
 }
 
+/* What is not known until a GPU says it: how many requests the constant caches make of addresses that are no words, and L1
+ * of a load of more than a word a thread. */
+static bool known_width(const struct expectation *e, unsigned units, uint32_t widest)
+{
+    const uint32_t width = table_width(e->cell->parameters);
+
+    return !(units >> e->cell->path->unit & 1) || width == sizeof(uint32_t) || width < widest;
+}
+
 /* Units whose payload loads are global loads: those past L1 go through its front too. */
 enum { GLOBAL_UNITS = 1 << UNIT_L1 | 1 << UNIT_L2 };
 
@@ -49,6 +69,8 @@ enum { GLOBAL_UNITS = 1 << UNIT_L1 | 1 << UNIT_L2 };
  * all threads have one address. */
 static double expect_idc_requests(const struct expectation *e)
 {
+    if (!known_width(e, 1 << UNIT_IDC, 0))
+        return NAN;
     return executed(e, offsetof(struct sass_stretch, ldc_parameter)) -
            (double)(e->cell->path->home == TABLE_PARAMETER ? e->access->payload_loads : 0) +
            payload(e, 1 << UNIT_IDC, e->access->addresses);
@@ -76,11 +98,15 @@ static double expect_global_loads(const struct expectation *e)
 /* A load in which no thread loads asks L1 for nothing. */
 static double expect_l1_requests(const struct expectation *e)
 {
+    if (!known_width(e, GLOBAL_UNITS, sizeof(uint32_t)))
+        return NAN;
     return (double)e->access->stream_loads + table_loads(e);
 }
 
 static double expect_l1_sectors(const struct expectation *e)
 {
+    if (!known_width(e, GLOBAL_UNITS, sizeof(uint32_t)))
+        return NAN;
     return (double)(e->access->stream_sectors + e->access->staging_sectors) +
            payload(e, GLOBAL_UNITS, e->access->sectors);
 }
@@ -101,13 +127,18 @@ static double expect_texture_loads(const struct expectation *e)
  * elsewhere. What a constant operand asks for is not known. */
 static double expect_imc_requests(const struct expectation *e)
 {
-    const bool known = e->sass && e->sass->architecture == 90 && e->cell->path->unit != UNIT_IMC;
+    const bool known = e->sass && e->sass->architecture == 90 && e->cell->path->unit != UNIT_IMC &&
+                       known_width(e, 1 << UNIT_UNIFORM, 0);
 
     return known ? executed(e, offsetof(struct sass_stretch, uniform_constant)) : NAN;
 }
 
+/* Where a warp's last round is of some threads alone, the others leave the loop before: what is behind it is executed
+ * twice. */
 static double expect_instructions(const struct expectation *e)
 {
+    if (e->access->warps_active > e->access->warps_launched && e->cell->elements % CBANK_WARP_THREADS)
+        return NAN;
     return executed(e, offsetof(struct sass_stretch, instructions));
 }
 

@@ -99,12 +99,21 @@ bool image_function(const void *cubin, size_t bytes, const char *prefix, struct 
 
 bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, struct kernel_sass *out)
 {
-    char prefix[256];
+    const bool loaded = cell->workload->index == INDEX_LOADED;
+    const char *pattern = loaded ? "source" : cell->pattern->name;
+    char prefix[256], path[64], sized[96] = "";
 
-    /* Itanium C++ ABI name of kernel<workload_W<radius>, path_P, pattern_T>. */
-    snprintf(prefix, sizeof(prefix), "_Z6kernelI%zuworkload_%sILj%" PRIu32 "EE%zupath_%s%zupattern_%sE",
+    /* Itanium C++ ABI name of kernel<workload_W<variant>, path_P, pattern_T>, or sized<path_P, width> in place of path_P. */
+    snprintf(path, sizeof(path), "%zupath_%s", strlen("path_") + strlen(cell->path->name), cell->path->name);
+    if (loaded || !table_is_whole(cell->parameters))
+        snprintf(sized, sizeof(sized), "5sizedI%sLj%" PRIu32 "EE", path, table_width(cell->parameters));
+    snprintf(prefix, sizeof(prefix), "_Z6kernelI%zuworkload_%sILj%" PRIu32 "EE%s%zupattern_%sE",
              strlen("workload_") + strlen(cell->workload->name), cell->workload->name,
-             cell->parameters[PARAMETER_radius], strlen("path_") + strlen(cell->path->name), cell->path->name,
-             strlen("pattern_") + strlen(cell->pattern->name), cell->pattern->name);
-    return image_function(cubin, bytes, prefix, out);
+             workload_variant(cell->parameters), sized[0] ? sized : path, strlen("pattern_") + strlen(pattern),
+             pattern);
+    if (!image_function(cubin, bytes, prefix, out))
+        return false;
+    /* Loops that are not those of a grid that strides go round as often as nobody knows. */
+    out->counted = out->counted && (out->loops > 0) == loaded;
+    return true;
 }

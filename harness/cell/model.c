@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "sass.h"
+
 /* Warp instructions, guesses: the sm_90 code of add has 21 to 24, that of other workloads is within a tenth. Issue is
  * far from the longest part of add. */
 enum {
@@ -17,7 +19,7 @@ enum {
 
 /* ... for choosing the pattern, and dividing by the length. */
 static const uint32_t index_instructions[] = {
-    [INDEX_COMPILED] = 0, [INDEX_SWITCHED] = 16, [INDEX_SWITCHED_LENGTH] = 26};
+    [INDEX_COMPILED] = 0, [INDEX_SWITCHED] = 16, [INDEX_SWITCHED_LENGTH] = 26, [INDEX_LOADED] = 0};
 
 /* Loads of kernel parameters that the first level answers beside the payload. A guess too: the sm_90 code of
  * add has 3 to 5. */
@@ -35,6 +37,9 @@ enum { SM_REGISTERS = 65536, WARP_REGISTERS_STEP = 256 };
 
 /* What L2 keeps in one slice. */
 enum { L2_LINE_BYTES = 128 };
+
+/* Blocks that are looked at for what a launch asks L2 for, where they differ. */
+enum { L2_BLOCKS = 16 };
 
 uint32_t model_blocks_resident(const struct cell *cell, const struct card *card)
 {
@@ -60,6 +65,11 @@ static struct card card_for(const struct card *card, const struct cell *cell, co
     if (blocks > 0 && blocks < room.blocks_per_sm)
         room.blocks_per_sm = blocks;
     return room;
+}
+
+void model_set_grid(struct cell *cell, const struct card *card)
+{
+    cell_set_grid(cell, (uint64_t)card->sm_count * model_blocks_resident(cell, card));
 }
 
 static double cycles_to_ns(const struct card *card, double cycles)
@@ -129,7 +139,8 @@ static double warp_instructions(const struct work *work)
     const struct workload *workload = work->cell->workload;
     const uint32_t *parameters = work->cell->parameters;
     const double known = (work->kernel->instructions - staging_instructions(work)) / (double)work->access->warps_active;
-    const uint32_t payload = INSTRUCTIONS_PER_STEP + (work->cell->path->loads ? work->unit->instructions : 0);
+    const uint32_t payload =
+        INSTRUCTIONS_PER_STEP + (work->cell->path->loads ? work->unit->instructions + image_pieces(work->cell) - 1 : 0);
 
     if (known > INSTRUCTIONS_PER_WARP)
         return known;
@@ -162,15 +173,15 @@ static double l1_cycles(const struct work *work)
 static uint32_t first_block_sectors(const struct cell *cell, uint32_t steps)
 {
     const uint32_t threads = cell->pattern->scope == INDEX_IMMEDIATE ? 1 : cell_block_threads(cell, 0);
-    bool seen[CBANK_TABLE_LENGTH * sizeof(uint32_t) / ACCESS_SECTOR_BYTES] = {false};
+    bool seen[CBANK_TABLE_BYTES / ACCESS_SECTOR_BYTES] = {false};
     uint32_t index[CELL_BLOCK_SIZE_MAX];
+    const uint32_t width = table_width(cell->parameters);
     uint32_t sectors = 0;
 
     for (uint32_t step = 0; step < steps; step++) {
-        cell->pattern->block_indices(0, threads, step, path_length(cell->path), pattern_numbers(cell->parameters),
-                                     index);
+        cell_indices(cell, 0, threads, step, index);
         for (uint32_t thread = 0; thread < threads; thread++) {
-            bool *sector = &seen[index[thread] * sizeof(uint32_t) / ACCESS_SECTOR_BYTES];
+            bool *sector = &seen[index[thread] * width / ACCESS_SECTOR_BYTES];
 
             sectors += !*sector;
             *sector = true;
@@ -261,18 +272,18 @@ static uint32_t slice_of(uint32_t line)
     return (((line >> 3) ^ (line >> 1 & 1) << 2) & 7) + (line >> 7 << 3);
 }
 
-/* What the payload loads of the first block ask L2 for. */
+/* What the payload loads of the first block ask L2 for; where indices are data, those of some blocks of all the grid. */
 struct l2_asked {
     double loads, lines, sectors; /* lines and sectors of each load, added up */
     double slices[TABLE_SLICES]; /* lines */
 };
 
-static void ask_l2(struct l2_asked *asked, const uint32_t *index, uint32_t threads)
+static void ask_l2(struct l2_asked *asked, const uint32_t *index, uint32_t threads, uint32_t width)
 {
     uint8_t sectors[TABLE_L2_LINES] = {0}; /* of each line: a set */
 
     for (uint32_t i = 0; i < threads; i++) {
-        const uint32_t byte = index[i] * (uint32_t)sizeof(uint32_t);
+        const uint32_t byte = index[i] * width;
 
         sectors[byte / L2_LINE_BYTES] |= (uint8_t)(1u << byte % L2_LINE_BYTES / ACCESS_SECTOR_BYTES);
     }
@@ -284,17 +295,20 @@ static void ask_l2(struct l2_asked *asked, const uint32_t *index, uint32_t threa
     }
 }
 
-static struct l2_asked first_block_l2(const struct cell *cell)
+static struct l2_asked sample_l2(const struct cell *cell)
 {
-    const uint32_t threads = cell->pattern->scope == INDEX_IMMEDIATE ? 1 : cell_block_threads(cell, 0);
+    const uint32_t grid = cell_blocks(cell), sampled = !cell->indices ? 1 : grid < L2_BLOCKS ? grid : L2_BLOCKS;
     struct l2_asked asked = {0};
     uint32_t index[CELL_BLOCK_SIZE_MAX];
 
-    for (uint32_t step = 0; step < workload_steps(cell->workload, cell->parameters); step++) {
-        cell->pattern->block_indices(0, threads, step, path_length(cell->path), pattern_numbers(cell->parameters),
-                                     index);
+    for (uint32_t i = 0; i < sampled * workload_steps(cell->workload, cell->parameters); i++) {
+        const uint32_t block = (uint32_t)((uint64_t)(i % sampled) * grid / sampled);
+        const uint32_t threads = cell->pattern->scope == INDEX_IMMEDIATE ? 1 : cell_block_threads(cell, block);
+
+        cell_indices(cell, block, threads, i / sampled, index);
         for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS)
-            ask_l2(&asked, index + first, threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS);
+            ask_l2(&asked, index + first, threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS,
+                   table_width(cell->parameters));
     }
     return asked;
 }
@@ -303,7 +317,7 @@ static struct l2_asked first_block_l2(const struct cell *cell)
  * answered two at once: those of all loads where they ask for the same, and else the fewer the more sectors they choose from. */
 static double l2_ns(const struct work *work)
 {
-    const struct l2_asked asked = first_block_l2(work->cell);
+    const struct l2_asked asked = sample_l2(work->cell);
     const double choices = first_block_sectors(work->cell, (uint32_t)work->steps) * asked.loads / asked.sectors;
     double busiest = asked.lines / work->card->l2_slices;
 
@@ -359,12 +373,17 @@ static double output_bytes(const struct cell *cell)
     return sizeof(uint32_t) * (double)cell->elements;
 }
 
+static double input_bytes(const struct cell *cell)
+{
+    return output_bytes(cell) * workload_streamed(cell->workload, cell->parameters);
+}
+
 /* Hot: what the launch before left in L2 stays there, all of it if it fits; of twice as much, nothing;
  * between the two this interpolates. Output that does not stay is written back a launch later, at the
  * latest. Cold: nothing stays, and L2 takes output until it has no more room for it. */
 static void find_stream(struct work *work)
 {
-    const double bytes = 2 * output_bytes(work->cell);
+    const double bytes = input_bytes(work->cell) + output_bytes(work->cell);
     const double room = (double)work->card->l2_kept_bytes;
 
     work->kept = bytes <= room ? 1 : fmax(0, 2 * room - bytes) / bytes;
@@ -378,11 +397,11 @@ static void find_stream(struct work *work)
 /* Blocks that read neighbouring rows read them from L2 again. */
 static double stream_ns(const struct work *work)
 {
-    const double output = output_bytes(work->cell);
-    const double dram = output * (1 - work->kept + work->written);
+    const double input = input_bytes(work->cell), output = output_bytes(work->cell);
+    const double dram = output * (1 - work->kept + work->written) + (input - output) * (1 - work->kept);
     const double again = output * (workload_input_rows(work->cell->workload, work->cell->parameters) - 1);
 
-    return (2 * output - dram + again) / work->card->l2_bytes_per_ns + dram / work->card->dram_bytes_per_ns;
+    return (input + output - dram + again) / work->card->l2_bytes_per_ns + dram / work->card->dram_bytes_per_ns;
 }
 
 /* Input that each thread of a block that is alone loads before it waits for the table; 0 where it does not wait, or where
@@ -407,8 +426,10 @@ static double input_first_cycles(const struct work *work)
 static double block_payload_ns(const struct work *work)
 {
     const double own_cycles = work->unit->through_levels ? 0 : optional(work->unit->cycles, work);
-    const double loads = fmax(own_cycles, l1_cycles(work)) / (double)work->access->blocks;
-    const double waits = optional(work->unit->wait_cycles, work) + staging_wait_cycles(work);
+    const double loads = fmax(own_cycles, l1_cycles(work)) / cell_blocks(work->cell);
+    /* A grid that strides copies the table once. */
+    const double staging = work->cell->grid_blocks ? 0 : staging_wait_cycles(work);
+    const double waits = optional(work->unit->wait_cycles, work) + staging;
     const double warps = work->cell->block_size / CBANK_WARP_THREADS;
     const double issued_first =
         input_loads_first(work) * INSTRUCTIONS_PER_INPUT_LOAD * warps / work->card->issue_per_cycle;
@@ -421,7 +442,8 @@ static double block_payload_ns(const struct work *work)
 static double block_base_ns(const struct work *work)
 {
     const struct card *card = work->card;
-    const double full = work->kept * card->block_l2_ns + (1 - work->kept) * card->block_dram_ns +
+    const double input_ns = work->kept * card->block_l2_ns + (1 - work->kept) * card->block_dram_ns;
+    const double full = input_ns * workload_groups(work->cell->workload, work->cell->parameters) +
                         work->written * card->block_write_back_ns;
     const double part = (double)work->cell->block_size / (card->warps_per_sm * CBANK_WARP_THREADS);
 
@@ -440,7 +462,7 @@ static double residency_ns(const struct work *work)
     const double blocks = cell_blocks(work->cell);
     const double waves = blocks / ((double)card->sm_count * model_blocks_resident(work->cell, card));
 
-    return fmax(fmax(waves - 1, 0) * block_life_ns(work), blocks * card->block_launch_ns);
+    return fmax(fmax(waves - 1, 0) * block_life_ns(work), cell_grid_blocks(work->cell) * card->block_launch_ns);
 }
 
 /* The warps of the busiest SM side by side: what they wait for, and how often a line comes that was there before. */

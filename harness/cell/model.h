@@ -30,7 +30,8 @@ struct model_parts {
     double residency_ns;     /* the later waves, a block's life each: its input and output; the longer of its loads
                                 in the first level and of the instructions that add does not have; the wait for a
                                 line of UNIT_UNIFORM, UNIT_IMC; and copying the table. Not the loads of UNIT_IDC.
-                                Or starting all blocks, if that takes longer */
+                                Or starting all blocks, if that takes longer. Where the grid strides, a wave is a
+                                round of the loop, and input comes once for each group of lookups in flight */
     double issue_ns;         /* warp instructions (where not known a guess: see model.c) / issue_per_cycle */
     double serialization_ns; /* the first level answering requests one after the other: the longer of the path's unit
                                 and of L1.
@@ -48,7 +49,8 @@ struct model_parts {
                                  UNIT_L2: what the busiest slice of L2 takes: lines that loads ask it for x
                                  l2_request_ns, of l2_slices at most; up to half of them with another's, where loads ask
                                  for the same sectors */
-    double stream_ns;        /* 4 bytes an element in and out: at the rate of L2 what stays in it, else of
+    double
+        stream_ns; /* 4 bytes an element in (of a lookup, for each index) and out: at the rate of L2 what stays in it, else of
                                 DRAM; input rows that are read for their neighbours' sake once more each, from L2 */
 };
 
@@ -65,12 +67,15 @@ struct model_cell {
 
 /* What is known of a cell's kernel beside the cell. */
 struct model_kernel {
-    uint32_t registers;  /* of a thread; 0: not known, and taken to be few */
+    uint32_t registers; /* of a thread; 0: not known, and taken to be few */
     double instructions; /* that the warps of a launch execute; NaN: not known, and guessed */
 };
 
 /* Blocks that an SM has room for: of threads, of blocks, and in shared memory. */
 uint32_t model_blocks_resident(const struct cell *cell, const struct card *card);
+
+/* Makes the grid of a cell that strides as large as the chip has room for. */
+void model_set_grid(struct cell *cell, const struct card *card);
 
 /* Predicts one cell; access are its exact counts, kernel NULL where nothing is known. STATUS_ENVIRONMENT when out of
  * memory. */

@@ -6,6 +6,7 @@
 #include "kernel_args.h"
 #include "log.h"
 #include "model.h"
+#include "sass.h"
 
 struct simulation {
     const struct cell *cell;
@@ -20,9 +21,11 @@ struct simulation {
 
 uint32_t model_table_begin(const struct cell *cell)
 {
-    /* kernel_args.h: the table by value is the last of three parameters, the second is a pointer. */
-    return cell->path->home == TABLE_PARAMETER ? MODEL_PARAMETERS_BEGIN + sizeof(struct kernel_args) + sizeof(uint64_t)
-                                               : 0;
+    const uint32_t width = table_width(cell->parameters);
+    /* kernel_args.h: the table by value is the last of three parameters, the second is a pointer; at a whole element. */
+    const uint32_t before = MODEL_PARAMETERS_BEGIN + sizeof(struct kernel_args) + sizeof(uint64_t);
+
+    return cell->path->home == TABLE_PARAMETER ? (before + width - 1) / width * width : 0;
 }
 
 static uint32_t instances(const struct simulation *simulation, uint32_t level)
@@ -82,17 +85,18 @@ static void simulate_block(struct simulation *simulation, uint32_t sm, uint32_t 
 {
     const struct cell *cell = simulation->cell;
     const uint32_t threads = cell_block_threads(cell, block), begin = model_table_begin(cell);
+    const uint32_t width = table_width(cell->parameters), pieces = image_pieces(cell);
     uint32_t index[CELL_BLOCK_SIZE_MAX];
     uint32_t distinct[CBANK_WARP_THREADS];
 
-    cell->pattern->block_indices(block, threads, step, path_length(cell->path), pattern_numbers(cell->parameters),
-                                 index);
+    cell_indices(cell, block, threads, step, index);
     for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS) {
         const uint32_t active = threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS;
         const uint32_t count = access_distinct(index + first, active, &simulation->seen, distinct);
 
-        for (uint32_t i = 0; i < count; i++)
-            simulate_lookup(simulation, sm, begin + (uint64_t)distinct[i] * sizeof(uint32_t));
+        for (uint32_t i = 0; i < count * pieces; i++)
+            simulate_lookup(simulation, sm,
+                            begin + (uint64_t)distinct[i % count] * width + i / count * (width / pieces));
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "log.h"
 #include "model_levels.h"
+#include "sass.h"
 
 /* Loads at a time of a quarter of the SM that are looked up in turn, and cycles: of one pass through the level, and from the
  * request for a line to the pass that finds it. */
@@ -81,6 +82,7 @@ struct event {
 
 struct run {
     const struct cell *cell;
+    struct problem problem; /* the cell's */
     const struct card *card;
     const struct card_level *level;
     struct model_sm sm;
@@ -255,6 +257,8 @@ static void want_step(struct run *run, struct warp *warp)
     const struct cell *cell = run->cell;
     const uint32_t block = run->seats[warp->seat].block;
     const uint32_t threads = cell_block_threads(cell, block) - warp->first;
+    const uint32_t width = table_width(cell->parameters), pieces = image_pieces(cell);
+    const uint32_t step = (uint32_t)(warp->step < 0 ? 0 : warp->step) / pieces, piece = (uint32_t)warp->step % pieces;
     const uint32_t active = cell->pattern->scope == INDEX_IMMEDIATE ? 1 : threads < 32 ? threads : 32;
     uint32_t index[CBANK_WARP_THREADS], distinct[CBANK_WARP_THREADS];
 
@@ -267,12 +271,11 @@ static void want_step(struct run *run, struct warp *warp)
                                  : PARAMETER_LINES + PARAMETER_STEP * i;
         return;
     }
-    for (uint32_t i = 0; i < active; i++)
-        index[i] = cell->pattern->index(block, warp->first + i, (uint32_t)warp->step, path_length(cell->path),
-                                        pattern_numbers(cell->parameters));
+    problem_indices(&run->problem, (struct thread_range){block, warp->first, active}, step, index);
     warp->count = access_distinct(index, active, &run->scratch, distinct);
     for (uint32_t i = 0; i < warp->count; i++)
-        warp->lines[i] = (model_table_begin(cell) + distinct[i] * sizeof(uint32_t)) / run->level->line_bytes;
+        warp->lines[i] = (model_table_begin(cell) + (uint64_t)distinct[i] * width + piece * (width / pieces)) /
+                         run->level->line_bytes;
 }
 
 static void begin_block(struct run *run, uint32_t number, double time)
@@ -307,7 +310,7 @@ static void end_load(struct run *run, uint32_t number, double now)
     struct seat *seat = &run->seats[warp->seat];
 
     leave(run, number, now);
-    if (++warp->step < (int64_t)workload_steps(run->cell->workload, run->cell->parameters)) {
+    if (++warp->step < (int64_t)workload_steps(run->cell->workload, run->cell->parameters) * image_pieces(run->cell)) {
         want_step(run, warp);
         event_push(run, now + PASS_CYCLES + (warp->step == 0 ? run->sm.input_cycles : 0), number, ERRAND_NEW);
         return;
@@ -436,7 +439,7 @@ static enum status run_open(struct run *run, const struct cell *cell, const stru
     const double sms = fmin(cell_blocks(cell), card->sm_count);
     uint32_t *queues;
 
-    *run = (struct run){.cell = cell, .card = card, .level = level, .sm = *sm};
+    *run = (struct run){.cell = cell, .problem = cell_problem(cell), .card = card, .level = level, .sm = *sm};
     run->sets = level->capacity_bytes / (level->line_bytes * level->ways);
     run->seat_warps = cell->block_size / CBANK_WARP_THREADS;
     run->warp_count = sm->resident * run->seat_warps;

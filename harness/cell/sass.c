@@ -11,6 +11,7 @@ enum {
     ENCODING_LAST = 121,
     INSTRUCTION_BYTES = 16,
     OPERATION_EXIT = 0x14d,
+    OPERATION_BRA = 0x147,
     CONTROL_FIRST = 0x140, /* BRA, BRX, CALL, RET, BSSY, BSYNC, WARPSYNC, EXIT ... */
     CONTROL_LAST = 0x15f,
     ARITHMETIC_LAST = 0x07f, /* of ordinary registers; behind it those of uniform registers, conversions, memory */
@@ -47,8 +48,12 @@ enum {
     OLD_ORDER_PLAIN = 0x1,
 };
 
+/* Of BRA: how far from the next instruction, in units of 4 bytes: 48 bits from bit 34 on, and from sm_90 on 8 bits below
+ * those, from bit 16 on. */
+enum { BRA_LOW_FIRST = 90 };
+
 struct instruction {
-    unsigned operation, operands, predicate, index, bank, order, old_order;
+    unsigned operation, operands, predicate, index, bank, order, old_order, size, registers;
     enum sass_class family; /* SASS_CLASS_COUNT: it is no load */
 };
 
@@ -66,6 +71,8 @@ static struct instruction instruction_at(const unsigned char *code, size_t at)
                                .bank = low >> 54 & 0x1f,
                                .order = high >> 13 & 0xf,
                                .old_order = high >> 15 & 0x3,
+                               .size = high >> 9 & 0x7,
+                               .registers = high >> 8 & 0xf,
                                .family = SASS_CLASS_COUNT};
     for (size_t i = 0; i < sizeof(loadings) / sizeof(loadings[0]); i++)
         if (loadings[i].operation == out.operation)
@@ -110,6 +117,19 @@ static enum sass_class instruction_class(const struct instruction *instruction, 
     return instruction->family;
 }
 
+/* Signed and unsigned bytes, of 16 bits, and 32, 64, 128 bits. A texture load says which registers it writes. */
+static unsigned instruction_width(const struct instruction *instruction, enum sass_class class)
+{
+    static const unsigned widths[] = {0, 0, 1, 1, 2, 3, 4, 4};
+    const unsigned registers = (unsigned)__builtin_popcount(instruction->registers);
+
+    if (class == SASS_OPERAND)
+        return SASS_WORD;
+    if (class == SASS_TLD)
+        return SASS_WORD + (registers > 2 ? 2 : registers > 1);
+    return widths[instruction->size];
+}
+
 static void stretch_add(struct sass_stretch *stretch, const struct instruction *instruction)
 {
     stretch->instructions++;
@@ -118,27 +138,84 @@ static void stretch_add(struct sass_stretch *stretch, const struct instruction *
     stretch->uniform_constant += instruction->family == SASS_ULDC;
 }
 
-/* Whether not every warp executes the instruction, or not once: control flow makes a loop possible, and a constant
- * load under a predicate makes no request in a warp that has it false throughout. */
+/* Whether not every warp that gets there executes the instruction, or some go around others: a constant load under a
+ * predicate makes no request in a warp that has it false throughout. */
 static bool uncountable(const struct instruction *instruction)
 {
     if (instruction->operation >= CONTROL_FIRST && instruction->operation <= CONTROL_LAST)
-        return instruction->operation != OPERATION_EXIT;
+        return instruction->operation != OPERATION_EXIT && instruction->operation != OPERATION_BRA;
     return instruction->predicate != PREDICATE_ALWAYS &&
            (instruction->family == SASS_LDC || instruction->family == SASS_ULDC);
 }
 
-/* Counts up to the unconditional EXIT. Behind it is padding that branches to itself. */
-static bool sass_count(const unsigned char *code, size_t bytes, struct sass_counts *counts)
+/* Where a branch leads. */
+static int64_t branch_target(const unsigned char *code, size_t at, uint32_t architecture)
 {
-    struct sass_stretch *stretch = &counts->prologue;
+    uint64_t low, high;
+    int64_t units;
 
+    memcpy(&low, code + at, sizeof(low));
+    memcpy(&high, code + at + sizeof(low), sizeof(high));
+    units = (int64_t)((high << 30 | low >> 34) << 16) >> 16;
+    if (architecture >= BRA_LOW_FIRST)
+        units = (int64_t)((uint64_t)units << 8 | (low >> 16 & 0xff));
+    return (int64_t)(at + INSTRUCTION_BYTES) + 4 * units;
+}
+
+/* A loop: from its first instruction to the branch that leads back there. */
+struct loop {
+    size_t first, last;
+};
+
+enum { LOOPS_MAX = 2 };
+
+/* Finds the loops behind the first EXIT, up to the unconditional one; behind that is padding that branches to itself. False
+ * where there is another branch, or anything else but none, or two, one in the other. */
+static bool find_loops(const unsigned char *code, size_t bytes, uint32_t architecture, struct loop loops[LOOPS_MAX],
+                       uint32_t *count)
+{
+    size_t exit = bytes;
+
+    *count = 0;
     for (size_t at = 0; at + INSTRUCTION_BYTES <= bytes; at += INSTRUCTION_BYTES) {
         const struct instruction instruction = instruction_at(code, at);
 
+        if (instruction.operation == OPERATION_EXIT && instruction.predicate == PREDICATE_ALWAYS)
+            break;
+        exit = instruction.operation == OPERATION_EXIT && exit == bytes ? at : exit;
+        if (instruction.operation == OPERATION_BRA) {
+            const int64_t target = branch_target(code, at, architecture);
+
+            if (*count == LOOPS_MAX || target > (int64_t)at || target <= (int64_t)exit)
+                return false;
+            loops[(*count)++] = (struct loop){(size_t)target, at};
+        }
+    }
+    /* The inner one ends first. */
+    return *count == 0 || (*count == LOOPS_MAX && loops[1].first < loops[0].first);
+}
+
+/* Counts up to the unconditional EXIT. */
+static bool sass_count(const unsigned char *code, size_t bytes, struct kernel_sass *out)
+{
+    struct sass_counts *counts = &out->counts;
+    struct sass_stretch *stretch = &counts->prologue;
+    struct loop loops[LOOPS_MAX];
+
+    if (!find_loops(code, bytes, counts->architecture, loops, &out->loops))
+        return false;
+    for (size_t at = 0; at + INSTRUCTION_BYTES <= bytes; at += INSTRUCTION_BYTES) {
+        const struct instruction instruction = instruction_at(code, at);
+
+        for (uint32_t i = out->loops; i-- > 0;)
+            if (at == loops[i].first)
+                stretch = i == 0 ? &counts->group : &counts->round;
         stretch_add(stretch, &instruction);
         if (uncountable(&instruction))
             return false;
+        for (uint32_t i = 0; i < out->loops; i++)
+            if (at == loops[i].last)
+                stretch = i == 0 ? &counts->round : &counts->body;
         if (instruction.operation == OPERATION_EXIT) {
             if (instruction.predicate == PREDICATE_ALWAYS)
                 return true;
@@ -152,13 +229,14 @@ void sass_read(const void *code, size_t bytes, uint32_t architecture, struct ker
 {
     out->known = architecture >= ENCODING_FIRST && architecture <= ENCODING_LAST;
     out->counts = (struct sass_counts){.architecture = architecture};
-    out->counted = out->known && sass_count(code, bytes, &out->counts);
+    out->loops = 0;
+    out->counted = out->known && sass_count(code, bytes, out);
     memset(out->classes, 0, sizeof(out->classes));
     for (size_t at = 0; out->known && at + INSTRUCTION_BYTES <= bytes; at += INSTRUCTION_BYTES) {
         const struct instruction instruction = instruction_at(code, at);
         const enum sass_class class = instruction_class(&instruction, architecture);
 
         if (class != SASS_CLASS_COUNT)
-            out->classes[class]++;
+            out->classes[class][instruction_width(&instruction, class)]++;
     }
 }

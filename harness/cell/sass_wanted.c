@@ -5,65 +5,125 @@
 #include "sass.h"
 #include "text.h"
 
-const char *const sass_class_names[SASS_CLASS_COUNT] = {
-    [SASS_LDC] = "LDC",
-    [SASS_LDC_PARAMETER] = "LDC.PARAMETER",
-    [SASS_ULDC] = "ULDC",
-    [SASS_OPERAND] = "OPERAND",
-    [SASS_LDG] = "LDG",
-    [SASS_LDG_CONSTANT] = "LDG.CONSTANT",
-    [SASS_LDG_STRONG] = "LDG.STRONG",
-    [SASS_TLD] = "TLD",
-    [SASS_LDS] = "LDS",
+#define NAMES(base, rest) {base ".U8" rest, base ".U16" rest, base rest, base ".64" rest, base ".128" rest}
+
+const char *const sass_names[SASS_CLASS_COUNT][SASS_WIDTH_COUNT] = {
+    [SASS_LDC] = NAMES("LDC", ""),
+    [SASS_LDC_PARAMETER] = NAMES("LDC", ".PARAMETER"),
+    [SASS_ULDC] = NAMES("ULDC", ""),
+    [SASS_OPERAND] = NAMES("OPERAND", ""),
+    [SASS_LDG] = NAMES("LDG", ""),
+    [SASS_LDG_CONSTANT] = NAMES("LDG", ".CONSTANT"),
+    [SASS_LDG_STRONG] = NAMES("LDG", ".STRONG"),
+    [SASS_TLD] = NAMES("TLD", ""),
+    [SASS_LDS] = NAMES("LDS", ""),
 };
+
+/* Read off what the compilers of CUDA 11.8 and 13.0 make for every architecture. */
+static const uint32_t class_widest[SASS_CLASS_COUNT] = {
+    [SASS_LDC] = 8,           [SASS_LDC_PARAMETER] = 8, [SASS_ULDC] = 8, [SASS_OPERAND] = 4, [SASS_LDG] = 16,
+    [SASS_LDG_CONSTANT] = 16, [SASS_LDG_STRONG] = 16,   [SASS_TLD] = 16, [SASS_LDS] = 16,
+};
+
+/* The class that the path names. */
+static enum sass_class class_of(const struct path *path)
+{
+    enum sass_class class = 0;
+
+    while (class < SASS_CLASS_COUNT - 1 && strcmp(sass_names[class][SASS_WORD], path->sass) != 0)
+        class ++;
+    return class;
+}
+
+uint32_t image_widest(const struct path *path)
+{
+    return class_widest[class_of(path)];
+}
+
+uint32_t image_class_loads(const struct kernel_sass *sass, enum sass_class class)
+{
+    uint32_t loads = 0;
+
+    for (uint32_t width = 0; width < SASS_WIDTH_COUNT; width++)
+        loads += sass->classes[class][width];
+    return loads;
+}
+
+/* Of one instruction of a payload load. Textures and operands give 32 bits at least. */
+static uint32_t payload_width(const struct cell *cell)
+{
+    const enum sass_class class = class_of(cell->path);
+    const uint32_t width = cell->path->loads ? table_width(cell->parameters) : sizeof(uint32_t);
+    const uint32_t piece = width < class_widest[class] ? width : class_widest[class];
+
+    return (class == SASS_TLD || class == SASS_OPERAND) && piece < sizeof(uint32_t) ? sizeof(uint32_t) : piece;
+}
+
+uint32_t image_pieces(const struct cell *cell)
+{
+    const uint32_t width = cell->path->loads ? table_width(cell->parameters) : sizeof(uint32_t);
+
+    return width > payload_width(cell) ? width / payload_width(cell) : 1;
+}
+
+const char *image_instruction(const struct cell *cell)
+{
+    return sass_names[class_of(cell->path)][__builtin_ctz(payload_width(cell))];
+}
 
 /* The loads of a cell's kernel, without the copies that staging makes. A path that stages and loads nothing has one
  * load that never happens. */
-static void classes_wanted(const struct cell *cell, uint32_t classes[SASS_CLASS_COUNT])
+static void classes_wanted(const struct cell *cell, sass_loads classes)
 {
-    const uint32_t payload = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 1;
+    /* Of a loop that is executed for each group of lookups in flight, the instructions are there once. */
+    const uint32_t groups = workload_groups(cell->workload, cell->parameters);
+    const uint32_t payload = cell->path->loads ? workload_steps(cell->workload, cell->parameters) / groups : 1;
 
-    memset(classes, 0, SASS_CLASS_COUNT * sizeof(classes[0]));
-    for (size_t i = 0; i < SASS_CLASS_COUNT; i++)
-        if (strcmp(sass_class_names[i], cell->path->sass) == 0)
-            classes[i] += payload;
-    classes[SASS_LDG] += workload_input_loads(cell->workload, cell->parameters);
-    classes[SASS_LDS] += workload_tile_loads(cell->workload, cell->parameters);
+    memset(classes, 0, sizeof(sass_loads));
+    classes[class_of(cell->path)][__builtin_ctz(payload_width(cell))] += payload * image_pieces(cell);
+    classes[SASS_LDG][SASS_WORD] += workload_input_loads(cell->workload, cell->parameters) / groups;
+    classes[SASS_LDS][SASS_WORD] += workload_tile_loads(cell->workload, cell->parameters);
 }
 
-static void classes_append(const uint32_t classes[SASS_CLASS_COUNT], char text[CELL_REASON_BYTES])
+static void classes_append(const struct kernel_sass *sass, char text[CELL_REASON_BYTES])
 {
     const char *separator = "";
 
     for (size_t i = 0; i < SASS_CLASS_COUNT; i++)
-        if (classes[i]) {
-            text_join(text, CELL_REASON_BYTES, separator, "%" PRIu32 " %s", classes[i], sass_class_names[i]);
-            separator = ", ";
-        }
+        for (uint32_t width = 0; width < SASS_WIDTH_COUNT; width++)
+            if (sass->classes[i][width]) {
+                text_join(text, CELL_REASON_BYTES, separator, "%" PRIu32 " %s", sass->classes[i][width],
+                          sass_names[i][width]);
+                separator = ", ";
+            }
 }
 
 void image_classes(const struct kernel_sass *sass, char text[CELL_REASON_BYTES])
 {
     text[0] = '\0';
-    classes_append(sass->classes, text);
+    classes_append(sass, text);
 }
 
 bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sass, char text[CELL_REASON_BYTES])
 {
     const bool staged = cell->path->unit == UNIT_SHARED;
-    uint32_t wanted[SASS_CLASS_COUNT];
+    struct kernel_sass wanted;
     bool differs = false;
 
     if (!sass->known)
         return false;
-    classes_wanted(cell, wanted);
+    classes_wanted(cell, wanted.classes);
     for (size_t i = 0; i < SASS_CLASS_COUNT; i++)
-        differs |= staged && i == SASS_LDG ? sass->classes[i] <= wanted[i] : sass->classes[i] != wanted[i];
+        for (uint32_t width = 0; width < SASS_WIDTH_COUNT; width++) {
+            const uint32_t found = sass->classes[i][width], due = wanted.classes[i][width];
+
+            differs |= staged && i == SASS_LDG && width == SASS_WORD ? found <= due : found != due;
+        }
     if (!differs)
         return false;
     snprintf(text, CELL_REASON_BYTES, "%s wants ", cell->path->name);
-    classes_append(wanted, text);
+    classes_append(&wanted, text);
     text_join(text, CELL_REASON_BYTES, "", "%s; the kernel has ", staged ? " and copies" : "");
-    classes_append(sass->classes, text);
+    classes_append(sass, text);
     return true;
 }

@@ -132,13 +132,28 @@ static bool was_given(const struct parsing *parsing, const struct option_row *ro
     return false;
 }
 
+/* What stands for an option that was not given: what a preset that was given says of it, or its row. NULL: nothing. */
+static const char *fallback_of(const struct parsing *parsing, const struct option_row *row)
+{
+    const char *value = NULL;
+
+    for (size_t i = 0; !value && i < parsing->count; i++)
+        if (parsing->rows[i]->kind == &option_preset)
+            value =
+                preset_value(*(const struct preset *const *)member_of(parsing, i, parsing->rows[i]->offset), row->name);
+    return value ? value : row->fallback;
+}
+
 static enum status parse_fallbacks(const struct parsing *parsing)
 {
     enum status status = STATUS_OK;
 
-    for (size_t i = 0; status == STATUS_OK && i < parsing->count; i++)
-        if (parsing->rows[i]->fallback && !was_given(parsing, parsing->rows[i]))
-            status = parse_value(parsing, i, parsing->rows[i]->fallback);
+    for (size_t i = 0; status == STATUS_OK && i < parsing->count; i++) {
+        const char *value = was_given(parsing, parsing->rows[i]) ? NULL : fallback_of(parsing, parsing->rows[i]);
+
+        if (value)
+            status = parse_value(parsing, i, value);
+    }
     return status;
 }
 

@@ -225,7 +225,16 @@ const struct option_kind option_integer = {parse_integer, NULL, NULL};
 const struct option_kind option_integers = {parse_integers, close_integers, integer_words};
 const struct option_kind option_number = {parse_number, NULL, NULL};
 const struct option_kind option_seed = {parse_seed, NULL, NULL};
+const char *preset_value(const struct preset *preset, const char *option)
+{
+    for (size_t i = 0; preset && i < PRESET_VALUES_MAX && preset->values[i].option; i++)
+        if (strcmp(preset->values[i].option, option) == 0)
+            return preset->values[i].value;
+    return NULL;
+}
+
 const struct option_kind option_choice = {parse_choice, NULL, choice_words};
+const struct option_kind option_preset = {parse_choice, NULL, choice_words};
 const struct option_kind option_selection = {parse_selection, close_selection, selection_words};
 
 /* -- colour -------------------------------------------------------------------------------------------- */

@@ -59,6 +59,21 @@ extern const struct option_kind option_number;    /* double */
 extern const struct option_kind option_seed;      /* uint64_t without limits */
 extern const struct option_kind option_choice;    /* pointer to a row of `table`; NULL for `otherwise` */
 extern const struct option_kind option_selection; /* struct selection of rows of `table` */
+extern const struct option_kind option_preset;    /* pointer to a row of `table`, a struct preset */
+
+/* Values of other options, by a name. They stand in for those that were not given. */
+enum { PRESET_VALUES_MAX = 8 };
+
+struct preset {
+    const char *name;
+    const char *summary;
+    struct {
+        const char *option, *value; /* NULL behind the last */
+    } values[PRESET_VALUES_MAX];
+};
+
+/* What the preset says of an option; NULL: nothing, or there is no preset. */
+const char *preset_value(const struct preset *preset, const char *option);
 
 /* Rows that a command takes, and where the struct that they set lies in that of the command. */
 struct option_group {

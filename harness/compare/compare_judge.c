@@ -218,6 +218,7 @@ static bool settles(const struct settling *settling, const struct comparison_cel
     const double power = size > threshold ? power_change : power_same;
     struct deviation process = cell->deviation, error;
     size_t counts[SIDES];
+    double reach; /* errors from no change to where that many are too many */
 
     process.degrees -= cell->side_degrees;
     for (size_t i = 0; i < SIDES; i++) {
@@ -225,7 +226,8 @@ static bool settles(const struct settling *settling, const struct comparison_cel
         process.degrees += (double)(counts[i] - 1);
     }
     error = error_of(settling->comparison, cell, &process, counts);
-    return (student_quantile(p, error.degrees) + power) * error.value <= log1p(fmax(size, threshold));
+    reach = log1p(fmax(size, threshold)) / error.value - power;
+    return reach >= 0 && student_p(reach, error.degrees) <= p;
 }
 
 /* How many processes would settle it, more than there are; 0 where no number that is advised would. More never do worse. */

@@ -175,6 +175,7 @@ static enum status model_time(struct engine_session *session, struct result *res
         if (result->cells[i].status != CELL_PENDING)
             continue;
         watch_begin(session->options->watchdog, "counting accesses", INFINITY);
+        model_set_grid(&result->cells[i].cell, &session->card);
         status = access_count_next(result_cell, result, i, access);
         watch_end(session->options->watchdog);
         if (status == STATUS_OK)

@@ -11,6 +11,9 @@
 #include "grid.h"
 #include "image.h"
 #include "log.h"
+#include "plan_options.h"
+#include "source.h"
+#include "text.h"
 
 /* Most keys of a list. */
 enum { COLUMNS_MAX = 16 };
@@ -26,7 +29,8 @@ static const struct names
     units = WORDS([UNIT_IDC] = "idc", [UNIT_UNIFORM] = "uniform", [UNIT_IMC] = "imc", [UNIT_L1] = "l1", [UNIT_L2] = "l2",
                   [UNIT_TEXTURE] = "texture", [UNIT_SHARED] = "shared"),
     scopes = WORDS([INDEX_THREAD] = "thread", [INDEX_BLOCK] = "block", [INDEX_IMMEDIATE] = "immediate"),
-    indices = WORDS([INDEX_COMPILED] = "compiled", [INDEX_SWITCHED] = "switched", [INDEX_SWITCHED_LENGTH] = "switched_length"),
+    indices = WORDS([INDEX_COMPILED] = "compiled", [INDEX_SWITCHED] = "switched", [INDEX_SWITCHED_LENGTH] = "switched_length",
+                    [INDEX_LOADED] = "loaded"),
     befores = WORDS([BEFORE_NOTHING] = "nothing", [BEFORE_REFILL] = "refill"), kinds = {.names = counter_kind_names};
 /* clang-format on */
 
@@ -64,7 +68,8 @@ static void write_items(cJSON *row, const struct field *field, const void *base)
     for (size_t length; *list; list += length + (list[length] == ',')) {
         length = strcspn(list, ",");
         snprintf(item, sizeof(item), "%.*s", (int)length, list);
-        json_append(array, field->of ? cJSON_CreateRaw(item) : cJSON_CreateString(item));
+        json_append(array,
+                    field->of && item[0] >= '0' && item[0] <= '9' ? cJSON_CreateRaw(item) : cJSON_CreateString(item));
     }
 }
 
@@ -78,7 +83,7 @@ static void write_takes(cJSON *row, const struct field *field, const void *base)
             add_word(array, parameters[i].name);
 }
 
-/* The patterns and workloads that take a parameter. */
+/* The patterns, sources and workloads that take a parameter. */
 static void write_takers(cJSON *row, const struct field *field, const void *base)
 {
     const size_t parameter = (size_t)((const struct parameter *)base - parameters);
@@ -87,6 +92,9 @@ static void write_takers(cJSON *row, const struct field *field, const void *base
     for (size_t i = 0; i < pattern_count; i++)
         if (patterns[i].takes >> parameter & 1)
             add_word(array, patterns[i].name);
+    for (size_t i = 0; i < source_count; i++)
+        if (sources[i].takes >> parameter & 1)
+            add_word(array, sources[i].name);
     for (size_t i = 0; i < workload_count; i++)
         if (workloads[i].takes >> parameter & 1)
             add_word(array, workloads[i].name);
@@ -109,6 +117,12 @@ static void write_values(cJSON *row, const struct field *field, const void *base
     json_add_text(row, field->key, multiple == 0 ? "powers of two" : multiple == 1 ? "whole numbers" : values);
 }
 
+/* The most of an element that one of the path's instructions loads. */
+static void write_widest(cJSON *row, const struct field *field, const void *base)
+{
+    json_add_integer(row, field->key, image_widest(base));
+}
+
 static void write_metrics(cJSON *row, const struct field *field, const void *base)
 {
     cJSON *metrics = json_add(row, field->key, cJSON_CreateArray());
@@ -117,9 +131,21 @@ static void write_metrics(cJSON *row, const struct field *field, const void *bas
         add_word(metrics, ((const struct counter *)base)->metrics[i]);
 }
 
+/* "--path constant,global --elements 128000" */
+static void write_options(cJSON *row, const struct field *field, const void *base)
+{
+    const struct preset *preset = base;
+    char options[512] = "";
+
+    for (size_t i = 0; i < PRESET_VALUES_MAX && preset->values[i].option; i++)
+        text_join(options, sizeof(options), i ? " " : "", "--%s %s", preset->values[i].option, preset->values[i].value);
+    json_add_text(row, field->key, options);
+}
+
 static const struct field_kind flag = {write_flag, NULL}, items = {write_items, NULL}, takes = {write_takes, NULL},
                                takers = {write_takers, NULL}, option = {write_option, NULL},
-                               values = {write_values, NULL}, metrics = {write_metrics, NULL};
+                               values = {write_values, NULL}, widest = {write_widest, NULL},
+                               preset_options = {write_options, NULL}, metrics = {write_metrics, NULL};
 
 /* -- tables of the program ----------------------------------------------------------------------------- */
 
@@ -129,7 +155,7 @@ static const struct field_kind flag = {write_flag, NULL}, items = {write_items, 
 static const struct field workload_fields[] = {
     {OF(workload, field_reference, name)}, {FIELD(field_reference, struct workload, "shape", shape_name, REQUIRED)},
     {OF(workload, field_uint32, steps)}, {OF(workload, field_uint32, dimensions)},
-    {OF(workload, field_uint32, radius_max)}, {OF(workload, field_name, index), .of = &indices},
+    {OF(workload, field_uint32, variants)}, {OF(workload, field_name, index), .of = &indices},
     {OF(workload, field_name, before), .of = &befores}, {FIELD(takes, struct workload, "parameters", takes, REQUIRED)},
     {OF(workload, items, patterns)}, {OF(workload, items, elements), .of = "numbers"},
     {OF(workload, items, block_sizes), .of = "numbers"}, {OF(workload, field_reference, formula)},
@@ -139,7 +165,8 @@ static const struct field path_fields[] = {
     {OF(path, field_reference, name)}, {OF(path, field_name, home), .of = &homes},
     {OF(path, field_name, unit), .of = &units}, {OF(path, field_name, scope), .of = &scopes},
     {OF(path, field_uint32, bytes)}, {OF(path, flag, chosen)}, {OF(path, field_uint32, architecture)},
-    {OF(path, flag, loads)}, {OF(path, field_reference, sass)}, {OF(path, field_reference, ptx)},
+    {OF(path, flag, loads)}, {OF(path, field_reference, sass)}, {.key = "widest_bytes", .kind = &widest},
+    {OF(path, field_reference, ptx)},
     {OF(path, field_reference, summary)},
 };
 static const struct field pattern_fields[] = {
@@ -147,11 +174,19 @@ static const struct field pattern_fields[] = {
     {OF(pattern, flag, core)}, {FIELD(takes, struct pattern, "parameters", takes, REQUIRED)},
     {OF(pattern, field_reference, formula)}, {OF(pattern, field_reference, summary)},
 };
+static const struct field source_fields[] = {
+    {OF(pattern, field_reference, name)}, {FIELD(takes, struct pattern, "parameters", takes, REQUIRED)},
+    {OF(pattern, field_reference, formula)}, {OF(pattern, field_reference, summary)},
+};
 static const struct field parameter_fields[] = {
     {OF(parameter, field_reference, name)}, {OF(parameter, option, option)}, {OF(parameter, field_reference, unit)},
     {OF(parameter, field_uint32, min)}, {OF(parameter, field_uint32, max)}, {.key = "values", .kind = &values},
     {OF(parameter, items, fallback), .of = "numbers"}, {.key = "taken_by", .kind = &takers},
     {OF(parameter, field_reference, summary)},
+};
+static const struct field sweep_fields[] = {
+    {OF(preset, field_reference, name)}, {.key = "options", .kind = &preset_options},
+    {OF(preset, field_reference, summary)},
 };
 static const struct field regime_fields[] = {
     {OF(regime, field_reference, name)}, {OF(regime, field_reference, summary)},
@@ -263,8 +298,11 @@ static const struct list lists[] = {
     {"paths", "Paths: the way a load takes", 7, NULL, TABLE("path", paths, path_count), FIELDS(path_fields)},
     {"patterns", "Patterns: which element a thread reads", 5, NULL,
      TABLE("pattern", patterns, pattern_count), FIELDS(pattern_fields)},
-    {"parameters", "Parameters: numbers that a pattern or a workload takes", 6, NULL,
+    {"sources", "Sources: where the indices of lookups come from", 2, NULL, TABLE("source", sources, source_count),
+     FIELDS(source_fields)},
+    {"parameters", "Parameters: numbers that a pattern, a source or a workload takes", 6, NULL,
      TABLE("parameter", parameters, parameter_count), FIELDS(parameter_fields)},
+    {"sweeps", "Sweeps: plans by a name", 1, NULL, TABLE("sweep", sweeps, sweep_count), FIELDS(sweep_fields)},
     {"regimes", "Regimes: what the caches hold when a launch begins", 2, NULL,
      TABLE("regime", regimes, regime_count), FIELDS(regime_fields)},
     {"counters", "Counters: what is read from the hardware", 3, NULL,

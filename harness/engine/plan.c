@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "log.h"
+#include "source.h"
 
 /* The axes of one workload: what the command line names, or else what the workload's row does. */
 struct axes {
     const struct plan_options *options;
     const struct workload *workload;
-    const struct selection *patterns;
+    const struct selection *patterns; /* or sources */
+    const struct index_array *file;   /* whose indices are read beside those of sources; NULL: none */
     const struct integers *elements, *block_sizes;
     struct selection own_patterns; /* owned: the row's */
     struct integers own_elements, own_block_sizes;
@@ -24,17 +27,23 @@ static void axes_close(struct axes *axes)
 
 static enum status axes_open(const struct plan_options *options, const struct workload *workload, struct axes *out)
 {
-    static const struct table table = TABLE("pattern", patterns, pattern_count);
+    static const struct table formulas = TABLE("pattern", patterns, pattern_count);
+    static const struct table data = TABLE("source", sources, source_made_count);
+    const bool loaded = workload->index == INDEX_LOADED;
+    const struct selection *asked = loaded ? &options->sources : &options->patterns;
     static const struct option_row numbers = {.name = "plan", .high = (double)CELL_ELEMENTS_MAX};
-    enum status status = table_select(&table, workload->patterns, &out->own_patterns);
+    enum status status = STATUS_OK;
 
+    /* Who names a file alone wants no source beside it. */
+    if (!loaded || !options->indices_path)
+        status = table_select(loaded ? &data : &formulas, workload->patterns, &out->own_patterns);
     if (status == STATUS_OK)
         status = option_integers.parse(&numbers, workload->elements, &out->own_elements);
     if (status == STATUS_OK)
         status = option_integers.parse(&numbers, workload->block_sizes, &out->own_block_sizes);
     out->options = options;
     out->workload = workload;
-    out->patterns = options->patterns.count ? &options->patterns : &out->own_patterns;
+    out->patterns = asked->count ? asked : &out->own_patterns;
     out->elements = options->elements.count ? &options->elements : &out->own_elements;
     out->block_sizes = options->block_sizes.count ? &options->block_sizes : &out->own_block_sizes;
     return status;
@@ -66,16 +75,17 @@ static bool next_parameters(const struct plan_options *options, uint32_t takes, 
     return false;
 }
 
-/* All parameters and paths of what is else said of the cell. */
+/* All parameters and paths of what is else said of the cell. A file says itself how many loads there are. */
 static enum status add_paths(const struct plan_options *options, struct cell cell, struct plan *plan)
 {
-    const uint32_t takes = cell_takes(cell.workload, cell.pattern);
+    const uint32_t takes = cell_takes(cell.workload, cell.pattern) & ~(cell.trace ? PARAMETER_BIT(loads) : 0);
     size_t turn[PARAMETER_COUNT] = {0};
     enum status status = STATUS_OK;
 
     do {
         for (size_t i = 0; i < parameter_count; i++)
-            cell.parameters[i] = takes & 1u << i ? (uint32_t)options->parameters[i].values[turn[i]] : 0;
+            if (takes & 1u << i)
+                cell.parameters[i] = parameter_kept(&parameters[i], (uint32_t)options->parameters[i].values[turn[i]]);
         for (size_t i = 0; status == STATUS_OK && i < options->paths.count; i++) {
             cell.path = options->paths.rows[i];
             status = plan_add(plan, &cell);
@@ -106,17 +116,88 @@ static enum status add_workload(const struct axes *axes, struct plan *plan)
     return status;
 }
 
-enum status plan_open(const struct plan_options *options, struct plan *out)
+/* The cells of a file: elements and loads are its own. */
+static enum status add_file(const struct axes *axes, struct plan *plan)
 {
-    struct plan plan = {0};
+    const struct selection *regimes_asked = &axes->options->regimes;
+    const size_t count = axes->block_sizes->count * regimes_asked->count;
     enum status status = STATUS_OK;
 
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        const struct cell cell = {
+            .workload = axes->workload,
+            .pattern = &sources[SOURCE_file],
+            .regime = regimes_asked->rows[i % regimes_asked->count],
+            .block_size = (uint32_t)axes->block_sizes->values[i / regimes_asked->count],
+            .elements = axes->file->elements,
+            .parameters = {[PARAMETER_loads] = (uint32_t)axes->file->rows},
+            .trace = axes->file->trace,
+        };
+
+        status = add_paths(axes->options, cell, plan);
+    }
+    return status;
+}
+
+/* The file of --indices has a shape that a cell can have, and that --elements, where they are given, say too. */
+static enum status open_file(const struct plan_options *options, struct index_list *indices,
+                             const struct index_array **out)
+{
+    const struct parameter *loads = &parameters[PARAMETER_loads];
+    const struct integers *elements = &options->elements;
+    enum status status = index_list_map(indices, options->indices_path, out);
+
+    if (status != STATUS_OK)
+        return status;
+    if (!parameter_allows(loads, (*out)->rows) || (*out)->indices.count > CELL_INDICES_MAX)
+        return log_error(STATUS_USAGE,
+                         "%s has %" PRIu64 " steps of %" PRIu64 " threads; wanted are %" PRIu32
+                         " steps at most, and %" PRIu64 " indices",
+                         options->indices_path, (*out)->rows, (*out)->elements, loads->max, CELL_INDICES_MAX);
+    if (elements->count && (elements->count > 1 || elements->values[0] != (*out)->elements))
+        return log_error(STATUS_USAGE,
+                         "%s has indices of %" PRIu64 " threads, not of %" PRIu64 "; leave out --elements",
+                         options->indices_path, (*out)->elements,
+                         elements->values[elements->values[0] == (*out)->elements]);
+    return STATUS_OK;
+}
+
+/* Options of one kind of workload without one of that kind would be passed over. */
+static enum status check_patterns(const struct plan_options *options)
+{
+    bool loaded = false, computed = false;
+
+    for (size_t i = 0; i < options->workloads.count; i++) {
+        const struct workload *workload = options->workloads.rows[i];
+
+        loaded = loaded || workload->index == INDEX_LOADED;
+        computed = computed || workload->index != INDEX_LOADED;
+    }
+    if (options->patterns.count && !computed)
+        return log_error(STATUS_USAGE, "--pattern: the indices of these workloads are data; name their --source");
+    if ((options->sources.count || options->indices_path) && !loaded)
+        return log_error(STATUS_USAGE, "--%s: no indices of these workloads are data; name --workload lookup",
+                         options->sources.count ? "source" : "indices");
+    return STATUS_OK;
+}
+
+enum status plan_open(const struct plan_options *options, struct index_list *indices, struct plan *out)
+{
+    const struct index_array *file = NULL;
+    struct plan plan = {0};
+    enum status status = check_patterns(options);
+
+    if (status == STATUS_OK && options->indices_path)
+        status = open_file(options, indices, &file);
+
     for (size_t i = 0; status == STATUS_OK && i < options->workloads.count; i++) {
-        struct axes axes = {0};
+        struct axes axes = {.file = file};
 
         status = axes_open(options, options->workloads.rows[i], &axes);
         if (status == STATUS_OK)
             status = add_workload(&axes, &plan);
+        if (status == STATUS_OK && file && axes.workload->index == INDEX_LOADED)
+            status = add_file(&axes, &plan);
         axes_close(&axes);
     }
     if (status == STATUS_OK)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "cell.h"
+#include "index_list.h"
 #include "plan_options.h"
 #include "status.h"
 
@@ -14,10 +15,12 @@ struct plan {
     size_t count;
 };
 
-/* Every combination of the options' axes: workload, then elements, block size, regime, pattern, the parameters that the
- * cell takes, path. Where the options name no patterns, elements or block sizes, each workload has those of its row.
- * STATUS_ENVIRONMENT when out of memory. On success the caller closes *out. */
-enum status plan_open(const struct plan_options *options, struct plan *out);
+/* Every combination of the options' axes: workload, then elements, block size, regime, pattern (or source), the parameters
+ * that the cell takes, path. Where the options name no patterns, sources, elements or block sizes, each workload has those
+ * of its row. A file of indices is mapped into the list, and its cells follow those of sources. STATUS_USAGE, logged, for
+ * a file that is none or does not fit, and for options that no workload takes; STATUS_ENVIRONMENT when out of memory. On
+ * success the caller closes *out. */
+enum status plan_open(const struct plan_options *options, struct index_list *indices, struct plan *out);
 
 /* Releases; accepts a zeroed struct. */
 void plan_close(struct plan *plan);

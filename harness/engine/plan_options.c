@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "source.h"
 
 static enum status parse_counters(const struct option_row *option, const char *text, void *member)
 {
@@ -47,11 +48,44 @@ static enum status parse_slow(const struct option_row *option, const char *text,
 
 static const struct option_kind option_slow = {parse_slow, NULL, NULL};
 
+/* -- sweeps -------------------------------------------------------------------------------------------- */
+
+#define SWEPT_PATHS "constant,param,global,readonly,texture,shared"
+
+const struct preset sweeps[] = {
+    {.name = "widths",
+     .summary = "what one more address of a warp's load costs, with elements of 1 to 16 bytes in a table of 2 KB",
+     .values = {{"path", SWEPT_PATHS},
+                {"pattern", "per_warp,per_thread,distinct"},
+                {"elements", "128000"},
+                {"distinct", "2,4,8,16,32"},
+                {"stride-bytes", "16,64"},
+                {"width-bytes", "1,2,4,8,16"},
+                {"table-bytes", "2048"}}},
+    {.name = "sizes",
+     .summary = "time against the size of the table, from 16 bytes to 64 KB",
+     .values = {{"path", SWEPT_PATHS},
+                {"pattern", "per_block,per_thread,hashed"},
+                {"elements", "12800000"},
+                {"table-bytes", "16,32,64,128,256,512,1024,2048,4096,8192,16384,32768,65536"}}},
+    {.name = "distinct",
+     .summary = "time against the distinct addresses of a warp's load, near each other and far apart",
+     .values = {{"path", SWEPT_PATHS},
+                {"pattern", "distinct"},
+                {"elements", "12800000"},
+                {"distinct", "1,2,4,8,16,32"},
+                {"stride-bytes", "4,64,128,1024"}}},
+};
+
+const size_t sweep_count = sizeof(sweeps) / sizeof(sweeps[0]);
+
 /* clang-format off */
 #define PLAN(member) \
     .offset = offsetof(struct plan_options, member), .given = offsetof(struct plan_options, given)
 
 const struct option_row plan_option_rows[] = {
+    {.name = "sweep", .argument = "NAME", .help = "a plan by its name, where other options say nothing else: see cbank list sweeps",
+     .kind = &option_preset, PLAN(sweep), .table = TABLE("sweep", sweeps, sweep_count)},
     {.name = "workload", .argument = "LIST", .help = "workloads, comma-separated, or all (default add)",
      .kind = &option_selection, PLAN(workloads), .table = TABLE("workload", workloads, workload_count), .fallback = "add"},
     {.name = "path", .argument = "LIST", .help = "load paths, or all (default constant,global,readonly)",
@@ -59,15 +93,21 @@ const struct option_row plan_option_rows[] = {
      .fallback = "constant,global,readonly"},
     {.name = "pattern", .argument = "LIST", .help = "access patterns, or all (default: the workload's own)",
      .kind = &option_selection, PLAN(patterns), .table = TABLE("pattern", patterns, pattern_count)},
+    {.name = "source", .argument = "LIST",
+     .help = "where the indices of lookup come from, or all (default: the workload's own, or the file alone)",
+     .kind = &option_selection, PLAN(sources), .table = TABLE("source", sources, source_made_count)},
+    {.name = "indices", .argument = "FILE", .help = "a .npy file of indices, integers [step][thread], for lookup",
+     .kind = &option_text, PLAN(indices_path)},
     {.name = "elements", .argument = "LIST", .help = "output elements, one a thread (default: the workload's own)",
      .kind = &option_integers, PLAN(elements), .low = 1, .high = (double)CELL_ELEMENTS_MAX, .unit = "elements"},
     {.name = "block-size", .argument = "LIST", .help = "threads a block, multiples of 32 (default: the workload's own)",
      .kind = &option_integers, PLAN(block_sizes), .low = 32, .high = CELL_BLOCK_SIZE_MAX, .multiple = CBANK_WARP_THREADS,
      .unit = "threads"},
-#define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_)                             \
+#define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_, left_out_)                             \
     {.name = option_, .argument = "LIST", .help = summary_ " (default " fallback_ ")", .kind = &option_integers, \
      PLAN(parameters[PARAMETER_##name_]), .low = min_, .high = max_, .multiple = multiple_,                      \
-     .power_of_two = multiple_ == 0, .unit = unit_, .fallback = fallback_},
+     .power_of_two = multiple_ == 0, .unit = unit_, .fallback = fallback_,                     \
+     .otherwise = left_out_ == 0 ? fallback_ : NULL},
 #include "parameters.def"
     {.name = "regime", .argument = "LIST",
      .help = "hot (launches back to back after warm-up), cold (caches flushed before every launch), or all (default hot)",

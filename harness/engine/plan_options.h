@@ -13,7 +13,10 @@
 
 /* Which cells. */
 struct plan_options {
+    const struct preset *sweep;                           /* NULL: none; its values are in the others */
     struct selection workloads, paths, patterns, regimes; /* rows of these tables; no patterns: each workload's own */
+    struct selection sources;                             /* of workloads that read indices; none: their own */
+    const char *indices_path;                             /* a file of indices beside them; NULL: none */
     struct integers elements, block_sizes;                /* none: each workload's own */
     struct integers parameters[PARAMETER_COUNT];          /* by enum parameter_index */
     bool given;                                           /* one of these stood on the line */
@@ -49,7 +52,11 @@ struct measure_options {
     bool given; /* one of these, but for the card, stood on the line */
 };
 
-enum { PLAN_OPTION_COUNT = 6 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 12 };
+/* Plans by a name: surfaces of 1,000 cells or fewer each. */
+extern const struct preset sweeps[];
+extern const size_t sweep_count;
+
+enum { PLAN_OPTION_COUNT = 9 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 12 };
 
 extern const struct option_row plan_option_rows[PLAN_OPTION_COUNT];
 extern const struct option_row measure_option_rows[MEASURE_OPTION_COUNT];

@@ -76,7 +76,9 @@ enum status run_resumed(const struct run_options *options, struct run_watch *wat
 {
     static const struct table engines = TABLE("engine", engine_rows, engine_count);
     struct counter_set counters = {0};
-    struct run run = {.options = options, .counters = &counters, .watch = watch, .start = clock_seconds()};
+    struct index_list indices = {0};
+    struct run run = {
+        .options = options, .counters = &counters, .watch = watch, .indices = &indices, .start = clock_seconds()};
     enum status status;
     size_t failed;
 
@@ -107,5 +109,6 @@ enum status run_resumed(const struct run_options *options, struct run_watch *wat
     file_lock_release(&run.file.lock);
     counter_set_close(&counters);
     result_close(&run.result);
+    index_list_close(&indices);
     return status;
 }

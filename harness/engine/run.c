@@ -313,6 +313,9 @@ static enum status run_measure(struct run *run)
     phase_add(result, "start", run->start);
     result->modelled_time = run->engine->modelled;
     skip_impossible(result);
+    status = result_give_indices(result, run->indices, run->options->plan.indices_path);
+    if (status != STATUS_OK)
+        return status;
     run->watch->run = run;
     status = run_engine(run);
     run->watch->run = NULL;

@@ -33,6 +33,7 @@ struct run {
     struct result_file file;
     struct progress_line line;
     struct run_watch *watch;        /* not owned */
+    struct index_list *indices;     /* that cells read; not owned */
     struct engine_session *session; /* NULL until it is open */
     bool measuring;                 /* the engine was ready: there is a result to write */
     double save_at;                 /* seconds: when the result is written next */

@@ -180,9 +180,11 @@ static enum status run_new(const struct run_options *options, const struct invoc
 {
     const struct integers *asked = &options->measure.devices;
     const bool to_stdout = options->json_path && strcmp(options->json_path, "-") == 0;
+    struct index_list indices = {0};
     struct run run = {.options = options,
                       .counters = &options->measure.counters.set,
                       .watch = watch,
+                      .indices = &indices,
                       .start = clock_seconds()};
     struct plan plan = {0};
     uint32_t devices = 0, *list = NULL;
@@ -192,7 +194,7 @@ static enum status run_new(const struct run_options *options, const struct invoc
     if (status == STATUS_OK)
         status = check_devices(asked, devices);
     if (status == STATUS_OK)
-        status = plan_open(&options->plan, &plan);
+        status = plan_open(&options->plan, &indices, &plan);
     if (status == STATUS_OK)
         count = list_devices(asked, devices, &list);
     if (status == STATUS_OK && !list)
@@ -203,6 +205,7 @@ static enum status run_new(const struct run_options *options, const struct invoc
         status = run_in_turn(&run, &plan, invocation, list, count);
     free(list);
     plan_close(&plan);
+    index_list_close(&indices);
     return status;
 }
 

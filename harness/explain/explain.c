@@ -248,6 +248,8 @@ enum status explain_open(const char *file, const struct result *result, const st
         status = refuse(file, &result->device, card);
     else if (!explanation.cells || !access)
         status = log_memory("%zu cells", result->cell_count);
+    else
+        status = result_give_indices(&explanation.result, &explanation.indices, NULL);
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
         status = explain_cell(&explanation, i, card, access);
         explanation.cells[i].chosen = !name || cell_is_named(&result->cells[i].cell, name);
@@ -269,4 +271,5 @@ void explain_close(struct explanation *explanation)
     }
     free(explanation->cells);
     explanation->cells = NULL;
+    index_list_close(&explanation->indices);
 }

@@ -108,6 +108,7 @@ struct explain_summary {
 struct explanation {
     const char *file;
     struct result result; /* what it owns is the caller's */
+    struct index_list indices; /* owned: that its cells read */
     struct explained_cell *cells; /* owned; one for each cell of the result */
     size_t chosen; /* how many are */
     struct explain_summary summary;
@@ -133,7 +134,8 @@ bool explain_is_long(const struct explained_cell *cell);
 
 /* Predicts every cell of the result of `file`, and puts it beside what was measured. Chosen are the cells that are
  * named `name`, see cell_is_named (NULL: all). What file and result point to has to live as long. STATUS_ENVIRONMENT
- * when the card is of another chip, or out of memory. On success the caller closes. */
+ * when the card is of another chip, or out of memory; STATUS_USAGE where a file of indices is not there any more. On success
+ * the caller closes. */
 enum status explain_open(const char *file, const struct result *result, const struct card *card, const char *name,
                          struct explanation *out);
 

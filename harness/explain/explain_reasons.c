@@ -41,7 +41,9 @@ static double line_wait_ns(const struct evidence *e)
 
 static double stream_bytes(const struct evidence *e)
 {
-    return 2.0 * sizeof(uint32_t) * (double)e->own->cell.elements;
+    const struct cell *cell = &e->own->cell;
+
+    return (1.0 + workload_streamed(cell->workload, cell->parameters)) * sizeof(uint32_t) * (double)cell->elements;
 }
 
 static bool through_idc(const struct evidence *e)

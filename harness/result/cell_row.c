@@ -205,8 +205,7 @@ bool cell_row_timed(const struct cell_row *row)
 
 bool cell_row_multiplies(const struct cell_row *row)
 {
-    return cell_row_timed(row) && row->found->operations > 0 &&
-           workload_steps(row->cell->workload, row->cell->parameters) > 1;
+    return cell_row_timed(row) && row->found->operations > 0 && workload_multiplies(row->cell->workload);
 }
 
 static void make_note(struct cell_row *row)
@@ -234,7 +233,7 @@ static void fill_row(struct cell_row *row, const struct result *result, size_t i
                              .model = found->modelled ? &found->model : NULL,
                              .result = result,
                              .file = file,
-                             .instruction = found->kernel.known ? found->cell.path->sass : NULL,
+                             .instruction = found->kernel.known ? image_instruction(&found->cell) : NULL,
                              .mark = "",
                              .half_width = NAN,
                              .ratio = NAN,
@@ -258,7 +257,9 @@ static void derive(struct cell_row *row, double best)
     row->half_width = stats_relative_half_width(&row->found->time.summary);
     row->ratio = isfinite(best) ? ns / best : NAN;
     row->best = cell->path->loads && ns <= best;
-    row->rate = ELEMENT_BYTES * (2.0 + loads) * (double)cell->elements / ns;
+    row->rate = (ELEMENT_BYTES * (1.0 + workload_streamed(cell->workload, cell->parameters)) +
+                 loads * table_width(cell->parameters)) *
+                (double)cell->elements / ns;
     /* The card has the rates of this very device: chips of one architecture have memories of several kinds. */
     if (row->model && isfinite(row->model->parts.stream_ns) && row->result->card[0] &&
         strstr(row->result->device.name, row->result->card))

@@ -58,7 +58,7 @@ struct cell_column {
 /* The first column after `column` that is in one of the views; NULL: the first of all, and after the last. */
 const struct cell_column *cell_column_next(const struct cell_column *column, unsigned views);
 
-enum { CELL_ROW_COLUMNS_MAX = 80 };
+enum { CELL_ROW_COLUMNS_MAX = 96 };
 
 /* Copies the columns of a view. Returns how many. */
 size_t cell_row_columns(unsigned views, struct grid_column out[CELL_ROW_COLUMNS_MAX]);

@@ -34,7 +34,7 @@ static const struct option_row option_rows[] = {
      .unit = "elements"},
     {AXIS("block-size", "cells of so many threads a block alone", option_integers, numbers[AXIS_BLOCK_SIZE]), .low = 1,
      .high = CELL_BLOCK_SIZE_MAX, .unit = "threads"},
-#define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_) \
+#define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_, left_out_) \
     {AXIS(option_, summary_, option_integers, numbers[AXIS_PARAMETERS + PARAMETER_##name_]), .low = min_, .high = max_, .unit = unit_},
 #include "parameters.def"
 };

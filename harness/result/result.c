@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "result.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,6 +121,61 @@ const struct cell *result_cell(const void *result, size_t i)
     return &((const struct result *)result)->cells[i].cell;
 }
 
+/* Where nobody said how large the table is, it is as large as the path has room for: a path whose home is smaller than that
+ * of others may be too small for a file. */
+static bool too_small(struct cell_result *cell, const struct index_array *array)
+{
+    const uint32_t length = cell_length(&cell->cell), *values = cell->cell.parameters;
+
+    if (!array || array->highest < length || values[PARAMETER_table_bytes] ||
+        array->highest >= CBANK_TABLE_BYTES / table_width(values))
+        return false;
+    cell->status = CELL_SKIPPED;
+    snprintf(cell->reason, sizeof(cell->reason), "%s holds %" PRIu32 " entries; the indices go to %" PRIu64,
+             cell->cell.path->name, length, array->highest);
+    return true;
+}
+
+static enum status give_indices(struct cell_result *cell, struct index_list *list, const char *file)
+{
+    const char *path = cell->indices.file ? cell->indices.file : file;
+    const struct index_array *array = NULL;
+    char identity[CELL_IDENTITY_BYTES];
+    enum status status = STATUS_OK;
+
+    if (cell_reads_file(&cell->cell))
+        status = index_list_map(list, path, &array);
+    if (status == STATUS_OK && array && array->trace != cell->cell.trace)
+        return log_error(STATUS_ENVIRONMENT,
+                         "%s has changed since cells were measured with it; put the file back of SHA-256 %s", path,
+                         cell->indices.sha256);
+    if (status != STATUS_OK || too_small(cell, array))
+        return status;
+    status = index_list_give(list, &cell->cell, &array);
+    if (status != STATUS_OK)
+        return status;
+    if (cell->indices.given && strcmp(cell->indices.sha256, array->sha256) != 0) {
+        cell_identity(&cell->cell, identity);
+        return log_error(STATUS_ENVIRONMENT,
+                         "%s was measured with other indices than this program makes; use the cbank that "
+                         "began the run",
+                         identity);
+    }
+    cell->indices = (struct cell_indices){.given = true, .source = cell->cell.pattern->name, .file = array->path};
+    memcpy(cell->indices.sha256, array->sha256, sizeof(cell->indices.sha256));
+    return STATUS_OK;
+}
+
+enum status result_give_indices(struct result *result, struct index_list *list, const char *file)
+{
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++)
+        if (result->cells[i].status != CELL_SKIPPED && result->cells[i].cell.workload->index == INDEX_LOADED)
+            status = give_indices(&result->cells[i], list, file);
+    return status;
+}
+
 void result_close(struct result *result)
 {
     for (size_t i = 0; i < result->cell_count; i++) {
@@ -149,7 +205,7 @@ struct operations_per_byte cell_operations_per_byte(const struct cell_result *ce
     enum { PRODUCT_OPERATIONS = 2, ELEMENT_BYTES = 4, L2_SECTOR_BYTES = 32 };
     const double operations = cell->operations ? (double)cell->operations : NAN;
     const double global_bytes = cell->cell.path->home == TABLE_GLOBAL ? 2 * ELEMENT_BYTES : ELEMENT_BYTES;
-    const bool products = cell->cell.path->loads && workload_steps(cell->cell.workload, cell->cell.parameters) > 1;
+    const bool products = cell->cell.path->loads && workload_multiplies(cell->cell.workload);
 
     return (struct operations_per_byte){
         .ideal = products ? PRODUCT_OPERATIONS / global_bytes : NAN,

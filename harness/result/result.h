@@ -11,6 +11,7 @@
 #include "counter.h"
 #include "device.h"
 #include "health.h"
+#include "index_list.h"
 #include "model.h"
 #include "sass.h"
 #include "series.h"
@@ -86,11 +87,20 @@ struct cell_kernel {
 enum status cell_kernel_set(struct cell_kernel *kernel, const struct kernel_sass *sass, const char *image,
                             size_t image_bytes);
 
+/* The indices that a cell's lookups read. */
+struct cell_indices {
+    bool given;                    /* they are known: the cell reads indices, and was prepared */
+    const char *source;            /* its name; not owned */
+    const char *file;              /* of the source `file`: its path; not owned; NULL else */
+    char sha256[SHA256_HEX_BYTES]; /* of the indices as 32-bit integers, or of the file */
+};
+
 struct cell_result {
     struct cell cell;
     enum cell_status status;
     char reason[256];   /* "" unless skipped or failed */
     bool verified;
+    struct cell_indices indices;
     struct cell_time time;
     uint32_t flags;
     struct counter_value *counters; /* counter_count values; owned */
@@ -162,10 +172,15 @@ void result_sign(struct result *result);
 /* Cell i of a result, for functions that walk a list of cells; `result` is a const struct result *. */
 const struct cell *result_cell(const void *result, size_t i);
 
+/* Gives all cells that are not skipped the indices that their lookups read, in a list that has to outlive the result. `file`:
+ * the path where a cell has none. STATUS_ENVIRONMENT, logged, where they are not those that an earlier process read;
+ * else as index_list.h says. */
+enum status result_give_indices(struct result *result, struct index_list *list, const char *file);
+
 /* Releases everything; accepts a zeroed struct. */
 void result_close(struct result *result);
 
-/* Writes a file of schema 2.2 atomically to path, whatever version was read; "-" is stdout. */
+/* Writes a file of schema 2.3 atomically to path, whatever version was read; "-" is stdout. */
 enum status result_write(const struct result *result, const char *path);
 
 /* Reads a result of schema 1.x or 2.x. STATUS_USAGE with file and place otherwise. Cells whose

@@ -14,8 +14,9 @@ enum { CELLS_MAX = 65536 };
 static const struct {
     const char *key, *reason;
 } null_keys[] = {
-    {"indices", "a formula gives them: none were read from a file"},
     {"process_deviation", "one process cannot say how far processes differ: cbank calibrate measures it"},
+    {"indices", "of cells whose indices a formula gives, or before version 2.3"},
+    {"grid_blocks", "of cells whose grid has a thread for each element, or before version 2.3"},
     {"placements", "of cells that were not sampled to the end, or before version 2.2"},
     {"placement_deviation", "of cells with fewer than two placements, or before version 2.2"},
     {"autocorrelation", "of cells with fewer than 8 samples, or before version 2.2"},
@@ -24,7 +25,7 @@ static const struct {
     {"neighbour", "of cells that were not sampled to the end, or before version 2.2"},
 };
 
-enum { LEFT_NULL = 2, NULL_KEY_COUNT = sizeof(null_keys) / sizeof(null_keys[0]) };
+enum { LEFT_NULL = 1, NULL_KEY_COUNT = sizeof(null_keys) / sizeof(null_keys[0]) };
 
 static void write_null_keys(cJSON *object, const struct field *field, const void *base)
 {
@@ -171,7 +172,7 @@ static const struct object time_object = {.fields = FIELDS(time_rows), .given = 
 
 static void write_instruction(cJSON *object, const struct field *field, const void *base)
 {
-    json_add_text(object, field->key, ((const struct cell_result *)base)->cell.path->sass);
+    json_add_text(object, field->key, image_instruction(&((const struct cell_result *)base)->cell));
 }
 
 static const struct field_kind kind_instruction = {write_instruction, NULL};
@@ -280,16 +281,16 @@ static const struct object model_object = {.fields = FIELDS(model_rows),
 
 /* -- cells --------------------------------------------------------------------------------------------- */
 
-/* Every table has elements of one size, and every cell reads all of its path's. */
 static void write_width(cJSON *object, const struct field *field, const void *base)
 {
-    (void)base;
-    json_add_integer(object, field->key, sizeof(uint32_t));
+    json_add_integer(object, field->key, table_width(((const struct cell_result *)base)->cell.parameters));
 }
 
 static void write_table_bytes(cJSON *object, const struct field *field, const void *base)
 {
-    json_add_integer(object, field->key, ((const struct cell_result *)base)->cell.path->bytes);
+    const struct cell *cell = &((const struct cell_result *)base)->cell;
+
+    json_add_integer(object, field->key, table_bytes(cell->path, cell->parameters));
 }
 
 /* Whether something else was seen to have the device: asked of every cell whose samples were described. */
@@ -311,6 +312,14 @@ static const struct names cell_statuses = NAMES(cell_status_names, CELL_FAILED +
 static const struct names cell_flags =
     NAMES(cell_flag_names, CELL_FLAG_COUNT, "an array of flags that this build knows");
 
+static const struct field indices_rows[] = {
+    {FIELD(field_reference, struct cell_indices, "source", source, REQUIRED)},
+    {FIELD(field_reference, struct cell_indices, "file", file, NULLABLE)},
+    {FIELD(field_text, struct cell_indices, "hash", sha256, REQUIRED)},
+};
+static const struct object indices_object = {.fields = FIELDS(indices_rows),
+                                             .given = offsetof(struct cell_result, indices.given)};
+
 static const struct field cell_rows[] = {
     {FIELD(field_cell, struct cell_result, "identity", cell, REQUIRED)},
     {WITHIN("width_bytes", kind_width)},
@@ -323,6 +332,8 @@ static const struct field cell_rows[] = {
     {FIELD(field_number, struct cell_result, "sm_clock_mhz", time.sm_clock_mhz, NULLABLE)},
     {FIELD(field_bits, struct cell_result, "flags", flags, REQUIRED), .of = &cell_flags},
     {.kind = &kind_null_keys},
+    {FIELD(field_object, struct cell_result, "indices", indices, LATER), .of = &indices_object},
+    {FIELD(field_uint32, struct cell_result, "grid_blocks", cell.grid_blocks, LATER)},
     {FIELD(field_uint32, struct cell_result, "placements", time.series.placements, LATER)},
     {FIELD(field_number, struct cell_result, "placement_deviation", time.series.placement_deviation, LATER)},
     {FIELD(field_number, struct cell_result, "autocorrelation", time.series.autocorrelation, LATER)},

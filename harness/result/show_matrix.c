@@ -36,12 +36,25 @@ struct table {
 
 /* -- rows and columns ---------------------------------------------------------------------------------- */
 
-/* Appends " name=value" for each parameter of a set that the cell takes. */
+/* Appends " name=value" for each parameter of a set that the cell names. */
 static void append_parameters(const struct cell *cell, uint32_t set, char text[NAME_BYTES])
 {
     for (size_t i = 0; i < parameter_count; i++)
         if (set & 1u << i && cell->parameters[i])
             text_join(text, NAME_BYTES, " ", "%s=%" PRIu32, parameters[i].name, cell->parameters[i]);
+}
+
+/* The same for those that differ within a table, with the values that are left out elsewhere. */
+static void append_differing(const struct cell *cell, uint32_t set, char text[NAME_BYTES])
+{
+    const uint32_t takes = cell_takes(cell->workload, cell->pattern);
+
+    for (size_t i = 0; i < parameter_count; i++) {
+        const uint32_t value = parameter_value(cell->parameters, (enum parameter_index)i);
+
+        if (set & takes & 1u << i && value)
+            text_join(text, NAME_BYTES, " ", "%s=%" PRIu32, parameters[i].name, value);
+    }
 }
 
 /* "per_warp", "per_warp modules=2", "distinct=4 stride_bytes=64": without the parameters that are the same in the whole
@@ -52,7 +65,7 @@ static void name_line(const struct table *table, const struct cell *cell, char n
     for (size_t i = 0; i < parameter_count; i++)
         if (~table->common & 1u << i && cell->parameters[i] && strcmp(parameters[i].name, cell->pattern->name) == 0)
             name[0] = '\0';
-    append_parameters(cell, ~table->common, name);
+    append_differing(cell, ~table->common, name);
 }
 
 static void find_common(struct table *table)

@@ -325,7 +325,7 @@ class Cell:
         made = [("status", ", ".join(filter(None, (cell["status"], cell["reason"],
                                                    None if self.modelled else verified)))),
                 ("flags", ", ".join(cell["flags"])),
-                ("table, bytes", cell.get("array_bytes") and tables.count(cell["array_bytes"])),
+                ("table, bytes", tables.count(cell.get("table_bytes") or cell["array_bytes"])),
                 ("modelled time" if self.modelled else "median time", self.time_text(time)),
                 ("minimum, MAD", time.get("min") and f"{tables.time(time['min'])}, {tables.time(time.get('mad'))}"),
                 ("samples", self.samples_text(time)),

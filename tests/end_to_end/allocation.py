@@ -47,6 +47,8 @@ COMMANDS = {
     "counters": ["counters", "base.json"],
     "counters --csv": ["counters", "--csv", "base.json"],
     "counters --markdown": ["counters", "--markdown", "base.json"], "counters --json": ["counters", "--json", "base.json"],
+    "advise": ["advise", "--table-bytes", "256", "--elements", "1024"],
+    "advise --json": ["advise", "--table-bytes", "256", "--elements", "1024", "--json", "out.json"],
     "explain": ["explain", "measured.json"], "explain --json": ["explain", "--json", "measured.json"],
     "compare": [*COMPARE, "--all"], "compare folders": ["compare", "bases", "news"],
     **{f"compare --{form}": [*COMPARE, f"--{form}", "out"] for form in ("csv", "json", "junit", "markdown")},

@@ -223,7 +223,7 @@ class Pages(unittest.TestCase):
 
     def test_every_row_is_named(self):
         text = read("docs/method.md")
-        for table in ("paths", "patterns", "workloads", "regimes", "engines"):
+        for table in ("paths", "patterns", "sources", "workloads", "regimes", "engines"):
             for row in json.loads(cbank("list", table, "--json")):
                 with self.subTest(table, row=row["name"]):
                     self.assertIn(f"`{row['name']}`", text)

@@ -139,6 +139,57 @@ print(nvml.nvmlDeviceGetRemappedRows(device, *(ctypes.byref(one) for one in (cor
         self.assertIn("GH100", self.cbank("list", "chips").stdout)
 
 
+class Tables(Case):
+    """Elements of 1 to 16 bytes in tables of several sizes, by every path."""
+
+    WIDTHS = {1: ".U8", 2: ".U16", 4: "", 8: ".64", 16: ".128"}
+
+    def instruction(self, path, sass, width):
+        """As a path's class names it; texture loads and operands give words, and LDC and ULDC two at most. What is staged
+        and not loaded is words."""
+        base, point, rest = sass.partition(".")
+        least, most = {"texture": (4, 16), "constant_operand": (4, 4), "staging": (4, 4)}.get(path, (1, 16))
+        most = 8 if base in ("LDC", "ULDC") else most
+        return base + self.WIDTHS[min(max(width, least), most)] + point + rest
+
+    def test_every_width_and_size_is_verified_and_counted(self):
+        result, _ = self.measure("--elements", "12800", "--pattern", "distinct,broadcast", "--distinct", "8",
+                                 "--stride-bytes", "16", "--path", "all", "--width-bytes", "1,2,4,8,16", "--table-bytes",
+                                 "256,2048", "--max-samples", "20")
+        paths = {path["name"]: path for path in json.loads(self.cbank("list", "paths", "--json").stdout)}
+        self.assertEqual(len(result["cells"]), 2 * 5 * 2 * len(paths))
+        seen = set()
+        for cell in result["cells"]:
+            path, width, size = cell["path"], cell["width_bytes"], cell["table_bytes"]
+            self.assertEqual(cell["parameters"].get("width_bytes", 4), width)
+            self.assertEqual(cell["parameters"]["table_bytes"], size)
+            self.assertEqual("width_bytes" in cell["identity"], width != 4)
+            self.assertIn(f"/table_bytes={size}", cell["identity"])
+            self.assertEqual(cell["kernel"]["instruction"], self.instruction(path, paths[path]["sass"], width))
+            if cell["status"] == "ok":
+                seen.add((path, width, size))
+                self.assertTrue(cell["verified"], cell["identity"])
+                self.assertEqual(cell["exact_counters"]["differing"], 0, cell["identity"])
+                self.assertGreater(cell["exact_counters"]["equal"], 3, cell["identity"])
+            else:
+                self.assertIn(path, ("constant_uniform", "constant_operand"), cell["reason"])
+        always = set(paths) - {"constant_uniform", "constant_operand"}
+        self.assertLessEqual({(path, width, size) for path in always for width in self.WIDTHS for size in (256, 2048)}, seen)
+
+    def test_a_wrong_element_of_16_bytes_is_found(self):
+        result, _ = self.measure("--elements", "12800", "--pattern", "per_thread", "--path", "constant,global",
+                                 "--width-bytes", "16", "--max-samples", "20", status=1, wrong=1)
+        self.assertEqual([cell["status"] for cell in result["cells"]], ["failed", "ok"])
+
+    def test_what_cannot_be_says_why(self):
+        result, _ = self.measure("--elements", "12800", "--pattern", "distinct", "--distinct", "8", "--stride-bytes", "4",
+                                 "--path", "global,param", "--width-bytes", "8", "--table-bytes", "16,4096")
+        self.assertEqual([cell["reason"] for cell in result["cells"]],
+                         ["the table of global has 16 bytes", "the table of param has 16 bytes",
+                          "a stride of 4 bytes is no whole number of elements of 8",
+                          "param holds a table of 2048 bytes at most"])
+
+
 class Time(Case):
     def test_what_is_throttled_is_flagged(self):
         result, said = self.measure(throttle_ms=2, throttle_clock=1000)

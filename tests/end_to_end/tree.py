@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Scratch copies of the tree, to be changed and built.
 
-CBANK_CUDA names the CUDA toolkit. Kernels are built for one architecture, and for one workload of each shape; the C
+usage: tests/end_to_end/tree.py FOLDER
+
+makes the copy that all tests copy, in the FOLDER, which CBANK_SCRATCH then names. Without it, each file of tests makes
+one of its own. CBANK_CUDA names the CUDA toolkit. Kernels are built for one architecture, and for one workload of each shape; the C
 sources are not optimized, as nothing is timed. What was built once is copied: only what a change touches is built again.
 """
 
@@ -26,24 +29,42 @@ DISASSEMBLER = shutil.which("nvdisasm", path=PATH)
 ARCHITECTURE = "90"
 
 # One of each shape.
-WORKLOADS = ["add", "stencil_1d", "conv_1d"]
+WORKLOADS = ["add", "stencil_1d", "conv_1d", "lookup"]
 
 
 def kernels(paths=0, patterns=0, workloads=0):
     """How many there are on an architecture that has every path, with so many more rows. Of add, 9 paths that take every
-    one of 9 patterns, constant_uniform with 3 and constant_operand with 2; of the others lockstep on 11 paths, radius 1."""
-    return (9 + paths) * (9 + patterns) + 3 + 2 + (11 + paths) * (2 + workloads)
+    one of 9 patterns, constant_uniform with 3 and constant_operand with 2, for the path's whole table and for tables of 5
+    widths; of lookup, those 9 paths for tables of 5 widths, one in flight; of the others lockstep on 11 paths, radius 1."""
+    return 6 * ((9 + paths) * (9 + patterns) + 3 + 2) + 5 * (9 + paths) + (11 + paths) * (2 + workloads)
 
 
 KERNELS = kernels()
 
 
-class Scratch:
-    """A copy of the tree, of another copy of it with what was built there, or of the one that is made for all tests."""
+class BrokenPath:
+    """A path as one more row of the table, under another name and with another load expression: a fault that leaves the
+    other kernels as they are, so that one build has many."""
 
-    def __init__(self, source=None):
-        self.folder = tempfile.TemporaryDirectory()
-        self.root = os.path.join(self.folder.name, "cbank")
+    def __init__(self, name, path, load, fault):
+        self.name, self.path, self.load, self.fault = name, path, load, fault
+
+    def add(self, table):
+        """The text of kernels/paths.def with the row."""
+        row, = re.findall(rf"(?ms)^PATH\({self.path},.*?\)\n(?=PATH|#undef)", table)
+        if row.count(self.load) != 1:
+            raise AssertionError(f"the row of {self.path} holds {row.count(self.load)} times: {self.load}")
+        row = row.replace(f"PATH({self.path},", f"PATH({self.name},").replace(self.load, self.fault)
+        return table.replace("#undef PATH", row + "#undef PATH")
+
+
+class Scratch:
+    """A copy of the tree, of another copy of it with what was built there, or of the one that is made for all tests.
+    Where no root is named, it is removed when it is closed."""
+
+    def __init__(self, source=None, root=None):
+        self.folder = None if root else tempfile.TemporaryDirectory()
+        self.root = root or os.path.join(self.folder.name, "cbank")
         shutil.copytree(source or built(), self.root, ignore=self.ignored, symlinks=True)
         self.touched = []
 
@@ -54,9 +75,9 @@ class Scratch:
         return {".git", "local", "__pycache__"} & set(names)
 
     def keep_workloads(self):
-        """Leaves WORKLOADS in the table, convolutions with one radius, and what compilers choose of these open."""
+        """Leaves WORKLOADS in the table, with one variant at most, and what compilers choose of these open."""
         head, *rows = re.split(r"(?m)^(?=WORKLOAD\(|#undef)", self.read("kernels/workloads.def"))
-        rows = [re.sub(r'(PARAMETER_BIT\(radius\), )\d', r"\g<1>1", row) for row in rows
+        rows = [re.sub(r"(PARAMETER_BIT\(\w+\), )[1-9]", r"\g<1>1", row) for row in rows
                 if row.startswith("#undef") or re.match(r"WORKLOAD\((\w+)", row).group(1) in WORKLOADS]
         if len(rows) != len(WORKLOADS) + 1:
             raise AssertionError("kernels/workloads.def is not as this test thinks")
@@ -64,7 +85,8 @@ class Scratch:
         self.write("scripts/chosen.txt", "1.0 sm_10 none 0 0\n")
 
     def close(self):
-        self.folder.cleanup()
+        if self.folder:
+            self.folder.cleanup()
 
     def read(self, name):
         with open(os.path.join(self.root, name), encoding="utf-8") as file:
@@ -128,14 +150,22 @@ class Scratch:
         return json.loads(self.read("result.json"))["cells"], done.stdout
 
 
-@functools.lru_cache(maxsize=None)
-def built():
-    """The root of a copy with WORKLOADS alone, built; removed at the end."""
-    scratch = Scratch(ROOT)
-    atexit.register(scratch.close)
+def build(root=None):
+    """A copy with WORKLOADS alone, built."""
+    scratch = Scratch(ROOT, root)
     if TOOLKIT:
         scratch.keep_workloads()
     scratch.make()
+    return scratch
+
+
+@functools.lru_cache(maxsize=None)
+def built():
+    """The root of such a copy: of the one that is there, or of one that is removed at the end."""
+    if os.environ.get("CBANK_SCRATCH"):
+        return os.environ["CBANK_SCRATCH"]
+    scratch = build()
+    atexit.register(scratch.close)
     return scratch.root
 
 
@@ -170,3 +200,8 @@ class Case(unittest.TestCase):
         known = self.scratch.run(os.path.join(TOOLKIT, "bin/nvcc"), "--list-gpu-code").stdout.split()
         if f"sm_{architecture}" not in known:
             self.skipTest(f"this toolkit does not know sm_{architecture}")
+
+
+if __name__ == "__main__":
+    shutil.rmtree(sys.argv[1], ignore_errors=True)
+    build(os.path.abspath(sys.argv[1]))

@@ -10,7 +10,9 @@
 #include "cells.h"
 #include "fuzz.h"
 #include "grid.h"
+#include "indices.h"
 #include "model.h"
+#include "npy.h"
 #include "show.h"
 
 union any {
@@ -187,6 +189,35 @@ void fuzz_card(const char *text, size_t bytes)
     static const struct kind kind = {parse_card, use_card, NULL, close_card};
 
     execute(&kind, text, bytes);
+}
+
+/* -- indices: as many as the file has bytes for, all of which can be read --------------------------------- */
+
+void fuzz_npy(const char *text, size_t bytes)
+{
+    struct npy array;
+    enum status status;
+    uint64_t sum = 0;
+
+    capture_begin(&fuzz_stderr);
+    status = npy_parse(FUZZ_FILE, text, bytes, &array);
+    capture_end(&fuzz_stderr);
+    require_said(status);
+    if (status != STATUS_OK)
+        return;
+
+    const struct indices indices = {array.values, array.bytes, array.is_signed, array.count};
+    const uint64_t highest = indices_highest(&indices);
+
+    for (uint64_t i = 0; i < array.count; i++) {
+        uint32_t index;
+
+        indices_read(&indices, i, 1, &index);
+        sum += index;
+        require(index <= highest, "an index above the highest", "");
+    }
+    require(sum <= highest * array.count || highest > UINT32_MAX, "a sum above the highest", "");
+    require(indices_first_beyond(&indices, highest) < array.count, "no place of the highest", "");
 }
 
 /* -- characterization: printed, replayed, made a card of ----------------------------------------------- */

@@ -14,6 +14,7 @@ import unittest
 
 import toolkits
 from toolkits import ROOT, run
+from tree import BrokenPath
 
 # One of each way to spell instructions: Kepler, Maxwell and Pascal, Volta, Hopper.
 FAMILIES = ("35", "60", "70", "90")
@@ -36,13 +37,10 @@ def had(*command):
 
 class Tree(toolkits.Toolkit):
     build = "build/cuda-11.8"
+    check_sass = "CHECK="  # by its own disassembler, which knows all architectures
 
     def test_kepler_to_hopper(self):
         self.assertEqual((self.known[0], self.known[-1]), ("35", "90"))
-
-    def test_every_kernel_is_disassembled(self):
-        """By its own disassembler, which knows all of them."""
-        self.check(self.make("check-sass"))
 
     def test_counters_are_unavailable(self):
         """CUPTI of 11.8 has no Range Profiler."""
@@ -56,10 +54,16 @@ class Tree(toolkits.Toolkit):
 
 
 class Planted(unittest.TestCase):
-    """A scratch copy of the tree with one workload, whose paths are broken on purpose."""
+    """A scratch copy of the tree with one workload. Beside the paths, it has some of them again, broken on purpose."""
 
     # What only the other workloads use is unused there.
     VARIABLES = ("ARCHS=" + " ".join(FAMILIES), "WERROR=", "CFLAGS=-O0", "check-sass")
+    FAULTS = (BrokenPath("reads_global", "constant", "cbank_values[index]", "table[index]"),
+              BrokenPath("loads_twice", "constant", "cbank_values[index]",
+                         "cbank_values[index ^ *(const uint8_t *)&cbank_values[index ^ 1u] % 2]"),
+              BrokenPath("immediate", "constant", "cbank_values[index]", "cbank_values[5]"),
+              BrokenPath("reads_plainly", "readonly", "__ldg(&table[index])", "table[index]"),
+              BrokenPath("reads_read_only", "global", "table[index]", "__ldg(&table[index])"))
 
     @classmethod
     def setUpClass(cls):
@@ -67,57 +71,55 @@ class Planted(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.root = os.path.join(folder.name, "cbank")
         shutil.copytree(ROOT, cls.root, ignore=shutil.ignore_patterns(".git", "build", "local", "__pycache__"))
-        cls.edit("scripts/chosen.txt", r"(?ms)^\d.*\Z", "")  # counts of all workloads
-        cls.edit("kernels/workloads.def", r"(?ms)(^WORKLOAD\(add,.*?\)$).*^#undef", r"\1\n#undef")
+        cls.edit("scripts/chosen.txt", lambda text: re.sub(r"(?m)^\d.*\n", "", text))  # counts of all workloads
+        cls.edit("kernels/workloads.def", lambda text: re.sub(r"(?ms)^WORKLOAD\((?!add,).*?(?=^WORKLOAD|^#undef)", "", text))
+        for fault in cls.FAULTS:
+            cls.edit("kernels/paths.def", fault.add)
+        cls.said = run(cls.root, "make", f"CUDA={Tree.toolkit}", *cls.VARIABLES)
 
     @classmethod
-    def edit(cls, name, pattern, new):
-        """Replaces the one match of the pattern; returns the file's old text."""
+    def edit(cls, name, change):
         path = os.path.join(cls.root, name)
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        edited, count = re.subn(pattern, new, text)
-        if count != 1:
-            raise AssertionError(f"{name} has {count} matches of {pattern}")
+        changed = change(text)
+        if changed == text:
+            raise AssertionError(f"{name} is not as this test thinks")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(edited)
-        return text
+            file.write(changed)
 
-    def plant(self, path, load, fault):
-        """The lines of the check about each family, with another load expression on the path."""
-        name = "kernels/paths.def"
-        old = self.edit(name, rf"(?ms)(^PATH\({path},.*?){re.escape(load)}\)$", rf"\g<1>{fault})")
-        try:
-            said = run(self.root, "make", f"CUDA={Tree.toolkit}", *self.VARIABLES)
-        finally:
-            with open(os.path.join(self.root, name), "w", encoding="utf-8") as file:
-                file.write(old)
-        self.assertNotEqual(said.returncode, 0, said.stdout)
-        failures = re.findall(r"FAIL .*", said.stdout)
-        self.assertTrue(all(f"path_{path}" in line for line in failures), said.stdout)
-        found = {family: [line for line in failures if f" sm_{family} " in line] for family in FAMILIES}
-        self.assertTrue(all(found.values()), said.stdout)
-        return found
+    def failures(self, name):
+        """{family: the lines of the check about kernels of the path for its whole table}. For every family there are some,
+        and of kernels for tables of other widths."""
+        lines = {family: re.findall(rf"FAIL sm_{family} .*path_{name}[\dL].*", self.said.stdout) for family in FAMILIES}
+        sized = {family: [line for line in found if "5sized" in line] for family, found in lines.items()}
+        whole = {family: [line for line in found if "5sized" not in line] for family, found in lines.items()}
+        self.assertTrue(all(sized.values()) and all(whole.values()), self.said.stdout + self.said.stderr)
+        return whole
 
-    def test_0_as_it_is(self):
-        done = run(self.root, "make", f"CUDA={Tree.toolkit}", *self.VARIABLES)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+    def test_no_others(self):
+        names = "|".join(fault.name for fault in self.FAULTS)
+        others = [line for line in re.findall(r"FAIL .*", self.said.stdout) if not re.search(rf"path_({names})[\dL]", line)]
+        self.assertEqual(others, [])
+        self.assertNotEqual(self.said.returncode, 0)
+        for family in FAMILIES:
+            self.assertRegex(self.said.stdout, rf"(?m)^sm_{family} ")
 
     def test_constant_reads_global_memory(self):
-        self.plant("constant", "cbank_values[index]", "table[index]")
+        self.failures("reads_global")
 
     def test_constant_loads_twice(self):
-        self.plant("constant", "cbank_values[index]", "cbank_values[index] + cbank_values[index ^ 1u]")
+        self.failures("loads_twice")
 
     def test_constant_has_an_immediate_index(self):
-        for lines in self.plant("constant", "cbank_values[index]", "cbank_values[5]").values():
+        for lines in self.failures("immediate").values():
             self.assertNotIn("found 1 LDC,", lines[0])
 
     def test_readonly_reads_plainly(self):
-        self.plant("readonly", "__ldg(&table[index])", "table[index]")
+        self.failures("reads_plainly")
 
     def test_global_reads_read_only(self):
-        self.plant("global", "table[index]", "__ldg(&table[index])")
+        self.failures("reads_read_only")
 
 
 if __name__ == "__main__":

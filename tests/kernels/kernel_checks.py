@@ -16,7 +16,7 @@ from tree import ARCHITECTURE, DISASSEMBLER, KERNELS, TOOLKIT, Case  # noqa: E40
 MAP_LOAD = "sum += Path::load(place, map_index<Workload, Path, Pattern>(args, step));"
 # What keeps the compiler from seeing that an index is the same in all threads of a warp.
 HIDDEN = "Path::scope == INDEX_THREAD ? threadIdx.x & args.divergence"
-INSTANCES = "template struct radius_instances<WORKLOAD_TYPE(CBANK_WORKLOAD), WORKLOAD_TYPE(CBANK_WORKLOAD)<0>::radius_max>;"
+INSTANCES = "template struct variant_instances<WORKLOAD_TYPE(CBANK_WORKLOAD), WORKLOAD_TYPE(CBANK_WORKLOAD)<0>::variants>;"
 # Mangled names of kernels of the path, and of no path whose name begins alike.
 CONSTANT = r"\S*path_constant\d\S*"
 

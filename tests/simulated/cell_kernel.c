@@ -11,7 +11,7 @@
 struct running {
     const struct launch *launch;
     const uint32_t *input, *table; /* table NULL: the path loads nothing */
-    uint32_t length;
+    uint32_t length, width; /* elements of the table, and bytes of one */
     uint32_t *output;
 };
 
@@ -73,6 +73,17 @@ static const void *table_address(const struct launch *launch)
     return path_place(launch->function->path, &places);
 }
 
+/* Whether a texture has elements of the width that the kernel fetches. */
+static bool texture_fits(const struct launch *launch)
+{
+    const struct cudaResourceDesc *const resource = (const void *)(uintptr_t)launch->args.cell.texture;
+    const struct cudaChannelFormatDesc *const desc = resource ? &resource->res.linear.desc : NULL;
+    const uint32_t width = launch->function->width ? launch->function->width : sizeof(uint32_t);
+
+    return launch->function->path->unit != UNIT_TEXTURE ||
+           (desc && (uint32_t)(desc->x + desc->y + desc->z + desc->w) == 8 * width);
+}
+
 /* -- shapes -------------------------------------------------------------------------------------------- */
 
 static float to_float(uint32_t bits)
@@ -95,12 +106,15 @@ static const struct pattern *chosen_pattern(const struct launch *launch)
 {
     const struct CUfunc_st *function = launch->function;
 
-    return function->workload->index == INDEX_COMPILED ? function->pattern : &patterns[launch->args.cell.pattern];
+    const bool switched =
+        function->workload->index == INDEX_SWITCHED || function->workload->index == INDEX_SWITCHED_LENGTH;
+
+    return switched ? &patterns[launch->args.cell.pattern] : function->pattern;
 }
 
 static uint32_t steps_of(const struct launch *launch)
 {
-    const uint32_t parameters[PARAMETER_COUNT] = {[PARAMETER_radius] = launch->function->radius};
+    const uint32_t parameters[PARAMETER_COUNT] = {[PARAMETER_radius] = launch->function->variant};
 
     return workload_steps(launch->function->workload, parameters);
 }
@@ -114,12 +128,24 @@ static void write_map(const struct running *running, uint32_t block, uint32_t co
 
     for (uint32_t step = 0; running->table && step < steps_of(launch); step++) {
         pattern->block_indices(block, count, step, running->length, launch->args.cell.numbers, index);
-        for (uint32_t thread = 0; thread < count; thread++)
-            sum[thread] += running->table[index[thread]];
+        table_add(running->table, running->width, index, count, sum);
     }
     for (uint32_t thread = 0; thread < count; thread++)
         running->output[first + thread] =
             launch->function->workload->result(running->input[first + thread], sum[thread]);
+}
+
+static void write_lookup(const struct running *running, uint32_t block, uint32_t count)
+{
+    const struct launch *const launch = running->launch;
+    const uint64_t first = (uint64_t)block * launch->threads;
+    uint32_t sum[CBANK_BLOCK_THREADS_MAX] = {0};
+
+    for (uint32_t step = 0; running->table && step < launch->args.cell.rows; step++)
+        table_add(running->table, running->width, running->input + (uint64_t)step * launch->args.cell.elements + first,
+                  count, sum);
+    for (uint32_t thread = 0; thread < count; thread++)
+        running->output[first + thread] = launch->function->workload->result(0, sum[thread]);
 }
 
 static float coefficient(const struct running *running, uint32_t block, uint32_t thread, uint32_t step)
@@ -172,7 +198,7 @@ static float convolved(const struct running *running, uint32_t block, uint32_t t
 {
     const struct image_place at = place_of_element(running->launch, element);
     const uint32_t dimensions = running->launch->function->workload->dimensions;
-    const int64_t rx = running->launch->function->radius, ry = dimensions > 1 ? rx : 0, rz = dimensions > 2 ? rx : 0;
+    const int64_t rx = running->launch->function->variant, ry = dimensions > 1 ? rx : 0, rz = dimensions > 2 ? rx : 0;
     uint32_t step = 0;
     float sum = 0;
 
@@ -202,7 +228,10 @@ static write_block *shape_of(const struct workload *workload)
     static const struct {
         const char *name;
         write_block *write;
-    } rows[] = {{"map", write_map}, {"stencil", write_stencil}, {"convolution", write_convolution}};
+    } rows[] = {{"map", write_map},
+                {"stencil", write_stencil},
+                {"convolution", write_convolution},
+                {"lookup", write_lookup}};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (strcmp(rows[i].name, workload->shape_name) == 0)
@@ -223,8 +252,15 @@ static void write_blocks(void *context, uint64_t first, uint64_t count)
     }
 }
 
+static bool reads_indices(const struct launch *launch)
+{
+    return launch->function->workload->index == INDEX_LOADED;
+}
+
 static uint64_t input_elements(const struct launch *launch)
 {
+    if (reads_indices(launch))
+        return (uint64_t)launch->args.cell.rows * launch->args.cell.elements;
     return workload_input_elements(launch->function->workload, launch->args.cell.elements);
 }
 
@@ -234,6 +270,15 @@ static const uint32_t *words_of(const struct block *block, const void *address)
     const void *const at = block->data + ((const char *)address - block->address);
 
     return at;
+}
+
+struct indices cell_launch_indices(const struct launch *launch)
+{
+    const uint64_t count = input_elements(launch);
+    const struct block *const block = block_find(launch->args.cell.input, count * sizeof(uint32_t), BLOCK_DEVICE);
+
+    return (struct indices){block ? words_of(block, launch->args.cell.input) : NULL, sizeof(uint32_t), 0,
+                            block ? count : 0};
 }
 
 static const uint32_t *table_of(const struct launch *launch)
@@ -248,13 +293,16 @@ static const uint32_t *table_of(const struct launch *launch)
 void cell_write(const struct launch *launch, uint32_t *output)
 {
     const struct kernel_args *const args = &launch->args.cell;
-    const bool at_run_time = launch->function->workload->index == INDEX_SWITCHED_LENGTH;
+    static const uint32_t whole[PARAMETER_COUNT];
+    const uint32_t width = launch->function->width;
+    const bool at_run_time = width || launch->function->workload->index == INDEX_SWITCHED_LENGTH;
     const uint64_t launched = (uint64_t)launch->blocks * launch->threads;
-    const uint64_t elements = args->elements < launched ? args->elements : launched;
+    const uint64_t elements = args->elements < launched || reads_indices(launch) ? args->elements : launched;
     struct running running = {.launch = launch,
                               .input = words_of(launch->reads[0], args->input),
                               .table = table_of(launch),
-                              .length = at_run_time ? args->length : path_length(launch->function->path),
+                              .length = at_run_time ? args->length : table_length(launch->function->path, whole),
+                              .width = width ? width : table_width(whole),
                               .output = output};
 
     parallel_ranges(elements, launch->threads, write_blocks, &running);
@@ -272,7 +320,7 @@ int run_cell(struct device *device, struct launch *launch, double *work_ns)
 
     (void)device;
     (void)work_ns;
-    if (!input || (placed && !table) || args->divergence != 0)
+    if (!input || (placed && !table) || args->divergence != 0 || !texture_fits(launch))
         return cudaErrorIllegalAddress;
     launch->reads[0] = input;
     launch->reads[1] = table;

@@ -108,7 +108,7 @@ CUresult cuModuleGetGlobal(CUdeviceptr *out, size_t *bytes, CUmodule module, con
 
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
 {
-    const uint32_t parameters[PARAMETER_COUNT] = {[PARAMETER_radius] = function->radius};
+    const uint32_t parameters[PARAMETER_COUNT] = {[PARAMETER_radius] = function->variant};
 
     ENTER(cuFuncGetAttribute);
     *value = attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? 32 : 0;
@@ -122,6 +122,20 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
     ENTER(cuFuncSetAttribute);
     if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
         function->dynamic_shared = value;
+    return CUDA_SUCCESS;
+}
+
+/* Registers are as many as there are for every warp. */
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads, size_t shared_bytes)
+{
+    const uint32_t room = card.warps_per_sm * CBANK_WARP_THREADS / (uint32_t)threads;
+    const uint32_t shared = card.shared_bytes_per_sm / ((uint32_t)shared_bytes + card.shared_bytes_reserved);
+
+    ENTER(cuOccupancyMaxActiveBlocksPerMultiprocessor);
+    (void)function;
+    *blocks = (int)(room < card.blocks_per_sm ? room : card.blocks_per_sm);
+    if (shared_bytes > 0 && (int)shared < *blocks)
+        *blocks = (int)shared;
     return CUDA_SUCCESS;
 }
 

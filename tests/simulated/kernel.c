@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "model.h"
+#include "source.h"
 
 /* -- tools --------------------------------------------------------------------------------------------- */
 
@@ -96,18 +97,33 @@ static bool name_path(const char **at, const struct path **path)
     return *path;
 }
 
-/* workload_W<radius>, path_P, pattern_T */
+/* path_P, or sized<path_P, width> */
+static bool name_table(const char **at, struct CUfunc_st *function)
+{
+    static const char sized[] = "5sizedI";
+    const bool is_sized = strncmp(*at, sized, strlen(sized)) == 0;
+
+    *at += is_sized ? strlen(sized) : 0;
+    if (!name_path(at, &function->path) || (is_sized && sscanf(*at, "Lj%uEE", &function->width) != 1))
+        return false;
+    *at = is_sized ? strstr(*at, "EE") + 2 : *at;
+    return true;
+}
+
+/* workload_W<variant>, path_P, pattern_T */
 static bool name_cell(struct CUfunc_st *function, const char *at)
 {
     char name[64];
 
-    if (!take_name(&at, strlen("workload_"), name, sizeof(name)) || sscanf(at, "ILj%uEE", &function->radius) != 1)
+    if (!take_name(&at, strlen("workload_"), name, sizeof(name)) || sscanf(at, "ILj%uEE", &function->variant) != 1)
         return false;
     FIND(workloads, workload_count, name, function->workload);
     at = strstr(at, "EE") + 2;
-    if (!name_path(&at, &function->path) || !take_name(&at, strlen("pattern_"), name, sizeof(name)))
+    if (!name_table(&at, function) || !take_name(&at, strlen("pattern_"), name, sizeof(name)))
         return false;
     FIND(patterns, pattern_count, name, function->pattern);
+    if (function->workload && function->workload->index == INDEX_LOADED)
+        function->pattern = &sources[SOURCE_file];
     return function->workload && function->pattern;
 }
 
@@ -127,25 +143,35 @@ bool kernel_name(struct CUfunc_st *function)
 
 /* -- what a launch of a cell costs --------------------------------------------------------------------- */
 
-/* The cell that would be launched so. What the host does before a launch is an operation of its own. */
+/* The cell that would be launched so. What the host does before a launch is an operation of its own. Indices are those of
+ * the memory that they are in, whatever made them. */
 static struct cell cell_of(const struct launch *launch)
 {
     const struct CUfunc_st *const function = launch->function;
     const struct kernel_args *const args = &launch->args.cell;
+    const bool switched =
+        function->workload->index == INDEX_SWITCHED || function->workload->index == INDEX_SWITCHED_LENGTH;
+    const bool loaded = function->workload->index == INDEX_LOADED;
     struct cell cell = {.workload = function->workload,
                         .path = function->path,
-                        .pattern =
-                            function->workload->index == INDEX_COMPILED ? function->pattern : &patterns[args->pattern],
+                        .pattern = switched ? &patterns[args->pattern] : function->pattern,
                         .elements = args->elements,
                         .block_size = launch->threads,
-                        .regime = &regimes[0]};
+                        .regime = &regimes[0],
+                        .trace = loaded ? (uintptr_t)args->input : 0,
+                        .grid_blocks = loaded ? launch->blocks : 0};
     const uint32_t takes = cell_takes(cell.workload, cell.pattern);
+    const uint32_t bytes = function->width * args->length;
     const uint32_t values[PARAMETER_COUNT] = {
         [PARAMETER_distinct] = args->numbers.distinct,
-        [PARAMETER_stride_bytes] = 4 * args->numbers.stride,
-        [PARAMETER_radius] = function->radius,
+        [PARAMETER_stride_bytes] = (function->width ? function->width : 4) * args->numbers.stride,
+        [PARAMETER_radius] = function->variant,
         [PARAMETER_refill_bytes] = 4,
         [PARAMETER_modules] = 1,
+        [PARAMETER_width_bytes] = parameter_kept(&parameters[PARAMETER_width_bytes], function->width),
+        [PARAMETER_table_bytes] = bytes == function->path->bytes ? 0 : bytes,
+        [PARAMETER_loads] = args->rows,
+        [PARAMETER_in_flight] = function->variant,
     };
 
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
@@ -170,7 +196,13 @@ static struct behaviour *behaviour_of(struct launch *launch)
         ;
     if (!behaviour) {
         behaviour = calloc(1, sizeof(*behaviour));
-        if (!behaviour || access_count(&cell, &behaviour->access) != STATUS_OK)
+        if (!behaviour)
+            abort();
+        if (cell.trace) {
+            behaviour->indices = cell_launch_indices(launch);
+            cell.indices = &behaviour->indices;
+        }
+        if (access_count(&cell, &behaviour->access) != STATUS_OK)
             abort();
         behaviour->cell = cell;
         behaviour->next = launch->function->behaviours;

@@ -16,6 +16,7 @@
 /* What a launch of a cell's kernel costs and counts, once it is known. */
 struct behaviour {
     struct cell cell;
+    struct indices indices; /* that the cell reads, in the memory of the device */
     struct access_counts access;
     double time_ns[2]; /* with warm caches, and after a flush; 0: not known yet */
     struct model_levels levels[2];
@@ -36,8 +37,9 @@ struct CUfunc_st {
     char symbol[256];
     const struct workload *workload; /* of a cell; those that it lacks are NULL */
     const struct path *path;
-    const struct pattern *pattern;
-    uint32_t radius;
+    const struct pattern *pattern; /* of a workload that reads indices, any source's */
+    uint32_t variant;       /* see workload_variant */
+    uint32_t width;         /* of an element; 0: the path's table as it is */
     int dynamic_shared;
     struct kernel_sass sass;
     struct behaviour *behaviours;
@@ -89,6 +91,9 @@ void launch_release(struct launch *launch);
 /* Does a launch: passes time, defers what it writes, counts. *end_ns is when it ends. 0; the error that ends the
  * context; CODE_NEVER where it does not end. */
 int launch_run(struct device *device, struct launch *launch, double *end_ns);
+
+/* The indices that a launch of a workload that has such reads. Without any where they are not in the device's memory. */
+struct indices cell_launch_indices(const struct launch *launch);
 
 /* Computes what the launch of a cell writes: its output's elements. */
 void cell_write(const struct launch *launch, uint32_t *output);

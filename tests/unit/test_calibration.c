@@ -282,8 +282,8 @@ static void test_bad_files(void **state)
         {"\"parameters\":\t{\n", "\"parameters\":\t{\"radius\": 3\n",
          "cells[0].parameters.radius: add with per_block does not take it"},
         {"\"parameters\":\t{\n", "\"parameters\":\t7, \"x\":\t{\n", "cells[0].parameters: expected an object"},
-        {"\"distinct\":\t4", "\"distinct\":\t5", "cells[2].parameters.distinct: expected a power of two"},
-        {"\"distinct\":\t4,", "", "cells[2].parameters.distinct: expected a power of two from 1 to 32, it is missing"},
+        {"\"distinct\":\t4", "\"distinct\":\t50", "cells[2].parameters.distinct: expected a multiple of 1"},
+        {"\"distinct\":\t4,", "", "cells[2].parameters.distinct: expected a multiple of 1 from 1 to 32, it is missing"},
         {"\"noise\":\tnull", "\"noise\":\t-1", "cells[0].noise"},
         {"\"noise\":\tnull", "\"noise\":\t\"1\"", "cells[0].noise"},
         {"\"noise\":\tnull", "\"other\":\tnull", "cells[0].noise"},
@@ -353,7 +353,8 @@ static void test_version_1_0(void **state)
         assert_true(fabs(cell->deviation.value * 3.735 / log1p(cell->noise) - 1) < 0.001);
     }
     for (size_t i = 0; i < read.cell_count; i++)
-        assert_int_equal(cell_takes(read.cells[i].cell.workload, read.cells[i].cell.pattern), 0);
+        for (size_t k = 0; k < parameter_count; k++)
+            assert_int_equal(read.cells[i].cell.parameters[k], 0);
     calibration_close(&read);
 }
 

@@ -170,6 +170,39 @@ static void requests_of_the_constant_caches(void **state)
 }
 
 /* Where the code is not known, what depends on it cannot be said. */
+/* How many requests the constant caches make of elements that are no words, and L1 of those wider than a word, is not
+ * known. How many instructions load them is. */
+static void loads_of_other_widths(void **state)
+{
+    static const uint32_t widths[] = {1, 2, 8, 16};
+    struct cell cell = make_cell("add", "global", "per_thread", 2048, 1024);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(widths); i++) {
+        const bool known = widths[i] < 4;
+
+        cell.parameters[PARAMETER_width_bytes] = widths[i];
+        cell.path = table_find(&path_table, "global");
+        assert_true(expected("global_load_instructions", &cell, NULL) == 128);
+        assert_true(isnan(expected("l1_requests", &cell, NULL)) == !known);
+        assert_true(isnan(expected("l1_sectors", &cell, NULL)) == !known);
+        assert_true(!known || expected("l1_requests", &cell, NULL) == 128);
+        /* 64 warps of 32 neighbours: 32 or 64 bytes. */
+        assert_true(!known || expected("l1_sectors", &cell, NULL) == 256 + 64 * widths[i]);
+        assert_true(expected("idc_requests", &cell, &sm_90) == 64 * 3);
+        cell.path = table_find(&path_table, "constant");
+        assert_true(isnan(expected("idc_requests", &cell, &sm_90)));
+        assert_true(expected("ldc_instructions", &cell, &sm_90) == 64 * 4);
+        assert_true(expected("l1_sectors", &cell, NULL) == 256);
+        cell.path = table_find(&path_table, "shared");
+        assert_true(expected("shared_load_instructions", &cell, NULL) == 64);
+        assert_true(expected("l1_requests", &cell, NULL) == 64 + 2 * 512);
+        assert_true(expected("imc_requests", &cell, &sm_90) == 64 * 2);
+        cell.path = table_find(&path_table, "constant_uniform");
+        assert_true(isnan(expected("imc_requests", &cell, &sm_90)));
+    }
+}
+
 static void without_the_code(void **state)
 {
     static const char *const names[] = {"ldc_instructions", "idc_requests", "imc_requests", "instructions"};
@@ -188,6 +221,7 @@ int main(void)
         cmocka_unit_test(loads_of_a_convolution),
         cmocka_unit_test(loads_beyond_the_edges),
         cmocka_unit_test(requests_of_the_constant_caches),
+        cmocka_unit_test(loads_of_other_widths),
         cmocka_unit_test(without_the_code),
     };
 

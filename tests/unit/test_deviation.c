@@ -221,6 +221,15 @@ static void test_ratio(void **state)
     assert_true(ratio_of(1, &certain, 0.05).p == 1);
 }
 
+/* From an interval of a process's median, whose ends are a normal quantile of errors from it. */
+static void test_process_error(void **state)
+{
+    const double ends = student_quantile(1 - STATS_CONFIDENCE, INFINITY);
+
+    (void)state;
+    assert_near(process_error(1, exp(2 * 0.001 * ends)), 0.001, 1e-12);
+}
+
 /* A cell's deviation is the prior's times its own factor, whose square is degrees / chi square(degrees). Its ratio of two
  * processes is covered by Student's interval of the prior alone, and of the prior with what three a side show. */
 static void test_coverage(void **state)
@@ -314,13 +323,13 @@ static void test_holm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_student_p), cmocka_unit_test(test_student_quantile),
-        cmocka_unit_test(test_of_values), cmocka_unit_test(test_of_range),
-        cmocka_unit_test(test_sum),       cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_scale),     cmocka_unit_test(test_of_median),
-        cmocka_unit_test(test_estimate),  cmocka_unit_test(test_ratio),
-        cmocka_unit_test(test_coverage),  cmocka_unit_test(test_default),
-        cmocka_unit_test(test_holm),
+        cmocka_unit_test(test_student_p),     cmocka_unit_test(test_student_quantile),
+        cmocka_unit_test(test_of_values),     cmocka_unit_test(test_of_range),
+        cmocka_unit_test(test_sum),           cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_scale),         cmocka_unit_test(test_of_median),
+        cmocka_unit_test(test_estimate),      cmocka_unit_test(test_ratio),
+        cmocka_unit_test(test_process_error), cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_default),       cmocka_unit_test(test_holm),
     };
 
     return cmocka_run_group_tests_name("deviation", tests, NULL, NULL);

@@ -69,9 +69,13 @@ static struct side open_side(void)
 
     assert_non_null(side.cells);
     for (size_t i = 0; i < CELLS; i++) {
-        side.cells[i] =
-            (struct side_cell){.cell = {&workloads[0], &paths[0], &patterns[0], 1000 + i, 256, &regimes[0], {0}},
-                               .clock.value = NAN};
+        side.cells[i] = (struct side_cell){.cell = {.workload = &workloads[0],
+                                                    .path = &paths[0],
+                                                    .pattern = &patterns[0],
+                                                    .elements = 1000 + i,
+                                                    .block_size = 256,
+                                                    .regime = &regimes[0]},
+                                           .clock.value = NAN};
         side.cells[i].status = CELL_OK;
         side.cells[i].processes = calloc(MOST, sizeof(*side.cells[i].processes));
         assert_non_null(side.cells[i].processes);

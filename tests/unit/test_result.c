@@ -221,105 +221,144 @@ static void edit(const char *from, const char *to)
     free(text);
 }
 
+/* What a table's cells leave out of identity and parameters is read as it was, and what they name, too. */
+static void test_tables_of_other_widths(void **state)
+{
+    struct cell cells[] = {cell_of(0, 0), cell_of(1, 0), cell_of(0, 1)};
+    struct result result, back;
+    struct capture capture;
+    const cJSON *cell;
+    cJSON *root;
+
+    (void)state;
+    cells[1].parameters[PARAMETER_width_bytes] = 16;
+    cells[2].parameters[PARAMETER_table_bytes] = 1024;
+    assert_int_equal(result_open(&result, cells, 3), STATUS_OK);
+    result.engine = "cuda";
+    strcpy(result.started_utc, "2026-01-02T03:04:05Z");
+    assert_int_equal(result_write(&result, path), STATUS_OK);
+    assert_int_equal(json_read_file(path, &root), STATUS_OK);
+    cell = json_get(root, "cells")->child;
+    assert_int_equal(cJSON_GetArraySize(json_get(cell, "parameters")), 0);
+    assert_int_equal((int)json_get(cell, "width_bytes")->valuedouble, 4);
+    assert_int_equal((int)json_get(cell, "table_bytes")->valuedouble, 65536);
+    assert_int_equal((int)json_get(cell->next, "width_bytes")->valuedouble, 16);
+    assert_string_equal(json_get(json_get(cell->next, "kernel"), "instruction")->valuestring, "LDG.128");
+    assert_int_equal((int)json_get(cell->next->next, "table_bytes")->valuedouble, 1024);
+    cJSON_Delete(root);
+    assert_int_equal(result_read(path, &back), STATUS_OK);
+    assert_int_equal(back.cell_count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(cell_equal(&back.cells[i].cell, &cells[i]));
+    result_close(&back);
+    result_close(&result);
+    edit("\"width_bytes\":\t16", "\"width_bytes\":\t3");
+    capture_begin(&capture, stderr);
+    assert_int_equal(result_read(path, &back), STATUS_USAGE);
+    capture_end(&capture);
+    assert_non_null(strstr(capture.text, "cells[1].parameters.width_bytes: expected a power of two from 1 to 16"));
+}
+
 /* Files that differ from a good one in one place, and what is said of them. */
+static const struct {
+    const char *from, *to, *message;
+} refused_rows[] = {
+    {"\"cbank-result\"", "\"cbank-card\"", "a.json: schema.name: 'cbank-card' is no result"},
+    {"\"version\":\t\"2.3\"", "\"version\":\t\"3.0\"", "a.json: schema.version: 3.0, this build reads up to 2.x; use"},
+    {"\"version\":\t\"2.3\"", "\"version\":\t\"0.9\"", "schema.version: 0.9, this build reads from 1.0 on"},
+    {"\"version\":\t\"2.3\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
+    {"\"version\":\t\"2.3\"", "\"version\":\t1.0", "schema.version: expected a string, it is this number"},
+    {"\"version\":\t\"2.3\"", "\"version\":\t\"+1.0\"", "schema.version: expected a version"},
+    {"\"version\":\t\"2.3\"", "\"version\":\t\"1.\"", "schema.version: expected a version"},
+    {"\"cbank-result\"", "\"\\u001b]0;a\\n\"", "schema.name: '?]0;a?' is no result"},
+    {"\"schema\"", "\"Schema\"", "schema: expected an object, it is missing"},
+    {"\"cuda\"", "\"cude\"", "a.json: engine: this build has no engine 'cude'"},
+    {"\"per_warp\"", "\"per_wrap\"", "a.json: cells[3].pattern: this build has no pattern 'per_wrap'"},
+    {"\"path\":\t\"constant\"", "\"path\":\t7", "cells[0].path: expected a string, it is this number"},
+    {"\"elements\":\t128000", "\"elements\":\t0",
+     "cells[0].elements: expected an integer from 1 to 4294966272, it is this number"},
+    {"\"elements\":\t128000", "\"elements\":\t1.5", "cells[0].elements: expected an integer"},
+    {"\"elements\":\t128000", "\"elements\":\t\"4294966273\"", "cells[0].elements: expected an integer"},
+    {"\"elements\":\t128000,", "", "cells[0].elements: expected an integer from 1 to 4294966272, it is missing"},
+    {"\"block_size\":\t256", "\"block_size\":\t48", "cells[0].block_size: expected a multiple of 32"},
+    {"\"block_size\":\t256", "\"block_size\":\t2048", "cells[0].block_size: expected an integer from 32 to 1024"},
+    {"\"array_bytes\":\t65536", "\"array_bytes\":\t1024", "cells[0].array_bytes: expected an integer from 65536"},
+    {"\"parameters\":\t{\n", "\"parameters\":\tnull, \"x\":{\n", "cells[0].parameters: expected an object, it is null"},
+    {"\"parameters\":\t{\n", "\"parameters\":\t{\"stride\\n\": 4\n",
+     "cells[0].parameters.stride?: this build has no parameter 'stride?'; cbank list shows"},
+    {"\"parameters\":\t{\n", "\"parameters\":\t{\"radius\": 3\n",
+     "cells[0].parameters.radius: add with per_block does not take it"},
+    {"\"distinct\":\t8", "\"distinct\":\t33",
+     "cells[1].parameters.distinct: expected a multiple of 1 from 1 to 32, it is this number"},
+    {"\"parameters\":\t{\n", "\"parameters\":\t{\"width_bytes\": 3\n",
+     "cells[0].parameters.width_bytes: expected a power of two from 1 to 16, it is this number"},
+    {"\"parameters\":\t{\n", "\"parameters\":\t{\"table_bytes\": 8\n",
+     "cells[0].parameters.table_bytes: expected a multiple of 1 from 16 to 65536, it is this number"},
+    {"\"distinct\":\t8", "\"distinct\":\t64", "cells[1].parameters.distinct: expected a multiple of 1 from 1 to 32"},
+    {"\"distinct\":\t8", "\"distinct\":\t0", "cells[1].parameters.distinct: expected a multiple"},
+    {"\"distinct\":\t8", "\"distinct\":\ttrue",
+     "cells[1].parameters.distinct: expected a multiple of 1 from 1 to 32, it is true or false"},
+    {"\"distinct\":\t8,", "", "cells[1].parameters.distinct: expected a multiple of 1 from 1 to 32, it is missing"},
+    {"\"stride_bytes\":\t64", "\"stride_bytes\":\t66",
+     "cells[1].parameters.stride_bytes: expected a multiple of 4 from 4 to 2048, it is this number"},
+    {"\"stride_bytes\":\t64", "\"stride_bytes\":\t64, \"modules\": 1",
+     "cells[1].parameters.modules: add with distinct does not take it"},
+    {"\"pattern\":\t\"distinct\"", "\"pattern\":\t\"per_warp\"",
+     "cells[1].parameters.distinct: add with per_warp does not take it"},
+    {"\"operations\":\t\"18446744073709551615\"", "\"operations\":\t-1",
+     "cells[0].operations: expected an integer from 0 to 18446744073709551615"},
+    {"\"regime\":\t\"hot\"", "\"regime\":\tnull", "cells[0].regime: expected a string, it is null"},
+    {"\"status\":\t\"ok\"", "\"status\":\t\"good\"", "cells[0].status: expected pending, ok, skipped or failed"},
+    {"\"verified\":\ttrue", "\"verified\":\t1", "cells[0].verified: expected true or false"},
+    {"\"median\":", "\"mean\":", "cells[0].time_ns.median: expected a number or null, it is missing"},
+    {"\"converged\"", "\"done\"", "cells[0].time_ns.stop_reason: expected converged"},
+    {", 25.25,", ", null,", "cells[0].time_ns.samples: expected an array of numbers"},
+    {"\"code\":\t{", "\"code\":\t7, \"more\":\t{", "code: expected an object"},
+    {"\"LDC 2 EXIT 1;AAB;x\"", "7",
+     "code.e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855: expected a string"},
+    {"[\"throttled\"", "[\"hot\"", "cells[0].flags: expected an array of flags"},
+    {"\"flags\":", "\"flag\":", "cells[0].flags: expected an array, it is missing"},
+    {"\"kind\":\"exact\"", "\"kind\":\"sharp\"", "cells[0].counters.idc_requests.kind: expected exact or measured"},
+    {"\"value\":4001", "\"value\":null", "cells[0].counters.idc_requests.value: expected a number, since"},
+    {"\"unit\":\"requests\"", "\"unit\":null", "counters.idc_requests.unit: expected a string, it is null"},
+    {"\"requests_per_load\":\t32", "\"requests_per_load\":\t\"32\"", "cells[0].model.requests_per_load"},
+    {"\"issue_ns\":\t4", "\"issue_ns\":\ttrue", "cells[0].model.parts.issue_ns: expected a number"},
+    {"\"misses\":500", "\"misses\":true", "cells[0].model.levels[0].misses: expected a number"},
+    {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"12\"", "device.compute_capability"},
+    {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"-1.0\"", "device.compute_capability"},
+    {"\"sm_count\":\t132", "\"sm_count\":\t4294967296", "device.sm_count: expected an integer from 0 to 4294967295"},
+    {"\"known\":\ttrue", "\"known\":\t1", "device.throttle.known: expected true or false, it is this number"},
+    {"\"seconds\":0.125", "\"seconds\":\"x\"", "phases[0].seconds: expected a number"},
+    {"\"confidence\":\t0.94999999999999996", "\"confidence\":\t0.99", "confidence: expected 0.95"},
+    {"\"complete\":\tfalse", "\"complete\":\tnull", "complete: expected true or false, it is null"},
+    {"\"started_utc\":\t\"", "\"started_utc\":\t\"2026-01-02T03:04:05.0000000000000", "a string of at most 31 bytes"},
+    {"\"cells\":", "\"cell\":", "cells: expected an array, it is missing"},
+    {"\"max_noise\":", "\"seed\":1, \"max_noise\":", "key \"seed\" is twice in the outermost object;"},
+    {"\"median\":", "\"min\":1, \"median\":", "key \"min\" is twice in cells[0].time_ns;"},
+    {"\"max_noise\":\t", "\"max_noise\":\t1e400, \"x\":", ": number too large for a double;"},
+    {"\"max_noise\":\t", "\"max_noise\":\t00, \"x\":", ": malformed number;"},
+    {"\"idc_requests\"", "\"a\\nb\":0, \"idc_requests\"",
+     "cells[0].counters.a?b: expected an object, it is this number"},
+};
+
 static void test_refused_files(void **state)
 {
-    static const struct {
-        const char *from, *to, *message;
-    } rows[] = {
-        {"\"cbank-result\"", "\"cbank-card\"", "a.json: schema.name: 'cbank-card' is no result"},
-        {"\"version\":\t\"2.2\"", "\"version\":\t\"3.0\"",
-         "a.json: schema.version: 3.0, this build reads up to 2.x; use"},
-        {"\"version\":\t\"2.2\"", "\"version\":\t\"0.9\"", "schema.version: 0.9, this build reads from 1.0 on"},
-        {"\"version\":\t\"2.2\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
-        {"\"version\":\t\"2.2\"", "\"version\":\t1.0", "schema.version: expected a string, it is this number"},
-        {"\"version\":\t\"2.2\"", "\"version\":\t\"+1.0\"", "schema.version: expected a version"},
-        {"\"version\":\t\"2.2\"", "\"version\":\t\"1.\"", "schema.version: expected a version"},
-        {"\"cbank-result\"", "\"\\u001b]0;a\\n\"", "schema.name: '?]0;a?' is no result"},
-        {"\"schema\"", "\"Schema\"", "schema: expected an object, it is missing"},
-        {"\"cuda\"", "\"cude\"", "a.json: engine: this build has no engine 'cude'"},
-        {"\"per_warp\"", "\"per_wrap\"", "a.json: cells[3].pattern: this build has no pattern 'per_wrap'"},
-        {"\"path\":\t\"constant\"", "\"path\":\t7", "cells[0].path: expected a string, it is this number"},
-        {"\"elements\":\t128000", "\"elements\":\t0",
-         "cells[0].elements: expected an integer from 1 to 4294966272, it is this number"},
-        {"\"elements\":\t128000", "\"elements\":\t1.5", "cells[0].elements: expected an integer"},
-        {"\"elements\":\t128000", "\"elements\":\t\"4294966273\"", "cells[0].elements: expected an integer"},
-        {"\"elements\":\t128000,", "", "cells[0].elements: expected an integer from 1 to 4294966272, it is missing"},
-        {"\"block_size\":\t256", "\"block_size\":\t48", "cells[0].block_size: expected a multiple of 32"},
-        {"\"block_size\":\t256", "\"block_size\":\t2048", "cells[0].block_size: expected an integer from 32 to 1024"},
-        {"\"array_bytes\":\t65536", "\"array_bytes\":\t1024", "cells[0].array_bytes: expected an integer from 65536"},
-        {"\"parameters\":\t{\n", "\"parameters\":\tnull, \"x\":{\n",
-         "cells[0].parameters: expected an object, it is null"},
-        {"\"parameters\":\t{\n", "\"parameters\":\t{\"stride\\n\": 4\n",
-         "cells[0].parameters.stride?: this build has no parameter 'stride?'; cbank list shows"},
-        {"\"parameters\":\t{\n", "\"parameters\":\t{\"radius\": 3\n",
-         "cells[0].parameters.radius: add with per_block does not take it"},
-        {"\"distinct\":\t8", "\"distinct\":\t9",
-         "cells[1].parameters.distinct: expected a power of two from 1 to 32, it is this number"},
-        {"\"distinct\":\t8", "\"distinct\":\t64", "cells[1].parameters.distinct: expected a power of two from 1 to 32"},
-        {"\"distinct\":\t8", "\"distinct\":\t0", "cells[1].parameters.distinct: expected a power"},
-        {"\"distinct\":\t8", "\"distinct\":\ttrue",
-         "cells[1].parameters.distinct: expected a power of two from 1 to 32, it is true or false"},
-        {"\"distinct\":\t8,", "", "cells[1].parameters.distinct: expected a power of two from 1 to 32, it is missing"},
-        {"\"stride_bytes\":\t64", "\"stride_bytes\":\t66",
-         "cells[1].parameters.stride_bytes: expected a multiple of 4 from 4 to 2048, it is this number"},
-        {"\"stride_bytes\":\t64", "\"stride_bytes\":\t64, \"modules\": 1",
-         "cells[1].parameters.modules: add with distinct does not take it"},
-        {"\"pattern\":\t\"distinct\"", "\"pattern\":\t\"per_warp\"",
-         "cells[1].parameters.distinct: add with per_warp does not take it"},
-        {"\"operations\":\t\"18446744073709551615\"", "\"operations\":\t-1",
-         "cells[0].operations: expected an integer from 0 to 18446744073709551615"},
-        {"\"regime\":\t\"hot\"", "\"regime\":\tnull", "cells[0].regime: expected a string, it is null"},
-        {"\"status\":\t\"ok\"", "\"status\":\t\"good\"", "cells[0].status: expected pending, ok, skipped or failed"},
-        {"\"verified\":\ttrue", "\"verified\":\t1", "cells[0].verified: expected true or false"},
-        {"\"median\":", "\"mean\":", "cells[0].time_ns.median: expected a number or null, it is missing"},
-        {"\"converged\"", "\"done\"", "cells[0].time_ns.stop_reason: expected converged"},
-        {", 25.25,", ", null,", "cells[0].time_ns.samples: expected an array of numbers"},
-        {"\"code\":\t{", "\"code\":\t7, \"more\":\t{", "code: expected an object"},
-        {"\"LDC 2 EXIT 1;AAB;x\"", "7",
-         "code.e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855: expected a string"},
-        {"[\"throttled\"", "[\"hot\"", "cells[0].flags: expected an array of flags"},
-        {"\"flags\":", "\"flag\":", "cells[0].flags: expected an array, it is missing"},
-        {"\"kind\":\"exact\"", "\"kind\":\"sharp\"", "cells[0].counters.idc_requests.kind: expected exact or measured"},
-        {"\"value\":4001", "\"value\":null", "cells[0].counters.idc_requests.value: expected a number, since"},
-        {"\"unit\":\"requests\"", "\"unit\":null", "counters.idc_requests.unit: expected a string, it is null"},
-        {"\"requests_per_load\":\t32", "\"requests_per_load\":\t\"32\"", "cells[0].model.requests_per_load"},
-        {"\"issue_ns\":\t4", "\"issue_ns\":\ttrue", "cells[0].model.parts.issue_ns: expected a number"},
-        {"\"misses\":500", "\"misses\":true", "cells[0].model.levels[0].misses: expected a number"},
-        {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"12\"", "device.compute_capability"},
-        {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"-1.0\"", "device.compute_capability"},
-        {"\"sm_count\":\t132", "\"sm_count\":\t4294967296",
-         "device.sm_count: expected an integer from 0 to 4294967295"},
-        {"\"known\":\ttrue", "\"known\":\t1", "device.throttle.known: expected true or false, it is this number"},
-        {"\"seconds\":0.125", "\"seconds\":\"x\"", "phases[0].seconds: expected a number"},
-        {"\"confidence\":\t0.94999999999999996", "\"confidence\":\t0.99", "confidence: expected 0.95"},
-        {"\"complete\":\tfalse", "\"complete\":\tnull", "complete: expected true or false, it is null"},
-        {"\"started_utc\":\t\"", "\"started_utc\":\t\"2026-01-02T03:04:05.0000000000000",
-         "a string of at most 31 bytes"},
-        {"\"cells\":", "\"cell\":", "cells: expected an array, it is missing"},
-        {"\"max_noise\":", "\"seed\":1, \"max_noise\":", "key \"seed\" is twice in the outermost object;"},
-        {"\"median\":", "\"min\":1, \"median\":", "key \"min\" is twice in cells[0].time_ns;"},
-        {"\"max_noise\":\t", "\"max_noise\":\t1e400, \"x\":", ": number too large for a double;"},
-        {"\"max_noise\":\t", "\"max_noise\":\t00, \"x\":", ": malformed number;"},
-        {"\"idc_requests\"", "\"a\\nb\":0, \"idc_requests\"",
-         "cells[0].counters.a?b: expected an object, it is this number"},
-    };
     struct capture capture;
 
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < sizeof(refused_rows) / sizeof(refused_rows[0]); i++) {
         struct result result, back;
         enum status status;
 
         fill(&result);
         assert_int_equal(result_write(&result, path), STATUS_OK);
         result_close(&result);
-        edit(rows[i].from, rows[i].to);
+        edit(refused_rows[i].from, refused_rows[i].to);
         capture_begin(&capture, stderr);
         status = result_read(path, &back);
         capture_end(&capture);
-        if (status != STATUS_USAGE || !strstr(capture.text, rows[i].message))
-            fail_msg("row %zu: \"%s\" lacks \"%s\"", i, capture.text, rows[i].message);
+        if (status != STATUS_USAGE || !strstr(capture.text, refused_rows[i].message))
+            fail_msg("row %zu: \"%s\" lacks \"%s\"", i, capture.text, refused_rows[i].message);
         /* Said once. */
         assert_ptr_equal(strchr(capture.text, '\n'), capture.text + strlen(capture.text) - 1);
     }
@@ -334,7 +373,7 @@ static void test_newer_minor(void **state)
     fill(&result);
     assert_int_equal(result_write(&result, path), STATUS_OK);
     result_close(&result);
-    edit("\"version\":\t\"2.2\"", "\"version\":\t\"1.7\", \"more\": [{}]");
+    edit("\"version\":\t\"2.3\"", "\"version\":\t\"1.7\", \"more\": [{}]");
     edit("\"elements\":", "\"humidity\": {\"percent\": 40}, \"elements\":");
     assert_int_equal(result_read(path, &back), STATUS_OK);
     assert_int_equal(back.cells[0].cell.elements, 128000);
@@ -363,7 +402,7 @@ static void test_version_1_0(void **state)
     result.cells[1].cell = cell_of(1, 0);
     result.cells[0].time.samples_ns[4] = 1; /* cJSON by itself, which writes this file, cannot write DBL_MAX */
     assert_int_equal(result_write(&result, path), STATUS_OK);
-    edit("\"version\":\t\"2.2\"", "\"version\":\t\"1.0\"");
+    edit("\"version\":\t\"2.3\"", "\"version\":\t\"1.0\"");
     assert_int_equal(json_read_file(path, &root), STATUS_OK);
     for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
         remove_members(json_get(root, "cells"), later[i]);
@@ -473,7 +512,7 @@ static void test_operations_per_byte(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         cell.cell.workload = workload_named(rows[i].workload);
         cell.cell.path = path_named(rows[i].path);
-        cell.cell.parameters[PARAMETER_radius] = cell.cell.workload->radius_max ? 1 : 0;
+        cell.cell.parameters[PARAMETER_radius] = cell.cell.workload->variants ? 1 : 0;
         if (rows[i].ideal > 0)
             assert_true(cell_operations_per_byte(&cell).ideal == rows[i].ideal);
         else
@@ -544,6 +583,7 @@ static const char *const never_filled[] = {
     "counters_reason",
     "cells.reason",
     "cells.indices",
+    "cells.grid_blocks",
     "cells.process_deviation",
     "cells.counters.reason",
 };
@@ -577,6 +617,8 @@ static void require_filled(const cJSON *root, const cJSON *schema, const cJSON *
 
     if (!value && strcmp(place, "cells.time_ns.clocks_mhz") == 0)
         return; /* of a pending cell: see test_samples_in_progress */
+    if (!value && strcmp(place, "cells.trace") == 0)
+        return; /* of a cell that reads a file: see end_to_end/lookup.py */
     if (!value || cJSON_IsNull(value) != may_be_null(place) ||
         ((cJSON_IsArray(value) || cJSON_IsString(value)) && !value->child && !value->valuestring))
         fail_msg("%s is %s", place, json_kind(value));
@@ -731,7 +773,7 @@ static void test_said_of_cells(void **state)
     cJSON_ArrayForEach (item, json_get(root, "null_reasons"))
         assert_true(strcmp(item->string, "host") == 0 || strcmp(item->string, "health") == 0 ||
                     cJSON_IsNull(json_get(cell->next, item->string)));
-    assert_int_equal(cJSON_GetArraySize(json_get(root, "null_reasons")), 10);
+    assert_int_equal(cJSON_GetArraySize(json_get(root, "null_reasons")), 11);
     cJSON_Delete(root);
 }
 
@@ -1037,6 +1079,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_tables_of_other_widths),
         cmocka_unit_test(test_refused_files),
         cmocka_unit_test(test_newer_minor),
         cmocka_unit_test(test_truncated),

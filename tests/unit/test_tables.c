@@ -111,6 +111,23 @@ static void every_pattern_stays_in_the_table_and_agrees_with_its_block_form(void
         }
 }
 
+/* Kernels for tables of other sizes take the index of the largest table and mask it. */
+static void a_masked_index_is_that_of_a_smaller_table(void **state)
+{
+    const struct pattern_numbers numbers = {.distinct = 32, .stride = 16};
+
+    (void)state;
+    for (size_t p = 0; p < pattern_count; p++)
+        for (uint32_t large = CBANK_TABLE_BYTES / 16; large <= CBANK_TABLE_BYTES; large *= 2)
+            for (uint32_t length = 1; length <= large; length *= 2)
+                for (uint32_t i = 0; i < 100; i++) {
+                    const uint32_t block = 7919 * i, thread = 331 * i % 1024, step = i % 5;
+
+                    assert_int_equal(patterns[p].index(block, thread, step, large, numbers) & (length - 1),
+                                     patterns[p].index(block, thread, step, length, numbers));
+                }
+}
+
 /* What a row says of its formula holds: a compiler sees as much as scope, and walks alone depends on the step. */
 static void patterns_are_what_their_columns_say(void **state)
 {
@@ -149,8 +166,8 @@ static void parameters_have_limits(void **state)
         {PARAMETER_distinct, 0, false},
         {PARAMETER_distinct, 1, true},
         {PARAMETER_distinct, 2, true},
-        {PARAMETER_distinct, 3, false},
-        {PARAMETER_distinct, 24, false},
+        {PARAMETER_distinct, 3, true},
+        {PARAMETER_distinct, 24, true},
         {PARAMETER_distinct, 32, true},
         {PARAMETER_distinct, 64, false},
         {PARAMETER_stride_bytes, 0, false},
@@ -171,6 +188,8 @@ static void parameters_have_limits(void **state)
         {PARAMETER_refill_bytes, 65540, false},
         {PARAMETER_modules, 3, true},
         {PARAMETER_modules, 5, false},
+        {PARAMETER_in_flight, 2, true},
+        {PARAMETER_in_flight, 3, false},
     };
 
     (void)state;
@@ -238,6 +257,11 @@ static const struct obstacle_case obstacle_cases[] = {
     {"refill", "param", "per_warp", PARAMETER_refill_bytes, 2052, 0, 90, "the table of param has 2048 bytes"},
     {"refill", "param", "per_warp", PARAMETER_refill_bytes, 2048, 0, 90, NULL},
     {"refill", "constant", "per_warp", PARAMETER_refill_bytes, 65536, 0, 90, NULL},
+    {"add", "param", "per_warp", PARAMETER_table_bytes, 4096, 0, 90, "param holds a table of 2048 bytes at most"},
+    {"add", "constant", "per_warp", PARAMETER_table_bytes, 65536, 0, 90, NULL},
+    {"add", "constant", "distinct", PARAMETER_width_bytes, 8, 4, 90,
+     "a stride of 4 bytes is no whole number of elements of 8"},
+    {"add", "constant", "distinct", PARAMETER_width_bytes, 8, 24, 90, NULL},
     /* Chips; 0 is any. */
     {"add", "constant_uniform", "per_block", PARAMETER_radius, 0, 0, 70,
      "GPUs before compute capability 7.5 have no constant_uniform"},
@@ -285,6 +309,25 @@ static void identities_have_the_parameters_that_a_cell_takes(void **state)
     assert_string_equal(text, "add/global/per_warp/128000/1024/hot");
 }
 
+static void tables_have_a_size(void **state)
+{
+    struct cell cell = cell_named("add", "param", "per_warp");
+
+    (void)state;
+    assert_int_equal(table_width(cell.parameters), 4);
+    assert_int_equal(table_bytes(cell.path, cell.parameters), 2048);
+    assert_int_equal(table_length(cell.path, cell.parameters), 512);
+    assert_true(table_is_whole(cell.parameters));
+    cell.parameters[PARAMETER_width_bytes] = 16;
+    assert_int_equal(table_length(cell.path, cell.parameters), 128);
+    assert_false(table_is_whole(cell.parameters));
+    cell.parameters[PARAMETER_table_bytes] = 64;
+    assert_int_equal(table_bytes(cell.path, cell.parameters), 64);
+    assert_int_equal(table_length(cell.path, cell.parameters), 4);
+    cell.parameters[PARAMETER_stride_bytes] = 48;
+    assert_int_equal(pattern_numbers(cell.parameters).stride, 3);
+}
+
 static void staging_asks_for_shared_memory(void **state)
 {
     struct cell cell = cell_named("add", "shared", "per_warp");
@@ -307,12 +350,14 @@ static void (*look_at_plan)(const struct plan *plan);
 
 static enum status open_plan(const void *options, const struct invocation *invocation)
 {
+    struct index_list indices = {0};
     struct plan plan;
 
     (void)invocation;
-    assert_int_equal(plan_open(options, &plan), STATUS_OK);
+    assert_int_equal(plan_open(options, &indices, &plan), STATUS_OK);
     look_at_plan(&plan);
     plan_close(&plan);
+    index_list_close(&indices);
     return STATUS_OK;
 }
 
@@ -357,6 +402,29 @@ static size_t plan_text(const char *line, char text[IDENTITIES_BYTES])
     with_plan(line, write_identities);
     memcpy(text, identities, sizeof(identities));
     return identity_count;
+}
+
+/* Identities are kept in files: a parameter that came later leaves out what every cell had before. */
+static void identities_leave_out_what_every_table_was(void **state)
+{
+    char text[IDENTITIES_BYTES];
+
+    (void)state;
+    assert_int_equal(plan_text("--path constant --pattern per_warp --elements 64 --width-bytes 4,16,1", text), 3);
+    assert_string_equal(text, "add/constant/per_warp/64/1024/hot add/constant/per_warp/64/1024/hot/width_bytes=16 "
+                              "add/constant/per_warp/64/1024/hot/width_bytes=1 ");
+    assert_int_equal(plan_text("--path param --pattern per_warp --elements 64 --width-bytes 8,4 --table-bytes 2048,16",
+                               text),
+                     4);
+    assert_string_equal(text, "add/param/per_warp/64/1024/hot/width_bytes=8/table_bytes=2048 "
+                              "add/param/per_warp/64/1024/hot/width_bytes=8/table_bytes=16 "
+                              "add/param/per_warp/64/1024/hot/table_bytes=2048 "
+                              "add/param/per_warp/64/1024/hot/table_bytes=16 ");
+    assert_int_equal(plan_text("--path param --pattern per_warp --elements 64 --table-bytes whole", text), 1);
+    assert_string_equal(text, "add/param/per_warp/64/1024/hot ");
+    /* Those that do not take them are as they were. */
+    assert_int_equal(plan_text("--workload stencil_1d --path global --width-bytes 1,2 --table-bytes 64", text), 1);
+    assert_string_equal(text, "stencil_1d/global/lockstep/16777216/32/hot ");
 }
 
 static void the_plan_is_every_combination_in_order(void **state)
@@ -434,7 +502,8 @@ static void check_cells(const struct plan *plan)
         assert_true(cell->block_size % 32 == 0 && cell->block_size >= 32 && cell->block_size <= CELL_BLOCK_SIZE_MAX);
         for (size_t k = 0; k < parameter_count; k++)
             if (cell_takes(cell->workload, cell->pattern) & 1u << k)
-                assert_true(parameter_allows(&parameters[k], cell->parameters[k]));
+                assert_true(parameter_allows(&parameters[k], cell->parameters[k]) ||
+                            (parameters[k].left_out != PARAMETER_NAMED && cell->parameters[k] == 0));
             else
                 assert_int_equal(cell->parameters[k], 0);
     }
@@ -450,6 +519,40 @@ static void defaults_of_workloads_can_be(void **state)
         snprintf(line, sizeof(line), "--workload %s --path constant", workloads[w].name);
         with_plan(line, check_cells);
     }
+}
+
+static size_t cells_planned;
+
+static void check_sweep(const struct plan *plan)
+{
+    char reason[CELL_REASON_BYTES];
+    size_t can = 0;
+
+    for (size_t i = 0; i < plan->count; i++)
+        can += !cell_obstacle(&plan->cells[i], 90, reason);
+    assert_in_range(plan->count, 50, 1000);
+    assert_true(4 * can >= 3 * plan->count);
+    cells_planned = plan->count;
+}
+
+/* A sweep is 1,000 cells or fewer, most of which can be; what is given beside it stands. */
+static void sweeps_are_plans(void **state)
+{
+    char text[IDENTITIES_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sweep_count; i++) {
+        char line[64];
+
+        snprintf(line, sizeof(line), "--sweep %s", sweeps[i].name);
+        with_plan(line, check_sweep);
+    }
+    with_plan("--sweep sizes", check_sweep);
+    assert_int_equal(cells_planned, 6 * 3 * 13);
+    assert_int_equal(plan_text("--table-bytes 64 --elements 32 --path global --sweep sizes", text), 3);
+    assert_string_equal(text, "add/global/per_block/32/1024/hot/table_bytes=64 "
+                              "add/global/per_thread/32/1024/hot/table_bytes=64 "
+                              "add/global/hashed/32/1024/hot/table_bytes=64 ");
 }
 
 /* Numbers may have a scale; an option may be shortened. */
@@ -685,15 +788,19 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns_read_the_elements_they_name),
         cmocka_unit_test(every_pattern_stays_in_the_table_and_agrees_with_its_block_form),
+        cmocka_unit_test(a_masked_index_is_that_of_a_smaller_table),
         cmocka_unit_test(patterns_are_what_their_columns_say),
         cmocka_unit_test(parameters_have_limits),
         cmocka_unit_test(cells_that_cannot_be_say_why),
         cmocka_unit_test(identities_have_the_parameters_that_a_cell_takes),
+        cmocka_unit_test(identities_leave_out_what_every_table_was),
+        cmocka_unit_test(tables_have_a_size),
         cmocka_unit_test(staging_asks_for_shared_memory),
         cmocka_unit_test(the_plan_is_every_combination_in_order),
         cmocka_unit_test(a_plan_that_names_nothing_is_the_core_matrix),
         cmocka_unit_test(each_workload_has_its_own_defaults),
         cmocka_unit_test(defaults_of_workloads_can_be),
+        cmocka_unit_test(sweeps_are_plans),
         cmocka_unit_test(numbers_have_scales),
         cmocka_unit_test(the_closest_name_is_suggested),
         cmocka_unit_test(lists_choose_rows_once_in_their_order),

@@ -338,6 +338,37 @@ static void map_adds_one_value_of_the_table(void **state)
         }
 }
 
+/* What a kernel makes of an element of each width, written out byte by byte. */
+static void map_adds_elements_of_every_width(void **state)
+{
+    const unsigned char *const bytes = (const unsigned char *)values;
+    struct mismatch mismatch;
+
+    (void)state;
+    random_fill(15, input, IMAGE_MAX);
+    random_fill(16, values, CBANK_TABLE_LENGTH);
+    for (uint32_t width = 1; width <= 16; width *= 2)
+        for (uint32_t size = 16; size <= 65536; size *= 64) {
+            struct problem problem = problem_of("add", "global", "hashed", 3001, 96, 0);
+
+            problem.parameters[PARAMETER_width_bytes] = width == 4 ? 0 : width;
+            problem.parameters[PARAMETER_table_bytes] = size;
+            for (uint32_t i = 0; i < 3001; i++) {
+                const uint32_t at =
+                    width * problem.pattern->index(i / 96, i % 96, 0, size / width, (struct pattern_numbers){0, 0});
+
+                output[i] = input[i];
+                for (uint32_t byte = 0; byte < width; byte++)
+                    output[i] += (uint32_t)bytes[at + byte] << 8 * (byte % 4);
+            }
+            if (!check(&problem, 0, 3001, &mismatch))
+                fail_msg("width %u of %u: %s", width, size, mismatch.text);
+            output[77] ^= 1;
+            assert_int_equal(check(&problem, 0, 3001, &mismatch), 0);
+            assert_true(mismatch.element == 77);
+        }
+}
+
 /* -- paths that load nothing -------------------------------------------------------------------------- */
 
 static void what_loads_nothing_adds_nothing(void **state)
@@ -384,6 +415,7 @@ int main(void)
         cmocka_unit_test(a_part_of_the_output_is_checked_alone),
         cmocka_unit_test(stencil_is_antisymmetric_over_four_neighbours),
         cmocka_unit_test(map_adds_one_value_of_the_table),
+        cmocka_unit_test(map_adds_elements_of_every_width),
         cmocka_unit_test(what_loads_nothing_adds_nothing),
         cmocka_unit_test(staging_copies_what_may_be_read),
     };

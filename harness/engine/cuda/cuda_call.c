@@ -25,7 +25,8 @@ double cuda_modelled_ns(const struct cell_result *cell)
 void cuda_expect_cell(struct cuda_device *device, struct cell_result *cell, uint32_t launches)
 {
     static const double bytes_per_second = 1e9; /* of a copy, at least */
-    const double bytes = 2 * sizeof(uint32_t) * (double)cell->cell.elements;
+    const double streamed = 1.0 + workload_streamed(cell->cell.workload, cell->cell.parameters);
+    const double bytes = streamed * sizeof(uint32_t) * (double)cell->cell.elements;
 
     cuda_expect(device, 1e-9 * launches * cuda_modelled_ns(cell) + bytes / bytes_per_second);
     device->calls.suspects[0] = (struct cuda_suspect){cell, CUDA_NO_READING};

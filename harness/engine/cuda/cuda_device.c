@@ -54,17 +54,26 @@ const struct cuda_module *cuda_device_module(struct cuda_device *device, const s
     return module;
 }
 
-bool cuda_device_texture(struct cuda_device *device, const uint32_t *table, cudaTextureObject_t *texture)
+bool cuda_device_texture(struct cuda_device *device, const uint32_t *table, uint32_t width,
+                         cudaTextureObject_t *texture)
 {
+    const int bits = width < sizeof(uint32_t) ? 8 * (int)width : 32, rest = width > 8 ? bits : 0;
     const struct cudaResourceDesc resource = {
         .resType = cudaResourceTypeLinear,
         .res.linear = {.devPtr = (void *)(uintptr_t)table,
-                       .desc = {.x = 32, .f = cudaChannelFormatKindUnsigned},
+                       .desc = {bits, width > sizeof(uint32_t) ? bits : 0, rest, rest, cudaChannelFormatKindUnsigned},
                        .sizeInBytes = CBANK_TABLE_BYTES},
     };
     const struct cudaTextureDesc description = {.readMode = cudaReadModeElementType};
 
     return CUDA(device, cudaCreateTextureObject, texture, &resource, &description, NULL);
+}
+
+bool cuda_device_need_texture(struct cuda_device *device, uint32_t k, uint32_t width)
+{
+    cudaTextureObject_t *texture = &device->textures[k][__builtin_ctz(width)];
+
+    return *texture || cuda_device_texture(device, device->table + k * CBANK_TABLE_LENGTH, width, texture);
 }
 
 /* Random tables, on the host and in global memory. */
@@ -79,7 +88,7 @@ static enum status fill_tables(struct cuda_device *device, uint64_t seed)
         filled = CUDA(device, cudaMemcpy, device->table, device->host_values, bytes, cudaMemcpyHostToDevice);
     }
     for (uint32_t k = 0; filled && k < CUDA_MODULES_MAX; k++)
-        filled = cuda_device_texture(device, device->table + k * CBANK_TABLE_LENGTH, &device->textures[k]);
+        filled = cuda_device_need_texture(device, k, sizeof(uint32_t));
     return filled ? STATUS_OK : log_error(STATUS_ENVIRONMENT, "cannot fill the tables: %s", cuda_device_error(device));
 }
 
@@ -122,8 +131,11 @@ void cuda_device_close(struct cuda_device *device)
 {
     if (device->context) {
         cuda_buffers_close(device);
+        cuda_indices_close(device);
         for (uint32_t k = 0; k < CUDA_MODULES_MAX; k++)
-            CUDA_TRY(device, cudaDestroyTextureObject, device->textures[k]);
+            for (uint32_t i = 0; i < SASS_WIDTH_COUNT; i++)
+                if (device->textures[k][i])
+                    CUDA_TRY(device, cudaDestroyTextureObject, device->textures[k][i]);
         CUDA_TRY(device, cudaFree, device->table);
         CUDA_TRY(device, cudaFree, device->flush_buffer);
         CUDA_TRY(device, cudaFreeHost, device->clock_readings);

@@ -11,6 +11,7 @@
 
 #include "cuda_buffers.h"
 #include "cuda_call.h"
+#include "cuda_indices.h"
 #include "cuda_module.h"
 #include "engine.h"
 #include "image.h"
@@ -19,7 +20,7 @@
 
 /* Modules of one workload at most: what the parameter `modules` goes up to. */
 enum {
-#define PARAMETER(name, option, summary, unit, min, max, multiple, fallback) CUDA_MAX_##name = max,
+#define PARAMETER(name, option, summary, unit, min, max, multiple, fallback, left_out) CUDA_MAX_##name = max,
 #include "parameters.def"
     CUDA_MODULES_MAX = CUDA_MAX_modules
 };
@@ -38,8 +39,9 @@ struct cuda_device {
      * workload. */
     uint32_t *table; /* device */
     uint32_t *host_values; /* pinned */
-    cudaTextureObject_t textures[CUDA_MODULES_MAX];
+    cudaTextureObject_t textures[CUDA_MODULES_MAX][SASS_WIDTH_COUNT]; /* by the logarithm of an element's bytes; or 0 */
     struct cuda_memory memory; /* inputs and outputs */
+    struct cuda_indices *indices; /* owned: a list */
     uint32_t *flush_buffer; /* device: flush_words zeros */
     uint64_t flush_words;
     struct clock_reading *clock_readings; /* pinned and mapped: one for each cell, and one more for spins */
@@ -77,8 +79,12 @@ bool cuda_device_prepare_flush(struct cuda_device *device, uint64_t l2_bytes);
 const struct cuda_module *cuda_device_module(struct cuda_device *device, const struct workload *workload, uint32_t k,
                                              CUdeviceptr *bank);
 
-/* Makes a texture object over a table on the device. True on success. */
-bool cuda_device_texture(struct cuda_device *device, const uint32_t *table, cudaTextureObject_t *texture);
+/* Makes a texture object over a table on the device, with elements of `width` bytes. True on success. */
+bool cuda_device_texture(struct cuda_device *device, const uint32_t *table, uint32_t width,
+                         cudaTextureObject_t *texture);
+
+/* Sees to it that textures[k] has the one of that width, over table k. True on success. */
+bool cuda_device_need_texture(struct cuda_device *device, uint32_t k, uint32_t width);
 
 /* Enqueues one launch of the flush, of the kernel that stirs the order of the SMs, of the empty kernel, of the clock
  * probe (into reading number `cell`), of a kernel that just spins for at least spin_ns. True on success. */

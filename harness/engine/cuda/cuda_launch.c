@@ -27,6 +27,10 @@ static bool open_function(struct cuda_device *device, const struct cell *cell, u
         snprintf(reason, CELL_REASON_BYTES, "the program has no kernel for this cell");
         return false;
     }
+    if (cell->path->unit == UNIT_TEXTURE && !cuda_device_need_texture(device, k, table_width(cell->parameters))) {
+        snprintf(reason, CELL_REASON_BYTES, "cannot make the texture");
+        return false;
+    }
     return true;
 }
 
@@ -72,6 +76,15 @@ bool cuda_launch_allow_shared(struct cuda_device *device, const struct cuda_laun
             return false;
         }
     return true;
+}
+
+uint64_t cuda_launch_blocks(struct cuda_device *device, const struct cuda_launch *launch)
+{
+    int blocks = 0;
+
+    DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, launch->functions[0],
+               (int)launch->cell->block_size, cell_staged_bytes(launch->cell));
+    return (uint64_t)blocks * device->info->sm_count;
 }
 
 uint32_t cuda_launch_registers(struct cuda_device *device, const struct cuda_launch *launch)
@@ -131,18 +144,21 @@ static struct kernel_args launch_arguments(const struct cuda_device *device, con
     const struct image_size image = workload_image(cell->workload, cell->elements);
     const uint64_t rows[] = {image.width, image.height, image.depth};
 
+    const uint32_t *indices = cuda_indices_find(device, cell->indices);
+
     return (struct kernel_args){
-        .input = buffers->input[placement],
+        .input = cell->indices ? indices : buffers->input[placement],
         .output = buffers->output[placement],
         .table = device->table + module * CBANK_TABLE_LENGTH,
         .elements = (uint32_t)cell->elements,
         .divergence = 0,
-        .texture = device->textures[module],
+        .texture = device->textures[module][__builtin_ctz(table_width(cell->parameters))],
         .numbers = pattern_numbers(cell->parameters),
-        .pattern = (uint32_t)(cell->pattern - patterns),
-        .length = path_length(cell->path),
+        .pattern = cell->indices ? 0 : (uint32_t)(cell->pattern - patterns),
+        .length = table_length(cell->path, cell->parameters),
         .width_log2 = cell->workload->dimensions > 1 ? (uint32_t)__builtin_ctzll(image.width) : 0,
-        .rows = (uint32_t)rows[cell->workload->dimensions - 1],
+        .rows = cell->indices ? workload_steps(cell->workload, cell->parameters)
+                              : (uint32_t)rows[cell->workload->dimensions - 1],
     };
 }
 
@@ -160,7 +176,7 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
     const uint32_t *restricted = arguments.table;
     void *parameters[] = {&arguments, &restricted, device->host_values + module * CBANK_TABLE_LENGTH};
 
-    return cuda_device_launch(device, launch->functions[module], cell_blocks(cell), cell->block_size,
+    return cuda_device_launch(device, launch->functions[module], cell_grid_blocks(cell), cell->block_size,
                               cell_staged_bytes(cell), parameters);
 }
 

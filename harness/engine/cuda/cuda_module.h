@@ -11,19 +11,20 @@
 #include "status.h"
 
 /* Driver functions that cudart has no equal of. */
-#define DRIVER_FUNCTIONS(F) \
-    F(cuModuleLoadData)     \
-    F(cuModuleUnload)       \
-    F(cuModuleGetFunction)  \
-    F(cuModuleGetGlobal)    \
-    F(cuFuncGetAttribute)   \
-    F(cuFuncSetAttribute)   \
-    F(cuLaunchKernel)       \
-    F(cuLinkCreate)         \
-    F(cuLinkAddData)        \
-    F(cuLinkComplete)       \
-    F(cuLinkDestroy)        \
-    F(cuCtxGetCurrent)      \
+#define DRIVER_FUNCTIONS(F)                        \
+    F(cuModuleLoadData)                            \
+    F(cuModuleUnload)                              \
+    F(cuModuleGetFunction)                         \
+    F(cuModuleGetGlobal)                           \
+    F(cuFuncGetAttribute)                          \
+    F(cuFuncSetAttribute)                          \
+    F(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
+    F(cuLaunchKernel)                              \
+    F(cuLinkCreate)                                \
+    F(cuLinkAddData)                               \
+    F(cuLinkComplete)                              \
+    F(cuLinkDestroy)                               \
+    F(cuCtxGetCurrent)                             \
     F(cuGetErrorString)
 
 struct driver_functions {

@@ -34,6 +34,8 @@ static enum status prepare_kernel(struct engine_session *session, struct cell_re
         engine_end_cell(cell, cell->cell.path->chosen ? CELL_SKIPPED : CELL_FAILED, "%s", reason);
     else if (!cuda_launch_allow_shared(device, &cuda->launch, reason))
         engine_end_cell(cell, CELL_SKIPPED, "%s", reason);
+    if (cell->status == CELL_PENDING && cell->cell.indices)
+        cell_set_grid(&cell->cell, cuda_launch_blocks(device, &cuda->launch));
     return device->calls.failed ? cuda_fail(device, cell, "cannot prepare the kernel") : STATUS_OK;
 }
 
@@ -91,6 +93,25 @@ static enum status prepare_memory(struct engine_session *session, struct result 
     while (status == STATUS_OK && device->memory.count > 0 && !cuda_buffers_fill(device, result->seed)) {
         status = fail_room(session, result, device->memory.sizes[device->memory.count - 1].elements);
         cuda_buffers_drop(device);
+    }
+    return status;
+}
+
+/* The indices of cells that read them; cells fail for which there is no memory. */
+static enum status prepare_indices(struct engine_session *session, struct result *result)
+{
+    struct cuda_device *device = &session->device;
+    enum status status = STATUS_OK;
+    char reason[CELL_REASON_BYTES];
+
+    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
+        struct cell_result *cell = &result->cells[i];
+
+        if (cell->status != CELL_PENDING || !cell->cell.indices || cuda_indices_add(device, cell->cell.indices))
+            continue;
+        status = no_memory(device, "indices", reason);
+        if (status == STATUS_OK)
+            engine_end_cell(cell, CELL_FAILED, "%s", reason);
     }
     return status;
 }
@@ -190,6 +211,8 @@ enum status cuda_prepare(struct engine_session *session, struct result *result, 
     cuda_expect(&session->device, load_seconds);
     if (status == STATUS_OK)
         status = prepare_memory(session, result);
+    if (status == STATUS_OK)
+        status = prepare_indices(session, result);
     if (status == STATUS_OK)
         status = prepare_flush(session, result);
     if (status == STATUS_OK)

@@ -68,7 +68,7 @@ static bool writes_same(const struct cell *a, const struct cell *b)
     struct cell like = *a;
 
     like.regime = b->regime;
-    return cell_order_before(&like, b, AXIS_PATH) == 0;
+    return a->indices == b->indices && cell_order_before(&like, b, AXIS_PATH) == 0;
 }
 
 /* Whether the output is, bit by bit, that of another path, which was compared with the CPU. */

@@ -37,9 +37,9 @@ static void check_path_loads(const struct path *path, uint32_t loads, const stru
                              struct probe_kernel *kernel)
 {
     for (size_t i = 0; sass->known && i < SASS_CLASS_COUNT; i++) {
-        const uint32_t wanted = strcmp(sass_class_names[i], path->sass) == 0 ? loads : 0;
+        const uint32_t wanted = strcmp(sass_names[i][SASS_WORD], path->sass) == 0 ? loads : 0;
 
-        if (sass->classes[i] != wanted && (path->unit != UNIT_SHARED || i != SASS_LDG))
+        if (image_class_loads(sass, (enum sass_class)i) != wanted && (path->unit != UNIT_SHARED || i != SASS_LDG))
             refuse(kernel, path->name, loads, path->sass);
     }
 }
@@ -75,8 +75,8 @@ static enum status find_bank_kernel(struct cuda_probe *probe, enum probe_kind ki
 
     if (!find_kernel(probe, symbol, kernel, &sass))
         return log_error(STATUS_ENVIRONMENT, "%s has no %s; build the program again", probe->module.image, symbol);
-    if (sass.known && sass.classes[SASS_LDC] != LOADS_OF_WALK)
-        refuse(&kernel->found, symbol, LOADS_OF_WALK, sass_class_names[SASS_LDC]);
+    if (sass.known && image_class_loads(&sass, SASS_LDC) != LOADS_OF_WALK)
+        refuse(&kernel->found, symbol, LOADS_OF_WALK, sass_names[SASS_LDC][SASS_WORD]);
     return STATUS_OK;
 }
 

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "advise.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "log.h"
+#include "parallel.h"
+#include "places.h"
+
+const char *const advise_standing_names[ADVISE_STANDING_COUNT] = {
+    [ADVISE_FIRST] = "best",
+    [ADVISE_ALIKE_FIRST] = "as good",
+    [ADVISE_TOO_CLOSE] = "too close to call",
+    [ADVISE_SLOWER] = "slower",
+};
+
+/* -- places ------------------------------------------------------------------------------------------- */
+
+/* The paths that hold the table of `cell`, with their indices, then those that do not, with the reason. */
+static enum status list_places(const struct cell *cell, const struct card *card, struct index_list *indices,
+                               struct places *out)
+{
+    const uint32_t architecture = 10 * card->cc_major + card->cc_minor;
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; status == STATUS_OK && i < path_count; i++) {
+        const struct index_array *array;
+        struct advised_place place = {.path = &paths[i], .cell = *cell};
+
+        place.cell.path = &paths[i];
+        if (!paths[i].loads || cell_obstacle(&place.cell, architecture, place.reason))
+            continue;
+        status = index_list_give(indices, &place.cell, &array);
+        model_set_grid(&place.cell, card);
+        out->rows[out->count++] = place;
+    }
+    for (size_t i = 0; i < path_count; i++) {
+        struct advised_place *place = &out->rows[out->count + out->excluded];
+
+        place->cell = *cell;
+        place->cell.path = place->path = &paths[i];
+        out->excluded += paths[i].loads && cell_obstacle(&place->cell, architecture, place->reason);
+    }
+    return status;
+}
+
+static const struct cell *place_cell(const void *rows, size_t index)
+{
+    return &((const struct advised_place *)rows)[index].cell;
+}
+
+struct predicting {
+    struct places *places;
+    const struct card *card;
+    enum status status[PLACES_MAX];
+};
+
+static void predict_range(void *context, uint64_t first, uint64_t count)
+{
+    struct predicting *predicting = context;
+
+    for (uint64_t i = first; i < first + count; i++) {
+        struct advised_place *place = &predicting->places->rows[i];
+
+        predicting->status[i] = model_predict(&place->cell, &place->access, predicting->card, NULL, &place->model);
+        place->time_ns = place->model.time_ns;
+        place->low_ns = place->time_ns / (1 + advise_time_error(place->path->unit));
+        place->high_ns = place->time_ns * (1 + advise_time_error(place->path->unit));
+    }
+}
+
+enum status places_predict(const struct cell *cell, const struct card *card, struct index_list *indices,
+                           struct places *out)
+{
+    struct predicting predicting = {.places = out, .card = card};
+    struct access_counts access[PLACES_MAX] = {0};
+    enum status status = list_places(cell, card, indices, out);
+
+    for (size_t i = 0; status == STATUS_OK && i < out->count; i++) {
+        status = access_count_next(place_cell, out->rows, i, access);
+        out->rows[i].access = access[i];
+    }
+    if (status == STATUS_OK)
+        parallel_ranges(out->count, 1, predict_range, &predicting);
+    for (size_t i = 0; i < out->count; i++)
+        status = status_worse(status, predicting.status[i]);
+    return status;
+}
+
+/* -- ranking ------------------------------------------------------------------------------------------ */
+
+/* Of equal times the one that paths.def has first. */
+static int compare_places(const void *left, const void *right)
+{
+    const struct advised_place *a = left, *b = right;
+    const int order = (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+
+    return order ? order : (a->path > b->path) - (a->path < b->path);
+}
+
+static enum advise_standing standing_of(const struct advised_place *place)
+{
+    if (place->relative * (1 + place->ratio_error) <= 1 + ADVISE_ALIKE)
+        return ADVISE_ALIKE_FIRST;
+    return place->relative <= 1 + place->ratio_error ? ADVISE_TOO_CLOSE : ADVISE_SLOWER;
+}
+
+/* Half of an interval, as a share of its place's time. */
+static double half_width(const struct advised_place *place)
+{
+    return (place->high_ns - place->low_ns) / 2 / place->time_ns;
+}
+
+void advise_rank(struct advice *advice)
+{
+    const struct advised_place *first = advice->places;
+
+    qsort(advice->places, advice->count, sizeof(*advice->places), compare_places);
+    for (size_t i = 0; i < advice->count; i++) {
+        struct advised_place *place = &advice->places[i];
+
+        place->relative = place->time_ns / first->time_ns;
+        place->ratio_error = advice->modelled ? advise_ratio_error(first->path->unit, place->path->unit)
+                                              : half_width(first) + half_width(place);
+        place->standing = place == first ? ADVISE_FIRST : standing_of(place);
+    }
+    if (advice->count > 0)
+        advice->places[0].ratio_error = 0;
+}
+
+bool advise_is_close(const struct advice *advice)
+{
+    for (size_t i = 0; i < advice->count; i++)
+        if (advice->places[i].standing == ADVISE_TOO_CLOSE)
+            return true;
+    return false;
+}
+
+/* -- advice ------------------------------------------------------------------------------------------- */
+
+/* No path holds the table: each says why, and the largest table is the remedy. */
+static enum status refuse(const struct places *places)
+{
+    uint32_t most = 0;
+
+    for (size_t i = 0; i < places->excluded; i++)
+        most = places->rows[i].path->bytes > most ? places->rows[i].path->bytes : most;
+    return log_error(STATUS_USAGE,
+                     "no path can hold this table: %s; the largest has %" PRIu32 " bytes: name a smaller "
+                     "--table-bytes, or leave a larger table in global memory",
+                     places->rows[0].reason, most);
+}
+
+enum status advise_open(const struct cell *cell, const struct card *card, struct index_list *indices,
+                        struct advice *out)
+{
+    struct places places = {.rows = calloc(path_count + 1, sizeof(*places.rows))};
+    struct advice advice = {
+        .card = card, .cell = *cell, .modelled = true, .places = places.rows, .first_level = &card->levels[0]};
+    enum status status =
+        places.rows ? places_predict(cell, card, indices, &places) : log_memory("%zu places", path_count);
+
+    if (status == STATUS_OK && places.count == 0)
+        status = refuse(&places);
+    advice.count = places.count;
+    advice.excluded = places.excluded;
+    if (status != STATUS_OK) {
+        advise_close(&advice);
+        return status;
+    }
+    advise_rank(&advice);
+    for (size_t i = 0; i < advice.count; i++)
+        advise_find_reason(&advice.places[i], card);
+    *out = advice;
+    return status;
+}
+
+void advise_close(struct advice *advice)
+{
+    free(advice->places);
+    advice->places = NULL;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ * Advice: where a table should live, by a card. Every path that can hold the table is a place; the cells of one
+ * configuration, one for each place, are predicted and ranked. Where two places are nearer than what the model is known to be
+ * wrong by, that is said, and not decided. */
+#ifndef CBANK_ADVISE_H
+#define CBANK_ADVISE_H
+
+#include "card.h"
+#include "grid.h"
+#include "index_list.h"
+#include "model.h"
+
+struct document;
+
+/* -- what the model is known to be wrong by ------------------------------------------------------------ */
+
+/* The share that is not reached in nine of ten committed cells (uncertainty.def), as a factor less 1: of the time of a
+ * cell of that unit, and of the ratio of the times of two cells that differ in the path alone, whose common errors
+ * cancel. Of units without committed cells the largest that is known. */
+double advise_time_error(enum load_unit unit);
+double advise_ratio_error(enum load_unit one, enum load_unit other);
+
+/* -- places ------------------------------------------------------------------------------------------- */
+
+/* Below this share two places are as good as each other. */
+#define ADVISE_ALIKE 0.01
+
+/* How a place stands to the first of the ranking. */
+enum advise_standing {
+    ADVISE_FIRST,
+    ADVISE_ALIKE_FIRST, /* slower by less than ADVISE_ALIKE, the error of the ratio added */
+    ADVISE_TOO_CLOSE,   /* by less than the error of the ratio */
+    ADVISE_SLOWER,
+    ADVISE_STANDING_COUNT
+};
+
+extern const char *const advise_standing_names[ADVISE_STANDING_COUNT]; /* as the document has them */
+
+enum { ADVISE_REASON_BYTES = 256 };
+
+/* A path and the configuration. */
+struct advised_place {
+    const struct path *path;
+    struct cell cell;
+    struct access_counts access;
+    struct model_cell model;
+    double time_ns, low_ns, high_ns;
+    double relative;    /* time over that of the first */
+    double ratio_error; /* of that, see advise_ratio_error; half the intervals' sum where it was measured */
+    enum advise_standing standing;
+    char reason[ADVISE_REASON_BYTES]; /* what takes the time, or why the path cannot hold the table */
+};
+
+/* Axes along which the model is asked where another place is the best. */
+enum advise_axis { ADVISE_DISTINCT, ADVISE_TABLE_BYTES, ADVISE_LOADS, ADVISE_AXIS_COUNT };
+
+extern const char *const advise_axis_names[ADVISE_AXIS_COUNT];
+
+/* A place is the best from a value of an axis to another, of those that were asked. */
+struct advised_stretch {
+    enum advise_axis axis;
+    const struct path *path;
+    uint32_t first, last;
+    bool close; /* at one of them, some other is too close to call */
+    uint64_t elements; /* it was asked with so many */
+};
+
+enum { ADVISE_STRETCHES_MAX = 32 };
+
+struct advice {
+    const char *card_file;      /* NULL: the built-in card */
+    const struct card *card;
+    struct cell cell;           /* the configuration: without a path */
+    const char *indices_path;   /* NULL: made */
+    bool modelled;
+    struct advised_place *places; /* owned: ranked, `count` of them, then those that cannot be */
+    size_t count, excluded;
+    struct advised_stretch stretches[ADVISE_STRETCHES_MAX];
+    size_t stretch_count;
+    const struct card_level *first_level; /* of the card, that constants go through */
+};
+
+/* Predicts the configuration `cell`, whose path is not looked at, in every place of the card's chip, and ranks them. The
+ * list keeps its indices. What card_file and card point to has to live as long. STATUS_USAGE, logged, where no path can
+ * hold the table, or an index is beyond it; STATUS_ENVIRONMENT out of memory. On success the caller closes. */
+enum status advise_open(const struct cell *cell, const struct card *card, struct index_list *indices,
+                        struct advice *out);
+
+/* Finds the best place along each axis that the configuration has: where indices are those of a
+ * file, none. ADVISE_ELEMENTS are asked for, which fill a chip, where the configuration has more. */
+enum { ADVISE_ELEMENTS = 1 << 17 };
+enum status advise_find_stretches(struct advice *advice);
+
+/* Sorts the first advice->count places by their times, and sets relative, ratio_error and standing. */
+void advise_rank(struct advice *advice);
+
+/* Writes why the place takes as long as the model says. */
+void advise_find_reason(struct advised_place *place, const struct card *card);
+
+/* Whether some place is as near to the first as ADVISE_TOO_CLOSE says. */
+bool advise_is_close(const struct advice *advice);
+
+/* Releases; accepts a zeroed struct. */
+void advise_close(struct advice *advice);
+
+/* -- what it looks like -------------------------------------------------------------------------------- */
+
+/* The C++ that makes a path: a row of places.def. */
+struct place_code {
+    const char *name; /* of the path */
+    const char *declaration, *load;
+};
+
+/* NULL where there is no row. */
+const struct place_code *place_code_of(const struct path *path);
+
+/* Writes the command that measures the places that are as good or too close to call, and the first. */
+enum { ADVISE_COMMAND_BYTES = 1024 };
+void advise_run_command(const struct advice *advice, char text[ADVISE_COMMAND_BYTES]);
+
+/* Prints it as text. STATUS_ENVIRONMENT when out of memory. */
+enum status advise_print(FILE *stream, const struct advice *advice, const struct grid_look *look);
+
+/* The document of struct advice: written as results/advice.schema.json says, and not read. */
+extern const struct document advise_document;
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "advise.h"
+#include "command.h"
+#include "document.h"
+#include "log.h"
+#include "source.h"
+#include "table.h"
+
+struct advise_options {
+    uint64_t table_bytes, width; /* 0: not given */
+    const struct pattern *source, *pattern;
+    const char *indices_path;
+    uint64_t elements, block_size; /* 0: the workload's own */
+    uint64_t parameters[PARAMETER_COUNT]; /* those that have a row here */
+    const char *card_path, *json_path;
+    struct look_options look;
+};
+
+#define MEMBER(name) .offset = offsetof(struct advise_options, name)
+
+/* A parameter as an option with one value. */
+#define NUMBER(name_, option_, fallback_, help_, low_, high_, unit_)                                                 \
+    .name = option_, .argument = "N", .help = help_, .kind = &option_integer, MEMBER(parameters[PARAMETER_##name_]), \
+    .low = low_, .high = high_, .unit = unit_, .fallback = fallback_
+
+/* clang-format off */
+static const struct option_row rows[] = {
+    {.name = "table-bytes", .argument = "BYTES", .help = "size of the table", .kind = &option_integer,
+     MEMBER(table_bytes), .low = 16, .high = 1e12, .unit = "bytes"},
+    {.name = "width", .argument = "BYTES", .help = "bytes of an entry: 1, 2, 4, 8 or 16 (default 4)",
+     .kind = &option_integer, MEMBER(width), .low = 1, .high = 16, .power_of_two = true, .unit = "bytes", .fallback = "4"},
+    {.name = "source", .argument = "NAME", .help = "where the indices come from: a source of cbank list (default uniform)",
+     .kind = &option_choice, MEMBER(source), .table = TABLE("source", sources, source_made_count)},
+    {.name = "indices", .argument = "FILE", .help = "a .npy file of indices, integers [load][thread]", .kind = &option_text,
+     MEMBER(indices_path)},
+    {.name = "pattern", .argument = "NAME", .help = "indices that a formula gives, one lookup an element: a pattern of cbank list",
+     .kind = &option_choice, MEMBER(pattern), .table = TABLE("pattern", patterns, pattern_count)},
+    {NUMBER(distinct, "distinct", "8", "of source or pattern distinct: addresses that a warp reads at once (default 8)", 1, 32, "addresses")},
+    {NUMBER(stride_bytes, "stride-bytes", NULL, "of pattern distinct: from one address to the next (default: an entry)", 4, 2048, "bytes"),
+     .multiple = 4},
+    {NUMBER(skew_percent, "skew-percent", "100", "of source zipf: its exponent, in hundredths (default 100)", 1, 400, "percent")},
+    {NUMBER(run_threads, "run-threads", "8", "of source runs: threads in a row that read one entry (default 8)", 1, 1024, "threads")},
+    {NUMBER(loads, "loads", "4", "lookups that a thread makes for one element (default 4)", 1, 64, "lookups")},
+    {NUMBER(in_flight, "in-flight", "1", "lookups at a time: 1, 2 or 4 (default 1)", 1, 4, "lookups"),
+     .power_of_two = true},
+    {.name = "elements", .argument = "N", .help = "output elements, one a thread (default: the workload's own)",
+     .kind = &option_integer, MEMBER(elements), .low = 1, .high = (double)CELL_ELEMENTS_MAX, .unit = "elements"},
+    {.name = "block-size", .argument = "N", .help = "threads a block, a multiple of 32 (default: the workload's own)",
+     .kind = &option_integer, MEMBER(block_size), .low = 32, .high = CELL_BLOCK_SIZE_MAX, .multiple = CBANK_WARP_THREADS,
+     .unit = "threads"},
+    {.name = "card", .argument = "FILE", .help = "chip card that predicts (default: built in)", .kind = &option_text,
+     MEMBER(card_path)},
+    {.name = "json", .argument = "PATH", .help = "write JSON to a file; -: to stdout, in place of text", .kind = &option_text,
+     MEMBER(json_path)},
+};
+/* clang-format on */
+
+static const struct option_group groups[] = {
+    OPTION_GROUP(rows, 0),
+    OPTION_GROUP(look_option_rows, offsetof(struct advise_options, look)),
+};
+
+/* -- the configuration --------------------------------------------------------------------------------- */
+
+static enum status check_options(const struct advise_options *options)
+{
+    if (!options->table_bytes)
+        return log_error(STATUS_USAGE,
+                         "name the size of the table: --table-bytes BYTES, and --width BYTES of an entry");
+    if (options->table_bytes % options->width)
+        return log_error(STATUS_USAGE,
+                         "a table of %" PRIu64 " bytes has no whole number of entries of %" PRIu64
+                         "; name a --table-bytes that is a multiple of --width",
+                         options->table_bytes, options->width);
+    if (!!options->source + !!options->pattern + !!options->indices_path > 1)
+        return log_error(STATUS_USAGE, "--source, --pattern and --indices say each where indices come from; name one");
+    return STATUS_OK;
+}
+
+/* The first of a row's comma-separated numbers. */
+static uint64_t first_number(const char *list)
+{
+    return strtoull(list, NULL, 10);
+}
+
+static void set_parameters(const struct advise_options *options, struct cell *cell)
+{
+    const uint32_t takes = cell_takes(cell->workload, cell->pattern);
+
+    for (size_t i = 0; i < parameter_count; i++)
+        if (takes >> i & 1)
+            cell->parameters[i] = parameter_kept(&parameters[i], (uint32_t)options->parameters[i]);
+    /* A table beyond all paths stays beyond them in 32 bits. */
+    cell->parameters[PARAMETER_table_bytes] = options->table_bytes < UINT32_MAX
+                                                  ? (uint32_t)options->table_bytes
+                                                  : UINT32_MAX / 16 * 16 - (uint32_t)options->width + 1;
+    cell->parameters[PARAMETER_width_bytes] =
+        parameter_kept(&parameters[PARAMETER_width_bytes], (uint32_t)options->width);
+    if (takes >> PARAMETER_stride_bytes & 1 && !options->parameters[PARAMETER_stride_bytes])
+        cell->parameters[PARAMETER_stride_bytes] = options->width < 4 ? 4 : (uint32_t)options->width;
+}
+
+/* A file says itself how many elements and loads there are. */
+static enum status set_file(const char *path, struct index_list *indices, struct cell *cell)
+{
+    const struct index_array *file;
+    const struct parameter *loads = &parameters[PARAMETER_loads];
+    enum status status = index_list_map(indices, path, &file);
+
+    if (status != STATUS_OK)
+        return status;
+    if (!parameter_allows(loads, file->rows) || file->elements > CELL_ELEMENTS_MAX)
+        return log_error(STATUS_USAGE,
+                         "%s: %" PRIu64 " lookups of %" PRIu64 " threads; a thread makes %u to %u: give the "
+                         "array the shape [load][thread]",
+                         path, file->rows, file->elements, loads->min, loads->max);
+    cell->elements = file->elements;
+    cell->trace = file->trace;
+    cell->parameters[PARAMETER_loads] = (uint32_t)file->rows;
+    return STATUS_OK;
+}
+
+static enum status make_cell(const struct advise_options *options, struct index_list *indices, struct cell *out)
+{
+    static const struct table workload_table = TABLE("workload", workloads, workload_count);
+    struct cell cell = {
+        .workload = table_find(&workload_table, options->pattern ? "add" : "lookup"),
+        .pattern = options->pattern        ? options->pattern
+                   : options->indices_path ? &sources[SOURCE_file]
+                   : options->source       ? options->source
+                                           : &sources[SOURCE_uniform],
+        .regime = &regimes[0],
+    };
+    enum status status = STATUS_OK;
+
+    cell.elements = options->elements ? options->elements : first_number(cell.workload->elements);
+    cell.block_size = (uint32_t)(options->block_size ? options->block_size : first_number(cell.workload->block_sizes));
+    set_parameters(options, &cell);
+    if (options->indices_path)
+        status = set_file(options->indices_path, indices, &cell);
+    *out = cell;
+    return status;
+}
+
+/* -- the command --------------------------------------------------------------------------------------- */
+
+static enum status print(const struct advise_options *options, const struct advice *advice)
+{
+    const struct grid_look look = {.width = text_width(stdout), .color = look_color(&options->look, STDOUT_FILENO)};
+    enum status status = STATUS_OK;
+
+    if (options->json_path)
+        status = document_write(&advise_document, advice, options->json_path);
+    if (status == STATUS_OK && (!options->json_path || strcmp(options->json_path, "-") != 0))
+        status = advise_print(stdout, advice, &look);
+    return status;
+}
+
+static enum status advise(const void *parsed, const struct invocation *invocation)
+{
+    const struct advise_options *options = parsed;
+    struct index_list indices = {.unhashed = true};
+    struct advice advice = {0};
+    struct card card;
+    struct cell cell;
+    enum status status = check_options(options);
+
+    (void)invocation;
+    if (status == STATUS_OK)
+        status = card_read(options->card_path, &card);
+    if (status == STATUS_OK)
+        status = make_cell(options, &indices, &cell);
+    if (status == STATUS_OK)
+        status = advise_open(&cell, &card, &indices, &advice);
+    advice.card_file = options->card_path;
+    advice.indices_path = options->indices_path;
+    if (status == STATUS_OK)
+        status = advise_find_stretches(&advice);
+    if (status == STATUS_OK)
+        status = print(options, &advice);
+    advise_close(&advice);
+    index_list_close(&indices);
+    return status;
+}
+
+const struct command advise_command = {
+    .name = "advise",
+    .summary = "Say where a table should live: every place ranked by predicted time",
+    .groups = groups,
+    .group_count = sizeof(groups) / sizeof(groups[0]),
+    .options_bytes = sizeof(struct advise_options),
+    .details =
+        "Lookups of one configuration are predicted by the card for every path that can hold the table; no GPU is needed,\n"
+        "and every number is modelled. Of each place: the time with the interval that nine of ten committed cells of\n"
+        "its kind are within, what it is to the best, and what takes the time. Places are too close to call where their\n"
+        "times differ by less than the model's error of such a ratio, as the committed results show it. Then the C++\n"
+        "to write, the instruction to look for in the SASS, and where another place is the best: along distinct\n"
+        "addresses of a warp, bytes of the table and lookups of a thread.\n"
+        "\n"
+        "Exit code 2: no path can hold the table, the width does not divide it, or an index is beyond it.",
+    .run = advise,
+};

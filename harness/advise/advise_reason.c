@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ * Why a place takes as long as the model says: the term that is longest, in the numbers of the cell. */
+#include <math.h>
+#include <stdio.h>
+
+#include "advise.h"
+#include "text.h"
+
+/* What one request of a unit is, in words. */
+static const struct unit_words {
+    const char *asked;  /* requests of a load */
+    const char *turns;  /* what they take */
+} unit_words[] = {
+    [UNIT_IDC] = {"addresses", "turns of the constant cache"},
+    [UNIT_UNIFORM] = {"request", "turns of the uniform constant cache"},
+    [UNIT_IMC] = {"request", "turns of the immediate constant cache"},
+    [UNIT_L1] = {"sectors", "sectors from L1"},
+    [UNIT_L2] = {"sectors", "sectors from L2, past L1"},
+    [UNIT_TEXTURE] = {"sectors", "sectors through the texture unit"},
+    [UNIT_SHARED] = {"turns", "turns of the banks of shared memory"},
+};
+
+static double term_unit(const struct model_parts *parts)
+{
+    return parts->serialization_ns + parts->misses_ns;
+}
+
+/* "32.0 addresses a load on average: as many turns of the constant cache". */
+static void say_requests(const struct advised_place *place, char *text)
+{
+    const struct unit_words *words = &unit_words[place->path->unit];
+
+    text_join(text, ADVISE_REASON_BYTES, "; ", "%s %s a load on average: as many %s",
+              text_of(text_tenths, place->model.requests_per_load).text, words->asked, words->turns);
+}
+
+/* Where the lines of the table do not all stay in the first constant level. */
+static void say_fills(const struct advised_place *place, const struct card *card, char *text)
+{
+    const struct card_level *level = &card->levels[0];
+
+    if (place->path->unit == UNIT_IDC && place->model.footprint_bytes > level->capacity_bytes)
+        text_join(
+            text, ADVISE_REASON_BYTES, "; ",
+            "%s bytes of the table are read, and the first level of the constant cache has %u: %s lines come anew",
+            text_of(text_count, (double)place->model.footprint_bytes).text, level->capacity_bytes,
+            text_of(text_count, round(place->model.levels.misses[0])).text);
+}
+
+static void say_copy(const struct advised_place *place, char *text)
+{
+    const uint32_t staged = cell_staged_bytes(&place->cell);
+
+    if (staged > 0)
+        text_join(text, ADVISE_REASON_BYTES, "; ", "each of %s blocks first copies %u bytes",
+                  text_of(text_count, (double)place->access.blocks).text, staged);
+}
+
+void advise_find_reason(struct advised_place *place, const struct card *card)
+{
+    const struct model_parts *parts = &place->model.parts;
+    const double unit = term_unit(parts);
+    const double longest = fmax(fmax(parts->residency_ns, parts->issue_ns), fmax(unit, parts->stream_ns));
+    char *text = place->reason;
+
+    text[0] = '\0';
+    if (longest == unit) {
+        say_requests(place, text);
+    } else if (longest == parts->stream_ns) {
+        text_join(text, ADVISE_REASON_BYTES, "; ",
+                  "input and output take the time: %s%% of it; the loads hide behind them",
+                  text_of(text_count, round(100 * parts->stream_ns / place->time_ns)).text);
+    } else if (longest == parts->issue_ns) {
+        text_join(text, ADVISE_REASON_BYTES, "; ", "issuing instructions takes the time, not the loads");
+    } else {
+        text_join(text, ADVISE_REASON_BYTES, "; ",
+                  "waiting takes the time, round after round; the loads, of %s %s each, hide behind it",
+                  text_of(text_tenths, place->model.requests_per_load).text, unit_words[place->path->unit].asked);
+    }
+    say_fills(place, card, text);
+    say_copy(place, text);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "advise.h"
+#include "sass.h"
+#include "text.h"
+
+enum { LINE_BYTES = 1024, INDENT = 2 };
+
+struct view {
+    FILE *stream;
+    const struct advice *advice;
+    struct grid_look look;
+};
+
+/* A paragraph whose first line begins as the text does, and whose others are indented. */
+__attribute__((format(printf, 2, 3))) static void put(const struct view *view, const char *format, ...)
+{
+    struct text_wrap wrap = {.stream = view->stream, .width = view->look.width, .indent = 2 * INDENT};
+    char text[LINE_BYTES];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    text_wrap(&wrap, text);
+    fputc('\n', view->stream);
+}
+
+/* -- what was asked ------------------------------------------------------------------------------------ */
+
+static void print_asked(const struct view *view)
+{
+    const struct cell *cell = &view->advice->cell;
+    const uint32_t width = table_width(cell->parameters), bytes = cell->parameters[PARAMETER_table_bytes];
+    char indices[LINE_BYTES] = "";
+
+    text_join(indices, LINE_BYTES, "", "%s",
+              view->advice->indices_path ? view->advice->indices_path : cell->pattern->name);
+    for (size_t i = 0; i < parameter_count; i++)
+        if (cell->pattern->takes >> i & 1)
+            text_join(indices, LINE_BYTES, ", ", "%s %" PRIu32, parameters[i].name, cell->parameters[i]);
+    put(view, "table: %" PRIu32 " bytes, %" PRIu32 " entries of %" PRIu32, bytes, bytes / width, width);
+    put(view, "lookups: %" PRIu64 " elements x %" PRIu32 ", blocks of %" PRIu32 ", indices: %s", cell->elements,
+        workload_steps(cell->workload, cell->parameters), cell->block_size, indices);
+    put(view, view->advice->modelled ? "card: %s; all times are modelled, nothing was measured" : "measured on %s",
+        view->advice->card->name);
+}
+
+/* -- ranking ------------------------------------------------------------------------------------------- */
+
+static void interval_value(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct advised_place *place = row;
+
+    (void)column;
+    snprintf(out->room, sizeof(out->room), "%s to %s", text_of(text_time, place->low_ns).text,
+             text_of(text_time, place->high_ns).text);
+    out->text = out->room;
+}
+
+static void standing_value(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    static const enum grid_style styles[ADVISE_STANDING_COUNT] = {
+        [ADVISE_FIRST] = GRID_GOOD, [ADVISE_ALIKE_FIRST] = GRID_GOOD, [ADVISE_TOO_CLOSE] = GRID_DOUBT};
+    const struct advised_place *place = row;
+
+    (void)column;
+    out->text = advise_standing_names[place->standing];
+    out->style = styles[place->standing];
+}
+
+static void path_value(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    out->text = ((const struct advised_place *)row)->path->name;
+}
+
+static bool reason_note(const void *row, size_t index, char *out, size_t bytes)
+{
+    snprintf(out, bytes, "%s", ((const struct advised_place *)row)->reason);
+    return index == 0;
+}
+
+#define NUMBER(key_, heading_, format_, member) \
+    {.key = key_,                               \
+     .heading = heading_,                       \
+     .format = format_,                         \
+     .value = grid_number,                      \
+     .of = GRID_MEMBER(struct advised_place, member)}
+
+static const struct grid_column columns[] = {
+    {.key = "path", .heading = "place", .value = path_value, .head = true},
+    NUMBER("time_ns", "time", text_time, time_ns),
+    {.key = "interval", .heading = "interval", .value = interval_value, .rank = 1},
+    NUMBER("relative", "to the best", text_ratio, relative),
+    {.key = "standing", .heading = "", .value = standing_value},
+};
+
+static enum status print_places(const struct view *view)
+{
+    const struct grid grid = {.columns = columns,
+                              .column_count = sizeof(columns) / sizeof(columns[0]),
+                              .rows = view->advice->places,
+                              .row_count = view->advice->count,
+                              .row_bytes = sizeof(*view->advice->places),
+                              .note = reason_note};
+
+    fputc('\n', view->stream);
+    return grid_print(view->stream, &grid, &view->look);
+}
+
+static void print_excluded(const struct view *view)
+{
+    const struct advice *advice = view->advice;
+
+    fputs(advice->excluded ? "\n" : "", view->stream);
+    for (size_t i = 0; i < advice->excluded; i++)
+        put(view, "not %s: %s", advice->places[advice->count + i].path->name, advice->places[advice->count + i].reason);
+}
+
+/* -- the command that measures ------------------------------------------------------------------------- */
+
+void advise_run_command(const struct advice *advice, char text[ADVISE_COMMAND_BYTES])
+{
+    const struct cell *cell = &advice->cell;
+    const bool loaded = cell->workload->index == INDEX_LOADED;
+
+    text[0] = '\0';
+    text_join(text, ADVISE_COMMAND_BYTES, "", "cbank run --workload %s --path ", cell->workload->name);
+    for (size_t i = 0; i < advice->count; i++)
+        if (advice->places[i].standing != ADVISE_SLOWER)
+            text_join(text, ADVISE_COMMAND_BYTES, i ? "," : "", "%s", advice->places[i].path->name);
+    if (advice->indices_path)
+        text_join(text, ADVISE_COMMAND_BYTES, " ", "--indices %s", advice->indices_path);
+    else
+        text_join(text, ADVISE_COMMAND_BYTES, " ", "--%s %s --elements %" PRIu64, loaded ? "source" : "pattern",
+                  cell->pattern->name, cell->elements);
+    text_join(text, ADVISE_COMMAND_BYTES, " ", "--block-size %" PRIu32, cell->block_size);
+    for (size_t i = 0; i < parameter_count; i++)
+        if (cell_takes(cell->workload, cell->pattern) >> i & 1 && !(advice->indices_path && i == PARAMETER_loads))
+            text_join(text, ADVISE_COMMAND_BYTES, " ", "--%s %" PRIu32, parameters[i].option,
+                      parameter_value(cell->parameters, (enum parameter_index)i));
+}
+
+/* -- advice -------------------------------------------------------------------------------------------- */
+
+/* The names of the places that stand so, with commas. */
+static size_t list_standing(const struct advice *advice, enum advise_standing standing, char text[LINE_BYTES])
+{
+    size_t count = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < advice->count; i++)
+        if (advice->places[i].standing == standing) {
+            text_join(text, LINE_BYTES, ", ", "%s", advice->places[i].path->name);
+            count++;
+        }
+    return count;
+}
+
+static void print_choice(const struct view *view)
+{
+    const struct advice *advice = view->advice;
+    const struct advised_place *first = &advice->places[0];
+    const struct place_code *code = place_code_of(first->path);
+    char names[LINE_BYTES];
+
+    fputc('\n', view->stream);
+    put(view, "best: %s", first->path->name);
+    if (list_standing(advice, ADVISE_ALIKE_FIRST, names))
+        put(view, "as good: %s", names);
+    if (list_standing(advice, ADVISE_TOO_CLOSE, names))
+        put(view, "too close to call: %s", names);
+    if (code) {
+        put(view, "write: %s", code->declaration);
+        put(view, "       %s", code->load);
+    }
+    put(view, "look for in the SASS: %s", image_instruction(&first->cell));
+    advise_run_command(advice, names);
+    put(view, "measure: %s", names);
+}
+
+static void print_stretches(const struct view *view)
+{
+    const struct advice *advice = view->advice;
+    char line[LINE_BYTES] = "";
+
+    fputs(advice->stretch_count ? "\n" : "", view->stream);
+    for (size_t i = 0; i < advice->stretch_count; i++) {
+        const struct advised_stretch *stretch = &advice->stretches[i];
+
+        if (!line[0])
+            text_join(line, LINE_BYTES, "", "best along %s:", advise_axis_names[stretch->axis]);
+        text_join(line, LINE_BYTES, line[strlen(line) - 1] == ':' ? " " : ", ", "%s ", stretch->path->name);
+        text_join(line, LINE_BYTES, "",
+                  stretch->first == stretch->last ? "at %" PRIu32 : "from %" PRIu32 " to %" PRIu32, stretch->first,
+                  stretch->last);
+        text_join(line, LINE_BYTES, "", "%s", stretch->close ? " (not surely)" : "");
+        if (i + 1 < advice->stretch_count && stretch[1].axis == stretch->axis)
+            continue;
+        put(view, "%s; of %" PRIu64 " elements", line, stretch->elements);
+        line[0] = '\0';
+    }
+}
+
+enum status advise_print(FILE *stream, const struct advice *advice, const struct grid_look *look)
+{
+    const struct view view = {.stream = stream, .advice = advice, .look = *look};
+    enum status status;
+
+    print_asked(&view);
+    status = print_places(&view);
+    if (status != STATUS_OK)
+        return status;
+    print_excluded(&view);
+    print_choice(&view);
+    print_stretches(&view);
+    return STATUS_OK;
+}

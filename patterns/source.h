@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * Index sources: rows that make the indices of lookups. */
+#ifndef CBANK_SOURCE_H
+#define CBANK_SOURCE_H
+
+#include "pattern.h"
+
+/* Index of each row of sources.def. `file`, the last, makes nothing. */
+enum source_index {
+#define SOURCE(name, summary, takes, formula) SOURCE_##name,
+#include "sources.def"
+    SOURCE_COUNT
+};
+
+/* All sources in the order of sources.def, as patterns: without an index function, and of INDEX_THREAD. */
+extern const struct pattern sources[];
+extern const size_t source_count;
+extern const size_t source_made_count; /* those before `file` */
+
+/* What indices are made of. */
+struct source_numbers {
+    uint64_t elements;
+    uint32_t steps;
+    uint32_t length; /* entries of the table, 1 or more */
+    uint64_t seed;
+    const uint32_t *parameters; /* by enum parameter_index */
+};
+
+/* Makes the indices of a source but `file`, all below numbers->length, into index[steps x elements], in the order
+ * [step][element]. A warp is 32 elements of a step from a multiple of 32 on. distinct has to be numbers->length at most.
+ * Returns 0 when out of memory, else 1. The same numbers give the same indices anywhere. */
+int source_make(const struct pattern *source, const struct source_numbers *numbers, uint32_t *index);
+
+#endif

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tries cbank advise on configurations that a seed draws: draws them, measures them on a GPU, and shows how good the advice is.
+
+usage: advise_trial.py draw --seed N [--count 300] > results/advise/configurations.json
+       advise_trial.py measure [--program build/cbank] CONFIGURATIONS FOLDER
+       advise_trial.py show [--program build/cbank] [--card FILE] CONFIGURATIONS FOLDER
+       advise_trial.py show --modelled [--program build/cbank] [--card FILE] CONFIGURATIONS
+
+Configurations are committed before anything is measured, and nothing is drawn again. `measure` runs each on every path that
+holds its table, into FOLDER/NUMBER.json; files that are there stay. `show` prints, of every place that was measured and
+predicted, how many times are within 15 %; of every configuration the regret, which is the measured time of the choice over that
+of the best place, less 1; the same of each fixed answer, where its path cannot hold the table of `global`; how often it
+was too close to call, and how often that was right: the two were within the error that it named. With --modelled the
+predictions stand for what was measured, so that the regret is 0: what is left says how well fixed answers do on what was
+drawn. Exit status 0; 2 for a bad file; that of cbank where it fails.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import random
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WITHIN = 0.15
+FALLBACK = "global"
+
+# What is drawn: sizes evenly by their logarithm, the rest evenly.
+WIDTHS = (1, 2, 4, 8, 16)
+TABLE_BYTES = (16, 65536)
+BLOCK_SIZES = (64, 128, 256, 512, 1024)
+ELEMENTS = (1 << 14, 1 << 21)
+LOADS = (1, 2, 4, 8, 16, 32, 64)
+IN_FLIGHT = (1, 2, 4)
+INDICES_MOST = 1 << 24
+# Loops over a table in lockstep, and warps that read a few entries, are a half: what constants are good at.
+SOURCES = (("lockstep", 6), ("distinct", 4), ("unequal", 1), ("runs", 2), ("sorted", 2), ("uniform", 2), ("zipf", 3))
+
+
+def fail(message, status=2):
+    print(f"advise_trial: error: {message}", file=sys.stderr)
+    sys.exit(status)
+
+
+def logarithmic(generator, limits):
+    low, high = limits
+    return int(low * (high / low) ** generator.random())
+
+
+def draw_one(generator):
+    """The options of one configuration, as cbank advise takes them."""
+    names, weights = zip(*SOURCES)
+    source = generator.choices(names, weights)[0]
+    width = generator.choice(WIDTHS)
+    size = max(logarithmic(generator, TABLE_BYTES) // width * width, 16)
+    loads = generator.choice(LOADS)
+    elements = min(logarithmic(generator, ELEMENTS), INDICES_MOST // loads)
+    options = {"table-bytes": size, "width": width, "source": source, "elements": elements, "loads": loads,
+               "in-flight": generator.choice([number for number in IN_FLIGHT if loads % number == 0]),
+               "block-size": generator.choice(BLOCK_SIZES)}
+    if source in ("distinct", "unequal"):
+        options["distinct"] = min(generator.choice((1, 2, 3, 4, 6, 8, 12, 16, 24, 32)), size // width)
+    if source == "zipf":
+        options["skew-percent"] = generator.choice((50, 100, 150, 200, 300))
+    if source == "runs":
+        options["run-threads"] = generator.choice((2, 4, 8, 16, 32, 128))
+    return options
+
+
+def draw(seed, count):
+    generator = random.Random(seed)
+    rows = ",\n".join("  " + json.dumps(draw_one(generator)) for _ in range(count))
+    print(f'{{"seed": {seed}, "configurations": [\n{rows}\n]}}')
+
+
+def load(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError) as error:
+        return fail(f"{path}: {error}")
+
+
+def cbank(program, *words):
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 4):
+        fail(f"{program} {' '.join(words)}: {done.stderr.strip()}", done.returncode)
+    return done.stdout
+
+
+def advise(program, card, options):
+    words = [f"--{name}={value}" for name, value in options.items()]
+    return json.loads(cbank(program, "advise", *words, *([f"--card={card}"] if card else []), "--json=-"))
+
+
+def measure(program, configurations, folder):
+    os.makedirs(folder, exist_ok=True)
+    for number, options in enumerate(configurations):
+        path = os.path.join(folder, f"{number}.json")
+        if os.path.exists(path):
+            continue
+        places = [place["path"] for place in advise(program, None, options)["ranking"]]
+        words = [f"--{'width-bytes' if name == 'width' else name}={value}" for name, value in options.items()]
+        cbank(program, "run", "--engine=cuda", "--quiet", "--counters=none", "--workload=lookup",
+              f"--path={','.join(places)}", *words, f"--json={path}.new")
+        os.rename(f"{path}.new", path)
+        print(f"{number + 1} of {len(configurations)}", file=sys.stderr)
+
+
+def measured(folder, number):
+    """{path: time} of the cells that are valid."""
+    cells = load(os.path.join(folder, f"{number}.json"))["cells"]
+    return {cell["path"]: cell["time_ns"]["median"] for cell in cells if cell["status"] == "ok" and cell["verified"]}
+
+
+def quantile(values, share):
+    ordered = sorted(values)
+    return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
+
+
+def line(name, regrets):
+    print(f"regret of {name}: median {quantile(regrets, 0.5):.1%}, 95th percentile {quantile(regrets, 0.95):.1%}, "
+          f"largest {max(regrets):.1%}")
+
+
+def show(advices, times):
+    """advices: of cbank advise; times: {path: ns} of each."""
+    errors, right, close, regrets, fixed = [], 0, 0, [], {}
+    for advice, found in zip(advices, times):
+        best, predicted = min(found.values()), {place["path"]: place for place in advice["ranking"]}
+        errors += [abs(place["time_ns"] / found[path] - 1) for path, place in predicted.items() if path in found]
+        regrets.append(found[advice["choice"]] / best - 1)
+        for path in {path for advice in advices for path in [place["path"] for place in advice["ranking"]]}:
+            fixed.setdefault(path, []).append(found.get(path, found[FALLBACK]) / best - 1)
+        nearest = [path for path in advice["too_close"] if path in found]
+        close += bool(nearest)
+        right += any(max(found[path] / found[advice["choice"]], found[advice["choice"]] / found[path]) <=
+                     1 + predicted[path]["ratio_error"] for path in nearest)
+    print(f"{len(times)} configurations, {len(errors)} times: {sum(error <= WITHIN for error in errors) / len(errors):.1%} "
+          f"within {WITHIN:.0%}")
+    line("the advice", regrets)
+    for path in sorted(fixed, key=lambda path: quantile(fixed[path], 0.95)):
+        line(f"always {path}", fixed[path])
+    print(f"too close to call: {close} of {len(times)}, right in {right}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("action", choices=("draw", "measure", "show"))
+    parser.add_argument("configurations", nargs="?")
+    parser.add_argument("folder", nargs="?")
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--program", default=os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
+    parser.add_argument("--card")
+    parser.add_argument("--modelled", action="store_true")
+    options = parser.parse_intermixed_args()
+    if options.action == "draw":
+        return draw(options.seed, options.count) if options.seed is not None else fail("draw: name a --seed")
+    if not options.configurations or not options.folder and not options.modelled:
+        fail("name the file of configurations, and the folder of results")
+    configurations = load(options.configurations)["configurations"]
+    program = os.path.abspath(options.program)
+    if options.action == "measure":
+        return measure(program, configurations, options.folder)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        advices = list(pool.map(lambda one: advise(program, options.card, one), configurations))
+    if options.modelled:
+        return show(advices, [{place["path"]: place["time_ns"] for place in advice["ranking"]} for advice in advices])
+    return show(advices, [measured(options.folder, number) for number in range(len(configurations))])
+
+
+if __name__ == "__main__":
+    main()

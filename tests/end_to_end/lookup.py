@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Lookups, whose indices are data, end to end: sources and files, bad files, resuming and explaining, on the model engine
+and on the simulated GPU. CBANK names the program (default build/cbank)."""
+
+import hashlib
+import json
+import os
+import random
+import struct
+import subprocess
+import unittest
+
+import jsonschema
+
+from common import ROOT, Scratch, read_json
+
+CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
+SIMULATED = os.path.join(ROOT, "build/tests/simulated/cbank")
+LOADING = ["constant", "global", "readonly", "restrict", "global_l2", "texture", "shared", "param"]
+
+
+def npy(path, code, shape, values, order="<", fortran=False):
+    """Writes what numpy.save writes; code is of struct."""
+    kind = {"f": "f", "d": "f"}.get(code, "u" if code.isupper() else "i") + str(struct.calcsize("<" + code))
+    descr = ("|" if kind.endswith("1") else order) + kind
+    header = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}".encode()
+    header += b" " * (-(10 + len(header) + 1) % 64) + b"\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + struct.pack(f"{order}{len(values)}{code}", *values))
+
+
+class Case(Scratch):
+    program = CBANK
+
+    def setUp(self):
+        super().setUp()
+        self.file, self.trace = self.path("result.json"), self.path("trace.npy")
+
+    def cbank(self, *arguments, status=0):
+        done = subprocess.run([self.program, *arguments], capture_output=True, text=True, timeout=120, check=False,
+                              env={**os.environ, "CBANK_CUPTI_DIR": os.path.dirname(SIMULATED)})
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def run_lookup(self, *arguments, engine="model"):
+        self.cbank("run", "--engine", engine, "--workload", "lookup", "--quiet", "--json", self.file, *arguments)
+        result = read_json(self.file)
+        jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/schema.json"))).validate(result)
+        return result
+
+    def put(self, data):
+        with open(self.trace, "wb") as file:
+            file.write(data)
+
+    def refused(self, message, *arguments):
+        done = self.cbank("run", "--engine", "model", "--workload", "lookup", "--quiet", "--json", self.file, *arguments,
+                          status=2)
+        self.assertIn(message, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertFalse(os.path.exists(self.file))
+
+
+class Model(Case):
+    def test_default_plan(self):
+        cells = self.run_lookup()["cells"]
+        self.assertEqual(sorted({cell["pattern"] for cell in cells}), ["lockstep", "runs", "sorted", "uniform", "zipf"])
+        self.assertEqual(len(cells), 15)
+        for cell in cells:
+            self.assertEqual(cell["status"], "ok")
+            self.assertEqual(cell["indices"]["source"], cell["pattern"])
+            self.assertEqual(cell["grid_blocks"], 132 * 8)
+
+    def test_requests_are_those_of_the_indices(self):
+        values = [random.Random(1).randrange(500) for _ in range(3 * 640)]
+        npy(self.trace, "q", (3, 640), values)
+        cells = self.run_lookup("--indices", self.trace, "--path", "all")["cells"]
+        warps = [values[first:first + 32] for first in range(0, len(values), 32)]
+        sums = {"constant": sum(len(set(warp)) for warp in warps), "param": sum(len(set(warp)) for warp in warps),
+                "global": sum(len({index * 4 // 32 for index in warp}) for warp in warps)}
+        with open(self.trace, "rb") as file:
+            digest = hashlib.sha256(file.read()).hexdigest()
+        for cell in cells:
+            if cell["path"] in sums:
+                self.assertAlmostEqual(cell["model"]["requests_per_load"], sums[cell["path"]] / len(warps))
+            if cell["status"] == "ok":
+                self.assertEqual(cell["model"]["footprint_bytes"],
+                                 4 * len(set(values)) if cell["path"] != "staging" else 0)
+                self.assertEqual(cell["indices"], {"source": "file", "file": self.trace, "hash": digest})
+                self.assertEqual(cell["identity"], f"lookup/{cell['path']}/file/640/256/hot/loads=3/in_flight=1/"
+                                                   f"indices={digest[:16]}")
+        self.assertEqual([cell["path"] for cell in cells if cell["status"] == "skipped"],
+                         ["constant_uniform", "constant_operand"])
+
+    def test_indices_follow_from_the_plan_alone(self):
+        plan = ("--source", "all", "--elements", "5000", "--distinct", "3,32")
+        first, second = (self.run_lookup(*plan, "--seed", seed)["cells"] for seed in ("1", "2"))
+        self.assertEqual(len(first), 3 * 9)
+        self.assertEqual([cell["indices"] for cell in first], [cell["indices"] for cell in second])
+
+    def test_content_names_a_file(self):
+        hashes = []
+        for name in ("a.npy", "b.npy"):
+            npy(self.path(name), "B", (64,), list(range(64)))
+            hashes.append(self.run_lookup("--indices", self.path(name))["cells"][0]["identity"])
+        self.assertEqual(hashes[0], hashes[1])
+
+    def test_a_table_too_small_for_a_file(self):
+        npy(self.trace, "I", (2, 100), [3] * 150 + [600] * 50)
+        cells = {cell["path"]: cell for cell in self.run_lookup("--indices", self.trace, "--path", "constant,param")["cells"]}
+        self.assertEqual(cells["constant"]["status"], "ok")
+        self.assertEqual(cells["param"]["reason"], "param holds 512 entries; the indices go to 600")
+        os.remove(self.file)
+        self.refused("index 600 at [1][50] is beyond a table of 500 entries", "--indices", self.trace, "--table-bytes", "2000")
+
+    def test_bad_files(self):
+        good = list(range(100))
+        npy(self.trace, "i", (2, 50), good)
+        with open(self.trace, "rb") as file:
+            whole = file.read()
+        for message, write in {
+                "it is empty": lambda: self.put(b""),
+                "it is cut short": lambda: self.put(whole[:-1]),
+                "it is no .npy file": lambda: self.put(b"PK" + whole),
+                "it is in Fortran order": lambda: npy(self.trace, "i", (2, 50), good, fortran=True),
+                "its values are '<f4', no integers": lambda: npy(self.trace, "f", (2, 50), good),
+                "its values are '>i4', not little-endian": lambda: npy(self.trace, "i", (2, 50), good, order=">"),
+                "it has 3 dimensions": lambda: npy(self.trace, "i", (2, 5, 10), good),
+                "has 100 steps of 1 threads; wanted are 64": lambda: npy(self.trace, "i", (100, 1), good),
+                "index -1 at [1][3] is beyond": lambda: npy(self.trace, "b", (2, 50), [1] * 53 + [-1] * 47),
+                "index 16384 at [0][0] is beyond": lambda: npy(self.trace, "q", (100,), [16384] * 100),
+        }.items():
+            with self.subTest(message):
+                write()
+                self.refused(message, "--indices", self.trace)
+        npy(self.trace, "i", (2, 50), good)
+        self.refused("has indices of 50 threads, not of 100", "--indices", self.trace, "--elements", "100")
+        self.refused("cannot read", "--indices", self.path("nothing.npy"))
+        self.refused("unknown source 'file'", "--source", "file")
+        self.refused("name their --source", "--pattern", "per_warp")
+
+    def test_options_of_other_workloads(self):
+        for option, value in (("source", "zipf"), ("indices", self.trace)):
+            done = self.cbank("run", "--engine", "model", f"--{option}", value, status=2)
+            self.assertIn("name --workload lookup", done.stderr)
+
+    def test_resume_and_explain_want_the_same_file(self):
+        npy(self.trace, "H", (4, 1000), [random.Random(2).randrange(200) for _ in range(4000)])
+        result = self.run_lookup("--indices", self.trace, "--path", "constant,global")
+        identity = result["cells"][1]["identity"]
+        self.cbank("explain", self.file)
+        self.cbank("show", self.file, "--cell", identity)
+        result["cells"][1].update(status="pending", counters={})
+        result["cells"][1]["time_ns"].update(median=None, samples=[], stop_reason=None)
+        result.update(complete=False, finished_utc=None)
+        with open(self.file, "w", encoding="utf-8") as file:
+            json.dump(result, file)
+        with open(self.trace, "r+b") as file:
+            file.seek(-1, os.SEEK_END)
+            last = file.read(1)
+            file.seek(-1, os.SEEK_END)
+            file.write(bytes([last[0] ^ 1]))
+        self.assertIn("has changed", self.cbank("run", "--resume", self.file, status=3).stderr)
+        self.assertIn("has changed", self.cbank("explain", self.file, status=3).stderr)
+        with open(self.trace, "r+b") as file:
+            file.seek(-1, os.SEEK_END)
+            file.write(last)
+        self.cbank("run", "--resume", self.file, "--quiet")
+        again = read_json(self.file)
+        self.assertTrue(again["complete"])
+        self.assertEqual(again["cells"][1]["identity"], identity)
+        os.remove(self.trace)
+        self.assertIn("cannot read", self.cbank("explain", self.file, status=2).stderr)
+
+
+@unittest.skipUnless(os.path.exists(SIMULATED), "no program for the simulated GPU: make simulated says why")
+class Gpu(Case):
+    program = SIMULATED
+
+    def test_every_path_is_verified_and_counted(self):
+        npy(self.trace, "h", (4, 3001), [random.Random(3).randrange(400) for _ in range(4 * 3001)])
+        result = self.run_lookup("--indices", self.trace, "--source", "uniform,unequal", "--distinct", "5", "--path", "all",
+                                 "--elements", "3001", "--in-flight", "1,4", "--table-bytes", "1600", "--max-samples", "20",
+                                 "--width-bytes", "2,4", engine="cuda")
+        done = [cell for cell in result["cells"] if cell["status"] == "ok"]
+        self.assertEqual(len(done), 3 * 2 * 2 * (len(LOADING) + 1))
+        self.assertTrue(all(cell["verified"] for cell in done))
+        self.assertEqual(result["exact_counters"]["differing"], 0)
+        self.assertGreater(result["exact_counters"]["equal"], 8 * len(done) - 40)
+
+    def test_a_wrong_output_is_found(self):
+        done = self.cbank("run", "--workload", "lookup", "--source", "zipf", "--path", "global", "--elements", "1000", "--fault",
+                          "output", "--json", self.file, status=1)
+        self.assertIn("wrong output: element 500", done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

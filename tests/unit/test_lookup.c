@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT
+ * Lookups, whose indices are data: what they ask for by brute force, what they write with planted faults, what they are
+ * called, what cannot be, where their indices come from, and what the model says of them. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "access.h"
+#include "capture.h"
+#include "counter.h"
+#include "index_list.h"
+#include "model.h"
+#include "plan.h"
+#include "random.h"
+#include "source.h"
+#include "table.h"
+
+static const struct table path_table = TABLE("path", paths, path_count);
+static const struct table workload_table = TABLE("workload", workloads, workload_count);
+
+/* A cell of `uniform`, with one load at a time. */
+static struct cell make_cell(const char *path, uint64_t elements, uint32_t loads)
+{
+    return (struct cell){.workload = table_find(&workload_table, "lookup"),
+                         .path = table_find(&path_table, path),
+                         .pattern = &sources[SOURCE_uniform],
+                         .elements = elements,
+                         .block_size = 64,
+                         .regime = &regimes[0],
+                         .parameters = {[PARAMETER_loads] = loads, [PARAMETER_in_flight] = 1}};
+}
+
+/* -- counts -------------------------------------------------------------------------------------------- */
+
+/* How many different values of bytes[] / unit there are. */
+static uint64_t brute_distinct(const uint64_t *bytes, uint32_t count, uint32_t unit)
+{
+    uint64_t distinct = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t before = 0;
+
+        while (bytes[before] / unit != bytes[i] / unit)
+            before++;
+        distinct += before == i;
+    }
+    return distinct;
+}
+
+/* The kernel once more: every thread of the grid strides over the elements. Elements of 4 bytes. */
+static struct access_counts brute_count(const struct cell *cell, const uint32_t *index)
+{
+    const uint32_t grid = cell->grid_blocks, warps = grid * cell->block_size / 32;
+    struct access_counts counts = {.blocks = grid, .warps_launched = warps};
+    static char used[CBANK_TABLE_BYTES];
+
+    memset(used, 0, sizeof(used));
+    for (uint32_t warp = 0; warp < warps; warp++)
+        for (uint64_t first = warp * 32ull; first < cell->elements; first += (uint64_t)grid * cell->block_size) {
+            const uint32_t active = cell->elements - first < 32 ? (uint32_t)(cell->elements - first) : 32;
+
+            counts.warps_active++;
+            for (uint32_t step = 0; step < cell->parameters[PARAMETER_loads]; step++) {
+                uint64_t stream[32], bytes[32];
+
+                for (uint32_t i = 0; i < active; i++) {
+                    stream[i] = (step * cell->elements + first + i) * 4;
+                    bytes[i] = index[step * cell->elements + first + i] * 4ull;
+                    memset(used + bytes[i], 1, 4);
+                }
+                counts.stream_loads++;
+                counts.stream_sectors += brute_distinct(stream, active, 32);
+                counts.payload_loads++;
+                counts.addresses += brute_distinct(bytes, active, 4);
+                counts.sectors += brute_distinct(bytes, active, 32);
+                counts.operations += active;
+            }
+        }
+    for (size_t i = 0; i < sizeof(used); i++)
+        counts.footprint_bytes += (uint64_t)used[i];
+    return counts;
+}
+
+static void counts_are_those_of_every_warp(void **state)
+{
+    static const uint64_t elements[] = {1, 31, 64, 65, 1000, 1024, 5003};
+    uint64_t random = 7;
+
+    (void)state;
+    for (size_t e = 0; e < sizeof(elements) / sizeof(elements[0]); e++)
+        for (uint32_t blocks = 1; blocks <= 16; blocks *= 4) {
+            struct cell cell = make_cell("constant", elements[e], 3);
+            const uint64_t count = 3 * elements[e];
+            uint32_t *index = malloc(count * sizeof(*index));
+            const struct indices indices = {index, sizeof(*index), 0, count};
+            struct access_counts counts, brute;
+
+            for (uint64_t i = 0; i < count; i++)
+                index[i] = (uint32_t)(random_next(&random) % (i % 3 ? 16384 : 40));
+            cell.indices = &indices;
+            cell_set_grid(&cell, blocks);
+            brute = brute_count(&cell, index);
+            assert_int_equal(access_count(&cell, &counts), STATUS_OK);
+            assert_int_equal(counts.blocks, brute.blocks);
+            assert_int_equal(counts.warps_launched, brute.warps_launched);
+            assert_int_equal(counts.warps_active, brute.warps_active);
+            assert_int_equal(counts.stream_loads, brute.stream_loads);
+            assert_int_equal(counts.stream_sectors, brute.stream_sectors);
+            assert_int_equal(counts.payload_loads, brute.payload_loads);
+            assert_int_equal(counts.addresses, brute.addresses);
+            assert_int_equal(counts.sectors, brute.sectors);
+            assert_int_equal(counts.footprint_bytes, brute.footprint_bytes);
+            assert_int_equal(counts.operations, brute.operations);
+            free(index);
+        }
+}
+
+/* Three blocks, of 64 threads, copy a table of 100 bytes: of 25 words, by one warp each, from 4 sectors. */
+static void a_grid_that_strides_copies_the_table_once_a_block(void **state)
+{
+    static const uint8_t index[3000];
+    const struct indices indices = {index, 1, 0, 3000};
+    struct cell cell = make_cell("shared", 1500, 2);
+    struct access_counts counts;
+
+    (void)state;
+    cell.parameters[PARAMETER_table_bytes] = 100;
+    cell.indices = &indices;
+    cell_set_grid(&cell, 3);
+    assert_int_equal(cell_staged_bytes(&cell), 100);
+    assert_int_equal(access_count(&cell, &counts), STATUS_OK);
+    assert_int_equal(counts.staging_loads, 3);
+    assert_int_equal(counts.staging_sectors, 3 * 4);
+    cell.parameters[PARAMETER_width_bytes] = 2;
+    cell.parameters[PARAMETER_table_bytes] = 102;
+    assert_int_equal(cell_staged_bytes(&cell), 104); /* whole words */
+}
+
+/* A warp executes what is before the guard once; the loop once an element; the loop in it once for two of its loads. */
+static void expected_counters_follow_the_loops(void **state)
+{
+    struct cell cell = make_cell("constant", 640, 8);
+    const struct access_counts access = {.warps_launched = 4,
+                                         .warps_active = 20,
+                                         .payload_loads = 160,
+                                         .addresses = 500};
+    const struct sass_counts code = {.architecture = 90,
+                                     .prologue = {.instructions = 10, .ldc_parameter = 1},
+                                     .body = {.instructions = 5, .ldc_parameter = 2},
+                                     .round = {.instructions = 7},
+                                     .group = {.instructions = 9, .ldc_user = 2, .ldc_parameter = 1}};
+    struct expectation expectation = {.cell = &cell, .access = &access, .sass = &code};
+    const struct table table = TABLE("counter", counters, counter_count);
+    const struct counter *instructions = table_find(&table, "instructions"),
+                         *ldc = table_find(&table, "ldc_instructions");
+    const struct counter *requests = table_find(&table, "idc_requests");
+
+    (void)state;
+    cell.parameters[PARAMETER_in_flight] = 2;
+    assert_true(instructions->expect(&expectation) == 4 * 10 + 4 * 5 + 20 * 7 + 20 * 4 * 9);
+    assert_true(ldc->expect(&expectation) == 4 * 1 + 4 * 2 + 20 * 4 * 3);
+    assert_true(requests->expect(&expectation) == 4 * 1 + 4 * 2 + 20 * 4 * 1 + 500);
+    cell.elements = 630; /* the last round of a warp is of some threads alone */
+    assert_true(isnan(instructions->expect(&expectation)));
+    assert_false(isnan(ldc->expect(&expectation)));
+}
+
+/* -- what is written ----------------------------------------------------------------------------------- */
+
+/* Two loads of a table whose entry k is 10 k: of elements of 2 bytes, and a fault planted in every element. */
+static void the_reference_adds_what_is_looked_up(void **state)
+{
+    enum { ELEMENTS = 150 };
+    int16_t index[2 * ELEMENTS];
+    const struct indices indices = {index, sizeof(*index), 1, 2 * ELEMENTS};
+    struct cell cell = make_cell("global", ELEMENTS, 2);
+    uint32_t input[ELEMENTS] = {0}, output[ELEMENTS];
+    static uint32_t values[CBANK_TABLE_LENGTH];
+    uint16_t *entries = (uint16_t *)values;
+
+    (void)state;
+    cell.indices = &indices;
+    cell.parameters[PARAMETER_width_bytes] = 2;
+    cell.parameters[PARAMETER_table_bytes] = 1000;
+    for (uint32_t i = 0; i < 500; i++)
+        entries[i] = (uint16_t)(10 * i);
+    for (int i = 0; i < 2 * ELEMENTS; i++)
+        index[i] = (int16_t)(i * 7 % 500);
+    for (int i = 0; i < ELEMENTS; i++)
+        output[i] = 10u * (uint32_t)(i * 7 % 500) + 10u * (uint32_t)((ELEMENTS + i) * 7 % 500);
+
+    const struct problem problem = cell_problem(&cell);
+    const struct workload_data data = {input, values, output};
+    struct mismatch mismatch;
+
+    assert_int_equal(workload_check(&problem, &data, 0, ELEMENTS, &mismatch), 1);
+    for (int i = 0; i < ELEMENTS; i++) {
+        output[i] ^= 1;
+        assert_int_equal(workload_check(&problem, &data, 0, ELEMENTS, &mismatch), 0);
+        assert_int_equal(mismatch.element, i);
+        output[i] ^= 1;
+    }
+}
+
+/* -- cells --------------------------------------------------------------------------------------------- */
+
+static void cells_are_named_by_their_source_or_file(void **state)
+{
+    struct cell cell = make_cell("constant", 1000, 4), other;
+    char identity[CELL_IDENTITY_BYTES];
+
+    (void)state;
+    cell_identity(&cell, identity);
+    assert_string_equal(identity, "lookup/constant/uniform/1000/64/hot/loads=4/in_flight=1");
+    other = cell;
+    other.grid_blocks = 7;
+    assert_true(cell_equal(&cell, &other));
+    cell.pattern = &sources[SOURCE_file];
+    cell.trace = 0xabc;
+    cell_identity(&cell, identity);
+    assert_string_equal(identity, "lookup/constant/file/1000/64/hot/loads=4/in_flight=1/indices=0000000000000abc");
+    other = cell;
+    other.trace = 0xabd;
+    assert_false(cell_equal(&cell, &other));
+}
+
+static void what_cannot_be_says_why(void **state)
+{
+    char reason[CELL_REASON_BYTES];
+    struct cell cell = make_cell("constant_uniform", 1000, 4);
+
+    (void)state;
+    assert_true(cell_obstacle(&cell, 0, reason));
+    assert_non_null(strstr(reason, "needs an index that the compiler sees"));
+    cell = make_cell("constant", 1000, 6);
+    assert_false(cell_obstacle(&cell, 0, reason));
+    cell.parameters[PARAMETER_in_flight] = 4;
+    assert_true(cell_obstacle(&cell, 0, reason));
+    assert_non_null(strstr(reason, "of 6 loads there are not 4 in flight"));
+    cell = make_cell("param", 1000, 4);
+    cell.parameters[PARAMETER_table_bytes] = 2052;
+    assert_true(cell_obstacle(&cell, 0, reason));
+    assert_non_null(strstr(reason, "param holds a table of 2048 bytes at most"));
+    cell.parameters[PARAMETER_table_bytes] = 1002;
+    assert_true(cell_obstacle(&cell, 0, reason));
+    assert_non_null(strstr(reason, "no whole number of elements of 4"));
+    cell = make_cell("constant", UINT64_C(1) << 30, 1);
+    assert_false(cell_obstacle(&cell, 0, reason));
+    cell.elements++;
+    assert_true(cell_obstacle(&cell, 0, reason));
+    cell = make_cell("constant", 1000, 4);
+    cell.pattern = &sources[SOURCE_distinct];
+    cell.parameters[PARAMETER_distinct] = 5;
+    assert_false(cell_obstacle(&cell, 0, reason));
+    cell.parameters[PARAMETER_table_bytes] = 16;
+    assert_true(cell_obstacle(&cell, 0, reason));
+    assert_non_null(strstr(reason, "the table has 4 entries"));
+}
+
+/* -- where indices come from --------------------------------------------------------------------------- */
+
+static void cells_share_what_is_made_alike(void **state)
+{
+    struct cell constant = make_cell("constant", 1000, 4), global = make_cell("global", 1000, 4),
+                param = make_cell("param", 1000, 4), add = {.workload = &workloads[0]};
+    struct index_list list = {0};
+    const struct index_array *array;
+
+    (void)state;
+    global.parameters[PARAMETER_in_flight] = 4;
+    assert_int_equal(index_list_give(&list, &constant, &array), STATUS_OK);
+    assert_int_equal(strlen(array->sha256), 64);
+    assert_int_equal(index_list_give(&list, &global, &array), STATUS_OK);
+    assert_int_equal(index_list_give(&list, &param, &array), STATUS_OK);
+    assert_int_equal(index_list_give(&list, &add, &array), STATUS_OK);
+    assert_ptr_equal(constant.indices, global.indices);
+    assert_ptr_not_equal(constant.indices, param.indices); /* its table is smaller */
+    assert_true(indices_highest(param.indices) < 512);
+    assert_null(add.indices);
+    index_list_close(&list);
+}
+
+/* A .npy file of 6 bytes. */
+static void put_file(const char *path, const char *shape, const char values[6])
+{
+    static const char magic[] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, 0x76, 0};
+    char file[128 + 6], header[118];
+
+    memset(header, ' ', sizeof(header));
+    header[snprintf(header, sizeof(header), "{'descr': '|i1', 'fortran_order': False, 'shape': %s, }", shape)] = ' ';
+    header[sizeof(header) - 1] = '\n';
+    memcpy(file, magic, sizeof(magic));
+    memcpy(file + 10, header, sizeof(header));
+    memcpy(file + 128, values, 6);
+    file_put(path, file, sizeof(file));
+}
+
+static void a_file_says_its_shape_and_where_it_is_wrong(void **state)
+{
+    char path[] = "/tmp/cbank-test-XXXXXX";
+    const int descriptor = mkstemp(path);
+    struct cell cell = make_cell("constant", 3, 2);
+    struct index_list list = {0};
+    const struct index_array *array, *again;
+    struct capture said;
+
+    (void)state;
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    put_file(path, "(2, 3)", (const char[]){1, 2, 3, 4, -7, 6});
+    assert_int_equal(index_list_map(&list, path, &array), STATUS_OK);
+    assert_int_equal(index_list_map(&list, path, &again), STATUS_OK);
+    assert_ptr_equal(array, again);
+    assert_int_equal(array->rows, 2);
+    assert_int_equal(array->elements, 3);
+    cell.pattern = &sources[SOURCE_file];
+    cell.trace = array->trace;
+    capture_begin(&said, stderr);
+    assert_int_equal(index_list_give(&list, &cell, &array), STATUS_USAGE);
+    assert_non_null(strstr(capture_end(&said), "index -7 at [1][1] is beyond a table of 16384 entries"));
+    index_list_close(&list);
+
+    put_file(path, "(6,)", (const char[]){1, 2, 3, 4, 5, 6});
+    assert_int_equal(index_list_map(&list, path, &array), STATUS_OK);
+    assert_int_equal(array->rows, 1);
+    assert_int_equal(array->elements, 6);
+    assert_int_not_equal(array->trace, cell.trace);
+    index_list_close(&list);
+    unlink(path);
+}
+
+/* -- the model ----------------------------------------------------------------------------------------- */
+
+static double predicted_ns(const char *path, enum source_index source, uint32_t distinct, uint32_t loads)
+{
+    struct cell cell = make_cell(path, 1 << 20, loads);
+    struct index_list list = {0};
+    const struct index_array *array;
+    struct access_counts access;
+    struct model_cell model;
+    struct card card;
+
+    cell.pattern = &sources[source];
+    cell.parameters[PARAMETER_distinct] = distinct;
+    cell.parameters[PARAMETER_table_bytes] = 1024;
+    assert_int_equal(card_read(NULL, &card), STATUS_OK);
+    model_set_grid(&cell, &card);
+    assert_int_equal(index_list_give(&list, &cell, &array), STATUS_OK);
+    assert_int_equal(access_count(&cell, &access), STATUS_OK);
+    assert_int_equal(model_predict(&cell, &access, &card, NULL, &model), STATUS_OK);
+    assert_true(model.time_ns > 0);
+    index_list_close(&list);
+    return model.time_ns;
+}
+
+static void more_to_look_up_takes_longer(void **state)
+{
+    const double fewest = predicted_ns("constant", SOURCE_distinct, 1, 4);
+    double before = fewest;
+
+    (void)state;
+    for (uint32_t distinct = 8; distinct <= 32; distinct += 8) {
+        const double ns = predicted_ns("constant", SOURCE_distinct, distinct, 4);
+
+        assert_true(ns >= before);
+        before = ns;
+    }
+    assert_true(before > 1.5 * fewest);
+    assert_true(predicted_ns("constant", SOURCE_unequal, 32, 4) >
+                1.5 * predicted_ns("constant", SOURCE_lockstep, 0, 4));
+    assert_true(predicted_ns("global", SOURCE_uniform, 0, 8) > predicted_ns("global", SOURCE_uniform, 0, 4));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_are_those_of_every_warp),
+        cmocka_unit_test(a_grid_that_strides_copies_the_table_once_a_block),
+        cmocka_unit_test(expected_counters_follow_the_loops),
+        cmocka_unit_test(the_reference_adds_what_is_looked_up),
+        cmocka_unit_test(cells_are_named_by_their_source_or_file),
+        cmocka_unit_test(what_cannot_be_says_why),
+        cmocka_unit_test(cells_share_what_is_made_alike),
+        cmocka_unit_test(a_file_says_its_shape_and_where_it_is_wrong),
+        cmocka_unit_test(more_to_look_up_takes_longer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

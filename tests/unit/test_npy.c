@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT
+ * Arrays in files: what NumPy writes is read, of every type and version; what else there is is refused with what was
+ * found. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "capture.h"
+#include "indices.h"
+#include "npy.h"
+
+enum { FILE_BYTES = 512 };
+
+/* A file as NumPy writes it: of a version, with a header of 118 bytes padded by blanks, and bytes 1, 2, 3 ... behind. */
+static size_t make_file(char file[FILE_BYTES], unsigned version, const char *header, size_t value_bytes)
+{
+    const size_t begin = version > 1 ? 12 : 10, length = 118;
+
+    memset(file, ' ', FILE_BYTES);
+    memcpy(file, "\x93NUMPY", 6);
+    file[6] = (char)version;
+    file[7] = 0;
+    memset(file + 8, 0, begin - 8);
+    file[8] = (char)length;
+    memcpy(file + begin, header, strlen(header));
+    file[begin + length - 1] = '\n';
+    for (size_t i = 0; i < value_bytes; i++)
+        file[begin + length + i] = (char)(i + 1);
+    return begin + length + value_bytes;
+}
+
+static void what_numpy_writes_is_read(void **state)
+{
+    static const struct {
+        unsigned version;
+        const char *header;
+        size_t value_bytes;
+        uint32_t bytes, dimensions;
+        bool is_signed;
+        uint64_t rows, columns, second; /* the second value */
+    } cases[] = {
+        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }", 24, 4, 2, true, 2, 3, 0x08070605},
+        {1, "{'descr': '<u8', 'fortran_order': False, 'shape': (3,), }", 24, 8, 1, false, 3, 1, 0x100f0e0d0c0b0a09},
+        {2, "{'descr': '|u1', 'fortran_order': False, 'shape': (5,), }", 5, 1, 1, false, 5, 1, 2},
+        {3, "{'descr': '|i1', 'fortran_order': False, 'shape': (1, 5), }", 5, 1, 2, true, 1, 5, 2},
+        {1, "{'descr': '<u2', 'fortran_order': False, 'shape': (4,), }", 8, 2, 1, false, 4, 1, 0x0403},
+        {1, "{\"shape\":(2,2),\"fortran_order\":False,\"descr\":\"<i8\"}", 32, 8, 2, true, 2, 2, 0x100f0e0d0c0b0a09},
+    };
+    char file[FILE_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const size_t bytes = make_file(file, cases[i].version, cases[i].header, cases[i].value_bytes);
+        struct npy array;
+
+        assert_int_equal(npy_parse("a.npy", file, bytes, &array), STATUS_OK);
+        assert_int_equal(array.bytes, cases[i].bytes);
+        assert_int_equal(array.is_signed, cases[i].is_signed);
+        assert_int_equal(array.dimensions, cases[i].dimensions);
+        assert_int_equal(array.shape[0], cases[i].rows);
+        assert_int_equal(array.shape[1], cases[i].columns);
+        assert_int_equal(array.count, cases[i].rows * cases[i].columns);
+
+        const struct indices indices = {array.values, array.bytes, array.is_signed, array.count};
+        uint32_t low[2];
+
+        assert_int_equal(indices_at(&indices, 1), cases[i].second);
+        indices_read(&indices, 0, 2, low);
+        assert_int_equal(low[1], (uint32_t)cases[i].second);
+    }
+}
+
+static void what_else_there_is_is_refused_with_what_was_found(void **state)
+{
+    static const struct {
+        unsigned version;
+        const char *header;
+        size_t value_bytes;
+        const char *found;
+    } cases[] = {
+        {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", 24, "its values are '<f4', no integers"},
+        {1, "{'descr': '|b1', 'fortran_order': False, 'shape': (24,), }", 24, "its values are '|b1', no integers"},
+        {1, "{'descr': '>i4', 'fortran_order': False, 'shape': (2, 3), }", 24, "'>i4', not little-endian"},
+        {1, "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }", 24, "it is in Fortran order"},
+        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (), }", 4, "it has 0 dimensions"},
+        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (1, 2, 3), }", 24, "it has 3 dimensions"},
+        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (0, 3), }", 0, "it is empty"},
+        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }", 23,
+         "it is cut short: it has 23 bytes of "
+         "values, its shape takes 24"},
+        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }", 25, "it is too long: it has 25 bytes"},
+        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", 0, "its shape is"},
+        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (18446744073709551616,), }", 0, "its header is none"},
+        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (6), }", 24, "its header is none"},
+        {1, "{'descr': '<i4', 'fortran_order': False, }", 24, "its header is none"},
+        {1, "{'descr': '<i4', 'descr': '<i4', 'fortran_order': False, 'shape': (6,), }", 24, "its header is none"},
+        {1, "{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (6,), }", 24, "its header is none"},
+        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (6,), } x", 24, "its header is none"},
+        {4, "{'descr': '<i4', 'fortran_order': False, 'shape': (6,), }", 24, "its version is 4.0"},
+    };
+    char file[FILE_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const size_t bytes = make_file(file, cases[i].version, cases[i].header, cases[i].value_bytes);
+        struct capture said;
+        struct npy array;
+        enum status status;
+
+        capture_begin(&said, stderr);
+        status = npy_parse("a.npy", file, bytes, &array);
+        if (status != STATUS_USAGE || !strstr(capture_end(&said), cases[i].found) ||
+            !strstr(said.text, "cbank: error: a.npy: ") || !strstr(said.text, "wanted is a .npy file"))
+            fail_msg("case %zu: %s", i, said.text);
+    }
+}
+
+/* Every beginning of a good file. */
+static void what_is_cut_short_is_refused(void **state)
+{
+    char file[FILE_BYTES];
+    const size_t bytes = make_file(file, 1, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }", 24);
+
+    (void)state;
+    for (size_t cut = 0; cut < bytes; cut++) {
+        char *copy = malloc(cut ? cut : 1); /* beyond whose end a sanitizer looks */
+        struct capture said;
+        struct npy array;
+
+        memcpy(copy, file, cut);
+        capture_begin(&said, stderr);
+        assert_int_equal(npy_parse("a.npy", copy, cut, &array), STATUS_USAGE);
+        capture_end(&said);
+        free(copy);
+    }
+}
+
+static void a_file_is_mapped(void **state)
+{
+    char path[] = "/tmp/cbank-test-XXXXXX", file[FILE_BYTES];
+    const size_t bytes = make_file(file, 1, "{'descr': '<u2', 'fortran_order': False, 'shape': (4,), }", 8);
+    struct npy_file opened;
+    struct capture said;
+    const int descriptor = mkstemp(path);
+
+    (void)state;
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    file_put(path, file, bytes);
+    assert_int_equal(npy_open(path, &opened), STATUS_OK);
+    assert_int_equal(opened.array.count, 4);
+    assert_memory_equal(opened.array.values, "\1\2\3\4\5\6\7\10", 8);
+    npy_close(&opened);
+
+    file_put(path, "", 0);
+    capture_begin(&said, stderr);
+    assert_int_equal(npy_open(path, &opened), STATUS_USAGE);
+    assert_non_null(strstr(capture_end(&said), "it is empty"));
+    unlink(path);
+    capture_begin(&said, stderr);
+    assert_int_equal(npy_open(path, &opened), STATUS_USAGE);
+    assert_non_null(strstr(capture_end(&said), "cannot read"));
+    capture_begin(&said, stderr);
+    assert_int_equal(npy_open("/tmp", &opened), STATUS_USAGE);
+    assert_non_null(strstr(capture_end(&said), "no file that can be mapped"));
+}
+
+/* -- indices ------------------------------------------------------------------------------------------- */
+
+static void indices_of_every_type_are_found(void **state)
+{
+    static const int8_t small[] = {3, 0, 7, -1, 9};
+    static const int64_t large[] = {3, INT64_C(1) << 40, 7, -5};
+    static const uint16_t plain[] = {1, 2, 65535};
+    const struct indices of_small = {small, 1, 1, 5}, of_large = {large, 8, 1, 4}, of_plain = {plain, 2, 0, 3};
+
+    (void)state;
+    assert_true(indices_highest(&of_small) == UINT64_MAX);
+    assert_int_equal(indices_first_beyond(&of_small, 7), 2);
+    assert_int_equal(indices_first_beyond(&of_small, 8), 3);
+    assert_true(indices_at(&of_small, 3) == -1);
+    assert_int_equal(indices_first_beyond(&of_large, 16384), 1);
+    assert_true(indices_at(&of_large, 1) == INT64_C(1) << 40);
+    assert_int_equal(indices_highest(&of_plain), 65535);
+    assert_int_equal(indices_first_beyond(&of_plain, 65536), 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_numpy_writes_is_read),
+        cmocka_unit_test(what_else_there_is_is_refused_with_what_was_found),
+        cmocka_unit_test(what_is_cut_short_is_refused),
+        cmocka_unit_test(a_file_is_mapped),
+        cmocka_unit_test(indices_of_every_type_are_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
