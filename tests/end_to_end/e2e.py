@@ -828,12 +828,14 @@ class CommittedResults(Case):
               "device.blocks_per_sm", "device.shared_bytes_per_sm", "device.shared_bytes_reserved", "cells.indices",
               "cells.grid_blocks", "cells.placements",
               "cells.process_deviation", "cells.autocorrelation", "cells.modes", "cells.outliers", "cells.neighbour"}
-    # Filled since 2.2, which none of the committed results are of.
+    # Filled since 2.2.
     OF_1_X |= {"cells.placement_deviation", "cells.time_ns.effective_samples"}
     # Of 2.x there is the default plan alone, which has no workload that multiplies, on a GPU that remaps rows of its
     # memory and retires no pages.
-    OF_2_X = {name for name in OF_1_X if not name.startswith(("card", "health", "tool.", "device."))} | {
-        "cells.operations_per_byte.ideal"} | {
+    OF_2_X = {name for name in OF_1_X if not name.startswith(("card", "health", "tool.", "device."))} - {
+        "host.name", "host.slot", "cells.time_ns.effective_samples"} - {
+        f"cells.{name}" for name in ("placements", "placement_deviation", "autocorrelation", "modes", "outliers", "neighbour")
+    } | {"cells.operations_per_byte.ideal"} | {
         f"health.{when}.{what}" for when in ("before", "after")
         for what in ("retired_pages_single_bit", "retired_pages_double_bit", "retirement_pending")}
     # What is null where all is well.
