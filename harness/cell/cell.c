@@ -167,6 +167,25 @@ static bool formula_obstacle(const uint32_t value[PARAMETER_COUNT], char text[CE
     return true;
 }
 
+/* What paths of small tables cannot be: more entries than a warp has threads, or shuffles in a warp that is not whole. */
+static bool small_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES])
+{
+    const struct path *path = cell->path;
+
+    if (!path_is_small(path))
+        return false;
+    if (!(cell->workload->takes & PARAMETER_BIT(table_bytes)))
+        snprintf(text, CELL_REASON_BYTES, "%s is for workloads that choose the size of their table", path->name);
+    else if (cell_length(cell) > path_entries(path))
+        snprintf(text, CELL_REASON_BYTES, "%s holds %" PRIu32 " entries at most", path->name, path_entries(path));
+    else if (path->unit == UNIT_REGISTERS && cell->elements % cell->block_size)
+        snprintf(text, CELL_REASON_BYTES, "%s needs all threads of a warp: elements for whole blocks of %" PRIu32,
+                 path->name, cell->block_size);
+    else
+        return false;
+    return true;
+}
+
 /* The reason leaves out the pattern's name: cells that fail alike say the same. */
 bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES])
 {
@@ -192,7 +211,7 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
         snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", workload->name, workload->variants);
     else if (bytes > path->bytes)
         snprintf(text, CELL_REASON_BYTES, "%s holds a table of %" PRIu32 " bytes at most", path->name, path->bytes);
-    else if (loaded ? lookup_obstacle(cell, text) : formula_obstacle(value, text))
+    else if (small_obstacle(cell, text) || (loaded ? lookup_obstacle(cell, text) : formula_obstacle(value, text)))
         return true;
     else if (reach > bytes || value[PARAMETER_refill_bytes] > bytes)
         snprintf(text, CELL_REASON_BYTES, "the table of %s has %" PRIu32 " bytes", path->name, bytes);
@@ -224,10 +243,10 @@ uint32_t cell_staged_bytes(const struct cell *cell)
 {
     const struct problem problem = cell_problem(cell);
 
-    /* The table is copied by words. */
+    /* One copy is made by words; several are of whole words. */
     const uint32_t bytes = (workload_table_length(&problem) * table_width(cell->parameters) + 3) / 4 * 4;
 
-    return cell->path->unit == UNIT_SHARED ? bytes : 0;
+    return cell->path->unit == UNIT_SHARED ? bytes * table_copies(cell->path, cell->parameters) : 0;
 }
 
 void cell_indices(const struct cell *cell, uint32_t block, uint32_t threads, uint32_t step, uint32_t *index)

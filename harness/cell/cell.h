@@ -102,7 +102,7 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
 /* What the output of the cell depends on. */
 struct problem cell_problem(const struct cell *cell);
 
-/* Bytes of shared memory that a launch asks for, for the staged table: 0 for paths that stage nothing. */
+/* Bytes of shared memory that a launch asks for, for the staged table or its copies: 0 for paths that stage nothing. */
 uint32_t cell_staged_bytes(const struct cell *cell);
 
 /* The elements of the table that threads 0 .. threads - 1 of a block read at a step, into index[0 .. threads - 1]. */

@@ -115,13 +115,22 @@ struct unit {
     bool through_levels; /* the table comes through the constant levels */
     bool through_l1; /* its sectors come through L1 */
     bool global; /* loads are global loads */
-    bool shared; /* loads are answered by shared memory */
+    bool shared; /* requests are turns of shared memory, or of what leads there */
     part *cycles; /* of the first level, for all payload requests */
     part *l1_cycles; /* of L1 for them, while it takes no other loads */
     part *other_cycles; /* of the first level, for what is no payload */
     part *beyond_ns; /* of what stands behind it, in the whole launch */
     part *wait_cycles; /* of a block, for what stands behind it; NULL where waits_ns has it */
 };
+
+/* Of all payload loads. */
+static uint64_t unit_requests(const struct unit *unit, const struct access_counts *access)
+{
+    uint64_t requests;
+
+    memcpy(&requests, (const char *)access + unit->requests, sizeof(requests));
+    return requests;
+}
 
 static double optional(part *part, const struct work *work)
 {
@@ -162,7 +171,7 @@ static double l1_cycles(const struct work *work)
                                     (unit->global || unit->through_l1 ? access->sectors : 0));
     const double wavefronts =
         (double)access->warps_active * workload_tile_loads(work->cell->workload, work->cell->parameters) +
-        (double)(access->staging_loads + (unit->shared ? access->wavefronts : 0));
+        (double)(access->staging_loads + (unit->shared ? unit_requests(unit, access) : 0));
 
     return fmax(loads / card->l1_requests_per_cycle + optional(unit->l1_cycles, work),
                 sectors / card->l1_sectors_per_cycle) +
@@ -339,15 +348,19 @@ static const struct unit units[] = {
     [UNIT_L2] = {REQUESTS(sectors), .instructions = 3, .global = true, .beyond_ns = l2_ns},
     [UNIT_TEXTURE] = {REQUESTS(sectors), .instructions = 3, .through_l1 = true, .l1_cycles = texture_cycles},
     [UNIT_SHARED] = {REQUESTS(wavefronts), .instructions = 1, .shared = true},
+    /* A shuffle goes the way of a load from shared memory, in one turn: 32 results a cycle and SM, says the manual. */
+    [UNIT_REGISTERS] = {REQUESTS(payload_loads), .instructions = 1, .shared = true},
 };
 /* clang-format on */
 
 /* -- units: what a block waits for -------------------------------------------------------------------- */
 
-/* Copying the table, round after round. */
+/* Copying the table, round after round; into registers, in one. */
 static double staging_wait_cycles(const struct work *work)
 {
-    const double rounds = ceil(cell_staged_bytes(work->cell) / (sizeof(uint32_t) * (double)work->cell->block_size));
+    const bool exchanged = work->cell->path->unit == UNIT_REGISTERS;
+    const double words = cell_staged_bytes(work->cell) / (double)sizeof(uint32_t);
+    const double rounds = exchanged ? 1 : ceil(words / work->cell->block_size);
 
     return rounds > 0 ? work->card->staging_wait_cycles + rounds * work->card->staging_round_cycles : 0;
 }
@@ -525,9 +538,8 @@ static struct model_parts predict_parts(const struct work *work)
 /* What depends on the pattern alone. */
 static struct model_cell describe_loads(const struct cell *cell, const struct access_counts *access)
 {
-    uint64_t requests;
+    const uint64_t requests = unit_requests(&units[cell->path->unit], access);
 
-    memcpy(&requests, (const char *)access + units[cell->path->unit].requests, sizeof(requests));
     return (struct model_cell){
         .footprint_bytes = access->footprint_bytes,
         .requests_per_load = access->payload_loads ? (double)requests / (double)access->payload_loads : NAN,

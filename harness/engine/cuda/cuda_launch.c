@@ -136,6 +136,16 @@ bool cuda_launch_restore_table(struct cuda_device *device, const struct cuda_lau
 
 /* -- launches ------------------------------------------------------------------------------------------ */
 
+/* What an image needs, or the copies of a table. */
+static uint32_t width_or_copies(const struct cell *cell)
+{
+    const struct image_size image = workload_image(cell->workload, cell->elements);
+
+    if (path_is_small(cell->path))
+        return table_copies(cell->path, cell->parameters);
+    return cell->workload->dimensions > 1 ? (uint32_t)__builtin_ctzll(image.width) : 0;
+}
+
 static struct kernel_args launch_arguments(const struct cuda_device *device, const struct cuda_launch *launch,
                                            uint32_t module, uint32_t placement)
 {
@@ -156,7 +166,7 @@ static struct kernel_args launch_arguments(const struct cuda_device *device, con
         .numbers = pattern_numbers(cell->parameters),
         .pattern = cell->indices ? 0 : (uint32_t)(cell->pattern - patterns),
         .length = table_length(cell->path, cell->parameters),
-        .width_log2 = cell->workload->dimensions > 1 ? (uint32_t)__builtin_ctzll(image.width) : 0,
+        .width_log2 = width_or_copies(cell),
         .rows = cell->indices ? workload_steps(cell->workload, cell->parameters)
                               : (uint32_t)rows[cell->workload->dimensions - 1],
     };
