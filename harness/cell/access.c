@@ -134,11 +134,11 @@ static enum status count_block(const struct cell *cell, struct walk *walk, const
 }
 
 /* Walks all blocks at one step. In most patterns most blocks read what the block before them read: their
- * counts are those of that block. Where the whole grid reads one element, the counts of one thread are those of every
- * warp. */
+ * counts are those of that block. Where the whole grid reads one element of one table, the counts of one thread are those
+ * of every warp. */
 static enum status count_blocks(const struct cell *cell, uint32_t step, struct walk *walk, struct access_counts *out)
 {
-    const bool immediate = cell->pattern->scope == INDEX_IMMEDIATE;
+    const bool immediate = cell->pattern->scope == INDEX_IMMEDIATE && walk->copies == 1;
     const uint64_t blocks = immediate ? 1 : cell_blocks(cell), times = immediate ? out->warps_active : 1;
     uint32_t buffers[2][CELL_BLOCK_SIZE_MAX];
     uint32_t threads_before = 0;
