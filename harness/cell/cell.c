@@ -146,6 +146,9 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
     else if (value[PARAMETER_loads] % value[PARAMETER_in_flight])
         snprintf(text, CELL_REASON_BYTES, "of %" PRIu32 " loads there are not %" PRIu32 " in flight all the time",
                  value[PARAMETER_loads], value[PARAMETER_in_flight]);
+    else if (value[PARAMETER_warps_per_sm] * CBANK_WARP_THREADS % cell->block_size)
+        snprintf(text, CELL_REASON_BYTES, "%" PRIu32 " warps are no whole number of blocks of %" PRIu32 " threads",
+                 value[PARAMETER_warps_per_sm], cell->block_size);
     else if (cell->elements * value[PARAMETER_loads] > CELL_INDICES_MAX)
         snprintf(text, CELL_REASON_BYTES, "%s has %" PRIu64 " indices at most", cell->workload->name, CELL_INDICES_MAX);
     else if (value[PARAMETER_distinct] > cell_length(cell))
@@ -249,6 +252,11 @@ uint32_t cell_staged_bytes(const struct cell *cell)
     return cell->path->unit == UNIT_SHARED ? bytes * table_copies(cell->path, cell->parameters) : 0;
 }
 
+uint32_t cell_shared_bytes(const struct cell *cell)
+{
+    return cell_staged_bytes(cell) + cell->parameters[PARAMETER_taken_bytes];
+}
+
 void cell_indices(const struct cell *cell, uint32_t block, uint32_t threads, uint32_t step, uint32_t *index)
 {
     const struct problem problem = cell_problem(cell);
@@ -270,6 +278,25 @@ void cell_set_grid(struct cell *cell, uint64_t blocks_at_a_time)
 {
     if (cell->workload->index == INDEX_LOADED)
         cell->grid_blocks = blocks_at_a_time < cell_blocks(cell) ? (uint32_t)blocks_at_a_time : cell_blocks(cell);
+}
+
+uint32_t cell_crowd(const struct cell *cell)
+{
+    return cell->parameters[PARAMETER_warps_per_sm] * CBANK_WARP_THREADS / cell->block_size;
+}
+
+bool cell_crowd_obstacle(const struct cell *cell, uint32_t sm_count, uint32_t room, char text[CELL_REASON_BYTES])
+{
+    const uint32_t crowd = cell_crowd(cell), warps = cell->block_size / CBANK_WARP_THREADS;
+
+    if (crowd > room)
+        snprintf(text, CELL_REASON_BYTES, "an SM has room for %" PRIu32 " warps of this kernel at a time", room * warps);
+    else if ((uint64_t)crowd * sm_count > cell_blocks(cell))
+        snprintf(text, CELL_REASON_BYTES, "%" PRIu64 " elements are too few for %" PRIu32 " warps on each of %" PRIu32 " SMs",
+                 cell->elements, crowd * warps, sm_count);
+    else
+        return false;
+    return true;
 }
 
 uint32_t cell_length(const struct cell *cell)

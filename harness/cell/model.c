@@ -41,9 +41,9 @@ enum { L2_LINE_BYTES = 128 };
 /* Blocks that are looked at for what a launch asks L2 for, where they differ. */
 enum { L2_BLOCKS = 16 };
 
-uint32_t model_blocks_resident(const struct cell *cell, const struct card *card)
+uint32_t model_blocks_room(const struct cell *cell, const struct card *card)
 {
-    const uint32_t shared = cell_staged_bytes(cell) + workload_tile_bytes(cell->workload, cell->parameters);
+    const uint32_t shared = cell_shared_bytes(cell) + workload_tile_bytes(cell->workload, cell->parameters);
     uint32_t blocks = card->warps_per_sm * CBANK_WARP_THREADS / cell->block_size;
 
     if (shared && blocks > card->shared_bytes_per_sm / (shared + card->shared_bytes_reserved))
@@ -51,6 +51,13 @@ uint32_t model_blocks_resident(const struct cell *cell, const struct card *card)
     if (blocks < 1)
         return 1;
     return blocks < card->blocks_per_sm ? blocks : card->blocks_per_sm;
+}
+
+uint32_t model_blocks_resident(const struct cell *cell, const struct card *card)
+{
+    const uint32_t room = model_blocks_room(cell, card), crowd = cell_crowd(cell);
+
+    return crowd && crowd < room ? crowd : room;
 }
 
 /* The card for a kernel: with room for the blocks that there are registers for. Warps get registers in whole steps, and

@@ -72,6 +72,9 @@ struct model_kernel {
 };
 
 /* Blocks that an SM has room for: of threads, of blocks, and in shared memory. */
+uint32_t model_blocks_room(const struct cell *cell, const struct card *card);
+
+/* Blocks that it runs at a time: as many, or fewer where the cell says so. */
 uint32_t model_blocks_resident(const struct cell *cell, const struct card *card);
 
 /* Makes the grid of a cell that strides as large as the chip has room for. */

@@ -204,6 +204,22 @@ class Gpu(Case):
                         if cell["path"] == "shuffle" and "width_bytes" in cell["parameters"]}
         self.assertEqual(set(instructions.values()), {"SHFL"})
 
+    def test_warps_and_room_of_an_sm(self):
+        cells = self.run_lookup("--source", "uniform", "--path", "constant,shared", "--warps-per-sm", "8,64",
+                                "--taken-bytes", "1024,102400", "--table-bytes", "65536,64", "--max-samples", "20",
+                                engine="cuda")
+        sms = {}
+        for cell in cells["cells"]:
+            self.assertIn(cell["status"], ("ok", "skipped"))
+            if cell["status"] == "ok":
+                self.assertTrue(cell["verified"])
+                sms.setdefault(cell["parameters"]["warps_per_sm"], set()).add(cell["grid_blocks"])
+            else:
+                self.assertIn("an SM has room for", cell["reason"])
+                self.assertEqual(cell["parameters"]["warps_per_sm"], 64)
+        self.assertEqual(sms, {8: {132}, 64: {1056}})
+        self.assertEqual(cells["exact_counters"]["differing"], 0)
+
     def test_a_wrong_output_is_found(self):
         done = self.cbank("run", "--workload", "lookup", "--source", "zipf", "--path", "global", "--elements", "1000", "--fault",
                           "output", "--json", self.file, status=1)

@@ -175,12 +175,14 @@ static struct cell cell_of(const struct launch *launch)
 
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         cell.parameters[i] = takes & 1u << i ? values[i] : 0;
+    if (takes & PARAMETER_BIT(taken_bytes))
+        cell.parameters[PARAMETER_taken_bytes] = launch->shared_bytes - cell_staged_bytes(&cell);
     return cell;
 }
 
 static bool is_of(const struct behaviour *behaviour, const struct cell *cell)
 {
-    return cell_equal(&behaviour->cell, cell);
+    return cell_equal(&behaviour->cell, cell) && behaviour->cell.grid_blocks == cell->grid_blocks;
 }
 
 static struct behaviour *behaviour_of(struct launch *launch)

@@ -59,8 +59,8 @@ static int function_attribute(struct cuda_device *device, CUfunction_attribute a
 bool cuda_launch_allow_shared(struct cuda_device *device, const struct cuda_launch *launch,
                               char reason[CELL_REASON_BYTES])
 {
-    const int staged = (int)cell_staged_bytes(launch->cell);
-    const int needed = staged + function_attribute(device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, launch->functions[0]);
+    const int asked = (int)cell_shared_bytes(launch->cell);
+    const int needed = asked + function_attribute(device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, launch->functions[0]);
     int most = 0;
 
     CUDA_TRY(device, cudaDeviceGetAttribute, &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)device->ordinal);
@@ -69,22 +69,24 @@ bool cuda_launch_allow_shared(struct cuda_device *device, const struct cuda_laun
                  most);
         return false;
     }
-    for (uint32_t k = 0; staged > 0 && k < launch->modules; k++)
-        if (!DRIVER(device, cuFuncSetAttribute, launch->functions[k], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                    staged)) {
-            snprintf(reason, CELL_REASON_BYTES, "the driver does not give a block %d bytes of shared memory", staged);
+    /* Cells of one kernel ask for more and for less. */
+    for (uint32_t k = 0; asked > 0 && k < launch->modules; k++)
+        if (function_attribute(device, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, launch->functions[k]) < asked &&
+            !DRIVER(device, cuFuncSetAttribute, launch->functions[k], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                    asked)) {
+            snprintf(reason, CELL_REASON_BYTES, "the driver does not give a block %d bytes of shared memory", asked);
             return false;
         }
     return true;
 }
 
-uint64_t cuda_launch_blocks(struct cuda_device *device, const struct cuda_launch *launch)
+uint32_t cuda_launch_blocks(struct cuda_device *device, const struct cuda_launch *launch)
 {
     int blocks = 0;
 
     DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, launch->functions[0],
-               (int)launch->cell->block_size, cell_staged_bytes(launch->cell));
-    return (uint64_t)blocks * device->info->sm_count;
+               (int)launch->cell->block_size, cell_shared_bytes(launch->cell));
+    return (uint32_t)blocks;
 }
 
 uint32_t cuda_launch_registers(struct cuda_device *device, const struct cuda_launch *launch)
@@ -187,7 +189,7 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
     void *parameters[] = {&arguments, &restricted, device->host_values + module * CBANK_TABLE_LENGTH};
 
     return cuda_device_launch(device, launch->functions[module], cell_grid_blocks(cell), cell->block_size,
-                              cell_staged_bytes(cell), parameters);
+                              cell_shared_bytes(cell), parameters);
 }
 
 bool cuda_launch_cell(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
