@@ -272,17 +272,19 @@ struct shape_map {
 /* As many elements as there are threads at a time, the grid strides over the others. Of an element's lookups `variant` are
  * in flight: each of the next is of an index that waits for the lookup so many before it, by the zero in it. Pointers are
  * carried along: an address made from a parameter would be read from the parameter bank again for every lookup. Where
- * nothing is looked up, the indices are loaded all the same. */
+ * nothing is looked up, the indices are loaded all the same. Other data may come beside them, zeros: before each group the
+ * warps of a block load as many lines, and go on through them round and round. */
 struct shape_lookup {
     template <class Workload, class Path, class Pattern>
     static __device__ void run(const kernel_args &args, const places_of<Path> &place)
     {
-        constexpr uint32_t in_flight = Workload::variant;
+        constexpr uint32_t in_flight = Workload::in_flight;
         const uint32_t staged = stage<Path>(args, Path::words(args)), stride = gridDim.x * blockDim.x;
         const uint32_t own = blockIdx.x * blockDim.x + threadIdx.x;
         uint32_t element = first_element<Path>();
         const uint32_t *first = args.input + own;
         uint32_t *output = args.output + own;
+        uint32_t other = Workload::pressed ? own & args.other_mask : 0;
 
         if (element >= args.elements)
             return;
@@ -295,6 +297,10 @@ struct shape_lookup {
             do {
                 uint32_t index[in_flight];
 
+                if constexpr (Workload::pressed) {
+                    sum += args.other[other];
+                    other = (other + blockDim.x) & args.other_mask;
+                }
 #pragma unroll
                 for (uint32_t k = 0; k < in_flight; k++, at += args.elements)
                     index[k] = *at;
@@ -407,6 +413,8 @@ static constexpr uint32_t power(uint32_t base, uint32_t exponent)
     template <uint32_t variant_> struct workload_##name {                                                   \
         typedef shape_##body shape;                                                                         \
         static constexpr uint32_t variant = variant_, variants = variants_, dimensions = dimensions_;       \
+        static constexpr uint32_t in_flight = variant_ ? (variant_ - 1) % CBANK_IN_FLIGHT_MAX + 1 : 0;      \
+        static constexpr bool pressed = variant_ > CBANK_IN_FLIGHT_MAX;                                     \
         static constexpr uint32_t steps = steps_ ? steps_ : power(2 * variant_ + 1, dimensions_);           \
         static constexpr enum workload_index index = index_;                                                \
         static constexpr uint32_t takes = takes_;                                                           \
@@ -462,7 +470,7 @@ struct pattern_source {
 /* A kernel of all sources, where the workload has such: its table is of any size, and lookups in flight a power of two. */
 template <class Workload, class Path,
           bool can = Workload::index == INDEX_LOADED && Path::scope == INDEX_THREAD && architecture >= Path::architecture &&
-                     !Path::whole && (Workload::variant & (Workload::variant - 1)) == 0>
+                     !Path::whole && (Workload::in_flight & (Workload::in_flight - 1)) == 0>
 struct loaded_instance {
     static constexpr const void *get() { return (const void *)kernel<Workload, Path, pattern_source>; }
 };

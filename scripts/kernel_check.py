@@ -35,10 +35,18 @@ def loaded(workload):
     return workload["index"] == "loaded"
 
 
+# Greater variants of lookups load other data beside them: as CBANK_IN_FLIGHT_MAX.
+IN_FLIGHT_MAX = 4
+
+
+def in_flight(variant):
+    return (variant - 1) % IN_FLIGHT_MAX + 1
+
+
 def steps(workload, radius):
     """Payload loads in the code of a thread: of lookups, those in flight."""
     if loaded(workload):
-        return radius
+        return in_flight(radius)
     return workload["steps"] or (2 * radius + 1) ** workload["dimensions"]
 
 
@@ -78,7 +86,7 @@ def can_be(workload, radius, path, pattern, architecture):
     if small(path) and "table_bytes" not in workload["parameters"]:
         return False
     if loaded(workload):
-        return path["scope"] == "thread" and architecture >= path["architecture"] and radius & radius - 1 == 0
+        return path["scope"] == "thread" and architecture >= path["architecture"] and in_flight(radius) != 3
     return (SCOPES.index(path["scope"]) <= SCOPES.index(pattern["scope"]) and
             architecture >= path["architecture"] and
             (steps(workload, radius) == 1 or pattern["walks"]) and
@@ -141,6 +149,7 @@ class Kernel:
         self.strides = loaded(workload)  # its loads are in the loop of a grid that strides
         self.switched = workload["index"] != "compiled"
         self.loads, tile_loads, tile_stores = SHAPES[workload["shape"]](steps(workload, radius))
+        self.loads += self.strides and radius > IN_FLIGHT_MAX
 
         # A path that stages and loads nothing has a load that never happens. Copies are any number, from 1 on.
         self.counts = collections.Counter({self.payload: self.payload_loads or 1})

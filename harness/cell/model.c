@@ -414,6 +414,17 @@ static void find_stream(struct work *work)
     }
 }
 
+/* Other data that is streamed beside lookups: from L1 where that holds it, taken to be as large as shared memory, of
+ * which it is a part. */
+static double other_bytes(const struct work *work)
+{
+    const struct cell *cell = work->cell;
+
+    if (cell->parameters[PARAMETER_pressure_bytes] <= work->card->shared_bytes_per_sm)
+        return 0;
+    return output_bytes(cell) * workload_groups(cell->workload, cell->parameters);
+}
+
 /* Blocks that read neighbouring rows read them from L2 again. */
 static double stream_ns(const struct work *work)
 {
@@ -421,7 +432,7 @@ static double stream_ns(const struct work *work)
     const double dram = output * (1 - work->kept + work->written) + (input - output) * (1 - work->kept);
     const double again = output * (workload_input_rows(work->cell->workload, work->cell->parameters) - 1);
 
-    return (input + output - dram + again) / work->card->l2_bytes_per_ns + dram / work->card->dram_bytes_per_ns;
+    return (input + output - dram + again + other_bytes(work)) / work->card->l2_bytes_per_ns + dram / work->card->dram_bytes_per_ns;
 }
 
 /* Input that each thread of a block that is alone loads before it waits for the table; 0 where it does not wait, or where

@@ -31,6 +31,10 @@ static bool open_function(struct cuda_device *device, const struct cell *cell, u
         snprintf(reason, CELL_REASON_BYTES, "cannot make the texture");
         return false;
     }
+    if (!cuda_device_need_other(device, cell->parameters[PARAMETER_pressure_bytes])) {
+        snprintf(reason, CELL_REASON_BYTES, "out of memory for --pressure-bytes");
+        return false;
+    }
     return true;
 }
 
@@ -185,7 +189,14 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
     const struct cell *cell = launch->cell;
     const uint32_t module = turn_module(launch, turn.number);
     struct kernel_args arguments = launch_arguments(device, launch, module, turn.placement);
+    const uint32_t other_bytes = cell->parameters[PARAMETER_pressure_bytes];
     const uint32_t *restricted = arguments.table;
+
+    if (other_bytes) {
+        arguments.other = device->other;
+        arguments.other_mask = other_bytes / (uint32_t)sizeof(uint32_t) - 1;
+    }
+
     void *parameters[] = {&arguments, &restricted, device->host_values + module * CBANK_TABLE_LENGTH};
 
     return cuda_device_launch(device, launch->functions[module], cell_grid_blocks(cell), cell->block_size,
