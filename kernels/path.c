@@ -16,18 +16,28 @@ uint32_t table_width(const uint32_t values[PARAMETER_COUNT])
     return parameter_value(values, PARAMETER_width_bytes);
 }
 
+uint32_t table_count(const uint32_t values[PARAMETER_COUNT])
+{
+    return parameter_value(values, PARAMETER_table_count);
+}
+
 uint32_t table_bytes(const struct path *path, const uint32_t values[PARAMETER_COUNT])
 {
     const uint64_t most = (uint64_t)path_entries(path) * table_width(values);
 
     if (values[PARAMETER_table_bytes])
-        return values[PARAMETER_table_bytes];
+        return values[PARAMETER_table_bytes] * table_count(values);
     return most < path->bytes ? (uint32_t)most : path->bytes;
 }
 
 uint32_t table_length(const struct path *path, const uint32_t values[PARAMETER_COUNT])
 {
     return table_bytes(path, values) / table_width(values);
+}
+
+uint32_t table_entries(const struct path *path, const uint32_t values[PARAMETER_COUNT])
+{
+    return table_length(path, values) / table_count(values);
 }
 
 int path_is_small(const struct path *path)

@@ -40,7 +40,8 @@ struct path {
 extern const struct path paths[];
 extern const size_t path_count;
 
-/* The table that a path leads to, of a cell with these parameters: bytes of an element, of the table, and elements. */
+/* The table that a path leads to, of a cell with these parameters: bytes of an element, of the table, and elements. Of
+ * several tables at a time, which lie one behind the other: of all of them. */
 uint32_t table_width(const uint32_t values[PARAMETER_COUNT]);
 uint32_t table_bytes(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
 uint32_t table_length(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
@@ -53,6 +54,10 @@ uint32_t path_entries(const struct path *path);
 
 /* Copies that a block makes of the table in shared memory: a power of two. */
 uint32_t table_copies(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
+
+/* Tables at a time, and entries of each. */
+uint32_t table_count(const uint32_t values[PARAMETER_COUNT]);
+uint32_t table_entries(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
 
 /* Adds to sum[i] what a kernel makes of element index[i] of a table with elements of `width` bytes, for i below count: 32
  * bits, the sum of its words where it has several. */

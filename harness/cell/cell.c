@@ -151,8 +151,10 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
                  value[PARAMETER_warps_per_sm], cell->block_size);
     else if (cell->elements * value[PARAMETER_loads] > CELL_INDICES_MAX)
         snprintf(text, CELL_REASON_BYTES, "%s has %" PRIu64 " indices at most", cell->workload->name, CELL_INDICES_MAX);
-    else if (value[PARAMETER_distinct] > cell_length(cell))
-        snprintf(text, CELL_REASON_BYTES, "the table has %" PRIu32 " entries", cell_length(cell));
+    else if (value[PARAMETER_distinct] > table_entries(cell->path, value))
+        snprintf(text, CELL_REASON_BYTES, "the table has %" PRIu32 " entries", table_entries(cell->path, value));
+    else if (cell->trace && table_count(value) > 1)
+        snprintf(text, CELL_REASON_BYTES, "the indices of a file are of one table");
     else
         return false;
     return true;
@@ -212,6 +214,8 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
         snprintf(text, CELL_REASON_BYTES, "%s needs an index %s", path->name, sees[path->scope]);
     else if (value[PARAMETER_radius] > workload->variants)
         snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", workload->name, workload->variants);
+    else if (bytes > path->bytes && table_count(value) > 1)
+        snprintf(text, CELL_REASON_BYTES, "%s holds tables of %" PRIu32 " bytes together at most", path->name, path->bytes);
     else if (bytes > path->bytes)
         snprintf(text, CELL_REASON_BYTES, "%s holds a table of %" PRIu32 " bytes at most", path->name, path->bytes);
     else if (small_obstacle(cell, text) || (loaded ? lookup_obstacle(cell, text) : formula_obstacle(value, text)))

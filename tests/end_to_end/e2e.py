@@ -802,7 +802,7 @@ class Lists(Case):
         self.assertEqual([(row["name"], row["steps"], row["dimensions"], row["variants"]) for row in rows],
                          [(name, 1, 1, 0) for name in WORKLOADS[:5]] +
                          [("stencil_1d", 4, 1, 0), ("conv_1d", 0, 1, 7), ("conv_2d", 0, 2, 7), ("conv_3d", 0, 3, 3),
-                          ("lookup", 0, 1, 4)])
+                          ("lookup", 0, 1, 8)])
         self.assertEqual([row["index"] for row in rows],
                          ["compiled", "switched", "switched_length"] + ["compiled"] * 6 + ["loaded"])
         self.assertEqual([row["name"] for row in rows if row["before"] != "nothing"], ["refill"])

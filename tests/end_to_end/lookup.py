@@ -220,6 +220,19 @@ class Gpu(Case):
         self.assertEqual(sms, {8: {132}, 64: {1056}})
         self.assertEqual(cells["exact_counters"]["differing"], 0)
 
+    def test_other_data_and_several_tables(self):
+        cells = self.run_lookup("--source", "uniform,distinct", "--distinct", "5", "--path", "all", "--elements", "4096",
+                                "--in-flight", "1,2", "--table-bytes", "64", "--table-count", "1,2,3",
+                                "--pressure-bytes", "4096,1048576", "--max-samples", "20", engine="cuda")
+        done = [cell for cell in cells["cells"] if cell["status"] == "ok"]
+        self.assertEqual({(cell["path"], cell["reason"]) for cell in cells["cells"]
+                          if cell["status"] == "skipped" and cell["path"].startswith("sh")},
+                         {("shuffle", "shuffle holds tables of 128 bytes together at most")})
+        self.assertEqual(len(done), 2 * 2 * 2 * (3 * (len(LOADING) + 1) + 2))
+        self.assertTrue(all(cell["verified"] for cell in done))
+        self.assertEqual(cells["exact_counters"]["differing"], 0)
+        self.assertEqual({cell["table_bytes"] for cell in done}, {64, 128, 192})
+
     def test_a_wrong_output_is_found(self):
         done = self.cbank("run", "--workload", "lookup", "--source", "zipf", "--path", "global", "--elements", "1000", "--fault",
                           "output", "--json", self.file, status=1)
