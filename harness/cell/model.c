@@ -41,25 +41,6 @@ enum { L2_LINE_BYTES = 128 };
 /* Blocks that are looked at for what a launch asks L2 for, where they differ. */
 enum { L2_BLOCKS = 16 };
 
-uint32_t model_blocks_room(const struct cell *cell, const struct card *card)
-{
-    const uint32_t shared = cell_shared_bytes(cell) + workload_tile_bytes(cell->workload, cell->parameters);
-    uint32_t blocks = card->warps_per_sm * CBANK_WARP_THREADS / cell->block_size;
-
-    if (shared && blocks > card->shared_bytes_per_sm / (shared + card->shared_bytes_reserved))
-        blocks = card->shared_bytes_per_sm / (shared + card->shared_bytes_reserved);
-    if (blocks < 1)
-        return 1;
-    return blocks < card->blocks_per_sm ? blocks : card->blocks_per_sm;
-}
-
-uint32_t model_blocks_resident(const struct cell *cell, const struct card *card)
-{
-    const uint32_t room = model_blocks_room(cell, card), crowd = cell_crowd(cell);
-
-    return crowd && crowd < room ? crowd : room;
-}
-
 /* The card for a kernel: with room for the blocks that there are registers for. Warps get registers in whole steps, and
  * an SM's are in four parts, each for every fourth warp. */
 static struct card card_for(const struct card *card, const struct cell *cell, const struct model_kernel *kernel)
@@ -72,11 +53,6 @@ static struct card card_for(const struct card *card, const struct cell *cell, co
     if (blocks > 0 && blocks < room.blocks_per_sm)
         room.blocks_per_sm = blocks;
     return room;
-}
-
-void model_set_grid(struct cell *cell, const struct card *card)
-{
-    cell_set_grid(cell, (uint64_t)card->sm_count * model_blocks_resident(cell, card));
 }
 
 static double cycles_to_ns(const struct card *card, double cycles)
