@@ -215,7 +215,8 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
     else if (value[PARAMETER_radius] > workload->variants)
         snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", workload->name, workload->variants);
     else if (bytes > path->bytes && table_count(value) > 1)
-        snprintf(text, CELL_REASON_BYTES, "%s holds tables of %" PRIu32 " bytes together at most", path->name, path->bytes);
+        snprintf(text, CELL_REASON_BYTES, "%s holds tables of %" PRIu32 " bytes together at most", path->name,
+                 path->bytes);
     else if (bytes > path->bytes)
         snprintf(text, CELL_REASON_BYTES, "%s holds a table of %" PRIu32 " bytes at most", path->name, path->bytes);
     else if (small_obstacle(cell, text) || (loaded ? lookup_obstacle(cell, text) : formula_obstacle(value, text)))
@@ -294,10 +295,12 @@ bool cell_crowd_obstacle(const struct cell *cell, uint32_t sm_count, uint32_t ro
     const uint32_t crowd = cell_crowd(cell), warps = cell->block_size / CBANK_WARP_THREADS;
 
     if (crowd > room)
-        snprintf(text, CELL_REASON_BYTES, "an SM has room for %" PRIu32 " warps of this kernel at a time", room * warps);
+        snprintf(text, CELL_REASON_BYTES, "an SM has room for %" PRIu32 " warps of this kernel at a time",
+                 room * warps);
     else if ((uint64_t)crowd * sm_count > cell_blocks(cell))
-        snprintf(text, CELL_REASON_BYTES, "%" PRIu64 " elements are too few for %" PRIu32 " warps on each of %" PRIu32 " SMs",
-                 cell->elements, crowd * warps, sm_count);
+        snprintf(text, CELL_REASON_BYTES,
+                 "%" PRIu64 " elements are too few for %" PRIu32 " warps on each of %" PRIu32 " SMs", cell->elements,
+                 crowd * warps, sm_count);
     else
         return false;
     return true;

@@ -408,7 +408,8 @@ static double stream_ns(const struct work *work)
     const double dram = output * (1 - work->kept + work->written) + (input - output) * (1 - work->kept);
     const double again = output * (workload_input_rows(work->cell->workload, work->cell->parameters) - 1);
 
-    return (input + output - dram + again + other_bytes(work)) / work->card->l2_bytes_per_ns + dram / work->card->dram_bytes_per_ns;
+    return (input + output - dram + again + other_bytes(work)) / work->card->l2_bytes_per_ns +
+           dram / work->card->dram_bytes_per_ns;
 }
 
 /* Input that each thread of a block that is alone loads before it waits for the table; 0 where it does not wait, or where

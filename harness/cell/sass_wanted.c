@@ -23,7 +23,7 @@ const char *const sass_names[SASS_CLASS_COUNT][SASS_WIDTH_COUNT] = {
 /* Read off what the compilers of CUDA 11.8 and 13.0 make for every architecture. */
 static const uint32_t class_widest[SASS_CLASS_COUNT] = {
     [SASS_LDC] = 8,           [SASS_LDC_PARAMETER] = 8, [SASS_ULDC] = 8, [SASS_OPERAND] = 4, [SASS_LDG] = 16,
-    [SASS_LDG_CONSTANT] = 16, [SASS_LDG_STRONG] = 16,   [SASS_TLD] = 16, [SASS_LDS] = 16, [SASS_SHFL] = 4,
+    [SASS_LDG_CONSTANT] = 16, [SASS_LDG_STRONG] = 16,   [SASS_TLD] = 16, [SASS_LDS] = 16,    [SASS_SHFL] = 4,
 };
 
 /* The class that the path names. */
