@@ -26,7 +26,8 @@ SANITIZED = "asan" in CBANK
 PATTERNS = ["per_block", "per_warp", "per_thread", "pseudo_random"]
 PATHS = ["constant", "global", "readonly"]
 MORE_PATTERNS = ["half_warp", "distinct", "broadcast", "lockstep", "hashed"]
-MORE_PATHS = ["restrict", "global_l2", "texture", "shared", "staging", "param", "constant_uniform", "constant_operand"]
+MORE_PATHS = ["restrict", "global_l2", "texture", "shared", "shared_copies", "staging", "shuffle", "param",
+              "constant_uniform", "constant_operand"]
 WORKLOADS = ["add", "add_switch", "add_runtime", "refill", "modules", "stencil_1d", "conv_1d", "conv_2d", "conv_3d",
              "lookup"]
 DEFAULT_ELEMENTS = [12800000, 128000]
@@ -225,6 +226,8 @@ class Run(Case):
             ("constant_operand needs an index that is known when the kernel is compiled", 1),
             ("conv_3d has a radius of 3 at most", len(PATHS + MORE_PATHS)),
             ("conv_3d reads another element at every step, which the pattern does not", 2 * len(PATHS + MORE_PATHS)),
+            ("shared_copies is for workloads that choose the size of their table", 1),
+            ("shuffle is for workloads that choose the size of their table", 1),
         ])
         printed = " ".join(done.stdout.split())
         for reason in reasons:
@@ -784,19 +787,22 @@ class Lists(Case):
                          [("constant", "LDC", "ld.const"), ("global", "LDG", "ld.global"),
                           ("readonly", "LDG.CONSTANT", "ld.global.nc"), ("restrict", "LDG.CONSTANT", "ld.global.nc"),
                           ("global_l2", "LDG.STRONG", "ld.global.cg"), ("texture", "TLD", "tex.1d"),
-                          ("shared", "LDS", "ld.shared"), ("staging", "LDS", "ld.shared"),
+                          ("shared", "LDS", "ld.shared"), ("shared_copies", "LDS", "ld.shared"),
+                          ("staging", "LDS", "ld.shared"), ("shuffle", "SHFL", "shfl"),
                           ("param", "LDC.PARAMETER", "ld.param"), ("constant_uniform", "ULDC", "ld.const"),
                           ("constant_operand", "OPERAND", "ld.const")])
         self.assertEqual([row["name"] for row in rows if row["chosen"]], ["constant_uniform", "constant_operand"])
         self.assertEqual([row["name"] for row in rows if not row["loads"]], ["staging"])
-        self.assertEqual([row["name"] for row in rows if row["bytes"] < 65536], ["param"])
+        self.assertEqual([row["name"] for row in rows if row["bytes"] < 65536],
+                         ["shared_copies", "shuffle", "param"])
+        self.assertEqual([row["name"] for row in rows if row["copies"] > 1], ["shared_copies"])
         self.assertEqual({row["name"]: row["scope"] for row in rows if row["scope"] != "thread"},
                          {"constant_uniform": "block", "constant_operand": "immediate"})
         rows = json.loads(cbank("list", "workloads", "--json").stdout)
         self.assertEqual([(row["name"], row["steps"], row["dimensions"], row["variants"]) for row in rows],
                          [(name, 1, 1, 0) for name in WORKLOADS[:5]] +
                          [("stencil_1d", 4, 1, 0), ("conv_1d", 0, 1, 7), ("conv_2d", 0, 2, 7), ("conv_3d", 0, 3, 3),
-                          ("lookup", 0, 1, 4)])
+                          ("lookup", 0, 1, 8)])
         self.assertEqual([row["index"] for row in rows],
                          ["compiled", "switched", "switched_length"] + ["compiled"] * 6 + ["loaded"])
         self.assertEqual([row["name"] for row in rows if row["before"] != "nothing"], ["refill"])

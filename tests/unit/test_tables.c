@@ -328,6 +328,42 @@ static void tables_have_a_size(void **state)
     assert_int_equal(pattern_numbers(cell.parameters).stride, 3);
 }
 
+/* The whole table of a path that exchanges entries has one for each thread of a warp, if they fit. */
+static void small_tables_have_limits(void **state)
+{
+    struct cell cell = cell_named("add", "shuffle", "per_warp");
+    char reason[CELL_REASON_BYTES];
+
+    (void)state;
+    assert_int_equal(table_length(cell.path, cell.parameters), 32);
+    assert_false(cell_obstacle(&cell, 0, reason));
+    cell.parameters[PARAMETER_width_bytes] = 1;
+    assert_int_equal(table_bytes(cell.path, cell.parameters), 32);
+    cell.parameters[PARAMETER_width_bytes] = 16;
+    assert_int_equal(table_length(cell.path, cell.parameters), 8);
+    cell.parameters[PARAMETER_width_bytes] = 2;
+    cell.parameters[PARAMETER_table_bytes] = 128;
+    assert_true(cell_obstacle(&cell, 0, reason));
+    assert_string_equal(reason, "shuffle holds 32 entries at most");
+    cell.parameters[PARAMETER_table_bytes] = 64;
+    assert_false(cell_obstacle(&cell, 0, reason));
+    cell.elements++;
+    assert_true(cell_obstacle(&cell, 0, reason));
+    assert_string_equal(reason, "shuffle needs all threads of a warp: elements for whole blocks of 1024");
+    cell = cell_named("refill", "shuffle", "per_warp");
+    assert_true(cell_obstacle(&cell, 0, reason));
+    assert_string_equal(reason, "shuffle is for workloads that choose the size of their table");
+    cell = cell_named("add", "shared_copies", "per_warp");
+    assert_int_equal(table_bytes(cell.path, cell.parameters), 16384);
+    assert_int_equal(table_copies(cell.path, cell.parameters), 2);
+    cell.parameters[PARAMETER_table_bytes] = 32768;
+    assert_true(cell_obstacle(&cell, 0, reason));
+    assert_string_equal(reason, "shared_copies holds a table of 16384 bytes at most");
+    cell.parameters[PARAMETER_table_bytes] = 1024;
+    assert_int_equal(cell_staged_bytes(&cell), 32768);
+    assert_int_equal(table_copies(cell_named("add", "shared", "per_warp").path, cell.parameters), 1);
+}
+
 static void staging_asks_for_shared_memory(void **state)
 {
     struct cell cell = cell_named("add", "shared", "per_warp");
@@ -795,6 +831,7 @@ int main(void)
         cmocka_unit_test(identities_have_the_parameters_that_a_cell_takes),
         cmocka_unit_test(identities_leave_out_what_every_table_was),
         cmocka_unit_test(tables_have_a_size),
+        cmocka_unit_test(small_tables_have_limits),
         cmocka_unit_test(staging_asks_for_shared_memory),
         cmocka_unit_test(the_plan_is_every_combination_in_order),
         cmocka_unit_test(a_plan_that_names_nothing_is_the_core_matrix),
