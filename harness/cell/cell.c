@@ -219,11 +219,9 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
         snprintf(text, CELL_REASON_BYTES, "%s needs an index %s", path->name, sees[path->scope]);
     else if (value[PARAMETER_radius] > workload->variants)
         snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", workload->name, workload->variants);
-    else if (bytes > path->bytes && table_count(value) > 1)
-        snprintf(text, CELL_REASON_BYTES, "%s holds tables of %" PRIu32 " bytes together at most", path->name,
-                 path->bytes);
     else if (bytes > path->bytes)
-        snprintf(text, CELL_REASON_BYTES, "%s holds a table of %" PRIu32 " bytes at most", path->name, path->bytes);
+        snprintf(text, CELL_REASON_BYTES, "%s holds %s of %" PRIu32 " bytes%s at most", path->name,
+                 table_count(value) > 1 ? "tables" : "a table", path->bytes, table_count(value) > 1 ? " together" : "");
     else if (small_obstacle(cell, text) || (loaded ? lookup_obstacle(cell, text) : formula_obstacle(value, text)))
         return true;
     else if (reach > bytes || value[PARAMETER_refill_bytes] > bytes)
