@@ -174,7 +174,7 @@ static void compare_counter(struct comparison_cell *out, size_t index, double th
         return;
     exact = base->kind == COUNTER_EXACT && new_counter->kind == COUNTER_EXACT;
     *change = (struct counter_change){.kind = base->kind, .base = base->value};
-    memcpy(change->name, base->name, sizeof(change->name));
+    snprintf(change->name, sizeof(change->name), "%s", base->name);
     change->new_value = exact ? exact_change(base, new_counter) : new_counter->value;
     if (exact ? change->new_value == base->value
               : !(fabs(change->new_value - base->value) > threshold * fabs(base->value)))
