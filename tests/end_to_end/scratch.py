@@ -18,7 +18,7 @@ from tree import ARCHITECTURE, DISASSEMBLER, TOOLKIT, Case, Changes, Scratch, bu
 PATTERN = ('PATTERN(reversed, "neighbouring threads, backwards", INDEX_THREAD, 0, 0, 0, '
            '(length - 1u - thread) % length)\n')
 PATH_ROW = ('PATH(fresh, "global memory, fetched again by every load", TABLE_GLOBAL, UNIT_L2, INDEX_THREAD, '
-            '1024u, 0, 35, 1, "LDG.STRONG", "ld.global.cv", __ldcv(&table[index]))\n')
+            '1024u, 1, 0, 35, 1, "LDG.STRONG", "ld.global.cv", __ldcv(&table[index]))\n')
 WORKLOAD = ('WORKLOAD(triple, "three loads a thread", map, 1, 3, INDEX_COMPILED, BEFORE_NOTHING, 0, 0, "lockstep", '
             '"4096", "64", input - 2u * sum)\n')
 
