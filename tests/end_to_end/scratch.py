@@ -186,7 +186,7 @@ class Row(Changes):
     def test_path(self):
         self.change(path)
         rows = self.scratch.rows("paths")
-        self.assertEqual((len(rows), rows[-1]["name"]), (12, "fresh"))
+        self.assertEqual((len(rows), rows[-1]["name"]), (14, "fresh"))
 
         cells, printed = self.scratch.cells("--path", "constant,fresh", "--workload", "add,conv_1d", "--radius", "1",
                                             "--elements", "4096")
@@ -203,7 +203,7 @@ class Row(Changes):
         cells, printed = self.scratch.cells("--workload", "triple", "--path", "all")
         self.assertIn("triple, 4096 elements, blocks of 64, hot", printed)
         self.assertEqual(len(cells), self.paths())
-        self.check_ok(cells)
+        self.check_ok(cells, "shared_copies", "shuffle")
         self.checks()
 
 
