@@ -59,12 +59,6 @@ static bool enqueue_pairs(const struct cuda_chain *chain, const cudaEvent_t *eve
     return true;
 }
 
-/* Enqueues one sample. */
-static bool enqueue_sample(const struct cuda_chain *chain, const struct cuda_sample *sample, uint32_t place)
-{
-    return (chain->between ? enqueue_pairs : enqueue_chain)(chain, sample->events, place);
-}
-
 void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device)
 {
     for (size_t i = 0; i < CUDA_PLACES_MAX; i++)
@@ -97,7 +91,7 @@ static bool capture(const struct cuda_sample *sample, const struct cuda_chain *c
 
     if (!CUDA(device, cudaStreamBeginCapture, device->stream, cudaStreamCaptureModeThreadLocal))
         return false;
-    captured = enqueue_sample(chain, sample, place);
+    captured = (chain->between ? enqueue_pairs : enqueue_chain)(chain, sample->events, place);
     if (!CUDA(device, cudaStreamEndCapture, device->stream, graph)) {
         CUDA_TRY(device, cudaStreamEndCapture, device->stream, graph);
         return false;
@@ -112,8 +106,6 @@ bool cuda_sample_place(struct cuda_sample *sample, const struct cuda_chain *chai
     cudaGraph_t graph = NULL;
     bool placed;
 
-    if (*made)
-        return true;
     placed = capture(sample, chain, place, &graph) && CUDA(device, cudaGraphInstantiateWithFlags, made, graph, 0) &&
              CUDA(device, cudaGraphUpload, *made, device->stream);
     if (graph)

@@ -46,7 +46,7 @@ struct cuda_sample {
  * known to the device. */
 bool cuda_sample_open(struct cuda_sample *sample, struct cuda_device *device);
 
-/* Captures the sample of a chain in a place, unless that was done. The device may be at work meanwhile. */
+/* Captures the sample of a chain in a place, once. */
 bool cuda_sample_place(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t place);
 
 /* Enqueues the sample in a place that it was captured in, its replays before it. */
