@@ -252,7 +252,7 @@ class Interrupted(Faults):
     def test_ends_within_a_second(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             result, seconds = self.interrupt(PACE, number, 0.8)
-            self.assertLess(seconds, 2 * SLOWER)  # one, and what a busy machine adds
+            self.assertLess(seconds, SLOWER)
             self.assertFalse(result["complete"])
             self.assertIsNone(result["ended"])
             self.assertGreater(self.samples(result), 0)
@@ -263,7 +263,7 @@ class Interrupted(Faults):
     def test_ends_within_a_second_when_the_device_does_not_answer(self):
         for faults in (f"{PACE},hang_kernel={CULPRIT}:20000", "hang=cudaStreamSynchronize:90"):
             result, seconds = self.interrupt(faults, signal.SIGTERM, 0.8)
-            self.assertLess(seconds, 2 * SLOWER)  # one, and what a busy machine adds
+            self.assertLess(seconds, SLOWER)
             self.assertFalse(result["complete"])
             self.assertIn("result: x.json", self.out)
             os.remove(self.file)
