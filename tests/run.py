@@ -33,7 +33,8 @@ import time
 COMMAND_SECONDS_MAX = 1800
 LINES_SHOWN_MAX = 60  # of a command that failed
 # It looks for leaks in a process that it stops, and sometimes falls over itself: that says nothing of the program.
-LEAK_SANITIZER_BROKE = "LeakSanitizer has encountered a fatal error"
+LEAK_SANITIZER_BROKE = ("LeakSanitizer has encountered a fatal error", "Tracer caught signal")
+RUNS_MAX = 3  # of a command in which that happens
 LOGS = "build/test-logs"
 SLOTS = len(os.sched_getaffinity(0))
 
@@ -88,6 +89,10 @@ def count(lines, status):
     return passed, failed, skipped
 
 
+def leak_sanitizer_broke(lines):
+    return any(said in line for line in lines for said in LEAK_SANITIZER_BROKE)
+
+
 def said_of_failures(lines):
     """Of unittest from the first failure on, of cmocka no test that passed, of others the end."""
     start = next((number for number, line in enumerate(lines) if line.startswith("=====")), None)
@@ -119,10 +124,11 @@ class Part:
         start = time.monotonic()
         with open(self.log, "w", encoding="utf-8") as log:
             for command in self.commands:
-                lines, status = self.run_command(command, processes)
-                if any(LEAK_SANITIZER_BROKE in line for line in lines):
-                    log.write(f"{LEAK_SANITIZER_BROKE}: run again\n")
+                for _ in range(RUNS_MAX):
                     lines, status = self.run_command(command, processes)
+                    if status == 0 or not leak_sanitizer_broke(lines):
+                        break
+                    log.write(f"LeakSanitizer itself broke: run again, {shlex.join(command)}\n")
                 log.write(f"$ {shlex.join(command)}\n" + "\n".join(lines) + "\n")
                 passed, failed, skipped = count(lines, status)
                 self.passed, self.failed, self.skipped = self.passed + passed, self.failed + failed, self.skipped + skipped

@@ -7,11 +7,13 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import unittest
 
 from common import ROOT
 
-sys.path.insert(0, os.path.join(ROOT, "scripts"))
+sys.path[:0] = [os.path.join(ROOT, "scripts"), os.path.join(ROOT, "tests")]
+import run  # noqa: E402
 from house import LIMITS, beyond, functions, parameters  # noqa: E402
 
 FOLDERS = ("patterns", "kernels", "harness")  # each may use those before it
@@ -98,6 +100,29 @@ class Limits(unittest.TestCase):
         self.assertGreater(len(found), 500)
         self.assertEqual(found["main"][1], 2)
         self.assertGreater(found["main"][0], 5)
+
+
+class Runner(unittest.TestCase):
+    """Of tests/run.py: which commands it runs again."""
+
+    def part(self, script, times):
+        """A part whose command runs `script` and, if it got that far, is good from its run number `times` on."""
+        with tempfile.TemporaryDirectory() as folder:
+            self.addCleanup(setattr, run, "LOGS", run.LOGS)
+            run.LOGS = folder
+            count = os.path.join(folder, "count")
+            part = run.Part("part", ["sh", "-c", f"echo x >> {count}; [ $(wc -l < {count}) -ge {times} ] || {{ {script}; }}"])
+            part.run(set())
+            return part.failed, len(lines(count))
+
+    def test_runs_again_where_the_leak_sanitizer_broke(self):
+        for said in ("==1==LeakSanitizer has encountered a fatal error.", "Tracer caught signal 11: addr=0x148"):
+            with self.subTest(said):
+                self.assertEqual(self.part(f"echo '{said}'; exit 1", 3), (0, 3))
+                self.assertEqual(self.part(f"echo '{said}'; exit 1", 9), (1, run.RUNS_MAX))
+
+    def test_other_failures_are_final(self):
+        self.assertEqual(self.part("echo 'ERROR: LeakSanitizer: detected memory leaks'; exit 23", 2), (1, 1))
 
 
 if __name__ == "__main__":
