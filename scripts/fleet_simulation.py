@@ -28,7 +28,7 @@ import trials
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RANGE_OF_20 = 3.735  # mean of the range of 20 normal values of deviation 1
-PROCESS_NS = 1.7  # deviation.def, hot
+PROCESS_NS = 1.7  # what hot cells differed by as those pairs were timed
 NORMAL = 1.959964
 PATHS = ("constant", "global", "readonly")
 PAIRS = (("h200/core-matrix", "h200/second-process"), ("h100/core-matrix", "h100/second-process"))

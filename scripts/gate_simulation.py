@@ -6,11 +6,10 @@ usage: gate_simulation.py [--program build/cbank] [--gate] [--trials 100] [--fir
        gate_simulation.py --show FILE
 
 Every trial writes results of 24 cells as those of the default plan on an H200, and asks the built program to compare
-them: no decision is made here. The times are the committed ones. What processes differ by is, in hot cells, the
-deviation of each cell in the committed calibration of 20 processes (its range over 3.735), which is not the default
-that compare assumes; in cold cells the default, there being no calibration of them. Noise of 2 and 4 is as many times
-that. Heavy tails: Student's t of 3 degrees of freedom, scaled to the same deviation. All cells of a process share
-half of their variance. In NEW two cells, the shortest and the longest, are slower by 1.5 times the threshold; an alarm
+them: no decision is made here. Times, how much processes differ in each cell, and how sure a process is of its median
+are those of ten committed processes (results/h200/processes). Noise of 2 and 4 is as many times what processes differ by.
+Heavy tails: Student's t of 3 degrees of freedom, scaled to the same deviation. All cells of a process share half of their
+variance. Cells that did not settle count as settled: flags are not what is simulated. In NEW two cells, the shortest and the longest, are slower by 1.5 times the threshold; an alarm
 is a regression or an improvement of another. No calibration is given, but in the last column: there cbank calibrate
 makes one of five more processes of the same noise.
 
@@ -23,20 +22,21 @@ Each scenario has its own seed, so that the first N of them (--first) can be tri
 import argparse
 import concurrent.futures
 import functools
+import glob
 import itertools
 import json
 import math
 import os
 import random
+import statistics
 import subprocess
 import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SAMPLES = 20
-RANGE_OF_20 = 3.735  # mean of the range of 20 normal values of deviation 1
-COLD_NS = 87  # deviation.def
-NORMAL = 1.959964
+RANKS = (5, 14)  # of the interval of the median of so many, from 0
+RANKS_WIDTH = 1.1807  # of what is between them, on average, in normal samples of deviation 1
 PLANTED = 1.5  # times the threshold
 CALIBRATING = 5  # processes
 REGIMES, TAILS, NOISES, PROCESSES, THRESHOLDS = ("hot", "cold"), ("normal", "heavy"), (1, 2, 4), (1, 3, 5), (0.5, 1, 2)
@@ -57,21 +57,16 @@ def name(cell):
 @functools.lru_cache(maxsize=None)
 def template(regime):
     """A result without what is not compared, and of each cell: time, deviation between processes, of samples."""
-    result = read("results/h200/core-matrix.json" if regime == "hot" else "results/h200/core-matrix-cold.json")
-    ranges = {name(cell): cell["noise"] for cell in read("results/h200/gate/calibration.json")["cells"]}
-    truth = []
-    for cell in result["cells"]:
-        time = cell["time_ns"]
-        error = (time["ci_high"] - time["ci_low"]) / time["median"] / 2 / NORMAL
-        if regime == "hot":
-            seen = math.log1p(ranges[name(cell)]) / RANGE_OF_20
-            between = math.sqrt(max(seen ** 2 - error ** 2, seen ** 2 / 4))  # the error is in what was seen
-        else:
-            between = COLD_NS / time["median"]
-        # A median of n normal samples has 1.2533 times the error of their mean.
-        truth.append((time["median"], between, error * math.sqrt(SAMPLES) / 1.2533))
-        cell.update(counters={}, flags=[])
-    return result, truth
+    results = [read(path) for path in sorted(glob.glob(os.path.join(ROOT, "results/h200/processes/process-*.json")))]
+    truth, cells = [], []
+    for same in zip(*(result["cells"] for result in results)):
+        if same[0]["regime"] == regime:
+            times = [cell["time_ns"] for cell in same]
+            logs = [math.log(time["median"]) for time in times]
+            width = statistics.mean(math.log(time["ci_high"] / time["ci_low"]) for time in times)
+            truth.append((math.exp(statistics.mean(logs)), statistics.stdev(logs), width / RANKS_WIDTH))
+            cells.append({**same[0], "counters": {}, "flags": []})
+    return {**results[0], "cells": cells}, truth
 
 
 @functools.lru_cache(maxsize=None)
@@ -98,9 +93,11 @@ def write_process(path, rng, scenario, factors, second, **more):
     for cell, (median, between, within), factor in zip(result["cells"], truth, factors):
         moved = noise * between * (shared + draw(rng, tails)) / math.sqrt(2)
         middle = median * factor * math.exp(moved)
-        samples = sorted(middle * math.exp(within * rng.gauss(0, 1)) for _ in range(SAMPLES))
-        time = {**cell["time_ns"], "samples": samples, "median": (samples[9] + samples[10]) / 2, "ci_low": samples[5],
-                "ci_high": samples[14], "min": samples[0]}
+        samples = sorted(math.exp(within * rng.gauss(0, 1)) for _ in range(SAMPLES))
+        # What processes differ by has in it how unsure their medians are: that of the samples is not added.
+        samples = [sample * middle * 2 / (samples[9] + samples[10]) for sample in samples]
+        time = {**cell["time_ns"], "samples": samples, "median": middle, "effective_samples": SAMPLES, "ci_low": samples[RANKS[0]],
+                "ci_high": samples[RANKS[1]], "min": samples[0]}
         cells.append({**cell, "time_ns": time})
     started = f"2026-01-01T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
     with open(path, "w", encoding="utf-8") as file:

@@ -4,14 +4,14 @@
 
 usage: process_deviation.py [--check]
 
-Of each pair of committed results of one GPU and driver that ran one plan, a cell with equal code gives a variance with
-one degree of freedom; a calibration gives one with more. The variance of a cell is taken to be
-relative^2 + (ns / time)^2, times a factor that differs from cell to cell as an inverse chi square of `degrees` does,
-and within^2: then its quotient by the sum nearly has the F distribution, and relative, ns and degrees are those of the
-greatest likelihood (Smyth 2004, with a prior that depends on the time). `within` is what the samples of a process tell
-about its median. Of plans and boards likewise, the part of the processes being known then. Where all cells of a process
-move together, as cold ones do, they are no independent cells: degrees are then those of the mean square of as many
-variables with that correlation.
+Of each set of committed results of one GPU and driver that ran one plan, a cell gives the variance of its medians, with
+a degree of freedom less than there are results; a calibration gives one with more. It has all in it by which the medians
+differ, how well a process knows its own too. The variance of a cell is taken to be relative^2 + (ns / time)^2, times a
+factor that differs from cell to cell as an inverse chi square of `degrees` does: then its quotient by the sum has the F
+distribution, and relative, ns and degrees are those of the greatest likelihood (Smyth 2004, with a prior that depends on
+the time). Of plans and boards likewise, the part of the processes being known then. Where all cells of a process move
+together they are no independent cells: degrees are then at most those of the mean square of as many variables with that
+correlation.
 
 Prints the table and what it rests on. With --check, exits 1 where deviation.def is beyond what rounding explains.
 """
@@ -21,6 +21,7 @@ import json
 import math
 import os
 import re
+import statistics
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -31,7 +32,7 @@ ROUNDING = 0.06  # relative: two digits
 
 
 def load(name):
-    """The cells of a result by identity: time, error of its median within the process, code, whether it settled."""
+    """The cells of a result by identity: time, code, whether it settled."""
     with open(os.path.join(ROOT, "results", name), encoding="utf-8") as file:
         result = json.load(file)
     cells = {}
@@ -41,20 +42,24 @@ def load(name):
             continue
         key = tuple(str(cell[name]) for name in ("workload", "path", "pattern", "elements", "block_size", "regime"))
         key += tuple(sorted(cell["parameters"].items()))
-        cells[key] = (time["median"], math.log(time["ci_high"] / time["ci_low"]) / 2 / NORMAL,
-                      cell["kernel"]["sass_sha256"], "unstable" not in cell["flags"])
+        cells[key] = (time["median"], cell["kernel"]["sass_sha256"], "unstable" not in cell["flags"])
     return cells
 
 
-def pairs(names, regime):
-    """(variance, degrees, time, within) of each cell that settled in two results; of each pair all changes, in ns."""
-    rows, changes = [], []
-    for one, other in itertools.combinations([load(name) for name in names], 2):
-        common = [key for key in one if key in other and key[5] == regime and one[key][2] == other[key][2]]
-        changes.append([math.log(other[key][0] / one[key][0]) * one[key][0] for key in common])
-        rows += [(math.log(other[key][0] / one[key][0]) ** 2 / 2, 1, one[key][0],
-                  math.sqrt((one[key][1] ** 2 + other[key][1] ** 2) / 2)) for key in common
-                 if one[key][3] and other[key][3]]
+def alike(names, regime, settled=True):
+    """(variance, degrees, time) of each cell of equal code in all the results; of each result the changes from the mean of
+    all, in ns. `settled`: only cells that settled in all."""
+    results, rows, changes = [load(name) for name in names], [], [[] for _ in names]
+    for key in results[0]:
+        cells = [result.get(key) for result in results]
+        if key[5] != regime or not all(cell and cell[1] == cells[0][1] for cell in cells):
+            continue
+        logs = [math.log(cell[0]) for cell in cells]
+        mean = statistics.mean(logs)
+        for of, log in zip(changes, logs):
+            of.append((log - mean) * math.exp(mean))
+        if not settled or all(cell[2] for cell in cells):
+            rows.append((statistics.variance(logs), len(logs) - 1, math.exp(mean)))
     return rows, changes
 
 
@@ -74,26 +79,22 @@ def range_of(count):
     return mean, math.sqrt(sum(2 * value * share for value, share in above) * step - mean * mean)
 
 
-def calibrated(name, alike):
-    """Rows of a calibration of version 1; the errors within its processes are those of the result `alike`."""
+def calibrated(name):
+    """Rows of a calibration of version 1, and its cells."""
     with open(os.path.join(ROOT, "results", name), encoding="utf-8") as file:
         calibration = json.load(file)
     mean, spread = range_of(calibration["launches"])
-    within = {key[:6]: cell[1] for key, cell in load(alike).items()}
-    rows = []
-    for cell in calibration["cells"]:
-        key = tuple(str(cell[name]) for name in ("workload", "path", "pattern", "elements", "block_size", "regime"))
-        rows.append(((math.log1p(cell["noise"]) / mean) ** 2, mean ** 2 / 2 / spread ** 2, cell["median_ns"], within[key]))
-    return rows, {key[:6]: cell for key, cell in load(alike).items()}, calibration
+    return [((math.log1p(cell["noise"]) / mean) ** 2, mean ** 2 / 2 / spread ** 2, cell["median_ns"])
+            for cell in calibration["cells"]], calibration["cells"]
 
 
 def likelihood(rows, known, relative, ns, freedom, most=1e4):
     total = 0
-    for variance, own, time, within in rows:
+    for variance, own, time in rows:
         between = relative ** 2 + (ns / time) ** 2
-        prior = between + within ** 2 + known(time) ** 2
+        prior = between + known(time) ** 2
         x = max(variance / prior, 1e-9)
-        degrees = min(most, freedom * (prior / between) ** 2)  # Satterthwaite: the other parts are taken as known
+        degrees = min(most, freedom * (prior / between) ** 2)  # Satterthwaite: the other part is taken as known
         total += (math.lgamma((own + degrees) / 2) - math.lgamma(own / 2) - math.lgamma(degrees / 2) +
                   own / 2 * math.log(own / degrees) + (own / 2 - 1) * math.log(x) -
                   (own + degrees) / 2 * math.log1p(own * x / degrees) - math.log(prior))
@@ -127,35 +128,39 @@ def together(changes):
 
 def derive():
     """{(cause, regime): (relative, ns, degrees)} and what each rests on."""
-    h200, h100 = (pairs((f"{chip}/core-matrix.json", f"{chip}/second-process.json"), "hot")[0] for chip in ("h200", "h100"))
-    gate, alike, calibration = calibrated("h200/gate/calibration.json", "h200/core-matrix.json")
-    hot = fit(gate + h200 + h100)
-    cold_rows, cold_changes = pairs(("h200/core-matrix-cold.json", "h200/sizes.json"), "cold")
-    cold = fit(cold_rows, most=min(len(cold_rows), together(cold_changes[0])))
-    process = lambda time: math.hypot(hot[0], hot[1] / time)  # noqa: E731
+    ten = [f"h200/processes/process-{number:02}.json" for number in range(1, 11)]
+    gate, calibration = calibrated("h200/gate/calibration.json")
+    h200, h100 = (alike((f"{chip}/core-matrix.json", f"{chip}/second-process.json"), "hot")[0] for chip in ("h200", "h100"))
+    hot_rows, old = alike(ten, "hot", settled=False)[0], fit(gate + h200 + h100)
+    hot = fit(hot_rows)
+    cold_rows, cold_changes = alike(ten, "cold", settled=False)
+    cold_most = sum(map(together, cold_changes)) / len(ten)
+    cold = fit(cold_rows, most=min(DEGREES_MOST, cold_most))
+    process = lambda time: math.hypot(old[0], old[1] / time)  # noqa: E731
     plans, plan_changes = [], []
     for names in (("core-matrix", "all-paths"), ("core-matrix", "sizes"), ("convolution", "all-paths"),
                   ("refill", "all-paths"), ("stencil-blocks", "all-paths")):
-        rows, changes = pairs([f"h200/{name}.json" for name in names], "hot")
-        plans, plan_changes = plans + rows, plan_changes + changes
+        rows, changes = alike([f"h200/{name}.json" for name in names], "hot")
+        plans, plan_changes = plans + rows, plan_changes + changes[:1]
     plan = fit(plans, process, most=sum(map(together, plan_changes)))
+    cold_plans, cold_changes = alike(("h200/core-matrix-cold.json", "h200/sizes.json"), "cold")
+    cold_plan = fit(cold_plans, lambda time: math.hypot(cold[0], cold[1] / time), most=together(cold_changes[0]))
+    one = {key[:6]: cell for key, cell in load("h200/core-matrix.json").items()}
     boards, board_changes = [], []
-    for cell in calibration["cells"]:
+    for cell in calibration:
         key = tuple(str(cell[name]) for name in ("workload", "path", "pattern", "elements", "block_size", "regime"))
-        if cell["sass_sha256"] == alike[key][2]:
-            change = math.log(alike[key][0] / cell["median_ns"])
-            boards.append((change ** 2 / 2, 1, cell["median_ns"], alike[key][1]))
+        if cell["sass_sha256"] == one[key][1]:
+            change = math.log(one[key][0] / cell["median_ns"])
+            boards.append((change ** 2 / 2, 1, cell["median_ns"]))
             board_changes.append(change * cell["median_ns"])
     board = fit(boards, process, most=together(board_changes))
-    table = {("process", "hot"): hot, ("process", "cold"): cold, ("plan", "hot"): plan, ("plan", "cold"): [0, 0, 1],
+    table = {("process", "hot"): hot, ("process", "cold"): cold, ("plan", "hot"): plan, ("plan", "cold"): cold_plan,
              ("board", "hot"): board, ("board", "cold"): board}
-    gate_only, pairs_only = fit(gate), fit(h200 + h100)
-    basis = [f"process, hot: {len(gate)} cells of 20 processes on one H200, {len(h200)} of a pair on another, "
-             f"{len(h100)} of a pair on an H100; of the first alone {gate_only[0]:.2g}, {gate_only[1]:.2g} ns, "
-             f"{gate_only[2]:.2g} degrees, of the others {pairs_only[0]:.2g}, {pairs_only[1]:.2g} ns, {pairs_only[2]:.2g}",
-             f"process, cold: {len(cold_rows)} cells of one pair of two plans on an H200 (the part of plans is in it)",
-             f"plan, hot: {len(plans)} cells of five pairs on an H200",
-             f"board: {len(boards)} cells of two H200; cold ones are not known, and taken to be alike"]
+    basis = [f"process: {len(hot_rows)} hot and {len(cold_rows)} cold cells of 10 processes on one H200, settled or not",
+             f"plan: {len(plans)} hot cells of five pairs and {len(cold_plans)} cold of one on an H200, and board: {len(boards)} cells of two H200; timed as it "
+             f"was before, when {len(gate + h200 + h100)} cells of processes on two H200 and an H100 gave {old[0]:.2g}, "
+             f"{old[1]:.2g} ns, {old[2]:.2g} degrees",
+             "what boards add to cold cells is not known, and taken to be as in hot ones"]
     return table, basis
 
 

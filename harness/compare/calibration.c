@@ -64,11 +64,10 @@ static enum status pool(struct calibration *calibration)
     for (size_t i = 0; i < calibration->cell_count; i++) {
         const struct calibrated_cell *cell = &calibration->cells[i];
 
-        cells[i] = (struct deviation_evidence){.flush = cell->cell.regime->flush,
-                                               .within = cell->within,
-                                               .own = cell->deviation};
+        cells[i] = (struct deviation_evidence){.flush = cell->cell.regime->flush, .own = cell->deviation};
         if (!isnan(cell->within))
-            cells[i].before = deviation_default(CAUSE_process, &cell->cell, cell->median_ns);
+            cells[i].before =
+                deviation_at_least(deviation_default(CAUSE_process, &cell->cell, cell->median_ns), cell->within);
     }
     deviation_find_scales(cells, calibration->cell_count, scales);
     for (size_t i = 0; i < calibration->cell_count; i++) {

@@ -77,7 +77,6 @@ static struct deviation_evidence evidence_of(const struct comparison *comparison
                                (2 - cell->sides[BASE]->modelled - cell->sides[NEW]->modelled));
     struct deviation_evidence out = {
         .flush = cell->cell.regime->flush,
-        .within = within,
         .own = deviation_pool(&cell->estimates[BASE].own, &cell->estimates[NEW].own),
     };
     const char *why[SIDES] = {0};
@@ -88,13 +87,9 @@ static struct deviation_evidence evidence_of(const struct comparison *comparison
     for (size_t i = 0; calibration && i < SIDES && (i == BASE || why[BASE]); i++)
         why[i] = calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[i]->identity, cell->sides[i]->sha256,
                                        &out.before);
-    if (why[BASE] && why[NEW]) {
+    if (why[BASE] && why[NEW])
         comparison_note(cell, "not calibrated: %s", why[BASE]);
-    } else if (calibration) {
-        /* A calibration has the error within its processes, which may have taken more samples than these. */
-        out.before.value = fmax(out.before.value, within);
-        out.within = 0;
-    }
+    out.before = deviation_at_least(out.before, within);
     return out;
 }
 

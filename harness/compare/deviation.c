@@ -114,6 +114,12 @@ struct deviation deviation_default(enum deviation_cause cause, const struct cell
     return (struct deviation){hypot(relative, part / ns), known[cause][cell->regime->flush].degrees, DEVIATION_DEFAULT};
 }
 
+struct deviation deviation_at_least(struct deviation before, double within)
+{
+    before.value = fmax(before.value, within);
+    return before;
+}
+
 struct deviation deviation_of(const double *values, size_t count)
 {
     double mean = 0, squares = 0;
@@ -184,9 +190,9 @@ static double excess(const struct deviation_evidence *cells, size_t count, bool 
 
     for (const struct deviation_evidence *cell = cells; cell < cells + count; cell++)
         if (tells(cell, flush)) {
-            const double before = cell->before.value * cell->before.value, within = cell->within * cell->within;
+            const double before = cell->before.value * cell->before.value;
 
-            sum += cell->own.degrees * (cell->own.value * cell->own.value / (factor * before + within) - 1);
+            sum += cell->own.degrees * (cell->own.value * cell->own.value / (factor * before) - 1);
         }
     return sum;
 }
@@ -223,15 +229,14 @@ void deviation_find_scales(const struct deviation_evidence *cells, size_t count,
 struct deviation deviation_conclude(const struct deviation_scale scales[2], const struct deviation_evidence *cell)
 {
     const struct deviation_scale *scale = &scales[cell->flush];
-    struct deviation parts[] = {cell->before, {.value = cell->within, .degrees = INFINITY}};
+    struct deviation before = cell->before;
 
-    if (cell->before.degrees <= 0 || isnan(cell->within))
+    if (before.degrees <= 0)
         return cell->own;
-    parts[0].value *= sqrt(scale->factor);
+    before.value *= sqrt(scale->factor);
     /* Relative variances, 2 over the degrees, add. */
-    parts[0].degrees = 1 / (1 / cell->before.degrees + 1 / scale->degrees);
-    parts[0] = deviation_sum(parts, (const double[]){1, 1}, 2);
-    return deviation_pool(&parts[0], &cell->own);
+    before.degrees = 1 / (1 / before.degrees + 1 / scale->degrees);
+    return deviation_pool(&before, &cell->own);
 }
 
 struct deviation deviation_pool(const struct deviation *one, const struct deviation *other)

@@ -44,9 +44,12 @@ extern const struct field deviation_rows[DEVIATION_ROWS];
 
 enum deviation_cause { CAUSE_process, CAUSE_plan, CAUSE_board, CAUSES };
 
-/* What a cell of that time differs by for a cause, by default. Of processes it is without the error that a median has
- * within its process. */
+/* What a cell of that time differs by for a cause, by default. */
 struct deviation deviation_default(enum deviation_cause cause, const struct cell *cell, double ns);
+
+/* What was known before of how processes differ, where the samples of these say how sure a median is `within` its process:
+ * at least that. These may have taken fewer samples than those from which it is known. */
+struct deviation deviation_at_least(struct deviation before, double within);
 
 /* Of the logarithms of `count` values about their mean: count - 1 degrees. */
 struct deviation deviation_of(const double *values, size_t count);
@@ -62,8 +65,7 @@ struct deviation deviation_sum(const struct deviation *parts, const double *weig
 /* What is known of a cell: before, how sure a median is within its process, and what was seen. */
 struct deviation_evidence {
     bool flush; /* of the regime */
-    struct deviation before; /* between processes; no degrees: not known */
-    double within; /* adds to what was known before; 0 where that has it already */
+    struct deviation before; /* no degrees: not known */
     struct deviation own; /* between the medians that were seen; no degrees: there were too few */
 };
 

@@ -203,7 +203,7 @@ static enum status add_cell(struct fleet *fleet)
     return STATUS_OK;
 }
 
-/* What is known before of a value: how far processes differ, and by default how sure the median is within its own. Where a
+/* What is known before of a value: how far processes differ, at least as far as the median is unsure within its own. Where a
  * model has several GPUs, none is the one that was calibrated. */
 static struct deviation known_before(const struct reading *reading, size_t of_model, const struct cell *cell,
                                      const char *sha256)
@@ -219,9 +219,7 @@ static struct deviation known_before(const struct reading *reading, size_t of_mo
                                                        .driver = reading->fleet->runs[gpu->last].driver,
                                                        .sha256 = sha256});
 
-    /* A calibration has the error within its processes, which may have taken more samples. */
-    known.value = known.origin == DEVIATION_DEFAULT ? hypot(known.value, within) : fmax(known.value, within);
-    return known;
+    return deviation_at_least(known, within);
 }
 
 /* Reads a cell's times; whether any is of the last night. */

@@ -17,6 +17,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import sys
 import unittest
 import unittest.mock
 import xml.etree.ElementTree
@@ -24,6 +25,9 @@ import xml.etree.ElementTree
 import jsonschema
 
 from common import ROOT, Scratch, read_json, repetitions
+
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+import process_deviation  # noqa: E402
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 SOURCE = read_json(os.path.join(ROOT, "results/h100/core-matrix.json"))
@@ -33,6 +37,12 @@ FIRST_NIGHT = datetime.datetime(2026, 3, 1, 2, 0, 0)
 
 def utc(when):
     return when.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def default_deviation(cause, ns):
+    """Of deviation.def, of hot cells, and its degrees of freedom."""
+    relative, part, degrees = process_deviation.written()[cause, "hot"]
+    return math.hypot(relative, part / ns), degrees
 
 
 def seconds(text):
@@ -639,33 +649,38 @@ class History(Case):
         for gpu, deviation in ((1, 0.0001), (1, 0.0002), (0, 0.0004)):
             self.write("calibration.json", self.calibration(gpu, deviation))
             self.cbank("ingest", "store.db", "calibration.json")
-        board = 0.00062  # deviation.def
-        found = {(change["uuid"][4:12], change["noise_origin"]): change["noise"] for change in self.history("store.db")["changes"]}
+        found = {(change["uuid"][4:12], change["noise_origin"]): change for change in self.history("store.db")["changes"]}
         self.assertEqual(set(found), {("00000001", "calibration"), ("00000002", "calibration_of_another_board")})
-        self.assertEqual(found["00000001", "calibration"], 0.0002)
-        self.assertAlmostEqual(found["00000002", "calibration_of_another_board"], math.hypot(0.0004, board), 9)
+        self.assertEqual(found["00000001", "calibration"]["noise"], 0.0002)
+        medians = self.ask("SELECT DISTINCT calibrated.median_ns FROM calibrated")
+        self.assertIn(round(found["00000002", "calibration_of_another_board"]["noise"], 12),
+                      [round(math.hypot(0.0004, default_deviation("board", ns)[0]), 12) for ns, in medians])
 
     def test_the_store_says_which_deviation_holds(self):
         """The view and the program say the same, of each origin."""
         self.write("calibration.json", self.calibration(1, 0.0003))
         self.cbank("ingest", "store.db", "calibration.json")
-        rows = self.ask("SELECT uuid, driver, median_ns, deviation, degrees, origin, calibration FROM process_deviations"
-                        " JOIN runs USING (run_id) JOIN gpus USING (gpu_id) JOIN times USING (run_id, identity_id)")
+        rows = self.ask("SELECT uuid, driver, identity, times.median_ns, deviation, degrees, origin, calibration,"
+                        " calibrated.median_ns FROM process_deviations JOIN identities USING (identity_id) JOIN runs USING (run_id) JOIN gpus USING (gpu_id)"
+                        " JOIN times USING (run_id, identity_id)"
+                        " LEFT JOIN (SELECT DISTINCT identity_id, median_ns FROM calibrated) AS calibrated USING (identity_id)")
         self.assertEqual(len(rows), self.NIGHTS * self.GPUS * 6)
-        for uuid, driver, median, deviation, degrees, origin, file in rows:
+        for uuid, driver, _, median, deviation, degrees, origin, file, calibrated in rows:
             if driver != SOURCE["device"]["driver"]:
-                self.assertEqual((origin, degrees, file), ("default", 16, None))
-                self.assertAlmostEqual(deviation, 1.7 / median, 12)
+                self.assertEqual((origin, file), ("default", None))
+                for value, expected in zip((deviation, degrees), default_deviation("process", median)):
+                    self.assertAlmostEqual(value, expected, 12)
             elif uuid.startswith("GPU-00000001"):
                 self.assertEqual((origin, deviation, degrees, file), ("calibration", 0.0003, 20, "calibration.json"))
             else:
                 self.assertEqual((origin, file), ("calibration_of_another_board", "calibration.json"))
-                self.assertAlmostEqual(deviation, math.hypot(0.0003, 0.00062), 12)
+                self.assertAlmostEqual(deviation, math.hypot(0.0003, default_deviation("board", calibrated)[0]), 12)
                 self.assertLess(degrees, 20)
-        first = {(uuid, driver): deviation for uuid, driver, _, deviation, _, _, _ in rows}
+        first = {(uuid, driver, cell): deviation for uuid, driver, cell, _, deviation, *_ in rows}
         for change in self.history("store.db")["changes"]:
             if change["noise_origin"] != "default":
-                self.assertAlmostEqual(change["noise"], first[change["uuid"], SOURCE["device"]["driver"]], 12)
+                self.assertAlmostEqual(change["noise"], first[change["uuid"], SOURCE["device"]["driver"], change["cell"]],
+                                       12)
 
     def test_other_calibrations_say_nothing_of_a_gpu(self):
         for change in ({"modelled": True}, {"device": {**self.calibration(1)["device"], "uuid": None}}):

@@ -123,10 +123,10 @@ static void test_pooled(void **state)
     struct calibration calibration;
     const double own = log(1.02) / sqrt(2);
     const double within = sqrt((pow(log(103.0 / 97), 2) + pow(log(105.0 / 99), 2)) / 2) / 2 / 1.959963984540054;
-    const struct deviation_evidence evidence = {false,
-                                                deviation_default(CAUSE_process, &side_cell.cell, 101),
-                                                within,
-                                                {own, 1, DEVIATION_PROCESSES}};
+    const struct deviation_evidence evidence = {
+        false,
+        deviation_at_least(deviation_default(CAUSE_process, &side_cell.cell, 101), within),
+        {own, 1, DEVIATION_PROCESSES}};
     struct deviation_scale scales[2];
     struct deviation expected;
 

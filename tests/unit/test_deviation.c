@@ -132,7 +132,6 @@ static void test_scale(void **state)
     for (size_t i = 0; i < 13; i++)
         cells[i] = (struct deviation_evidence){true,
                                                {0.01, 6, DEVIATION_DEFAULT},
-                                               0,
                                                {i ? 0.04 : 0, i ? 2 : 0, DEVIATION_PROCESSES}};
     deviation_find_scales(cells, 13, scales);
     assert_true(scales[0].factor == 1 && isinf(scales[0].degrees));
@@ -141,13 +140,18 @@ static void test_scale(void **state)
     found = deviation_conclude(scales, &cells[0]);
     assert_near(found.value, 0.01 * sqrt(13), 1e-9);
     assert_near(found.degrees, 1 / (1.0 / 6 + 1 / 3.125), 1e-9);
-    /* What samples of a process tell of its median adds, and is not scaled. */
-    cells[0].within = 0.02;
-    found = deviation_conclude(scales, &cells[0]);
-    assert_near(found.value, sqrt(13e-4 + 4e-4), 1e-9);
-    assert_near(found.degrees, (17.0 / 13) * (17.0 / 13) / (1.0 / 6 + 1 / 3.125), 1e-9);
-    cells[0].within = NAN;
+    cells[0].before.degrees = 0;
     assert_true(deviation_conclude(scales, &cells[0]).degrees == 0);
+}
+
+/* Samples that are less sure of their median than processes differ by say more. */
+static void test_at_least(void **state)
+{
+    const struct deviation before = {0.01, 6, DEVIATION_DEFAULT};
+
+    (void)state;
+    assert_true(deviation_at_least(before, 0.005).value == 0.01 && deviation_at_least(before, 0.02).value == 0.02);
+    assert_true(deviation_at_least(before, 0.02).degrees == 6);
 }
 
 static double uniform(uint64_t *seed)
@@ -323,13 +327,14 @@ static void test_holm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_student_p),     cmocka_unit_test(test_student_quantile),
-        cmocka_unit_test(test_of_values),     cmocka_unit_test(test_of_range),
-        cmocka_unit_test(test_sum),           cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_scale),         cmocka_unit_test(test_of_median),
-        cmocka_unit_test(test_estimate),      cmocka_unit_test(test_ratio),
-        cmocka_unit_test(test_process_error), cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_default),       cmocka_unit_test(test_holm),
+        cmocka_unit_test(test_student_p), cmocka_unit_test(test_student_quantile),
+        cmocka_unit_test(test_of_values), cmocka_unit_test(test_of_range),
+        cmocka_unit_test(test_sum),       cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_scale),     cmocka_unit_test(test_at_least),
+        cmocka_unit_test(test_of_median), cmocka_unit_test(test_estimate),
+        cmocka_unit_test(test_ratio),     cmocka_unit_test(test_process_error),
+        cmocka_unit_test(test_coverage),  cmocka_unit_test(test_default),
+        cmocka_unit_test(test_holm),
     };
 
     return cmocka_run_group_tests_name("deviation", tests, NULL, NULL);
