@@ -10,8 +10,9 @@ what is left. What it printed is in build/test-logs/, and is shown where it fail
 (TAP) and unittest print, and a command that prints neither is one test: passed when it exits with 0. The last line is
 "N passed, N failed", with ", N skipped" where there are any. Exit status 0 when at least one test ran and none failed.
 
-With CBANK_TEST=full, which is what `all` means unless it says small, tests repeat what a few repetitions show; with
-CBANK_ARCHS=two, kernels are checked of the oldest and the newest architecture of each toolkit alone.
+With CBANK_TEST=full, which is what `all` means unless it says small, tests repeat what a few repetitions show, and what
+runs with the sanitizers of clang runs with those of gcc, too. With CBANK_ARCHS=ends, kernels are checked of the newest
+architecture of the machine's toolkit and of the oldest of CUDA 11.8 alone.
 
 Files are found: tests/unit/test_*.c, and in tests/end_to_end and tests/kernels every *.py that ends in unittest.main().
 Those that have a build of their own to make or take long are named in SECONDS, below, so that they start first.
@@ -49,8 +50,10 @@ SECONDS = {"build": 45, "sanitizer build": 40, "unit tests": 15, "unit tests, sa
            "kernels/kernel_checks": 35, "kernels/kernel_faults": 55, "kernels/toolkit": 120, "kernels/cuda_11_8": 240}
 SECONDS_OF_OTHERS = 4
 
-# Of tests/end_to_end, those of the program for the simulated GPU.
+# Of tests/end_to_end, those of the program for the simulated GPU; and those of them whose subject are calls that fail,
+# the ones that sanitizers are for.
 SIMULATED = ("simulated.py", "health.py", "faults.py", "walk.py", "gating.py")
+FAULTS = ("faults.py", "walk.py")
 CLUSTERS = ("fleet_slurm.py",)  # of the same program, without sanitizers
 
 TAP = re.compile(r"^(not )?ok \d+( - .*?)?( # SKIP.*)?$", re.IGNORECASE)
@@ -246,12 +249,14 @@ def absent(tool):
     return None if shutil.which(tool) else f"no {tool} on this machine"
 
 
-def simulated(toolkit, suffix="", build="build", after="build", variables=()):
+def simulated(toolkit, files_of=(*SIMULATED, *CLUSTERS), sanitizers=False):
     """The CUDA engine on a simulated GPU."""
+    suffix, build, after, variables = \
+        (", sanitizers", "build/asan", "sanitizer build", ("CC=clang", "SANITIZE=1")) if sanitizers else ("", "build", "build", ())
     name = "build, simulated GPU" + suffix
     parts = [Part(name, make(f"BUILD={build}", *variables, "simulated"), after=[after]),
              *(python(f"tests/end_to_end/{file}", f"{build}/tests/simulated/cbank", [name], suffix)
-               for file in (*SIMULATED, *(() if suffix else CLUSTERS)))]
+               for file in files_of)]
     for part in parts:
         part.skip = None if toolkit else "no CUDA toolkit, so no simulated GPU"
     return parts
@@ -289,9 +294,10 @@ def parts_of(suite, found):
     toolkit = os.environ.get("CBANK_CUDA", "")
     build = Part("build", make("all", "tests", jobs=SLOTS), slots=SLOTS)
     if suite == "all":
-        os.environ.setdefault("CBANK_TEST", "full")
-        return [build, scratch_tree(), *test(toolkit, found), *sanitized(", gcc", "build/asan-gcc"), *kernels(),
-                *simulated(toolkit, ", sanitizers", "build/asan", "sanitizer build", ("CC=clang", "SANITIZE=1")),
+        full = os.environ.setdefault("CBANK_TEST", "full") == "full"
+        return [build, scratch_tree(), *test(toolkit, found), *kernels(),
+                *(sanitized(", gcc", "build/asan-gcc") if full else ()),
+                *simulated(toolkit, SIMULATED if full else FAULTS, sanitizers=True),
                 Part("lint", make("lint"), skip=absent("clang-tidy-19"))]
     os.environ.setdefault("CBANK_TEST", "small")
     return [build, *{"test": lambda: [scratch_tree(), *test(toolkit, found)], "kernels": lambda: [scratch_tree(), *kernels()],

@@ -36,7 +36,7 @@ def had(*command):
 
 
 class Tree(toolkits.Toolkit):
-    build = "build/cuda-11.8"
+    build, end = "build/cuda-11.8", 0
     check_sass = "CHECK="  # by its own disassembler, which knows all architectures
 
     def test_kepler_to_hopper(self):

@@ -10,7 +10,7 @@ import toolkits
 
 @unittest.skipUnless(os.environ.get("CBANK_CUDA"), "no CUDA toolkit")
 class Machine(toolkits.Toolkit):
-    toolkit, build = os.environ.get("CBANK_CUDA"), "build/kernels"
+    toolkit, build, end = os.environ.get("CBANK_CUDA"), "build/kernels", -1
 
 
 if __name__ == "__main__":
