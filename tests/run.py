@@ -55,6 +55,8 @@ SECONDS_OF_OTHERS = 4
 SIMULATED = ("simulated.py", "health.py", "faults.py", "walk.py", "gating.py")
 FAULTS = ("faults.py", "walk.py")
 CLUSTERS = ("fleet_slurm.py",)  # of the same program, without sanitizers
+# Of tests/end_to_end, those that take long for what a change most often breaks: `all` runs them.
+LONG = ("scratch.py", "packages.py")
 
 TAP = re.compile(r"^(not )?ok \d+( - .*?)?( # SKIP.*)?$", re.IGNORECASE)
 UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in")
@@ -198,11 +200,11 @@ def scratch_tree():
     return Part("build, scratch tree", [sys.executable, "tests/end_to_end/tree.py", SCRATCH], after=["build"])
 
 
-def tests_of(folder, without=()):
-    """Parts of the folder's files, but for those named."""
+def tests_of(folder, of=None, without=()):
+    """Parts of the folder's files: those named or all, but for others that are named."""
     for file in files(folder):
         changes = file[len("tests/"):] in CHANGING
-        if os.path.basename(file) not in without:
+        if os.path.basename(file) in (of or [os.path.basename(file)]) and os.path.basename(file) not in without:
             yield python(file, "build/cbank", ["build, scratch tree" if changes else "build"],
                          **({"CBANK_SCRATCH": os.path.abspath(SCRATCH)} if changes else {}))
 
@@ -249,24 +251,22 @@ def absent(tool):
     return None if shutil.which(tool) else f"no {tool} on this machine"
 
 
-def simulated(toolkit, files_of=(*SIMULATED, *CLUSTERS), sanitizers=False):
+def simulated(toolkit, of, sanitizers=False):
     """The CUDA engine on a simulated GPU."""
     suffix, build, after, variables = \
         (", sanitizers", "build/asan", "sanitizer build", ("CC=clang", "SANITIZE=1")) if sanitizers else ("", "build", "build", ())
     name = "build, simulated GPU" + suffix
     parts = [Part(name, make(f"BUILD={build}", *variables, "simulated"), after=[after]),
              *(python(f"tests/end_to_end/{file}", f"{build}/tests/simulated/cbank", [name], suffix)
-               for file in files_of)]
+               for file in of)]
     for part in parts:
         part.skip = None if toolkit else "no CUDA toolkit, so no simulated GPU"
     return parts
 
 
-def test(toolkit, found):
-    parts = [unit_tests("unit tests", "build", ["build"]), *kernel_checks(toolkit),
-             *sanitized("", "build/asan", "CC=clang"), fuzz(found), Part("check-headers", make("check-headers")),
-             *tests_of("end_to_end", without=("gpu.py", *SIMULATED, *CLUSTERS))]
-    parts += simulated(toolkit)
+def test(toolkit):
+    parts = [unit_tests("unit tests", "build", ["build"]), *kernel_checks(toolkit), Part("check-headers", make("check-headers")),
+             *tests_of("end_to_end", without=("gpu.py", *LONG, *SIMULATED, *CLUSTERS)), *simulated(toolkit, SIMULATED)]
     parts.append(Part("check-format", make("check-format"), skip=absent("clang-format-19")))
     if toolkit:
         parts += [Part("build, no toolkit", make("BUILD=build/nocuda", "NO_CUDA=1", "NO_SQLITE=1", "CFLAGS=-O0", "all")),
@@ -281,7 +281,7 @@ def kernels():
 
 
 def fleet(toolkit):
-    return [part for part in simulated(toolkit) if part.name.startswith(("build", "end_to_end/fleet"))]
+    return simulated(toolkit, CLUSTERS)
 
 
 def gpu(toolkit):
@@ -295,12 +295,13 @@ def parts_of(suite, found):
     build = Part("build", make("all", "tests", jobs=SLOTS), slots=SLOTS)
     if suite == "all":
         full = os.environ.setdefault("CBANK_TEST", "full") == "full"
-        return [build, scratch_tree(), *test(toolkit, found), *kernels(),
+        return [build, scratch_tree(), *test(toolkit), *kernels(), *tests_of("end_to_end", of=LONG),
+                *fleet(toolkit)[1:], *sanitized("", "build/asan", "CC=clang"), fuzz(found),
                 *(sanitized(", gcc", "build/asan-gcc") if full else ()),
                 *simulated(toolkit, SIMULATED if full else FAULTS, sanitizers=True),
                 Part("lint", make("lint"), skip=absent("clang-tidy-19"))]
     os.environ.setdefault("CBANK_TEST", "small")
-    return [build, *{"test": lambda: [scratch_tree(), *test(toolkit, found)], "kernels": lambda: [scratch_tree(), *kernels()],
+    return [build, *{"test": lambda: test(toolkit), "kernels": lambda: [scratch_tree(), *kernels()],
                      "fleet": lambda: fleet(toolkit), "gpu": lambda: gpu(toolkit)}[suite]()]
 
 
