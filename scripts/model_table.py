@@ -4,11 +4,11 @@
 
 usage: model_table.py [--program build/cbank] [RESULT...]
 
-RESULT are results/CHIP/*.json where none is named; the card is results/cards/CHIP.json. For each: whether times of the card
-were fitted to it (its evidence names
-the content of files); of the cells that take longer than 10 us, on paths of constants and on others, how many are predicted
-within 10 %; of those whose lines of the first constant level were counted, how many the model has within 5 %; and how
-many of the cells that are beyond 10 % cbank explain names no reason for. All of it is what cbank explain says. Exit status 0;
+RESULT are results/CHIP/*.json and results/CHIP/model/*.json where none is named; the card is results/cards/CHIP.json. For
+each: whether times of the card were fitted to it (its evidence names the content of files); of the cells that take longer
+than 10 us, on paths of constants and on others, how many are predicted within 10 %; of all cells whose lines of the first
+constant level were counted, how many the model has within 5 %; and how many of the long cells that are beyond 10 % cbank
+explain names no reason for. All of it is what cbank explain says. Exit status 0;
 2 where a file is no result; that of cbank explain when it fails.
 """
 
@@ -67,7 +67,7 @@ def share(truths):
 def row_of(result):
     """Of a file of cbank explain --json: the shares of COLUMNS[2:5], and the cells without a reason."""
     cells = [cell for cell in result["cells"] if is_long(cell)]
-    counted = [fills(cell) for cell in cells if of_constants(cell) and fills(cell)]
+    counted = [fills(cell) for cell in result["cells"] if of_constants(cell) and fills(cell)]
     return (share(cell["within"] for cell in cells if of_constants(cell)),
             share(cell["within"] for cell in cells if not of_constants(cell)),
             share(abs(modelled / measured - 1) <= FILLS_WITHIN for measured, modelled in counted),
@@ -99,16 +99,16 @@ def main():
     parser.add_argument("results", nargs="*")
     options = parser.parse_args()
     os.chdir(ROOT)
-    paths = options.results or sorted(glob.glob("results/h[0-9]*/*.json"))
+    paths = options.results or sorted(glob.glob("results/h[0-9]*/*.json") + glob.glob("results/h[0-9]*/model/*.json"))
     lines, rows = [COLUMNS, ALIGNED], {"yes": [], "no": []}
-    for folder, group in itertools.groupby(paths, os.path.dirname):
-        chip, group = os.path.basename(folder), list(group)
+    for chip, group in itertools.groupby(paths, lambda path: os.path.relpath(path, "results").split(os.sep)[0]):
+        group = list(group)
         card = f"results/cards/{chip}.json"
         evidence = {entry["sha256"] for entry in load(card)[0]["evidence"].values()}
         for path, result in zip(group, explain(options.program, card, group)):
             fitted = "yes" if load(path)[1] in evidence else "no"
             rows[fitted].append(row_of(result))
-            name = os.path.join(chip, os.path.splitext(os.path.basename(path))[0])
+            name = os.path.splitext(os.path.relpath(path, "results"))[0]
             lines.append(shown(name, fitted, rows[fitted][-1]))
     for name, which in (("all", ("yes", "no")), ("checked alone", ("no",))):
         lines.append(shown(name, "", total([row for key in which for row in rows[key]])))

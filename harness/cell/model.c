@@ -202,15 +202,15 @@ static double parameter_cycles(const struct work *work)
     return (double)work->access->warps_active * PARAMETERS_PER_WARP * work->card->levels[0].request_cycles;
 }
 
-/* Cycles that the first level is not busy where an SM has room for several blocks. Found, not explained: loads of 16 and of 32
+/* Cycles that the first level is not busy where an SM has room for two blocks. Found, not explained: loads of 16 and of 32
  * addresses that hit take as much longer as if one load of each block had the level to itself. Its addresses pass one
- * after the other. */
+ * after the other. Of four blocks or more the level is busy (results/h200/model/changes.json). */
 static double change_cycles(const struct work *work)
 {
     const double addresses = work->levels.requests[0] / (double)work->access->payload_loads;
-    const bool alone = model_blocks_resident(work->cell, work->card) == 1;
+    const bool two = model_blocks_resident(work->cell, work->card) == 2;
 
-    return alone ? 0 : (double)work->access->blocks * addresses * MODEL_WARPS_PASS_CYCLES;
+    return two ? (double)work->access->blocks * addresses * MODEL_WARPS_PASS_CYCLES : 0;
 }
 
 /* The busiest level, and that the first cannot be busy all the time: what one SM takes longer than its first wave. At the
@@ -484,7 +484,7 @@ static enum status simulate_warps(struct work *work)
     if (status != STATUS_OK)
         return status;
     work->waits_ns = fmax(cycles_to_ns(card, warps.cycles) - life_ns, 0);
-    if (warps.refills > 0) {
+    if (warps.refills > 0 || warps.fills * blocks / sm.blocks < work->levels.misses[0]) {
         work->levels.misses[0] = fmin(warps.fills * blocks / sm.blocks, work->levels.requests[0]);
         work->levels.requests[1] = work->levels.misses[0];
         work->levels.misses[1] = fmin(work->levels.misses[1], work->levels.requests[1]);

@@ -17,7 +17,7 @@ enum { CORE_BLOCK_SIZE = 1024, CORE_UNITS = 1 << UNIT_IDC | 1 << UNIT_L1 };
 #define TURNS_LIMIT  0.2 /* what the first level may be idle between turns */
 
 /* Lines that a load asks for, and instructions that a warp executes, from which on they are worth a word. */
-enum { MANY_LINES = 8, MANY_INSTRUCTIONS = 2048 };
+enum { MANY_LINES = 8 };
 
 /* What a reason is looked for in. */
 struct evidence {
