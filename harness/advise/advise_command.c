@@ -48,6 +48,8 @@ static const struct option_row rows[] = {
     {NUMBER(loads, "loads", "4", "lookups that a thread makes for one element (default 4)", 1, 64, "lookups")},
     {NUMBER(in_flight, "in-flight", "1", "lookups at a time: 1, 2 or 4 (default 1)", 1, 4, "lookups"),
      .power_of_two = true},
+    {NUMBER(pressure_bytes, "pressure-bytes", NULL, "other data that is streamed through L1 beside the table", 4096, 1073741824, "bytes"),
+     .power_of_two = true},
     {.name = "elements", .argument = "N", .help = "output elements, one a thread (default: the workload's own)",
      .kind = &option_integer, MEMBER(elements), .low = 1, .high = (double)CELL_ELEMENTS_MAX, .unit = "elements"},
     {.name = "block-size", .argument = "N", .help = "threads a block, a multiple of 32 (default: the workload's own)",

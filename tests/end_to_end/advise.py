@@ -18,7 +18,7 @@ import jsonschema
 from common import ROOT, Scratch, read_json
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
-PATHS = ("constant", "global", "readonly", "restrict", "global_l2", "texture", "shared", "param")
+PATHS = ("constant", "global", "readonly", "restrict", "global_l2", "texture", "shared", "shared_copies", "param")
 ELEMENTS = 16384
 SMALL = ("--elements", str(ELEMENTS))
 ALIKE = 0.01
