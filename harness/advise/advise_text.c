@@ -140,9 +140,8 @@ void advise_run_command(const struct advice *advice, char text[ADVISE_COMMAND_BY
                   cell->pattern->name, cell->elements);
     text_join(text, ADVISE_COMMAND_BYTES, " ", "--block-size %" PRIu32, cell->block_size);
     for (size_t i = 0; i < parameter_count; i++)
-        if (cell_takes(cell->workload, cell->pattern) >> i & 1 && !(advice->indices_path && i == PARAMETER_loads))
-            text_join(text, ADVISE_COMMAND_BYTES, " ", "--%s %" PRIu32, parameters[i].option,
-                      parameter_value(cell->parameters, (enum parameter_index)i));
+        if (cell->parameters[i] && !(advice->indices_path && i == PARAMETER_loads))
+            text_join(text, ADVISE_COMMAND_BYTES, " ", "--%s %" PRIu32, parameters[i].option, cell->parameters[i]);
 }
 
 /* -- advice -------------------------------------------------------------------------------------------- */
