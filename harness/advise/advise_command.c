@@ -81,6 +81,10 @@ static enum status check_options(const struct advise_options *options)
                          options->table_bytes, options->width);
     if (!!options->source + !!options->pattern + !!options->indices_path > 1)
         return log_error(STATUS_USAGE, "--source, --pattern and --indices say each where indices come from; name one");
+    if (options->parameters[PARAMETER_pressure_bytes] &&
+        (options->pattern || options->parameters[PARAMETER_in_flight] > 1))
+        return log_error(STATUS_USAGE, "--pressure-bytes is of other data beside one lookup in flight; leave out %s",
+                         options->pattern ? "--pattern" : "--in-flight");
     return STATUS_OK;
 }
 
