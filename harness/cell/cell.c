@@ -199,19 +199,18 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
                                            "that the compiler sees to be the same in all threads of a block",
                                        [INDEX_IMMEDIATE] = "that is known when the kernel is compiled"};
     const struct workload *workload = cell->workload;
-    const struct pattern *pattern = cell->pattern;
     const struct path *path = cell->path;
     const uint32_t *value = cell->parameters;
     const uint32_t reach = value[PARAMETER_distinct] * value[PARAMETER_stride_bytes];
     const uint32_t width = table_width(value), bytes = table_bytes(path, value);
     const bool loaded = workload->index == INDEX_LOADED;
 
-    if (!loaded && workload_steps(workload, value) > 1 && !pattern->walks)
+    if (!loaded && workload_steps(workload, value) > 1 && !cell->pattern->walks)
         snprintf(text, CELL_REASON_BYTES, "%s reads another element at every step, which the pattern does not",
                  workload->name);
-    else if (!loaded && workload->index != INDEX_COMPILED && !pattern->core)
+    else if (!loaded && workload->index != INDEX_COMPILED && !cell->pattern->core)
         snprintf(text, CELL_REASON_BYTES, "%s chooses between the patterns of the core matrix alone", workload->name);
-    else if (path->scope > (workload->index == INDEX_COMPILED ? pattern->scope : INDEX_THREAD))
+    else if (path->scope > (workload->index == INDEX_COMPILED ? cell->pattern->scope : INDEX_THREAD))
         snprintf(text, CELL_REASON_BYTES, "%s needs an index %s", path->name, sees[path->scope]);
     else if (value[PARAMETER_radius] > workload->variants)
         snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", workload->name, workload->variants);
