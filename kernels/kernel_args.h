@@ -17,10 +17,19 @@ struct kernel_args {
     uint32_t elements;      /* output elements; at most 2^32 - 1024 */
     uint32_t divergence;    /* always 0: see kernels.cu */
     uint64_t texture;       /* texture object of the table */
-    struct pattern_numbers numbers;
-    uint32_t pattern;       /* row of patterns.def, for kernels that choose at run time */
+    union {
+        struct pattern_numbers numbers;
+        const uint32_t *other; /* data that lookups load beside the table */
+    };
+    union {
+        uint32_t pattern;      /* row of patterns.def, for kernels that choose at run time */
+        uint32_t other_mask;   /* of lookups: elements there less one */
+    };
     uint32_t length;        /* elements in the table, for kernels that take it at run time */
-    uint32_t width_log2;    /* of the image: 2^width_log2 elements wide and, in 3D, high */
+    union {
+        uint32_t width_log2; /* of the image: 2^width_log2 elements wide and, in 3D, high */
+        uint32_t copies;     /* of the table in shared memory, of paths that hold small tables: no image is there */
+    };
     uint32_t rows;          /* of the image in 2D, planes of the volume in 3D, elements in 1D; of indices: loads */
 };
 

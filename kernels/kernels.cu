@@ -43,6 +43,19 @@ ELEMENT(4, uint32_t, element);
 ELEMENT(8, uint2, element.x + element.y);
 ELEMENT(16, uint4, element.x + element.y + element.z + element.w);
 
+/* The entry that thread `index` of the warp has: a shuffle for each of its words. */
+template <class Element> static __device__ Element shuffled(Element mine, uint32_t index)
+{
+    uint32_t words[(sizeof(Element) + 3) / 4] = {};
+
+    memcpy(words, &mine, sizeof(mine));
+#pragma unroll
+    for (uint32_t &word : words)
+        word = __shfl_sync(UINT32_MAX, word, (int)index);
+    memcpy(&mine, words, sizeof(mine));
+    return mine;
+}
+
 /* -- the rows as types --------------------------------------------------------------------------------- */
 
 #define FORMULA_VARIABLES                                                                                   \
@@ -63,22 +76,27 @@ ELEMENT(16, uint4, element.x + element.y + element.z + element.w);
 #include "patterns.def"
 
 /* Everywhere that a path can find the table. */
-template <class Values> struct places {
+template <class Values, class Element> struct places {
     const uint32_t *table, *restricted;
     uint64_t texture;
     const Values &values;
+    Element mine;          /* the thread's own entry */
+    const Element *copied; /* the thread's own copy in shared memory, `copies` from one entry to the next */
+    uint32_t copies;
 };
 
-#define PATH(name, summary, home_, unit, scope_, bytes_, chosen, lowest, loads_, sass, ptx, access)          \
+#define PATH(name, summary, home_, unit, scope_, bytes_, copies_, chosen, lowest, loads_, sass, ptx, access) \
     struct path_##name {                                                                                    \
         static constexpr enum table_home home = home_;                                                      \
         static constexpr uint32_t bytes = bytes_, length = (bytes_) / sizeof(uint32_t);                     \
         static constexpr uint32_t architecture = lowest;                                                    \
         static constexpr enum index_scope scope = scope_;                                                   \
         static constexpr bool staged = unit == UNIT_SHARED, loads = loads_, whole = true;                   \
+        static constexpr bool copied = (copies_) > 1, exchanged = unit == UNIT_REGISTERS;                   \
+        typedef uint32_t element_type;                                                                      \
         typedef parameter_values<uint32_t, home == TABLE_PARAMETER ? length : 1> table_values;              \
         template <class table_element, class Values>                                                        \
-        static __device__ table_element element(const places<Values> &place, uint32_t index)                \
+        static __device__ table_element element(const places<Values, table_element> &place, uint32_t index) \
         {                                                                                                   \
             const table_element *const table = (const table_element *)place.table;                          \
             const table_element *const restricted = (const table_element *)place.restricted;                \
@@ -86,16 +104,20 @@ template <class Values> struct places {
             const table_element *const cbank_values = (const table_element *)::cbank_values;                \
             const uint64_t texture = place.texture;                                                         \
             const Values &values = place.values;                                                            \
+            const table_element *const copied = place.copied;                                               \
+            const uint32_t copies = place.copies;                                                           \
+            const table_element mine = place.mine;                                                          \
                                                                                                             \
             (void)table, (void)restricted, (void)staged, (void)cbank_values, (void)texture, (void)values;   \
-            (void)index;                                                                                    \
+            (void)copied, (void)copies, (void)mine, (void)index;                                            \
             if constexpr (loads)                                                                            \
                 return (access);                                                                            \
             else                                                                                            \
                 return table_element();                                                                     \
         }                                                                                                   \
         static __device__ uint32_t words(const kernel_args &) { return length; }                            \
-        static __device__ uint32_t load(const places<table_values> &place, uint32_t index)                  \
+        static __device__ uint32_t entries(const kernel_args &) { return length; }                          \
+        static __device__ uint32_t load(const places<table_values, uint32_t> &place, uint32_t index)        \
         {                                                                                                   \
             return element<uint32_t>(place, index);                                                         \
         }                                                                                                   \
@@ -110,7 +132,8 @@ template <class Path, uint32_t width> struct sized : Path {
     static constexpr uint32_t length = CBANK_TABLE_BYTES / width;
     static constexpr bool whole = false;
     static __device__ uint32_t words(const kernel_args &args) { return (args.length * width + 3) / 4; }
-    static __device__ uint32_t load(const places<table_values> &place, uint32_t index)
+    static __device__ uint32_t entries(const kernel_args &args) { return args.length; }
+    static __device__ uint32_t load(const places<table_values, element_type> &place, uint32_t index)
     {
         return element_of<width>::folded(Path::template element<element_type>(place, index));
     }
@@ -123,12 +146,48 @@ template <class Path> static __device__ uint32_t hidden_zero(const kernel_args &
            : Path::scope == INDEX_BLOCK ? args.divergence : 0;
 }
 
+/* What the code of a path finds the table by. */
+template <class Path> using places_of = places<typename Path::table_values, typename Path::element_type>;
+
+/* The entry that the thread has of a table that its warp exchanges: the last, where there are fewer than threads. */
+template <class Path> static __device__ typename Path::element_type own_entry(const kernel_args &args)
+{
+    const typename Path::element_type *const table = (const typename Path::element_type *)args.table;
+
+    if constexpr (Path::exchanged)
+        return table[min(threadIdx.x % CBANK_WARP_THREADS, Path::entries(args) - 1)];
+    else
+        return {};
+}
+
+/* Neighbouring threads have neighbouring copies: entry k of copy c is element k x copies + c. */
+template <class Path> static __device__ const typename Path::element_type *own_copy(const kernel_args &args)
+{
+    return (const typename Path::element_type *)cbank_staged + (Path::copied ? threadIdx.x & (args.copies - 1) : 0);
+}
+
+/* Makes the copies, all threads of the block together, as they lie in shared memory. */
+template <class Path> static __device__ void stage_copies(const kernel_args &args)
+{
+    typename Path::element_type *const staged = (typename Path::element_type *)cbank_staged;
+    const typename Path::element_type *const table = (const typename Path::element_type *)args.table;
+    const uint32_t shift = __ffs((int)args.copies) - 1, count = Path::entries(args) << shift;
+
+#pragma unroll 1
+    for (uint32_t at = threadIdx.x; at < count; at += blockDim.x)
+        staged[at] = table[at >> shift];
+    __syncthreads();
+}
+
 /* Copies the first `length` words of the table into shared memory, all threads of the block together, four loads of a
  * thread at a time: an unrolling of the compiler's divides to find how often, on some architectures by a call. Where
  * nothing is loaded from there, a load that never happens keeps the copy. */
 template <class Path> static __device__ uint32_t stage(const kernel_args &args, uint32_t length)
 {
-    if constexpr (Path::staged) {
+    if constexpr (Path::copied) {
+        stage_copies<Path>(args);
+        return 0;
+    } else if constexpr (Path::staged) {
         const uint32_t stride = blockDim.x;
         uint32_t first = 0;
 
@@ -154,6 +213,13 @@ template <class Path> static __device__ uint32_t stage(const kernel_args &args, 
     } else {
         return 0;
     }
+}
+
+/* The element by which a thread sees that there is none left for it. Where a warp exchanges entries all of its threads
+ * stay: it is the block's first, and blocks are whole. A compiler that did not see them stay would add code. */
+template <class Path> static __device__ uint32_t first_element(void)
+{
+    return blockIdx.x * blockDim.x + (Path::exchanged ? 0 : threadIdx.x);
 }
 
 /* -- shapes -------------------------------------------------------------------------------------------- */
@@ -189,7 +255,7 @@ static __device__ uint32_t map_index(const kernel_args &args, uint32_t step)
 /* One input element, `steps` loads. */
 struct shape_map {
     template <class Workload, class Path, class Pattern>
-    static __device__ void run(const kernel_args &args, const places<typename Path::table_values> &place)
+    static __device__ void run(const kernel_args &args, const places_of<Path> &place)
     {
         uint32_t sum = stage<Path>(args, Path::words(args));
         const uint32_t element = blockIdx.x * blockDim.x + threadIdx.x;
@@ -206,16 +272,19 @@ struct shape_map {
 /* As many elements as there are threads at a time, the grid strides over the others. Of an element's lookups `variant` are
  * in flight: each of the next is of an index that waits for the lookup so many before it, by the zero in it. Pointers are
  * carried along: an address made from a parameter would be read from the parameter bank again for every lookup. Where
- * nothing is looked up, the indices are loaded all the same. */
+ * nothing is looked up, the indices are loaded all the same. Other data may come beside them, zeros: before each group the
+ * warps of a block load as many lines, and go on through them round and round. */
 struct shape_lookup {
     template <class Workload, class Path, class Pattern>
-    static __device__ void run(const kernel_args &args, const places<typename Path::table_values> &place)
+    static __device__ void run(const kernel_args &args, const places_of<Path> &place)
     {
-        constexpr uint32_t in_flight = Workload::variant;
+        constexpr uint32_t in_flight = Workload::in_flight;
         const uint32_t staged = stage<Path>(args, Path::words(args)), stride = gridDim.x * blockDim.x;
-        uint32_t element = blockIdx.x * blockDim.x + threadIdx.x;
-        const uint32_t *first = args.input + element;
-        uint32_t *output = args.output + element;
+        const uint32_t own = blockIdx.x * blockDim.x + threadIdx.x;
+        uint32_t element = first_element<Path>();
+        const uint32_t *first = args.input + own;
+        uint32_t *output = args.output + own;
+        uint32_t other = Workload::pressed ? own & args.other_mask : 0;
 
         if (element >= args.elements)
             return;
@@ -228,6 +297,10 @@ struct shape_lookup {
             do {
                 uint32_t index[in_flight];
 
+                if constexpr (Workload::pressed) {
+                    sum += args.other[other];
+                    other = (other + blockDim.x) & args.other_mask;
+                }
 #pragma unroll
                 for (uint32_t k = 0; k < in_flight; k++, at += args.elements)
                     index[k] = *at;
@@ -249,7 +322,7 @@ struct shape_lookup {
 
 /* A coefficient: element `step` of the filter. */
 template <class Path, class Pattern>
-static __device__ float coefficient(const kernel_args &args, const places<typename Path::table_values> &place,
+static __device__ float coefficient(const kernel_args &args, const places_of<Path> &place,
                                     uint32_t zero, uint32_t step)
 {
     const uint32_t index = Pattern::index(blockIdx.x, threadIdx.x, step, Path::length, args.numbers);
@@ -260,7 +333,7 @@ static __device__ float coefficient(const kernel_args &args, const places<typena
 /* The block's input with `steps` elements on each side; 0 beyond the ends. */
 struct shape_stencil {
     template <class Workload, class Path, class Pattern>
-    static __device__ void run(const kernel_args &args, const places<typename Path::table_values> &place)
+    static __device__ void run(const kernel_args &args, const places_of<Path> &place)
     {
         constexpr uint32_t radius = Workload::steps;
         __shared__ float tile[CBANK_BLOCK_THREADS_MAX + 2 * radius];
@@ -291,7 +364,7 @@ struct shape_stencil {
  * from the parameter `input` would be read from the parameter bank again for every neighbour. */
 struct shape_convolution {
     template <class Workload, class Path, class Pattern>
-    static __device__ void run(const kernel_args &args, const places<typename Path::table_values> &place)
+    static __device__ void run(const kernel_args &args, const places_of<Path> &place)
     {
         constexpr int rx = Workload::variant, ry = Workload::dimensions > 1 ? rx : 0, rz = Workload::dimensions > 2 ? rx : 0;
         float sum = __uint_as_float(stage<Path>(args, Workload::steps));
@@ -340,6 +413,8 @@ static constexpr uint32_t power(uint32_t base, uint32_t exponent)
     template <uint32_t variant_> struct workload_##name {                                                   \
         typedef shape_##body shape;                                                                         \
         static constexpr uint32_t variant = variant_, variants = variants_, dimensions = dimensions_;       \
+        static constexpr uint32_t in_flight = variant_ ? (variant_ - 1) % CBANK_IN_FLIGHT_MAX + 1 : 0;      \
+        static constexpr bool pressed = variant_ > CBANK_IN_FLIGHT_MAX;                                     \
         static constexpr uint32_t steps = steps_ ? steps_ : power(2 * variant_ + 1, dimensions_);           \
         static constexpr enum workload_index index = index_;                                                \
         static constexpr uint32_t takes = takes_;                                                           \
@@ -357,7 +432,8 @@ __global__ void __launch_bounds__(CBANK_BLOCK_THREADS_MAX, 1)
     kernel(const CBANK_PARAMETER kernel_args args, const uint32_t *__restrict__ restricted,
            const CBANK_PARAMETER typename Path::table_values values)
 {
-    const places<typename Path::table_values> place = {args.table, restricted, args.texture, values};
+    const places_of<Path> place = {args.table,           restricted,           args.texture, values,
+                                   own_entry<Path>(args), own_copy<Path>(args), args.copies};
 
     Workload::shape::template run<Workload, Path, Pattern>(args, place);
 }
@@ -376,6 +452,7 @@ template <class Workload, class Path, class Pattern,
                      architecture >= Path::architecture &&
                      (Workload::steps == 1 || Pattern::walks) &&
                      (Path::whole || (Workload::takes & PARAMETER_BIT(width_bytes)) != 0) &&
+                     !Path::copied && !Path::exchanged &&
                      (Workload::index == INDEX_COMPILED || (Pattern::core && Path::scope == INDEX_THREAD))>
 struct instance {
     static constexpr const void *get() { return (const void *)kernel<Workload, Path, Pattern>; }
@@ -393,7 +470,7 @@ struct pattern_source {
 /* A kernel of all sources, where the workload has such: its table is of any size, and lookups in flight a power of two. */
 template <class Workload, class Path,
           bool can = Workload::index == INDEX_LOADED && Path::scope == INDEX_THREAD && architecture >= Path::architecture &&
-                     !Path::whole && (Workload::variant & (Workload::variant - 1)) == 0>
+                     !Path::whole && (Workload::in_flight & (Workload::in_flight - 1)) == 0>
 struct loaded_instance {
     static constexpr const void *get() { return (const void *)kernel<Workload, Path, pattern_source>; }
 };
@@ -421,7 +498,7 @@ template <class Workload> struct path_instances {
 
 template <class Workload>
 const void *const *const path_instances<Workload>::kernels[] = {
-#define PATH(name, summary, home, unit, scope, bytes, chosen, lowest, loads, sass, ptx, access)             \
+#define PATH(name, summary, home, unit, scope, bytes, copies, chosen, lowest, loads, sass, ptx, access)             \
     instances<Workload, path_##name>::kernels,           instances<Workload, sized<path_##name, 1>>::kernels, \
     instances<Workload, sized<path_##name, 2>>::kernels, instances<Workload, sized<path_##name, 4>>::kernels, \
     instances<Workload, sized<path_##name, 8>>::kernels, instances<Workload, sized<path_##name, 16>>::kernels,

@@ -4,8 +4,8 @@
 #include <string.h>
 
 const struct path paths[] = {
-#define PATH(name, summary, home, unit, scope, bytes, chosen, architecture, loads, sass, ptx, load) \
-    {#name, summary, home, unit, scope, bytes, chosen, architecture, loads, sass, ptx},
+#define PATH(name, summary, home, unit, scope, bytes, copies, chosen, architecture, loads, sass, ptx, load) \
+    {#name, summary, home, unit, scope, bytes, copies, chosen, architecture, loads, sass, ptx},
 #include "paths.def"
 };
 
@@ -16,14 +16,47 @@ uint32_t table_width(const uint32_t values[PARAMETER_COUNT])
     return parameter_value(values, PARAMETER_width_bytes);
 }
 
+uint32_t table_count(const uint32_t values[PARAMETER_COUNT])
+{
+    return parameter_value(values, PARAMETER_table_count);
+}
+
 uint32_t table_bytes(const struct path *path, const uint32_t values[PARAMETER_COUNT])
 {
-    return values[PARAMETER_table_bytes] ? values[PARAMETER_table_bytes] : path->bytes;
+    const uint64_t most = (uint64_t)path_entries(path) * table_width(values);
+
+    if (values[PARAMETER_table_bytes])
+        return values[PARAMETER_table_bytes] * table_count(values);
+    return most < path->bytes ? (uint32_t)most : path->bytes;
 }
 
 uint32_t table_length(const struct path *path, const uint32_t values[PARAMETER_COUNT])
 {
     return table_bytes(path, values) / table_width(values);
+}
+
+uint32_t table_entries(const struct path *path, const uint32_t values[PARAMETER_COUNT])
+{
+    return table_length(path, values) / table_count(values);
+}
+
+int path_is_small(const struct path *path)
+{
+    return path->copies > 1 || path->unit == UNIT_REGISTERS;
+}
+
+uint32_t path_entries(const struct path *path)
+{
+    return path->unit == UNIT_REGISTERS ? CBANK_WARP_THREADS : UINT32_MAX;
+}
+
+uint32_t table_copies(const struct path *path, const uint32_t values[PARAMETER_COUNT])
+{
+    uint32_t copies = 1;
+
+    while (copies < path->copies && 2 * copies * table_bytes(path, values) <= CBANK_COPIES_BYTES)
+        copies *= 2;
+    return copies;
 }
 
 static uint32_t word_at(const unsigned char *bytes)

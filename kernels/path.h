@@ -15,7 +15,10 @@ typedef uint32_t table_element;
 enum table_home { TABLE_CONSTANT, TABLE_GLOBAL, TABLE_PARAMETER };
 
 /* The first-level unit that answers a path's payload loads. */
-enum load_unit { UNIT_IDC, UNIT_UNIFORM, UNIT_IMC, UNIT_L1, UNIT_L2, UNIT_TEXTURE, UNIT_SHARED };
+enum load_unit { UNIT_IDC, UNIT_UNIFORM, UNIT_IMC, UNIT_L1, UNIT_L2, UNIT_TEXTURE, UNIT_SHARED, UNIT_REGISTERS };
+
+/* Shared memory that copies of a table fill together, where a path makes several. */
+#define CBANK_COPIES_BYTES 32768u
 
 /* One row of paths.def. */
 struct path {
@@ -25,6 +28,7 @@ struct path {
     enum load_unit unit;
     enum index_scope scope; /* what a compiler has to see of the index */
     uint32_t bytes;         /* of the table; at most CBANK_TABLE_BYTES */
+    uint32_t copies;        /* of the table in shared memory, at most; a power of two */
     int chosen;             /* the instruction is the compiler's choice */
     uint32_t architecture;  /* the oldest that has the path, as 10 x compute capability */
     int loads;              /* 0: everything is prepared and nothing loaded */
@@ -36,10 +40,24 @@ struct path {
 extern const struct path paths[];
 extern const size_t path_count;
 
-/* The table that a path leads to, of a cell with these parameters: bytes of an element, of the table, and elements. */
+/* The table that a path leads to, of a cell with these parameters: bytes of an element, of the table, and elements. Of
+ * several tables at a time, which lie one behind the other: of all of them. */
 uint32_t table_width(const uint32_t values[PARAMETER_COUNT]);
 uint32_t table_bytes(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
 uint32_t table_length(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
+
+/* Whether the path holds small tables: it is for workloads alone whose indices are data, and has no probes. */
+int path_is_small(const struct path *path);
+
+/* Entries that a table of the path has at most, whatever its bytes: those that a warp has threads, or any number. */
+uint32_t path_entries(const struct path *path);
+
+/* Copies that a block makes of the table in shared memory: a power of two. */
+uint32_t table_copies(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
+
+/* Tables at a time, and entries of each. */
+uint32_t table_count(const uint32_t values[PARAMETER_COUNT]);
+uint32_t table_entries(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
 
 /* Adds to sum[i] what a kernel makes of element index[i] of a table with elements of `width` bytes, for i below count: 32
  * bits, the sum of its words where it has several. */

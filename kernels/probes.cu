@@ -66,12 +66,21 @@ template <class Values> struct places {
     const Values &values;
 };
 
-#define PATH(name, summary, home, unit_, scope_, bytes, chosen, lowest, loads_, sass, ptx, access)          \
+/* Small tables have no probe: their load expressions need to compile, no more. */
+static constexpr uint32_t copies = 1, mine = 0;
+static constexpr const uint32_t *copied = nullptr;
+
+template <class Element> static __device__ Element shuffled(Element own, uint32_t index)
+{
+    return __shfl_sync(UINT32_MAX, own, (int)index);
+}
+
+#define PATH(name, summary, home, unit_, scope_, bytes, copies_, chosen, lowest, loads_, sass, ptx, access)          \
     struct path_##name {                                                                                    \
         static constexpr enum index_scope scope = scope_;                                                   \
         static constexpr enum load_unit unit = unit_;                                                       \
         static constexpr uint32_t architecture = lowest;                                                    \
-        static constexpr bool loads = loads_;                                                               \
+        static constexpr bool small = (copies_) > 1 || unit_ == UNIT_REGISTERS, loads = loads_ && !small;    \
         typedef parameter_values<home == TABLE_PARAMETER ? (bytes) / sizeof(uint32_t) : 1> table_values;     \
         static __device__ uint32_t load(const places<table_values> &place, uint32_t index)                  \
         {                                                                                                   \
@@ -83,7 +92,10 @@ template <class Values> struct places {
                                                                                                             \
             (void)cbank_values, (void)staged, (void)table, (void)restricted, (void)texture, (void)values;   \
             (void)index;                                                                                    \
-            return (access);                                                                                \
+            if constexpr (loads)                                                                            \
+                return (access);                                                                            \
+            else                                                                                            \
+                return 0;                                                                                   \
         }                                                                                                   \
     };
 #include "paths.def"
@@ -423,6 +435,6 @@ template <class Path>
 const void *const path_instances<Path>::kernels[] = {instances<Path>::walk, instances<Path>::chain,
                                                      instances<Path>::stream};
 
-#define PATH(name, summary, home, unit, scope, bytes, chosen, lowest, loads, sass, ptx, access)             \
+#define PATH(name, summary, home, unit, scope, bytes, copies, chosen, lowest, loads, sass, ptx, access)             \
     template struct path_instances<path_##name>;
 #include "paths.def"

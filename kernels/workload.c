@@ -160,6 +160,12 @@ static uint64_t add_each_step(const struct problem *problem)
     return problem->elements * workload_steps(problem->workload, problem->parameters);
 }
 
+/* Of other data, by a thread for one element. */
+static uint32_t other_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
+{
+    return parameters[PARAMETER_pressure_bytes] ? workload_groups(workload, parameters) : 0;
+}
+
 /* A row of indices for each step, one behind the other: rows begin where sectors do not, where `elements` are no whole
  * number of sectors. */
 static struct workload_stream index_rows(const struct problem *problem, uint32_t sector_elements)
@@ -173,6 +179,11 @@ static struct workload_stream index_rows(const struct problem *problem, uint32_t
         if (whole > 0)
             stream_add(&stream, first, CBANK_WARP_THREADS, whole, sector_elements);
         stream_add(&stream, first, rest, 1, sector_elements);
+    }
+    /* Other data: a warp's begins on a sector. */
+    for (uint32_t group = 0; group < other_loads(problem->workload, problem->parameters); group++) {
+        stream_add(&stream, 0, CBANK_WARP_THREADS, whole, sector_elements);
+        stream_add(&stream, 0, rest, 1, sector_elements);
     }
     return stream;
 }
@@ -489,7 +500,9 @@ uint32_t workload_steps(const struct workload *workload, const uint32_t paramete
 
 uint32_t workload_variant(const uint32_t parameters[PARAMETER_COUNT])
 {
-    return parameters[PARAMETER_in_flight] ? parameters[PARAMETER_in_flight] : parameters[PARAMETER_radius];
+    const uint32_t pressed = parameters[PARAMETER_pressure_bytes] ? CBANK_IN_FLIGHT_MAX : 0;
+
+    return parameters[PARAMETER_in_flight] ? parameters[PARAMETER_in_flight] + pressed : parameters[PARAMETER_radius];
 }
 
 uint32_t workload_groups(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
@@ -509,7 +522,7 @@ uint32_t workload_input_rows(const struct workload *workload, const uint32_t par
 
 uint32_t workload_input_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
 {
-    return workload->shape->input_loads(workload_steps(workload, parameters));
+    return workload->shape->input_loads(workload_steps(workload, parameters)) + other_loads(workload, parameters);
 }
 
 int workload_has_halo(const struct workload *workload)

@@ -27,6 +27,9 @@ enum workload_before {
     BEFORE_REFILL, /* the host writes the first refill_bytes of the table */
 };
 
+/* Lookups in flight at most: greater variants of their kernels load other data beside them. */
+#define CBANK_IN_FLIGHT_MAX 4u
+
 struct problem;
 struct shape;
 
@@ -92,7 +95,8 @@ uint32_t workload_variant(const uint32_t parameters[PARAMETER_COUNT]);
 /* Payload loads of a thread. */
 uint32_t workload_steps(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
 
-/* Input loads of a thread: 1 in map, 3 in stencil, one for each filter element in convolution, each index of a lookup. */
+/* Input loads of a thread: 1 in map, 3 in stencil, one for each filter element in convolution, each index of a lookup, and
+ * one of other data for each group of them in flight where there is such. */
 uint32_t workload_input_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
 
 /* Whether some of them are made by the first threads of a block alone: the other warps may branch around them. All

@@ -24,6 +24,8 @@ INSTRUCTION = re.compile(r"^\s*(?:@!?%p\d+\s+)?([a-z][\w.:]*)\s*(.*?);")
 def classify(opcode):
     """The class that an instruction is counted under; None when it touches no memory of interest."""
     base, *modifiers = opcode.split(".")
+    if base == "shfl":
+        return base
     if base == "tex":
         return ".".join([base] + modifiers[:1])
     if base not in ("ld", "ldu", "st", "atom", "red", "suld", "sust") or modifiers[:1] == ["param"]:

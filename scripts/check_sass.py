@@ -149,6 +149,8 @@ def family_of(base, modifiers, operands, user_bank):
         return next((f"LDG.{word}" for word in ("CONSTANT", "STRONG") if word in modifiers), "LDG")
     if base in ("TLD", "TEX"):
         return "TLD"
+    if base == "SHFL":
+        return base
     if base.startswith(MEMORY) and base not in NOT_MEMORY:
         return base
     return None

@@ -7,14 +7,14 @@ _cbank_options()
 {
     case $1 in
     '') echo 'run show counters explain advise compare gate calibrate characterize history ingest forget fleet export report list doctor help' ;;
-    run) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --json --resume --retry-failed --in-turn --patience --strict --quiet --color' ;;
+    run) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --json --resume --retry-failed --in-turn --patience --strict --quiet --color' ;;
     show) echo '--help --cell --markdown --csv --json --raw --color' ;;
-    counters) echo '--help --cell --workload --path --pattern --regime --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --markdown --csv --json --raw' ;;
+    counters) echo '--help --cell --workload --path --pattern --regime --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --markdown --csv --json --raw' ;;
     explain) echo '--help --card --cell --json --color' ;;
-    advise) echo '--help --table-bytes --width --source --indices --pattern --distinct --stride-bytes --skew-percent --run-threads --loads --in-flight --elements --block-size --card --json --color' ;;
+    advise) echo '--help --table-bytes --width --source --indices --pattern --distinct --stride-bytes --skew-percent --run-threads --loads --in-flight --pressure-bytes --elements --block-size --card --json --color' ;;
     compare) echo '--help --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --csv --raw --strict --quiet --color' ;;
-    gate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --seconds --keep --base-program --new-program --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --csv --raw --strict --quiet --color' ;;
-    calibrate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --keep --json --color' ;;
+    gate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --seconds --keep --base-program --new-program --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --csv --raw --strict --quiet --color' ;;
+    calibrate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --keep --json --color' ;;
     characterize) echo '--help --device --replay --json --card --new-card --patience --quiet' ;;
     history) echo '--help --cell --calibration --threshold --markdown --csv --json --raw --color' ;;
     ingest) echo '--help --list --quiet' ;;
@@ -31,12 +31,15 @@ _cbank_options()
 _cbank_words()
 {
     case $1:$2 in
-    run:--sweep) echo 'widths sizes distinct' ;;
+    run:--sweep) echo 'widths sizes distinct lookup warps pressure copies' ;;
     run:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d lookup all' ;;
-    run:--path) echo 'constant global readonly restrict global_l2 texture shared staging param constant_uniform constant_operand all' ;;
+    run:--path) echo 'constant global readonly restrict global_l2 texture shared shared_copies staging shuffle param constant_uniform constant_operand all' ;;
     run:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed all' ;;
     run:--source) echo 'uniform zipf distinct unequal sorted runs lockstep all' ;;
     run:--table-bytes) echo 'whole' ;;
+    run:--warps-per-sm) echo 'full' ;;
+    run:--taken-bytes) echo 'none' ;;
+    run:--pressure-bytes) echo 'none' ;;
     run:--regime) echo 'hot cold all' ;;
     run:--engine) echo 'cuda model auto' ;;
     run:--device) echo 'all' ;;
@@ -44,7 +47,7 @@ _cbank_words()
     run:--color) echo 'auto always never' ;;
     show:--color) echo 'auto always never' ;;
     counters:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d lookup all' ;;
-    counters:--path) echo 'constant global readonly restrict global_l2 texture shared staging param constant_uniform constant_operand all' ;;
+    counters:--path) echo 'constant global readonly restrict global_l2 texture shared shared_copies staging shuffle param constant_uniform constant_operand all' ;;
     counters:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed all' ;;
     counters:--regime) echo 'hot cold all' ;;
     explain:--color) echo 'auto always never' ;;
@@ -53,24 +56,30 @@ _cbank_words()
     advise:--color) echo 'auto always never' ;;
     compare:--allow-diff) echo 'engine device uuid driver vbios clocks ecc mig sass all' ;;
     compare:--color) echo 'auto always never' ;;
-    gate:--sweep) echo 'widths sizes distinct' ;;
+    gate:--sweep) echo 'widths sizes distinct lookup warps pressure copies' ;;
     gate:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d lookup all' ;;
-    gate:--path) echo 'constant global readonly restrict global_l2 texture shared staging param constant_uniform constant_operand all' ;;
+    gate:--path) echo 'constant global readonly restrict global_l2 texture shared shared_copies staging shuffle param constant_uniform constant_operand all' ;;
     gate:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed all' ;;
     gate:--source) echo 'uniform zipf distinct unequal sorted runs lockstep all' ;;
     gate:--table-bytes) echo 'whole' ;;
+    gate:--warps-per-sm) echo 'full' ;;
+    gate:--taken-bytes) echo 'none' ;;
+    gate:--pressure-bytes) echo 'none' ;;
     gate:--regime) echo 'hot cold all' ;;
     gate:--engine) echo 'cuda model auto' ;;
     gate:--device) echo 'all' ;;
     gate:--counters) echo 'default none ldc_instructions idc_requests idc_hits idc_misses idc_misses_new idc_misses_pending idc_misses_retried idc_active_cycles gcc_constant_requests gcc_constant_misses imc_requests global_load_instructions l1_requests l1_sectors texture_instructions shared_load_instructions shared_wavefronts l2_sectors dram_read_bytes dram_write_bytes instructions sm_cycles' ;;
     gate:--allow-diff) echo 'engine device uuid driver vbios clocks ecc mig sass all' ;;
     gate:--color) echo 'auto always never' ;;
-    calibrate:--sweep) echo 'widths sizes distinct' ;;
+    calibrate:--sweep) echo 'widths sizes distinct lookup warps pressure copies' ;;
     calibrate:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d lookup all' ;;
-    calibrate:--path) echo 'constant global readonly restrict global_l2 texture shared staging param constant_uniform constant_operand all' ;;
+    calibrate:--path) echo 'constant global readonly restrict global_l2 texture shared shared_copies staging shuffle param constant_uniform constant_operand all' ;;
     calibrate:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed all' ;;
     calibrate:--source) echo 'uniform zipf distinct unequal sorted runs lockstep all' ;;
     calibrate:--table-bytes) echo 'whole' ;;
+    calibrate:--warps-per-sm) echo 'full' ;;
+    calibrate:--taken-bytes) echo 'none' ;;
+    calibrate:--pressure-bytes) echo 'none' ;;
     calibrate:--regime) echo 'hot cold all' ;;
     calibrate:--engine) echo 'cuda model auto' ;;
     calibrate:--device) echo 'all' ;;

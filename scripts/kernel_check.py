@@ -35,10 +35,18 @@ def loaded(workload):
     return workload["index"] == "loaded"
 
 
+# Greater variants of lookups load other data beside them: as CBANK_IN_FLIGHT_MAX.
+IN_FLIGHT_MAX = 4
+
+
+def in_flight(variant):
+    return (variant - 1) % IN_FLIGHT_MAX + 1
+
+
 def steps(workload, radius):
     """Payload loads in the code of a thread: of lookups, those in flight."""
     if loaded(workload):
-        return radius
+        return in_flight(radius)
     return workload["steps"] or (2 * radius + 1) ** workload["dimensions"]
 
 
@@ -54,6 +62,9 @@ SHAPES = {
 # What a kernel with too few registers does beside its loads; the compiler's matter.
 SPILLS = ("LDL", "STL")
 
+# By which compilers pass values of a warp on, too: a load of paths alone whose table is in registers.
+SHUFFLE = "SHFL"
+
 SCOPES = ["thread", "block", "immediate"]
 
 
@@ -67,11 +78,18 @@ def widths(workload):
     return [None] * (not loaded(workload)) + [width for width in SASS_WIDTHS if "width_bytes" in workload["parameters"]]
 
 
+def small(path):
+    """Whether the path holds small tables: it is for workloads whose indices are data."""
+    return path["copies"] > 1 or path["unit"] == "registers"
+
+
 def can_be(workload, radius, path, pattern, architecture):
     """Whether there is such a kernel: what `instance` in kernels.cu and cell_obstacle in cell.c say."""
     compiled = workload["index"] == "compiled"
+    if small(path) and not loaded(workload):
+        return False
     if loaded(workload):
-        return path["scope"] == "thread" and architecture >= path["architecture"] and radius & radius - 1 == 0
+        return path["scope"] == "thread" and architecture >= path["architecture"] and in_flight(radius) != 3
     return (SCOPES.index(path["scope"]) <= SCOPES.index(pattern["scope"]) and
             architecture >= path["architecture"] and
             (steps(workload, radius) == 1 or pattern["walks"]) and
@@ -81,8 +99,9 @@ def can_be(workload, radius, path, pattern, architecture):
 class Language:
     """What SASS and PTX call things: the column of the paths, and the classes of loads and stores beside the payload."""
 
-    def __init__(self, column, load, store, shared_load, shared_store, constant_loads, payload):
+    def __init__(self, column, load, store, shared_load, shared_store, constant_loads, payload, widths_of):
         self.column, self.load, self.store = column, load, store
+        self.widths_of = widths_of  # of a load or store, beside a name: the name of one of that width
         self.shared_load, self.shared_store = shared_load, shared_store
         self.constant_loads = constant_loads  # the classes that a compiler chooses between for the constant bank
         self.payload = payload  # (class, how many) that make one payload load, by path and width
@@ -95,22 +114,25 @@ def sass_name(family, width):
 
 
 def sass_payload(path, width):
-    """An element that is wider than the widest load takes several. Textures and operands give 32 bits at least."""
-    piece = max(min(width, path["widest_bytes"]), 4 if path["unit"] in ("texture", "imc") else 1)
+    """An element that is wider than the widest load takes several. Textures, operands and shuffles give 32 bits at least."""
+    piece = max(min(width, path["widest_bytes"]), 4 if path["unit"] in ("texture", "imc", "registers") else 1)
     return sass_name(path["sass"], piece), max(width // piece, 1)
 
 
 def ptx_payload(path, width):
-    """A texture load is of four components, whatever the texture has."""
+    """A texture load is of four components, whatever the texture has; a shuffle is of a word."""
+    if path["unit"] == "registers":
+        return path["ptx"], max(width // path["widest_bytes"], 1)
     return path["ptx"] + ("" if path["unit"] == "texture" else PTX_WIDTHS[width]), 1
 
 
 UNINDEXED = "LDC of the user bank without a register index"
 SASS = Language("sass", "LDG", "STG", "LDS", "STS",
                 {"OPERAND"} | {name + width for name in ("LDC", UNINDEXED, "ULDC") for width in SASS_WIDTHS.values()},
-                sass_payload)
+                sass_payload, lambda name, width: name if name.startswith("ST") else sass_name(name, width))
 PTX = Language("ptx", "ld.global", "st.global", "ld.shared", "st.shared",
-               {"ld.const" + width for width in PTX_WIDTHS.values()}, ptx_payload)
+               {"ld.const" + width for width in PTX_WIDTHS.values()}, ptx_payload,
+          lambda name, width: name + PTX_WIDTHS[width])
 
 
 class Kernel:
@@ -130,12 +152,17 @@ class Kernel:
         self.strides = loaded(workload)  # its loads are in the loop of a grid that strides
         self.switched = workload["index"] != "compiled"
         self.loads, tile_loads, tile_stores = SHAPES[workload["shape"]](steps(workload, radius))
+        self.loads += self.strides and radius > IN_FLIGHT_MAX
 
         # A path that stages and loads nothing has a load that never happens. Copies are any number, from 1 on.
         self.counts = collections.Counter({self.payload: self.payload_loads or 1})
         self.counts += collections.Counter({language.load: self.loads, language.store: 1,
                                             language.shared_load: tile_loads, language.shared_store: tile_stores})
-        self.copies = {language.load, language.shared_store} if self.staged else set()
+        copied = width if small(path) and self.sized else 4  # a table is copied by words, or else entry by entry
+        self.copies = {language.widths_of(name, copied) for name in (language.load, language.shared_store)
+                       if self.staged}
+        if path["unit"] == "registers":
+            self.counts[language.widths_of(language.load, copied)] += 1
 
     def holds(self, counts):
         """Whether counts are what the path names."""
@@ -191,6 +218,8 @@ def compare(place, expected, found):
             print(f"FAIL {place} {name}: no such kernel in the tables")
             continue
         spills += any([counts.pop(name, 0) for name in SPILLS])
+        if kernel.path["unit"] != "registers":
+            counts.pop(SHUFFLE, None)
         holds = kernel.holds(counts)
         if kernel.path["chosen"]:
             choice = ("sized/" if kernel.sized else "") + kernel.path["name"]

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "log.h"
@@ -18,11 +19,28 @@ const char *const advise_standing_names[ADVISE_STANDING_COUNT] = {
 
 /* -- places ------------------------------------------------------------------------------------------- */
 
+/* Why there is no prediction of the place: it cannot be, or the model does not know what L1, which is a part of the memory of
+ * the SM that shared memory is taken from, keeps of the table beside other data. */
+static bool place_obstacle(struct advised_place *place, const struct card *card)
+{
+    const uint32_t *const value = place->cell.parameters, other = value[PARAMETER_pressure_bytes];
+    const bool through_l1 = place->path->unit == UNIT_L1 || place->path->unit == UNIT_TEXTURE;
+
+    if (cell_obstacle(&place->cell, 10 * card->cc_major + card->cc_minor, place->reason))
+        return true;
+    place->unpredicted =
+        other && through_l1 && (uint64_t)other + table_bytes(place->path, value) > card->shared_bytes_per_sm;
+    if (place->unpredicted)
+        snprintf(place->reason, sizeof(place->reason),
+                 "the model does not know how much of the table L1 keeps beside %" PRIu32 " bytes of other data",
+                 other);
+    return place->unpredicted;
+}
+
 /* The paths that hold the table of `cell`, with their indices, then those that do not, with the reason. */
 static enum status list_places(const struct cell *cell, const struct card *card, struct index_list *indices,
                                struct places *out)
 {
-    const uint32_t architecture = 10 * card->cc_major + card->cc_minor;
     enum status status = STATUS_OK;
 
     for (size_t i = 0; status == STATUS_OK && i < path_count; i++) {
@@ -30,7 +48,7 @@ static enum status list_places(const struct cell *cell, const struct card *card,
         struct advised_place place = {.path = &paths[i], .cell = *cell};
 
         place.cell.path = &paths[i];
-        if (!paths[i].loads || cell_obstacle(&place.cell, architecture, place.reason))
+        if (!paths[i].loads || place_obstacle(&place, card))
             continue;
         status = index_list_give(indices, &place.cell, &array);
         model_set_grid(&place.cell, card);
@@ -41,7 +59,7 @@ static enum status list_places(const struct cell *cell, const struct card *card,
 
         place->cell = *cell;
         place->cell.path = place->path = &paths[i];
-        out->excluded += paths[i].loads && cell_obstacle(&place->cell, architecture, place->reason);
+        out->excluded += paths[i].loads && place_obstacle(place, card);
     }
     return status;
 }

@@ -48,7 +48,8 @@ struct advised_place {
     double relative;    /* time over that of the first */
     double ratio_error; /* of that, see advise_ratio_error; half the intervals' sum where it was measured */
     enum advise_standing standing;
-    char reason[ADVISE_REASON_BYTES]; /* what takes the time, or why the path cannot hold the table */
+    char reason[ADVISE_REASON_BYTES]; /* what takes the time, or why there is none */
+    bool unpredicted; /* it holds the table, and the model does not know what that takes */
 };
 
 /* Axes along which the model is asked where another place is the best. */

@@ -18,6 +18,7 @@ static const struct unit_words {
     [UNIT_L2] = {"sectors", "sectors from L2, past L1"},
     [UNIT_TEXTURE] = {"sectors", "sectors through the texture unit"},
     [UNIT_SHARED] = {"turns", "turns of the banks of shared memory"},
+    [UNIT_REGISTERS] = {"shuffle", "turns of the shuffle unit"},
 };
 
 static double term_unit(const struct model_parts *parts)

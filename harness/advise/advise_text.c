@@ -133,6 +133,9 @@ void advise_run_command(const struct advice *advice, char text[ADVISE_COMMAND_BY
     for (size_t i = 0; i < advice->count; i++)
         if (advice->places[i].standing != ADVISE_SLOWER)
             text_join(text, ADVISE_COMMAND_BYTES, i ? "," : "", "%s", advice->places[i].path->name);
+    for (size_t i = advice->count; i < advice->count + advice->excluded; i++)
+        if (advice->places[i].unpredicted)
+            text_join(text, ADVISE_COMMAND_BYTES, ",", "%s", advice->places[i].path->name);
     if (advice->indices_path)
         text_join(text, ADVISE_COMMAND_BYTES, " ", "--indices %s", advice->indices_path);
     else
@@ -140,9 +143,8 @@ void advise_run_command(const struct advice *advice, char text[ADVISE_COMMAND_BY
                   cell->pattern->name, cell->elements);
     text_join(text, ADVISE_COMMAND_BYTES, " ", "--block-size %" PRIu32, cell->block_size);
     for (size_t i = 0; i < parameter_count; i++)
-        if (cell_takes(cell->workload, cell->pattern) >> i & 1 && !(advice->indices_path && i == PARAMETER_loads))
-            text_join(text, ADVISE_COMMAND_BYTES, " ", "--%s %" PRIu32, parameters[i].option,
-                      parameter_value(cell->parameters, (enum parameter_index)i));
+        if (cell->parameters[i] && !(advice->indices_path && i == PARAMETER_loads))
+            text_join(text, ADVISE_COMMAND_BYTES, " ", "--%s %" PRIu32, parameters[i].option, cell->parameters[i]);
 }
 
 /* -- advice -------------------------------------------------------------------------------------------- */

@@ -16,6 +16,7 @@ struct distinct_counts {
 /* What the walk of one cell carries along. */
 struct walk {
     uint32_t width, width_log2;    /* bytes of an element */
+    uint32_t copies;               /* of the table in shared memory */
     struct access_set seen;        /* scratch of distinct_groups */
     struct access_set used;        /* elements that any load has read */
     struct distinct_counts counts; /* of the last block */
@@ -87,6 +88,16 @@ static uint32_t count_wavefronts(struct walk *walk, const uint32_t *index, uint3
     return wavefronts;
 }
 
+/* ... where neighbouring threads read neighbouring copies, which lie entry by entry. */
+static uint32_t count_copied_wavefronts(struct walk *walk, const uint32_t *index, uint32_t threads)
+{
+    uint32_t place[CBANK_WARP_THREADS], elements[CBANK_WARP_THREADS];
+
+    for (uint32_t thread = 0; thread < threads; thread++)
+        place[thread] = index[thread] * walk->copies + thread % walk->copies;
+    return count_wavefronts(walk, place, threads, elements, access_distinct(place, threads, &walk->seen, elements));
+}
+
 static void count_warp(struct walk *walk, const uint32_t *index, uint32_t threads)
 {
     static const uint32_t line_shift = 6, sector_shift = 5;
@@ -96,7 +107,8 @@ static void count_warp(struct walk *walk, const uint32_t *index, uint32_t thread
     walk->counts.addresses += addresses;
     walk->counts.lines += distinct_groups(elements, addresses, line_shift - walk->width_log2, &walk->seen, groups);
     walk->counts.sectors += distinct_groups(elements, addresses, sector_shift - walk->width_log2, &walk->seen, groups);
-    walk->counts.wavefronts += count_wavefronts(walk, index, threads, elements, addresses);
+    walk->counts.wavefronts += walk->copies > 1 ? count_copied_wavefronts(walk, index, threads)
+                                                : count_wavefronts(walk, index, threads, elements, addresses);
     for (uint32_t i = 0; i < addresses; i++)
         walk->used.words[elements[i] / 64] |= UINT64_C(1) << elements[i] % 64;
 }
@@ -122,11 +134,11 @@ static enum status count_block(const struct cell *cell, struct walk *walk, const
 }
 
 /* Walks all blocks at one step. In most patterns most blocks read what the block before them read: their
- * counts are those of that block. Where the whole grid reads one element, the counts of one thread are those of every
- * warp. */
+ * counts are those of that block. Where the whole grid reads one element of one table, the counts of one thread are those
+ * of every warp. */
 static enum status count_blocks(const struct cell *cell, uint32_t step, struct walk *walk, struct access_counts *out)
 {
-    const bool immediate = cell->pattern->scope == INDEX_IMMEDIATE;
+    const bool immediate = cell->pattern->scope == INDEX_IMMEDIATE && walk->copies == 1;
     const uint64_t blocks = immediate ? 1 : cell_blocks(cell), times = immediate ? out->warps_active : 1;
     uint32_t buffers[2][CELL_BLOCK_SIZE_MAX];
     uint32_t threads_before = 0;
@@ -157,7 +169,9 @@ static enum status count_payload(const struct cell *cell, struct access_counts *
     const uint32_t steps = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
     const uint32_t pieces = image_pieces(cell);
     const uint32_t width = table_width(cell->parameters);
-    struct walk walk = {.width = width, .width_log2 = (uint32_t)__builtin_ctz(width)};
+    struct walk walk = {.width = width,
+                        .width_log2 = (uint32_t)__builtin_ctz(width),
+                        .copies = table_copies(cell->path, cell->parameters)};
     enum status status = STATUS_OK;
 
     for (uint32_t step = 0; step < steps && status == STATUS_OK; step++)
@@ -176,11 +190,33 @@ static uint64_t divide_up(uint64_t value, uint64_t by)
     return (value + by - 1) / by;
 }
 
+/* What is read of the table before the payload: instructions, and sectors that they ask for. */
+struct reading {
+    uint64_t loads, sectors;
+};
+
+/* Every block copies the table, a warp 32 neighbouring words at a time; or makes several copies, 32 neighbouring entries
+ * of them at a time. Where a warp exchanges entries, each loads them. */
+static struct reading count_reading(const struct cell *cell)
+{
+    const uint64_t blocks = cell_grid_blocks(cell), warps = cell->block_size / CBANK_WARP_THREADS;
+    const uint64_t staged = cell_staged_bytes(cell), copies = table_copies(cell->path, cell->parameters);
+    const uint64_t sectors = divide_up(table_bytes(cell->path, cell->parameters), ACCESS_SECTOR_BYTES);
+    const uint64_t copied = divide_up(cell_length(cell) * copies, CBANK_WARP_THREADS);
+
+    if (cell->path->unit == UNIT_REGISTERS)
+        return (struct reading){blocks * warps, blocks * warps * sectors};
+    if (copies > 1)
+        return (struct reading){blocks * copied, blocks * (copied > sectors ? copied : sectors)};
+    return (struct reading){blocks * divide_up(staged, CBANK_WARP_THREADS * sizeof(uint32_t)),
+                            blocks * divide_up(staged, ACCESS_SECTOR_BYTES)};
+}
+
 /* What there is beside the payload. */
 static struct access_counts count_launch(const struct cell *cell)
 {
     const struct problem problem = cell_problem(cell);
-    const uint64_t staged = cell_staged_bytes(cell);
+    const struct reading reading = count_reading(cell);
     const struct workload_stream stream = workload_stream(&problem, ACCESS_SECTOR_BYTES / sizeof(uint32_t));
     /* Blocks are whole warps, so that warp w of the grid has elements 32 w .. 32 w + 31. */
     return (struct access_counts){
@@ -189,9 +225,8 @@ static struct access_counts count_launch(const struct cell *cell)
         .warps_active = divide_up(cell->elements, CBANK_WARP_THREADS),
         .stream_loads = stream.loads,
         .stream_sectors = stream.sectors,
-        /* Every block copies the table, a warp 32 neighbouring elements at a time. */
-        .staging_loads = cell_grid_blocks(cell) * divide_up(staged, CBANK_WARP_THREADS * sizeof(uint32_t)),
-        .staging_sectors = cell_grid_blocks(cell) * divide_up(staged, ACCESS_SECTOR_BYTES),
+        .staging_loads = reading.loads,
+        .staging_sectors = reading.sectors,
         .operations = workload_operations(&problem),
     };
 }
@@ -213,6 +248,7 @@ static bool same_loads(const struct cell *a, const struct cell *b)
     return a->workload == b->workload && a->pattern == b->pattern && a->elements == b->elements &&
            a->block_size == b->block_size && memcmp(a->parameters, b->parameters, sizeof(a->parameters)) == 0 &&
            a->indices == b->indices && table_bytes(a->path, a->parameters) == table_bytes(b->path, b->parameters) &&
+           table_copies(a->path, a->parameters) == table_copies(b->path, b->parameters) &&
            !a->path->loads == !b->path->loads && image_pieces(a) == image_pieces(b);
 }
 

@@ -30,7 +30,7 @@ struct access_counts {
                                  threads read one element */
     uint64_t stream_loads; /* input load instructions in which at least one thread loads */
     uint64_t stream_sectors; /* sectors of the input that they read */
-    uint64_t staging_loads; /* load instructions that copy the table into shared memory */
+    uint64_t staging_loads; /* load instructions that copy the table into shared memory, or into registers of a warp */
     uint64_t staging_sectors; /* sectors of the table that they read */
     uint64_t footprint_bytes; /* distinct bytes of the table that the payload loads of the grid read */
     uint64_t operations; /* arithmetic operations on elements: see workload_operations */

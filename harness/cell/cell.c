@@ -149,10 +149,17 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
     else if (value[PARAMETER_in_flight] > cell->workload->variants)
         snprintf(text, CELL_REASON_BYTES, "%s has %" PRIu32 " lookups in flight at most", cell->workload->name,
                  cell->workload->variants);
+    else if (workload_variant(value) > cell->workload->variants)
+        snprintf(text, CELL_REASON_BYTES, "%s has other data beside one lookup in flight alone", cell->workload->name);
+    else if (value[PARAMETER_warps_per_sm] * CBANK_WARP_THREADS % cell->block_size)
+        snprintf(text, CELL_REASON_BYTES, "%" PRIu32 " warps are no whole number of blocks of %" PRIu32 " threads",
+                 value[PARAMETER_warps_per_sm], cell->block_size);
     else if (cell->elements * value[PARAMETER_loads] > CELL_INDICES_MAX)
         snprintf(text, CELL_REASON_BYTES, "%s has %" PRIu64 " indices at most", cell->workload->name, CELL_INDICES_MAX);
-    else if (value[PARAMETER_distinct] > cell_length(cell))
-        snprintf(text, CELL_REASON_BYTES, "the table has %" PRIu32 " entries", cell_length(cell));
+    else if (value[PARAMETER_distinct] > table_entries(cell->path, value))
+        snprintf(text, CELL_REASON_BYTES, "the table has %" PRIu32 " entries", table_entries(cell->path, value));
+    else if (cell->trace && table_count(value) > 1)
+        snprintf(text, CELL_REASON_BYTES, "the indices of a file are of one table");
     else
         return false;
     return true;
@@ -170,6 +177,21 @@ static bool formula_obstacle(const uint32_t value[PARAMETER_COUNT], char text[CE
     return true;
 }
 
+/* What paths whose table is in registers cannot be: more entries than a warp has threads, or shuffles in a warp that is not whole. */
+static bool register_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES])
+{
+    const struct path *path = cell->path;
+
+    if (cell_length(cell) > path_entries(path))
+        snprintf(text, CELL_REASON_BYTES, "%s holds %" PRIu32 " entries at most", path->name, path_entries(path));
+    else if (path->unit == UNIT_REGISTERS && cell->elements % cell->block_size)
+        snprintf(text, CELL_REASON_BYTES, "%s needs all threads of a warp: elements for whole blocks of %" PRIu32,
+                 path->name, cell->block_size);
+    else
+        return false;
+    return true;
+}
+
 /* The reason leaves out the pattern's name: cells that fail alike say the same. */
 bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES])
 {
@@ -177,25 +199,27 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
                                            "that the compiler sees to be the same in all threads of a block",
                                        [INDEX_IMMEDIATE] = "that is known when the kernel is compiled"};
     const struct workload *workload = cell->workload;
-    const struct pattern *pattern = cell->pattern;
     const struct path *path = cell->path;
     const uint32_t *value = cell->parameters;
     const uint32_t reach = value[PARAMETER_distinct] * value[PARAMETER_stride_bytes];
     const uint32_t width = table_width(value), bytes = table_bytes(path, value);
     const bool loaded = workload->index == INDEX_LOADED;
 
-    if (!loaded && workload_steps(workload, value) > 1 && !pattern->walks)
+    if (!loaded && workload_steps(workload, value) > 1 && !cell->pattern->walks)
         snprintf(text, CELL_REASON_BYTES, "%s reads another element at every step, which the pattern does not",
                  workload->name);
-    else if (!loaded && workload->index != INDEX_COMPILED && !pattern->core)
+    else if (!loaded && workload->index != INDEX_COMPILED && !cell->pattern->core)
         snprintf(text, CELL_REASON_BYTES, "%s chooses between the patterns of the core matrix alone", workload->name);
-    else if (path->scope > (workload->index == INDEX_COMPILED ? pattern->scope : INDEX_THREAD))
+    else if (path->scope > (workload->index == INDEX_COMPILED ? cell->pattern->scope : INDEX_THREAD))
         snprintf(text, CELL_REASON_BYTES, "%s needs an index %s", path->name, sees[path->scope]);
     else if (value[PARAMETER_radius] > workload->variants)
         snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", workload->name, workload->variants);
+    else if (path_is_small(path) && !loaded)
+        snprintf(text, CELL_REASON_BYTES, "%s is for workloads whose indices are data", path->name);
     else if (bytes > path->bytes)
-        snprintf(text, CELL_REASON_BYTES, "%s holds a table of %" PRIu32 " bytes at most", path->name, path->bytes);
-    else if (loaded ? lookup_obstacle(cell, text) : formula_obstacle(value, text))
+        snprintf(text, CELL_REASON_BYTES, "%s holds %s of %" PRIu32 " bytes%s at most", path->name,
+                 table_count(value) > 1 ? "tables" : "a table", path->bytes, table_count(value) > 1 ? " together" : "");
+    else if (register_obstacle(cell, text) || (loaded ? lookup_obstacle(cell, text) : formula_obstacle(value, text)))
         return true;
     else if (reach > bytes || value[PARAMETER_refill_bytes] > bytes)
         snprintf(text, CELL_REASON_BYTES, "the table of %s has %" PRIu32 " bytes", path->name, bytes);
@@ -227,10 +251,15 @@ uint32_t cell_staged_bytes(const struct cell *cell)
 {
     const struct problem problem = cell_problem(cell);
 
-    /* The table is copied by words. */
+    /* One copy is made by words; several are of whole words. */
     const uint32_t bytes = (workload_table_length(&problem) * table_width(cell->parameters) + 3) / 4 * 4;
 
-    return cell->path->unit == UNIT_SHARED ? bytes : 0;
+    return cell->path->unit == UNIT_SHARED ? bytes * table_copies(cell->path, cell->parameters) : 0;
+}
+
+uint32_t cell_shared_bytes(const struct cell *cell)
+{
+    return cell_staged_bytes(cell) + cell->parameters[PARAMETER_taken_bytes];
 }
 
 void cell_indices(const struct cell *cell, uint32_t block, uint32_t threads, uint32_t step, uint32_t *index)
@@ -254,6 +283,27 @@ void cell_set_grid(struct cell *cell, uint64_t blocks_at_a_time)
 {
     if (cell->workload->index == INDEX_LOADED)
         cell->grid_blocks = blocks_at_a_time < cell_blocks(cell) ? (uint32_t)blocks_at_a_time : cell_blocks(cell);
+}
+
+uint32_t cell_crowd(const struct cell *cell)
+{
+    return cell->parameters[PARAMETER_warps_per_sm] * CBANK_WARP_THREADS / cell->block_size;
+}
+
+bool cell_crowd_obstacle(const struct cell *cell, uint32_t sm_count, uint32_t room, char text[CELL_REASON_BYTES])
+{
+    const uint32_t crowd = cell_crowd(cell), warps = cell->block_size / CBANK_WARP_THREADS;
+
+    if (crowd > room)
+        snprintf(text, CELL_REASON_BYTES, "an SM has room for %" PRIu32 " warps of this kernel at a time",
+                 room * warps);
+    else if ((uint64_t)crowd * sm_count > cell_blocks(cell))
+        snprintf(text, CELL_REASON_BYTES,
+                 "%" PRIu64 " elements are too few for %" PRIu32 " warps on each of %" PRIu32 " SMs", cell->elements,
+                 crowd * warps, sm_count);
+    else
+        return false;
+    return true;
 }
 
 uint32_t cell_length(const struct cell *cell)

@@ -102,8 +102,11 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
 /* What the output of the cell depends on. */
 struct problem cell_problem(const struct cell *cell);
 
-/* Bytes of shared memory that a launch asks for, for the staged table: 0 for paths that stage nothing. */
+/* Bytes of shared memory that a launch asks for, for the staged table or its copies: 0 for paths that stage nothing. */
 uint32_t cell_staged_bytes(const struct cell *cell);
+
+/* ... and what the parameter taken_bytes has a block take beside. */
+uint32_t cell_shared_bytes(const struct cell *cell);
 
 /* The elements of the table that threads 0 .. threads - 1 of a block read at a step, into index[0 .. threads - 1]. */
 void cell_indices(const struct cell *cell, uint32_t block, uint32_t threads, uint32_t step, uint32_t *index);
@@ -123,6 +126,13 @@ uint32_t cell_grid_blocks(const struct cell *cell);
 /* Makes the grid of a workload that strides as large as the blocks that the device runs at a time, if there are so many
  * elements. Other cells stay as they are. */
 void cell_set_grid(struct cell *cell, uint64_t blocks_at_a_time);
+
+/* Blocks that each SM is to run at a time, by the parameter warps_per_sm; 0: as many as it has room for. */
+uint32_t cell_crowd(const struct cell *cell);
+
+/* Why each of sm_count SMs does not run so many: it has room for `room` blocks, or there are too few elements. False where
+ * nothing stands in the way; else true, with the reason in text. */
+bool cell_crowd_obstacle(const struct cell *cell, uint32_t sm_count, uint32_t room, char text[CELL_REASON_BYTES]);
 
 /* Threads of a block of elements that have one: fewer in the last. */
 uint32_t cell_block_threads(const struct cell *cell, uint64_t block);

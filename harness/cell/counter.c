@@ -62,6 +62,12 @@ static bool known_width(const struct expectation *e, unsigned units, uint32_t wi
     return !(units >> e->cell->path->unit & 1) || width == sizeof(uint32_t) || width < widest;
 }
 
+/* The same of the loads that copy the table, which are by entries where the path holds small tables, else by words. */
+static bool known_copies(const struct expectation *e)
+{
+    return !path_is_small(e->cell->path) || table_width(e->cell->parameters) <= sizeof(uint32_t);
+}
+
 /* Units whose payload loads are global loads: those past L1 go through its front too. */
 enum { GLOBAL_UNITS = 1 << UNIT_L1 | 1 << UNIT_L2 };
 
@@ -76,7 +82,7 @@ static double expect_idc_requests(const struct expectation *e)
            payload(e, 1 << UNIT_IDC, e->access->addresses);
 }
 
-/* Global loads beside the input's: those that copy the table into shared memory, and on some paths the payload's. */
+/* Global loads beside the input's: those that copy the table into shared memory or registers, and on some paths the payload's. */
 static double table_loads(const struct expectation *e)
 {
     return (double)e->access->staging_loads + payload(e, GLOBAL_UNITS, e->access->payload_loads);
@@ -98,14 +104,14 @@ static double expect_global_loads(const struct expectation *e)
 /* A load in which no thread loads asks L1 for nothing. */
 static double expect_l1_requests(const struct expectation *e)
 {
-    if (!known_width(e, GLOBAL_UNITS, sizeof(uint32_t)))
+    if (!known_width(e, GLOBAL_UNITS, sizeof(uint32_t)) || !known_copies(e))
         return NAN;
     return (double)e->access->stream_loads + table_loads(e);
 }
 
 static double expect_l1_sectors(const struct expectation *e)
 {
-    if (!known_width(e, GLOBAL_UNITS, sizeof(uint32_t)))
+    if (!known_width(e, GLOBAL_UNITS, sizeof(uint32_t)) || !known_copies(e))
         return NAN;
     return (double)(e->access->stream_sectors + e->access->staging_sectors) +
            payload(e, GLOBAL_UNITS, e->access->sectors);

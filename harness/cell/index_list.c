@@ -86,7 +86,8 @@ static bool same_indices(const struct index_array *array, const struct cell *cel
     const uint32_t *a = array->like.parameters, *b = cell->parameters;
 
     if (array->path || array->like.pattern != cell->pattern || array->like.elements != cell->elements ||
-        array->length != cell_length(cell) || a[PARAMETER_loads] != b[PARAMETER_loads])
+        array->length != table_entries(cell->path, b) || a[PARAMETER_loads] != b[PARAMETER_loads] ||
+        a[PARAMETER_table_count] != b[PARAMETER_table_count])
         return false;
     for (size_t i = 0; i < parameter_count; i++)
         if (cell->pattern->takes >> i & 1 && a[i] != b[i])
@@ -94,11 +95,19 @@ static bool same_indices(const struct index_array *array, const struct cell *cel
     return true;
 }
 
+/* Of several tables, which lie one behind the other, each step's lookups are of the next. */
+static void choose_tables(const struct cell *cell, const struct source_numbers *numbers, uint32_t *index)
+{
+    for (uint32_t step = 0; step < numbers->steps; step++)
+        for (uint64_t i = 0; i < numbers->elements; i++)
+            index[step * numbers->elements + i] += step % table_count(cell->parameters) * numbers->length;
+}
+
 static enum status make_array(struct index_list *list, const struct cell *cell, const struct index_array **out)
 {
     const struct source_numbers numbers = {.elements = cell->elements,
                                            .steps = cell->parameters[PARAMETER_loads],
-                                           .length = cell_length(cell),
+                                           .length = table_entries(cell->path, cell->parameters),
                                            .seed = index_seed,
                                            .parameters = cell->parameters};
     const uint64_t count = numbers.steps * numbers.elements;
@@ -108,6 +117,7 @@ static enum status make_array(struct index_list *list, const struct cell *cell, 
         free(array.made);
         return log_memory("%" PRIu64 " indices", count);
     }
+    choose_tables(cell, &numbers, array.made);
     array.indices = (struct indices){array.made, sizeof(*array.made), 0, count};
     if (!list->unhashed)
         sha256_hex(array.made, count * sizeof(*array.made), array.sha256);

@@ -41,18 +41,6 @@ enum { L2_LINE_BYTES = 128 };
 /* Blocks that are looked at for what a launch asks L2 for, where they differ. */
 enum { L2_BLOCKS = 16 };
 
-uint32_t model_blocks_resident(const struct cell *cell, const struct card *card)
-{
-    const uint32_t shared = cell_staged_bytes(cell) + workload_tile_bytes(cell->workload, cell->parameters);
-    uint32_t blocks = card->warps_per_sm * CBANK_WARP_THREADS / cell->block_size;
-
-    if (shared && blocks > card->shared_bytes_per_sm / (shared + card->shared_bytes_reserved))
-        blocks = card->shared_bytes_per_sm / (shared + card->shared_bytes_reserved);
-    if (blocks < 1)
-        return 1;
-    return blocks < card->blocks_per_sm ? blocks : card->blocks_per_sm;
-}
-
 /* The card for a kernel: with room for the blocks that there are registers for. Warps get registers in whole steps, and
  * an SM's are in four parts, each for every fourth warp. */
 static struct card card_for(const struct card *card, const struct cell *cell, const struct model_kernel *kernel)
@@ -65,11 +53,6 @@ static struct card card_for(const struct card *card, const struct cell *cell, co
     if (blocks > 0 && blocks < room.blocks_per_sm)
         room.blocks_per_sm = blocks;
     return room;
-}
-
-void model_set_grid(struct cell *cell, const struct card *card)
-{
-    cell_set_grid(cell, (uint64_t)card->sm_count * model_blocks_resident(cell, card));
 }
 
 static double cycles_to_ns(const struct card *card, double cycles)
@@ -115,13 +98,22 @@ struct unit {
     bool through_levels; /* the table comes through the constant levels */
     bool through_l1; /* its sectors come through L1 */
     bool global; /* loads are global loads */
-    bool shared; /* loads are answered by shared memory */
+    bool shared; /* requests are turns of shared memory, or of what leads there */
     part *cycles; /* of the first level, for all payload requests */
     part *l1_cycles; /* of L1 for them, while it takes no other loads */
     part *other_cycles; /* of the first level, for what is no payload */
     part *beyond_ns; /* of what stands behind it, in the whole launch */
     part *wait_cycles; /* of a block, for what stands behind it; NULL where waits_ns has it */
 };
+
+/* Of all payload loads. */
+static uint64_t unit_requests(const struct unit *unit, const struct access_counts *access)
+{
+    uint64_t requests;
+
+    memcpy(&requests, (const char *)access + unit->requests, sizeof(requests));
+    return requests;
+}
 
 static double optional(part *part, const struct work *work)
 {
@@ -162,7 +154,7 @@ static double l1_cycles(const struct work *work)
                                     (unit->global || unit->through_l1 ? access->sectors : 0));
     const double wavefronts =
         (double)access->warps_active * workload_tile_loads(work->cell->workload, work->cell->parameters) +
-        (double)(access->staging_loads + (unit->shared ? access->wavefronts : 0));
+        (double)(access->staging_loads + (unit->shared ? unit_requests(unit, access) : 0));
 
     return fmax(loads / card->l1_requests_per_cycle + optional(unit->l1_cycles, work),
                 sectors / card->l1_sectors_per_cycle) +
@@ -339,15 +331,19 @@ static const struct unit units[] = {
     [UNIT_L2] = {REQUESTS(sectors), .instructions = 3, .global = true, .beyond_ns = l2_ns},
     [UNIT_TEXTURE] = {REQUESTS(sectors), .instructions = 3, .through_l1 = true, .l1_cycles = texture_cycles},
     [UNIT_SHARED] = {REQUESTS(wavefronts), .instructions = 1, .shared = true},
+    /* A shuffle goes the way of a load from shared memory, in one turn: 32 results a cycle and SM, says the manual. */
+    [UNIT_REGISTERS] = {REQUESTS(payload_loads), .instructions = 1, .shared = true},
 };
 /* clang-format on */
 
 /* -- units: what a block waits for -------------------------------------------------------------------- */
 
-/* Copying the table, round after round. */
+/* Copying the table, round after round; into registers, in one. */
 static double staging_wait_cycles(const struct work *work)
 {
-    const double rounds = ceil(cell_staged_bytes(work->cell) / (sizeof(uint32_t) * (double)work->cell->block_size));
+    const bool exchanged = work->cell->path->unit == UNIT_REGISTERS;
+    const double words = cell_staged_bytes(work->cell) / (double)sizeof(uint32_t);
+    const double rounds = exchanged ? 1 : ceil(words / work->cell->block_size);
 
     return rounds > 0 ? work->card->staging_wait_cycles + rounds * work->card->staging_round_cycles : 0;
 }
@@ -394,6 +390,17 @@ static void find_stream(struct work *work)
     }
 }
 
+/* Other data that is streamed beside lookups: from L1 where that holds it, taken to be as large as shared memory, of
+ * which it is a part. */
+static double other_bytes(const struct work *work)
+{
+    const struct cell *cell = work->cell;
+
+    if (cell->parameters[PARAMETER_pressure_bytes] <= work->card->shared_bytes_per_sm)
+        return 0;
+    return output_bytes(cell) * workload_groups(cell->workload, cell->parameters);
+}
+
 /* Blocks that read neighbouring rows read them from L2 again. */
 static double stream_ns(const struct work *work)
 {
@@ -401,7 +408,8 @@ static double stream_ns(const struct work *work)
     const double dram = output * (1 - work->kept + work->written) + (input - output) * (1 - work->kept);
     const double again = output * (workload_input_rows(work->cell->workload, work->cell->parameters) - 1);
 
-    return (input + output - dram + again) / work->card->l2_bytes_per_ns + dram / work->card->dram_bytes_per_ns;
+    return (input + output - dram + again + other_bytes(work)) / work->card->l2_bytes_per_ns +
+           dram / work->card->dram_bytes_per_ns;
 }
 
 /* Input that each thread of a block that is alone loads before it waits for the table; 0 where it does not wait, or where
@@ -525,9 +533,8 @@ static struct model_parts predict_parts(const struct work *work)
 /* What depends on the pattern alone. */
 static struct model_cell describe_loads(const struct cell *cell, const struct access_counts *access)
 {
-    uint64_t requests;
+    const uint64_t requests = unit_requests(&units[cell->path->unit], access);
 
-    memcpy(&requests, (const char *)access + units[cell->path->unit].requests, sizeof(requests));
     return (struct model_cell){
         .footprint_bytes = access->footprint_bytes,
         .requests_per_load = access->payload_loads ? (double)requests / (double)access->payload_loads : NAN,

@@ -34,6 +34,7 @@ static const struct loading {
     {0x181, SASS_LDG},  /* LDG */
     {0x160, SASS_TLD},  {0x161, SASS_TLD},  {0x166, SASS_TLD},  {0x167, SASS_TLD}, /* TEX and TLD, each bindless, too */
     {0x184, SASS_LDS},  /* LDS */
+    {0x189, SASS_SHFL}, /* SHFL */
 };
 /* clang-format on */
 
@@ -123,7 +124,7 @@ static unsigned instruction_width(const struct instruction *instruction, enum sa
     static const unsigned widths[] = {0, 0, 1, 1, 2, 3, 4, 4};
     const unsigned registers = (unsigned)__builtin_popcount(instruction->registers);
 
-    if (class == SASS_OPERAND)
+    if (class == SASS_OPERAND || class == SASS_SHFL)
         return SASS_WORD;
     if (class == SASS_TLD)
         return SASS_WORD + (registers > 2 ? 2 : registers > 1);

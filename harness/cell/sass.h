@@ -33,6 +33,7 @@ enum sass_class {
     SASS_LDG_STRONG,
     SASS_TLD,           /* TLD or TEX */
     SASS_LDS,
+    SASS_SHFL,          /* from a register of another thread */
     SASS_CLASS_COUNT
 };
 

@@ -17,12 +17,13 @@ const char *const sass_names[SASS_CLASS_COUNT][SASS_WIDTH_COUNT] = {
     [SASS_LDG_STRONG] = NAMES("LDG", ".STRONG"),
     [SASS_TLD] = NAMES("TLD", ""),
     [SASS_LDS] = NAMES("LDS", ""),
+    [SASS_SHFL] = NAMES("SHFL", ""),
 };
 
 /* Read off what the compilers of CUDA 11.8 and 13.0 make for every architecture. */
 static const uint32_t class_widest[SASS_CLASS_COUNT] = {
     [SASS_LDC] = 8,           [SASS_LDC_PARAMETER] = 8, [SASS_ULDC] = 8, [SASS_OPERAND] = 4, [SASS_LDG] = 16,
-    [SASS_LDG_CONSTANT] = 16, [SASS_LDG_STRONG] = 16,   [SASS_TLD] = 16, [SASS_LDS] = 16,
+    [SASS_LDG_CONSTANT] = 16, [SASS_LDG_STRONG] = 16,   [SASS_TLD] = 16, [SASS_LDS] = 16,    [SASS_SHFL] = 4,
 };
 
 /* The class that the path names. */
@@ -49,14 +50,15 @@ uint32_t image_class_loads(const struct kernel_sass *sass, enum sass_class class
     return loads;
 }
 
-/* Of one instruction of a payload load. Textures and operands give 32 bits at least. */
+/* Of one instruction of a payload load. Textures, operands and shuffles give 32 bits at least. */
 static uint32_t payload_width(const struct cell *cell)
 {
     const enum sass_class class = class_of(cell->path);
+    const bool whole_words = class == SASS_TLD || class == SASS_OPERAND || class == SASS_SHFL;
     const uint32_t width = cell->path->loads ? table_width(cell->parameters) : sizeof(uint32_t);
     const uint32_t piece = width < class_widest[class] ? width : class_widest[class];
 
-    return (class == SASS_TLD || class == SASS_OPERAND) && piece < sizeof(uint32_t) ? sizeof(uint32_t) : piece;
+    return whole_words && piece < sizeof(uint32_t) ? sizeof(uint32_t) : piece;
 }
 
 uint32_t image_pieces(const struct cell *cell)
@@ -71,6 +73,13 @@ const char *image_instruction(const struct cell *cell)
     return sass_names[class_of(cell->path)][__builtin_ctz(payload_width(cell))];
 }
 
+/* Where a thread takes an entry of the table into a register, or copies it into shared memory: by words where there is
+ * one copy. */
+static unsigned copied_width(const struct cell *cell)
+{
+    return path_is_small(cell->path) ? (unsigned)__builtin_ctz(table_width(cell->parameters)) : SASS_WORD;
+}
+
 /* The loads of a cell's kernel, without the copies that staging makes. A path that stages and loads nothing has one
  * load that never happens. */
 static void classes_wanted(const struct cell *cell, sass_loads classes)
@@ -83,6 +92,7 @@ static void classes_wanted(const struct cell *cell, sass_loads classes)
     classes[class_of(cell->path)][__builtin_ctz(payload_width(cell))] += payload * image_pieces(cell);
     classes[SASS_LDG][SASS_WORD] += workload_input_loads(cell->workload, cell->parameters) / groups;
     classes[SASS_LDS][SASS_WORD] += workload_tile_loads(cell->workload, cell->parameters);
+    classes[SASS_LDG][copied_width(cell)] += cell->path->unit == UNIT_REGISTERS;
 }
 
 static void classes_append(const struct kernel_sass *sass, char text[CELL_REASON_BYTES])
@@ -113,11 +123,14 @@ bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sas
     if (!sass->known)
         return false;
     classes_wanted(cell, wanted.classes);
+    /* Compilers pass values of a warp on by shuffles, too: those are no loads of the table. */
+    if (cell->path->unit != UNIT_REGISTERS)
+        memcpy(wanted.classes[SASS_SHFL], sass->classes[SASS_SHFL], sizeof(wanted.classes[SASS_SHFL]));
     for (size_t i = 0; i < SASS_CLASS_COUNT; i++)
         for (uint32_t width = 0; width < SASS_WIDTH_COUNT; width++) {
             const uint32_t found = sass->classes[i][width], due = wanted.classes[i][width];
 
-            differs |= staged && i == SASS_LDG && width == SASS_WORD ? found <= due : found != due;
+            differs |= staged && i == SASS_LDG && width == copied_width(cell) ? found <= due : found != due;
         }
     if (!differs)
         return false;

@@ -168,12 +168,18 @@ static enum status model_time(struct engine_session *session, struct result *res
 {
     struct access_counts *access = calloc(result->cell_count + 1, sizeof(*access));
     enum status status = access ? STATUS_OK : log_memory("the counts of %zu cells", result->cell_count);
+    char reason[CELL_REASON_BYTES];
 
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
         if (progress->step(progress->context, "modelling", i, result->cell_count))
             break;
         if (result->cells[i].status != CELL_PENDING)
             continue;
+        if (cell_crowd_obstacle(&result->cells[i].cell, session->card.sm_count,
+                                model_blocks_room(&result->cells[i].cell, &session->card), reason)) {
+            engine_end_cell(&result->cells[i], CELL_SKIPPED, "%s", reason);
+            continue;
+        }
         watch_begin(session->options->watchdog, "counting accesses", INFINITY);
         model_set_grid(&result->cells[i].cell, &session->card);
         status = access_count_next(result_cell, result, i, access);

@@ -27,7 +27,7 @@ enum { COLUMNS_MAX = 16 };
 static const struct names
     homes = WORDS([TABLE_CONSTANT] = "constant", [TABLE_GLOBAL] = "global", [TABLE_PARAMETER] = "parameter"),
     units = WORDS([UNIT_IDC] = "idc", [UNIT_UNIFORM] = "uniform", [UNIT_IMC] = "imc", [UNIT_L1] = "l1", [UNIT_L2] = "l2",
-                  [UNIT_TEXTURE] = "texture", [UNIT_SHARED] = "shared"),
+                  [UNIT_TEXTURE] = "texture", [UNIT_SHARED] = "shared", [UNIT_REGISTERS] = "registers"),
     scopes = WORDS([INDEX_THREAD] = "thread", [INDEX_BLOCK] = "block", [INDEX_IMMEDIATE] = "immediate"),
     indices = WORDS([INDEX_COMPILED] = "compiled", [INDEX_SWITCHED] = "switched", [INDEX_SWITCHED_LENGTH] = "switched_length",
                     [INDEX_LOADED] = "loaded"),
@@ -164,7 +164,7 @@ static const struct field workload_fields[] = {
 static const struct field path_fields[] = {
     {OF(path, field_reference, name)}, {OF(path, field_name, home), .of = &homes},
     {OF(path, field_name, unit), .of = &units}, {OF(path, field_name, scope), .of = &scopes},
-    {OF(path, field_uint32, bytes)}, {OF(path, flag, chosen)}, {OF(path, field_uint32, architecture)},
+    {OF(path, field_uint32, bytes)}, {OF(path, field_uint32, copies)}, {OF(path, flag, chosen)}, {OF(path, field_uint32, architecture)},
     {OF(path, flag, loads)}, {OF(path, field_reference, sass)}, {.key = "widest_bytes", .kind = &widest},
     {OF(path, field_reference, ptx)},
     {OF(path, field_reference, summary)},
@@ -300,7 +300,7 @@ static const struct list lists[] = {
      TABLE("pattern", patterns, pattern_count), FIELDS(pattern_fields)},
     {"sources", "Sources: where the indices of lookups come from", 2, NULL, TABLE("source", sources, source_count),
      FIELDS(source_fields)},
-    {"parameters", "Parameters: numbers that a pattern, a source or a workload takes", 6, NULL,
+    {"parameters", "Parameters: numbers that a pattern, a source or a workload takes", 5, NULL,
      TABLE("parameter", parameters, parameter_count), FIELDS(parameter_fields)},
     {"sweeps", "Sweeps: plans by a name", 1, NULL, TABLE("sweep", sweeps, sweep_count), FIELDS(sweep_fields)},
     {"regimes", "Regimes: what the caches hold when a launch begins", 2, NULL,

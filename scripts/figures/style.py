@@ -26,6 +26,8 @@ PATHS = {
     "global_l2": Look(BLACK, "D", LONG, ""),
     "texture": Look(PURPLE, "P", TWO_DOTS, "++++"),
     "shared": Look(ORANGE, "X", CLOSE, "----"),
+    "shared_copies": Look(GREEN, "p", TWO_DOTS, "..."),
+    "shuffle": Look(PURPLE, "8", CLOSE, "oo"),
     "staging": Look(GREY, "<", LOOSE, "||||"),
     "param": Look(YELLOW, "h", SOLID, ""),
     "constant_uniform": Look(ORANGE, "*", DASHED, "//--"),

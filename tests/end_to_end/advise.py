@@ -18,7 +18,7 @@ import jsonschema
 from common import ROOT, Scratch, read_json
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
-PATHS = ("constant", "global", "readonly", "restrict", "global_l2", "texture", "shared", "param")
+PATHS = ("constant", "global", "readonly", "restrict", "global_l2", "texture", "shared", "shared_copies", "param")
 ELEMENTS = 16384
 SMALL = ("--elements", str(ELEMENTS))
 ALIKE = 0.01
@@ -160,6 +160,35 @@ class Advise(Scratch):
         times = self.modelled(*words[2:])
         self.assertEqual(times, {place["path"]: place["time_ns"] for place in advice["ranking"]
                                  if place["standing"] != "slower"})
+
+    def test_other_data_beside_the_table(self):
+        """What fits into L1 beside the table leaves it there; of more the model says nothing, and has it measured."""
+        alone = self.advise("--table-bytes", "4096", *SMALL)
+        fits = self.advise("--table-bytes", "4096", "--pressure-bytes", "65536", *SMALL)
+        self.assertEqual({place["path"] for place in fits["ranking"]}, {place["path"] for place in alone["ranking"]})
+        for place in fits["ranking"]:
+            before, = [other["time_ns"] for other in alone["ranking"] if other["path"] == place["path"]]
+            self.assertGreaterEqual(place["time_ns"], before)
+        more = self.advise("--table-bytes", "4096", "--pressure-bytes", "1048576", *SMALL)
+        through_l1 = {"global", "readonly", "restrict", "texture"}
+        self.assertEqual({place["path"] for place in more["ranking"]},
+                         {place["path"] for place in alone["ranking"]} - through_l1)
+        reasons = {place["path"]: place["reason"] for place in more["excluded"]}
+        for path in through_l1:
+            self.assertIn("L1 keeps beside 1048576 bytes", reasons[path])
+            self.assertIn(path, more["measure"])
+        self.assertIn("--pressure-bytes 1048576", more["measure"])
+        self.assertNotIn("shuffle", more["measure"])
+        self.refused("--table-bytes", "64", "--pressure-bytes", "4096", "--in-flight", "2", saying=["leave out --in-flight"])
+        self.refused("--table-bytes", "64", "--pressure-bytes", "4096", "--pattern", "per_warp",
+                     saying=["leave out --pattern"])
+        self.refused("--table-bytes", "64", "--pressure-bytes", "5000", saying=["--pressure-bytes"])
+
+    def test_small_tables(self):
+        """32 entries of 4 bytes fit into a warp's registers, 33 do not."""
+        held, large = self.advise("--table-bytes", "128", *SMALL), self.advise("--table-bytes", "132", *SMALL)
+        self.assertIn("shuffle", {place["path"] for place in held["ranking"]})
+        self.assertIn("shuffle", {place["path"] for place in large["excluded"]})
 
     def test_bad_input(self):
         self.refused(saying=["--table-bytes"])

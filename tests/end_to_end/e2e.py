@@ -26,9 +26,12 @@ SANITIZED = "asan" in CBANK
 PATTERNS = ["per_block", "per_warp", "per_thread", "pseudo_random"]
 PATHS = ["constant", "global", "readonly"]
 MORE_PATTERNS = ["half_warp", "distinct", "broadcast", "lockstep", "hashed"]
-MORE_PATHS = ["restrict", "global_l2", "texture", "shared", "staging", "param", "constant_uniform", "constant_operand"]
+MORE_PATHS = ["restrict", "global_l2", "texture", "shared", "shared_copies", "staging", "shuffle", "param",
+              "constant_uniform", "constant_operand"]
 WORKLOADS = ["add", "add_switch", "add_runtime", "refill", "modules", "stencil_1d", "conv_1d", "conv_2d", "conv_3d",
              "lookup"]
+# Parameters that are left out where they are what they always were.
+LEFT_OUT = ["width_bytes", "table_bytes", "warps_per_sm", "taken_bytes", "pressure_bytes", "table_count"]
 DEFAULT_ELEMENTS = [12800000, 128000]
 
 # A plan of one small cell, for tests that only need some result.
@@ -202,7 +205,7 @@ class Run(Case):
         for row in json.loads(cbank("list", "workloads", "--json").stdout):
             plan = plans[row["name"]]
             self.assertEqual((plan["patterns"], plan["block_sizes"]), (row["patterns"], row["block_sizes"]))
-            named = [name for name in row["parameters"] if name not in ("width_bytes", "table_bytes")]
+            named = [name for name in row["parameters"] if name not in LEFT_OUT]
             if row["index"] == "loaded":  # a source takes parameters, too
                 self.assertTrue(all({name: fallbacks[name][0] for name in named}.items() <= given.items()
                                     for given in plan["parameters"]))
@@ -225,6 +228,8 @@ class Run(Case):
             ("constant_operand needs an index that is known when the kernel is compiled", 1),
             ("conv_3d has a radius of 3 at most", len(PATHS + MORE_PATHS)),
             ("conv_3d reads another element at every step, which the pattern does not", 2 * len(PATHS + MORE_PATHS)),
+            ("shared_copies is for workloads whose indices are data", 3),
+            ("shuffle is for workloads whose indices are data", 3),
         ])
         printed = " ".join(done.stdout.split())
         for reason in reasons:
@@ -784,19 +789,22 @@ class Lists(Case):
                          [("constant", "LDC", "ld.const"), ("global", "LDG", "ld.global"),
                           ("readonly", "LDG.CONSTANT", "ld.global.nc"), ("restrict", "LDG.CONSTANT", "ld.global.nc"),
                           ("global_l2", "LDG.STRONG", "ld.global.cg"), ("texture", "TLD", "tex.1d"),
-                          ("shared", "LDS", "ld.shared"), ("staging", "LDS", "ld.shared"),
+                          ("shared", "LDS", "ld.shared"), ("shared_copies", "LDS", "ld.shared"),
+                          ("staging", "LDS", "ld.shared"), ("shuffle", "SHFL", "shfl"),
                           ("param", "LDC.PARAMETER", "ld.param"), ("constant_uniform", "ULDC", "ld.const"),
                           ("constant_operand", "OPERAND", "ld.const")])
         self.assertEqual([row["name"] for row in rows if row["chosen"]], ["constant_uniform", "constant_operand"])
         self.assertEqual([row["name"] for row in rows if not row["loads"]], ["staging"])
-        self.assertEqual([row["name"] for row in rows if row["bytes"] < 65536], ["param"])
+        self.assertEqual([row["name"] for row in rows if row["bytes"] < 65536],
+                         ["shared_copies", "shuffle", "param"])
+        self.assertEqual([row["name"] for row in rows if row["copies"] > 1], ["shared_copies"])
         self.assertEqual({row["name"]: row["scope"] for row in rows if row["scope"] != "thread"},
                          {"constant_uniform": "block", "constant_operand": "immediate"})
         rows = json.loads(cbank("list", "workloads", "--json").stdout)
         self.assertEqual([(row["name"], row["steps"], row["dimensions"], row["variants"]) for row in rows],
                          [(name, 1, 1, 0) for name in WORKLOADS[:5]] +
                          [("stencil_1d", 4, 1, 0), ("conv_1d", 0, 1, 7), ("conv_2d", 0, 2, 7), ("conv_3d", 0, 3, 3),
-                          ("lookup", 0, 1, 4)])
+                          ("lookup", 0, 1, 5)])
         self.assertEqual([row["index"] for row in rows],
                          ["compiled", "switched", "switched_length"] + ["compiled"] * 6 + ["loaded"])
         self.assertEqual([row["name"] for row in rows if row["before"] != "nothing"], ["refill"])

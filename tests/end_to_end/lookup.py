@@ -17,7 +17,7 @@ from common import ROOT, Scratch, read_json
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 SIMULATED = os.path.join(ROOT, "build/tests/simulated/cbank")
-LOADING = ["constant", "global", "readonly", "restrict", "global_l2", "texture", "shared", "param"]
+LOADING = ["constant", "global", "readonly", "restrict", "global_l2", "texture", "shared", "shared_copies", "param"]
 
 
 def npy(path, code, shape, values, order="<", fortran=False):
@@ -90,7 +90,7 @@ class Model(Case):
                 self.assertEqual(cell["identity"], f"lookup/{cell['path']}/file/640/256/hot/loads=3/in_flight=1/"
                                                    f"indices={digest[:16]}")
         self.assertEqual([cell["path"] for cell in cells if cell["status"] == "skipped"],
-                         ["constant_uniform", "constant_operand"])
+                         ["shuffle", "constant_uniform", "constant_operand"])
 
     def test_indices_follow_from_the_plan_alone(self):
         plan = ("--source", "all", "--elements", "5000", "--distinct", "3,32")
@@ -187,6 +187,51 @@ class Gpu(Case):
         self.assertTrue(all(cell["verified"] for cell in done))
         self.assertEqual(result["exact_counters"]["differing"], 0)
         self.assertGreater(result["exact_counters"]["equal"], 8 * len(done) - 40)
+
+    def test_small_tables_in_every_place(self):
+        cells = self.run_lookup("--path", "all", "--source", "uniform,unequal", "--distinct", "5", "--elements", "4096",
+                                "--in-flight", "1,4", "--table-bytes", "64,128", "--width-bytes", "2,4,8,16",
+                                "--max-samples", "20", engine="cuda")
+        skipped = {(cell["path"], cell["reason"]) for cell in cells["cells"] if cell["status"] == "skipped"}
+        self.assertEqual({path for path, reason in skipped if "entries" not in reason},
+                         {"constant_uniform", "constant_operand"})
+        self.assertIn(("shuffle", "shuffle holds 32 entries at most"), skipped)
+        done = [cell for cell in cells["cells"] if cell["status"] == "ok"]
+        self.assertEqual({cell["path"] for cell in done}, {*LOADING, "staging", "shuffle"})
+        self.assertTrue(all(cell["verified"] for cell in done))
+        self.assertEqual(cells["exact_counters"]["differing"], 0)
+        instructions = {cell["parameters"]["width_bytes"]: cell["kernel"]["instruction"] for cell in done
+                        if cell["path"] == "shuffle" and "width_bytes" in cell["parameters"]}
+        self.assertEqual(set(instructions.values()), {"SHFL"})
+
+    def test_warps_and_room_of_an_sm(self):
+        cells = self.run_lookup("--source", "uniform", "--path", "constant,shared", "--warps-per-sm", "8,64",
+                                "--taken-bytes", "1024,102400", "--table-bytes", "65536,64", "--max-samples", "20",
+                                engine="cuda")
+        sms = {}
+        for cell in cells["cells"]:
+            self.assertIn(cell["status"], ("ok", "skipped"))
+            if cell["status"] == "ok":
+                self.assertTrue(cell["verified"])
+                sms.setdefault(cell["parameters"]["warps_per_sm"], set()).add(cell["grid_blocks"])
+            else:
+                self.assertIn("an SM has room for", cell["reason"])
+                self.assertEqual(cell["parameters"]["warps_per_sm"], 64)
+        self.assertEqual(sms, {8: {132}, 64: {1056}})
+        self.assertEqual(cells["exact_counters"]["differing"], 0)
+
+    def test_other_data_and_several_tables(self):
+        cells = self.run_lookup("--source", "uniform,distinct", "--distinct", "5", "--path", "all", "--elements", "4096",
+                                "--table-bytes", "64", "--table-count", "1,2,3",
+                                "--pressure-bytes", "4096,1048576", "--max-samples", "20", engine="cuda")
+        done = [cell for cell in cells["cells"] if cell["status"] == "ok"]
+        self.assertEqual({(cell["path"], cell["reason"]) for cell in cells["cells"]
+                          if cell["status"] == "skipped" and cell["path"].startswith("sh")},
+                         {("shuffle", "shuffle holds tables of 128 bytes together at most")})
+        self.assertEqual(len(done), 2 * 2 * (3 * (len(LOADING) + 1) + 2))
+        self.assertTrue(all(cell["verified"] for cell in done))
+        self.assertEqual(cells["exact_counters"]["differing"], 0)
+        self.assertEqual({cell["table_bytes"] for cell in done}, {64, 128, 192})
 
     def test_a_wrong_output_is_found(self):
         done = self.cbank("run", "--workload", "lookup", "--source", "zipf", "--path", "global", "--elements", "1000", "--fault",

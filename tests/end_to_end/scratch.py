@@ -18,9 +18,10 @@ from tree import ARCHITECTURE, DISASSEMBLER, TOOLKIT, Case, Changes, Scratch, bu
 PATTERN = ('PATTERN(reversed, "neighbouring threads, backwards", INDEX_THREAD, 0, 0, 0, '
            '(length - 1u - thread) % length)\n')
 PATH_ROW = ('PATH(fresh, "global memory, fetched again by every load", TABLE_GLOBAL, UNIT_L2, INDEX_THREAD, '
-            '1024u, 0, 35, 1, "LDG.STRONG", "ld.global.cv", __ldcv(&table[index]))\n')
+            '1024u, 1, 0, 35, 1, "LDG.STRONG", "ld.global.cv", __ldcv(&table[index]))\n')
 WORKLOAD = ('WORKLOAD(triple, "three loads a thread", map, 1, 3, INDEX_COMPILED, BEFORE_NOTHING, 0, 0, "lockstep", '
             '"4096", "64", input - 2u * sum)\n')
+SMALL = ("shared_copies", "shuffle")  # paths for lookup alone
 
 
 COMMAND = """\
@@ -177,7 +178,7 @@ class Row(Changes):
         cells, printed = self.scratch.cells("--pattern", "reversed", "--path", "all")
         self.assertIn("reversed", printed)
         self.assertEqual(len(cells), self.paths() * 2)
-        self.check_ok(cells, "constant_uniform", "constant_operand")
+        self.check_ok(cells, *SMALL, "constant_uniform", "constant_operand")
         for cell in cells:
             if cell["path"] in ("constant", "param"):
                 self.assertEqual(cell["model"]["requests_per_load"], 32)
@@ -186,7 +187,7 @@ class Row(Changes):
     def test_path(self):
         self.change(path)
         rows = self.scratch.rows("paths")
-        self.assertEqual((len(rows), rows[-1]["name"]), (12, "fresh"))
+        self.assertEqual((len(rows), rows[-1]["name"]), (14, "fresh"))
 
         cells, printed = self.scratch.cells("--path", "constant,fresh", "--workload", "add,conv_1d", "--radius", "1",
                                             "--elements", "4096")
@@ -203,7 +204,7 @@ class Row(Changes):
         cells, printed = self.scratch.cells("--workload", "triple", "--path", "all")
         self.assertIn("triple, 4096 elements, blocks of 64, hot", printed)
         self.assertEqual(len(cells), self.paths())
-        self.check_ok(cells)
+        self.check_ok(cells, *SMALL)
         self.checks()
 
 

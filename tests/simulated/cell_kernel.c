@@ -53,10 +53,11 @@ const void *path_place(const struct path *path, const struct places *places)
         const char *name;
         place *place;
     } rows[] = {
-        {"constant", place_bank},         {"global", place_table},          {"readonly", place_table},
-        {"restrict", place_restricted},   {"global_l2", place_table},       {"texture", place_texture},
-        {"shared", place_table},          {"staging", place_table},         {"param", place_values},
-        {"constant_uniform", place_bank}, {"constant_operand", place_bank},
+        {"constant", place_bank},         {"global", place_table},        {"readonly", place_table},
+        {"restrict", place_restricted},   {"global_l2", place_table},     {"texture", place_texture},
+        {"shared", place_table},          {"shared_copies", place_table}, {"staging", place_table},
+        {"shuffle", place_table},         {"param", place_values},        {"constant_uniform", place_bank},
+        {"constant_operand", place_bank},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

@@ -114,6 +114,8 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfuncti
     *value = attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? 32 : 0;
     if (attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES && function->workload)
         *value = (int)workload_tile_bytes(function->workload, parameters);
+    if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+        *value = function->dynamic_shared;
     return CUDA_SUCCESS;
 }
 

@@ -171,17 +171,20 @@ static struct cell cell_of(const struct launch *launch)
         [PARAMETER_width_bytes] = parameter_kept(&parameters[PARAMETER_width_bytes], function->width),
         [PARAMETER_table_bytes] = bytes == function->path->bytes ? 0 : bytes,
         [PARAMETER_loads] = args->rows,
-        [PARAMETER_in_flight] = function->variant,
+        [PARAMETER_in_flight] = loaded ? (function->variant - 1) % CBANK_IN_FLIGHT_MAX + 1 : 0,
+        [PARAMETER_pressure_bytes] = loaded && function->variant > CBANK_IN_FLIGHT_MAX ? 4 * (args->other_mask + 1) : 0,
     };
 
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         cell.parameters[i] = takes & 1u << i ? values[i] : 0;
+    if (takes & PARAMETER_BIT(taken_bytes))
+        cell.parameters[PARAMETER_taken_bytes] = launch->shared_bytes - cell_staged_bytes(&cell);
     return cell;
 }
 
 static bool is_of(const struct behaviour *behaviour, const struct cell *cell)
 {
-    return cell_equal(&behaviour->cell, cell);
+    return cell_equal(&behaviour->cell, cell) && behaviour->cell.grid_blocks == cell->grid_blocks;
 }
 
 static struct behaviour *behaviour_of(struct launch *launch)

@@ -23,6 +23,7 @@ static const struct unit {
     [UNIT_TEXTURE] = {{CACHE_L1, CACHE_NONE}, {94, 320, 320}, false, 4},
     [UNIT_L2] = {{CACHE_NONE, CACHE_NONE}, {273, 273, 273}, false, 2},
     [UNIT_SHARED] = {{CACHE_NONE, CACHE_NONE}, {23, 23, 23}, false, 2},
+    [UNIT_REGISTERS] = {{CACHE_NONE, CACHE_NONE}, {23, 23, 23}, false, 2},
 };
 
 static struct cache caches[CACHE_KINDS][INSTANCES_MAX];

@@ -247,9 +247,45 @@ static input_of *find_input(const struct workload *workload)
     return strncmp(workload->name, "stencil", 7) == 0 ? stencil_input : map_input;
 }
 
+static uint32_t brute_width(const struct cell *cell)
+{
+    return cell->parameters[PARAMETER_width_bytes] ? cell->parameters[PARAMETER_width_bytes] : 4;
+}
+
 static uint32_t brute_table_bytes(const struct cell *cell)
 {
-    return cell->parameters[PARAMETER_table_bytes] ? cell->parameters[PARAMETER_table_bytes] : cell->path->bytes;
+    const uint32_t exchanged = 32 * brute_width(cell), most = cell->path->bytes;
+
+    if (cell->parameters[PARAMETER_table_bytes])
+        return cell->parameters[PARAMETER_table_bytes];
+    return cell->path->unit == UNIT_REGISTERS && exchanged < most ? exchanged : most;
+}
+
+/* 1 but for the path that makes several: then as many as there is room for in 32 KB, 32 at most. */
+static uint32_t brute_copies(const struct cell *cell)
+{
+    uint32_t copies = strcmp(cell->path->name, "shared_copies") == 0 ? 32 : 1;
+
+    while (copies > 1 && copies * brute_table_bytes(cell) > 32768)
+        copies /= 2;
+    return copies;
+}
+
+/* The bytes that threads read of copies that lie entry by entry. */
+static uint32_t brute_copied_wavefronts(const struct cell *cell, const uint64_t *bytes, uint32_t active)
+{
+    const uint32_t copies = brute_copies(cell), width = brute_width(cell);
+    uint64_t copied[32];
+
+    for (uint32_t lane = 0; lane < active; lane++)
+        copied[lane] = bytes[lane] * copies + lane % copies * width;
+    return brute_wavefronts(copied, active, width);
+}
+
+/* The most bytes that one instruction of the path loads. */
+static uint32_t brute_largest(const struct path *path)
+{
+    return strncmp(path->sass, "LDC", 3) == 0 ? 8 : strcmp(path->sass, "SHFL") == 0 ? 4 : 16;
 }
 
 static void brute_warp(struct brute *brute, const struct cell *cell, uint64_t block, uint32_t first)
@@ -259,8 +295,7 @@ static void brute_warp(struct brute *brute, const struct cell *cell, uint64_t bl
     const uint32_t active = warp_first >= cell->elements        ? 0
                             : cell->elements - warp_first >= 32 ? 32
                                                                 : (uint32_t)(cell->elements - warp_first);
-    const uint32_t width = cell->parameters[PARAMETER_width_bytes] ? cell->parameters[PARAMETER_width_bytes] : 4;
-    const uint32_t size = brute_table_bytes(cell), largest = strncmp(cell->path->sass, "LDC", 3) == 0 ? 8 : 16;
+    const uint32_t width = brute_width(cell), size = brute_table_bytes(cell), largest = brute_largest(cell->path);
     uint64_t bytes[32];
 
     brute->counts.warps_launched++;
@@ -290,7 +325,7 @@ static void brute_warp(struct brute *brute, const struct cell *cell, uint64_t bl
             bytes[lane] = (uint64_t)index * width;
             memset(brute->used + bytes[lane], 1, width);
         }
-        brute->counts.wavefronts += brute_wavefronts(bytes, active, width);
+        brute->counts.wavefronts += brute_copied_wavefronts(cell, bytes, active);
         for (uint32_t piece = 0; piece < width; piece += largest) {
             brute->counts.payload_loads++;
             brute->counts.addresses += brute_distinct(bytes, active, width < largest ? width : largest);
@@ -306,15 +341,21 @@ static void brute_warp(struct brute *brute, const struct cell *cell, uint64_t bl
 static void brute_staging(struct brute *brute, const struct cell *cell, uint32_t first)
 {
     const bool map = find_input(cell->workload) == map_input;
-    const uint32_t length = map ? brute_table_bytes(cell) / 4 : workload_steps(cell->workload, cell->parameters);
+    const uint32_t copies = brute_copies(cell), piece = copies > 1 ? brute_width(cell) : 4;
+    const uint32_t length =
+        map ? brute_table_bytes(cell) * copies / piece : workload_steps(cell->workload, cell->parameters);
 
+    if (cell->path->unit == UNIT_REGISTERS) {
+        brute->counts.staging_loads++;
+        brute->counts.staging_sectors += (brute_table_bytes(cell) + 31) / 32;
+    }
     for (uint32_t done = 0; cell->path->unit == UNIT_SHARED && done < length; done += cell->block_size) {
         uint64_t bytes[32];
         uint32_t count = 0;
 
         for (uint32_t lane = 0; lane < 32; lane++)
             if (done + first + lane < length)
-                bytes[count++] = (done + first + lane) * 4;
+                bytes[count++] = (done + first + lane) / copies * (uint64_t)piece;
         brute->counts.staging_loads += count > 0;
         brute->counts.staging_sectors += brute_distinct(bytes, count, 32);
     }
@@ -402,7 +443,8 @@ static void table_patterns_match_brute_force(void **state)
 /* Elements of every width, in tables of every size, on paths of which two load the widest in pieces. */
 static void tables_of_every_width_match_brute_force(void **state)
 {
-    static const char *const some_paths[] = {"constant", "param", "global", "shared", "staging"};
+    static const char *const some_paths[] = {"constant", "param",         "global", "shared",
+                                             "staging",  "shared_copies", "shuffle"};
     const uint32_t every = (uint32_t)repetitions(1, sanitized(3, 2));
     char reason[CELL_REASON_BYTES];
     uint32_t turn = 0, checked = 0;
@@ -412,7 +454,8 @@ static void tables_of_every_width_match_brute_force(void **state)
         for (size_t p = 0; p < pattern_count; p++)
             for (uint32_t width = 1; width <= 16; width *= 2)
                 for (uint32_t bytes = 8; bytes <= CBANK_TABLE_BYTES; bytes *= 2) {
-                    struct cell cell = make_cell(&workloads[0], find_path(some_paths[path]), &patterns[p], 1001, 352);
+                    struct cell cell = make_cell(&workloads[0], find_path(some_paths[path]), &patterns[p],
+                                                 strcmp(some_paths[path], "shuffle") == 0 ? 1056 : 1001, 352);
 
                     cell.parameters[PARAMETER_width_bytes] = width == 4 ? 0 : width;
                     cell.parameters[PARAMETER_table_bytes] = bytes == 8 ? 0 : bytes;
@@ -608,6 +651,32 @@ static void shared_memory_by_hand(void **state)
     assert_int_equal(counts.stream_loads, 64);
 }
 
+/* A table of 64 entries in as many copies as banks: no load takes a second turn. 2048 entries of 8 KB in 4: of 8 threads
+ * that read one copy, those that read another entry read the same bank. Every block copies 32 entries a load. */
+static void copies_by_hand(void **state)
+{
+    struct cell cell = make_cell(find_workload("add"), find_path("shared_copies"), find_pattern("hashed"), 2048, 1024);
+    struct access_counts counts;
+
+    (void)state;
+    cell.parameters[PARAMETER_table_bytes] = 256;
+    assert_int_equal(table_copies(cell.path, cell.parameters), 32);
+    assert_int_equal(cell_staged_bytes(&cell), 8192);
+    assert_int_equal(access_count(&cell, &counts), STATUS_OK);
+    assert_int_equal(counts.wavefronts, 64);
+    assert_int_equal(counts.staging_loads, 2 * 64);
+    assert_int_equal(counts.staging_sectors, 2 * 64);
+    cell.parameters[PARAMETER_table_bytes] = 8192;
+    cell.pattern = find_pattern("distinct");
+    cell.parameters[PARAMETER_distinct] = 32;
+    cell.parameters[PARAMETER_stride_bytes] = 32;
+    assert_int_equal(table_copies(cell.path, cell.parameters), 4);
+    assert_int_equal(access_count(&cell, &counts), STATUS_OK);
+    assert_int_equal(counts.wavefronts, 64 * 8);
+    assert_int_equal(counts.staging_loads, 2 * 256);
+    assert_int_equal(counts.staging_sectors, 2 * 256);
+}
+
 /* 2^24 elements in blocks of 32: 524,288 warps. Each block but one has a left halo and each but one a right one, of a
  * sector each. */
 static void stencil_by_hand(void **state)
@@ -733,6 +802,7 @@ int main(void)
         cmocka_unit_test(large_grid_by_hand),
         cmocka_unit_test(partial_block_by_hand),
         cmocka_unit_test(shared_memory_by_hand),
+        cmocka_unit_test(copies_by_hand),
         cmocka_unit_test(stencil_by_hand),
         cmocka_unit_test(convolution_by_hand),
         cmocka_unit_test(cells_share_counts_where_they_are_the_same),

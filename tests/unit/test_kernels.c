@@ -285,6 +285,7 @@ static void differences_are_found(void **state)
     const struct cell stencil = cell_named("stencil_1d", "constant", "lockstep");
     const struct cell shared = cell_named("stencil_1d", "shared", "lockstep");
     const struct cell staging = cell_named("add", "staging", "per_warp");
+    const struct cell shuffle = cell_named("add", "shuffle", "per_warp");
 
     (void)state;
     differs(constant, (struct kernel_sass){.classes = {[SASS_LDC][SASS_WORD] = 1, [SASS_LDG][SASS_WORD] = 1}}, NULL);
@@ -296,6 +297,13 @@ static void differences_are_found(void **state)
             (struct kernel_sass){
                 .classes = {[SASS_LDC][SASS_WORD] = 1, [SASS_LDG][SASS_WORD] = 1, [SASS_LDS][SASS_WORD] = 1}},
             "constant wants 1 LDC, 1 LDG; the kernel has 1 LDC, 1 LDG, 1 LDS");
+    /* A shuffle of the compiler is no load; where the table is in registers it is. */
+    differs(constant,
+            (struct kernel_sass){
+                .classes = {[SASS_LDC][SASS_WORD] = 1, [SASS_LDG][SASS_WORD] = 1, [SASS_SHFL][SASS_WORD] = 1}},
+            NULL);
+    differs(shuffle, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 2, [SASS_SHFL][SASS_WORD] = 2}},
+            "shuffle wants 2 LDG, 1 SHFL; the kernel has 2 LDG, 2 SHFL");
     differs(readonly, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 2}},
             "readonly wants 1 LDG, 1 LDG.CONSTANT; the kernel has 2 LDG");
     differs(convolution, (struct kernel_sass){.classes = {[SASS_OPERAND][SASS_WORD] = 9, [SASS_LDG][SASS_WORD] = 9}},

@@ -144,6 +144,147 @@ static void a_grid_that_strides_copies_the_table_once_a_block(void **state)
     assert_int_equal(cell_staged_bytes(&cell), 104); /* whole words */
 }
 
+/* The whole table of a path that exchanges entries has one for each thread of a warp, if they fit. */
+static void small_tables_have_limits(void **state)
+{
+    struct cell cell = make_cell("shuffle", 128000, 1);
+    char reason[CELL_REASON_BYTES];
+
+    (void)state;
+    assert_int_equal(table_length(cell.path, cell.parameters), 32);
+    assert_false(cell_obstacle(&cell, 0, reason));
+    cell.parameters[PARAMETER_width_bytes] = 1;
+    assert_int_equal(table_bytes(cell.path, cell.parameters), 32);
+    cell.parameters[PARAMETER_width_bytes] = 16;
+    assert_int_equal(table_length(cell.path, cell.parameters), 8);
+    cell.parameters[PARAMETER_width_bytes] = 2;
+    cell.parameters[PARAMETER_table_bytes] = 128;
+    assert_true(cell_obstacle(&cell, 0, reason));
+    assert_string_equal(reason, "shuffle holds 32 entries at most");
+    cell.parameters[PARAMETER_table_bytes] = 64;
+    assert_false(cell_obstacle(&cell, 0, reason));
+    cell.elements++;
+    assert_true(cell_obstacle(&cell, 0, reason));
+    assert_string_equal(reason, "shuffle needs all threads of a warp: elements for whole blocks of 64");
+    cell.workload = table_find(&workload_table, "refill");
+    assert_true(cell_obstacle(&cell, 0, reason));
+    assert_string_equal(reason, "shuffle is for workloads whose indices are data");
+    cell = make_cell("shared_copies", 128000, 1);
+    assert_int_equal(table_bytes(cell.path, cell.parameters), 16384);
+    assert_int_equal(table_copies(cell.path, cell.parameters), 2);
+    cell.parameters[PARAMETER_table_bytes] = 32768;
+    assert_true(cell_obstacle(&cell, 0, reason));
+    assert_string_equal(reason, "shared_copies holds a table of 16384 bytes at most");
+    cell.parameters[PARAMETER_table_bytes] = 1024;
+    assert_int_equal(cell_staged_bytes(&cell), 32768);
+    assert_int_equal(table_copies(table_find(&path_table, "shared"), cell.parameters), 1);
+}
+
+/* So many warps on each SM: whole blocks, for which there is room and work. */
+static void a_cell_says_how_many_warps_an_sm_runs(void **state)
+{
+    struct cell cell = make_cell("constant", 100000, 4);
+    char reason[CELL_REASON_BYTES];
+    struct card card;
+
+    (void)state;
+    assert_int_equal(card_read(NULL, &card), STATUS_OK);
+    cell.block_size = 64;
+    assert_int_equal(cell_crowd(&cell), 0);
+    cell.parameters[PARAMETER_warps_per_sm] = 6;
+    assert_false(cell_obstacle(&cell, 0, reason));
+    assert_int_equal(cell_crowd(&cell), 3);
+    assert_false(cell_crowd_obstacle(&cell, 132, 3, reason));
+    assert_true(cell_crowd_obstacle(&cell, 132, 2, reason));
+    assert_string_equal(reason, "an SM has room for 4 warps of this kernel at a time");
+    cell.elements = 64 * 3 * 132 - 64;
+    assert_true(cell_crowd_obstacle(&cell, 132, 3, reason));
+    assert_string_equal(reason, "25280 elements are too few for 6 warps on each of 132 SMs");
+    cell.elements++;
+    assert_false(cell_crowd_obstacle(&cell, 132, 3, reason));
+    assert_int_equal(model_blocks_resident(&cell, &card), 3);
+    model_set_grid(&cell, &card);
+    assert_int_equal(cell.grid_blocks, 3 * card.sm_count);
+    cell.parameters[PARAMETER_warps_per_sm] = 7;
+    assert_true(cell_obstacle(&cell, 0, reason));
+    assert_string_equal(reason, "7 warps are no whole number of blocks of 64 threads");
+}
+
+/* What a block takes for nothing leaves room for fewer: of 227 KB, two of 100 KB. */
+static void shared_memory_that_is_taken_leaves_less_room(void **state)
+{
+    struct cell cell = make_cell("constant", 100000, 4);
+    struct card card;
+    uint32_t before;
+
+    (void)state;
+    assert_int_equal(card_read(NULL, &card), STATUS_OK);
+    before = model_blocks_resident(&cell, &card);
+    cell.parameters[PARAMETER_taken_bytes] = 102400;
+    assert_int_equal(cell_shared_bytes(&cell), 102400);
+    assert_int_equal(cell_staged_bytes(&cell), 0);
+    assert_true(before > 2);
+    assert_int_equal(model_blocks_resident(&cell, &card), 2);
+}
+
+/* Beside 8 loads of which 2 are in flight come 4 of other data: of 20 warps, 19 whole and one of 6 threads. */
+static void other_data_is_counted(void **state)
+{
+    struct cell cell = make_cell("constant", 614, 8);
+    static const uint8_t index[8 * 614];
+    const struct indices indices = {index, 1, 0, 8 * 614};
+    struct access_counts alone, pressed;
+    char reason[CELL_REASON_BYTES];
+
+    (void)state;
+    cell.indices = &indices;
+    cell.parameters[PARAMETER_in_flight] = 2;
+    assert_int_equal(workload_variant(cell.parameters), 2);
+    assert_int_equal(access_count(&cell, &alone), STATUS_OK);
+    cell.parameters[PARAMETER_pressure_bytes] = 65536;
+    assert_int_equal(workload_variant(cell.parameters), 6);
+    assert_int_equal(workload_input_loads(cell.workload, cell.parameters), 8 + 4);
+    assert_int_equal(access_count(&cell, &pressed), STATUS_OK);
+    assert_int_equal(pressed.stream_loads, alone.stream_loads + 4 * 20);
+    assert_int_equal(pressed.stream_sectors, alone.stream_sectors + 4 * (19 * 4 + 1));
+    assert_int_equal(pressed.payload_loads, alone.payload_loads);
+    assert_int_equal(pressed.operations, alone.operations);
+    assert_true(cell_obstacle(&cell, 0, reason));
+    assert_string_equal(reason, "lookup has other data beside one lookup in flight alone");
+    cell.parameters[PARAMETER_in_flight] = 1;
+    assert_false(cell_obstacle(&cell, 0, reason));
+}
+
+/* Three tables of 100 entries: each step reads entries of the next. */
+static void lookups_go_round_the_tables(void **state)
+{
+    enum { ELEMENTS = 1000, LOADS = 5 };
+    struct cell cell = make_cell("shared", ELEMENTS, LOADS);
+    struct index_list list = {0};
+    const struct index_array *array;
+    char reason[CELL_REASON_BYTES];
+
+    (void)state;
+    cell.parameters[PARAMETER_table_bytes] = 400;
+    cell.parameters[PARAMETER_table_count] = 3;
+    assert_int_equal(table_entries(cell.path, cell.parameters), 100);
+    assert_int_equal(cell_length(&cell), 300);
+    assert_int_equal(cell_staged_bytes(&cell), 1200);
+    assert_int_equal(index_list_give(&list, &cell, &array), STATUS_OK);
+    for (uint32_t i = 0; i < ELEMENTS * LOADS; i++)
+        assert_int_equal(array->made[i] / 100, i / ELEMENTS % 3);
+    index_list_close(&list);
+    cell.path = table_find(&path_table, "param");
+    cell.parameters[PARAMETER_table_bytes] = 1024;
+    assert_true(cell_obstacle(&cell, 0, reason));
+    assert_string_equal(reason, "param holds tables of 2048 bytes together at most");
+    cell.parameters[PARAMETER_table_count] = 2;
+    assert_false(cell_obstacle(&cell, 0, reason));
+    cell.trace = 1;
+    assert_true(cell_obstacle(&cell, 0, reason));
+    assert_string_equal(reason, "the indices of a file are of one table");
+}
+
 /* A warp executes what is before the guard once; the loop once an element; the loop in it once for two of its loads. */
 static void expected_counters_follow_the_loops(void **state)
 {
@@ -384,6 +525,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_are_those_of_every_warp),
         cmocka_unit_test(a_grid_that_strides_copies_the_table_once_a_block),
+        cmocka_unit_test(small_tables_have_limits),
+        cmocka_unit_test(a_cell_says_how_many_warps_an_sm_runs),
+        cmocka_unit_test(shared_memory_that_is_taken_leaves_less_room),
+        cmocka_unit_test(other_data_is_counted),
+        cmocka_unit_test(lookups_go_round_the_tables),
         cmocka_unit_test(expected_counters_follow_the_loops),
         cmocka_unit_test(the_reference_adds_what_is_looked_up),
         cmocka_unit_test(cells_are_named_by_their_source_or_file),

@@ -138,6 +138,7 @@ void cuda_device_close(struct cuda_device *device)
                     CUDA_TRY(device, cudaDestroyTextureObject, device->textures[k][i]);
         CUDA_TRY(device, cudaFree, device->table);
         CUDA_TRY(device, cudaFree, device->flush_buffer);
+        CUDA_TRY(device, cudaFree, device->other);
         CUDA_TRY(device, cudaFreeHost, device->clock_readings);
         CUDA_TRY(device, cudaFreeHost, device->host_values);
         for (size_t i = 0; i < workload_count * CUDA_MODULES_MAX; i++)
@@ -164,6 +165,19 @@ bool cuda_device_prepare_flush(struct cuda_device *device, uint64_t l2_bytes)
         return true;
     }
     return false;
+}
+
+bool cuda_device_need_other(struct cuda_device *device, uint64_t bytes)
+{
+    if (device->other_bytes >= bytes)
+        return true;
+    CUDA_TRY(device, cudaFree, device->other);
+    device->other = NULL;
+    device->other_bytes = 0;
+    if (!CUDA(device, cudaMalloc, (void **)&device->other, bytes) || !CUDA(device, cudaMemset, device->other, 0, bytes))
+        return false;
+    device->other_bytes = bytes;
+    return true;
 }
 
 /* -- launches ----------------------------------------------------------------------------------------- */

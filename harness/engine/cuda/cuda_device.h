@@ -42,6 +42,8 @@ struct cuda_device {
     cudaTextureObject_t textures[CUDA_MODULES_MAX][SASS_WIDTH_COUNT]; /* by the logarithm of an element's bytes; or 0 */
     struct cuda_memory memory; /* inputs and outputs */
     struct cuda_indices *indices; /* owned: a list */
+    uint32_t *other; /* device: other_bytes zeros, which lookups load beside the table */
+    uint64_t other_bytes;
     uint32_t *flush_buffer; /* device: flush_words zeros */
     uint64_t flush_words;
     struct clock_reading *clock_readings; /* pinned and mapped: one for each cell, and one more for spins */
@@ -73,6 +75,9 @@ void cuda_device_close(struct cuda_device *device);
 
 /* Allocates what flushing needs, once. False when out of memory. */
 bool cuda_device_prepare_flush(struct cuda_device *device, uint64_t l2_bytes);
+
+/* Sees to it that there are so many bytes of data that lookups load beside the table. False when out of memory. */
+bool cuda_device_need_other(struct cuda_device *device, uint64_t bytes);
 
 /* Module number k (below CUDA_MODULES_MAX) of a workload, with table k in its constant bank, whose address goes into
  * *bank. NULL, logged, when it cannot be loaded. */

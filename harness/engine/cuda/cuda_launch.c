@@ -31,6 +31,10 @@ static bool open_function(struct cuda_device *device, const struct cell *cell, u
         snprintf(reason, CELL_REASON_BYTES, "cannot make the texture");
         return false;
     }
+    if (!cuda_device_need_other(device, cell->parameters[PARAMETER_pressure_bytes])) {
+        snprintf(reason, CELL_REASON_BYTES, "out of memory for --pressure-bytes");
+        return false;
+    }
     return true;
 }
 
@@ -59,8 +63,8 @@ static int function_attribute(struct cuda_device *device, CUfunction_attribute a
 bool cuda_launch_allow_shared(struct cuda_device *device, const struct cuda_launch *launch,
                               char reason[CELL_REASON_BYTES])
 {
-    const int staged = (int)cell_staged_bytes(launch->cell);
-    const int needed = staged + function_attribute(device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, launch->functions[0]);
+    const int asked = (int)cell_shared_bytes(launch->cell);
+    const int needed = asked + function_attribute(device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, launch->functions[0]);
     int most = 0;
 
     CUDA_TRY(device, cudaDeviceGetAttribute, &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)device->ordinal);
@@ -69,22 +73,24 @@ bool cuda_launch_allow_shared(struct cuda_device *device, const struct cuda_laun
                  most);
         return false;
     }
-    for (uint32_t k = 0; staged > 0 && k < launch->modules; k++)
-        if (!DRIVER(device, cuFuncSetAttribute, launch->functions[k], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                    staged)) {
-            snprintf(reason, CELL_REASON_BYTES, "the driver does not give a block %d bytes of shared memory", staged);
+    /* Cells of one kernel ask for more and for less. */
+    for (uint32_t k = 0; asked > 0 && k < launch->modules; k++)
+        if (function_attribute(device, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, launch->functions[k]) < asked &&
+            !DRIVER(device, cuFuncSetAttribute, launch->functions[k], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                    asked)) {
+            snprintf(reason, CELL_REASON_BYTES, "the driver does not give a block %d bytes of shared memory", asked);
             return false;
         }
     return true;
 }
 
-uint64_t cuda_launch_blocks(struct cuda_device *device, const struct cuda_launch *launch)
+uint32_t cuda_launch_blocks(struct cuda_device *device, const struct cuda_launch *launch)
 {
     int blocks = 0;
 
     DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, launch->functions[0],
-               (int)launch->cell->block_size, cell_staged_bytes(launch->cell));
-    return (uint64_t)blocks * device->info->sm_count;
+               (int)launch->cell->block_size, cell_shared_bytes(launch->cell));
+    return (uint32_t)blocks;
 }
 
 uint32_t cuda_launch_registers(struct cuda_device *device, const struct cuda_launch *launch)
@@ -136,6 +142,16 @@ bool cuda_launch_restore_table(struct cuda_device *device, const struct cuda_lau
 
 /* -- launches ------------------------------------------------------------------------------------------ */
 
+/* What an image needs, or the copies of a table. */
+static uint32_t width_or_copies(const struct cell *cell)
+{
+    const struct image_size image = workload_image(cell->workload, cell->elements);
+
+    if (path_is_small(cell->path))
+        return table_copies(cell->path, cell->parameters);
+    return cell->workload->dimensions > 1 ? (uint32_t)__builtin_ctzll(image.width) : 0;
+}
+
 static struct kernel_args launch_arguments(const struct cuda_device *device, const struct cuda_launch *launch,
                                            uint32_t module, uint32_t placement)
 {
@@ -156,7 +172,7 @@ static struct kernel_args launch_arguments(const struct cuda_device *device, con
         .numbers = pattern_numbers(cell->parameters),
         .pattern = cell->indices ? 0 : (uint32_t)(cell->pattern - patterns),
         .length = table_length(cell->path, cell->parameters),
-        .width_log2 = cell->workload->dimensions > 1 ? (uint32_t)__builtin_ctzll(image.width) : 0,
+        .width_log2 = width_or_copies(cell),
         .rows = cell->indices ? workload_steps(cell->workload, cell->parameters)
                               : (uint32_t)rows[cell->workload->dimensions - 1],
     };
@@ -173,11 +189,18 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
     const struct cell *cell = launch->cell;
     const uint32_t module = turn_module(launch, turn.number);
     struct kernel_args arguments = launch_arguments(device, launch, module, turn.placement);
+    const uint32_t other_bytes = cell->parameters[PARAMETER_pressure_bytes];
     const uint32_t *restricted = arguments.table;
+
+    if (other_bytes) {
+        arguments.other = device->other;
+        arguments.other_mask = other_bytes / (uint32_t)sizeof(uint32_t) - 1;
+    }
+
     void *parameters[] = {&arguments, &restricted, device->host_values + module * CBANK_TABLE_LENGTH};
 
     return cuda_device_launch(device, launch->functions[module], cell_grid_blocks(cell), cell->block_size,
-                              cell_staged_bytes(cell), parameters);
+                              cell_shared_bytes(cell), parameters);
 }
 
 bool cuda_launch_cell(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)

@@ -12,6 +12,19 @@
 
 static const double load_seconds = 6; /* of a module that the driver compiles, or of memory */
 
+/* The grid of a cell that strides: as many blocks as the device has room for, or as the cell says. */
+static void prepare_grid(struct cuda_device *device, struct cell_result *cell, const struct cuda_launch *launch)
+{
+    const uint32_t room = cuda_launch_blocks(device, launch), crowd = cell_crowd(&cell->cell);
+    const uint32_t sm_count = device->info->sm_count;
+    char reason[CELL_REASON_BYTES];
+
+    if (cell_crowd_obstacle(&cell->cell, sm_count, room, reason))
+        engine_end_cell(cell, CELL_SKIPPED, "%s", reason);
+    else
+        cell_set_grid(&cell->cell, (uint64_t)sm_count * (crowd ? crowd : room));
+}
+
 /* The kernel of a cell, and what its code says. It must be what the path names: where the compiler may choose, the cell
  * is skipped if not, elsewhere it fails. */
 static enum status prepare_kernel(struct engine_session *session, struct cell_result *cell, struct cuda_cell *cuda)
@@ -35,7 +48,7 @@ static enum status prepare_kernel(struct engine_session *session, struct cell_re
     else if (!cuda_launch_allow_shared(device, &cuda->launch, reason))
         engine_end_cell(cell, CELL_SKIPPED, "%s", reason);
     if (cell->status == CELL_PENDING && cell->cell.indices)
-        cell_set_grid(&cell->cell, cuda_launch_blocks(device, &cuda->launch));
+        prepare_grid(device, cell, &cuda->launch);
     return device->calls.failed ? cuda_fail(device, cell, "cannot prepare the kernel") : STATUS_OK;
 }
 

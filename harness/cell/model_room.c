@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * How many blocks of a cell an SM runs at a time. */
+#include "model.h"
+
+uint32_t model_blocks_room(const struct cell *cell, const struct card *card)
+{
+    const uint32_t shared = cell_shared_bytes(cell) + workload_tile_bytes(cell->workload, cell->parameters);
+    uint32_t blocks = card->warps_per_sm * CBANK_WARP_THREADS / cell->block_size;
+
+    if (shared && blocks > card->shared_bytes_per_sm / (shared + card->shared_bytes_reserved))
+        blocks = card->shared_bytes_per_sm / (shared + card->shared_bytes_reserved);
+    if (blocks < 1)
+        return 1;
+    return blocks < card->blocks_per_sm ? blocks : card->blocks_per_sm;
+}
+
+uint32_t model_blocks_resident(const struct cell *cell, const struct card *card)
+{
+    const uint32_t room = model_blocks_room(cell, card), crowd = cell_crowd(cell);
+
+    return crowd && crowd < room ? crowd : room;
+}
+
+void model_set_grid(struct cell *cell, const struct card *card)
+{
+    cell_set_grid(cell, (uint64_t)card->sm_count * model_blocks_resident(cell, card));
+}
