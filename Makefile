@@ -198,7 +198,7 @@ $(OBJ)/harness/command/version.o: EXTRA = $(VERSION_DEFINES)
 $(OBJ)/harness/command/version.o: $(OBJ)/version.stamp
 $(OBJ)/harness/cell/images.o: EXTRA = -DCBANK_IMAGES='"$(IMAGE_ARCHIVE)"'
 $(OBJ)/harness/cell/images.o: $(IMAGE_ARCHIVE)
-# The default card goes into the program by .incbin, which dependency files do not see.
+# The cards go into the program by .incbin, which dependency files do not see.
 $(filter $(OBJ)/harness/cell/card%,$(OBJECTS)): $(CARDS)
 
 $(OBJ)/harness/command/help_text.o: $(wildcard harness/command/*.txt)
@@ -259,7 +259,7 @@ SIMULATED := $(BUILD)/tests/simulated
 SIMULATED_LINKS := $(addprefix $(SIMULATED)/,libcuda.so.1 libnvidia-ml.so.1 libcupti.so.13 libnvperf_host.so)
 SIMULATED_CORE := $(wildcard patterns/*.c kernels/*.c $(foreach room,base document cell,harness/$(room)/*.c))
 SIMULATED_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename $(wildcard tests/simulated/*.c)))
-SIMULATED_CORE_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename $(SIMULATED_CORE) harness/cell/card_default.S))
+SIMULATED_CORE_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename $(SIMULATED_CORE) harness/cell/card_texts.S))
 
 # It is of compute capability 9.0.
 SIMULATED_WHY := $(if $(CUDA),$(if $(filter 90,$(ARCHS)),,the program has no kernels of sm_90: make ARCHS=90),it needs a CUDA toolkit)

@@ -79,7 +79,7 @@ _cbank_words()
     history:--color) echo 'auto always never' ;;
     fleet:--color) echo 'auto always never' ;;
     export:--format) echo 'csv gbench bmf otava' ;;
-    list:) echo 'workloads paths patterns sources parameters sweeps regimes counters engines devices chips images' ;;
+    list:) echo 'workloads paths patterns sources parameters sweeps regimes counters engines devices chips cards images' ;;
     list:--color) echo 'auto always never' ;;
     doctor:--color) echo 'auto always never' ;;
     esac
