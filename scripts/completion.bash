@@ -80,7 +80,7 @@ _cbank_words()
     calibrate:--color) echo 'auto always never' ;;
     history:--color) echo 'auto always never' ;;
     fleet:--color) echo 'auto always never' ;;
-    export:--format) echo 'csv gbench bmf otava' ;;
+    export:--format) echo 'csv gbench bmf otava otava_config kernel_tuner accelsim' ;;
     contribute:--color) echo 'auto always never' ;;
     check:--color) echo 'auto always never' ;;
     list:) echo 'workloads paths patterns sources parameters sweeps regimes counters engines devices chips cards images' ;;

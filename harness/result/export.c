@@ -7,11 +7,17 @@
  *           reads it: entries of one name are repetitions of one benchmark, real_time and cpu_time numbers in
  *           time_unit. There is no CPU time of a launch, and compare.py takes none for zero, of which its U test
  *           makes an error: cpu_time repeats real_time. The same cell of several results is one benchmark. An
- *           entry without a time stops compare.py: cells without time are named in the context instead.
+ *           entry without a time stops compare.py: cells without time are named in the context instead. Where there are
+ *           two repetitions, aggregates follow: mean, median, stddev and, without a unit, cv.
  *   bmf     Bencher Metric Format v0, which Bencher's `json` adapter reads. One result: lower_value and
  *           upper_value are the interval of the median. Several: value is the median over the results, the bounds
  *           the least and greatest of them. Cells that every result skipped are left out, here and in otava. Names of
  *           measures have at most 64 characters; longer ones are left out, with a warning.
+ *   kernel_tuner
+ *           Kernel Tuner's T4 results, schema 1.0.0 (its kernel_tuner/schema/T4): a result for each cell that a result
+ *           has, times in ms. A configuration has the keys of the cell, all of them text or numbers.
+ *   otava_config
+ *           The YAML that Otava reads beside its CSV, which it expects in cbank.csv: metrics by column, less is better.
  *   otava   What CsvImporter of Apache Otava (formerly Hunter) reads: delimiter ',', quote_char '"',
  *           time_column `time` (ISO 8601, UTC), `attributes` engine, device, uuid, driver, vbios and complete,
  *           `metrics` by column. Rows are in the order of time: Otava does not sort. It takes no empty number:
@@ -183,6 +189,72 @@ static cJSON *gbench_entry(const struct catalogue *catalogue, size_t at, size_t 
     return object;
 }
 
+/* The figures that Google Benchmark gives of repetitions. */
+static const char *const aggregates[] = {"mean", "median", "stddev", "cv"};
+
+enum { AGGREGATES = COUNT(aggregates) };
+
+static void aggregate(double *samples, size_t count, double out[AGGREGATES])
+{
+    double sum = 0, squares = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += samples[i];
+    for (size_t i = 0; i < count; i++)
+        squares += (samples[i] - sum / (double)count) * (samples[i] - sum / (double)count);
+    stats_sort(samples, count);
+    out[0] = sum / (double)count;
+    out[1] = stats_median(samples, count);
+    out[2] = sqrt(squares / (double)(count - 1));
+    out[3] = out[2] / out[0];
+}
+
+static cJSON *gbench_aggregate(const struct catalogue *catalogue, size_t at, size_t which, double value)
+{
+    const struct entry *entry = &catalogue->entries[at];
+    const char *name = aggregates[which];
+    cJSON *object = cJSON_CreateObject();
+    char whole[CELL_IDENTITY_BYTES + 8];
+
+    snprintf(whole, sizeof(whole), "%s_%s", entry->name, name);
+    json_add_text(object, "name", whole);
+    json_add_integer(object, "family_index", at);
+    json_add_integer(object, "per_family_instance_index", 0);
+    json_add_text(object, "run_name", entry->name);
+    json_add_text(object, "run_type", "aggregate");
+    json_add_integer(object, "repetitions", entry->samples);
+    json_add_integer(object, "threads", 1);
+    json_add_text(object, "aggregate_name", name);
+    json_add_text(object, "aggregate_unit", which == AGGREGATES - 1 ? "percentage" : "time");
+    json_add_integer(object, "iterations", entry->samples);
+    json_add_double(object, "real_time", value);
+    json_add_double(object, "cpu_time", value);
+    json_add_text(object, "time_unit", "ns");
+    return object;
+}
+
+/* Writes the aggregates of a cell's samples of all results, where there are two. */
+static enum status gbench_aggregates(FILE *stream, const struct catalogue *catalogue, size_t at)
+{
+    const struct entry *entry = &catalogue->entries[at];
+    double *all = calloc(entry->samples + 1, sizeof(*all)), values[AGGREGATES];
+    enum status status = all ? STATUS_OK : log_memory("%zu samples", entry->samples);
+    const double *samples;
+    size_t count = 0;
+
+    for (size_t r = 0; all && r < catalogue->result_count; r++)
+        for (size_t i = 0, of = entry->found[r] ? cell_samples(entry->found[r], &samples) : 0; i < of; i++)
+            all[count++] = samples[i];
+    if (count > 1)
+        aggregate(all, count, values);
+    for (size_t i = 0; i < AGGREGATES && count > 1 && status == STATUS_OK; i++) {
+        fputs(",", stream);
+        status = json_put_owned(stream, gbench_aggregate(catalogue, at, i, values[i]));
+    }
+    free(all);
+    return status;
+}
+
 /* Writes the cell's samples of all results, one at a time: all of them as a tree would take a gigabyte for some
  * hundred results. *separator goes before the next entry. */
 static enum status gbench_cell(FILE *stream, const struct catalogue *catalogue, size_t at, const char **separator)
@@ -248,8 +320,11 @@ static enum status write_gbench(FILE *stream, const struct catalogue *catalogue)
     status = json_put_owned(stream, gbench_context(catalogue));
     if (status == STATUS_OK)
         fputs(",\n\"benchmarks\": [\n", stream);
-    for (size_t i = 0; i < catalogue->count && status == STATUS_OK; i++)
+    for (size_t i = 0; i < catalogue->count && status == STATUS_OK; i++) {
         status = gbench_cell(stream, catalogue, i, &separator);
+        if (status == STATUS_OK)
+            status = gbench_aggregates(stream, catalogue, i);
+    }
     if (status == STATUS_OK)
         fputs("]\n}\n", stream);
     return status;
@@ -416,13 +491,105 @@ static enum status write_otava(FILE *stream, const struct catalogue *catalogue)
     return status;
 }
 
+/* One test, with the metrics that its CSV has. */
+static enum status write_otava_config(FILE *stream, const struct catalogue *catalogue)
+{
+    fputs("tests:\n  cbank:\n    type: csv\n    file: cbank.csv\n    time_column: time\n    attributes: [", stream);
+    for (size_t i = 1; i < COUNT(otava_attributes); i++)
+        fprintf(stream, "%s%s", i > 1 ? ", " : "", otava_attributes[i].key);
+    fputs("]\n    csv_options:\n      delimiter: \",\"\n      quote_char: '\"'\n    metrics:\n", stream);
+    for (size_t i = 0; i < catalogue->count; i++)
+        if (!catalogue->entries[i].skipped)
+            fprintf(stream, "      \"%s\": {direction: -1, scale: 1}\n", catalogue->entries[i].name);
+    return STATUS_OK;
+}
+
+/* -- kernel_tuner -------------------------------------------------------------------------------------- */
+
+#define NS_PER_MS 1e6
+
+/* Why a configuration has no time, in the words of the schema. */
+static const char *const invalidities[] = {
+    [CELL_PENDING] = "timeout", [CELL_OK] = "correct", [CELL_SKIPPED] = "constraints", [CELL_FAILED] = "runtime"};
+
+static cJSON *tuner_configuration(const struct cell *cell)
+{
+    const uint32_t takes = cell_takes(cell->workload, cell->pattern);
+    cJSON *configuration = cJSON_CreateObject();
+
+    json_add_text(configuration, "workload", cell->workload->name);
+    json_add_text(configuration, "path", cell->path->name);
+    json_add_text(configuration, "pattern", cell->pattern->name);
+    json_add_integer(configuration, "elements", cell->elements);
+    json_add_integer(configuration, "block_size", cell->block_size);
+    json_add_text(configuration, "regime", cell->regime->name);
+    for (size_t i = 0; i < parameter_count; i++)
+        if (takes >> i & 1)
+            json_add_integer(configuration, parameters[i].name, cell->parameters[i]);
+    return configuration;
+}
+
+static void tuner_measurement(cJSON *measurements, const char *name, double value, const char *unit)
+{
+    cJSON *measurement = isfinite(value) ? json_append(measurements, cJSON_CreateObject()) : NULL;
+
+    if (!measurement)
+        return;
+    json_add_text(measurement, "name", name);
+    json_add_double(measurement, "value", value);
+    json_add_text(measurement, "unit", unit ? unit : "");
+}
+
+static cJSON *tuner_result(const struct result *result, const struct cell_result *cell)
+{
+    cJSON *object = cJSON_CreateObject(), *times, *runtimes, *measurements;
+    const double *samples;
+    const size_t count = cell_samples(cell, &samples);
+
+    json_add_text(object, "timestamp", result->started_utc);
+    json_add(object, "configuration", tuner_configuration(&cell->cell));
+    json_append(json_add(object, "objectives", cJSON_CreateArray()), cJSON_CreateString("time"));
+    times = json_add(object, "times", cJSON_CreateObject());
+    runtimes = json_add(times, "runtimes", cJSON_CreateArray());
+    for (size_t i = 0; i < count; i++)
+        json_append(runtimes, json_double(samples[i] / NS_PER_MS));
+    json_add_text(object, "invalidity", invalidities[cell->status]);
+    json_add_integer(object, "correctness", cell->verified);
+    measurements = json_add(object, "measurements", cJSON_CreateArray());
+    tuner_measurement(measurements, "time", cell->time.summary.median / NS_PER_MS, "ms");
+    for (size_t i = 0; i < cell->counter_count; i++)
+        tuner_measurement(measurements, cell->counters[i].name, cell->counters[i].value, cell->counters[i].unit);
+    return object;
+}
+
+static enum status write_kernel_tuner(FILE *stream, const struct catalogue *catalogue)
+{
+    const char *separator = "";
+    enum status status = STATUS_OK;
+
+    fputs("{\n\"schema_version\": \"1.0.0\",\n\"results\": [\n", stream);
+    for (size_t r = 0; r < catalogue->result_count; r++)
+        for (size_t i = 0; status == STATUS_OK && i < catalogue->results[r]->cell_count; i++) {
+            fputs(separator, stream);
+            status = json_put_owned(stream, tuner_result(catalogue->results[r], &catalogue->results[r]->cells[i]));
+            separator = ",";
+        }
+    if (status == STATUS_OK)
+        fputs("]\n}\n", stream);
+    return status;
+}
+
 /* -- formats ------------------------------------------------------------------------------------------- */
 
 const struct export_format export_formats[] = {
-    {"csv", "tidy CSV: one row a sample, for pandas", write_csv},
-    {"gbench", "Google Benchmark's JSON: one repetition a sample, for its compare.py", write_gbench},
-    {"bmf", "Bencher Metric Format: time and counters of each cell", write_bmf},
-    {"otava", "CSV for Apache Otava: one row a result, one column a cell", write_otava},
+    {"csv", "tidy CSV: one row a sample, for pandas", write_csv, NULL},
+    {"gbench", "Google Benchmark's JSON: one repetition a sample, and aggregates, for its compare.py", write_gbench,
+     NULL},
+    {"bmf", "Bencher Metric Format: time and counters of each cell", write_bmf, NULL},
+    {"otava", "CSV for Apache Otava: one row a result, one column a cell", write_otava, NULL},
+    {"otava_config", "the YAML that Otava reads beside it", write_otava_config, NULL},
+    {"kernel_tuner", "Kernel Tuner's T4 results: one configuration a cell", write_kernel_tuner, NULL},
+    {"accelsim", "of a card: options of Accel-Sim and GPGPU-Sim, for their tuner", NULL, export_accelsim},
 };
 
 const size_t export_format_count = COUNT(export_formats);
