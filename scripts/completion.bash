@@ -83,7 +83,7 @@ _cbank_words()
     export:--format) echo 'csv gbench bmf otava otava_config kernel_tuner accelsim' ;;
     contribute:--color) echo 'auto always never' ;;
     check:--color) echo 'auto always never' ;;
-    list:) echo 'workloads paths patterns sources parameters sweeps regimes counters engines devices chips cards images' ;;
+    list:) echo 'workloads paths patterns sources parameters sweeps regimes counters engines devices chips metrics cards images' ;;
     list:--color) echo 'auto always never' ;;
     doctor:--color) echo 'auto always never' ;;
     esac

@@ -255,14 +255,48 @@ static void list_chip(void *context, const struct chip_counters *chip)
     json_add_text(row, "reason", chip->reason);
 }
 
-static enum status list_chips(cJSON *array)
+/* What names of metrics about constants, LDC and uniform loads have in them. */
+static const char *const constant_words[] = {"idc__",        "_idc",       "imc",      "gcc__", "_ldc",
+                                             "pipe_uniform", "op_uniform", "constant", "dcc"};
+
+static bool is_about_constants(const char *metric)
 {
-    const struct chip_visitor visitor = {.visit = list_chip, .context = array};
+    for (size_t i = 0; i < sizeof(constant_words) / sizeof(constant_words[0]); i++)
+        if (strstr(metric, constant_words[i]))
+            return true;
+    return false;
+}
+
+/* Adds the chip to the rows of its metrics. */
+static void list_metrics_of(void *context, const struct chip_counters *chip)
+{
+    for (size_t i = 0; i < chip->metric_count; i++) {
+        cJSON *row;
+
+        if (!is_about_constants(chip->metrics[i]))
+            continue;
+        cJSON_ArrayForEach (row, (cJSON *)context) {
+            const char *name = "";
+
+            if (json_get_text(row, "name", &name) && strcmp(name, chip->metrics[i]) == 0)
+                break;
+        }
+        if (!row) {
+            row = add_row(context, chip->metrics[i]);
+            json_add(row, "chips", cJSON_CreateArray());
+        }
+        add_word(cJSON_GetObjectItemCaseSensitive(row, "chips"), chip->chip);
+    }
+}
+
+/* Visits the chips of all engines. */
+static enum status visit_chips(const struct chip_visitor *visitor)
+{
     char reason[ENGINE_REASON_BYTES];
 
     for (size_t i = 0; i < engine_count; i++) {
         errno = 0;
-        if (!engine_rows[i].engine->chips || engine_rows[i].engine->chips(&visitor, reason))
+        if (!engine_rows[i].engine->chips || engine_rows[i].engine->chips(visitor, reason))
             continue;
         if (errno == ENOMEM)
             return log_memory("the chips of an engine");
@@ -314,6 +348,16 @@ static enum status list_cards(cJSON *array)
     return status;
 }
 
+static enum status list_chips(cJSON *array)
+{
+    return visit_chips(&(struct chip_visitor){.visit = list_chip, .context = array});
+}
+
+static enum status list_metrics(cJSON *array)
+{
+    return visit_chips(&(struct chip_visitor){.visit = list_metrics_of, .context = array});
+}
+
 static enum status list_images(cJSON *array)
 {
     struct image image;
@@ -355,6 +399,7 @@ static const struct list lists[] = {
     {.name = "engines", .title = "Engines: what executes a plan", .beside = 2, .fill = list_engines},
     {.name = "devices", .title = "Devices: what the engines can run on here", .beside = 6, .fill = list_devices},
     {.name = "chips", .title = "Chips: whose metrics CUPTI knows, and which counters of the table they lack", .beside = 1, .fill = list_chips},
+    {.name = "metrics", .title = "Metrics: what CUPTI counts of constants, LDC and uniform loads, for --counters with a rollup (NAME.sum)", .beside = 1, .fill = list_metrics},
     {.name = "cards", .title = "Cards: the chips that --card takes by name, and what is known of their constant caches", .beside = 6, .fill = list_cards},
     {.name = "images", .title = "Images: the kernels in this program", .beside = 2, .fill = list_images},
 };

@@ -13,9 +13,10 @@
 
 /* -- steps --------------------------------------------------------------------------------------------- */
 
-#define RUN   "run --engine cuda --quiet --anonymous"
-#define FEW   " --counters instructions"
-#define SMALL " --elements 12800 --path constant,global --pattern per_block,per_warp --max-samples 60"
+#define RUN       "run --engine cuda --quiet --anonymous"
+#define FEW       " --counters instructions"
+#define DIVERGENT "sm__idc_divergent_instructions.sum,sm__idc_divergent_instruction_replays.sum"
+#define SMALL     " --elements 12800 --path constant,global --pattern per_block,per_warp --max-samples 60"
 
 /* What is measured often is kept with few samples, so that a folder stays within CHIP_BYTES_MAX. Files that a card is fitted
  * to: see FITTED. */
@@ -33,7 +34,7 @@ const struct chip_step chip_steps[] = {
      RUN " --max-samples 60 --regime hot,cold --path constant,global" FEW
      " --elements 128000,270336,540672,1000000,2000000,4000000,6000000,8000000,10000000,12800000,25600000,51200000",
      RUN SMALL " --regime hot,cold", 30, false},
-    {"serialization.json", "distinct addresses of a load", CHIP_RESULT, NULL, RUN " --max-samples 60 --sweep distinct",
+    {"serialization.json", "distinct addresses of a load", CHIP_RESULT, NULL, RUN " --max-samples 60 --sweep distinct --counters default," DIVERGENT,
      RUN " --sweep distinct --elements 12800 --path constant,global --distinct 1,8 --stride-bytes 64 --max-samples 60", 20, false},
     {"widths.json", "elements of 1 to 16 bytes", CHIP_RESULT, NULL, RUN " --max-samples 40 --sweep widths" FEW,
      RUN " --sweep widths --elements 12800 --path constant --distinct 8 --stride-bytes 16 --max-samples 60", 15, false},
