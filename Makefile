@@ -109,8 +109,8 @@ SEES_compare      := $(CORE) store
 SEES_fleet        := $(CORE) store compare
 SEES_explain      := $(CORE)
 SEES_advise       := $(CORE)
-SEES_report       := base document command
-TABLES_SEEN       := $(filter-out base document command report,$(ROOMS))
+SEES_report       := $(CORE) store characterize compare
+TABLES_SEEN       := $(filter-out base document command,$(ROOMS))
 
 # $(call room_flags,ROOM): its include path.
 room_flags = $(if $(filter $(1),$(TABLES_SEEN)),-Ipatterns -Ikernels) $(patsubst %,-Iharness/%,$(1) $(SEES_$(1)))
@@ -151,7 +151,7 @@ FAULTS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/faults/*.c))
 FUZZER  := $(BUILD)/tests/fuzz/fuzz
 CARDS   := $(wildcard results/cards/*.json)
 
-.PHONY: all tests simulated run cards setup test test-kernels test-all test-distributions test-fleet test-gpu coverage bench-gpu plots reproduce check-sass check-ptx \
+.PHONY: all tests simulated run contribute cards setup test test-kernels test-all test-distributions test-fleet test-gpu coverage bench-gpu plots reproduce check-sass check-ptx \
         check-headers sanitize fuzz fuzzers install uninstall format check-format lint dist deb clean help FORCE
 
 all: $(PROGRAM) ## build the program (the default)
@@ -198,7 +198,7 @@ $(OBJ)/harness/command/version.o: EXTRA = $(VERSION_DEFINES)
 $(OBJ)/harness/command/version.o: $(OBJ)/version.stamp
 $(OBJ)/harness/cell/images.o: EXTRA = -DCBANK_IMAGES='"$(IMAGE_ARCHIVE)"'
 $(OBJ)/harness/cell/images.o: $(IMAGE_ARCHIVE)
-# The default card goes into the program by .incbin, which dependency files do not see.
+# The cards go into the program by .incbin, which dependency files do not see.
 $(filter $(OBJ)/harness/cell/card%,$(OBJECTS)): $(CARDS)
 
 $(OBJ)/harness/command/help_text.o: $(wildcard harness/command/*.txt)
@@ -259,7 +259,7 @@ SIMULATED := $(BUILD)/tests/simulated
 SIMULATED_LINKS := $(addprefix $(SIMULATED)/,libcuda.so.1 libnvidia-ml.so.1 libcupti.so.13 libnvperf_host.so)
 SIMULATED_CORE := $(wildcard patterns/*.c kernels/*.c $(foreach room,base document cell,harness/$(room)/*.c))
 SIMULATED_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename $(wildcard tests/simulated/*.c)))
-SIMULATED_CORE_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename $(SIMULATED_CORE) harness/cell/card_default.S))
+SIMULATED_CORE_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename $(SIMULATED_CORE) harness/cell/card_texts.S))
 
 # It is of compute capability 9.0.
 SIMULATED_WHY := $(if $(CUDA),$(if $(filter 90,$(ARCHS)),,the program has no kernels of sm_90: make ARCHS=90),it needs a CUDA toolkit)
@@ -355,6 +355,11 @@ run: ## set up, build, measure the default plan into results/local/ (more option
 	@mkdir -p results/local
 	@$(PROGRAM) run --json results/local/ $(ARGS)
 
+contribute: ## set up, build, measure the folder of a chip on the first GPU: DIR=results/chips/NAME CREDIT='your name'
+	@scripts/setup.sh contribute
+	@$(MAKE) all
+	@$(PROGRAM) contribute $(if $(CREDIT),--credit '$(CREDIT)') '$(or $(DIR),results/local/chip)'
+
 cards: $(PROGRAM) ## make results/cards/ from the characterizations and results that are committed (needs scipy)
 	@PYTHON='$(PYTHON)' scripts/make_cards.sh $(PROGRAM)
 
@@ -445,7 +450,7 @@ fuzz: ## feed documents and command lines that are wrong to what reads them (FUZ
 	@scripts/fuzz.sh --seconds $(FUZZ_SECONDS)
 
 SHARE := $(DESTDIR)$(PREFIX)/share
-REPORT := figures page page/templates # what cbank report runs, beside report.py, plot.py and upgrade.py
+REPORT := figures page page/templates # what cbank report runs, beside report.py, plot.py, upgrade.py and fit_card.py
 
 install: $(PROGRAM) ## install into $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cbank
@@ -457,7 +462,7 @@ ifneq ($(wildcard docs/cbank.1),)
 endif
 	install -D -m 644 scripts/completion.bash $(SHARE)/bash-completion/completions/cbank
 	install -d $(REPORT:%=$(SHARE)/cbank/scripts/%)
-	install -m 644 $(wildcard scripts/report.py scripts/plot.py scripts/upgrade.py) $(SHARE)/cbank/scripts/
+	install -m 644 $(wildcard scripts/report.py scripts/plot.py scripts/upgrade.py scripts/fit_card.py) $(SHARE)/cbank/scripts/
 	install -m 755 $(wildcard scripts/fleet_run.sh scripts/fleet.sbatch) $(SHARE)/cbank/scripts/
 	$(foreach folder,$(REPORT),install -m 644 $(wildcard scripts/$(folder)/*.*) $(SHARE)/cbank/scripts/$(folder)/ &&) true
 

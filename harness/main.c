@@ -27,6 +27,8 @@
     EACH(forget) \
     EACH(fleet) \
     EACH(export) \
+    EACH(contribute) \
+    EACH(check) \
     EACH(report) \
     EACH(list) \
     EACH(doctor)

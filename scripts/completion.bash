@@ -6,7 +6,7 @@
 _cbank_options()
 {
     case $1 in
-    '') echo 'run show counters explain advise compare gate calibrate characterize history ingest forget fleet export report list doctor help' ;;
+    '') echo 'run show counters explain advise compare gate calibrate characterize history ingest forget fleet export contribute check report list doctor help' ;;
     run) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --json --resume --retry-failed --in-turn --patience --strict --quiet --color' ;;
     show) echo '--help --cell --markdown --csv --json --raw --color' ;;
     counters) echo '--help --cell --workload --path --pattern --regime --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --markdown --csv --json --raw' ;;
@@ -21,6 +21,8 @@ _cbank_options()
     forget) echo '--help --why' ;;
     fleet) echo '--help --baseline --inventory --threshold --peer-threshold --nights --gap --json --junit --markdown --quiet --color' ;;
     export) echo '--help --format --raw' ;;
+    contribute) echo '--help --credit --color' ;;
+    check) echo '--help --json --color' ;;
     report) echo '--help --output --interactive --library' ;;
     list) echo '--help --markdown --csv --json --raw --color' ;;
     doctor) echo '--help --json --color' ;;
@@ -87,8 +89,10 @@ _cbank_words()
     calibrate:--color) echo 'auto always never' ;;
     history:--color) echo 'auto always never' ;;
     fleet:--color) echo 'auto always never' ;;
-    export:--format) echo 'csv gbench bmf otava' ;;
-    list:) echo 'workloads paths patterns sources parameters sweeps regimes counters engines devices chips images' ;;
+    export:--format) echo 'csv gbench bmf otava otava_config kernel_tuner accelsim' ;;
+    contribute:--color) echo 'auto always never' ;;
+    check:--color) echo 'auto always never' ;;
+    list:) echo 'workloads paths patterns sources parameters sweeps regimes counters engines devices chips metrics cards images' ;;
     list:--color) echo 'auto always never' ;;
     doctor:--color) echo 'auto always never' ;;
     esac

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Finds out what is missing on this machine to build (setup.sh build), also to build with stores (setup.sh store), to
-# draw figures and reports (setup.sh plots), to test (setup.sh test), to test reports in a browser, too (setup.sh browser;
+# draw figures and reports (setup.sh plots), to measure a chip with its card (setup.sh contribute), to test (setup.sh test), to test reports in a browser, too (setup.sh browser;
 # without, those tests are skipped), to format and check sources (setup.sh lint), to test fleets on a Slurm cluster
 # (setup.sh fleet; without, those tests are skipped), to link cJSON in (setup.sh static), to build with CUDA 11.8 (setup.sh
 # cuda-11.8: the host compiler that its nvcc takes), or to try the README on bare distributions (setup.sh distributions),
@@ -29,9 +29,9 @@ needs='
     test  sanitizer undefined           -                   libubsan            -
     test  python  python                python3             python3             python
     test  module  jsonschema            python3-jsonschema  python3-jsonschema  python-jsonschema
-    test  module  scipy                 python3-scipy       python3-scipy       python-scipy
     test  command groff                 groff-base          groff               groff
     test  command pdffonts              poppler-utils       poppler-utils       poppler
+    contribute module scipy             python3-scipy       python3-scipy       python-scipy
     plots module  matplotlib            python3-matplotlib  python3-matplotlib  python-matplotlib
     plots module  jinja2                python3-jinja2      python3-jinja2      python-jinja
     lint  command clang-format-19       clang-format-19     -                   -
@@ -57,10 +57,11 @@ case $1 in
 build | browser | lint | fleet | cuda-11.8 | distributions) wanted=$1 ;;
 plots) wanted='build plots' ;;
 store) wanted='build store' ;;
-test) wanted='build store plots test' ;;
+contribute) wanted='build contribute' ;;
+test) wanted='build store plots contribute test' ;;
 static) wanted='build static' ;;
 *)
-    echo "usage: scripts/setup.sh build|store|plots|test|browser|lint|fleet|static|cuda-11.8|distributions" >&2
+    echo "usage: scripts/setup.sh build|store|plots|contribute|test|browser|lint|fleet|static|cuda-11.8|distributions" >&2
     exit 2
     ;;
 esac

@@ -46,13 +46,13 @@ SECONDS = {"build": 45, "sanitizer build": 40, "unit tests": 15, "unit tests, sa
            "end_to_end/e2e": 15, "end_to_end/allocation": 12, "end_to_end/terminal": 8, "end_to_end/claims": 10, "end_to_end/advise": 10,
            "end_to_end/e2e, sanitizers": 12, "end_to_end/cards": 15, "end_to_end/characterize": 15, "end_to_end/gate": 10,
            "build, simulated GPU": 15, "end_to_end/simulated": 10, "end_to_end/faults": 30,
-           "end_to_end/walk": 20, "end_to_end/fleet": 20, "end_to_end/fleet_verdict": 8, "end_to_end/fleet_slurm": 5,
+           "end_to_end/walk": 20, "end_to_end/contribute": 25, "end_to_end/fleet": 20, "end_to_end/fleet_verdict": 8, "end_to_end/fleet_slurm": 5,
            "kernels/kernel_checks": 35, "kernels/kernel_faults": 55, "kernels/toolkit": 120, "kernels/cuda_11_8": 240}
 SECONDS_OF_OTHERS = 4
 
 # Of tests/end_to_end, those of the program for the simulated GPU; and those of them whose subject are calls that fail,
 # the ones that sanitizers are for.
-SIMULATED = ("simulated.py", "health.py", "faults.py", "walk.py", "gating.py")
+SIMULATED = ("simulated.py", "health.py", "faults.py", "walk.py", "gating.py", "contribute.py")
 FAULTS = ("faults.py", "walk.py")
 CLUSTERS = ("fleet_slurm.py",)  # of the same program, without sanitizers
 # Of tests/end_to_end, those that take long for what a change most often breaks: `all` runs them.

@@ -55,7 +55,7 @@ static const struct option_row rows[] = {
     {.name = "block-size", .argument = "N", .help = "threads a block, a multiple of 32 (default: the workload's own)",
      .kind = &option_integer, MEMBER(block_size), .low = 32, .high = CELL_BLOCK_SIZE_MAX, .multiple = CBANK_WARP_THREADS,
      .unit = "threads"},
-    {.name = "card", .argument = "FILE", .help = "chip card that predicts (default: built in)", .kind = &option_text,
+    {.name = "card", .argument = "CARD", .help = "chip card that predicts: a file, or a name of cbank list cards (default h200)", .kind = &option_text,
      MEMBER(card_path)},
     {.name = "json", .argument = "PATH", .help = "write JSON to a file; -: to stdout, in place of text", .kind = &option_text,
      MEMBER(json_path)},
@@ -153,6 +153,19 @@ static enum status make_cell(const struct advise_options *options, struct index_
     return status;
 }
 
+/* Places are ranked by time: a card that knows no times ranks none. */
+static enum status check_card(const struct card *card)
+{
+    char lacks[CARD_LACKS_BYTES];
+
+    if (!card_lacks(card, lacks))
+        return STATUS_OK;
+    return log_error(STATUS_ENVIRONMENT,
+                     "the card of %s does not know %s: no place can be ranked by time; what each asks for is said by "
+                     "cbank run --engine model with that card, times by a card with times (cbank list cards)",
+                     card->name, lacks);
+}
+
 /* -- the command --------------------------------------------------------------------------------------- */
 
 static enum status print(const struct advise_options *options, const struct advice *advice)
@@ -179,6 +192,8 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     (void)invocation;
     if (status == STATUS_OK)
         status = card_read(options->card_path, &card);
+    if (status == STATUS_OK)
+        status = check_card(&card);
     if (status == STATUS_OK)
         status = make_cell(options, &indices, &cell);
     if (status == STATUS_OK)
@@ -208,6 +223,7 @@ const struct command advise_command = {
         "to write, the instruction to look for in the SASS, and where another place is the best: along distinct\n"
         "addresses of a warp, bytes of the table and lookups of a thread.\n"
         "\n"
+        "Exit code 3: the card knows no times, as those of published chips (cbank list cards).\n"
         "Exit code 2: no path can hold the table, the width does not divide it, or an index is beyond it.",
     .run = advise,
 };

@@ -530,6 +530,8 @@ static struct model_parts predict_parts(const struct work *work)
 
 /* -- predictions --------------------------------------------------------------------------------------- */
 
+static const struct model_parts no_parts = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+
 /* What depends on the pattern alone. */
 static struct model_cell describe_loads(const struct cell *cell, const struct access_counts *access)
 {
@@ -554,13 +556,21 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
                         .unit = &units[cell->path->unit],
                         .steps = workload_steps(cell->workload, cell->parameters)};
     struct model_parts *parts = &model.parts;
+    char lacks[CARD_LACKS_BYTES];
     enum status status = STATUS_OK;
 
     model.resident = model_blocks_resident(cell, &room);
     work.alone = work.steps > 1 && model.resident == 1;
-    find_stream(&work);
     if (work.unit->through_levels)
         status = model_simulate(cell, access, &room, &work.levels);
+    if (card_lacks(card, lacks)) {
+        model.levels = work.levels;
+        model.time_ns = NAN;
+        model.parts = no_parts;
+        *out = model;
+        return status;
+    }
+    find_stream(&work);
     if (status == STATUS_OK && work.unit->through_levels && !room.levels[0].kept_between_launches)
         status = simulate_warps(&work);
     if (status != STATUS_OK)
@@ -588,6 +598,6 @@ enum status model_explain(const struct cell *cell, const struct access_counts *a
         return model_predict(cell, access, card, NULL, out);
     *out = describe_loads(cell, access);
     out->time_ns = NAN;
-    out->parts = (struct model_parts){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    out->parts = no_parts;
     return STATUS_OK;
 }

@@ -80,7 +80,8 @@ uint32_t model_blocks_resident(const struct cell *cell, const struct card *card)
 /* Makes the grid of a cell that strides as large as the chip has room for. */
 void model_set_grid(struct cell *cell, const struct card *card);
 
-/* Predicts one cell; access are its exact counts, kernel NULL where nothing is known. STATUS_ENVIRONMENT when out of
+/* Predicts one cell; access are its exact counts, kernel NULL where nothing is known. Time and parts are NaN where the card
+ * lacks what they follow from, see card_lacks. STATUS_ENVIRONMENT when out of
  * memory. */
 enum status model_predict(const struct cell *cell, const struct access_counts *access, const struct card *card,
                           const struct model_kernel *kernel, struct model_cell *out);

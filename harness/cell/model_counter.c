@@ -52,7 +52,11 @@ struct model_count model_counter(const char *name, const struct cell *cell, cons
             return unknown("the model does not simulate the constant cache of this path");
         if (level == card->level_count)
             return unknown("the card has no such level of the constant path");
+        if (card->parameter_lines == CARD_UNKNOWN || (row->immediate_lines && card->immediate_lines == CARD_UNKNOWN))
+            return unknown("the card does not know how many lines every SM fetches beside the table");
         low = row->misses ? levels->misses[level] : levels->requests[level];
+        if (isnan(low))
+            return unknown("it does not follow from what the card knows of the level");
         others = fmin((double)access->blocks, card->sm_count) * card->parameter_lines;
         if (row->immediate_lines)
             others += partitions_used(cell, access, card) * (card->immediate_lines / (double)SM_PARTITIONS);

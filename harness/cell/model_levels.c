@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model_levels.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "kernel_args.h"
@@ -15,6 +16,7 @@ struct simulation {
     uint32_t blocks_resident; /* on an SM at a time */
     uint64_t waves;           /* sm_count x blocks_resident blocks each */
     struct cache *caches[CARD_LEVELS_MAX]; /* owned arrays: the instances of each level that the simulated SMs share */
+    uint64_t read_bytes; /* from the first of the bank to the last that is read */
     struct access_set seen; /* scratch of access_distinct */
     struct model_levels tally; /* of the simulated SMs, so far */
 };
@@ -42,8 +44,9 @@ static void simulation_close(struct simulation *simulation)
     }
 }
 
-/* On failure too, the caller closes. */
-static enum status simulation_open(struct simulation *simulation, const struct cell *cell, const struct card *card)
+/* On failure too, the caller closes. Without `every`, as many SMs as share an instance stand for all. */
+static enum status simulation_open(struct simulation *simulation, const struct cell *cell, const struct card *card,
+                                   bool every)
 {
     enum status status = STATUS_OK;
     uint64_t wave_blocks;
@@ -52,7 +55,7 @@ static enum status simulation_open(struct simulation *simulation, const struct c
         (struct simulation){.cell = cell, .card = card, .sms = 1, .blocks_resident = model_blocks_resident(cell, card)};
     for (uint32_t l = 0; l < card->level_count; l++)
         simulation->sms = card->levels[l].sms > simulation->sms ? card->levels[l].sms : simulation->sms;
-    simulation->sms = simulation->sms < card->sm_count ? simulation->sms : card->sm_count;
+    simulation->sms = simulation->sms < card->sm_count && !every ? simulation->sms : card->sm_count;
     wave_blocks = (uint64_t)card->sm_count * simulation->blocks_resident;
     simulation->waves = (cell_blocks(cell) + wave_blocks - 1) / wave_blocks;
 
@@ -73,6 +76,7 @@ static enum status simulation_open(struct simulation *simulation, const struct c
 /* One address: asks the levels in turn until one has it. */
 static void simulate_lookup(struct simulation *simulation, uint32_t sm, uint64_t address)
 {
+    simulation->read_bytes = address >= simulation->read_bytes ? address + 1 : simulation->read_bytes;
     for (uint32_t l = 0; l < simulation->card->level_count; l++) {
         simulation->tally.requests[l]++;
         if (cache_lookup(&simulation->caches[l][sm / simulation->card->levels[l].sms], address))
@@ -166,6 +170,9 @@ static void simulate_launch(struct simulation *simulation, const struct access_c
     half = simulation->tally;
     simulate_waves(simulation, waves / 2, waves);
 
+    if (waves < simulation->waves)
+        simulation->read_bytes = model_table_begin(simulation->cell) +
+                                 (uint64_t)table_bytes(simulation->cell->path, simulation->cell->parameters);
     /* What was not simulated is so many times the second half; the grid so many times these SMs. */
     lookups = waves < simulation->waves ? launch_lookups(simulation, access) : end->requests[0];
     rest = (lookups - end->requests[0]) / (end->requests[0] - half.requests[0]);
@@ -176,14 +183,48 @@ static void simulate_launch(struct simulation *simulation, const struct access_c
     }
 }
 
+/* Whether what a level misses may follow from what is known of it. Unknown ways are then all. */
+static bool may_follow(const struct cell *cell, struct card_level *level)
+{
+    const bool kept_matters = !cell->regime->flush;
+
+    if (!level->capacity_bytes || !level->line_bytes || !level->sms || (level->kept_unknown && kept_matters))
+        return false;
+    level->ways = level->ways ? level->ways : level->capacity_bytes / level->line_bytes;
+    return true;
+}
+
+/* Levels from the first of which it does: one whose ways are not known and that has no room for what is read is not among
+ * them. Where it has, every line comes once, however many ways there are and whichever line goes. */
+static size_t levels_that_follow(const struct simulation *simulation, const struct card *card)
+{
+    size_t count = 0;
+
+    while (count < simulation->card->level_count &&
+           (card->levels[count].ways || simulation->read_bytes <= card->levels[count].capacity_bytes))
+        count++;
+    return count;
+}
+
 enum status model_simulate(const struct cell *cell, const struct access_counts *access, const struct card *card,
                            struct model_levels *out)
 {
     struct simulation simulation;
-    const enum status status = simulation_open(&simulation, cell, card);
+    struct card known = *card; /* as many levels as there are of which what they miss may follow */
+    size_t follow;
+    enum status status;
 
-    if (status == STATUS_OK)
+    for (known.level_count = 0; known.level_count < card->level_count; known.level_count++)
+        if (!may_follow(cell, &known.levels[known.level_count]))
+            break;
+    status = simulation_open(&simulation, cell, &known, known.level_count < card->level_count);
+    if (status == STATUS_OK && known.level_count > 0)
         simulate_launch(&simulation, access, out);
+    follow = levels_that_follow(&simulation, card);
     simulation_close(&simulation);
+    for (size_t l = follow; l < card->level_count; l++) {
+        out->requests[l] = l == 0 ? (double)access->addresses : l == follow ? out->misses[l - 1] : NAN;
+        out->misses[l] = NAN;
+    }
     return status;
 }

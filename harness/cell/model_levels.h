@@ -38,7 +38,9 @@ enum { MODEL_PARAMETERS_BEGIN = 0x210 };
 /* Byte of its bank at which the table begins: 0, or behind the other parameters. */
 uint32_t model_table_begin(const struct cell *cell);
 
-/* Simulates a cell; access are its exact counts. STATUS_ENVIRONMENT when out of memory. */
+/* Simulates a cell; access are its exact counts. What does not follow from what the card knows is NaN: what a level misses
+ * of which size, line or SMs are not known, of unknown ways where the table has no room in it, and of one that may have kept
+ * the table where the launch before left it; and what those behind it are asked for. STATUS_ENVIRONMENT when out of memory. */
 enum status model_simulate(const struct cell *cell, const struct access_counts *access, const struct card *card,
                            struct model_levels *out);
 

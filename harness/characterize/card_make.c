@@ -18,6 +18,7 @@ struct making {
     /* Owned: the base card; what the driver says, by keys of a card; what is made; origins, until they are in that. */
     cJSON *base, *device, *card, *origins;
     bool same_chip; /* the base card is of this one */
+    bool lacks; /* a key is null, as on the base card */
     char id[ID_HEX_DIGITS + 1]; /* of the file; "" without one */
     char sha256[SHA256_HEX_BYTES];
     struct card_tally tally;
@@ -147,6 +148,9 @@ static void add_key(struct making *making, const struct part *part, const char *
         json_add(part->to, key, cJSON_Duplicate(device, true));
         card_add_evidence(add_origin(making, path, "device"), making->id);
         making->tally.device++;
+    } else if (cJSON_IsNull(base)) {
+        json_add_text(part->to, key, NULL);
+        making->lacks = true;
     } else if (base) {
         json_add(part->to, key, cJSON_Duplicate(base, true));
         keep_origin(making, path, found.number.reason);
@@ -233,10 +237,10 @@ static void make(struct making *making)
     cJSON *schema = json_add(making->card, "schema", cJSON_CreateObject());
 
     json_add_text(schema, "name", "cbank-card");
-    json_add_text(schema, "version", "1.1");
     for (size_t i = 0; card_key(i); i++)
         add_key(making, &card, card_key(i));
     add_levels(making);
+    json_add_text(schema, "version", making->lacks ? "1.2" : "1.1");
     json_add(making->card, "origins", making->origins);
     add_evidence(making);
     card_quote(making->request->found, making->id, making->card);

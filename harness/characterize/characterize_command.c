@@ -30,7 +30,7 @@ static const struct option_row rows[] = {
     {.name = "json", .argument = "FILE",
      .help = "where everything goes that was measured, - for stdout (default characterization.json)",
      .kind = &option_text, MEMBER(json_path), .fallback = "characterization.json"},
-    {.name = "card", .argument = "FILE", .help = "card that --new-card takes the other values from (default: built in)",
+    {.name = "card", .argument = "CARD", .help = "card that --new-card takes the other values from: a file, or a name of cbank list cards (default h200)",
      .kind = &option_text, MEMBER(card_path)},
     {.name = "new-card", .argument = "FILE",
      .help = "write a card of the chip: what was found, and for the rest the values of --card",

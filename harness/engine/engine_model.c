@@ -16,6 +16,7 @@
 struct engine_session {
     const struct engine_options *options;
     struct card card;
+    char lacks[CARD_LACKS_BYTES]; /* what the card lacks, for reasons; "" where it can say times */
 };
 
 /* -- devices ------------------------------------------------------------------------------------------ */
@@ -65,6 +66,10 @@ static enum status model_open(const struct engine_options *options, struct resul
         return status;
     }
     snprintf(result->card, sizeof(result->card), "%s", session->card.name);
+    if (card_lacks(&session->card, session->lacks))
+        log_warning(
+            "the card of %s does not know %s: requests and counts are predicted where they follow, times are not",
+            session->card.name, session->lacks);
     *out = session;
     return STATUS_OK;
 }
@@ -159,6 +164,8 @@ static enum status model_one(const struct engine_session *session, const struct 
     cell->modelled = true;
     cell->operations = access->operations;
     set_time(&cell->time, cell->model.time_ns, session->card.sm_clock_mhz);
+    if (session->lacks[0])
+        snprintf(cell->reason, sizeof(cell->reason), "no time: the card does not know %s", session->lacks);
     cell->status = CELL_OK;
     return STATUS_OK;
 }

@@ -2,10 +2,12 @@
  * What `cbank list` can print: a table of lists, each of which gives its rows as JSON objects. People get the
  * same objects as a grid. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "card.h"
 #include "command.h"
 #include "engine.h"
 #include "grid.h"
@@ -253,20 +255,107 @@ static void list_chip(void *context, const struct chip_counters *chip)
     json_add_text(row, "reason", chip->reason);
 }
 
-static enum status list_chips(cJSON *array)
+/* What names of metrics about constants, LDC and uniform loads have in them. */
+static const char *const constant_words[] = {"idc__",        "_idc",       "imc",      "gcc__", "_ldc",
+                                             "pipe_uniform", "op_uniform", "constant", "dcc"};
+
+static bool is_about_constants(const char *metric)
 {
-    const struct chip_visitor visitor = {.visit = list_chip, .context = array};
+    for (size_t i = 0; i < sizeof(constant_words) / sizeof(constant_words[0]); i++)
+        if (strstr(metric, constant_words[i]))
+            return true;
+    return false;
+}
+
+/* Adds the chip to the rows of its metrics. */
+static void list_metrics_of(void *context, const struct chip_counters *chip)
+{
+    for (size_t i = 0; i < chip->metric_count; i++) {
+        cJSON *row;
+
+        if (!is_about_constants(chip->metrics[i]))
+            continue;
+        cJSON_ArrayForEach (row, (cJSON *)context) {
+            const char *name = "";
+
+            if (json_get_text(row, "name", &name) && strcmp(name, chip->metrics[i]) == 0)
+                break;
+        }
+        if (!row) {
+            row = add_row(context, chip->metrics[i]);
+            json_add(row, "chips", cJSON_CreateArray());
+        }
+        add_word(cJSON_GetObjectItemCaseSensitive(row, "chips"), chip->chip);
+    }
+}
+
+/* Visits the chips of all engines. */
+static enum status visit_chips(const struct chip_visitor *visitor)
+{
     char reason[ENGINE_REASON_BYTES];
 
     for (size_t i = 0; i < engine_count; i++) {
         errno = 0;
-        if (!engine_rows[i].engine->chips || engine_rows[i].engine->chips(&visitor, reason))
+        if (!engine_rows[i].engine->chips || engine_rows[i].engine->chips(visitor, reason))
             continue;
         if (errno == ENOMEM)
             return log_memory("the chips of an engine");
         log_warning("chips of engine %s: %s", engine_rows[i].name, reason);
     }
     return STATUS_OK;
+}
+
+/* A level of a card: "2112 bytes, lines of 64, 40 cycles", what of it is known. */
+static void add_level(cJSON *row, const char *key, const struct card *card, const char *name)
+{
+    const uint32_t index = card_level_index(card, name);
+    const struct card_level *level = &card->levels[index];
+    char text[96] = "";
+
+    if (index < card->level_count && level->capacity_bytes)
+        text_join(text, sizeof(text), ", ", "%u bytes", (unsigned)level->capacity_bytes);
+    if (index < card->level_count && level->line_bytes)
+        text_join(text, sizeof(text), ", ", "lines of %u", (unsigned)level->line_bytes);
+    if (index < card->level_count && level->ways)
+        text_join(text, sizeof(text), ", ", "%u ways", (unsigned)level->ways);
+    if (index < card->level_count && !isnan(level->latency_cycles))
+        text_join(text, sizeof(text), ", ", "%g cycles", level->latency_cycles);
+    json_add_text(row, key, text);
+}
+
+static enum status list_cards(cJSON *array)
+{
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; status == STATUS_OK && i < card_text_count; i++) {
+        cJSON *row = add_row(array, card_texts[i].name);
+        char lacks[CARD_LACKS_BYTES], capability[16];
+        struct card card;
+
+        status = card_read(card_texts[i].name, &card);
+        if (status != STATUS_OK)
+            break;
+        snprintf(capability, sizeof(capability), "%u.%u", (unsigned)card.cc_major, (unsigned)card.cc_minor);
+        json_add_text(row, "gpu", card.name);
+        json_add_text(row, "chip", card.chip);
+        json_add_text(row, "compute_capability", capability);
+        json_add_integer(row, "sm_count", card.sm_count);
+        json_add(row, "times", cJSON_CreateBool(!card_lacks(&card, lacks)));
+        add_level(row, "idc", &card, "idc");
+        add_level(row, "gcc", &card, "gcc");
+        json_add_text(row, "file", card_texts[i].file);
+    }
+    return status;
+}
+
+static enum status list_chips(cJSON *array)
+{
+    return visit_chips(&(struct chip_visitor){.visit = list_chip, .context = array});
+}
+
+static enum status list_metrics(cJSON *array)
+{
+    return visit_chips(&(struct chip_visitor){.visit = list_metrics_of, .context = array});
 }
 
 static enum status list_images(cJSON *array)
@@ -310,6 +399,8 @@ static const struct list lists[] = {
     {.name = "engines", .title = "Engines: what executes a plan", .beside = 2, .fill = list_engines},
     {.name = "devices", .title = "Devices: what the engines can run on here", .beside = 6, .fill = list_devices},
     {.name = "chips", .title = "Chips: whose metrics CUPTI knows, and which counters of the table they lack", .beside = 1, .fill = list_chips},
+    {.name = "metrics", .title = "Metrics: what CUPTI counts of constants, LDC and uniform loads, for --counters with a rollup (NAME.sum)", .beside = 1, .fill = list_metrics},
+    {.name = "cards", .title = "Cards: the chips that --card takes by name, and what is known of their constant caches", .beside = 6, .fill = list_cards},
     {.name = "images", .title = "Images: the kernels in this program", .beside = 2, .fill = list_images},
 };
 /* clang-format on */

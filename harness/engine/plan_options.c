@@ -171,7 +171,7 @@ const struct option_row measure_option_rows[] = {
     {.name = "seed", .argument = "N", .help = "of inputs and order; recorded (default: from the clock)",
      .kind = &option_seed, .offset = offsetof(struct measure_options, seed),
      .given = offsetof(struct measure_options, seed_given)},
-    {.name = "card", .argument = "FILE", .help = "chip card of the model engine (default: built in)",
+    {.name = "card", .argument = "CARD", .help = "chip card of the model engine: a file, or a name of cbank list cards (default h200)",
      .kind = &option_text, .offset = offsetof(struct measure_options, card_path)},
     {.name = "anonymous", .help = "leave out of the result on which host, in which slot and in which job it was measured",
      .kind = &option_flag, MEASURE(anonymous)},

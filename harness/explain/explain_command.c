@@ -21,7 +21,7 @@ struct explain_options {
 
 /* clang-format off */
 static const struct option_row rows[] = {
-    {.name = "card", .argument = "FILE", .help = "chip card that predicts (default: built in)",
+    {.name = "card", .argument = "CARD", .help = "chip card that predicts: a file, or a name of cbank list cards (default h200)",
      .kind = &option_text, MEMBER(card_path)},
     {.name = "cell", .argument = "CELL",
      .help = "the cell of this identity WORKLOAD/PATH/PATTERN/..., or those that a glob names",

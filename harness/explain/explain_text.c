@@ -182,7 +182,7 @@ static enum status print_cell(const struct view *view, const struct explained_ce
 {
     const struct cell_result *own = cell->cell;
     char identity[CELL_IDENTITY_BYTES];
-    enum status status;
+    enum status status = STATUS_OK;
 
     cell_identity(&own->cell, identity);
     fprintf(view->stream, "\n%s\n", identity);
@@ -190,9 +190,11 @@ static enum status print_cell(const struct view *view, const struct explained_ce
         put(view, 2 * INDENT, "  %s: %s", cell_status_names[own->status], own->reason);
     if (!cell->predicted)
         return STATUS_OK;
-    print_time(view, cell);
-    print_reasons(view, cell);
-    status = print_parts(view, cell);
+    if (isfinite(cell->model.time_ns)) {
+        print_time(view, cell);
+        print_reasons(view, cell);
+        status = print_parts(view, cell);
+    }
     if (status == STATUS_OK)
         status = print_counts(view, "exact counter", "expected", cell->exact, cell->exact_count);
     return status == STATUS_OK ? print_levels(view, cell) : status;

@@ -2,42 +2,13 @@
  * report is a script, which draws with matplotlib: found here, and run in place of the program. */
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "log.h"
-
-/* Where the script lies, from the folder of the program: installed; built in build/, in build/NAME/. */
-static const char *const places[] = {"../share/cbank/scripts", "../scripts", "../../scripts"};
-
-/* The first is what the distribution's packages are for. */
-static const char *const pythons[] = {"/usr/bin/python3", "python3"};
-
-/* Writes the paths of this program and of the script. */
-static enum status find_script(char program[PATH_MAX], char script[PATH_MAX])
-{
-    const ssize_t length = readlink("/proc/self/exe", program, PATH_MAX - 1);
-    const char *slash;
-
-    if (length < 0)
-        return log_error(STATUS_ENVIRONMENT,
-                         "cannot find out where cbank lies: %s; run scripts/report.py --program "
-                         "FILE",
-                         strerror(errno));
-    program[length] = '\0';
-    slash = strrchr(program, '/');
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        const int bytes = snprintf(script, PATH_MAX, "%.*s/%s/report.py", (int)(slash - program), program, places[i]);
-
-        if (bytes < PATH_MAX && access(script, R_OK) == 0)
-            return STATUS_OK;
-    }
-    return log_error(STATUS_ENVIRONMENT, "no report.py beside %s (in %s); make install puts it there", program,
-                     places[0]);
-}
+#include "script.h"
 
 struct report_options {
     const char *output_path, *library_path;
@@ -100,14 +71,14 @@ static enum status report(const void *parsed, const struct invocation *invocatio
 
     if (!options->output_path)
         return log_error(STATUS_USAGE, "report needs a folder to write to: -o DIR; try cbank report --help");
-    status = find_script(program, script);
+    status = script_find("report.py", program, script);
     if (status != STATUS_OK)
         return status;
     words = script_words(options, invocation, program, script);
     if (!words)
         return log_memory("what the report runs");
-    for (size_t i = 0; i < sizeof(pythons) / sizeof(pythons[0]); i++) {
-        words[0] = pythons[i];
+    for (size_t i = 0; i < script_python_count; i++) {
+        words[0] = script_pythons[i];
         execvp(words[0], (char *const *)words);
     }
     free(words);

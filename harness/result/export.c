@@ -3,15 +3,15 @@
  * What was followed:
  *   csv     RFC 4180, one header line. A cell without samples has one row, with sample and time_ns empty. A parameter
  *           is a column of its own, so that what it varies can be grouped by; empty where the cell does not take it.
- *   gbench  The JSON of Google Benchmark (its json_reporter.cc, json_schema_version 1), as tools/gbench/report.py
- *           reads it: entries of one name are repetitions of one benchmark, real_time and cpu_time numbers in
- *           time_unit. There is no CPU time of a launch, and compare.py takes none for zero, of which its U test
- *           makes an error: cpu_time repeats real_time. The same cell of several results is one benchmark. An
- *           entry without a time stops compare.py: cells without time are named in the context instead.
  *   bmf     Bencher Metric Format v0, which Bencher's `json` adapter reads. One result: lower_value and
  *           upper_value are the interval of the median. Several: value is the median over the results, the bounds
  *           the least and greatest of them. Cells that every result skipped are left out, here and in otava. Names of
  *           measures have at most 64 characters; longer ones are left out, with a warning.
+ *   kernel_tuner
+ *           Kernel Tuner's T4 results, schema 1.0.0 (its kernel_tuner/schema/T4): a result for each cell that a result
+ *           has, times in ms. A configuration has the keys of the cell, all of them text or numbers.
+ *   otava_config
+ *           The YAML that Otava reads beside its CSV, which it expects in cbank.csv: metrics by column, less is better.
  *   otava   What CsvImporter of Apache Otava (formerly Hunter) reads: delimiter ',', quote_char '"',
  *           time_column `time` (ISO 8601, UTC), `attributes` engine, device, uuid, driver, vbios and complete,
  *           `metrics` by column. Rows are in the order of time: Otava does not sort. It takes no empty number:
@@ -22,95 +22,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalogue.h"
 #include "cell_row.h"
 #include "log.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum { BMF_MEASURE_CHARACTERS_MAX = 64 };
-
-/* -- cells of several results -------------------------------------------------------------------------- */
-
-/* A cell of any of the results. */
-struct entry {
-    char name[CELL_IDENTITY_BYTES];
-    const struct cell *cell;
-    const struct cell_result **found; /* owned: by result; NULL where it lacks the cell */
-    size_t samples;                   /* in all results */
-    bool skipped; /* by every result that has it: it cannot be on these chips, nothing is missing */
-};
-
-/* Each cell once, in the order of the first result and then of later ones. */
-struct catalogue {
-    const struct result *const *results; /* not owned */
-    size_t result_count;
-    struct entry *entries; /* owned: room for one a cell of every result */
-    size_t count;
-    size_t samples_most; /* of a cell of a result */
-    bool raw; /* text of CSV, see text_csv */
-};
-
-static void catalogue_close(struct catalogue *catalogue)
-{
-    for (size_t i = 0; i < catalogue->count; i++)
-        free(catalogue->entries[i].found);
-    free(catalogue->entries);
-    *catalogue = (struct catalogue){0};
-}
-
-/* Samples of a cell; of a prediction, its one time. 0 where it has none. */
-static size_t cell_samples(const struct cell_result *cell, const double **samples)
-{
-    const struct cell_time *time = &cell->time;
-    const bool sampled = time->samples_ns && time->summary.count > 0;
-
-    *samples = sampled ? time->samples_ns : &time->summary.median;
-    return sampled ? time->summary.count : isfinite(time->summary.median) ? 1 : 0;
-}
-
-/* The cell's entry, which is made where there is none; NULL when out of memory. Results of one plan agree in their
- * order: `guess` is right. */
-static struct entry *catalogue_entry(struct catalogue *catalogue, const struct cell *cell, size_t guess)
-{
-    struct entry *entry = &catalogue->entries[catalogue->count];
-
-    if (guess < catalogue->count && cell_equal(catalogue->entries[guess].cell, cell))
-        return &catalogue->entries[guess];
-    for (size_t i = 0; i < catalogue->count; i++)
-        if (cell_equal(catalogue->entries[i].cell, cell))
-            return &catalogue->entries[i];
-    *entry =
-        (struct entry){.cell = cell, .found = calloc(catalogue->result_count, sizeof(*entry->found)), .skipped = true};
-    cell_identity(cell, entry->name);
-    catalogue->count += entry->found != NULL;
-    return entry->found ? entry : NULL;
-}
-
-/* The caller closes *out, on failure too. */
-static enum status catalogue_open(const struct result *const *results, size_t count, struct catalogue *out)
-{
-    size_t room = 1;
-
-    for (size_t r = 0; r < count; r++)
-        room += results[r]->cell_count;
-    *out =
-        (struct catalogue){.results = results, .result_count = count, .entries = calloc(room, sizeof(*out->entries))};
-    for (size_t r = 0; r < count; r++)
-        for (size_t i = 0; i < results[r]->cell_count; i++) {
-            const struct cell_result *cell = &results[r]->cells[i];
-            struct entry *entry = out->entries ? catalogue_entry(out, &cell->cell, i) : NULL;
-            const double *samples;
-            const size_t sampled = cell_samples(cell, &samples);
-
-            if (!entry)
-                return log_memory("the cells of %zu results", count);
-            entry->found[r] = cell;
-            entry->samples += sampled;
-            entry->skipped = entry->skipped && cell->status == CELL_SKIPPED;
-            out->samples_most = sampled > out->samples_most ? sampled : out->samples_most;
-        }
-    return STATUS_OK;
-}
 
 static double cell_median(const struct cell_result *cell)
 {
@@ -155,104 +73,6 @@ static enum status write_csv(FILE *stream, const struct catalogue *catalogue)
         }
     free(rows);
     return STATUS_OK;
-}
-
-/* -- gbench ------------------------------------------------------------------------------------------- */
-
-/* A sample of a cell, as a repetition of the benchmark that the entry is. */
-static cJSON *gbench_entry(const struct catalogue *catalogue, size_t at, size_t r, size_t repetition, double time_ns)
-{
-    const struct entry *entry = &catalogue->entries[at];
-    const uint32_t launches = entry->found[r]->time.launches_per_sample;
-    cJSON *object = cJSON_CreateObject();
-
-    json_add_text(object, "name", entry->name);
-    json_add_integer(object, "family_index", at);
-    json_add_integer(object, "per_family_instance_index", 0);
-    json_add_text(object, "run_name", entry->name);
-    json_add_text(object, "run_type", "iteration");
-    json_add_integer(object, "repetitions", entry->samples);
-    json_add_integer(object, "repetition_index", repetition);
-    json_add_integer(object, "threads", 1);
-    json_add_integer(object, "iterations", launches ? launches : 1);
-    json_add_double(object, "real_time", time_ns);
-    json_add_double(object, "cpu_time", time_ns);
-    json_add_text(object, "time_unit", "ns");
-    if (catalogue->results[r]->modelled_time)
-        json_add_text(object, "label", "modelled");
-    return object;
-}
-
-/* Writes the cell's samples of all results, one at a time: all of them as a tree would take a gigabyte for some
- * hundred results. *separator goes before the next entry. */
-static enum status gbench_cell(FILE *stream, const struct catalogue *catalogue, size_t at, const char **separator)
-{
-    const struct cell_result *const *found = catalogue->entries[at].found;
-    enum status status = STATUS_OK;
-    size_t repetition = 0;
-    const double *samples;
-
-    for (size_t r = 0; r < catalogue->result_count; r++) {
-        const size_t count = found[r] ? cell_samples(found[r], &samples) : 0;
-
-        for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-            fputs(*separator, stream);
-            status = json_put_owned(stream, gbench_entry(catalogue, at, r, repetition++, samples[i]));
-            *separator = ",";
-        }
-    }
-    return status;
-}
-
-/* The cells of which no result has a time, and why. */
-static cJSON *gbench_without_time(const struct catalogue *catalogue)
-{
-    cJSON *without = cJSON_CreateObject();
-
-    for (size_t i = 0; i < catalogue->count; i++) {
-        const struct cell_result *const *found = catalogue->entries[i].found;
-
-        if (catalogue->entries[i].samples > 0)
-            continue;
-        while (!*found)
-            found++;
-        json_add_text(without, catalogue->entries[i].name,
-                      (*found)->reason[0] ? (*found)->reason : cell_status_names[(*found)->status]);
-    }
-    return without;
-}
-
-static cJSON *gbench_context(const struct catalogue *catalogue)
-{
-    const struct result *first = catalogue->result_count ? catalogue->results[0] : NULL;
-    cJSON *context = cJSON_CreateObject();
-
-    json_add_text(context, "date", first ? first->started_utc : NULL);
-    json_add_text(context, "executable", "cbank");
-    json_add_integer(context, "json_schema_version", 1);
-    json_add_integer(context, "results", catalogue->result_count);
-    json_add_text(context, "engine", first ? first->engine : NULL);
-    json_add_text(context, "device", first ? first->device.name : NULL);
-    json_add_text(context, "uuid", first ? first->device.uuid : NULL);
-    json_add_text(context, "driver", first ? first->device.driver : NULL);
-    json_add(context, "cells_without_time", gbench_without_time(catalogue));
-    return context;
-}
-
-static enum status write_gbench(FILE *stream, const struct catalogue *catalogue)
-{
-    const char *separator = "";
-    enum status status;
-
-    fputs("{\n\"context\": ", stream);
-    status = json_put_owned(stream, gbench_context(catalogue));
-    if (status == STATUS_OK)
-        fputs(",\n\"benchmarks\": [\n", stream);
-    for (size_t i = 0; i < catalogue->count && status == STATUS_OK; i++)
-        status = gbench_cell(stream, catalogue, i, &separator);
-    if (status == STATUS_OK)
-        fputs("]\n}\n", stream);
-    return status;
 }
 
 /* -- bmf ---------------------------------------------------------------------------------------------- */
@@ -416,13 +236,105 @@ static enum status write_otava(FILE *stream, const struct catalogue *catalogue)
     return status;
 }
 
+/* One test, with the metrics that its CSV has. */
+static enum status write_otava_config(FILE *stream, const struct catalogue *catalogue)
+{
+    fputs("tests:\n  cbank:\n    type: csv\n    file: cbank.csv\n    time_column: time\n    attributes: [", stream);
+    for (size_t i = 1; i < COUNT(otava_attributes); i++)
+        fprintf(stream, "%s%s", i > 1 ? ", " : "", otava_attributes[i].key);
+    fputs("]\n    csv_options:\n      delimiter: \",\"\n      quote_char: '\"'\n    metrics:\n", stream);
+    for (size_t i = 0; i < catalogue->count; i++)
+        if (!catalogue->entries[i].skipped)
+            fprintf(stream, "      \"%s\": {direction: -1, scale: 1}\n", catalogue->entries[i].name);
+    return STATUS_OK;
+}
+
+/* -- kernel_tuner -------------------------------------------------------------------------------------- */
+
+#define NS_PER_MS 1e6
+
+/* Why a configuration has no time, in the words of the schema. */
+static const char *const invalidities[] = {
+    [CELL_PENDING] = "timeout", [CELL_OK] = "correct", [CELL_SKIPPED] = "constraints", [CELL_FAILED] = "runtime"};
+
+static cJSON *tuner_configuration(const struct cell *cell)
+{
+    const uint32_t takes = cell_takes(cell->workload, cell->pattern);
+    cJSON *configuration = cJSON_CreateObject();
+
+    json_add_text(configuration, "workload", cell->workload->name);
+    json_add_text(configuration, "path", cell->path->name);
+    json_add_text(configuration, "pattern", cell->pattern->name);
+    json_add_integer(configuration, "elements", cell->elements);
+    json_add_integer(configuration, "block_size", cell->block_size);
+    json_add_text(configuration, "regime", cell->regime->name);
+    for (size_t i = 0; i < parameter_count; i++)
+        if (takes >> i & 1)
+            json_add_integer(configuration, parameters[i].name, cell->parameters[i]);
+    return configuration;
+}
+
+static void tuner_measurement(cJSON *measurements, const char *name, double value, const char *unit)
+{
+    cJSON *measurement = isfinite(value) ? json_append(measurements, cJSON_CreateObject()) : NULL;
+
+    if (!measurement)
+        return;
+    json_add_text(measurement, "name", name);
+    json_add_double(measurement, "value", value);
+    json_add_text(measurement, "unit", unit ? unit : "");
+}
+
+static cJSON *tuner_result(const struct result *result, const struct cell_result *cell)
+{
+    cJSON *object = cJSON_CreateObject(), *times, *runtimes, *measurements;
+    const double *samples;
+    const size_t count = cell_samples(cell, &samples);
+
+    json_add_text(object, "timestamp", result->started_utc);
+    json_add(object, "configuration", tuner_configuration(&cell->cell));
+    json_append(json_add(object, "objectives", cJSON_CreateArray()), cJSON_CreateString("time"));
+    times = json_add(object, "times", cJSON_CreateObject());
+    runtimes = json_add(times, "runtimes", cJSON_CreateArray());
+    for (size_t i = 0; i < count; i++)
+        json_append(runtimes, json_double(samples[i] / NS_PER_MS));
+    json_add_text(object, "invalidity", invalidities[cell->status]);
+    json_add_integer(object, "correctness", cell->verified);
+    measurements = json_add(object, "measurements", cJSON_CreateArray());
+    tuner_measurement(measurements, "time", cell->time.summary.median / NS_PER_MS, "ms");
+    for (size_t i = 0; i < cell->counter_count; i++)
+        tuner_measurement(measurements, cell->counters[i].name, cell->counters[i].value, cell->counters[i].unit);
+    return object;
+}
+
+static enum status write_kernel_tuner(FILE *stream, const struct catalogue *catalogue)
+{
+    const char *separator = "";
+    enum status status = STATUS_OK;
+
+    fputs("{\n\"schema_version\": \"1.0.0\",\n\"results\": [\n", stream);
+    for (size_t r = 0; r < catalogue->result_count; r++)
+        for (size_t i = 0; status == STATUS_OK && i < catalogue->results[r]->cell_count; i++) {
+            fputs(separator, stream);
+            status = json_put_owned(stream, tuner_result(catalogue->results[r], &catalogue->results[r]->cells[i]));
+            separator = ",";
+        }
+    if (status == STATUS_OK)
+        fputs("]\n}\n", stream);
+    return status;
+}
+
 /* -- formats ------------------------------------------------------------------------------------------- */
 
 const struct export_format export_formats[] = {
-    {"csv", "tidy CSV: one row a sample, for pandas", write_csv},
-    {"gbench", "Google Benchmark's JSON: one repetition a sample, for its compare.py", write_gbench},
-    {"bmf", "Bencher Metric Format: time and counters of each cell", write_bmf},
-    {"otava", "CSV for Apache Otava: one row a result, one column a cell", write_otava},
+    {"csv", "tidy CSV: one row a sample, for pandas", write_csv, NULL},
+    {"gbench", "Google Benchmark's JSON: one repetition a sample, and aggregates, for its compare.py", export_gbench,
+     NULL},
+    {"bmf", "Bencher Metric Format: time and counters of each cell", write_bmf, NULL},
+    {"otava", "CSV for Apache Otava: one row a result, one column a cell", write_otava, NULL},
+    {"otava_config", "the YAML that Otava reads beside it", write_otava_config, NULL},
+    {"kernel_tuner", "Kernel Tuner's T4 results: one configuration a cell", write_kernel_tuner, NULL},
+    {"accelsim", "of a card: options of Accel-Sim and GPGPU-Sim, for their tuner", NULL, export_accelsim},
 };
 
 const size_t export_format_count = COUNT(export_formats);

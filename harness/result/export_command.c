@@ -14,7 +14,8 @@ struct export_options {
 /* clang-format off */
 static const struct option_row rows[] = {
     {.name = "format", .argument = "NAME", .kind = &option_choice, .offset = offsetof(struct export_options, format),
-     .help = "csv (one row a sample), gbench (Google Benchmark), bmf (Bencher) or otava (Apache Otava); default csv",
+     .help = "csv (one row a sample), gbench (Google Benchmark), bmf (Bencher), otava or otava_config (Apache Otava), "
+             "kernel_tuner, or, of a card, accelsim; default csv",
      .table = TABLE("format", export_formats, export_format_count), .fallback = "csv"},
     {.name = "raw", .help = RAW_HELP, .kind = &option_flag, .offset = offsetof(struct export_options, raw)},
 };
@@ -30,6 +31,10 @@ static enum status export_files(const void *parsed, const struct invocation *inv
     const struct result **pointers = NULL;
     enum status status = STATUS_OK;
 
+    if (options->format->write_card && invocation->argument_count > 1)
+        return log_error(STATUS_USAGE, "--format %s takes one card", options->format->name);
+    if (options->format->write_card)
+        return options->format->write_card(stdout, invocation->arguments[0]);
     for (size_t i = 0; status == STATUS_OK && i < invocation->argument_count; i++)
         status = files_add(&files, invocation->arguments[i]);
     if (status == STATUS_OK) {
@@ -54,7 +59,7 @@ static enum status export_files(const void *parsed, const struct invocation *inv
 
 const struct command export_command = {
     .name = "export",
-    .summary = "Print results in the format of another tool",
+    .summary = "Print results, or a card, in the format of another tool",
     .arguments = "FILE...",
     .arguments_min = 1,
     .arguments_max = 1000,

@@ -98,7 +98,7 @@ struct cell_indices {
 struct cell_result {
     struct cell cell;
     enum cell_status status;
-    char reason[256];   /* "" unless skipped or failed */
+    char reason[256];   /* "" unless skipped or failed, or of a card that knows no times */
     bool verified;
     struct cell_indices indices;
     struct cell_time time;

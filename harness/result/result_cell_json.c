@@ -215,8 +215,8 @@ static const struct field_kind kind_per_byte = {write_per_byte, NULL};
 
 /* Of the first level; those of the next one are a double further on. */
 static const struct field level_rows[] = {
-    {FIELD(field_number, struct model_levels, "requests", requests[0], REQUIRED)},
-    {FIELD(field_number, struct model_levels, "misses", misses[0], REQUIRED)},
+    {FIELD(field_number, struct model_levels, "requests", requests[0], NULLABLE)},
+    {FIELD(field_number, struct model_levels, "misses", misses[0], NULLABLE)},
 };
 static const struct fields level_fields = FIELDS(level_rows);
 

@@ -41,7 +41,7 @@ def parameters(card):
     values = {key: value for key, value in card.items() if key not in NOT_PARAMETERS}
     for level in card["levels"]:
         values.update({f"levels.{level['name']}.{key}": value for key, value in level.items() if key != "name"})
-    return values
+    return {path: value for path, value in values.items() if value is not None}
 
 
 def validator():
@@ -137,6 +137,70 @@ class Committed(Case):
                 for kind in ("long", "short"):
                     self.assertEqual(summary[kind]["within"], summary[kind]["cells"], file)
                 self.assertEqual(summary["exact_counters_equal"], summary["exact_counters"])
+
+
+class Published(Case):
+    """Cards of chips that nobody measured with cbank: by name, from any folder."""
+
+    NAMES = sorted({os.path.basename(path)[:-5] for path in glob.glob(os.path.join(ROOT, "results/cards/*.json"))} -
+                   set(NAMES))
+
+    def test_every_value_is_published_with_its_source(self):
+        self.assertGreaterEqual(len(self.NAMES), 5)
+        for name in self.NAMES:
+            card = read_json(os.path.join(ROOT, f"results/cards/{name}.json"))
+            for path, origin in card["origins"].items():
+                self.assertEqual(origin["from"], "published", f"{name}: {path}")
+                self.assertGreater(len(origin["method"]), 8, f"{name}: {path}")
+            for number in card["numbers"]:
+                self.assertTrue(number["method"] or number["reason"], f"{name}: {number}")
+
+    def in_folder(self, *words, status=0):
+        done = subprocess.run([CBANK, *words], capture_output=True, text=True, timeout=60, check=False, cwd=self.folder,
+                              env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def test_the_list_has_all(self):
+        rows = json.loads(self.in_folder("list", "cards", "--json").stdout)
+        self.assertEqual({row["name"] for row in rows}, {*self.NAMES, *NAMES})
+        self.assertEqual({row["name"] for row in rows if row["times"]}, set(NAMES))
+        v100 = next(row for row in rows if row["name"] == "v100")
+        self.assertEqual((v100["gpu"], v100["compute_capability"], v100["idc"]),
+                         ("V100", "7.0", "2112 bytes, lines of 64, 40 cycles"))
+
+    def test_counts_without_times(self):
+        """125 blocks put two lines into each of 80 SMs; see fills_of_a_published_chip in test_model.c."""
+        for name in self.NAMES:
+            result = self.path(f"{name}.json")
+            self.in_folder("run", "--engine", "model", "--card", name, "--path", "constant,global", "--pattern",
+                           "per_warp", "--elements", "128000", "--regime", "cold", "--json", result)
+            for cell in read_json(result)["cells"]:
+                if cell["status"] == "skipped":
+                    self.assertLess(read_json(os.path.join(ROOT, f"results/cards/{name}.json"))["cc_major"], 3)
+                    continue
+                self.assertIsNone(cell["time_ns"]["median"])
+                self.assertIsNone(cell["model"]["time_ns"])
+                self.assertIn("the card does not know", cell["reason"])
+                self.assertEqual(cell["counters"]["l1_requests"]["value"], 8000 if cell["path"] == "global" else 4000)
+        constant = next(cell for cell in read_json(self.path("v100.json"))["cells"] if cell["path"] == "constant")
+        self.assertEqual(constant["model"]["levels"], [{"requests": 4000, "misses": 160},
+                                                       {"requests": 160, "misses": None}])
+        schema = read_json(os.path.join(ROOT, "results/schema.json"))
+        jsonschema.Draft202012Validator(schema).validate(read_json(self.path("v100.json")))
+        self.in_folder("show", "v100.json")
+        self.in_folder("export", "v100.json", "--format", "gbench")
+        explained = self.in_folder("explain", "v100.json", "--card", "V100")
+        self.assertIn("no time: the card does not know", explained.stdout)
+
+    def test_no_place_is_ranked(self):
+        done = self.in_folder("advise", "--card", "a100", "--table-bytes", "1024", status=3)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("the card of A100 does not know", done.stderr)
+        self.in_folder("advise", "--card", "h100", "--table-bytes", "1024")
+
+    def test_a_name_that_is_none_is_a_file(self):
+        self.assertIn("v10", self.in_folder("advise", "--card", "v10", "--table-bytes", "64", status=2).stderr)
 
 
 class Schema(Case):

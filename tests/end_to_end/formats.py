@@ -183,6 +183,8 @@ class Gbench(unittest.TestCase):
     def times(self, name):
         groups = {}
         for entry in load(golden(name))["benchmarks"]:
+            if entry["run_type"] == "aggregate":
+                continue
             self.assertEqual(entry["run_type"], "iteration")
             self.assertEqual(entry["time_unit"], "ns")
             self.assertEqual(entry["run_name"], entry["name"])
@@ -200,6 +202,22 @@ class Gbench(unittest.TestCase):
         self.assertEqual(one["add/global/per_block/128000/256/hot"][0], [2000, 2000.25, 2000.5])
         self.assertEqual(two["add/global/per_block/128000/256/hot"][0], [2000, 2000.25, 2000.5] * 2)
         self.assertTrue(set(one) < set(two))
+
+    def test_aggregates_are_those_of_the_repetitions(self):
+        for name in ("export_gbench_one.json", "export_gbench_two.json"):
+            times, found = self.times(name), {}
+            for entry in load(golden(name))["benchmarks"]:
+                if entry["run_type"] == "aggregate":
+                    self.assertEqual(entry["name"], f"{entry['run_name']}_{entry['aggregate_name']}")
+                    self.assertEqual(entry["iterations"], len(times[entry["run_name"]][0]))
+                    found.setdefault(entry["run_name"], {})[entry["aggregate_name"]] = entry["real_time"]
+            self.assertEqual(set(found), {cell for cell, (real, _) in times.items() if len(real) > 1})
+            for cell, values in found.items():
+                real = times[cell][0]
+                self.assertAlmostEqual(values["mean"], statistics.mean(real))
+                self.assertAlmostEqual(values["median"], statistics.median(real))
+                self.assertAlmostEqual(values["stddev"], statistics.stdev(real))
+                self.assertAlmostEqual(values["cv"], statistics.stdev(real) / statistics.mean(real))
 
     def test_every_entry_can_be_compared(self):
         for name in ("export_gbench_one.json", "export_gbench_two.json"):
@@ -243,6 +261,105 @@ class Bmf(unittest.TestCase):
     def test_interval_of_one_result(self):
         metric = load(golden("export_bmf_one.json"))["add/global/per_block/128000/256/hot"]["time_ns"]
         self.assertEqual(metric, {"value": 2000.25, "lower_value": 2000, "upper_value": 2000.5})
+
+
+class KernelTuner(unittest.TestCase):
+    """As the schema of its T4 results, 1.0.0, says."""
+
+    SCHEMA = {
+        "type": "object",
+        "required": ["schema_version", "results"],
+        "properties": {
+            "schema_version": {"const": "1.0.0"},
+            "results": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["configuration", "times", "invalidity", "correctness"],
+                    "properties": {
+                        "timestamp": {"type": "string"},
+                        "configuration": {"type": "object", "additionalProperties": {"type": ["string", "number"]}},
+                        "objectives": {"const": ["time"]},
+                        "times": {"type": "object", "properties": {"runtimes": {"type": "array",
+                                                                               "items": {"type": "number"}}}},
+                        "invalidity": {"enum": ["timeout", "compile", "runtime", "correctness", "constraints", "correct"]},
+                        "correctness": {"type": "number"},
+                        "measurements": {"type": "array", "items": {
+                            "type": "object", "required": ["name", "value", "unit"],
+                            "properties": {"name": {"type": "string"}, "value": {"type": "number"},
+                                           "unit": {"type": "string"}}}},
+                    },
+                },
+            },
+        },
+    }
+
+    def test_results(self):
+        for name in ("one", "two"):
+            found = load(golden(f"export_kernel_tuner_{name}.json"))
+            jsonschema.Draft202012Validator(self.SCHEMA).validate(found)
+            for result in found["results"]:
+                measured = {one["name"]: one["value"] for one in result["measurements"]}
+                self.assertEqual("time" in measured, bool(result["times"]["runtimes"]))
+                if "time" in measured:
+                    self.assertAlmostEqual(statistics.median(result["times"]["runtimes"]), measured["time"])
+        first = load(golden("export_kernel_tuner_one.json"))["results"][0]
+        self.assertEqual(first["configuration"]["workload"], "add")
+        self.assertIn(0.002000, {result["times"]["runtimes"][0] for result in
+                                 load(golden("export_kernel_tuner_one.json"))["results"] if result["times"]["runtimes"]})
+
+
+class OtavaConfig(unittest.TestCase):
+    def test_it_names_the_columns_of_the_csv(self):
+        """The lines of a mapping in YAML: each key indented below its own, a metric a flow mapping."""
+        for name in ("one", "two"):
+            with open(golden(f"export_otava_config_{name}.yaml"), encoding="utf-8") as file:
+                lines = file.read().splitlines()
+            header, _ = rows(golden(f"export_otava_{name}.csv"))
+            self.assertEqual(lines[:5], ["tests:", "  cbank:", "    type: csv", "    file: cbank.csv", "    time_column: time"])
+            self.assertEqual(lines[5], f"    attributes: [{', '.join(header[1:7])}]")
+            self.assertEqual(lines[6:10], ["    csv_options:", '      delimiter: ","', "      quote_char: '\"'", "    metrics:"])
+            metrics = [re.fullmatch(r'      "([^"\\]+)": \{direction: -1, scale: 1\}', line).group(1) for line in lines[10:]]
+            self.assertEqual(metrics, header[7:])
+
+
+class Accelsim(unittest.TestCase):
+    """What their tuner takes of a file: lines that begin with '-', each a key and a value, and the name of the device."""
+
+    LINE = re.compile(r"-(\w+(?::\w+)?) (\S+)")
+    CACHE = re.compile(r"N:(\d+):(\d+):(\d+),[LF]:[A-Za-z]:[a-z]:[A-Z]:[A-Z],[A-Z]:\d+:\d+,\d+")
+
+    def lines(self, card):
+        text = printed("export", "--format", "accelsim", card)
+        taken = [self.LINE.fullmatch(line).groups() for line in text.splitlines() if line.startswith("-")]
+        others = {line for line in text.splitlines() if line and not line.startswith(("-", "#"))}
+        self.assertEqual(len(others), 1)
+        return text, dict(taken), others.pop()
+
+    def test_a_measured_card(self):
+        card = load(os.path.join(ROOT, "results/cards/h200.json"))
+        text, taken, device = self.lines("h200")
+        self.assertEqual(device, "Device Name = NVIDIA H200")
+        self.assertEqual(set(taken), {"gpgpu_const_cache:l1", "gpgpu_perfect_inst_const_cache", "gpgpu_cache:il1",
+                                      "trace_opcode_latency_initiation_spec_op_4"})
+        sets, line, ways = map(int, self.CACHE.fullmatch(taken["gpgpu_const_cache:l1"]).groups())
+        self.assertEqual((sets * line * ways, line, ways),
+                         tuple(card["levels"][0][key] for key in ("capacity_bytes", "line_bytes", "ways")))
+        self.assertTrue(self.CACHE.fullmatch(taken["gpgpu_cache:il1"]))
+        self.assertEqual(taken["trace_opcode_latency_initiation_spec_op_4"], "6,1")  # 6.25 and 0.59 cycles
+        self.assertIn("tree pseudo-LRU, which cannot be said there", text)
+        self.assertIn(card["origins"]["levels.idc.ways"]["method"], text)
+
+    def test_what_nobody_has_published_is_no_line(self):
+        text, taken, _ = self.lines("v100")
+        self.assertEqual(set(taken), {"gpgpu_perfect_inst_const_cache", "gpgpu_cache:il1"})
+        self.assertIn("No line for -gpgpu_const_cache:l1", text)
+        self.assertIn("size not known bytes, line 256 bytes", text)
+
+    def test_bad_input(self):
+        self.assertIn("takes one card", printed("export", "--format", "accelsim", "h200", "h100", status=2))
+        self.assertIn("no_such", printed("export", "--format", "accelsim", "no_such", status=2))
+        printed("export", "--format", "accelsim", os.path.join(ROOT, "results/h200/core-matrix.json"), status=2)
 
 
 class Csv(unittest.TestCase):
@@ -392,7 +509,8 @@ class Golden(unittest.TestCase):
         names -= {f"compare_{name}.txt" for name in (*COMPARISONS, "all")}
         read = {f"compare_{name}.{ending}" for name in COMPARISONS for ending in ("md", "xml", "json", "csv")}
         read |= {f"export_{kind}_{count}.{ending}" for count in ("one", "two")
-                 for kind, ending in (("csv", "csv"), ("gbench", "json"), ("bmf", "json"), ("otava", "csv"))}
+                 for kind, ending in (("csv", "csv"), ("gbench", "json"), ("bmf", "json"), ("otava", "csv"),
+                                      ("otava_config", "yaml"), ("kernel_tuner", "json"))}
         self.assertEqual(names, read)
 
 

@@ -46,7 +46,7 @@ EXCEPTIONS = (
     *((start, "sh -n scripts/fleet_run.sh", "is of a cluster: fleet_slurm.py types it")
       for start in ("export PATH", "sbatch", "cat /shared/night.out", "for node in",
                     "/shared/cbank/share/cbank/scripts/fleet_run.sh")),
-    ("scripts/record.sh", "sh -n scripts/record.sh", "measures for minutes on a GPU: is read by the shell"),
+    *((start, "git --version", "is of your clone") for start in ("git add", "git commit")),
 )
 
 

@@ -121,7 +121,7 @@ def command(scratch):
 
 def export_format(scratch):
     rows = "const struct export_format export_formats[] = {\n"
-    scratch.edit("harness/result/export.c", rows, EXPORT + rows + '    {"count", "how many", write_count},\n')
+    scratch.edit("harness/result/export.c", rows, EXPORT + rows + '    {"count", "how many", write_count, NULL},\n')
 
 
 def experiment(scratch):
@@ -131,7 +131,7 @@ def experiment(scratch):
 
 def key_of_a_card(scratch):
     """The key, and its value in the card that is built in."""
-    scratch.edit("harness/cell/card.def", "#undef CARD_TEXT", "CARD_NUMBER(parsec_ns, 1, 9)\n#undef CARD_TEXT")
+    scratch.edit("harness/cell/card.def", "#undef CARD_TEXT", "CARD_NUMBER(parsec_ns, REQUIRED, 1, 9)\n#undef CARD_TEXT")
     scratch.edit(CARD, '"cc_major":\t9', '"parsec_ns": 3, "cc_major":\t9')
 
 

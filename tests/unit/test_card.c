@@ -27,6 +27,32 @@ static void built_in_card_is_the_file(void **state)
     assert_memory_equal(&built_in, &file, sizeof(file));
 }
 
+static void cards_have_names(void **state)
+{
+    char lacks[CARD_LACKS_BYTES];
+    struct card card;
+
+    (void)state;
+    for (size_t i = 0; i < card_text_count; i++) {
+        struct card file;
+
+        assert_int_equal(card_read(card_texts[i].name, &card), STATUS_OK);
+        assert_int_equal(card_read(card_texts[i].file, &file), STATUS_OK);
+        assert_string_equal(card.name, file.name);
+        assert_true(card_lacks(&card, lacks) == (i > 1)); /* the H200 and the H100 were measured */
+    }
+    assert_int_equal(card_read("V100", &card), STATUS_OK);
+    assert_string_equal(card.name, "V100");
+    assert_int_equal(card.sm_count, 80);
+    assert_int_equal(card.levels[0].capacity_bytes, 2112);
+    assert_int_equal(card.levels[0].ways, 0);
+    assert_true(card.levels[0].kept_unknown);
+    assert_true(card.levels[0].latency_cycles == 40);
+    assert_int_equal(card.parameter_lines, CARD_UNKNOWN);
+    assert_true(card_lacks(&card, lacks));
+    assert_string_equal(lacks, "l2_kept_bytes, l2_dirty_bytes, dram_bytes_per_ns and 31 more");
+}
+
 static void built_in_card_is_an_h200(void **state)
 {
     struct card card;
@@ -135,7 +161,15 @@ static void wrong_keys_are_named(void **state)
         {-1, "warps_per_sm", "31", ": warps_per_sm: expected "},
         {-1, "sm_clock_mhz", "0", ": sm_clock_mhz: expected a number from 1e-09 to 1000000000"},
         {-1, "sm_clock_mhz", "true", ": sm_clock_mhz: expected "},
-        {-1, "l2_bytes", "null", ": l2_bytes: expected "},
+        {-1, "l2_bytes", "null", NULL},
+        {-1, "l2_bytes", NULL, ": l2_bytes: expected "},
+        {-1, "sm_count", "null", ": sm_count: expected "},
+        {-1, "parameter_lines", "null", NULL},
+        {-1, "parameter_lines", NULL, ": parameter_lines: expected "},
+        {0, "ways", "null", NULL},
+        {0, "kept_between_launches", "null", NULL},
+        {0, "kept_between_launches", NULL, ".kept_between_launches: expected true, false or null"},
+        {0, "latency_cycles", "-1", ".latency_cycles: expected "},
         {-1, "dram_bytes_per_ns", "0", ": dram_bytes_per_ns: expected "},
         {-1, "blocks_per_sm", "0", ": blocks_per_sm: expected an integer from 1 to 1024"},
         {-1, "l2_dirty_bytes", "0", ": l2_dirty_bytes: expected "},
@@ -178,8 +212,8 @@ static void wrong_keys_are_named(void **state)
          ": levels[0].replacement: expected \"LRU\", \"FIFO\", \"tree pseudo-LRU\", \"bit pseudo-LRU\", \"NRU\", \"Clock\", \"Clock of hits\", \"SRRIP\", \"SRRIP of frequency\" or \"random\""},
         {1, "replacement", "\"lru\"",
          ": levels[1].replacement: expected \"LRU\", \"FIFO\", \"tree pseudo-LRU\", \"bit pseudo-LRU\", \"NRU\", \"Clock\", \"Clock of hits\", \"SRRIP\", \"SRRIP of frequency\" or \"random\""},
-        {0, "kept_between_launches", NULL, ": levels[0].kept_between_launches: expected true or false"},
-        {1, "kept_between_launches", "1", ": levels[1].kept_between_launches: expected true or false"},
+        {0, "kept_between_launches", NULL, ": levels[0].kept_between_launches: expected true, false or null"},
+        {1, "kept_between_launches", "1", ": levels[1].kept_between_launches: expected true, false or null"},
         {1, "miss_latency_cycles", "\"long\"", ": levels[1].miss_latency_cycles: expected "},
         {1, "miss_cycles", NULL, ": levels[1].miss_cycles: expected "},
     };
@@ -232,8 +266,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(built_in_card_is_the_file), cmocka_unit_test(built_in_card_is_an_h200),
-        cmocka_unit_test(wrong_keys_are_named),      cmocka_unit_test(other_cards_are_taken),
-        cmocka_unit_test(missing_file_is_an_error),
+        cmocka_unit_test(cards_have_names),          cmocka_unit_test(wrong_keys_are_named),
+        cmocka_unit_test(other_cards_are_taken),     cmocka_unit_test(missing_file_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,7 +110,8 @@ static char *written(const char *format, const struct result *const *results, si
 
 static const struct {
     const char *format, *ending;
-} endings[] = {{"csv", "csv"}, {"gbench", "json"}, {"bmf", "json"}, {"otava", "csv"}};
+} endings[] = {{"csv", "csv"},   {"gbench", "json"},       {"bmf", "json"},
+               {"otava", "csv"}, {"otava_config", "yaml"}, {"kernel_tuner", "json"}};
 
 /* One result, and two that have only some cells in common, the later one first. */
 static void test_golden(void **state)
@@ -123,8 +124,9 @@ static void test_golden(void **state)
     fill(&results[1], 0, 4, "2026-01-02T03:04:05Z");
     pointers[0] = &results[0];
     pointers[1] = &results[1];
-    assert_int_equal(export_format_count, sizeof(endings) / sizeof(endings[0]));
-    for (size_t i = 0; i < export_format_count; i++) {
+    /* The last is of cards. */
+    assert_int_equal(export_format_count, sizeof(endings) / sizeof(endings[0]) + 1);
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
         char path[128];
 
         snprintf(path, sizeof(path), "tests/golden/export_%s_one.%s", endings[i].format, endings[i].ending);
@@ -170,7 +172,7 @@ static void test_nothing(void **state)
     assert_int_equal(result_open(&result, NULL, 0), STATUS_OK);
     result.engine = "cuda";
     pointer = &result;
-    for (size_t i = 0; i < export_format_count; i++) {
+    for (size_t i = 0; i < export_format_count && export_formats[i].write; i++) {
         free(written(export_formats[i].name, &pointer, 0));
         free(written(export_formats[i].name, &pointer, 1));
     }

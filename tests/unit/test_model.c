@@ -159,6 +159,78 @@ static const struct card small_card = {
         },
 };
 
+/* -- cards of which little is known ------------------------------------------------------------------- */
+
+static struct card named_card(const char *name)
+{
+    struct card card;
+
+    assert_int_equal(card_read(name, &card), STATUS_OK);
+    return card;
+}
+
+/* 125 blocks are on every one of 80 SMs. per_warp reads 32 elements, 128 bytes, which are two lines of 64, and per_thread
+ * 4096 bytes, for which there is no room in 2112 bytes of unknown ways. Whether a launch finds what the one before left
+ * nobody has published: hot, it is not said. */
+static void fills_of_a_published_chip(void **state)
+{
+    const struct card v100 = named_card("v100"), p6000 = named_card("p6000");
+    struct cell cell = make_cell("constant", "per_warp", 128000, 1024, "cold");
+    struct model_cell model = predict(&cell, &v100);
+
+    (void)state;
+    assert_near(model.requests_per_load, 1, 0);
+    assert_near(model.levels.requests[0], 4000, 0);
+    assert_near(model.levels.misses[0], 160, 0);
+    assert_near(model.levels.requests[1], 160, 0);
+    assert_true(isnan(model.levels.misses[1]));
+    assert_true(isnan(model.time_ns) && isnan(model.parts.launch_ns) && isnan(model.parts.stream_ns));
+
+    /* 30 SMs, and nothing says how many share an instance of the second level. */
+    model = predict(&cell, &p6000);
+    assert_near(model.levels.misses[0], 60, 0);
+    assert_true(isnan(model.levels.misses[1]));
+
+    /* Fewer blocks than SMs. */
+    cell.elements = 3 * 1024;
+    assert_near(predict(&cell, &v100).levels.misses[0], 6, 0);
+
+    cell = make_cell("constant", "per_thread", 128000, 1024, "cold");
+    model = predict(&cell, &v100);
+    assert_near(model.requests_per_load, 32, 0);
+    assert_near(model.levels.requests[0], 128000, 0);
+    assert_true(isnan(model.levels.misses[0]) && isnan(model.levels.requests[1]));
+
+    cell = make_cell("constant", "per_warp", 128000, 1024, "hot");
+    model = predict(&cell, &v100);
+    assert_near(model.levels.requests[0], 4000, 0);
+    assert_true(isnan(model.levels.misses[0]));
+}
+
+/* A card that says how many SMs share, how many lines come beside the table and that nothing is kept says more. */
+static void what_is_added_to_a_card_is_used(void **state)
+{
+    struct card card = named_card("v100");
+    struct cell cell = make_cell("constant", "per_warp", 80 * 1024, 1024, "hot");
+    struct access_counts access;
+    struct model_cell model;
+    struct model_count count;
+
+    (void)state;
+    card.levels[0].kept_unknown = card.levels[1].kept_unknown = false;
+    card.levels[1].capacity_bytes = 65536;
+    card.levels[1].sms = 20;
+    model = predict(&cell, &card);
+    assert_near(model.levels.misses[0], 160, 0);
+    assert_near(model.levels.misses[1], 4, 0); /* a line of 256 bytes into each of four */
+    assert_int_equal(access_count(&cell, &access), STATUS_OK);
+    count = model_counter("idc_misses_new", &cell, &access, &card, &model.levels);
+    assert_non_null(strstr(count.reason, "how many lines"));
+    card.parameter_lines = 3;
+    count = model_counter("idc_misses_new", &cell, &access, &card, &model.levels);
+    assert_near(count.low, 160 + 3 * 80, 0);
+}
+
 /* -- hand-made numbers -------------------------------------------------------------------------------- */
 
 /* 131,072 elements are 1 MiB in and out, which L2 keeps when hot. 1.5 times as much: it keeps 512 KiB.
@@ -1093,6 +1165,8 @@ static void elements_of_16_bytes_are_loaded_in_two_pieces(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fills_of_a_published_chip),
+        cmocka_unit_test(what_is_added_to_a_card_is_used),
         cmocka_unit_test(stream_by_hand),
         cmocka_unit_test(l1_by_hand),
         cmocka_unit_test(residency_by_hand),

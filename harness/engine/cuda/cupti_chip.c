@@ -99,6 +99,8 @@ static void look_at_chip(const struct cupti *cupti, const char *name, bool *has,
         cupti_failed(cupti, code, "cuptiProfilerHostInitialize", reason);
         found.reason = reason;
     }
+    found.metrics = chip.names;
+    found.metric_count = chip.name_count;
     visitor->visit(visitor->context, &found);
     cupti_chip_close(&chip);
 }
