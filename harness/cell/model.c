@@ -29,9 +29,6 @@ enum { PARAMETERS_PER_WARP = 4 };
  * SM, nothing hides the rest of its life: all of it comes on top of the loads. */
 enum { LAST_LOAD_CYCLES = 68 };
 
-/* 32-bit registers of an SM, and the step in which a warp gets them: since compute capability 3.5, except 3.7. */
-enum { SM_REGISTERS = 65536, WARP_REGISTERS_STEP = 256 };
-
 /* What a block that is alone on its SM has of the life of one that is not, at least: nothing is known of less. */
 #define LIFE_LEAST 0.5
 
@@ -40,20 +37,6 @@ enum { L2_LINE_BYTES = 128 };
 
 /* Blocks that are looked at for what a launch asks L2 for, where they differ. */
 enum { L2_BLOCKS = 16 };
-
-/* The card for a kernel: with room for the blocks that there are registers for. Warps get registers in whole steps, and
- * an SM's are in four parts, each for every fourth warp. */
-static struct card card_for(const struct card *card, const struct cell *cell, const struct model_kernel *kernel)
-{
-    const uint32_t block_warps = cell->block_size / CBANK_WARP_THREADS;
-    const uint32_t steps = (kernel->registers * CBANK_WARP_THREADS + WARP_REGISTERS_STEP - 1) / WARP_REGISTERS_STEP;
-    const uint32_t blocks = steps ? SM_REGISTERS / 4 / (steps * WARP_REGISTERS_STEP) * 4 / block_warps : UINT32_MAX;
-    struct card room = *card;
-
-    if (blocks > 0 && blocks < room.blocks_per_sm)
-        room.blocks_per_sm = blocks;
-    return room;
-}
 
 static double cycles_to_ns(const struct card *card, double cycles)
 {
@@ -547,7 +530,7 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
                           const struct model_kernel *kernel, struct model_cell *out)
 {
     static const struct model_kernel unknown = {.instructions = NAN};
-    const struct card room = card_for(card, cell, kernel ? kernel : &unknown);
+    const struct card room = model_card_for(card, cell, kernel ? kernel : &unknown);
     struct model_cell model = describe_loads(cell, access);
     struct work work = {.cell = cell,
                         .access = access,

@@ -77,6 +77,10 @@ uint32_t model_blocks_room(const struct cell *cell, const struct card *card);
 /* Blocks that it runs at a time: as many, or fewer where the cell says so. */
 uint32_t model_blocks_resident(const struct cell *cell, const struct card *card);
 
+/* The card for a kernel: with room for the blocks that there are registers for. Warps get registers in whole steps, and
+ * an SM's are in four parts, each for every fourth warp. */
+struct card model_card_for(const struct card *card, const struct cell *cell, const struct model_kernel *kernel);
+
 /* Makes the grid of a cell that strides as large as the chip has room for. */
 void model_set_grid(struct cell *cell, const struct card *card);
 

@@ -2,6 +2,9 @@
  * How many blocks of a cell an SM runs at a time. */
 #include "model.h"
 
+/* 32-bit registers of an SM, and the step in which a warp gets them: since compute capability 3.5, except 3.7. */
+enum { SM_REGISTERS = 65536, WARP_REGISTERS_STEP = 256 };
+
 uint32_t model_blocks_room(const struct cell *cell, const struct card *card)
 {
     const uint32_t shared = cell_shared_bytes(cell) + workload_tile_bytes(cell->workload, cell->parameters);
@@ -24,4 +27,16 @@ uint32_t model_blocks_resident(const struct cell *cell, const struct card *card)
 void model_set_grid(struct cell *cell, const struct card *card)
 {
     cell_set_grid(cell, (uint64_t)card->sm_count * model_blocks_resident(cell, card));
+}
+
+struct card model_card_for(const struct card *card, const struct cell *cell, const struct model_kernel *kernel)
+{
+    const uint32_t block_warps = cell->block_size / CBANK_WARP_THREADS;
+    const uint32_t steps = (kernel->registers * CBANK_WARP_THREADS + WARP_REGISTERS_STEP - 1) / WARP_REGISTERS_STEP;
+    const uint32_t blocks = steps ? SM_REGISTERS / 4 / (steps * WARP_REGISTERS_STEP) * 4 / block_warps : UINT32_MAX;
+    struct card room = *card;
+
+    if (blocks > 0 && blocks < room.blocks_per_sm)
+        room.blocks_per_sm = blocks;
+    return room;
 }
