@@ -20,7 +20,8 @@ KINDS = {
     "cbank-history": ("history", ("rows", "changes", "forgotten")),
 }
 LISTS = ("cells", "experiments", "results", "findings", "gpus", "rows", "changes", "forgotten")
-MAJORS = {"cbank-result": "2", "cbank-comparison": "3", "cbank-explanation": "2"}  # of those that are not of 1.x
+# Major versions that are read, of those that are not of 1.x.
+MAJORS = {"cbank-result": ("2",), "cbank-comparison": ("3",), "cbank-explanation": ("2",), "cbank-characterization": ("1", "2")}
 
 # What identifies a cell beside its parameters.
 CELL_KEYS = ("workload", "path", "pattern", "elements", "block_size", "regime")
@@ -124,9 +125,9 @@ def kind_of(name, content):
     if schema_name not in KINDS:
         said = f"is a {schema_name}" if isinstance(schema_name, str) else "has no schema.name"
         raise WrongFile(f"{name} {said}; figures are made of: " + ", ".join(KINDS))
-    version, major = schema.get("version"), MAJORS.get(schema_name, "1")
-    if not isinstance(version, str) or version.split(".")[0] != major:
-        raise WrongFile(f"{name} has version {version} of {schema_name}; this program reads {major}.x")
+    version, majors = schema.get("version"), MAJORS.get(schema_name, ("1",))
+    if not isinstance(version, str) or version.split(".")[0] not in majors:
+        raise WrongFile(f"{name} has version {version} of {schema_name}; this program reads {' and '.join(majors)}.x")
     kind, keys = KINDS[schema_name]
     for key in keys:
         if key not in content:
