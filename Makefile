@@ -390,9 +390,9 @@ bench-gpu: ## measure, on a GPU, how far times repeat, into results/local/repeat
 	@$(PYTHON) scripts/repeatability.py --program $(PROGRAM) --run results/local/repeatability -- $(ARGS)
 
 # Of committed results, if FILES names no others; and of two of them the one against the other.
-FILES ?= $(wildcard results/h200/*.json results/characterizations/*.json) $(BUILD)/two-processes.json
+FILES ?= $(wildcard results/h200/*.json results/characterizations/h200.json) $(BUILD)/two-processes.json
 
-plots: ## draw all figures of FILES (default: the committed results) into results/local/figures/ (options: ARGS=)
+plots: ## draw the figures of FILES (default: the committed H200) into results/local/figures/ (options: ARGS=, --all draws the rest)
 	@scripts/setup.sh plots
 	@$(MAKE) all
 	@$(PROGRAM) compare --quiet --json $(BUILD)/two-processes.json results/h200/core-matrix.json results/h200/second-process.json

@@ -11,12 +11,8 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FIGURES = (
-    ("matrix", "results/h200/core-matrix.json"),
-    ("serialization", "results/characterizations/h200.json"),
-    ("capacity", "results/characterizations/h200.json"),
-    ("parts", "results/h200/core-matrix.json"),
-)
+FIGURES = ("matrix", "serialization", "capacity", "parts")
+FILES = ("results/h200/core-matrix.json", "results/characterizations/h200.json")
 
 
 def main():
@@ -25,13 +21,9 @@ def main():
     parser.add_argument("--program", metavar="FILE", default=os.path.join(ROOT, "build/cbank"))
     parser.add_argument("-o", "--output", metavar="DIR", default=os.path.join(ROOT, "docs/figures"))
     asked = parser.parse_args()
-    for figure, file in FIGURES:
-        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/plot.py"), "--figure", figure, "--format",
-                               "svg", "--program", asked.program, "-o", asked.output, os.path.join(ROOT, file)],
-                              check=False)
-        if done.returncode != 0:
-            return done.returncode
-    return 0
+    return subprocess.run([sys.executable, os.path.join(ROOT, "scripts/plot.py"), *(f"--figure={name}" for name in FIGURES),
+                           "--format", "svg", "--program", asked.program, "-o", asked.output,
+                           *(os.path.join(ROOT, file) for file in FILES)], check=False).returncode
 
 
 if __name__ == "__main__":

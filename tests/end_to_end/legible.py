@@ -13,8 +13,10 @@ SMALLEST_PT = 5
 def findings(figure):
     """One line for each thing that is wrong with a figure that is laid out."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.text import Text
+    figure.draw_without_rendering()  # legends have their places only then
     renderer = FigureCanvasAgg(figure).get_renderer()
-    boxes = [(text, text.get_window_extent(renderer)) for text in shown_texts(figure)]
+    boxes = [(text, Text.get_window_extent(text, renderer)) for text in shown_texts(figure)]  # a leader is a line
     found = [f"'{word(text)}' is of {text.get_fontsize():.1f} pt" for text, _ in boxes if text.get_fontsize() < SMALLEST_PT]
     found += [f"'{word(text)}' reaches over the edge of the figure" for text, box in boxes
               if min(box.x0, box.y0) < -SLACK or box.x1 > figure.bbox.x1 + SLACK or box.y1 > figure.bbox.y1 + SLACK]
@@ -91,7 +93,7 @@ def is_axes(artist):
 
 
 def of_line(line, box):
-    points = line.get_transform().transform(numpy.column_stack([numpy.asarray(part, float) for part in line.get_data()]))
+    points = line.get_transform().transform(numpy.asarray(line.get_xydata(), float))
     points = points[numpy.isfinite(points).all(axis=1)]
     if line.get_linestyle() not in ("None", "none", " ", ""):
         clip = box if line.get_clip_on() else None
