@@ -445,7 +445,7 @@ fuzz: ## feed documents and command lines that are wrong to what reads them (FUZ
 	@scripts/fuzz.sh --seconds $(FUZZ_SECONDS)
 
 SHARE := $(DESTDIR)$(PREFIX)/share
-REPORT := figures page page/templates # what cbank report runs, beside report.py, plot.py and upgrade.py
+REPORT := figures page page/templates # what cbank report runs, beside report.py, plot.py, claims.py and upgrade.py
 
 install: $(PROGRAM) ## install into $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cbank
@@ -457,7 +457,7 @@ ifneq ($(wildcard docs/cbank.1),)
 endif
 	install -D -m 644 scripts/completion.bash $(SHARE)/bash-completion/completions/cbank
 	install -d $(REPORT:%=$(SHARE)/cbank/scripts/%)
-	install -m 644 $(wildcard scripts/report.py scripts/plot.py scripts/upgrade.py) $(SHARE)/cbank/scripts/
+	install -m 644 $(wildcard scripts/report.py scripts/plot.py scripts/claims.py scripts/upgrade.py) $(SHARE)/cbank/scripts/
 	install -m 755 $(wildcard scripts/fleet_run.sh scripts/fleet.sbatch) $(SHARE)/cbank/scripts/
 	$(foreach folder,$(REPORT),install -m 644 $(wildcard scripts/$(folder)/*.*) $(SHARE)/cbank/scripts/$(folder)/ &&) true
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Latency against working set: the walks of a characterization, and the levels that were found in them."""
 
+import collections
+import functools
 import re
 
 from . import documents, panels, style
@@ -23,6 +25,7 @@ WALK = re.compile(r"\w+ (\w+) warm_up ([1-9]\d*) timed (\d+) before nothing list
 ALL_FIT = re.compile(r"all of the (\d+) bytes")
 
 
+@functools.lru_cache(maxsize=16)  # the figure chips asks for them, too
 def rows(document, selection=documents.ALL):
     made = []
     experiments = {entry["name"]: entry for entry in document.content["experiments"]}
@@ -41,11 +44,11 @@ def rows(document, selection=documents.ALL):
 
 def answers(text):
     """[(value, count)] of an answer: numbers with spaces between, N*COUNT for one that comes several times."""
-    found = []
-    for word in text.split():
+    found = collections.Counter()
+    for word, times in collections.Counter(text.split()).items():
         value, _, count = word.partition("*")
-        found.append((int(value), int(count or 1)))
-    return sorted(found)
+        found[int(value)] += times * int(count or 1)
+    return sorted(found.items())
 
 
 def sweep(experiment):
