@@ -186,6 +186,13 @@ class Page:
         self.files = ", ".join(document.path for document in sources)
 
 
+def tex_of(page):
+    """The table of a page: what it says, and how that was found, is its caption."""
+    module = figures.FIGURES[page.name]
+    table = module.table(page.rows) if hasattr(module, "table") else page.rows
+    return output.table_text(module.COLUMNS, table, f"{page.sentence} {module.METHOD}", page.stem, page.provenance)
+
+
 def write_page(asked, page):
     """The paths of the files written."""
     module = figures.FIGURES[page.name]
@@ -194,11 +201,10 @@ def write_page(asked, page):
     output.lay_out(figure)
     made = {form: output.figure_bytes(figure, form, page.title, {**page.provenance, "matplotlib": output.version()})
             for form in asked.format if form != "tex" and (form != "pgf" or output.latex_found())}
-    table = module.table(page.rows) if hasattr(module, "table") else page.rows
     made["csv"] = output.csv_text(module.COLUMNS, page.rows).encode()
     made["txt"] = f"{page.sentence}\n".encode()
     if "tex" in asked.format:
-        made["tex"] = output.table_text(module.COLUMNS, table, f"{page.sentence} {module.METHOD}", page.stem, page.provenance).encode()
+        made["tex"] = tex_of(page).encode()
     paths = {ending: os.path.join(asked.output, f"{page.stem}.{ending}") for ending in made}
     for ending, data in made.items():
         output.write(paths[ending], data)

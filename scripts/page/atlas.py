@@ -6,7 +6,7 @@ from figures import capacity, documents, panels
 import claims
 
 from . import tables
-from .tables import Table, Value, head, words
+from .tables import Table, head, words
 
 # A fact: what it is called, the experiment and number of a characterization, the key of a card. Of "level" I the
 # number is one of a geometry.

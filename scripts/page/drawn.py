@@ -239,10 +239,7 @@ def drawn_of(page):
         output.lay_out(figure)
         drawn = svg.slim(output.figure_bytes(figure, "svg", page.title, {}),
                          "; ".join(f"{key}: {value}" for key, value in provenance.items()))
-        table = module.table(page.rows) if hasattr(module, "table") else page.rows
-        archive = zipped({f"{page.stem}.csv": output.csv_text(module.COLUMNS, page.rows),
-                          f"{page.stem}.tex": output.table_text(module.COLUMNS, table, module.METHOD, page.stem,
-                                                                page.provenance)})
+        archive = zipped({f"{page.stem}.csv": output.csv_text(module.COLUMNS, page.rows), f"{page.stem}.tex": plot.tex_of(page)})
     return drawn, archive, tuple(round(inches * 96) for inches in figure.get_size_inches())
 
 

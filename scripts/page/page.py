@@ -16,7 +16,7 @@ OPEN_ROWS = 12  # a table of so many rows is not folded, where there are few res
 OPEN_MAX = 3  # so many results have their tables unfolded
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-SECTIONS = (("chips", "Chips"), ("summary", "Summary"), ("explore", "Explore"), ("environment", "Environment"), ("matrix", "Matrix"),
+SECTIONS = (("atlas", "Chips"), ("summary", "Summary"), ("explore", "Explore"), ("environment", "Environment"), ("matrix", "Matrix"),
             ("characterization", "Characterization"), ("comparison", "Comparison"), ("fleet", "Fleet"), ("history", "History"),
             ("explanation", "Explanation"),
             ("claims", "Claims"), ("figures", "Figures"), ("cells", "Cells"), ("sources", "Sources"))
@@ -167,7 +167,7 @@ def write(folder, program, files, library):
     claimed = atlas.claims_table(chips) if with_chips else None
     explanations = [(others.explanation_table(result, one), others.explanation_lines(result))
                     for result, one in others.explained_results(files, of)]
-    shown = {"chips": with_chips, "explore": library and of, "matrix": matrices, "comparison": comparisons,
+    shown = {"atlas": with_chips, "explore": library and of, "matrix": matrices, "comparison": comparisons,
              "characterization": of_kind(files, "characterization") or of_kind(files, "card"), "fleet": of_kind(files, "fleet"),
              "history": of_kind(files, "history"), "explanation": explanations or any(one.unexplained for one in of),
              "claims": claimed and claimed.rows, "figures": any(pages for _, _, pages, _ in found), "cells": of}

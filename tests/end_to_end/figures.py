@@ -626,9 +626,9 @@ class Drawn(Case):
 
 class Reproduced(Case):
     def test_figures_of_the_readme(self):
-        out = os.path.join(self.folder, "again")
+        out, example = (os.path.join(self.folder, name) for name in ("again", "example"))
         done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/reproduce.py"), "--program", CBANK, "-o",
-                               out], capture_output=True, text=True, check=False)
+                               out, "--example", example], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         committed = os.path.join(ROOT, "docs/figures")
         self.assertEqual(sorted(os.listdir(out)), sorted(os.listdir(committed)))
@@ -637,6 +637,18 @@ class Reproduced(Case):
             # How a figure is drawn is up to the version of matplotlib that it names.
             if not name.endswith(".svg") or f"matplotlib: {output.version()}".encode() in theirs:
                 self.assertTrue(ours == theirs, f"{name}: run make reproduce")
+        self.check_example(example)
+
+    def check_example(self, made):
+        """docs/example is what the report makes now, its sheet that of the template."""
+        committed = os.path.join(ROOT, "docs/example")
+        names = [os.path.relpath(os.path.join(folder, name), made) for folder, _, files in os.walk(made) for name in files]
+        self.assertEqual(sorted(names), sorted(os.path.relpath(os.path.join(folder, name), committed)
+                                               for folder, _, files in os.walk(committed) for name in files))
+        drawn_alike = f"matplotlib {output.version()}".encode() in self.content(os.path.join(committed, "index.html"))
+        for name in names if drawn_alike else ["style.css"]:
+            self.assertTrue(self.content(os.path.join(made, name)) == self.content(os.path.join(committed, name)),
+                            f"docs/example/{name}: run make reproduce")
 
     @staticmethod
     def content(path):
