@@ -74,6 +74,8 @@ def read_all(names, program):
             made.append(Given(documents.read(name, program), label_of(name, taken)))
             continue
         folder = os.path.normpath(name)
+        if folder in folders:
+            raise documents.WrongFile(f"{name} is named twice; name it once")
         folders[folder] = []
         for path in documents.in_folder(folder):
             try:
