@@ -662,7 +662,7 @@ class Atlas(Case):
         self.assertRegex(rows["launch, ns"][1], r"^605\.")
         self.assertEqual(rows["first level, ways"][2], "–")
         text = page.section("atlas").text
-        self.assertIn("Z1, first level, bytes: sources disagree: 2\u202f112 (published: a test); 2\u202f048 (published: another)", text)
+        self.assertIn("Z1, first level, bytes: sources disagree: 2 112 (published: a test); 2 048 (published: another)", text)
         self.assertIn("NVIDIA H200 is of 2 boards: ", text)
         self.assertIn("calibration.json is not shown", atlas().done.stderr)
 
