@@ -395,9 +395,9 @@ bench-gpu: ## measure, on a GPU, how far times repeat, into results/local/repeat
 	@$(PYTHON) scripts/repeatability.py --program $(PROGRAM) --run results/local/repeatability -- $(ARGS)
 
 # Of committed results, if FILES names no others; and of two of them the one against the other.
-FILES ?= $(wildcard results/h200/*.json results/characterizations/*.json) $(BUILD)/two-processes.json
+FILES ?= $(wildcard results/h200/*.json results/characterizations/h200.json) $(BUILD)/two-processes.json
 
-plots: ## draw all figures of FILES (default: the committed results) into results/local/figures/ (options: ARGS=)
+plots: ## draw the figures of FILES (default: the committed H200) into results/local/figures/ (options: ARGS=, --all draws the rest)
 	@scripts/setup.sh plots
 	@$(MAKE) all
 	@$(PROGRAM) compare --quiet --json $(BUILD)/two-processes.json results/h200/core-matrix.json results/h200/second-process.json
@@ -450,7 +450,7 @@ fuzz: ## feed documents and command lines that are wrong to what reads them (FUZ
 	@scripts/fuzz.sh --seconds $(FUZZ_SECONDS)
 
 SHARE := $(DESTDIR)$(PREFIX)/share
-REPORT := figures page page/templates # what cbank report runs, beside report.py, plot.py, upgrade.py and fit_card.py
+REPORT := figures page page/templates # what cbank report runs, beside the scripts that install names
 
 install: $(PROGRAM) ## install into $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cbank
@@ -462,7 +462,8 @@ ifneq ($(wildcard docs/cbank.1),)
 endif
 	install -D -m 644 scripts/completion.bash $(SHARE)/bash-completion/completions/cbank
 	install -d $(REPORT:%=$(SHARE)/cbank/scripts/%)
-	install -m 644 $(wildcard scripts/report.py scripts/plot.py scripts/upgrade.py scripts/fit_card.py) $(SHARE)/cbank/scripts/
+	install -m 644 $(wildcard scripts/report.py scripts/plot.py scripts/claims.py scripts/upgrade.py scripts/fit_card.py) \
+	  $(SHARE)/cbank/scripts/
 	install -m 755 $(wildcard scripts/fleet_run.sh scripts/fleet.sbatch) $(SHARE)/cbank/scripts/
 	$(foreach folder,$(REPORT),install -m 644 $(wildcard scripts/$(folder)/*.*) $(SHARE)/cbank/scripts/$(folder)/ &&) true
 

@@ -131,7 +131,10 @@ class Results:
 
     def read(self, name, program):
         with open(name, encoding="utf-8") as file:
-            result = upgrade.current(name, json.load(file), program)
+            self.take(name, upgrade.current(name, json.load(file), program))
+
+    def take(self, name, result):
+        """The content of a file of the newest version."""
         schema = result["schema"]
         if schema["name"] == "cbank-characterization" and schema["version"].split(".")[0] in ("1", "2"):
             self.experiments = {entry["name"]: entry for entry in result["experiments"]}

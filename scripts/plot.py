@@ -4,9 +4,9 @@
 
 usage: plot.py [OPTION...] FILE...
 
-Makes every figure that can be made of the FILEs, each as a figure in the formats asked for, as CSV with exactly what is
-drawn, and as a booktabs table (.tex). Prints a line for each file written; on stderr, a line for each figure that
-cannot be drawn, and why.
+Makes the figures that can be made of the FILEs, one page a question: each in the formats asked for, as CSV with exactly
+what is drawn, and as a sentence that says what it shows (.txt). Prints a line for each file written; on stderr, a line
+for each figure that is not drawn, and why.
 
 Exit status 0; 2 for wrong usage, a file that is none of those, or when nothing could be drawn; 3 where matplotlib, or
 LaTeX for PGF, is missing.
@@ -67,11 +67,15 @@ def options():
     parser.add_argument("-o", "--output", metavar="DIR", default="results/local/figures", help="default: %(default)s")
     parser.add_argument("--figure", metavar="NAME", action="append", choices=list(figures.FIGURES),
                         help="this figure (several times: these); default: all")
-    parser.add_argument("--format", metavar="LIST", type=formats, default="pdf,svg,png",
-                        help="of pdf, svg, png, pgf, with commas between; default: %(default)s. pgf needs LaTeX")
+    parser.add_argument("--all", action="store_true",
+                        help="draw the rest, too: samples, counters, figures of many pages, files that ask again what one "
+                             "before them asked")
+    parser.add_argument("--format", metavar="LIST", type=formats, default="pdf",
+                        help="of pdf, svg, png, pgf and tex (a booktabs table), with commas between; default: %(default)s. "
+                             "pgf needs LaTeX")
     parser.add_argument("--width", type=width, default="two",
-                        help="of the figure: one or two (columns: 88 and 180 mm) or millimetres; default: %(default)s")
-    parser.add_argument("--style", metavar="FILE", help="a matplotlib style sheet on top of cbank's")
+                        help="of the figure: one or two (columns: 85 and 175 mm) or millimetres; default: %(default)s")
+    parser.add_argument("--style", metavar="NAME", help="ieee, acm, or a matplotlib style sheet on top of cbank's")
     parser.add_argument("--select", metavar="KEY=GLOB,...", action="append", default=[],
                         help="cells that fit all of these (several times: any of the lists), such as "
                              "'path=constant,pattern=per_*'")
@@ -112,6 +116,35 @@ def explained(program, document, card):
     return made
 
 
+PAGES_MAX = 3  # of a figure of one file, unless all are asked for
+
+
+def repeats(given):
+    """{document: the one before it} of results whose cells a result of the same device has, of those that are not larger."""
+    seen, found = [], {}
+    for document in sorted(given, key=lambda its: len(documents.cells_of(its))):
+        if document.kind == "result":
+            content = document.content
+            with blamed(document.path, "any"):
+                cells = {tuple(documents.identity(cell).values()) for cell in content["cells"]}
+            key = content["engine"], content["device"]["name"]
+            before = next((other for other, of, its in seen if of == key and cells <= its), None)
+            if before:
+                found[document] = before
+            else:
+                seen.append((document, key, cells))
+    return found
+
+
+def left_out(asked, module, document, again):
+    """Why a figure of a document is not among those of one page a question; or None."""
+    if asked.all or asked.figure:
+        return None
+    if document in again:
+        return f"asks again what {again[document].name} asked; --all draws it"
+    return "--all draws it" if hasattr(module, "EXTRA") else None
+
+
 def jobs(module, given, program):
     """[(documents, how to get what the figure is made of)] of a figure."""
     takes = [document for document in given if document.kind in module.TAKES]
@@ -147,9 +180,17 @@ class Page:
 
     def __init__(self, name, sources, stem, rows, note):
         self.name, self.stem, self.rows, self.note = name, stem, rows, note
+        self.sentence = figures.FIGURES[name].says(rows)
         self.provenance = provenance_of(sources, name)
         self.title = title_of(name, sources)
         self.files = ", ".join(document.path for document in sources)
+
+
+def tex_of(page):
+    """The table of a page: what it says, and how that was found, is its caption."""
+    module = figures.FIGURES[page.name]
+    table = module.table(page.rows) if hasattr(module, "table") else page.rows
+    return output.table_text(module.COLUMNS, table, f"{page.sentence} {module.METHOD}", page.stem, page.provenance)
 
 
 def write_page(asked, page):
@@ -159,10 +200,11 @@ def write_page(asked, page):
     figure = module.draw(page.rows, asked.width, note)
     output.lay_out(figure)
     made = {form: output.figure_bytes(figure, form, page.title, {**page.provenance, "matplotlib": output.version()})
-            for form in asked.format if form != "pgf" or output.latex_found()}
-    table = module.table(page.rows) if hasattr(module, "table") else page.rows
+            for form in asked.format if form != "tex" and (form != "pgf" or output.latex_found())}
     made["csv"] = output.csv_text(module.COLUMNS, page.rows).encode()
-    made["tex"] = output.table_text(module.COLUMNS, table, module.METHOD, page.stem, page.provenance).encode()
+    made["txt"] = f"{page.sentence}\n".encode()
+    if "tex" in asked.format:
+        made["tex"] = tex_of(page).encode()
     paths = {ending: os.path.join(asked.output, f"{page.stem}.{ending}") for ending in made}
     for ending, data in made.items():
         output.write(paths[ending], data)
@@ -175,25 +217,34 @@ def pages_of(asked, module, sources, content, selection):
     note = None if combined else documents.note(content)
     stem = module.NAME if combined else f"{sources[0].stem}-{module.NAME}"
     pages = module.pages(rows, asked.width)
+    some = not (asked.all or asked.figure)
+    if some and hasattr(module, "by_default") and not module.by_default(rows):
+        raise documents.NotDrawn("it is of one chip alone; --all draws it")
+    if some and len(pages) > getattr(module, "PAGES_MAX", PAGES_MAX):
+        raise documents.NotDrawn(f"it would be {len(pages)} pages; --all draws them, --select chooses")
     return [Page(module.NAME, sources, f"{stem}-{number}" if len(pages) > 1 else stem, page, note)
             for number, page in enumerate(pages, 1)]
 
 
 def all_pages(asked, given, selection):
     """Of all figures; says which there are not, and why."""
-    pages = []
+    pages, again = [], repeats(given)
     for name in asked.figure or figures.FIGURES:
-        module = figures.FIGURES[name]
+        module, missing = figures.FIGURES[name], {}
         found = jobs(module, given, asked.program)
-        if not found:
-            say(f"{name} not drawn: needs {module.NEEDS}")
         for sources, content in found:
-            of = f" of {sources[0].name}" if len(sources) == 1 else ""
             try:
                 with blamed(", ".join(document.path for document in sources), name):
+                    why = left_out(asked, module, sources[0], again) if len(sources) == 1 else None
+                    if why:
+                        raise documents.NotDrawn(why)
                     pages += pages_of(asked, module, sources, content(), selection)
-            except documents.NotDrawn as why:
-                say(f"{name}{of} not drawn: {why}")
+            except documents.NotDrawn as reason:
+                missing.setdefault(str(reason), []).append(sources[0].name if len(sources) == 1 else None)
+        if not found:
+            missing[f"needs {module.NEEDS}"] = [None]
+        for reason, of in missing.items():
+            say(name + (f" of {', '.join(of)}" if of[0] else "") + f" not drawn: {reason}")
     return pages
 
 

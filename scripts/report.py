@@ -3,9 +3,10 @@
 """A static page of what cbank wrote: summary, environment, matrix, characterization, comparison, fleet, history,
 explanation, figures.
 
-usage: report.py [OPTION...] -o DIR FILE...
+usage: report.py [OPTION...] -o DIR FILE|FOLDER...
 
-FILEs are results, characterizations, comparisons, explanations, cards, verdicts on fleets and histories. Writes
+FILEs are results, characterizations, comparisons, explanations, cards, verdicts on fleets and histories; a FOLDER is
+that of a chip. Of two chips or more the page opens on a table of both. Writes
 DIR/index.html, DIR/cells/, a page for each result with all its cells, and DIR/figures/; files of those names are replaced, others stay. The page needs no
 script and no inline style. The same files make the same bytes.
 
@@ -75,9 +76,12 @@ def main():
     need_modules()
     sys.path.insert(0, HERE)
     from figures import documents
-    from page import given, interactive, page
+    from page import atlas, given, interactive, page
     try:
-        files = given.read_all(asked.files, asked.program)
+        files, folders, not_shown = given.read_all(asked.files, asked.program)
+        atlas.check_folders(folders)
+        for path in not_shown:
+            print(f"cbank: {path} is not shown: a report is of no such document", file=sys.stderr)
         library = interactive.find_library(asked.library) if asked.interactive else None
         program = given.Program(asked.program)
         need_folder(asked.output)

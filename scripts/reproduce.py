@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws the figures of README.md and docs/ from the committed results, by scripts/plot.py: the same bytes each time.
+"""Draws the figures of README.md and docs/ from the committed results, by scripts/plot.py, and makes the page of docs/example:
+the same bytes each time.
 
-usage: reproduce.py [--program FILE] [-o DIR]
+usage: reproduce.py [--program FILE] [-o DIR] [--example DIR]
 """
 
 import argparse
+import json
 import os
+import re
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FIGURES = (
-    ("matrix", "results/h200/core-matrix.json"),
-    ("serialization", "results/characterizations/h200.json"),
-    ("capacity", "results/characterizations/h200.json"),
-    ("parts", "results/h200/core-matrix.json"),
-)
+FIGURES = ("matrix", "serialization", "capacity", "parts")
+FILES = ("results/h200/core-matrix.json", "results/characterizations/h200.json")
 
 
 def main():
@@ -24,13 +24,39 @@ def main():
                                      usage=argparse.SUPPRESS)
     parser.add_argument("--program", metavar="FILE", default=os.path.join(ROOT, "build/cbank"))
     parser.add_argument("-o", "--output", metavar="DIR", default=os.path.join(ROOT, "docs/figures"))
+    parser.add_argument("--example", metavar="DIR", default=os.path.join(ROOT, "docs/example"))
     asked = parser.parse_args()
-    for figure, file in FIGURES:
-        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/plot.py"), "--figure", figure, "--format",
-                               "svg", "--program", asked.program, "-o", asked.output, os.path.join(ROOT, file)],
-                              check=False)
-        if done.returncode != 0:
-            return done.returncode
+    return figures_of(asked) or example(asked)
+
+
+def figures_of(asked):
+    return subprocess.run([sys.executable, os.path.join(ROOT, "scripts/plot.py"), *(f"--figure={name}" for name in FIGURES),
+                           "--format", "svg", "--program", asked.program, "-o", asked.output,
+                           *(os.path.join(ROOT, file) for file in FILES)], check=False).returncode
+
+
+def example(asked):
+    """The page of docs/fleet.md's example. Which commit made it is left out, so that it does not change with each."""
+    program = os.path.abspath(asked.program)
+    with tempfile.TemporaryDirectory() as folder:
+        def run(*words, name=None):
+            done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, check=False)
+            if done.returncode > 1:
+                raise SystemExit(f"reproduce: {' '.join(words)}: {done.stderr}")
+            if name:
+                content = json.loads(done.stdout)
+                content["tool"] = content.get("tool") and {**content["tool"], "git_commit": None, "git_dirty": False}
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    json.dump(content, file)
+        run("ingest", "two.db", os.path.join(ROOT, "results/h200/fleet/nights"))
+        run("fleet", "two.db", "--quiet", "--json", "-", name="verdict.json")
+        run("history", "two.db", "--cell", "add/*/per_warp/*", "--json", name="history.json")
+        run("report", "verdict.json", "history.json", "-o", os.path.abspath(asked.example))
+    index = os.path.join(asked.example, "index.html")
+    with open(index, encoding="utf-8") as file:
+        text = re.sub(r" \(commit [^)]*\)", "", file.read())
+    with open(index, "w", encoding="utf-8") as file:
+        file.write(text)
     return 0
 
 

@@ -6,12 +6,16 @@ PLACE             its place among the figures: those of lower numbers come befor
 TAKES, NEEDS      the kinds of document that it can be made of, and the same in words
 METHOD            what its intervals are, for the caption of a table
 COLUMNS           of its CSV
+says(rows)        one sentence: what the figure shows
 rows(document, selection)        what is drawn, as dictionaries; raises NotDrawn. No matplotlib
 pages(rows, width_mm)            rows of each page
 table(rows), of some             rows of the table, where these are not all
 draw(rows, width_mm, note)       a matplotlib Figure of one page; inside style.sheet()
 
 COMBINES, of some: rows takes a list of all documents instead.
+EXTRA, of some: drawn only where it is asked for.
+PAGES_MAX, of some: more pages than these are drawn only where they are asked for.
+by_default(rows), of some: whether it is drawn where it is not asked for.
 """
 
 import importlib

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Latency against working set: the walks of a characterization, and the levels that were found in them."""
 
+import collections
+import functools
 import re
 
 from . import documents, panels, style
@@ -23,6 +25,7 @@ WALK = re.compile(r"\w+ (\w+) warm_up ([1-9]\d*) timed (\d+) before nothing list
 ALL_FIT = re.compile(r"all of the (\d+) bytes")
 
 
+@functools.lru_cache(maxsize=16)  # the figure chips asks for them, too
 def rows(document, selection=documents.ALL):
     made = []
     experiments = {entry["name"]: entry for entry in document.content["experiments"]}
@@ -41,11 +44,11 @@ def rows(document, selection=documents.ALL):
 
 def answers(text):
     """[(value, count)] of an answer: numbers with spaces between, N*COUNT for one that comes several times."""
-    found = []
-    for word in text.split():
+    found = collections.Counter()
+    for word, times in collections.Counter(text.split()).items():
         value, _, count = word.partition("*")
-        found.append((int(value), int(count or 1)))
-    return sorted(found)
+        found[int(value)] += times * int(count or 1)
+    return sorted(found.items())
 
 
 def sweep(experiment):
@@ -107,6 +110,22 @@ def levels(geometry, clock_cycles):
 # -- drawing ------------------------------------------------------------------------------------------------------
 
 
+def says(made):
+    """Level by level, of the first experiment."""
+    parts = panels.grouped(made, lambda row: row["experiment"])
+    words = []
+    for members in parts.values():
+        levels = [row for row in members if row["record"] == "level" and row["latency_cycles"] is not None]
+        if levels:
+            words.append(f"{title_of(members[0])} has " + ", ".join(
+                level_text(level, ", ").replace(": ", " of ", 1) for level in levels))
+    return "; ".join(words)[:1].upper() + "; ".join(words)[1:] + "." if words else "No level was found in the walks."
+
+
+def title_of(row):
+    return row["experiment"].removeprefix("geometry_").replace("_", ", ")
+
+
 def pages(made, _width_mm):
     return [made]
 
@@ -114,40 +133,38 @@ def pages(made, _width_mm):
 def draw(made, width_mm, note=None):
     from matplotlib.lines import Line2D
     parts = panels.grouped(made, lambda row: row["experiment"])
-    across = min(len(parts), 3) if style.wide(width_mm) else 1
+    across = panels.across(width_mm, len(parts))
     handles = [(Line2D([], [], color="black", marker="o", markersize=3, linestyle=style.SOLID), "mean"),
                (Line2D([], [], color="black", linestyle=style.DASHED), "95th percentile"),
-               (Line2D([], [], color="black", linestyle=style.DOTTED, linewidth=0.7), "level found")]
-    figure, body = style.figure(width_mm, 52 * -(-len(parts) // across), handles, note)
-    for i, (axes, (name, members)) in enumerate(zip(panels.grid(body, len(parts), across), parts.items())):
+               (Line2D([], [], color="black", linestyle=style.DOTTED, linewidth=0.7), "level found: latency, size")]
+    height = panels.LINES_MM + 8
+    figure, body = style.figure(width_mm, height * -(-len(parts) // across), handles, note)
+    for axes, members in zip(panels.grid(body, len(parts), across), parts.values()):
         draw_panel(axes, members[0]["path"], members, width_mm / across)
-        axes.set_title(name.removeprefix("geometry_").replace("_", ", "), loc="left")
-        if i % across:
-            axes.set_ylabel("")
+        panels.head(axes, title_of(members[0]))
     return figure
 
 
 def draw_panel(axes, path, members, panel_mm):
     points = [row for row in members if row["record"] == "point"]
     clock_taken = clock_of(members)
-    its = style.look(path)
     sizes = [row["bytes"] for row in points]
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    for level in (row for row in members if row["record"] == "level"):
-        draw_level(axes, level, sizes, clock_taken)
-    axes.plot(sizes, [row["cycles_p95"] - clock_taken for row in points], color=its.color, linestyle=style.DASHED)
-    axes.plot(sizes, [row["cycles_mean"] - clock_taken for row in points], **style.line(path, linestyle=style.SOLID, markersize=2.4))
-    ticks = [2**i for i in range(7, 32, 2 if panel_mm > 75 else 4) if sizes[0] <= 2**i <= 1.1 * sizes[-1]]
-    axes.set_xticks(ticks, [style.bytes_text(tick) for tick in ticks])
-    axes.set_xticks([], minor=True)
-    axes.set_xlim(sizes[0] / 1.3, sizes[-1] * 1.3)
-    low, high = axes.get_ylim()
-    axes.set_ylim(low / 1.25, high * 1.25)
-    style.plain_log(axes.yaxis)
-    axes.set_yticks([tick for tick in (10, 20, 50, 100, 200, 500, 1000, 2000) if low / 1.25 <= tick <= high * 1.25])
+    means, highs = ([row[key] - clock_taken for row in points] for key in ("cycles_mean", "cycles_p95"))
+    panels.number_axis(axes, [2**i for i in range(5, 32) if sizes[0] <= 2**i <= sizes[-1]], style.size_text, panel_mm - 38)
+    axes.set_xlim(sizes[0] / 1.2, sizes[-1] * 1.2)
+    levels = [row for row in members if row["record"] == "level" and row["latency_cycles"] is not None]
+    style.log_axis(axes, "y", min(means) / 1.3, max(highs + [level["latency_cycles"] - clock_taken for level in levels]) * 1.15)
+    line = {"color": "black", "linestyle": style.DOTTED, "linewidth": 0.7, "zorder": 1}
+    for level in levels:
+        axes.axhline(level["latency_cycles"] - clock_taken, **line)
+        if level["capacity_bytes"] is not None:
+            axes.axvline(level["capacity_bytes"], **line)
+    axes.plot(sizes, highs, color=style.ink(path), linestyle=style.DASHED)
+    axes.plot(sizes, means, **style.line(path, linestyle=style.SOLID, markersize=2.4))
+    panels.name_lines(axes, [(sizes[-1] * 1.2, level["latency_cycles"] - clock_taken, level_text(level), "black")
+                             for level in levels])
     axes.set_xlabel(f"bytes walked, {points[0]['step_bytes']} bytes a step")
-    axes.set_ylabel("cycles of an access" + (", the clock's taken off" if clock_taken else ", clock included"))
+    axes.set_ylabel("cycles of an access" if clock_taken else "cycles of an access, clock included")
 
 
 def clock_of(members):
@@ -157,24 +174,12 @@ def clock_of(members):
     return known[0] if known else 0
 
 
-def draw_level(axes, level, sizes, clock_taken):
-    """A level that was found has a line at its latency, and one at its size where that was found, too."""
-    line = {"color": "black", "linestyle": style.DOTTED, "linewidth": 0.7, "zorder": 1}
-    if level["latency_cycles"] is not None:
-        axes.axhline(level["latency_cycles"] - clock_taken, **line)
-        below = level["level"] == 1  # which the curve does not come near to on that side
-        axes.annotate(level_text(level), (sizes[0] / 1.3, level["latency_cycles"] - clock_taken), (2, -2.5 if below else 2),
-                      textcoords="offset points", va="top" if below else "bottom", fontsize=5.5, zorder=1.5,
-                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4})
-    if level["capacity_bytes"] is not None:
-        axes.axvline(level["capacity_bytes"], **line)
-
-
-def level_text(level):
+def level_text(level, between="\n"):
     latency = level["latency_without_clock_cycles"]
-    text = f"level {level['level']}: " + ("" if latency is None else f"{latency:.4g} cycles, ")
+    words = [f"level {level['level']}: {level['latency_cycles' if latency is None else 'latency_without_clock_cycles']:.4g} cycles"]
     if level["capacity_bytes"] is None:
         fits = ALL_FIT.match(level["capacity_reason"] or "")
-        return text + (f"{fits[1]} B or more" if fits else "size not found")
-    hits = "hits up to " if level["capacity_reason"] else ""
-    return text + hits + f"{level['capacity_bytes']:.0f} B"
+        words.append(f"{style.bytes_text(int(fits[1]))} or more" if fits else "size not found")
+    else:
+        words.append(("hits to " if level["capacity_reason"] else "") + style.bytes_text(round(level["capacity_bytes"])))
+    return between.join(words)

@@ -7,6 +7,7 @@ from . import documents, panels, style
 
 NAME = "counters"
 PLACE = 90
+EXTRA = True
 SUMMARY = "each counter against the time, a point for each cell"
 TAKES = ("result",)
 NEEDS = "a result (cbank run --json) with counters"
@@ -42,6 +43,28 @@ def rows(document, selection=documents.ALL):
 PANELS_MAX = 12  # a page
 
 
+def says(made):
+    by_name = panels.grouped(made, lambda row: row["counter"])
+    ratio, name = max((correlation(members), name) for name, members in by_name.items())
+    return (f"Of {len(by_name)} counters {name} goes with the time most closely: the correlation of their ranks is {ratio:.2f} over "
+            f"{len(by_name[name])} cells.")
+
+
+def correlation(members):
+    """Spearman's: of ranks, the mean one of those that are equal."""
+    ranks = [ranked([row[key] for row in members]) for key in ("value", "time_ns_median")]
+    middle = (len(members) + 1) / 2
+    above = sum((x - middle) * (y - middle) for x, y in zip(*ranks))
+    below = math.prod(math.sqrt(sum((x - middle)**2 for x in its)) for its in ranks)
+    return above / below if below else 0.0
+
+
+def ranked(values):
+    order = sorted(values)
+    places = {value: order.index(value) + (order.count(value) + 1) / 2 for value in set(values)}
+    return [places[value] for value in values]
+
+
 def pages(made, _width_mm):
     counters = list(panels.grouped(made, lambda row: row["counter"]).values())
     return [[row for members in counters[i:i + PANELS_MAX] for row in members]
@@ -58,16 +81,17 @@ def draw(made, width_mm, note=None):
     for i, (axes, (name, members)) in enumerate(zip(panels.grid(body, len(parts), across, sharey="all"),
                                                     parts.items())):
         draw_panel(axes, members, factor)
-        axes.set_title(name, loc="left", fontsize=6)
-        axes.set_xlabel(members[0]["unit"], fontsize=6)
+        axes.set_title(name, loc="left", fontsize="small")
+        axes.set_xlabel(members[0]["unit"], fontsize="small")
         if i % across == 0:
             axes.set_ylabel(f"time, {unit}")
+    times = [row["time_ns_median"] / factor for row in made]
+    style.log_axis(axes, "y", min(times) / 1.15, max(times) * 1.15)  # that all share
     return figure
 
 
 def draw_panel(axes, members, factor):
     axes.set_yscale("log")
-    style.plain_log(axes.yaxis)
     scale(axes, [row["value"] for row in members])
     for path in style.in_order(row["path"] for row in members):
         points = [row for row in members if row["path"] == path]

@@ -15,12 +15,13 @@ KINDS = {
     "cbank-characterization": ("characterization", ("tool", "device", "experiments")),
     "cbank-explanation": ("explanation", ("tool", "card", "results")),
     "cbank-comparison": ("comparison", ("comparable", "base", "new", "options", "differences", "cells")),
-    "cbank-card": ("card", ("name", "chip")),
+    "cbank-card": ("card", ("name", "origins")),
     "cbank-fleet": ("fleet", ("verdict", "night", "findings", "gpus")),
     "cbank-history": ("history", ("rows", "changes", "forgotten")),
 }
 LISTS = ("cells", "experiments", "results", "findings", "gpus", "rows", "changes", "forgotten")
-MAJORS = {"cbank-result": "2", "cbank-comparison": "3", "cbank-explanation": "2"}  # of those that are not of 1.x
+# Major versions that are read, of those that are not of 1.x.
+MAJORS = {"cbank-result": ("2",), "cbank-comparison": ("3",), "cbank-explanation": ("2",), "cbank-characterization": ("1", "2")}
 
 # What identifies a cell beside its parameters.
 CELL_KEYS = ("workload", "path", "pattern", "elements", "block_size", "regime")
@@ -30,6 +31,10 @@ SELECT_KEYS = CELL_KEYS + ("status", "verdict")
 
 class WrongFile(Exception):
     """Not a document that figures are made of. The message names the file and what to do."""
+
+
+class OtherKind(WrongFile):
+    """A document of cbank that no figure is made of."""
 
 
 class WrongSelection(Exception):
@@ -123,10 +128,11 @@ def kind_of(name, content):
     schema_name = schema.get("name") if isinstance(schema, dict) else None
     if schema_name not in KINDS:
         said = f"is a {schema_name}" if isinstance(schema_name, str) else "has no schema.name"
-        raise WrongFile(f"{name} {said}; figures are made of: " + ", ".join(KINDS))
-    version, major = schema.get("version"), MAJORS.get(schema_name, "1")
-    if not isinstance(version, str) or version.split(".")[0] != major:
-        raise WrongFile(f"{name} has version {version} of {schema_name}; this program reads {major}.x")
+        raise (OtherKind if str(schema_name).startswith("cbank-") else WrongFile)(
+            f"{name} {said}; figures are made of: " + ", ".join(KINDS))
+    version, majors = schema.get("version"), MAJORS.get(schema_name, ("1",))
+    if not isinstance(version, str) or version.split(".")[0] not in majors:
+        raise WrongFile(f"{name} has version {version} of {schema_name}; this program reads {' and '.join(majors)}.x")
     kind, keys = KINDS[schema_name]
     for key in keys:
         if key not in content:
@@ -146,6 +152,17 @@ def read(name, program=None):
     except OSError as error:
         raise WrongFile(f"cannot read {name}: {error.strerror}") from None
     return Document(name, data, program)
+
+
+def in_folder(folder):
+    """The JSON files of a chip's folder, but for its manifest."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".json") and name != "manifest.json")
+    except OSError as error:
+        raise WrongFile(f"cannot read {folder}: {error.strerror}") from None
+    if not names:
+        raise WrongFile(f"{folder} holds no JSON file; name a chip's folder, such as results/h200")
+    return [os.path.join(folder, name) for name in names]
 
 
 # -- numbers ------------------------------------------------------------------------------------------------------

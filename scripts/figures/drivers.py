@@ -47,13 +47,20 @@ def rows(document, selection=documents.ALL):
 
 # -- drawing ------------------------------------------------------------------------------------------------------
 
-CELLS_MAX = 40  # a page
 ROW_MM = 3.6
+
+
+def says(made):
+    verdicts = panels.grouped(made, lambda row: row["verdict"])
+    low, high = (choose(row["ratio"] for row in made) for choose in (min, max))
+    return (f"The times of {made[0]['new']} are {low:.4f} to {high:.4f} times those of {made[0]['base']}; of "
+            f"{len(made)} cells " + ", ".join(f"{len(rows)} {verdict}" for verdict, rows in verdicts.items()) + ".")
 
 
 def pages(made, _width_mm):
     order = list(panels.grouped(made, panels.panel_of))
-    return panels.parted(sorted(made, key=lambda row: order.index(panels.panel_of(row))), CELLS_MAX)
+    made = sorted(made, key=lambda row: order.index(panels.panel_of(row)))
+    return panels.filled(made, lambda row: ROW_MM + panels.PANEL_HEAD_MM * len(order) / len(made))
 
 
 def draw(made, width_mm, note=None):
@@ -63,8 +70,8 @@ def draw(made, width_mm, note=None):
     figure, body = style.figure(width_mm, panels.cell_rows_mm(counts, ROW_MM), handles, note)
     for panel, axes in panels.cell_rows(body, parts, counts, ROW_MM):
         draw_panel(axes, parts[panel])
-        panels.name_rows(axes, panel, [panels.cell_text(row) for row in parts[panel]], width_mm)
-    set_limits(axes, made, width_mm)
+        panels.name_rows(axes, panels.panel_text(panel), [panels.cell_text(row) for row in parts[panel]], width_mm)
+    set_limits(axes, made)
     axes.set_xlabel(f"time ratio, {made[0]['new']} to {made[0]['base']}")
     return figure
 
@@ -74,17 +81,13 @@ def band_handle(threshold):
     return Patch(facecolor="0.88", edgecolor="0.6", linewidth=0.4), f"same: within {100 * threshold:g} %"
 
 
-def set_limits(axes, made, width_mm):
+def set_limits(axes, made):
     low = min([row["ratio_low"] or row["ratio"] for row in made] + [1 - made[0]["threshold"]])
     high = max([row["ratio_high"] or row["ratio"] for row in made] + [1 + made[0]["threshold"]])
     if high > 2 * low:
-        axes.set_xscale("log")
-        style.plain_log(axes.xaxis)
-        axes.set_xlim(low / 1.1, high * (high / low) ** 0.3)
-        return
-    low, high = low - 0.05 * (high - low), high + 0.05 * (high - low)
-    words_mm = max(len(row["verdict"]) * 1.1 if row["verdict"] != "same" else 0 for row in made)
-    axes.set_xlim(low, panels.widened(low, high, [panels.cell_text(row) for row in made], width_mm, words_mm))
+        style.log_axis(axes, "x", low / 1.1, high * 1.1)
+    else:
+        axes.set_xlim(low - 0.05 * (high - low), high + 0.05 * (high - low))
 
 
 def draw_panel(axes, members):
@@ -96,4 +99,4 @@ def draw_panel(axes, members):
         axes.errorbar(row["ratio"], y, xerr=[[row["ratio"] - low], [high - row["ratio"]]], ecolor="black",
                       elinewidth=0.8, **style.line(row["path"], linestyle="none"))
         if row["verdict"] != "same":
-            axes.annotate(row["verdict"], (high, y), (4, 0), textcoords="offset points", va="center", fontsize=5.5)
+            panels.beside(axes, y, row["verdict"])

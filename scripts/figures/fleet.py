@@ -36,6 +36,16 @@ def rows(document, selection=documents.ALL):
     return made
 
 
+def says(made):
+    found = panels.grouped({(row["host"], row["slot"], row["uuid"]): row for row in made}.values(), lambda row: row["verdict"])
+    changed = [row for row in made if row["change"] is not None]
+    words = f"Of {sum(map(len, found.values()))} GPUs " + ", ".join(f"{len(rows)} {verdict}" for verdict, rows in found.items())
+    if not changed:
+        return words + "."
+    most = max(changed, key=lambda row: abs(row["change"]))
+    return words + f"; the largest change is {100 * most['change']:+.2f} % ({most['path']}, {most['host']} {most['slot']})."
+
+
 def pages(made, _width_mm):
     by_host = panels.grouped(made, lambda row: row["host"])
     return [[row for host in part for row in by_host[host]] for part in panels.parted(list(by_host), NODES_MAX)]
@@ -63,7 +73,7 @@ def draw(made, width_mm, note=None):
 
 
 def draw_panel(axes, hosts, places, members, most):
-    """A row a node, a square a GPU in the order of its slots; grey: there is no time."""
+    """A row a node, a square a GPU in the order of its slots; white: there is no time."""
     across = max(map(len, places.values()))
     grid = [[float("nan")] * across for _ in hosts]
     for row in members:
@@ -71,10 +81,10 @@ def draw_panel(axes, hosts, places, members, most):
         if row["change"] is not None:
             grid[y][x] = 100 * row["change"]
         if row["verdict"] in LETTERS:
-            dark = row["change"] is not None and abs(row["change"]) > 0.6 * most
-            axes.annotate(LETTERS[row["verdict"]], (x, y), ha="center", va="center", fontsize=5, color="white" if dark else "black")
-    axes.set_facecolor("0.8")
-    drawn = axes.pcolormesh(range(across), range(len(hosts)), grid, cmap="RdBu_r", vmin=-100 * most, vmax=100 * most, shading="nearest")
+            dark = row["change"] is not None and row["change"] > 0.2 * most
+            axes.annotate(LETTERS[row["verdict"]], (x, y), ha="center", va="center", fontsize="small", color="white" if dark else "black")
+    axes.set_facecolor("white")
+    drawn = axes.pcolormesh(range(across), range(len(hosts)), grid, cmap="cividis_r", vmin=-100 * most, vmax=100 * most, shading="nearest")
     axes.set_ylim(len(hosts) - 0.5, -0.5)
     axes.set_yticks(range(len(hosts)), hosts)
     axes.set_xticks([])

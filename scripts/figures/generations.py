@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Chips by patterns: what constant memory costs beside global memory, from any number of results."""
+"""Chips by patterns: what constant and global memory cost, in time of an SM and beside each other, from any number of
+results."""
 
 from . import documents, panels, style
 
 NAME = "generations"
 PLACE = 60
-SUMMARY = "ratio of constant to global memory, chips by patterns, from all results given"
+SUMMARY = "time of constant and of global memory and their ratio, chips by patterns, from all results given"
 TAKES = ("result",)
 NEEDS = "results (cbank run --json) with cells on the paths constant and global"
-METHOD = ("Time on path constant to time on path global, of medians; ends of the interval: quotients of opposite ends, "
+METHOD = ("Time of an SM: median time of a launch by the SMs of the chip and the warps of its elements. Ratio: time on path constant to time on path global, of medians; ends of the interval: quotients of opposite ends, "
           "which is wider than 95 %. A cell that is in several results of a chip is taken from the first.")
 COLUMNS = ("workload", "elements", "block_size", "regime", "pattern", "parameters", "device", "compute_capability",
-           "driver", "engine", "constant_ns", "global_ns", "ratio", "ratio_low", "ratio_high", "source",
+           "driver", "engine", "constant_ns", "global_ns", "constant_sm_ns", "global_sm_ns", "ratio", "ratio_low", "ratio_high", "source",
            "source_sha256")
 COMBINES = True
 ABOVE, BELOW = "constant", "global"
@@ -25,7 +26,27 @@ def rows(given, selection=documents.ALL):
             found.setdefault(key, row)
     if not found:
         raise documents.NotDrawn(f"no chosen cell was timed on both {ABOVE} and {BELOW}")
-    return list(found.values())
+    made = list(found.values())
+    if len({chip_of(row) for row in made}) > 1:  # what one chip alone has is no comparison
+        made = [row for members in panels.grouped(made, line_of).values() if len(members) > 1 for row in members]
+        if not made:
+            raise documents.NotDrawn("no chosen cell was timed on two chips")
+    return made
+
+
+def line_of(row):
+    return panels.panel_of(row), panels.group_of(row)
+
+
+def of_an_sm(time, cell, device):
+    """ns that an SM takes for 32 elements, which are a load of a warp where an element has one."""
+    count = device.get("sm_count")
+    return time * count * 32 / cell["elements"] if count else None
+
+
+def by_default(made):
+    """Of one chip alone the figure matrix says the same."""
+    return len({chip_of(row) for row in made}) > 1
 
 
 def rows_of(document, selection):
@@ -42,7 +63,8 @@ def rows_of(document, selection):
             same.pop("path")
             made.append({**same, "device": device["name"], "compute_capability": device["compute_capability"],
                          "driver": device["driver"], "engine": document.content["engine"], "constant_ns": above[0],
-                         "global_ns": below[0], "ratio": ratio, "ratio_low": low, "ratio_high": high,
+                         "global_ns": below[0], "constant_sm_ns": of_an_sm(above[0], cell, device),
+                         "global_sm_ns": of_an_sm(below[0], cell, device), "ratio": ratio, "ratio_low": low, "ratio_high": high,
                          **document.source()})
     return made
 
@@ -52,14 +74,24 @@ def chip_of(row):
     return row["compute_capability"], row["device"], row["engine"], row["driver"] or ""
 
 
+def says(made):
+    words = []
+    for chip in sorted({chip_of(row) for row in made}, key=chip_order):
+        of = sorted((row for row in made if chip_of(row) == chip), key=lambda row: row["ratio"])
+        words.append(f"{style.ratio_text(of[0]['ratio'])} to {style.ratio_text(of[-1]['ratio'])} on {chip_texts([chip])[0]}")
+    return f"Time through {ABOVE} memory by time through {BELOW} memory is " + ", ".join(words) + "."
+
+
 # -- drawing ------------------------------------------------------------------------------------------------------
 
-PANELS_MAX = 10  # a page
-COLOURS = (0.5, 32)  # the same in all figures; what is beyond has the colour of the end
+ROW_MM = 3.8
+QUANTITIES = {"constant_sm_ns": f"through {ABOVE}: ns of an SM for 32 elements", "global_sm_ns": f"through {BELOW}: ns of an SM for 32 elements",
+              "ratio": f"time through {ABOVE} / {BELOW}"}
 
 
-def pages(made, width_mm):
-    return panels.pages_of(made, width_mm, PANELS_MAX)
+def pages(made, _width_mm):
+    lines = list(panels.grouped(made, line_of).values())
+    return [[row for line in page for row in line] for page in panels.filled(lines, lambda line: ROW_MM * 3.2)]
 
 
 def chip_order(chip):
@@ -71,58 +103,35 @@ def chip_texts(chips):
     """Names of chips, with the driver where it alone tells two apart."""
     names = [(chip[1], chip[2]) for chip in chips]
     return [name + (", modelled" if engine != "cuda" else "") +
-            (f"\ndriver {driver}" if names.count((name, engine)) > 1 and driver else "")
+            (f", driver {driver}" if names.count((name, engine)) > 1 and driver else "")
             for _, name, engine, driver in chips]
 
 
 def draw(made, width_mm, note=None):
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import LogNorm
-    parts = panels.panels_of(made, width_mm)
-    most = max(len(groups) for _, groups in parts)
     chips = sorted({chip_of(row) for row in made}, key=chip_order)
-    across = min(len(parts), 2 if style.wide(width_mm) and most <= 4 else 1)
-    down = -(-len(parts) // across)
-    figure, body = style.figure(width_mm, down * (14 + 6 * len(chips) + 2 * deepest(parts)) + 3, note=note)
-    colours = ScalarMappable(LogNorm(*COLOURS, clip=True), "cividis")
-    axes = panels.grid(body, len(parts), across)
-    for one, (panel, groups) in zip(axes, parts):
-        draw_panel(one, panel, groups, chips, colours)
-        one.set_xlim(-0.5, most - 0.5)  # cells of one size on all panels
-    bar = body.colorbar(colours, ax=axes, shrink=0.9 if down < 3 else 0.4, pad=0.01, aspect=12 if down < 3 else 20)
-    bar.outline.set_linewidth(0.4)
-    bar.solids.set(rasterized=False, edgecolor="face")
-    style.plain_log(bar.ax.yaxis)
-    bar.set_ticks([0.5, 1, 2, 4, 8, 16, 32])
-    bar.ax.set_yticks([], minor=True)
-    bar.set_label(f"{ABOVE} to {BELOW}")
+    looks = {chip: style.chip(place) for place, chip in enumerate(chips)}
+    lines = panels.grouped(made, line_of)
+    common, names = panels.told_apart([panels.facts_of(members[0]) for members in lines.values()])
+    quantities = [key for key in QUANTITIES if all(row[key] is not None for row in made)]
+    across = len(quantities) if style.wide(width_mm) else 1
+    height = ROW_MM * len(lines) + 11
+    handles = [(style.chip_handle(looks[chip]), text) for chip, text in zip(chips, chip_texts(chips))]
+    figure, body = style.figure(width_mm, height * -(-len(quantities) // across), handles, "; ".join(filter(None, (common, note))))
+    for i, (axes, quantity) in enumerate(zip(panels.grid(body, len(quantities), across), quantities)):
+        draw_panel(axes, quantity, lines, looks)
+        panels.name_rows(axes, "", names if i % across == 0 else [""] * len(names))
+        axes.set_xlabel("\n".join(QUANTITIES[quantity].split(": ")))
     return figure
 
 
-def deepest(parts):
-    """Most lines of a label below a panel."""
-    return max(panels.group_text(key).count("\n") for _, groups in parts for key, _ in groups)
-
-
-def draw_panel(axes, panel, groups, chips, colours):
-    from matplotlib.patches import Rectangle
-    for x, (_, members) in enumerate(groups):
+def draw_panel(axes, quantity, lines, looks):
+    values = [row[quantity] for members in lines.values() for row in members]
+    style.log_axis(axes, "x", min(values) / 1.2, max(values) * 1.2)
+    if quantity == "ratio":
+        axes.axvline(1, color="black", linewidth=0.6, zorder=1)
+    for y, members in enumerate(lines.values()):
         for row in members:
-            y, colour = chips.index(chip_of(row)), colours.to_rgba(row["ratio"])
-            axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=0.6))
-            axes.annotate(style.ratio_text(row["ratio"]), (x, y), ha="center", va="center",
-                          color="white" if luminance(colour) < 0.5 else "black")
-    axes.set_ylim(len(chips) - 0.5, -0.5)
-    axes.set_xticks(range(len(groups)), [panels.group_text(key) for key, _ in groups])
-    axes.set_yticks(range(len(chips)), chip_texts(chips))
-    axes.tick_params(length=0)
-    axes.grid(False)
-    for side in axes.spines.values():
-        side.set_visible(False)
-    axes.set_title(panels.panel_text(panel), loc="left")
-
-
-def luminance(colour):
-    """Of a colour, as grey print has it: 0 to 1."""
-    red, green, blue = colour[:3]
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+            place = list(looks).index(chip_of(row))
+            at = y + 0.6 * ((place + 0.5) / len(looks) - 0.5)
+            ends = [[abs((row["ratio_low"] or row["ratio"]) - row["ratio"])], [abs((row["ratio_high"] or row["ratio"]) - row["ratio"])]]
+            axes.errorbar(row[quantity], at, xerr=ends if quantity == "ratio" else None, elinewidth=0.6, **style.mark(looks[chip_of(row)]))

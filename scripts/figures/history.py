@@ -73,6 +73,17 @@ def pages(made, width_mm):
             for part in panels.parted(list(by_cell), PANELS_MAX[style.wide(width_mm)])]
 
 
+def says(made):
+    changed = [row for row in made if row["change"] is not None]
+    words = f"{len({series_key(row) for row in made})} GPUs, {len({cell_key(row) for row in made})} cells, " \
+            f"{len({row['started_utc'] for row in made})} starts: "
+    if not changed:
+        return words + "no level changed."
+    most = max(changed, key=lambda row: abs(row["change"]))
+    return words + (f"{len(changed)} changes of a level, the largest {100 * most['change']:+.2f} % ({panels.cell_text(most)}, "
+                    f"{series_text(most)}, since {most['started_utc'][:10]}).")
+
+
 # -- drawing ------------------------------------------------------------------------------------------------------
 
 

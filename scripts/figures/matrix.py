@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The matrix: time of each pattern by each path, and its ratio to global memory."""
+"""The matrix: time of each pattern by each path, a dot each, and what constant memory costs beside global memory."""
 
-import math
-
-from . import documents, panels, style
+from . import documents, panels, style, sweep
 
 NAME = "matrix"
 PLACE = 10
-SUMMARY = "time of each pattern by each path, with interval; on top of each bar the ratio to global memory"
+SUMMARY = "time of each pattern by each path, a dot each with its interval; beside it the ratio of constant to global memory"
 TAKES = ("result",)
 NEEDS = "a result (cbank run --json)"
 METHOD = ("Median time of a launch with its 95 % interval by order statistics. Ratio: quotient of medians; ends of its "
@@ -15,15 +13,25 @@ METHOD = ("Median time of a launch with its 95 % interval by order statistics. R
 COLUMNS = ("workload", "elements", "block_size", "regime", "pattern", "parameters", "path", "time_ns_median",
            "time_ns_ci_low", "time_ns_ci_high", "ratio_to_global", "ratio_low", "ratio_high", "flags", "engine",
            "source", "source_sha256")
-BASE = "global"
+ABOVE, BASE = "constant", "global"
 
 
-def rows(document, selection=documents.ALL):
+def times(document, selection=documents.ALL):
+    """Of all timed cells."""
     cells = documents.timed(document, selection)
     # Of all cells: the ratio is there, too, where global memory was not chosen.
     bases = {tuple(with_path(cell, BASE).values()): documents.time_of(cell)
              for cell in documents.timed(document, documents.ALL) if cell["path"] == BASE}
     return [row(document, cell, bases) for cell in cells]
+
+
+def rows(document, selection=documents.ALL):
+    """Without the cells that are points of a line."""
+    axes = sweep.axes_of(documents.timed(document, selection))
+    made = [its for its in times(document, selection) if (its["workload"], its["pattern"]) not in axes]
+    if not made:
+        raise documents.NotDrawn("all of its cells are of sweeps, which the figure sweep has")
+    return made
 
 
 def with_path(cell, path):
@@ -39,93 +47,111 @@ def row(document, cell, bases):
             "flags": " ".join(cell["flags"]), "engine": document.content["engine"], **document.source()}
 
 
-PANEL_MM = 44
-DOWN_MAX = 5  # panels on a page, one below the other
+def says(made):
+    ratios = sorted((row for row in made if row["path"] == ABOVE and row["ratio_to_global"]),
+                    key=lambda row: row["ratio_to_global"])
+    if ratios:
+        least, most = (f"{style.ratio_text(row['ratio_to_global'])} times ({line_text(row)}, "
+                       f"{style.count_text(row['elements'])} elements)" for row in (ratios[0], ratios[-1]))
+        return f"A launch through {ABOVE} memory takes from {least} to {most} as long as one through {BASE} memory."
+    by_time = sorted(made, key=lambda row: row["time_ns_median"])
+    least, most = (f"{style.time_text(row['time_ns_median'])} ({row['path']}, {line_text(row)})" for row in (by_time[0], by_time[-1]))
+    return f"A launch takes from {least} to {most}."
 
 
-def across(parts, width_mm):
-    """Panels beside each other: two where both are legible."""
-    legible = all(bars_in(groups) <= 20 and len(groups) <= 4 for _, groups in parts)
-    return 2 if style.wide(width_mm) and legible and len(parts) > 1 else 1
+# -- drawing ------------------------------------------------------------------------------------------------------
+
+
+def line_of(row):
+    return row["workload"], *panels.group_of(row)
+
+
+def line_text(row):
+    return f"{row['workload']} {' '.join(panels.group_text(panels.group_of(row)).split())}"
+
+
+def panel_of(row):
+    return panels.panel_of(row)[1:]
+
+
+def row_mm(made):
+    return max(4.4, 1.15 * len({row["path"] for row in made}) + 1.2)
 
 
 def pages(made, width_mm):
-    parts = panels.panels_of(made, width_mm)
-    return panels.pages_of(made, width_mm, DOWN_MAX * across(parts, width_mm))
+    """Lines of panels one after the other; a panel is broken where a page ends."""
+    height = row_mm(made)
+    lines = [line for panel in panels.grouped(made, panel_of).values()
+             for line in panels.grouped(panel, line_of).values()]
+    across = 2 if beside_each_other(made, width_mm) else 1
+    found = panels.filled(lines, lambda line: (height + PANEL_MM / 4) / across)
+    return [[row for line in page for row in line] for page in found]
+
+
+PANEL_MM = 15  # without its lines
+
+
+def beside_each_other(made, width_mm):
+    """Panels of the same lines."""
+    parts = panels.grouped(made, panel_of)
+    return style.wide(width_mm) and len(parts) > 1 and \
+        len({tuple(panels.grouped(members, line_of)) for members in parts.values()}) == 1
 
 
 def draw(made, width_mm, note=None):
-    parts = panels.panels_of(made, width_mm)
-    beside = across(parts, width_mm)
-    height = PANEL_MM * -(-len(parts) // beside)
+    parts, height = panels.grouped(made, panel_of), row_mm(made)
+    across = 2 if beside_each_other(made, width_mm) else 1
+    counts = [len(panels.grouped(members, line_of)) for members in parts.values()]
+    counts = [max(counts[i:i + across]) for i in range(0, len(counts), across)]
     flags = sorted({flag for row in made for flag in row["flags"].split()})
-    words = [f"*: {', '.join(flags)}"] * bool(flags) + [note] * bool(note)
-    figure, body = style.figure(width_mm, height, style.path_handles(row["path"] for row in made), "; ".join(words))
-    logarithm = any(spread_of(groups)[1] >= 10 * spread_of(groups)[0] for _, groups in parts)
-    for axes, (panel, groups) in zip(panels.grid(body, len(parts), beside), parts):
-        draw_panel(axes, panel, groups, width_mm / beside, logarithm)
+    ratio = any(row["path"] == ABOVE and row["ratio_to_global"] for row in made)
+    words = [f"on the right: time through {ABOVE} to time through {BASE} memory"] * ratio + \
+        [f"* {', '.join(flags)}"] * bool(flags) + [note] * bool(note)
+    figure, body = style.figure(width_mm, sum(count * height + PANEL_MM for count in counts),
+                                style.path_handles({row["path"] for row in made}, "point"), "; ".join(words))
+    axes = panels.grid(body, len(parts), across, gridspec_kw={"height_ratios": [count * height + PANEL_MM for count in counts]})
+    for i, (one, (panel, members)) in enumerate(zip(axes, parts.items())):
+        draw_panel(one, members, width_mm / across)
+        panels.head(one, panels.panel_text((members[0]["workload"], *panel)) if of_one_workload(made) else
+                    ", ".join(panels.fact_text(*pair) for pair in zip(panels.PANEL_KEYS[1:], panel)), width_mm / across - 25)
+        if i % across:
+            one.set_yticklabels([])
     return figure
 
 
-def spread_of(groups):
-    times = [row["time_ns_median"] for _, members in groups for row in members]
-    return min(times), max(times)
+def of_one_workload(made):
+    return len({row["workload"] for row in made}) == 1
 
 
-def bars_in(groups):
-    return sum(len(members) for _, members in groups)
+def draw_panel(axes, members, panel_mm):
+    lines = panels.grouped(members, line_of)
+    all_times = [row[key] or row["time_ns_median"] for row in members for key in ("time_ns_ci_low", "time_ns_ci_high")]
+    unit, factor = style.time_unit(min(all_times))
+    low, high = min(all_times) / factor, max(all_times) / factor
+    style.log_axis(axes, "x", low / 1.2, high * 1.2)
+    paths = style.in_order(row["path"] for row in members)
+    for y, line in enumerate(lines.values()):
+        draw_line(axes, y, line, factor, paths)
+    texts = [" ".join(filter(None, (line_text(line[0]) if len({key[0] for key in lines}) > 1 else
+                                    " ".join(panels.group_text(key[1:]).split()),))) for key, line in lines.items()]
+    panels.name_rows(axes, "", texts)
+    axes.set_yticks([y + 0.5 for y in range(len(lines) - 1)], minor=True)
+    axes.grid(axis="y", which="minor", linewidth=0.3)
+    axes.tick_params(axis="y", which="minor", length=0)
+    axes.set_ylim(len(lines) - 0.5, -0.5)
+    axes.set_xlabel(f"time of a launch, {unit}")
 
 
-def draw_panel(axes, panel, groups, panel_mm, logarithm):
-    shortest, longest = spread_of(groups)
-    unit, factor = style.time_unit(shortest if logarithm else longest)
-    slots = bars_in(groups) + 0.8 * len(groups)
-    narrow = (panel_mm - 13) / slots < 4.7  # too narrow for four digits side by side
-    bottom = scale(axes, longest / factor, shortest / factor, narrow, logarithm)
-    x, middles = 0.0, []
-    for _, members in groups:
-        members = sorted(members, key=lambda row: style.in_order(paths_of(members)).index(row["path"]))
-        middles.append(x + (len(members) - 1) / 2)
-        for entry in members:
-            draw_bar(axes, x, entry, factor, bottom, narrow, min(5.5, 2.5 * (panel_mm - 13) / slots))
-            x += 1
-        x += 0.8
-    axes.set_xticks(middles, [panels.group_text(key) for key, _ in groups])
-    axes.tick_params(axis="x", length=0)
-    axes.grid(axis="x", visible=False)
-    axes.set_xlim(-0.9, x - 0.9)
-    axes.set_ylabel(f"time, {unit}")
-    axes.set_title(panels.panel_text(panel), loc="left")
-
-
-def paths_of(members):
-    return [row["path"] for row in members]
-
-
-def draw_bar(axes, x, entry, factor, bottom, narrow, letters):
-    time = entry["time_ns_median"] / factor
-    axes.bar(x, time - bottom, 0.92, bottom, **style.bar(style.look(entry["path"])))
-    top = time
-    if entry["time_ns_ci_low"] and entry["time_ns_ci_high"]:
-        top = entry["time_ns_ci_high"] / factor
-        axes.errorbar(x, time, [[time - entry["time_ns_ci_low"] / factor], [top - time]], color="black",
-                      linewidth=0.6, capsize=1.2, capthick=0.6)
-    text = "" if entry["ratio_to_global"] is None else style.ratio_text(entry["ratio_to_global"])
-    if entry["flags"]:
-        text += "*"
-    if text:
-        axes.annotate(text, (x, top), (0, 2), textcoords="offset points", ha="center", va="bottom",
-                      fontsize=letters, rotation=90 if narrow else 0)
-
-
-def scale(axes, longest, shortest, narrow, logarithm):
-    """Bars from 0 where those of all panels can be seen so, else a logarithm. Returns where bars begin."""
-    room = 1.32 if narrow else 1.14
-    if not logarithm:
-        axes.set_ylim(0, longest * room)
-        return 0
-    axes.set_yscale("log")
-    style.plain_log(axes.yaxis)
-    decades = math.log10(longest / shortest)
-    axes.set_ylim(shortest / 3, longest * 10 ** ((room - 1) * (decades + 0.5)))
-    return shortest / 3
+def draw_line(axes, y, line, factor, paths):
+    """Paths one below the other, so that equal ones are seen."""
+    for row in line:
+        place = paths.index(row["path"])
+        at = y + 0.76 * ((place + 0.5) / len(paths) - 0.5)
+        time = row["time_ns_median"]
+        low, high = (abs((row[key] or time) - time) / factor for key in ("time_ns_ci_low", "time_ns_ci_high"))
+        axes.errorbar(time / factor, at, xerr=[[low], [high]], elinewidth=0.7, capsize=0,
+                      **style.line(row["path"], linestyle="none", markersize=3.2 if len(paths) < 6 else 2.4))
+    ratio = [style.ratio_text(row["ratio_to_global"]) for row in line if row["path"] == ABOVE and row["ratio_to_global"]]
+    flagged = any(row["flags"] for row in line)
+    if ratio or flagged:
+        panels.beside(axes, y, "".join(ratio) + " ×" * bool(ratio) + "*" * flagged)

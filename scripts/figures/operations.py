@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Operations per byte of a convolution: as textbooks count them, and of the traffic that was counted."""
 
+import statistics
+
 from . import documents, panels, style
 
 NAME = "operations"
@@ -30,59 +32,74 @@ def rows(document, selection=documents.ALL):
     return made
 
 
+def says(made):
+    claims = [row["operations_per_byte"] for row in made if row["traffic"] == "ideal"]
+    words = []
+    for kind, name in TRAFFIC.items():
+        its = [row["operations_per_byte"] for row in made if row["traffic"] == kind]
+        if kind != "ideal" and its:
+            words.append(f"{style.short(min(its))} to {style.short(max(its))} for a byte of {name} traffic")
+    return (f"Textbooks claim {style.short(min(claims))} to {style.short(max(claims))} operations a byte; counted are " if claims
+            else "Operations counted are ") + " and ".join(words) + "."
+
+
 # -- drawing ------------------------------------------------------------------------------------------------------
+
+APART = 0.1  # of the median of all paths: a path that is as far from it has a line of its own
 
 
 def pages(made, _width_mm):
-    """Workloads of one size beside each other."""
+    """Workloads of one size together."""
     return list(panels.grouped(made, lambda row: panels.panel_of(row)[1:]).values())
 
 
 def draw(made, width_mm, note=None):
-    from matplotlib.lines import Line2D
-    wide = style.wide(width_mm)
-    workloads = list(panels.grouped(made, lambda row: row["workload"]))
-    measured = [kind for kind in TRAFFIC if kind != "ideal" and any(row["traffic"] == kind for row in made)]
-    claimed = Line2D([], [], color="black", linestyle=style.DASHED, linewidth=0.8), "claimed"
-    note = "; ".join([claims_text(made)] + ([note] if note else []))
-    keys = [(workload, kind) for kind in measured for workload in workloads]
-    across = len(workloads)
-    if not wide:
-        keys, across = [(workload, kind) for workload in workloads for kind in measured], len(measured)
-    figure, body = style.figure(width_mm, 42 * -(-len(keys) // across),
-                                style.path_handles({row["path"] for row in made}, "line") + [claimed], note)
-    for i, (axes, (workload, kind)) in enumerate(zip(panels.grid(body, len(keys), across, sharex="all", sharey="all"),
-                                                     keys)):
-        draw_panel(axes, [row for row in made if row["workload"] == workload], kind,
-                   style.in_order(row["path"] for row in made))
-        axes.set_xticks(sorted({row["radius"] for row in made}))
-        axes.set_title(f"{workload}, {TRAFFIC[kind]}", loc="left")
-        if i % across == 0:
-            axes.set_ylabel("operations per byte")
-        if i + across >= len(keys):
-            axes.set_xlabel("radius")
+    workloads = panels.grouped(made, lambda row: row["workload"])
+    across = panels.across(width_mm, len(workloads))
+    size = ", ".join(panels.fact_text(*pair) for pair in zip(panels.PANEL_KEYS[1:], panels.panel_of(made[0])[1:]))
+    height = panels.LINES_MM + 12
+    figure, body = style.figure(width_mm, height * -(-len(workloads) // across), (), "; ".join(filter(None, (size, note))))
+    for axes, (workload, members) in zip(panels.grid(body, len(workloads), across), workloads.items()):
+        draw_panel(axes, members, width_mm / across)
+        panels.head(axes, workload)
     return figure
 
 
-def claims_text(made):
-    claims = panels.grouped([row for row in made if row["traffic"] == "ideal"], lambda row: row["operations_per_byte"])
-    return "; ".join(f"claimed {value:g}: " + ", ".join(style.in_order(row["path"] for row in members))
-                     for value, members in sorted(claims.items()))
-
-
-def draw_panel(axes, members, kind, paths):
-    """Paths stand beside each other at a radius: many are equal."""
-    axes.set_yscale("log")
-    style.plain_log(axes.yaxis)
-    for i, path in enumerate(paths):
-        aside = 0.5 * (i / max(1, len(paths) - 1) - 0.5)
-        points = sorted((row for row in members if row["path"] == path and row["traffic"] == kind),
-                        key=lambda row: row["radius"])
-        axes.plot([row["radius"] + aside for row in points], [row["operations_per_byte"] for row in points],
-                  **style.line(path, markersize=3, linewidth=0.5))
-    claims = panels.grouped([row for row in members if row["traffic"] == "ideal"],
-                            lambda row: row["operations_per_byte"])
-    for value in claims:
+def draw_panel(axes, members, panel_mm):
+    values = [row["operations_per_byte"] for row in members]
+    panels.number_axis(axes, [row["radius"] for row in members], str, panel_mm - 45)
+    style.log_axis(axes, "y", min(values) / 1.3, max(values) * 1.3)
+    ends = [end for kind in TRAFFIC if kind != "ideal" for end in draw_traffic(axes, kind, members)]
+    edge = axes.get_xlim()[1]
+    for value, rows_of in panels.grouped([row for row in members if row["traffic"] == "ideal"],
+                                         lambda row: row["operations_per_byte"]).items():
         axes.axhline(value, color="black", linestyle=style.DASHED, linewidth=0.8, zorder=1)
-        axes.annotate(f"{value:g}", (1, value), (-1, 1.5), xycoords=("axes fraction", "data"),
-                      textcoords="offset points", ha="right", va="bottom", fontsize=5.5)
+        paths = style.in_order(row["path"] for row in rows_of)
+        ends.append((edge, value, f"claimed {value:g}: " + (paths[0] if len(paths) == 1 else f"{len(paths)} paths"), "black"))
+    panels.name_lines(axes, ends)
+    axes.set_xlabel("radius")
+    axes.set_ylabel("operations per byte")
+
+
+def draw_traffic(axes, kind, members):
+    """The paths that are alike as one band with its median, each of the others as a line; what stands at their ends."""
+    lines = {path: {row["radius"]: row["operations_per_byte"] for row in rows_of} for path, rows_of in
+             panels.grouped([row for row in members if row["traffic"] == kind], lambda row: row["path"]).items()}
+    middle = {radius: statistics.median(line[radius] for line in lines.values() if radius in line)
+              for radius in sorted({radius for line in lines.values() for radius in line})}
+    alike = [path for path, line in lines.items()
+             if all(abs(value / middle[radius] - 1) <= APART for radius, value in line.items())]
+    ends = []
+    if alike:
+        of = {radius: [lines[path][radius] for path in alike if radius in lines[path]] for radius in middle}
+        radii = [radius for radius, values in of.items() if values]
+        axes.fill_between(radii, [min(of[radius]) for radius in radii], [max(of[radius]) for radius in radii], color="0.8")
+        axes.plot(radii, [statistics.median(of[radius]) for radius in radii], color="black", marker=MARKS[kind], markersize=2.6)
+        ends.append((radii[-1], statistics.median(of[radii[-1]]), f"{TRAFFIC[kind]}: {len(alike)} paths", "black"))
+    for path in style.in_order(set(lines) - set(alike)):
+        axes.plot(*zip(*sorted(lines[path].items())), **style.line(path, markersize=2.6))
+        ends.append((*max(lines[path].items()), f"{TRAFFIC[kind]}: {path}", style.ink(path)))
+    return ends
+
+
+MARKS = {"dram": "o", "l2": "s"}

@@ -8,7 +8,9 @@ import logging
 import os
 import shutil
 
-FORMATS = ("pdf", "svg", "png", "pgf")  # in the order in which they are made: PGF has a layout of its own
+from . import panels
+
+FORMATS = ("pdf", "svg", "png", "pgf", "tex")  # in the order in which they are made: PGF has a layout of its own
 PAGE_ROWS_MAX = 45  # of a table; longer ones go over several pages
 
 
@@ -141,7 +143,11 @@ def figure_bytes(figure, form, title, provenance):
 
 
 def lay_out(figure):
-    """Once, so that all formats have the same layout and none takes the time again."""
-    figure.draw_without_rendering()
-    if hasattr(figure, "set_layout_engine"):
+    """Once, so that all formats have the same layout and none takes the time again. Nothing is drawn for it."""
+    if hasattr(figure, "get_layout_engine"):
+        figure.get_layout_engine().execute(figure)
         figure.set_layout_engine("none")
+    else:
+        figure.execute_constrained_layout()
+        figure.set_constrained_layout(False)
+    panels.settle(figure)

@@ -2,19 +2,44 @@
 """Cells on panels, and panels on pages: nothing is left out because there is much of it."""
 
 import math
+import textwrap
 
 from . import style
 
+# What tells cells apart beside path and pattern, in the order of words.
+PANEL_KEYS = ("workload", "elements", "block_size", "regime")
+PAGE_MM = 225  # no page is higher, if more than one panel is on it
 
 
 def panel_of(row):
     """Cells that stand on one panel have these in common."""
-    return tuple(row[key] for key in ("workload", "elements", "block_size", "regime"))
+    return tuple(row[key] for key in PANEL_KEYS)
 
 
 def panel_text(key):
-    workload, elements, block_size, regime = key
-    return f"{workload}, {style.count_text(elements)} elements, blocks of {block_size}, {regime}"
+    return ", ".join(fact_text(*pair) for pair in zip(PANEL_KEYS, key))
+
+
+def fact_text(key, value):
+    """blocks of 1024; stride 4."""
+    return {"elements": lambda: f"{style.count_text(value)} elements", "block_size": lambda: f"blocks of {value}",
+            "workload": lambda: value, "pattern": lambda: value, "regime": lambda: value}.get(
+                key, lambda: f"{SHORT.get(key, key.replace('_', ' '))} {value}")()
+
+
+def facts_of(row):
+    """{what: value} of all that identifies a row but its path."""
+    words = (word.partition("=") for word in row["parameters"].split())
+    return {"workload": row["workload"], "pattern": row["pattern"], **{name: value for name, _, value in words},
+            **{key: row[key] for key in PANEL_KEYS[1:]}}
+
+
+def told_apart(every):
+    """(what all of the dictionaries have in common in words, [what tells each from the others])."""
+    keys = list(dict.fromkeys(key for facts in every for key in facts))
+    varied = [key for key in keys if len({facts.get(key) for facts in every}) > 1]
+    common = ", ".join(fact_text(key, every[0][key]) for key in keys if key not in varied)
+    return common, [", ".join(fact_text(key, facts[key]) for key in varied if key in facts) for facts in every]
 
 
 def group_of(row):
@@ -51,24 +76,16 @@ def parted(items, most):
     return [items[i:i + size] for i in range(0, len(items), size)] if size else []
 
 
-def groups_max(width_mm):
-    """On a panel as wide as the figure: as many as their names have room for."""
-    return 8 if style.wide(width_mm) else 4
-
-
-def panels_of(rows, width_mm):
-    """[(panel, [(group, rows)])]: panels of many groups come in several parts."""
-    found = []
-    for panel, members in grouped(rows, panel_of).items():
-        groups = list(grouped(members, group_of).items())
-        found += [(panel, part) for part in parted(groups, groups_max(width_mm))]
-    return found
-
-
-def pages_of(rows, width_mm, panels_max):
-    """Rows of each page."""
-    return [[row for _, groups in page for _, members in groups for row in members]
-            for page in parted(panels_of(rows, width_mm), panels_max)]
+def filled(items, height_mm):
+    """Parts of a list, none higher than a page unless it is one item."""
+    made, room = [], 0
+    for item in items:
+        if not made or height_mm(item) > room:
+            made.append([])
+            room = PAGE_MM
+        made[-1].append(item)
+        room -= height_mm(item)
+    return made
 
 
 # -- panels with a row for each cell -------------------------------------------------------------------------------
@@ -88,19 +105,24 @@ def cell_rows_mm(counts, row_mm):
     return sum(count * row_mm + PANEL_HEAD_MM for count in counts) + 5
 
 
-def name_rows(axes, panel, texts, width_mm):
+def name_rows(axes, title, texts, width_mm=130):
+    """Beside the rows their names, above them a title that ends where the figure does."""
     axes.set_ylim(len(texts) - 0.4, -0.6)
     axes.set_yticks(range(len(texts)), texts)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
-    # Beside long names there is less room on the right than on the left.
-    axes.set_title(panel_text(panel), loc="left" if style.wide(width_mm) else "right")
+    head(axes, title, width_mm - LETTER_MM * max(map(len, texts)) - 4)
 
 
-def widened(low, high, texts, width_mm, words_mm):
-    """The upper limit of an axis that ends in words of that width."""
-    axes_mm = width_mm - LETTER_MM * max(map(len, texts)) - 4
-    return low + (high - low) * axes_mm / max(5, axes_mm - words_mm)
+def head(axes, text, width_mm=60):
+    """A title on the left, of several lines where the panel is narrow."""
+    axes.set_title("\n".join(textwrap.wrap(text, max(12, int(width_mm / (LETTER_MM * 1.15))))), loc="left")
+
+
+def beside(axes, y, text):
+    """Words right of the axes, at a height in the data."""
+    axes.annotate(text, (1, y), (3, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
+                  fontsize="small", annotation_clip=False)
 
 
 def grid(body, count, across, **keywords):
@@ -111,3 +133,89 @@ def grid(body, count, across, **keywords):
     for unused in flat[count:]:
         unused.set_visible(False)
     return flat[:count]
+
+
+# -- panels with lines --------------------------------------------------------------------------------------------
+
+LINES_MM = 40  # a panel
+AXES_MM = 27  # of that without title and names
+
+
+def lines_mm(count):
+    """The height of a panel whose lines have so many names."""
+    return max(LINES_MM, count * style.pitch_mm() + LINES_MM - AXES_MM)
+
+
+def across(width_mm, count):
+    return min(count, 2 if style.wide(width_mm) else 1)
+
+
+def name_lines(axes, ends):
+    """The names of lines right of the axes, each led to the end of its line; `settle` puts them where they have room. ends:
+    [(x, y, text, colour)]."""
+    from matplotlib.transforms import ScaledTranslation
+    to_axes = axes.transData + axes.transAxes.inverted()
+    aside = axes.transAxes + ScaledTranslation(9 / 72, 0, axes.figure.dpi_scale_trans)
+    axes.names = []
+    for x, y, text, colour in sorted(ends, key=lambda end: end[1]):
+        height = to_axes.transform((x, y))[1]
+        leader = {"arrowstyle": "-", "linewidth": 0.35, "color": colour, "shrinkA": 0, "shrinkB": 2, "relpos": (0, 0.5)}
+        axes.names.append((height, axes.annotate(text, (x, y), (1, height), textcoords=aside, va="center", ha="left",
+                                                 fontsize="small", annotation_clip=False, arrowprops=leader)))
+
+
+def settle(figure):
+    """Moves names of lines apart, now that the figure is laid out."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.text import Text
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    for axes in figure.findobj(lambda artist: hasattr(artist, "names")):
+        room = axes.get_window_extent(renderer).height
+        sizes = [(Text.get_window_extent(text, renderer).height + 1.5) / room for _, text in axes.names]  # without the leader
+        for (_, text), height in zip(axes.names, spread([height for height, _ in axes.names], sizes)):
+            text.set_position((1, height))
+
+
+def spread(wanted, sizes):
+    """Sorted places of things of such sizes, none over the next, moved as little as that takes; within 0 to 1 if they fit."""
+    clusters = []  # (middle, size, how many)
+    for place, size in zip(wanted, sizes):
+        clusters.append((place, size, 1))
+        while len(clusters) > 1 and clusters[-2][0] + (clusters[-2][1] + clusters[-1][1]) / 2 > clusters[-1][0]:
+            (middle, height, count), (other, more, of_other) = clusters[-2:]
+            clusters[-2:] = [((middle * count + other * of_other) / (count + of_other), height + more, count + of_other)]
+    found, left = [], list(sizes)
+    for middle, height, count in clusters:
+        low = middle - height / 2
+        for _ in range(count):
+            size = left.pop(0)
+            found.append(low + size / 2)
+            low += size
+    low = 0
+    for i, size in enumerate(sizes):
+        found[i] = max(found[i], low + size / 2)
+        low = found[i] + size / 2
+    high = 1 if sum(sizes) <= 1 else sum(sizes)
+    for i in range(len(sizes) - 1, -1, -1):
+        found[i] = min(found[i], high - sizes[i] / 2)
+        high = found[i] - sizes[i] / 2
+    return found
+
+
+def number_axis(axes, values, text, width_mm):
+    """An x axis of whole numbers: a logarithm where they spread, with as many of them written as there is room."""
+    values = sorted(set(values))
+    if values[-1] >= 16 * max(values[0], 1):
+        axes.set_xscale("log", base=2)
+    place = (lambda value: math.log(value)) if axes.get_xscale() == "log" else float
+    whole = place(values[-1]) - place(values[0]) or 1
+    ticks = []
+    for value in values:
+        room = LETTER_MM * (len(text(value)) + len(text(ticks[-1])) if ticks else 0) / 2 + 1.5
+        if not ticks or (place(value) - place(ticks[-1])) / whole * width_mm >= room:
+            ticks.append(value)
+    axes.set_xticks(ticks, [text(tick) for tick in ticks])
+    axes.set_xticks([], minor=True)
+    aside = 0.04 * whole
+    axes.set_xlim(*((math.exp(place(values[0]) - aside), math.exp(place(values[-1]) + aside)) if axes.get_xscale() == "log" else
+                    (values[0] - aside, values[-1] + aside)))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Measured time beside the parts that the model makes it of.
 
-Of the parts that overlap the longest counts. It is stacked on launch and wave, as the model adds them up; where each of
-the others would end is marked.
+Of the parts that overlap the longest counts: it is stacked on launch and wave, as the model adds them up. The CSV has the
+others, too.
 """
 
 import os
@@ -11,6 +11,7 @@ from . import documents, panels, style
 
 NAME = "parts"
 PLACE = 40
+PAGES_MAX = 1
 SUMMARY = "measured time of each cell beside the modelled one, part by part"
 TAKES = ("explanation",)
 NEEDS = "an explanation (cbank explain --json), or a result and the program, which makes one"
@@ -64,10 +65,20 @@ def part(same, name, drawn, time, end, measured):
             "ends_at_share": end / measured}
 
 
+def says(made):
+    measured = [row for row in made if row["part"] == "measured"]
+    near = sum(abs(row["remainder"]) <= WITHIN for row in measured)
+    worst = max(measured, key=lambda row: abs(row["remainder"]))
+    return (f"The model is within {100 * WITHIN:g} % of the measured time in {near} of {len(measured)} cells; it misses most of "
+            f"{panels.cell_text(worst)} at {style.count_text(worst['elements'])} elements, {100 * worst['remainder']:+.1f} % of "
+            "which it does not have.")
+
+
+WITHIN = 0.1  # as cbank explain says it by default
+
 # -- drawing ------------------------------------------------------------------------------------------------------
 
-CELLS_MAX = 40  # a page
-ROW_MM = 4.6
+ROW_MM = 3.6
 
 
 def cell_of(row):
@@ -83,62 +94,35 @@ def pages(made, _width_mm):
     cells = list(panels.grouped(made, cell_of).values())
     order = list(panels.grouped(made, panel_of))
     cells.sort(key=lambda members: order.index(panel_of(members[0])))
-    return [[row for members in page for row in members] for page in panels.parted(cells, CELLS_MAX)]
-
-
-def handles():
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-    found = [(Patch(facecolor="white", edgecolor="black", linewidth=0.6), "measured")]
-    for name, its in style.PARTS.items():
-        patch = Patch(**style.bar(its))
-        found.append((patch if name in FIRST else (patch, Line2D([], [], **mark(its))), name))
-    return found
-
-
-def mark(its):
-    """Where a part that overlaps with a longer one would end."""
-    return {"linestyle": "none", "marker": its.marker, "markersize": 3, "color": its.color, "markeredgecolor": "black",
-            "markeredgewidth": 0.5}
+    found = panels.filled(cells, lambda members: ROW_MM + panels.PANEL_HEAD_MM * len(order) / len(cells))
+    return [[row for members in page for row in members] for page in found]
 
 
 def draw(made, width_mm, note=None):
+    from matplotlib.patches import Patch
     parts = panels.grouped(made, panel_of)
     several = len({row["result"] for row in made}) > 1
     counts = [len(panels.grouped(members, cell_of)) for members in parts.values()]
-    words = "marks: where the parts that overlap with the longest would end"
-    figure, body = style.figure(width_mm, panels.cell_rows_mm(counts, ROW_MM), handles(),
-                                f"{words}; {note}" if note else words)
+    drawn = {row["part"] for row in made if row["drawn"] == "stacked"}
+    figure, body = style.figure(width_mm, panels.cell_rows_mm(counts, ROW_MM),
+                                [(Patch(**style.bar(its)), name) for name, its in style.PARTS.items() if name in drawn],
+                                "; ".join(filter(None, ("on the right: measured time, and what the model does not have of it", note))))
     for panel, axes in panels.cell_rows(body, parts, counts, ROW_MM):
         cells = panels.grouped(parts[panel], cell_of)
+        result, engine, cells_of_panel = panel
+        of = f"{result}{', modelled' if engine != 'cuda' else ''}: " if several else ""
+        panels.name_rows(axes, of + panels.panel_text(cells_of_panel), [panels.cell_text(members[0]) for members in cells.values()], width_mm)
         for y, members in enumerate(cells.values()):
             draw_cell(axes, y, members)
-        result, engine, cells_of_panel = panel
-        panels.name_rows(axes, cells_of_panel, [panels.cell_text(members[0]) for members in cells.values()], width_mm)
-        if several:
-            axes.annotate(result + (", modelled" if engine != "cuda" else ""), (1, 1), (0, 2), ha="right", va="bottom",
-                          xycoords="axes fraction", textcoords="offset points", fontsize=5.5)
-    most = 100 * max(row["ends_at_share"] for row in made if row["drawn"] != "hidden")
-    axes.set_xlim(0, panels.widened(0, most, [panels.cell_text(row) for row in made], width_mm, 22))
-    axes.set_xlabel("share of the measured time, %")
+        axes.axvline(100, color="black", linewidth=0.8, zorder=3)
+    axes.set_xlim(0, max(110, 105 * max(row["ends_at_share"] for row in made if row["drawn"] == "stacked")))
+    axes.set_xlabel("modelled time, part by part, % of the measured")
     return figure
 
 
 def draw_cell(axes, y, members):
-    measured = members[0]
-    axes.barh(y - 0.2, 100, 0.36, facecolor="white", edgecolor="black", linewidth=0.6)
-    if measured["time_ns_ci_low"] and measured["time_ns_ci_high"]:
-        time = measured["time_ns"]
-        axes.errorbar(100, y - 0.2, xerr=[[100 * (1 - measured["time_ns_ci_low"] / time)],
-                                          [100 * (measured["time_ns_ci_high"] / time - 1)]],
-                      color="black", linewidth=0.6, capsize=1.2)
     for row in members[1:]:
-        its, end = style.PARTS[row["part"]], 100 * row["ends_at_share"]
-        if row["drawn"] == "stacked":
-            axes.barh(y + 0.2, 100 * row["share_of_measured"], 0.36, left=end - 100 * row["share_of_measured"],
-                      **style.bar(its))
-        else:
-            axes.plot(end, y + 0.2, **mark(its))
-    stacked = max(row["ends_at_share"] for row in members if row["drawn"] == "stacked")
-    words = f"{style.time_text(measured['time_ns'])}, {100 * measured['remainder']:+.1f} %"
-    axes.annotate(words, (100 * max(1, stacked), y), (4, 0), textcoords="offset points", va="center", fontsize=5.5)
+        if row["drawn"] == "stacked" and row["share_of_measured"]:
+            share = 100 * row["share_of_measured"]
+            axes.barh(y, share, 0.72, left=100 * row["ends_at_share"] - share, **style.bar(style.PARTS[row["part"]]))
+    panels.beside(axes, y, f"{style.time_text(members[0]['time_ns'])}, {100 * members[0]['remainder']:+.1f} %")

@@ -9,6 +9,7 @@ from . import documents, panels, style
 
 NAME = "samples"
 PLACE = 70
+EXTRA = True
 SUMMARY = "every sample of each cell in the order taken, with median, interval, clock and throttle marks"
 TAKES = ("result",)
 NEEDS = "a result (cbank run --json) with samples"
@@ -50,8 +51,13 @@ def table(made):
 
 # -- drawing ------------------------------------------------------------------------------------------------------
 
-CELLS_MAX = 40  # a page
 ROW_MM = 4.4
+
+
+def says(made):
+    widest = max(table(made), key=lambda row: row["highest_percent"] - row["lowest_percent"])
+    return (f"Samples scatter most in {panels.cell_text(widest)} at {style.count_text(widest['elements'])} elements: from "
+            f"{widest['lowest_percent']:+.2f} to {widest['highest_percent']:+.2f} % of its median.")
 
 
 def cell_of(row):
@@ -62,7 +68,8 @@ def pages(made, _width_mm):
     cells = list(panels.grouped(made, cell_of).values())
     order = list(panels.grouped(made, panels.panel_of))
     cells.sort(key=lambda members: order.index(panels.panel_of(members[0])))
-    return [[row for members in page for row in members] for page in panels.parted(cells, CELLS_MAX)]
+    found = panels.filled(cells, lambda members: ROW_MM + panels.PANEL_HEAD_MM * len(order) / len(cells))
+    return [[row for members in page for row in members] for page in found]
 
 
 def throttle_text(row):
@@ -93,9 +100,7 @@ def draw(made, width_mm, note=None):
         cells = panels.grouped(parts[panel], cell_of)
         for y, members in enumerate(cells.values()):
             draw_cell(axes, y, members)
-        panels.name_rows(axes, panel, [panels.cell_text(members[0]) for members in cells.values()], width_mm)
-    low, high = axes.get_xlim()
-    axes.set_xlim(low, panels.widened(low, high, [panels.cell_text(row) for row in made], width_mm, 12))
+        panels.name_rows(axes, panels.panel_text(panel), [panels.cell_text(members[0]) for members in cells.values()], width_mm)
     axes.set_xlabel("% from the median of the cell")
     return figure
 
@@ -113,5 +118,4 @@ def draw_cell(axes, y, members):
               marker=its.marker, markersize=2, color=its.color, markeredgecolor="black", markeredgewidth=0.2, zorder=3)
     clock = "" if first["sm_clock_mhz"] is None else f"{first['sm_clock_mhz']:.0f} MHz"
     marks = "".join(MARKS.get(flag, "?") for flag in first["flags"].split())
-    axes.annotate(f"{clock} {marks}".strip(), (1, y), (-2, 0), xycoords=("axes fraction", "data"),
-                  textcoords="offset points", ha="right", va="center", fontsize=5.5)
+    panels.beside(axes, y, f"{clock} {marks}".strip())

@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""What distinct addresses of a warp cost: of the loads alone, or of whole kernels.
-
-A characterization has cycles of loads with nothing beside them, and the line that was fitted. A result has times of
-kernels that do more than load: no line is fitted to them.
-"""
+"""What distinct addresses of a warp cost: cycles of loads with nothing beside them, and the line that was fitted. Times of
+whole kernels are the figure sweep's."""
 
 from . import documents, panels, style
 
 NAME = "serialization"
 PLACE = 20
 SUMMARY = "cost of distinct addresses in a warp, path by path and stride by stride, with the lines fitted"
-TAKES = ("characterization", "result")
-NEEDS = "a characterization (cbank characterize --json) or a result with cells of pattern distinct"
+TAKES = ("characterization",)
+NEEDS = "a characterization (cbank characterize --json)"
 METHOD = ("Points: medians with 95 % intervals. Slopes are of the characterization: least squares over the points "
-          "that hit in the first level, 95 % by Student's t; a result has none.")
+          "that hit in the first level, 95 % by Student's t.")
 COLUMNS = ("record", "quantity", "stride_bytes", "path", "warps", "distinct", "value", "ci_low", "ci_high", "unit",
-           "in_fit", "reason", "base", "slope", "slope_low", "slope_high", "verdict", "workload", "elements",
-           "block_size", "regime", "flags", "engine", "source", "source_sha256")
+           "in_fit", "reason", "base", "slope", "slope_low", "slope_high", "verdict", "engine", "source", "source_sha256")
 
 # Quantities of a characterization: names of the points, of the line's numbers and of the verdict, and the axis.
 QUANTITIES = {
@@ -27,14 +23,23 @@ QUANTITIES = {
 
 
 def rows(document, selection=documents.ALL):
-    made = of_loads(document, selection) if document.kind == "characterization" else of_kernels(document, selection)
+    made = of_loads(document, selection)
     if not made:
-        raise documents.NotDrawn("no experiment of it counts distinct addresses"
-                                 if document.kind == "characterization" else "no chosen cell has 'distinct'")
+        raise documents.NotDrawn("no experiment of it counts distinct addresses")
     return made
 
 
-# -- a characterization -------------------------------------------------------------------------------------------
+def says(made):
+    """What a further address costs, path by path, as near to each other as they come."""
+    fits = [row for row in made if row["record"] == "fit" and row["stride_bytes"] == min(its["stride_bytes"] for its in made)]
+    words = []
+    for quantity, name in (("latency", "latency"), ("cycles_per_load", "cycles of an SM for each load")):
+        of = [row for row in fits if row["quantity"] == quantity]
+        if of:
+            words.append(f"to the {name} " + ", ".join(f"{style.short(0 + round(row['slope'], 3))} ({row['path']})" for row in of))
+    if not words:
+        return "No line was fitted to what further distinct addresses cost."
+    return f"A further distinct address, {fits[0]['stride_bytes']} bytes from the next, adds {'; '.join(words)}."
 
 
 def of_loads(document, selection):
@@ -80,109 +85,60 @@ def fit(same, numbers, verdicts, quantity, stride):
              "verdict": verdict[0] if verdict else None}]
 
 
-# -- a result -----------------------------------------------------------------------------------------------------
-
-
-def of_kernels(document, selection):
-    made = []
-    for cell in documents.timed(document, selection):
-        parameters = cell.get("parameters", {})
-        if "distinct" in parameters and "stride_bytes" in parameters:
-            median, low, high = documents.time_of(cell)
-            made.append({"record": "point", "quantity": "time", "stride_bytes": parameters["stride_bytes"],
-                         "path": cell["path"], "distinct": parameters["distinct"], "value": median, "ci_low": low,
-                         "ci_high": high, "unit": "ns", "flags": " ".join(cell["flags"]),
-                         **{key: cell[key] for key in ("workload", "elements", "block_size", "regime")},
-                         "engine": document.content["engine"], **document.source()})
-    return made
-
-
 # -- drawing ------------------------------------------------------------------------------------------------------
 
 
 def panel_of(row):
-    return (row["quantity"], *(row.get(key) for key in ("workload", "elements", "block_size", "regime")),
-            row["stride_bytes"])
+    return row["quantity"], row["stride_bytes"]
 
 
 def pages(made, _width_mm):
-    """A characterization is a page; of a result each size is, whose strides go together."""
-    by_size = panels.grouped(made, lambda row: panel_of(row)[1:-1] if row["quantity"] == "time" else None)
-    return list(by_size.values())
+    return [made]
 
 
 def draw(made, width_mm, note=None):
-    parts = panels.grouped(made, panel_of)
-    wide, fitted = style.wide(width_mm), made[0]["quantity"] != "time"
-    across = min(len({key[-1] for key in parts}), 4 if wide else 2)
-    if fitted and not wide:  # the quantities beside each other, strides below
-        parts, across = dict(sorted(parts.items(), key=lambda part: part[0][-1])), min(2, len(parts))
-    if fitted:
-        words = "in panels: cycles per extra address ± half the 95 % interval; hollow: left out of the fit"
-        note = f"{words}; {note}" if note else words
-    down = -(-len(parts) // across)
-    figure, body = style.figure(width_mm, (42 if wide else 46) * down,
-                                style.path_handles({row["path"] for row in made}, "line"), note)
-    shared = "all" if not fitted else "row" if wide else "col"
-    grid = panels.grid(body, len(parts), across, sharey=shared)
-    for i, (axes, (key, members)) in enumerate(zip(grid, parts.items())):
-        draw_panel(axes, key, members)
-        axes.set_xlabel(("distinct addresses in a warp" if wide else "distinct addresses")
-                        if i + across >= len(parts) else "")
-        if shared != "col" and i % across:
-            axes.set_ylabel("")
-        if fitted:
-            set_limits(axes, [row for row in made if row["quantity"] == key[0]], 0.5 if wide else 0.75)
-            axes.legend(loc="upper left", fontsize=6 if wide else 5, handlelength=2.2 if wide else 1.8,
-                        borderaxespad=0.1, handletextpad=0.5)
+    parts = panels.grouped(sorted(made, key=lambda row: row["stride_bytes"]), panel_of)
+    across = panels.across(width_mm, len(parts))
+    words = "cycles of a further address ± half the 95 % interval; hollow: not in the fit"
+    figure, body = style.figure(width_mm, panels.LINES_MM * -(-len(parts) // across), (), "; ".join(filter(None, (words, note))))
+    for axes, ((quantity, stride), members) in zip(panels.grid(body, len(parts), across), parts.items()):
+        draw_panel(axes, members, width_mm / across)
+        axes.set_ylabel(QUANTITIES[quantity][3])
+        panels.head(axes, f"{stride} bytes apart")
     return figure
 
 
-def set_limits(axes, members, room):
-    """All points of the quantity, and room for the legend above those that the fits go through."""
-    inside = [row["value"] for row in members if row["record"] == "point" and row["in_fit"]]
-    every = [row["value"] for row in members if row["record"] == "point"]
-    low = min(every + [row["base"] for row in members if row["record"] == "fit" and row["base"] > 0]) / 1.25
-    axes.set_ylim(low, max(1.4 * max(every), max(inside or every) * (max(inside or every) / low) ** room))
+def draw_panel(axes, members, panel_mm):
+    points = [row for row in members if row["record"] == "point"]
+    values = [row[key] or row["value"] for row in points for key in ("ci_low", "ci_high")]
+    panels.number_axis(axes, [row["distinct"] for row in points], str, panel_mm - 42)
+    style.log_axis(axes, "y", min(values) / 1.2, max(values) * 1.2)
+    ends = [draw_path(axes, path, [row for row in members if row["path"] == path])
+            for path in style.in_order(row["path"] for row in members)]
+    panels.name_lines(axes, ends)
+    axes.set_xlabel("distinct addresses in a warp")
 
 
-def draw_panel(axes, key, members):
-    quantity, stride = key[0], key[-1]
-    unit, factor = style.time_unit(min(row["value"] for row in members)) if quantity == "time" else ("cycles", 1.0)
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    for path in style.in_order(row["path"] for row in members):
-        draw_path(axes, path, [row for row in members if row["path"] == path], factor)
-    ticks = sorted({row["distinct"] for row in members if row["record"] == "point"})
-    axes.set_xticks(ticks, [str(tick) for tick in ticks])
-    axes.set_xticks([], minor=True)
-    style.plain_log(axes.yaxis)
-    axes.set_ylabel(QUANTITIES[quantity][3] if quantity in QUANTITIES else f"time, {unit}")
-    axes.set_title(f"{stride} bytes apart", loc="left")
-
-
-def draw_path(axes, path, members, factor):
-    """Points, hollow where the fit leaves them out, and the line fitted; else a line from point to point."""
+def draw_path(axes, path, members):
+    """Points, hollow where the fit leaves them out, and the line fitted, or one from point to point; what stands at its end."""
     points = sorted((row for row in members if row["record"] == "point"), key=lambda row: row["distinct"])
     fits = [row for row in members if row["record"] == "fit"]
     for row in points:
         low, high = (row[key] if row[key] else row["value"] for key in ("ci_low", "ci_high"))
-        axes.errorbar(row["distinct"], row["value"] / factor,
-                      [[(row["value"] - low) / factor], [(high - row["value"]) / factor]],
+        axes.errorbar(row["distinct"], row["value"], [[row["value"] - low], [high - row["value"]]],
                       **style.line(path, linestyle="none", linewidth=0.6,
-                                   markerfacecolor="none" if row.get("in_fit") is False else style.look(path).color))
+                                   markerfacecolor="white" if row.get("in_fit") is False else style.look(path).color))
     if fits:
         draw_fit(axes, path, fits[0], points)
     else:
-        axes.plot([row["distinct"] for row in points], [row["value"] / factor for row in points],
-                  **style.line(path, marker=None, markeredgecolor=None))
+        axes.plot([row["distinct"] for row in points], [row["value"] for row in points], **style.line(path, marker=None))
+    return points[-1]["distinct"], points[-1]["value"], fit_text(fits[0]) if fits else path, style.ink(path)
 
 
 def draw_fit(axes, path, fit, points):
     inside = [row["distinct"] for row in points if row["in_fit"]]
     where = [min(inside) + step * (max(inside) - min(inside)) / 200 for step in range(201)]
-    axes.plot(where, [fit["base"] + fit["slope"] * (x - 1) for x in where], label=fit_text(fit),
-              **style.line(path, marker=None, markeredgecolor=None))
+    axes.plot(where, [fit["base"] + fit["slope"] * (x - 1) for x in where], **style.line(path, marker=None))
 
 
 def fit_text(fit):

@@ -2,6 +2,7 @@
 """How figures look: a path has the same colour, marker, dashes and hatch in every figure."""
 
 import contextlib
+import math
 import os
 import textwrap
 import zlib
@@ -50,10 +51,11 @@ PARTS = {
 }
 
 MM = 1 / 25.4  # in inches, which matplotlib counts in
-WIDTHS_MM = {"one": 88, "two": 180}  # columns of common journals and proceedings
+WIDTHS_MM = {"one": 85, "two": 175}  # columns of common journals and proceedings
 TWO_COLUMNS_FROM_MM = 130  # from here on panels stand beside each other as in a figure of two columns
 
-SHEET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cbank.mplstyle")
+HERE = os.path.dirname(os.path.abspath(__file__))
+SHEETS = {name: os.path.join(HERE, f"{name}.mplstyle") for name in ("cbank", "ieee", "acm")}  # by the name for --style
 
 
 def look(path):
@@ -68,10 +70,24 @@ def in_order(paths):
 
 @contextlib.contextmanager
 def sheet(own=None):
-    """matplotlib with the settings of figures alone, whatever the user's own are; `own`: a style sheet on top."""
+    """matplotlib with the settings of figures alone, whatever the user's own are; `own`: one of SHEETS, or a file, on top."""
     import matplotlib.style  # not before it is needed: data can be had without matplotlib
-    with matplotlib.style.context(["default", SHEET] + ([own] if own else [])):
+    with matplotlib.style.context(["default", SHEETS["cbank"]] + ([SHEETS.get(own, own)] if own else [])):
+        matplotlib.rcParams["font.family"] = installed(matplotlib.rcParams["font.family"])
         yield
+
+
+def installed(families):
+    """Those that this machine has, so that matplotlib does not complain of each letter."""
+    from matplotlib.font_manager import fontManager
+    names = {font.name for font in fontManager.ttflist}
+    return [family for family in families if family in names] or ["DejaVu Sans"]
+
+
+def pitch_mm():
+    """From one line of small text to the next."""
+    import matplotlib
+    return matplotlib.rcParams["font.size"] * 0.833 * 1.25 * 25.4 / 72
 
 
 def wide(width_mm):
@@ -81,13 +97,38 @@ def wide(width_mm):
 def line(path, **more):
     """Keywords of a line of a path."""
     its = look(path)
-    return {"color": its.color, "marker": its.marker, "linestyle": its.dashes, "markeredgecolor": "black",
-            "markeredgewidth": 0.4, **more}
+    return {"color": ink(path), "marker": its.marker, "linestyle": its.dashes, "markerfacecolor": its.color,
+            "markeredgecolor": "black", "markeredgewidth": 0.4, **more}
+
+
+def ink(path):
+    """The path's colour, dark enough for thin lines and letters."""
+    return {YELLOW: "#8a7d00", GREY: "#666666"}.get(look(path).color, look(path).color)
 
 
 def bar(its, **more):
     """Keywords of a bar."""
     return {"facecolor": its.color, "hatch": its.hatch, "edgecolor": "black", "linewidth": 0.4, **more}
+
+
+# Chips, where they are together: by marker, filling and lightness.
+CHIPS = [Look(color, marker, dashes, "") for color, marker, dashes in (
+    (RED, "o", SOLID), (BLUE, "s", DASHED), (YELLOW, "^", DASH_DOT), (BLACK, "D", LONG), (SKY, "v", DOTTED), (GREEN, "P", TWO_DOTS),
+    (PURPLE, "X", CLOSE), (ORANGE, "h", LOOSE), (GREY, "<", SOLID))]
+
+
+def chip(place):
+    return CHIPS[place % len(CHIPS)]
+
+
+def mark(its, **more):
+    return {"linestyle": "none", "marker": its.marker, "color": its.color, "markersize": 3.2, "markeredgecolor": "black",
+            "markeredgewidth": 0.4, **more}
+
+
+def chip_handle(its):
+    from matplotlib.lines import Line2D
+    return Line2D([], [], **mark(its))
 
 
 LEGEND_ROW_MM = 3.4
@@ -140,12 +181,19 @@ def path_handles(paths, kind="bar"):
             for path in in_order(paths)]
 
 
-def plain_log(axis):
-    """A logarithmic axis whose ticks are numbers as they are written."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-    axis.set_major_locator(LogLocator(numticks=12))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_formatter(NullFormatter())
+def log_axis(axes, which, low, high, text="{:g}".format):
+    """A logarithmic axis from low to high, with a few round numbers written as they are."""
+    axis = getattr(axes, f"{which}axis")
+    getattr(axes, f"set_{which}scale")("log")
+    getattr(axes, f"set_{which}lim")(low, high)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1, 3), (1,)):
+        ticks = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
+        if len(ticks) <= 6:
+            break
+    ticks = ticks[::-(-len(ticks) // 6) or 1]
+    axis.set_ticks(ticks, [text(float(f"{tick:.3g}")) for tick in ticks])
+    axis.set_ticks([], minor=True)
 
 
 # -- numbers as text ----------------------------------------------------------------------------------------------
@@ -163,8 +211,18 @@ def time_text(ns):
     return f"{ns / factor:.4g} {name}"
 
 
+def size_text(size):
+    """On an axis of bytes: 64, 2k."""
+    return f"{size // 1024}k" if size % 1024 == 0 and size else str(size)
+
+
 def bytes_text(size):
     return f"{size // 1024} KB" if size % 1024 == 0 and size >= 1024 else f"{size} B"
+
+
+def short(value):
+    """Three digits, and no more zeros than those: for sentences."""
+    return f"{float(f'{value:.3g}'):,g}" if abs(value) < 1e6 else count_text(value)
 
 
 def ratio_text(ratio):

@@ -10,7 +10,7 @@ import figures
 import plot
 from figures import documents, generations, output, panels, style
 
-from . import svg, tables
+from . import cache, svg, tables
 from .given import cell_name, identity_of
 from .tables import Table, Value, head, words
 
@@ -38,8 +38,8 @@ class Drawing:
     @property
     def alt(self):
         """What the figure shows, for who does not see it; the numbers are in the table."""
-        return f"{self.title}. {self.summary.capitalize()}" + (f"; {self.note}" if self.note else "") + \
-            ". Its data are in the table below."
+        return f"{self.title}. {self.summary}" + (f" {self.note}." if self.note else "") + \
+            " Its data are in the table below."
 
 
 def path_of(page, ending):
@@ -47,6 +47,9 @@ def path_of(page, ending):
 
 
 # -- which figures ------------------------------------------------------------------------------------------------
+
+
+FEW = 3  # results whose samples and counters are drawn, too
 
 
 def sources_of(module, given, comparisons):
@@ -70,39 +73,45 @@ def stem_of(module, sources):
 
 
 def drawings(given, comparisons):
-    """[(figure, [Drawing], [(of what, why not)])] of all figures."""
-    made = []
+    """[(figure, [Drawing], [(of what, why not)])] of all figures; of many results those of one page a question."""
+    made, few = [], sum(one.kind == "result" for one in given) <= FEW
+    again = {} if few else plot.repeats([one.document for one in given])
     for name, module in figures.FIGURES.items():
         found, missing = [], []
         for sources in sources_of(module, given, comparisons):
             of = ", ".join(one.shown_name if one else document.name for one, document in sources)
             files = ", ".join(document.path for _, document in sources if document) or of
+            one = sources[0][0]
             try:
                 with plot.blamed(files, name):
-                    found += pages_of(module, sources, given)
+                    if not few and (hasattr(module, "EXTRA") or (len(sources) == 1 and one and one.document in again)):
+                        continue
+                    found += pages_of(module, sources, given, few)
             except documents.NotDrawn as why:
                 missing.append((of if len(sources) == 1 else None, str(why)))
-        if not found and not missing:
-            missing = [(None, f"needs {module.NEEDS}")]
         made.append((name, module, found, missing))
     return made
 
 
-def pages_of(module, sources, given):
+def pages_of(module, sources, given, few):
     one, document = sources[0]
     combined = getattr(module, "COMBINES", False)
     if document is None:
         raise documents.NotDrawn(one.unexplained)
     content = [its for _, its in sources] if combined else document
     rows = module.rows(content, documents.ALL)
+    if hasattr(module, "by_default") and not module.by_default(rows):
+        raise documents.NotDrawn("it is of one chip alone")
     pages = module.pages(rows, WIDTH_MM)
+    if not few and len(pages) > getattr(module, "PAGES_MAX", plot.PAGES_MAX):
+        raise documents.NotDrawn(f"it would be {len(pages)} pages; a report of fewer files, or make plots ARGS=--all, draws them")
     stem = stem_of(module, sources)
     note = None if combined else documents.note(document)
     made = []
     for number, page_rows in enumerate(pages, 1):
         page = plot.Page(module.NAME, [its for _, its in sources], f"{stem}-{number}" if len(pages) > 1 else stem,
                          page_rows, note)
-        made.append(Drawing(page, table_of(module, page, given, number, len(pages)), module.SUMMARY))
+        made.append(Drawing(page, table_of(module, page, given, number, len(pages)), page.sentence))
     return made
 
 
@@ -209,8 +218,20 @@ def notes_of(rows, same, shown, whole=None):
 
 
 def draw(task):
-    """Draws and writes one; what its size is."""
-    folder, page = task
+    """Draws and writes one, or takes it as it was drawn before; what its size is."""
+    folder, where, page = task
+    kept = cache.read(where, page)
+    if kept is None:
+        kept = drawn_of(page)
+        cache.write(where, page, kept)
+    drawn, archive, size = kept
+    output.write(os.path.join(folder, path_of(page, "svg")), drawn)
+    output.write(os.path.join(folder, path_of(page, "zip")), archive)
+    return *size, len(archive)
+
+
+def drawn_of(page):
+    """(SVG, archive, (width, height) in pixels)."""
     module = figures.FIGURES[page.name]
     provenance = {**page.provenance, "matplotlib": output.version()}
     with plot.blamed(page.files, page.name):
@@ -218,14 +239,8 @@ def draw(task):
         output.lay_out(figure)
         drawn = svg.slim(output.figure_bytes(figure, "svg", page.title, {}),
                          "; ".join(f"{key}: {value}" for key, value in provenance.items()))
-        table = module.table(page.rows) if hasattr(module, "table") else page.rows
-        archive = zipped({f"{page.stem}.csv": output.csv_text(module.COLUMNS, page.rows),
-                          f"{page.stem}.tex": output.table_text(module.COLUMNS, table, module.METHOD, page.stem,
-                                                                page.provenance)})
-    output.write(os.path.join(folder, path_of(page, "svg")), drawn)
-    output.write(os.path.join(folder, path_of(page, "zip")), archive)
-    width, height = (round(inches * 96) for inches in figure.get_size_inches())
-    return width, height, len(archive)
+        archive = zipped({f"{page.stem}.csv": output.csv_text(module.COLUMNS, page.rows), f"{page.stem}.tex": plot.tex_of(page)})
+    return drawn, archive, tuple(round(inches * 96) for inches in figure.get_size_inches())
 
 
 def zipped(texts):
@@ -243,7 +258,8 @@ def draw_all(folder, found):
     """Each on a processor of its own, as far as there are any."""
     every = [drawing for _, _, pages, _ in found for drawing in pages]
     os.makedirs(os.path.join(folder, FOLDER), exist_ok=True)
-    tasks = [(folder, drawing.page) for drawing in every]
+    where = cache.found()
+    tasks = [(folder, where, drawing.page) for drawing in every]
     import matplotlib
     with style.sheet(), matplotlib.rc_context({"svg.fonttype": "none"}):
         processes = min(len(os.sched_getaffinity(0)), len(tasks))

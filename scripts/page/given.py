@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The files that a report is of, and what the program makes of them."""
 
+import concurrent.futures
 import json
 import os
 import re
@@ -65,18 +66,40 @@ def cell_name(row):
 
 
 def read_all(names, program):
-    """Given of each name, in the order given; raises documents.WrongFile. `program` is the path of cbank."""
-    made, taken = [], set()
+    """(Given of each file, in the order given; {folder: its Given}; lines of what is not shown). A folder stands for the
+    documents in it. Raises documents.WrongFile."""
+    made, taken, folders, not_shown = [], set(), {}, []
     for name in names:
-        document = documents.read(name, program)
-        stem = re.sub(r"[^\w.-]+", "-", document.stem).lstrip(".-") or document.kind
-        label, number = stem, 1
-        while label.casefold() in taken:
-            number += 1
-            label = f"{stem}-{number}"
-        taken.add(label.casefold())
-        made.append(Given(document, label))
-    return made
+        if not os.path.isdir(name):
+            made.append(Given(documents.read(name, program), label_of(name, taken)))
+            continue
+        folder = os.path.normpath(name)
+        if folder in folders:
+            raise documents.WrongFile(f"{name} is named twice; name it once")
+        folders[folder] = []
+        for path in documents.in_folder(folder):
+            try:
+                document = documents.read(path, program)
+            except documents.OtherKind:
+                not_shown.append(path)
+                continue
+            one = Given(document, label_of(f"{os.path.basename(os.path.abspath(folder))}-{document.name}", taken))
+            folders[folder].append(one)
+            made.append(one)
+    if not made:
+        raise documents.WrongFile(f"{names[0]} holds nothing that a report is of; name results or characterizations")
+    return made, folders, not_shown
+
+
+def label_of(name, taken):
+    """Of a file: its name without what a link has no room for, and a number where that is taken."""
+    stem = re.sub(r"[^\w.-]+", "-", os.path.basename(name).removesuffix(".json")).lstrip(".-") or "file"
+    label, number = stem, 1
+    while label.casefold() in taken:
+        number += 1
+        label = f"{stem}-{number}"
+    taken.add(label.casefold())
+    return label
 
 
 # -- the program --------------------------------------------------------------------------------------------------
@@ -122,12 +145,15 @@ class Program:
 
 
 def explain(program, given):
-    """Explains each result, unless an explanation of it was given."""
-    card = next((one for one in given if one.kind == "card"), None)
-    for one in given:
-        if one.kind == "result":
-            made, said = program.document(one.path, "explain", "--json", *([f"--card={card.path}"] if card else []),
-                                          one.path)
+    """Explains each result, as many at a time as there are processors; by the card given, of several by the program's own."""
+    cards = [one for one in given if one.kind == "card"]
+    card = cards[0] if len(cards) == 1 else None
+    of = [one for one in given if one.kind == "result"]
+
+    def made_of(one):
+        return program.document(one.path, "explain", "--json", *([f"--card={card.path}"] if card else []), one.path)
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for one, (made, said) in zip(of, pool.map(made_of, of)):
             if made:
                 made.sha256 = one.sha256  # what the numbers come from
             one.explanation, one.unexplained = made, None if made else said

@@ -9,17 +9,17 @@ import jinja2
 
 from figures import documents, output
 
-from . import drawn, given, interactive, others, results, tables
+from . import atlas, drawn, given, interactive, others, results, tables, verdict
 from .tables import Table, Value, head, words
 
 OPEN_ROWS = 12  # a table of so many rows is not folded, where there are few results
 OPEN_MAX = 3  # so many results have their tables unfolded
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-SECTIONS = (("summary", "Summary"), ("explore", "Explore"), ("environment", "Environment"), ("matrix", "Matrix"),
+SECTIONS = (("atlas", "Chips"), ("summary", "Summary"), ("explore", "Explore"), ("environment", "Environment"), ("matrix", "Matrix"),
             ("characterization", "Characterization"), ("comparison", "Comparison"), ("fleet", "Fleet"), ("history", "History"),
             ("explanation", "Explanation"),
-            ("figures", "Figures"), ("cells", "Cells"), ("sources", "Sources"))
+            ("claims", "Claims"), ("figures", "Figures"), ("cells", "Cells"), ("sources", "Sources"))
 
 
 def environment():
@@ -146,10 +146,10 @@ def sources_table(files):
                    words(one.document.provenance().get("tool"))] for one in files])
 
 
-def contents(matrices, figures, absent):
+def contents(matrices, figures, shown):
     parts = {"matrix": [(id, name) for name, id, _, _ in matrices],
-             "figures": [(f"figure-{name}", name.capitalize()) for name, _, _, _ in figures]}
-    return [(id, text, parts.get(id, [])) for id, text in SECTIONS if not absent.get(id)]
+             "figures": [(f"figure-{name}", name.capitalize()) for name, _, pages, _ in figures if pages]}
+    return [(id, text, parts.get(id, [])) for id, text in SECTIONS if shown.get(id, True)]
 
 
 # -- writing ------------------------------------------------------------------------------------------------------
@@ -157,11 +157,20 @@ def contents(matrices, figures, absent):
 
 def write(folder, program, files, library):
     given.explain(program, files)
-    comparisons, not_compared = given.compared(program, files)
+    comparisons, _ = given.compared(program, files)
     of = of_kind(files, "result")
     matrices = [(one.shown_name, f"matrix-{one.label}", len(of) <= OPEN_MAX, parts)
                 for one, parts in zip(of, each(of, lambda one: results.matrix_tables(program, one)))]
     found = drawn.drawings(files, comparisons)
+    chips = atlas.chips_of(files)
+    with_chips = len(chips) > 1
+    claimed = atlas.claims_table(chips) if with_chips else None
+    explanations = [(others.explanation_table(result, one), others.explanation_lines(result))
+                    for result, one in others.explained_results(files, of)]
+    shown = {"atlas": with_chips, "explore": library and of, "matrix": matrices, "comparison": comparisons,
+             "characterization": of_kind(files, "characterization") or of_kind(files, "card"), "fleet": of_kind(files, "fleet"),
+             "history": of_kind(files, "history"), "explanation": explanations or any(one.unexplained for one in of),
+             "claims": claimed and claimed.rows, "figures": any(pages for _, _, pages, _ in found), "cells": of}
     content = {
         "version": program.version, "title": title_of(files), "subtitle": subtitle_of(files),
         "warnings": warnings_of(files), "results": of, "matrices": matrices,
@@ -172,15 +181,15 @@ def write(folder, program, files, library):
         "environment": environment_of(files),
         "characterizations": each(of_kind(files, "characterization"), characterization_of),
         "cards": each(of_kind(files, "card"), others.card_table),
-        "comparisons": [comparison_of(*one) for one in comparisons], "not_compared": not_compared,
-        "explanations": [(others.explanation_table(result, one), others.explanation_lines(result))
-                         for result, one in others.explained_results(files, of)],
+        "comparisons": [comparison_of(*one) for one in comparisons],
+        "explanations": explanations, "chips": atlas.facts_table(chips) if with_chips else None,
+        "boards": atlas.boards_lines(chips), "claims": claimed, "shown": shown,
+        "verdict": verdict.of(files, comparisons, found),
         "unexplained": [(one.shown_name, one.unexplained) for one in of if one.unexplained],
         "figures": found, "sources": sources_table(files),
         "fleets": each(of_kind(files, "fleet"), fleet_of),
         "histories": each(of_kind(files, "history"), history_of),
-        "contents": contents(matrices, found, {"explore": not (library and of), "fleet": not of_kind(files, "fleet"),
-                                               "history": not of_kind(files, "history")}),
+        "contents": contents(matrices, found, shown),
         "interactive": interactive.of(of, library) if library and of else None,
     }
     cells = each(of, lambda one: [results.Cell(one, place, cell)

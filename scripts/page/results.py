@@ -94,7 +94,7 @@ def flag_lines(one):
 def ratios(one):
     """[(row of constant, row of global)] of the figure matrix; none where nothing was timed on both."""
     try:
-        rows = matrix_figure.rows(one.document)
+        rows = matrix_figure.times(one.document)
     except documents.NotDrawn:
         return []
     bases = {key_without_path(row): row for row in rows if row["path"] == "global"}

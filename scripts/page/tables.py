@@ -18,6 +18,7 @@ class Table:
     """heads: names of columns, or rows of Head; rows: lists of Value. notes stand below."""
 
     def __init__(self, caption, heads, rows, notes=()):
+        rows = [row for row in rows if len(row) == 1 or any(value.text != NONE for value in row[1:])]  # that say anything
         self.caption, self.rows, self.notes = caption, rows, list(notes)
         self.kinds = [kind_of(column) for column in zip(*rows)]
         if heads and isinstance(heads[0], str):

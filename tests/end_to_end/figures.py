@@ -6,18 +6,22 @@ CBANK names the program (default build/cbank), which explains and compares. With
 written instead of compared.
 """
 
+import argparse
+import contextlib
 import csv
 import glob
 import hashlib
 import io
 import itertools
 import json
+import multiprocessing
 import os
 import re
 import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from common import FULL, ROOT, Scratch, repetitions
@@ -32,7 +36,9 @@ CHARACTERIZATION = os.path.join(ROOT, "results/characterizations/h200.json")
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 import figures  # noqa: E402
-from figures import documents, output, style  # noqa: E402
+import legible  # noqa: E402
+import plot  # noqa: E402
+from figures import documents, output, panels, style  # noqa: E402
 
 
 # -- documents made by hand ---------------------------------------------------------------------------------------
@@ -261,13 +267,45 @@ class Data(Case):
         self.assertEqual([rows[3][key] for key in ("base", "slope", "slope_low", "slope_high", "verdict")],
                          ["28", "11", "10.5", "11.5", "address"])
 
-    def test_serialization_of_a_result(self):
-        cells = [cell(pattern="distinct", time=(1000 * count, None, None),
-                      parameters={"distinct": count, "stride_bytes": 64}) for count in (1, 2)]
-        rows = figures.FIGURES["serialization"].rows(self.document(result(*cells, cell())))
-        self.assertEqual([(row["quantity"], row["distinct"], row["value"]) for row in rows],
-                         [("time", 1, 1000), ("time", 2, 2000)])
-        self.assertFalse(any(row["record"] == "fit" for row in rows))
+    def test_sweep(self):
+        """Of distinct and stride the first that has three values; what is no sweep is of the matrix."""
+        cells = [cell(pattern="distinct", time=(1000 * count, None, None), parameters={"distinct": count, "stride_bytes": stride})
+                 for count in (1, 2, 4) for stride in (4, 64)]
+        both = result(*cells, *FOUR)
+        rows = self.golden("sweep", both)
+        self.assertEqual([(row["axis"], row["axis_value"], row["parameters"], row["time_ns_median"]) for row in rows[:3]],
+                         [("distinct", "1", "distinct=1 stride_bytes=4", "1000"), ("distinct", "1", "distinct=1 stride_bytes=64", "1000"),
+                          ("distinct", "2", "distinct=2 stride_bytes=4", "2000")])
+        document = self.document(both)
+        self.assertEqual({row["pattern"] for row in figures.FIGURES["matrix"].rows(document)}, {"per_warp", "per_thread"})
+        self.assertIn("to 4 times for constant", figures.FIGURES["sweep"].says(figures.FIGURES["sweep"].rows(document)))
+        sizes = self.document(result(*(cell(elements=count) for count in (1, 2, 3))))
+        self.assertEqual({row["axis"] for row in figures.FIGURES["sweep"].rows(sizes)}, {"elements"})
+        for few in (result(*cells[:4]), result(*FOUR)):
+            with self.assertRaisesRegex(documents.NotDrawn, "nothing takes 3 values"):
+                figures.FIGURES["sweep"].rows(self.document(few))
+        with self.assertRaisesRegex(documents.NotDrawn, "the figure sweep"):
+            figures.FIGURES["matrix"].rows(self.document(result(*cells)))
+
+    def test_sentences(self):
+        """Each says what stands in the data."""
+        def says(name, content):
+            module = figures.FIGURES[name]
+            given = self.document(content)
+            return module.says(module.rows([given] if hasattr(module, "COMBINES") else given))
+        self.assertEqual(says("matrix", result(*FOUR)), "A launch through constant memory takes from 0.90 times (add per_warp, 128k "
+                         "elements) to 2.00 times (add per_thread, 128k elements) as long as one through global memory.")
+        self.assertIn("1 µs (global", says("matrix", result(FOUR[1])))
+        self.assertIn("adds to the latency 11 (constant)", says("serialization", SERIAL))
+        self.assertEqual(says("capacity", CAPACITY), "Constant has level 1 of 28 cycles, 128 B, level 2 of 98 cycles, 256 B or more.")
+        self.assertIn("within 10 % of the measured time in 1 of 1 cells", says("parts", EXPLANATION))
+        self.assertIn("1.0000 to 1.0200 times those of driver 580.1; of 2 cells 1 regressed, 1 same", says("drivers", COMPARISON))
+        self.assertIn("0.90 to 2.00 on GPU of a test", says("generations", result(*FOUR)))
+        self.assertIn("from -1.00 to +2.00 %", says("samples", result(cell(samples=(990, 1000, 1020)))))
+        self.assertIn("claim 0.25 to 0.5 operations a byte; counted are 1.5 to 1.75", says("operations", CONVOLUTION))
+        self.assertIn("the largest change is +10.00 % (constant, n2 1)", says("fleet", FLEET))
+        self.assertIn("1 changes of a level, the largest +2.00 %", says("history", HISTORY))
+        self.assertIn("Of 2 counters", says("counters", COUNTED))
 
     def test_capacity(self):
         rows = self.golden("capacity", CAPACITY)
@@ -305,8 +343,7 @@ class Data(Case):
         old = result(cell("constant", time=(300, 300, 300)), cell("global", time=(200, 200, 200)), name="old GPU")
         rows = self.golden("generations", result(*FOUR), old, result(*FOUR[:2], engine="model"), result(*FOUR))
         self.assertEqual([(row["device"], row["engine"], row["pattern"], row["ratio"]) for row in rows],
-                         [("GPU of a test", "cuda", "per_warp", "0.9"), ("GPU of a test", "cuda", "per_thread", "2"),
-                          ("old GPU", "cuda", "per_warp", "1.5"), ("GPU of a test", "model", "per_warp", "0.9")])
+                         [("GPU of a test", "cuda", "per_warp", "0.9"), ("old GPU", "cuda", "per_warp", "1.5"), ("GPU of a test", "model", "per_warp", "0.9")])
 
     def test_samples(self):
         rows = self.golden("samples", result(cell(samples=(990, 1000, 1020), flags=["unstable"])))
@@ -419,6 +456,15 @@ class Looks(unittest.TestCase):
         self.assertNotIn(style.look("fresh"), style.PATHS.values())
 
 
+def look_at(task):
+    """(what is wrong with a page, how many texts it has)."""
+    page, width, sheet = task
+    with style.sheet(sheet):
+        drawn = figures.FIGURES[page.name].draw(page.rows, width, page.note)
+        output.lay_out(drawn)
+        return legible.findings(drawn), len(legible.shown_texts(drawn))
+
+
 class Drawn(Case):
     """Every figure from the committed results."""
 
@@ -426,42 +472,62 @@ class Drawn(Case):
     FROM = {"matrix": (MATRIX, "core-matrix-matrix"), "serialization": (CHARACTERIZATION, "h200-serialization"),
             "capacity": (CHARACTERIZATION, "h200-capacity"), "parts": (MATRIX, "core-matrix-parts"),
             "drivers": ("two.json", "two-drivers"), "generations": (MATRIX, "generations"),
-            "samples": (MATRIX, "core-matrix-samples"), "operations": (CONVOLUTIONS, "convolution-operations"),
+            "samples": (MATRIX, "core-matrix-samples"), "sweep": (CONVOLUTIONS, "convolution-sweep"), "operations": (CONVOLUTIONS, "convolution-operations"),
             "counters": (MATRIX, "core-matrix-counters-1"), "fleet": ("nights.json", "nights-fleet"),
             "history": ("series.json", "series-history")}
-    SOME = repetitions([], ["--select", "elements=128000"])
+    SOME = ["--all", *repetitions([], ["--select", "elements=128000"])]
 
-    def setUp(self):
-        super().setUp()
-        subprocess.run([CBANK, "compare", "--quiet", "--json", os.path.join(self.folder, "two.json"), MATRIX,
+    @classmethod
+    def setUpClass(cls):
+        """Of what no file is committed."""
+        super().setUpClass()
+        cls.shared = tempfile.mkdtemp()
+        cls.addClassCleanup(shutil.rmtree, cls.shared)
+        cls.others = [os.path.join(cls.shared, name) for name in ("two.json", "nights.json", "series.json")]
+        subprocess.run([CBANK, "compare", "--quiet", "--json", cls.others[0], MATRIX,
                         os.path.join(ROOT, "results/h200/second-process.json")], check=True)
-        store = os.path.join(self.folder, "fleet.db")
-        subprocess.run([sys.executable, os.path.join(ROOT, "scripts/make_fleet.py"), store, "--gpus", "24", "--nights", "6"], check=True)
-        subprocess.run([CBANK, "fleet", store, "--quiet", "--json", os.path.join(self.folder, "nights.json")], check=False)
-        with open(os.path.join(self.folder, "series.json"), "wb") as file:
+        store = os.path.join(cls.shared, "fleet.db")
+        subprocess.run([sys.executable, os.path.join(ROOT, "scripts/make_fleet.py"), store, "--gpus", "24", "--nights", "6"],
+                       check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([CBANK, "fleet", store, "--quiet", "--json", cls.others[1]], check=False)
+        with open(cls.others[2], "wb") as file:
             subprocess.run([CBANK, "history", store, "--cell", "add/*/per_warp/128000/*", "--json"], stdout=file, check=True)
 
     def all_of(self, *options):
         """Everything written, by name."""
-        lines, _ = self.plot(MATRIX, CHARACTERIZATION, "two.json", "nights.json", "series.json", *self.SOME, *options)
-        more, _ = self.plot(CONVOLUTIONS, "--figure", "operations", *options)
+        lines, _ = self.plot(MATRIX, CHARACTERIZATION, *self.others, *self.SOME, *options)
+        more, _ = self.plot(CONVOLUTIONS, "--figure", "operations", "--figure", "sweep", *options)
         return {os.path.basename(path): self.made(os.path.basename(path)) for path in lines + more}
 
     def test_all(self):
         self.assertEqual(set(self.FROM), set(figures.FIGURES))
-        made = self.all_of("--format", "pdf,svg,png")
+        made = self.all_of("--format", "pdf")
         for _, stem in self.FROM.values():
-            for form in ("pdf", "svg", "png", "csv", "tex"):
+            for form in ("pdf", "csv", "txt"):
                 with self.subTest(stem, form=form):
-                    self.assertGreater(len(made[f"{stem}.{form}"]), 100)
-        self.check_metadata(made)
+                    self.assertGreater(len(made[f"{stem}.{form}"]), 40)
         self.check_fonts(made)
-        self.check_size(made, 180)
         # The same bytes once more, whichever other formats there are.
-        again = self.all_of("--format", "svg") if FULL else {}
-        self.plot(MATRIX, "--figure", "matrix", "--format", "pdf,png", *self.SOME)
-        again.update((f"core-matrix-matrix.{form}", self.made(f"core-matrix-matrix.{form}")) for form in ("pdf", "png"))
+        again = self.all_of("--format", "svg,pdf") if FULL else {}
+        self.plot(MATRIX, "--figure", "matrix", "--format", "pdf,png,svg,tex", *self.SOME[1:])
+        again["core-matrix-matrix.pdf"] = self.made("core-matrix-matrix.pdf")
+        again = {name: data for name, data in again.items() if not name.endswith(".svg")}
+        made.update((f"core-matrix-matrix.{form}", self.made(f"core-matrix-matrix.{form}")) for form in ("png", "svg", "tex"))
+        self.check_size(made, 175)
+        self.check_metadata(made)
         self.assertEqual({name for name in again if made[name] != again[name]}, set())
+
+    def test_few_by_default(self):
+        """One page a question: PDF, CSV and a sentence each, 30 pages or fewer of a chip."""
+        chip = [name for name in glob.glob(os.path.join(ROOT, "results/h200/*.json"))]
+        lines, errors = self.plot(*repetitions([*chip, CHARACTERIZATION], [MATRIX, os.path.join(ROOT, "results/h200/second-process.json")]))
+        stems = {os.path.splitext(line)[0] for line in lines}
+        self.assertLessEqual(len(stems), 30)
+        self.assertEqual({os.path.splitext(line)[1] for line in lines}, {".pdf", ".csv", ".txt"})
+        self.assertIn("core-matrix-matrix", {os.path.basename(stem) for stem in stems})
+        self.assertNotIn("second-process-matrix", {os.path.basename(stem) for stem in stems})
+        self.assertTrue(any("asks again what core-matrix.json asked; --all draws it" in line for line in errors), errors)
+        self.assertTrue(any(line.startswith("plot: samples of ") and line.endswith("--all draws it") for line in errors), errors)
 
     def check_metadata(self, made):
         with open(MATRIX, "rb") as file:
@@ -492,60 +558,53 @@ class Drawn(Case):
                 self.assertLess(height / 300 * 25.4, 260, name)  # a page
 
     def test_one_column(self):
-        if FULL:
-            self.check_size(self.all_of("--format", "png", "--width", "one"), 88)
-        else:
-            self.plot(MATRIX, "--format", "png", "--width", "one", "--figure", "matrix")
-            self.check_size({"core-matrix-matrix.png": self.made("core-matrix-matrix.png")}, 88)
+        self.plot(MATRIX, "--format", "png", "--width", "one", "--figure", "matrix")
+        self.check_size({"core-matrix-matrix.png": self.made("core-matrix-matrix.png")}, 85)
 
-    def test_nothing_is_cut_off(self):
-        """No letter of any text reaches over the edge of its figure, or into another text."""
-        for name, (file, _) in self.FROM.items():
-            module = figures.FIGURES[name]
-            document = self.explained(file) if name == "parts" else documents.read(os.path.join(self.folder, file))
-            for width in repetitions(list(style.WIDTHS_MM.values()), [min(style.WIDTHS_MM.values())]):
-                with self.subTest(name, width=width), style.sheet():
-                    rows = module.rows([document] if hasattr(module, "COMBINES") else document)
-                    self.check_inside(module.draw(module.pages(rows, width)[0], width, "a note of what is in it"))
-
-    def explained(self, file):
-        with open(os.path.join(self.folder, "explained.json"), "wb") as out:
-            subprocess.run([CBANK, "explain", "--json", file], stdout=out, check=True)
-        return documents.read(out.name)
-
-    def check_inside(self, figure):
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.text import Text
-        output.lay_out(figure)
-        renderer = FigureCanvasAgg(figure).get_renderer()
-        hidden = self.not_shown(figure)
-        shown = [text for text in figure.findobj(Text)
-                 if text.get_visible() and text.get_text() and text not in hidden]
-        self.assertGreater(len(shown), 5)
-        boxes = [(text, text.get_window_extent(renderer)) for text in shown]
-        for (text, box), (other, beside) in itertools.combinations(boxes, 2):
-            across = min(box.x1, beside.x1) - max(box.x0, beside.x0)
-            down = min(box.y1, beside.y1) - max(box.y0, beside.y0)
-            self.assertFalse(across > 1 and down > 1, f"{text.get_text()} and {other.get_text()}")
-        for text, box in boxes:
-            self.assertGreaterEqual(min(box.x0, box.y0), -1, text.get_text())
-            self.assertLessEqual(box.x1, figure.bbox.x1 + 1, text.get_text())
-            self.assertLessEqual(box.y1, figure.bbox.y1 + 1, text.get_text())
+    def committed(self):
+        """The documents of every chip, and one of each kind that no chip has."""
+        names = [*glob.glob(os.path.join(ROOT, "results/h[12]00/*.json")), *glob.glob(os.path.join(ROOT, "results/chips/*/*.json")),
+                 *glob.glob(os.path.join(ROOT, "results/characterizations/*.json"))]
+        names = repetitions(names, [MATRIX, CONVOLUTIONS, CHARACTERIZATION, os.path.join(ROOT, "results/h100/core-matrix.json")])
+        return [documents.read(name, CBANK) for name in sorted(names) + self.others if read(name)["schema"]["name"] in documents.KINDS]
 
     @staticmethod
-    def not_shown(figure):
-        """Labels of ticks beyond the limits of their axis, and all of panels that are not there."""
-        from matplotlib.axis import Axis
-        from matplotlib.text import Text
-        found = set()
-        for axis in figure.findobj(Axis):
-            low, high = sorted(axis.get_view_interval())
-            for tick in axis.get_major_ticks() + axis.get_minor_ticks():
-                if not low <= tick.get_loc() <= high:
-                    found |= {tick.label1, tick.label2}
-            if not axis.axes.get_visible():
-                found |= set(axis.axes.findobj(Text))
-        return found
+    def pages(given, width, **more):
+        asked = argparse.Namespace(**{"figure": None, "program": CBANK, "width": width, "all": False, **more})
+        with contextlib.redirect_stderr(io.StringIO()):
+            made = plot.all_pages(asked, given, documents.ALL)
+        return made if FULL else [max(its, key=lambda page: len(page.rows)) for its in panels.grouped(made, lambda page: page.name).values()]
+
+    def test_legible(self):
+        """At both widths no text is on another, on a line or an edge, or beyond the figure; every page says what it shows."""
+        given = self.committed()
+        extra = [name for name, its in figures.FIGURES.items() if hasattr(its, "EXTRA")]
+        tasks = [(page, width, None) for width in style.WIDTHS_MM.values() for page in self.pages(given, width)]
+        tasks += [(page, 85, None) for page in self.pages([one for one in given if one.path == MATRIX], 85, figure=extra)]
+        tasks += [(page, 85, name) for page in self.pages(given, 85, figure=["matrix"])[:1] for name in ("ieee", "acm")]
+        with multiprocessing.get_context("fork").Pool() as pool:
+            for (page, width, _), (found, texts) in zip(tasks, pool.imap(look_at, tasks)):
+                with self.subTest(page.stem, width=width):
+                    self.assertEqual(found, [])
+                    self.assertGreater(texts, 5)
+                    self.assertRegex(page.sentence, r"^[A-Z0-9].*\d.*\.$")
+
+    def test_legible_finds(self):
+        """What is planted is found."""
+        with style.sheet():
+            drawn, body = style.figure(85, 40, (), "a note")
+            axes = body.subplots()
+            axes.plot([0, 1], [0, 1])
+            for x, y, text in ((0.5, 0.5, "on the line"), (0.1, 0.9, "one"), (0.1, 0.9, "other"), (1.0, 0.2, "over the foot"),
+                               (0.3, 0.05, "small")):
+                axes.text(x, y, text, ha="center", va="center", fontsize=3 if text == "small" else 7)
+            axes.text(0.7, 0, "foot", va="center", transform=axes.transAxes)
+            axes.text(2, 0.5, "beyond")
+            output.lay_out(drawn)
+            found = legible.findings(drawn)
+        for words in ("'on the line' on line", "'one' and 'other'", "'small' is of 3.0 pt", "'beyond' reaches over the edge",
+                      "'foot' on the bottom edge of axes"):
+            self.assertTrue(any(words in line for line in found), (words, found))
 
     @unittest.skipUnless(shutil.which("pdflatex"), "no LaTeX on this machine")
     def test_pgf(self):
@@ -562,14 +621,14 @@ class Drawn(Case):
         lines, errors = self.plot(MATRIX, "--figure", "matrix", "--format", "pgf,svg", status=3,
                                   environment={"PATH": empty})
         self.assertIn("texlive-latex-base", errors[-1])
-        self.assertEqual([os.path.splitext(line)[1] for line in lines], [".svg", ".csv", ".tex"])
+        self.assertEqual([os.path.splitext(line)[1] for line in lines], [".svg", ".csv", ".txt"])
 
 
 class Reproduced(Case):
     def test_figures_of_the_readme(self):
-        out = os.path.join(self.folder, "again")
+        out, example = (os.path.join(self.folder, name) for name in ("again", "example"))
         done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/reproduce.py"), "--program", CBANK, "-o",
-                               out], capture_output=True, text=True, check=False)
+                               out, "--example", example], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         committed = os.path.join(ROOT, "docs/figures")
         self.assertEqual(sorted(os.listdir(out)), sorted(os.listdir(committed)))
@@ -578,6 +637,18 @@ class Reproduced(Case):
             # How a figure is drawn is up to the version of matplotlib that it names.
             if not name.endswith(".svg") or f"matplotlib: {output.version()}".encode() in theirs:
                 self.assertTrue(ours == theirs, f"{name}: run make reproduce")
+        self.check_example(example)
+
+    def check_example(self, made):
+        """docs/example is what the report makes now, its sheet that of the template."""
+        committed = os.path.join(ROOT, "docs/example")
+        names = [os.path.relpath(os.path.join(folder, name), made) for folder, _, files in os.walk(made) for name in files]
+        self.assertEqual(sorted(names), sorted(os.path.relpath(os.path.join(folder, name), committed)
+                                               for folder, _, files in os.walk(committed) for name in files))
+        drawn_alike = f"matplotlib {output.version()}".encode() in self.content(os.path.join(committed, "index.html"))
+        for name in names if drawn_alike else ["style.css"]:
+            self.assertTrue(self.content(os.path.join(made, name)) == self.content(os.path.join(committed, name)),
+                            f"docs/example/{name}: run make reproduce")
 
     @staticmethod
     def content(path):
@@ -597,16 +668,17 @@ class Reasons(Case):
     """One line for each figure that cannot be drawn."""
 
     def not_drawn(self, content, *options, status=0):
-        _, errors = self.plot(self.write("planted.json", content), "--format", "svg", *options, status=status)
+        _, errors = self.plot(self.write("planted.json", content), "--format", "svg", "--all", *options, status=status)
         return {match[1]: match[2] for line in errors
-                if (match := re.match(r"plot: (\w+)(?: of \S+)? not drawn: (.*)$", line))}
+                if (match := re.match(r"plot: (\w+)(?: of .+?)? not drawn: (.*)$", line))}
 
     def test_without_counters_and_samples(self):
         why = self.not_drawn(result(*FOUR, counters_reason="no permission"))
         self.assertEqual(why["counters"], "no chosen cell has a counter: no permission")
         self.assertEqual(why["samples"], "no chosen cell has samples")
         self.assertEqual(why["operations"], "no chosen cell is of a convolution")
-        self.assertEqual(why["serialization"], "no chosen cell has 'distinct'")
+        self.assertIn("needs a characterization", why["serialization"])
+        self.assertIn("nothing takes 3 values", why["sweep"])
         self.assertIn("needs a characterization", why["capacity"])
         self.assertIn("needs a comparison", why["drivers"])
         self.assertTrue({"matrix", "generations"}.isdisjoint(why))
@@ -633,7 +705,7 @@ class Reasons(Case):
         self.assertEqual(documents.note(document), "modelled, not measured; incomplete run: 4 of 5 cells")
         with style.sheet():
             matrix = figures.FIGURES["matrix"]
-            made = matrix.draw(matrix.rows(document), 88, documents.note(document))
+            made = matrix.draw(matrix.rows(document), 85, documents.note(document))
         from matplotlib.text import Text
         self.assertTrue(any("modelled, not measured" in text.get_text() for text in made.findobj(Text)))
         chips = [("9.0", "H", engine, "1") for engine in ("cuda", "model")]

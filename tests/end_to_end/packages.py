@@ -26,6 +26,7 @@ INSTALLED = {"bin/cbank": "build/cbank", "share/cbank/scripts/report.py": "scrip
              "share/cbank/scripts/plot.py": "scripts/plot.py",
              "share/cbank/scripts/upgrade.py": "scripts/upgrade.py",
              "share/cbank/scripts/fit_card.py": "scripts/fit_card.py",
+             "share/cbank/scripts/claims.py": "scripts/claims.py",
              "share/cbank/scripts/fleet_run.sh": "scripts/fleet_run.sh",
              "share/cbank/scripts/fleet.sbatch": "scripts/fleet.sbatch",
              "share/bash-completion/completions/cbank": "scripts/completion.bash",

@@ -9,7 +9,9 @@ CBANK_FETCH=1 it is fetched first, by npm. With CBANK_SCREENSHOTS=DIR, pictures 
 
 import base64
 import contextlib
+import csv
 import functools
+import glob
 import hashlib
 import http.server
 import io
@@ -48,7 +50,7 @@ APART = {*CELLS, "dt", "dd", "li", "p", "h2", "summary", "caption"}  # whose tex
 
 def environment(**more):
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
-    return {**clean, "PYTHONDONTWRITEBYTECODE": "1", **more}
+    return {**clean, "PYTHONDONTWRITEBYTECODE": "1", "XDG_CACHE_HOME": os.path.join(TEMPORARY.name, "cache"), **more}
 
 
 def cbank(*arguments, program=CBANK, **more):
@@ -142,6 +144,12 @@ def rows_of(table):
         cells = [child for child in row.children if isinstance(child, Element) and child.tag in CELLS]
         if row.parent.tag == "tbody":
             yield cells
+
+
+def texts_of(table):
+    """Its last row of heads, and its rows."""
+    heads = [[child.text for child in row.children if isinstance(child, Element)] for row in table.all("tr") if row.parent.tag == "thead"]
+    return heads[-1:] + [[cell.text for cell in row] for row in rows_of(table)]
 
 
 class Report:
@@ -408,7 +416,7 @@ class Content(Case):
     def test_figures_are_those_of_plot(self):
         """The same data, byte by byte, and images with no style of their own."""
         out = os.path.join(self.folder, "figures")
-        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/plot.py"), "--program", CBANK, "--format", "svg",
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/plot.py"), "--program", CBANK, "--format", "svg,tex",
                                "-o", out, "--figure", "matrix", "--figure", "counters", MATRIX],
                               capture_output=True, text=True, check=False, env=environment())
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -423,7 +431,9 @@ class Content(Case):
     def test_images(self):
         """Readable where inline styles are blocked; title and source within; every name that is used is there."""
         images = [name for name in measured().files() if name.endswith(".svg")]
-        self.assertEqual(len(images), len(list(measured().page().root.all("img"))))
+        shown = [image.get("src") for image in measured().page().root.all("img")]
+        self.assertEqual(set(images), set(shown))
+        self.assertEqual(len(shown), len(images) + 1)  # the one on top stands below, too
         for name in images:
             text = measured().bytes(name).decode()
             root = ET.fromstring(text)
@@ -469,7 +479,7 @@ class Inputs(Case):
             for cell in content["cells"]:
                 cell["counters"] = {}
         report = self.made(self.changed("a.json", change))
-        self.assertIn("Not drawn of a: no chosen cell has a counter: no permission.", report.text)
+        self.assertIn("counters not drawn of a: no chosen cell has a counter: no permission.", report.text)
         self.assertIn("No counters: no permission.", report.page("cells/a.html").root.text)
 
     def test_no_samples(self):
@@ -478,7 +488,7 @@ class Inputs(Case):
             for cell in content["cells"]:
                 cell["time_ns"]["samples"], cell["counters"] = [], {}
         report = self.made(self.changed("a.json", change))
-        self.assertIn("Not drawn of a: no chosen cell has samples.", report.text)
+        self.assertIn("samples not drawn of a: no chosen cell has samples.", report.text)
         self.assertIn("figures/a-matrix.svg", report.files())
 
     def test_partial(self):
@@ -505,7 +515,7 @@ class Inputs(Case):
         def change(content):
             content["cells"] = content["cells"][:1]
         report = self.made(self.changed("a.json", change))
-        self.assertIn("Not drawn of a: no chosen cell was timed on both constant and global.", report.text)
+        self.assertIn("generations not drawn of a: no chosen cell was timed on both constant and global.", report.text)
         self.assertNotIn("Time through constant to time through global", report.text)
 
     def test_no_cells(self):
@@ -572,7 +582,18 @@ class Inputs(Case):
         self.assertIn("<b>bold</b>", report.text)
 
     def test_same_bytes(self):
-        first, second = mixed(), self.report(*of_two_engines())
+        """Taken from the cache, drawn again where what is kept is broken, and where nothing can be kept."""
+        first, cache = mixed(), os.path.join(self.folder, "cache")
+        shutil.copytree(os.path.join(TEMPORARY.name, "cache"), cache)
+        kept = glob.glob(os.path.join(cache, "cbank/figures/*"))
+        self.assertGreater(len(kept), 3)
+        for place, path in enumerate(kept):
+            with open(path, "r+b") as file:
+                file.truncate(100 * (place % 2))
+        for more in ({}, {"XDG_CACHE_HOME": cache}, {"XDG_CACHE_HOME": self.write("file", "")}):
+            self.same(first, Report(folder(), *of_two_engines(), **more))
+
+    def same(self, first, second):
         self.assertEqual(first.files(), second.files())
         for name in first.files():
             self.assertEqual(first.bytes(name), second.bytes(name), name)
@@ -596,6 +617,134 @@ class Inputs(Case):
         self.assertEqual(report.page().root.text.split()[0], "cbank")
         with open(other, encoding="utf-8") as stayed:
             self.assertEqual(stayed.read(), "mine")
+
+
+CHIPS = [os.path.join(ROOT, "results", name) for name in ("characterizations/h200.json", "characterizations/h100.json")]
+
+
+@functools.lru_cache(maxsize=None)
+def atlas():
+    """Of the folders of two chips, with what was characterized, and a card of a third that is published alone."""
+    folders = []
+    for name in ("h100", "h200"):
+        chip = os.path.join(TEMPORARY.name, name)
+        os.makedirs(chip)
+        for file in (f"results/{name}/core-matrix.json", f"results/cards/{name}.json"):
+            shutil.copy(os.path.join(ROOT, file), os.path.join(chip, f"card-{name}.json" if "cards" in file else "core-matrix.json"))
+        shutil.copy(os.path.join(ROOT, f"results/characterizations/{name}.json"), os.path.join(chip, "characterization.json"))
+        with open(os.path.join(chip, "manifest.json"), "w", encoding="utf-8") as file:
+            file.write("{}")
+        folders.append(chip)
+    shutil.copy(os.path.join(ROOT, "results/h200/gate/calibration.json"), folders[1])
+    card = read_json(os.path.join(ROOT, "results/base_cards/h200.json"))
+    card.update(name="Z1", levels=[{"name": "idc", "capacity_bytes": 2112, "line_bytes": 64}], launch_ns=None,
+                origins={key: {"from": "published", "method": "a test"} for key in ("levels.idc.capacity_bytes", "l2_bytes")},
+                numbers=[{"experiment": "published", "path": "constant", "name": "capacity", "level": 1, "value": 2048, "low": None,
+                          "high": None, "unit": "bytes", "samples": 0, "method": "another", "reason": None}])
+    path = os.path.join(TEMPORARY.name, "z1.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(card, file)
+    return Report(folder(), *folders, path)
+
+
+class Atlas(Case):
+    def test_chips(self):
+        """The page opens on them: a column each, a source for each value, and where sources disagree."""
+        self.check(atlas())
+        page = atlas().page()
+        titles = [element.text for element in page.root.all("h2")]
+        self.assertEqual(titles[:3], ["Contents", "Chips", "Summary"])
+        rows = {row[0]: row[1:] for row in texts_of(next(page.section("atlas").all("table")))}
+        self.assertEqual(rows["fact"], ["NVIDIA H100 80GB HBM3", "NVIDIA H200", "Z1"])
+        self.assertRegex(rows["first level, bytes"][0], r"^2.048 \(\d+\)$")
+        self.assertRegex(rows["first level, bytes"][2], "^\N{WARNING SIGN} 2.112 \\(\\d+\\)\\(\\d+\\)$")
+        self.assertRegex(rows["second level, latency, cycles"][1], r"^102 ")
+        self.assertRegex(rows["launch, ns"][1], r"^605\.")
+        self.assertEqual(rows["first level, ways"][2], "–")
+        text = page.section("atlas").text
+        self.assertIn("Z1, first level, bytes: sources disagree: 2 112 (published: a test); 2 048 (published: another)", text)
+        self.assertIn("NVIDIA H200 is of 2 boards: ", text)
+        self.assertIn("calibration.json is not shown", atlas().done.stderr)
+
+    def test_figures_of_all_chips(self):
+        for name in ("chips", "generations"):
+            self.assertIn(f"figures/{name}.svg", atlas().files())
+        with zipfile.ZipFile(io.BytesIO(atlas().bytes("figures/chips.zip"))) as archive:
+            rows = list(csv.DictReader(io.StringIO(archive.read("chips.csv").decode())))
+        self.assertEqual({row["device"] for row in rows}, {"NVIDIA H200", "NVIDIA H100 80GB HBM3"})
+        self.assertEqual({row["quantity"] for row in rows}, {"latency", "cycles_per_load", "ns_per_load", "to_best", "walk", "knee"})
+
+    def test_claims(self):
+        """Those of scripts/claims.py, chip by chip."""
+        rows = list(texts_of(next(atlas().page().section("claims").all("table"))))
+        self.assertEqual(rows[0][4:], ["NVIDIA H100 80GB HBM3", "NVIDIA H200"])
+        made = {row[0]: row for row in rows}
+        self.assertRegex(made["L2 answers in tens of cycles: cycles"][5], r"^does not hold: 273\.4")
+
+    def test_folders_that_mix(self):
+        """Each is named with the file and what to do."""
+        def chip(name, changed=()):
+            content = read_json(MATRIX)
+            content["cells"] = content["cells"][:1]
+            content["device"].update(changed)
+            self.write(f"{name}.json", content)
+            return os.path.dirname(os.path.join(self.folder, name))
+        chip("a/one")
+        chip("b/two")
+        for changed, words in (({"name": "NVIDIA Z"}, "mixes GPUs"), ({"driver": "1.2"}, "mixes drivers")):
+            mixed_folder = chip("a/other", changed)
+            said = cbank("report", mixed_folder, "-o", os.path.join(self.folder, "out"))
+            self.assertEqual(said.returncode, 2, said.stderr)
+            for word in (words, "a/one.json", "a/other.json", "folder of its own"):
+                self.assertIn(word, said.stderr)
+        os.unlink(os.path.join(self.folder, "a/other.json"))
+        os.mkdir(os.path.join(self.folder, "empty"))
+        for folders, words in ((("a", "b"), "are both of NVIDIA H200"), (("empty",), "holds no JSON file"),
+                               (("a", "a"), "is named twice")):
+            said = cbank("report", *(os.path.join(self.folder, name) for name in folders), "-o", os.path.join(self.folder, "out"))
+            self.assertEqual(said.returncode, 2, said.stderr)
+            self.assertIn(words, said.stderr)
+
+
+class Verdicts(Case):
+    """On top, in words, with an icon."""
+
+    def verdict(self, report):
+        return next(its for its in report.page().root.all("p") if "verdict" in (its.get("class") or "")), report
+
+    def of(self, change):
+        content = read_json(MATRIX)
+        content["cells"] = content["cells"][:4]
+        change(content)
+        found, report = self.verdict(Report(folder(), self.write("a.json", content)))
+        self.check(report)
+        return found.get("class"), found.text
+
+    def test_kinds(self):
+        def failed(content):
+            content["cells"][0].update(status="failed", reason="because")
+
+        def flagged(content):
+            content["cells"][0]["flags"] = ["unstable"]
+        self.assertEqual(self.of(lambda _: None), ("verdict good", "\N{HEAVY CHECK MARK} Good: 4 of 4 cells ok, none failed; all 36 exact "
+                                                   "counters equal to expected."))
+        self.assertEqual(self.of(failed), ("verdict bad", "\N{HEAVY BALLOT X} Worse: 1 cell failed."))
+        self.assertEqual(self.of(flagged), ("verdict doubt", "\N{WARNING SIGN} With care: 1 of 4 cells are flagged."))
+
+    def test_comparison_and_fleet(self):
+        self.assertIn("verdict doubt", self.verdict(measured())[0].get("class"))
+        self.assertIn("NEW may be worse", self.verdict(measured())[0].text)
+        self.assertIn("modelled, not measured: m", self.verdict(mixed())[0].text)
+
+    def test_nothing_empty(self):
+        """No section without content, no row that says nothing."""
+        for report in (measured(), mixed()):
+            for table in report.page().root.all("table"):
+                for row in texts_of(table)[1:]:
+                    self.assertTrue(len(row) < 2 or any(value != "–" for value in row[1:]), row)
+        titles = [element.text for element in self.report(part_of(MATRIX, lambda place, _: place < 2)).page().root.all("h2")]
+        self.assertTrue({"Comparison", "Characterization", "Chips", "Claims"}.isdisjoint(titles), titles)
+        self.assertNotIn("was given", measured().text)
 
 
 class Refusals(Case):
@@ -777,6 +926,12 @@ class Browser(Case):
     def test_light_dark_and_narrow(self):
         """At 400 % of 1280 pixels nothing scrolls sideways but tables and figures by themselves."""
         pictures = {}
+        self.open(self.url(atlas()), 320)
+        self.assertLessEqual(self.width(), 320)
+        self.tell("Emulation.setEmulatedMedia", media="print", features=[])
+        self.assertFalse(self.driver.execute_script("return document.querySelector('nav').offsetParent !== null"))
+        self.assertTrue(self.driver.execute_script("return document.querySelector('.verdict').offsetParent !== null"))
+        self.tell("Emulation.setEmulatedMedia", media="", features=[])
         for page in ("index.html", "cells/core-matrix.html"):
             for width, dark in ((1280, False), (1280, True), (320, False), (320, True)):
                 self.open(self.url(measured(), page), width, dark, scripts=False)
@@ -849,7 +1004,8 @@ class Browser(Case):
         pages = [(measured(), "index.html"), (measured(), "cells/core-matrix.html")]
         with contextlib.suppress(unittest.SkipTest):
             pages.append((interactive(), "index.html"))
-        for (report, name), dark, width in itertools.product(pages, (False, True), (1280, 320)):
+        # Of several chips, whose page is long, once.
+        for (report, name), dark, width in [*itertools.product(pages, (False, True), (1280, 320)), ((atlas(), "index.html"), True, 320)]:
             with self.subTest(name, dark=dark, width=width):
                 self.open(self.url(report, name), width, dark)
                 self.driver.execute_script("document.querySelectorAll('details').forEach(d => { d.open = true; })")
