@@ -91,16 +91,18 @@ static enum status report(const void *parsed, const struct invocation *invocatio
 const struct command report_command = {
     .name = "report",
     .summary = "Write a static page of results, characterizations and comparisons, with figures",
-    .arguments = "FILE...",
+    .arguments = "FILE|DIR...",
     .arguments_min = 1,
     .arguments_max = 1000,
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct report_options),
     .details =
-        "FILEs are results, characterizations, comparisons, explanations, cards, verdicts on fleets and histories. The page has\n"
-        "summary, environment, matrix, characterization, comparison where two results (or a comparison) are given, fleet, history,\n"
-        "explanation, every figure as SVG beside its table and its CSV, and a page with all cells of each result, which each number\n"
-        "leads to. What cannot be drawn is named, with why. Needs python3 with matplotlib and jinja2. Files of the page are replaced, others stay.",
+        "FILEs are results, characterizations, comparisons, explanations, cards, verdicts on fleets and histories; a DIR is all\n"
+        "files of one chip, and the page of several chips begins with what is known of each. The page has summary, environment,\n"
+        "matrix, characterization, comparison where two results (or a comparison) are given, fleet, history, explanation, every\n"
+        "figure as SVG beside its table and its CSV, and a page with all cells of each result, which each number leads to. What\n"
+        "cannot be drawn is named, with why. Figures are kept in ~/.cache/cbank/figures, or where XDG_CACHE_HOME says. Needs python3\n"
+        "with matplotlib and jinja2. Files of the page are replaced, others stay.",
     .run = report,
 };
