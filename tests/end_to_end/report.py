@@ -654,6 +654,7 @@ class Atlas(Case):
         page = atlas().page()
         titles = [element.text for element in page.root.all("h2")]
         self.assertEqual(titles[:3], ["Contents", "Chips", "Summary"])
+        self.assertNotIn("Comparison", titles)  # of two models
         rows = {row[0]: row[1:] for row in texts_of(next(page.section("atlas").all("table")))}
         self.assertEqual(rows["fact"], ["NVIDIA H100 80GB HBM3", "NVIDIA H200", "Z1"])
         self.assertRegex(rows["first level, bytes"][0], r"^2.048 \(\d+\)$")
