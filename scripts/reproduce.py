@@ -48,7 +48,8 @@ def example(asked):
                 content["tool"] = content.get("tool") and {**content["tool"], "git_commit": None, "git_dirty": False}
                 with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                     json.dump(content, file)
-        run("ingest", "two.db", os.path.join(ROOT, "results/h200/fleet/nights"))
+        os.symlink(os.path.join(ROOT, "results"), os.path.join(folder, "results"))  # a store keeps names of files
+        run("ingest", "two.db", "results/h200/fleet/nights")
         run("fleet", "two.db", "--quiet", "--json", "-", name="verdict.json")
         run("history", "two.db", "--cell", "add/*/per_warp/*", "--json", name="history.json")
         run("report", "verdict.json", "history.json", "-o", os.path.abspath(asked.example))

@@ -152,7 +152,8 @@ class Contribute(Case):
         path = self.path("said")
         with open(path, "w", encoding="utf-8") as said:
             process = subprocess.Popen([CBANK, "contribute", folder, "--brief"], cwd=self.folder, env=environment(),
-                                       stdout=said, stderr=said)
+                                       stdout=said, stderr=said,
+                                       preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
             end = time.monotonic() + SECONDS
             while time.monotonic() < end and process.poll() is None:
                 with open(path, encoding="utf-8") as file:

@@ -32,6 +32,7 @@ GOLDEN = os.path.join(ROOT, "tests/golden/figures")
 MATRIX = os.path.join(ROOT, "results/h200/core-matrix.json")
 CONVOLUTIONS = os.path.join(ROOT, "results/h200/convolution.json")
 CHARACTERIZATION = os.path.join(ROOT, "results/characterizations/h200.json")
+OTHER_CHIP = os.path.join(ROOT, "results/characterizations/h100.json")
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
@@ -345,6 +346,20 @@ class Data(Case):
         self.assertEqual([(row["device"], row["engine"], row["pattern"], row["ratio"]) for row in rows],
                          [("GPU of a test", "cuda", "per_warp", "0.9"), ("old GPU", "cuda", "per_warp", "1.5"), ("GPU of a test", "model", "per_warp", "0.9")])
 
+    def test_chips(self):
+        """Cycles of a load of a full SM, in ns at the highest clock, and beside the fewest of the other paths."""
+        full = [experiment("serialization", path, numbers=[number(each * cycles, name="cycles_per_load", distinct=each, stride_bytes=4, warps=64)
+                                                        for each in (1, 32)]) for path, cycles in (("constant", 2), ("global", 4), ("readonly", 1))]
+        one, other = ({**characterization(*full), "device": {**SERIAL["device"], "name": name, "clocks": {"sm_max_mhz": mhz}}}
+                      for name, mhz in (("A", 2000), ("B", 1000)))
+        rows = self.golden("chips", one, other)
+        self.assertEqual([(row["quantity"], row["device"], row["x"], row["value"], row["path"]) for row in rows if row["x"] == "32"],
+                         [("cycles_per_load", "A", "32", "64", "constant"), ("cycles_per_load", "B", "32", "64", "constant"),
+                          ("ns_per_load", "A", "32", "32", "constant"), ("ns_per_load", "B", "32", "64", "constant"),
+                          ("to_best", "A", "32", "2", "readonly"), ("to_best", "B", "32", "2", "readonly")])
+        with self.assertRaisesRegex(documents.NotDrawn, "two chips or more"):
+            figures.FIGURES["chips"].rows([self.document(one), self.document(one, "again.json")])
+
     def test_samples(self):
         rows = self.golden("samples", result(cell(samples=(990, 1000, 1020), flags=["unstable"])))
         self.assertEqual([(row["sample"], row["time_ns"], round(float(row["deviation_percent"]), 9)) for row in rows],
@@ -469,7 +484,7 @@ class Drawn(Case):
     """Every figure from the committed results."""
 
     # What a figure is made of, and the names of its files.
-    FROM = {"matrix": (MATRIX, "core-matrix-matrix"), "serialization": (CHARACTERIZATION, "h200-serialization"),
+    FROM = {"matrix": (MATRIX, "core-matrix-matrix"), "chips": (OTHER_CHIP, "chips"), "serialization": (CHARACTERIZATION, "h200-serialization"),
             "capacity": (CHARACTERIZATION, "h200-capacity"), "parts": (MATRIX, "core-matrix-parts"),
             "drivers": ("two.json", "two-drivers"), "generations": (MATRIX, "generations"),
             "samples": (MATRIX, "core-matrix-samples"), "sweep": (CONVOLUTIONS, "convolution-sweep"), "operations": (CONVOLUTIONS, "convolution-operations"),
@@ -495,7 +510,7 @@ class Drawn(Case):
 
     def all_of(self, *options):
         """Everything written, by name."""
-        lines, _ = self.plot(MATRIX, CHARACTERIZATION, *self.others, *self.SOME, *options)
+        lines, _ = self.plot(MATRIX, CHARACTERIZATION, OTHER_CHIP, *self.others, *self.SOME, *options)
         more, _ = self.plot(CONVOLUTIONS, "--figure", "operations", "--figure", "sweep", *options)
         return {os.path.basename(path): self.made(os.path.basename(path)) for path in lines + more}
 

@@ -770,7 +770,7 @@ class Refusals(Case):
 
     def test_usage(self):
         self.refused(MATRIX, words=["-o DIR"])
-        self.refused("-o", self.folder, words=["report needs FILE..."])
+        self.refused("-o", self.folder, words=["report needs FILE|DIR..."])
         self.refused(MATRIX, "-o", self.folder, "--interactiv3", words=["interactive"])
 
     def test_wrong_folder(self):

@@ -89,6 +89,10 @@ def rows(document, selection=documents.ALL):
     return [{"cells": len(documents.chosen(document, selection)), **document.source()}]
 
 
+def says(made):
+    return f"There are {made[0]['cells']} cells."
+
+
 def pages(made, _width_mm):
     return [made]
 
@@ -267,6 +271,7 @@ class Drawing(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("\n24,", self.scratch.read("out/core-matrix-greeting.csv"))
         self.assertIn("</svg>", self.scratch.read("out/core-matrix-greeting.svg"))
+        self.assertIn("There are 24 cells.", self.scratch.read("out/core-matrix-greeting.txt"))
 
 
 class Rooms(Case):
