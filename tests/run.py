@@ -40,14 +40,17 @@ LOGS = "build/test-logs"
 SLOTS = len(os.sched_getaffinity(0))
 
 # About how long parts take, in seconds of one processor: the long ones start first, and what is left is guessed.
-SECONDS = {"build": 45, "sanitizer build": 40, "unit tests": 15, "unit tests, sanitizers": 25, "build, no toolkit": 10,
-           "sanitizer build, gcc": 35, "unit tests, sanitizers, gcc": 80, "lint": 40, "fuzz": 15,
-           "end_to_end/report": 55, "end_to_end/figures": 30, "build, scratch tree": 25, "end_to_end/scratch": 40, "end_to_end/readme": 25,
-           "end_to_end/e2e": 15, "end_to_end/allocation": 12, "end_to_end/terminal": 8, "end_to_end/claims": 10, "end_to_end/advise": 10,
-           "end_to_end/e2e, sanitizers": 12, "end_to_end/cards": 15, "end_to_end/characterize": 15, "end_to_end/gate": 10,
-           "build, simulated GPU": 15, "end_to_end/simulated": 10, "end_to_end/faults": 30,
-           "end_to_end/walk": 20, "end_to_end/contribute": 25, "end_to_end/fleet": 20, "end_to_end/fleet_verdict": 8, "end_to_end/fleet_slurm": 5,
-           "kernels/kernel_checks": 35, "kernels/kernel_faults": 55, "kernels/toolkit": 120, "kernels/cuda_11_8": 240}
+SECONDS = {"build": 125, "sanitizer build": 95, "sanitizer build, gcc": 110, "build, no toolkit": 15,
+           "build, scratch tree": 28, "build, simulated GPU": 16, "build, simulated GPU, sanitizers": 26, "lint": 51,
+           "fuzz": 18, "unit tests": 39, "unit tests, sanitizers": 68, "unit tests, sanitizers, gcc": 90,
+           "kernels/cuda_11_8": 225, "kernels/toolkit": 80, "kernels/kernel_faults": 65, "kernels/kernel_checks": 56,
+           "end_to_end/report": 120, "end_to_end/readme": 90, "end_to_end/figures": 56, "end_to_end/scratch": 50,
+           "end_to_end/packages": 47, "end_to_end/simulated": 44, "end_to_end/faults, sanitizers": 35,
+           "end_to_end/walk, sanitizers": 30, "end_to_end/cards": 30, "end_to_end/characterize": 26,
+           "end_to_end/e2e": 25, "end_to_end/e2e, sanitizers": 26, "end_to_end/e2e, sanitizers, gcc": 26,
+           "end_to_end/allocation": 24, "end_to_end/contribute": 23, "end_to_end/claims": 23, "end_to_end/gate": 18,
+           "end_to_end/walk": 15, "end_to_end/faults": 15, "end_to_end/fleet": 10, "end_to_end/fleet_verdict": 10,
+           "end_to_end/advise": 10, "end_to_end/fleet_slurm": 10}
 SECONDS_OF_OTHERS = 4
 
 # Of tests/end_to_end, those of the program for the simulated GPU; and those of them whose subject are calls that fail,

@@ -135,10 +135,10 @@ class Verdicts(Case):
     def test_what_compare_advises(self):
         for name in ("base.json", "new.json"):
             self.cbank("run", *PLAN, "--quiet", "--json", name)
-        done = self.cbank("compare", "base.json", "new.json", "--threshold", "0.3", "--json", "-")
+        done = self.cbank("compare", "base.json", "new.json", "--threshold", "0.1", "--json", "-")
         command = json.loads(done.stdout)["to_settle"]
         self.assertRegex(command, f": cbank gate --base-program {CBANK} --new-program {CBANK} --engine cuda .* --processes "
-                                  r"\d+ --threshold 0.3$")
+                                  r"\d+ --threshold 0.1$")
         words = shlex.split(command.split(": cbank ")[1])
         self.assertIn("same of 4 cells", self.cbank(*words).stdout)
 
