@@ -32,12 +32,12 @@ def clock_mhz(device):
 
 
 def rows(given, selection=documents.ALL):
-    by_chip = {}
-    for document in given:
-        by_chip.setdefault(document.content["device"]["name"], document)
-    if len(by_chip) < 2:
+    names = [document.content["device"]["name"] for document in given]
+    if len(set(names)) < 2:
         raise documents.NotDrawn("it is of two chips or more")
-    made = [row for name, document in by_chip.items() for row in of_chip(name, document, selection)]
+    # Two boards of a chip are two lines, by their files.
+    labels = [name if names.count(name) == 1 else f"{name}, {document.source()['source']}" for name, document in zip(names, given)]
+    made = [row for label, document in zip(labels, given) for row in of_chip(label, document, selection)]
     if not made:
         raise documents.NotDrawn("no experiment of them counts distinct addresses or walks over working sets")
     return sorted(made, key=lambda row: list(QUANTITIES).index(row["quantity"]))

@@ -359,6 +359,8 @@ class Data(Case):
                           ("to_best", "A", "32", "2", "readonly"), ("to_best", "B", "32", "2", "readonly")])
         with self.assertRaisesRegex(documents.NotDrawn, "two chips or more"):
             figures.FIGURES["chips"].rows([self.document(one), self.document(one, "again.json")])
+        rows = figures.FIGURES["chips"].rows([self.document(one), self.document(one, "again.json"), self.document(other, "b.json")])
+        self.assertEqual({row["device"] for row in rows}, {"A, planted.json", "A, again.json", "B"})
 
     def test_samples(self):
         rows = self.golden("samples", result(cell(samples=(990, 1000, 1020), flags=["unstable"])))
