@@ -160,7 +160,8 @@ def explain(program, given):
 
 
 def compared(program, given):
-    """[(name, comparison, base, new)] of two results of one model, and of comparisons that were given; and why there is none."""
+    """[(name, comparison, base, new)] of two results, unless they are of two models of GPUs, and of comparisons that were
+    given; and why there is none."""
     results = [one for one in given if one.kind == "result"]
     made = [(one.label, one.document, *sides_of(one, results)) for one in given if one.kind == "comparison"]
     if made:
@@ -169,7 +170,7 @@ def compared(program, given):
         return [], (f"{len(results)} results were given: two are compared, or what cbank compare --json wrote is shown"
                     if results else "no results were given")
     base, new = results
-    if base.content["device"]["name"] != new.content["device"]["name"]:
+    if base.content["engine"] == new.content["engine"] and base.content["device"]["name"] != new.content["device"]["name"]:
         return [], "the results are of two models, which stand beside each other"
     document, said = program.document("comparison.json", "compare", "--quiet", "--json", "-", base.path, new.path)
     if not document:

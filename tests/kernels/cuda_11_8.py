@@ -54,7 +54,7 @@ class Tree(toolkits.Toolkit):
 
 
 class Planted(unittest.TestCase):
-    """A scratch copy of the tree with one workload. Beside the paths, it has some of them again, broken on purpose."""
+    """A scratch copy of the tree with one workload and three patterns. Beside the paths, it has some of them again, broken on purpose."""
 
     # What only the other workloads use is unused there.
     VARIABLES = ("ARCHS=" + " ".join(FAMILIES), "WERROR=", "CFLAGS=-O0", "check-sass")
@@ -73,6 +73,9 @@ class Planted(unittest.TestCase):
         shutil.copytree(ROOT, cls.root, ignore=shutil.ignore_patterns(".git", "build", "local", "__pycache__"))
         cls.edit("scripts/chosen.txt", lambda text: re.sub(r"(?m)^\d.*\n", "", text))  # counts of all workloads
         cls.edit("kernels/workloads.def", lambda text: re.sub(r"(?ms)^WORKLOAD\((?!add,).*?(?=^WORKLOAD|^#undef)", "", text))
+        # One pattern of each scope: a load of the others is the same instruction.
+        cls.edit("patterns/patterns.def", lambda text: re.sub(
+            r"(?ms)^PATTERN\((per_warp|pseudo_random|half_warp|distinct|broadcast|hashed),.*?(?=^PATTERN|^#undef)", "", text))
         for fault in cls.FAULTS:
             cls.edit("kernels/paths.def", fault.add)
         cls.said = run(cls.root, "make", f"CUDA={Tree.toolkit}", *cls.VARIABLES)
