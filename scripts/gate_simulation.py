@@ -9,9 +9,9 @@ Every trial writes results of 24 cells as those of the default plan on an H200, 
 them: no decision is made here. Times, how much processes differ in each cell, and how sure a process is of its median
 are those of ten committed processes (results/h200/processes). Noise of 2 and 4 is as many times what processes differ by.
 Heavy tails: Student's t of 3 degrees of freedom, scaled to the same deviation. All cells of a process share half of their
-variance. Cells that did not settle count as settled: flags are not what is simulated. In NEW two cells, the shortest and the longest, are slower by 1.5 times the threshold; an alarm
-is a regression or an improvement of another. No calibration is given, but in the last column: there cbank calibrate
-makes one of five more processes of the same noise.
+variance. Cells that did not settle count as settled: flags are not what is simulated. In NEW two cells, the shortest and
+the longest, are slower by 1.5 times the threshold; an alarm is a regression or an improvement of another. No calibration
+is given, but in the last column: there cbank calibrate makes one of five more processes of the same noise.
 
 With --gate it is cbank gate that decides, which looks again and again: its processes are there already in the folder that
 it keeps, as many as it comes to. It ends when more would decide nothing, or at 20 a side.

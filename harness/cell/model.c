@@ -470,13 +470,16 @@ static enum status simulate_warps(struct work *work)
                                 .input_cycles = input_first_cycles(work),
                                 .end_cycles = work->alone ? fmax(alone_cycles, LAST_LOAD_CYCLES) : LAST_LOAD_CYCLES};
     struct model_warps warps;
+    double fills;
     const enum status status = model_warps_run(cell, card, &sm, &warps);
 
     if (status != STATUS_OK)
         return status;
     work->waits_ns = fmax(cycles_to_ns(card, warps.cycles) - life_ns, 0);
-    if (warps.refills > 0 || warps.fills * blocks / sm.blocks < work->levels.misses[0]) {
-        work->levels.misses[0] = fmin(warps.fills * blocks / sm.blocks, work->levels.requests[0]);
+    fills = warps.fills * blocks / sm.blocks;
+    /* Without the warps side by side each would fetch by itself what conflicts. */
+    if (warps.refills > 0 || fills < work->levels.misses[0]) {
+        work->levels.misses[0] = fmin(fills, work->levels.requests[0]);
         work->levels.requests[1] = work->levels.misses[0];
         work->levels.misses[1] = fmin(work->levels.misses[1], work->levels.requests[1]);
     }

@@ -62,7 +62,7 @@ struct deviation deviation_of_range(double difference, uint32_t count);
  * has a share is not known. */
 struct deviation deviation_sum(const struct deviation *parts, const double *weights, size_t count);
 
-/* What is known of a cell: before, how sure a median is within its process, and what was seen. */
+/* What is known of a cell: before, and what was seen. */
 struct deviation_evidence {
     bool flush; /* of the regime */
     struct deviation before; /* no degrees: not known */

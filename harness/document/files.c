@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -361,4 +362,17 @@ enum status file_write(const char *path, file_writer *writer, const void *contex
     if (!close_replacement(&file) && status == STATUS_OK)
         status = cannot_write(path);
     return status;
+}
+
+bool file_make_folders(const char *path)
+{
+    char part[PATH_MAX];
+
+    snprintf(part, sizeof(part), "%s", path);
+    for (char *slash = part[0] ? strchr(part + 1, '/') : NULL; slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(part, 0777);
+        *slash = '/';
+    }
+    return mkdir(part, 0777) == 0 || errno == EEXIST;
 }

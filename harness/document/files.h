@@ -3,6 +3,7 @@
 #ifndef CBANK_FILES_H
 #define CBANK_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -37,5 +38,8 @@ typedef enum status file_writer(FILE *stream, const void *context);
  * link: what it points to is replaced, or made where it dangles. A device or pipe is written in place. STATUS_USAGE
  * when it cannot be written; else what the writer returns, and without success the old file is as it was. */
 enum status file_write(const char *path, file_writer *writer, const void *context);
+
+/* Makes a folder and those above it. Whether it is there then, or something else of that name; else errno says why not. */
+bool file_make_folders(const char *path);
 
 #endif

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "log.h"
 
 enum { NAME_BYTES = 216 };
@@ -58,22 +59,6 @@ static bool is_folder(const char *path)
     struct stat info;
 
     return path[0] && (path[strlen(path) - 1] == '/' || (stat(path, &info) == 0 && S_ISDIR(info.st_mode)));
-}
-
-/* Makes a folder and those above it; what exists already is fine. */
-static void make_folders(const char *path)
-{
-    char part[RESULT_PATH_BYTES];
-
-    snprintf(part, sizeof(part), "%s", path);
-    for (char *c = part + 1; *c; c++) {
-        if (*c != '/')
-            continue;
-        *c = '\0';
-        mkdir(part, 0777);
-        *c = '/';
-    }
-    mkdir(part, 0777);
 }
 
 static enum status cannot_write(const char *path, int error)
@@ -139,7 +124,7 @@ enum status result_file_open(struct result_file *file, const char *given, const 
     enum status status;
 
     if (given && is_folder(given))
-        make_folders(given);
+        file_make_folders(given);
     if (!given || is_folder(given))
         return reserve(file, given ? given : "", result, device, path);
     if (several && strcmp(given, "-") != 0)

@@ -177,14 +177,6 @@ static enum status check_file(struct looking *looking, const char *name)
 
 /* -- what a step leaves -------------------------------------------------------------------------------- */
 
-static bool is_of_step(const struct chip_step *step, bool brief, const char *argv)
-{
-    char wanted[CHIP_ARGV_BYTES];
-
-    snprintf(wanted, sizeof(wanted), " %s --json %s", chip_arguments(step, brief), step->file);
-    return strstr(argv, wanted) != NULL;
-}
-
 static enum status check_result(struct looking *looking, const struct chip_step *step, const char *path)
 {
     struct chip_check *check = looking->check;
@@ -200,7 +192,7 @@ static enum status check_result(struct looking *looking, const struct chip_step 
     else if (!result.complete)
         status =
             check_add(check, step->file, "run cbank contribute, which goes on with it", "is of a run that did not end");
-    else if (!is_of_step(step, looking->brief, result.argv))
+    else if (!chip_is_of_step(step, looking->brief, result.argv))
         status = check_add(check, step->file, again, "is of another command: %s", result.argv);
     if (status == STATUS_OK && exact.differing > 0)
         status = check_add(check, step->file,

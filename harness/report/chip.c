@@ -58,6 +58,22 @@ const char *chip_arguments(const struct chip_step *step, bool brief)
     return brief && step->brief ? step->brief : step->arguments;
 }
 
+void chip_words(const struct chip_step *step, bool brief, char out[CHIP_ARGV_BYTES])
+{
+    const bool card = step->kind == CHIP_CARD;
+
+    snprintf(out, CHIP_ARGV_BYTES, "%s%s%s", chip_arguments(step, brief), card ? "" : " --json ",
+             card ? "" : step->file);
+}
+
+bool chip_is_of_step(const struct chip_step *step, bool brief, const char *argv)
+{
+    char wanted[CHIP_ARGV_BYTES + 1] = " ";
+
+    chip_words(step, brief, wanted + 1);
+    return strstr(argv, wanted) != NULL;
+}
+
 /* -- the manifest -------------------------------------------------------------------------------------- */
 
 #define LONGEST_NAME 255

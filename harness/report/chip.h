@@ -61,6 +61,12 @@ void chip_path(const char *folder, const char *file, char out[CHIP_PATH_BYTES]);
 /* The arguments of a step. */
 const char *chip_arguments(const struct chip_step *step, bool brief);
 
+/* The words of the line that runs a step, less the program: its arguments, and the file that it writes. A card's name theirs. */
+void chip_words(const struct chip_step *step, bool brief, char out[CHIP_ARGV_BYTES]);
+
+/* Whether a command line is that of the step. */
+bool chip_is_of_step(const struct chip_step *step, bool brief, const char *argv);
+
 /* The files of a folder that belong to a chip: *.json but for the manifest and what begins with a point, by name. The
  * caller closes *names, on an error, too. STATUS_USAGE where the folder cannot be read. */
 enum status chip_files(const char *folder, char ***names, size_t *count);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,19 +57,11 @@ static bool is_there(const char *path)
     return access(path, F_OK) == 0;
 }
 
-/* The words of a result's command line that say which step it is of. */
-static void step_words(const struct contributing *contributing, const struct chip_step *step, char *out, size_t bytes)
-{
-    snprintf(out, bytes, "%s%s%s", chip_arguments(step, contributing->options->brief),
-             step->kind == CHIP_CARD ? "" : " --json ", step->kind == CHIP_CARD ? "" : step->file);
-}
-
 /* Whether a step has to be run. *resume: its result is there, but for some cells. STATUS_USAGE, logged, where the file is not
  * of this step. */
 static enum status is_needed(const struct contributing *contributing, const struct chip_step *step, bool *needed,
                              bool *resume)
 {
-    char words[CHIP_ARGV_BYTES];
     struct result result = {0};
     enum status status = STATUS_OK;
 
@@ -78,9 +69,9 @@ static enum status is_needed(const struct contributing *contributing, const stru
     *needed = !is_there(step->scratch ? "card.json" : step->file) && !is_there(step->file);
     if (*needed || step->kind != CHIP_RESULT)
         return STATUS_OK;
-    step_words(contributing, step, words, sizeof(words));
     status = result_read(step->file, &result);
-    if (status == STATUS_OK && (result.modelled_time || !strstr(result.argv, words)))
+    if (status == STATUS_OK &&
+        (result.modelled_time || !chip_is_of_step(step, contributing->options->brief, result.argv)))
         status = log_error(STATUS_USAGE, "%s/%s is of another command: %s; remove it, or name another folder",
                            contributing->folder, step->file, result.argv);
     if (status == STATUS_OK)
@@ -158,7 +149,7 @@ static enum status run_step(const struct contributing *contributing, const struc
     if (resume)
         snprintf(text, sizeof(text), "run --quiet --resume %s", step->file);
     else
-        step_words(contributing, step, text, sizeof(text));
+        chip_words(step, contributing->options->brief, text);
     return run_words(NULL, words, 1, text, step->what);
 }
 
@@ -328,15 +319,7 @@ static enum status take_steps(struct contributing *contributing)
 /* Goes into the folder, which is made where it is not there, with those above it. */
 static enum status enter(const char *folder)
 {
-    char path[CHIP_PATH_BYTES];
-
-    snprintf(path, sizeof(path), "%s", folder);
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(path, 0777);
-        *slash = '/';
-    }
-    if ((mkdir(folder, 0777) != 0 && errno != EEXIST) || chdir(folder) != 0)
+    if (!file_make_folders(folder) || chdir(folder) != 0)
         return log_error(STATUS_USAGE, "%s: %s; name a folder that can be written", folder, strerror(errno));
     return STATUS_OK;
 }
