@@ -115,28 +115,26 @@ static enum status run_words(const char *program, char *words[WORDS_MAX], size_t
                : log_error(STATUS_ENVIRONMENT, "%s exited with %d", what, WEXITSTATUS(code));
 }
 
-/* Runs Python with these words; the first that is there does. */
-static enum status run_python(const char *first, const char *second, char *text, const char *what)
+/* What the fit imports. */
+static const char modules[] = "scipy, numpy";
+
+static enum status refuse_python(void)
 {
-    size_t i = 0;
-
-    while (i + 1 < script_python_count && script_pythons[i][0] == '/' && !is_there(script_pythons[i]))
-        i++;
-
-    char *words[WORDS_MAX] = {(char *)script_pythons[i], (char *)first, (char *)second};
-
-    return run_words(script_pythons[i], words, second ? 3 : 2, text, what);
+    return log_error(STATUS_ENVIRONMENT, "the fit of the card needs python3 with scipy; install it: scripts/setup.sh "
+                                         "contribute, or python3-scipy of the distribution");
 }
 
 static enum status run_script(const struct chip_step *step)
 {
     char program[PATH_MAX], script[PATH_MAX], text[2 * PATH_MAX];
     const enum status status = script_find(step->script, program, script);
+    const char *python = script_python(modules);
+    char *words[WORDS_MAX] = {(char *)python, "-B", script};
 
-    if (status != STATUS_OK)
-        return status;
+    if (status != STATUS_OK || !python)
+        return status_worse(status, python ? STATUS_OK : refuse_python());
     snprintf(text, sizeof(text), "--program %s %s", program, step->arguments);
-    return run_python("-B", script, text, step->what);
+    return run_words(python, words, 3, text, step->what);
 }
 
 static enum status run_step(const struct contributing *contributing, const struct chip_step *step, bool resume)
@@ -207,17 +205,15 @@ static enum status take_step(struct contributing *contributing, const struct chi
 /* What has to be there before anything is measured: a GPU that counts, and what the fit takes. */
 static enum status prepare(const struct contributing *contributing)
 {
-    char doctor[] = "doctor", modules[] = "import scipy, numpy";
+    char doctor[] = "doctor";
     char *words[WORDS_MAX] = {contributing->name};
     char program[PATH_MAX], script[PATH_MAX];
     enum status status = script_find("fit_card.py", program, script);
 
     if (status == STATUS_OK && strchr(program, ' '))
         status = log_error(STATUS_ENVIRONMENT, "%s: the fit takes no path with blanks; move the program", program);
-    if (status == STATUS_OK && run_python("-c", modules, NULL, "python3") != STATUS_OK)
-        status = log_error(STATUS_ENVIRONMENT,
-                           "the fit of the card needs python3 with scipy; install it: scripts/setup.sh contribute, or "
-                           "python3-scipy of the distribution");
+    if (status == STATUS_OK && !script_python(modules))
+        status = refuse_python();
     return status == STATUS_OK ? run_words(NULL, words, 1, doctor, "cbank doctor") : status;
 }
 

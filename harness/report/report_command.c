@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * report is a script, which draws with matplotlib: found here, and run in place of the program. */
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -77,15 +75,12 @@ static enum status report(const void *parsed, const struct invocation *invocatio
     words = script_words(options, invocation, program, script);
     if (!words)
         return log_memory("what the report runs");
-    for (size_t i = 0; i < script_python_count; i++) {
-        words[0] = script_pythons[i];
+    words[0] = script_python("matplotlib, jinja2");
+    if (words[0])
         execvp(words[0], (char *const *)words);
-    }
     free(words);
-    return log_error(STATUS_ENVIRONMENT,
-                     "cannot run python3: %s; install python3, python3-matplotlib and python3-jinja2 "
-                     "(scripts/setup.sh plots)",
-                     strerror(errno));
+    return log_error(STATUS_ENVIRONMENT, "a page needs python3 with matplotlib and jinja2; install python3-matplotlib and "
+                                         "python3-jinja2 (scripts/setup.sh plots)");
 }
 
 const struct command report_command = {

@@ -6,14 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "log.h"
 
 /* Where scripts lie, from the folder of the program: installed; built in build/, in build/NAME/, in build/tests/NAME/. */
 static const char *const places[] = {"../share/cbank/scripts", "../scripts", "../../scripts", "../../../scripts"};
 
 /* The first is what the distribution's packages are for. */
-const char *const script_pythons[] = {"/usr/bin/python3", "python3"};
-const size_t script_python_count = sizeof(script_pythons) / sizeof(script_pythons[0]);
+static const char *const pythons[] = {"/usr/bin/python3", "python3"};
 
 enum status script_find(const char *name, char program[PATH_MAX], char script[PATH_MAX])
 {
@@ -33,4 +33,19 @@ enum status script_find(const char *name, char program[PATH_MAX], char script[PA
     }
     return log_error(STATUS_ENVIRONMENT, "no %s beside %s (in %s); make install puts it there", name, program,
                      places[0]);
+}
+
+const char *script_python(const char *modules)
+{
+    char try[256];
+
+    snprintf(try, sizeof(try), "try:\n import %s\nexcept ImportError:\n raise SystemExit(1)", modules);
+    for (size_t i = 0; i < sizeof(pythons) / sizeof(pythons[0]); i++) {
+        char *words[] = {(char *)pythons[i], "-c", try, NULL};
+        int code;
+
+        if (child_run(pythons[i], words, &code) && code == 0)
+            return pythons[i];
+    }
+    return NULL;
 }

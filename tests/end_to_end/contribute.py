@@ -201,6 +201,18 @@ class Contribute(Case):
         done = self.cbank("contribute", "empty", "--brief", status=3, CBANK_SIMULATED="devices=0")
         self.assertEqual(os.listdir(self.path("empty")), [])
 
+    def test_a_python_that_has_what_it_takes(self):
+        """The distribution's Python has no scipy, another one of PATH has: it is taken, and what is missing is the GPU."""
+        os.mkdir(self.path("without"))
+        with open(self.path("without/scipy.py"), "w", encoding="utf-8") as file:
+            file.write("raise ImportError('no scipy')\n")
+        with open(self.path("python3"), "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\nunset PYTHONPATH\nexec /usr/bin/python3 "$@"\n')
+        os.chmod(self.path("python3"), 0o755)
+        done = self.cbank("contribute", "empty", "--brief", status=3, CBANK_SIMULATED="devices=0",
+                          PYTHONPATH=self.path("without"), PATH=f"{self.folder}:{os.environ['PATH']}")
+        self.assertNotIn("scipy", done.stdout + done.stderr)
+
     def test_bad_input(self):
         with open(self.path("file"), "w", encoding="utf-8"):
             pass
