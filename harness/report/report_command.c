@@ -79,8 +79,9 @@ static enum status report(const void *parsed, const struct invocation *invocatio
     if (words[0])
         execvp(words[0], (char *const *)words);
     free(words);
-    return log_error(STATUS_ENVIRONMENT, "a page needs python3 with matplotlib and jinja2; install python3-matplotlib and "
-                                         "python3-jinja2 (scripts/setup.sh plots)");
+    return log_error(STATUS_ENVIRONMENT,
+                     "a page needs python3 with matplotlib and jinja2; install python3-matplotlib and "
+                     "python3-jinja2 (scripts/setup.sh plots)");
 }
 
 const struct command report_command = {
