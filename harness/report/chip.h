@@ -20,7 +20,7 @@ struct chip_step {
     const char *script;    /* of scripts/, which takes the arguments; NULL: this program does */
     const char *arguments; /* with blanks between */
     const char *brief;     /* likewise in a folder for tests; NULL: the same */
-    double seconds;        /* on an H200, for what is left; a guess where it was not measured */
+    double seconds;        /* on an H200, for what is left */
     bool scratch;          /* a card on the way to the last one: goes when that is there */
 };
 

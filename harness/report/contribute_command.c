@@ -202,6 +202,15 @@ static enum status take_step(struct contributing *contributing, const struct chi
                                 : log_error(STATUS_ENVIRONMENT, "%s left no %s", step->what, step->file);
 }
 
+/* Whether a file that a GPU measures is still to come. What is behind them takes none. */
+static bool is_measuring_left(void)
+{
+    for (size_t i = 0; i < chip_step_count; i++)
+        if (chip_steps[i].kind != CHIP_CARD && !is_there(chip_steps[i].file))
+            return true;
+    return false;
+}
+
 /* What has to be there before anything is measured: a GPU that counts, and what the fit takes. */
 static enum status prepare(const struct contributing *contributing)
 {
@@ -214,7 +223,7 @@ static enum status prepare(const struct contributing *contributing)
         status = log_error(STATUS_ENVIRONMENT, "%s: the fit takes no path with blanks; move the program", program);
     if (status == STATUS_OK && !script_python(modules))
         status = refuse_python();
-    return status == STATUS_OK ? run_words(NULL, words, 1, doctor, "cbank doctor") : status;
+    return status == STATUS_OK && is_measuring_left() ? run_words(NULL, words, 1, doctor, "cbank doctor") : status;
 }
 
 /* A warm-up: the first process on a machine is slow, and is not kept. */
@@ -372,7 +381,7 @@ const struct command contribute_command = {
         "After cbank doctor: the default plan hot, cold and by a second process, how much processes differ, sizes,\n"
         "serialization, widths, table sizes, every workload by every path, the characterization, and a card whose times are\n"
         "fitted to the results, for which python3-scipy is needed. Then a manifest names the files with their hashes, and\n"
-        "cbank check looks at the folder. It can be stopped at any time: the same command goes on with what is not there.\n"
-        "Names of hosts are left out.",
+        "cbank check looks at the folder. It can be stopped at any time: the same command goes on with what is not there. The\n"
+        "card, which comes last, takes no GPU: it can be made on another machine. Names of hosts are left out.",
     .run = contribute,
 };

@@ -164,6 +164,11 @@ class Contribute(Case):
             process.wait(timeout=SECONDS)
         return process.returncode
 
+    def test_the_card_takes_no_gpu(self):
+        os.remove(os.path.join(self.chip, "card.json"))
+        self.cbank("contribute", "chip", "--brief", CBANK_SIMULATED="devices=0")
+        self.cbank("check", "--brief", "chip")
+
     def test_it_goes_on_after_a_signal(self):
         self.assertEqual(self.stopped(signal.SIGINT, "2 of 13"), -signal.SIGINT)
         there = {name for name in os.listdir(self.path("new")) if not name.startswith(".")}

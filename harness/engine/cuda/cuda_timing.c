@@ -335,6 +335,12 @@ static void flag_shared(const struct timing *timing)
 
 /* -- rounds -------------------------------------------------------------------------------------------- */
 
+/* Whole picoseconds: events tick in nanoseconds, and the rest is of the float that they are told in, in every result. */
+static double whole_ps(double ns)
+{
+    return round(1e3 * ns) / 1e3;
+}
+
 /* Takes over the sample that has just ended. */
 static enum status take_sample(const struct timing *timing, struct sampling *sampling)
 {
@@ -342,7 +348,7 @@ static enum status take_sample(const struct timing *timing, struct sampling *sam
     struct cell_time *time = &sampling->result->time;
     double ns;
 
-    ns = cuda_sample_ns(&sampling->sample, &sampling->chain);
+    ns = whole_ps(cuda_sample_ns(&sampling->sample, &sampling->chain));
     if (isnan(ns))
         return fail(sampling, "cannot read the time");
     /* A launch of the empty kernel that was interrupted can make it negative: that says nothing. */
