@@ -3,17 +3,19 @@
 """Tries cbank advise on configurations that a seed draws: draws them, measures them on a GPU, and shows how good the advice is.
 
 usage: advise_trial.py draw --seed N [--count 300] > results/advise/configurations.json
-       advise_trial.py measure [--program build/cbank] CONFIGURATIONS FOLDER
-       advise_trial.py show [--program build/cbank] [--card FILE] CONFIGURATIONS FOLDER
+       advise_trial.py measure [--program build/cbank] [--first N] CONFIGURATIONS FOLDER
+       advise_trial.py collect CONFIGURATIONS FOLDER > MEASURED
+       advise_trial.py show [--program build/cbank] [--card FILE] CONFIGURATIONS MEASURED...
        advise_trial.py show --modelled [--program build/cbank] [--card FILE] CONFIGURATIONS
 
-Configurations are committed before anything is measured, and nothing is drawn again. `measure` runs each on every path that
-holds its table, into FOLDER/NUMBER.json; files that are there stay. `show` prints, of every place that was measured, how
-many were predicted, and how many of those times are within 15 %; of every configuration the regret, which is the measured
-time of the choice over that of the best place, less 1; the same of each fixed answer, where its path cannot hold the table
-of `global`; how often it was too close to call, and how often that was right: the two were within the error that it named.
-With --modelled the predictions stand for what was measured, so that the regret is 0, of those configurations for which
-`global` has one: what is left says how well fixed answers do on what was drawn. Exit status 0; 2 for a bad file; that of cbank where it fails.
+Configurations are committed before anything is measured, and nothing is drawn again. `measure` runs each, from the Nth on, on
+every path that holds its table, into FOLDER/NUMBER.json; files that are there stay. `collect` writes what they say of time, of
+those that are there. `show` prints, of every place that was measured, how many were predicted, and how many of those times are
+within 15 %; of every configuration the regret, which is the measured time of the choice over that of the best place, less 1;
+the same of each fixed answer, where its path cannot hold the table of `global`; how often it was too close to call, and how
+often that was right: the two were within the error that it named. With --modelled the predictions stand for what was measured,
+so that the regret is 0, of those configurations for which `global` has one: what is left says how well fixed answers do on what
+was drawn. Exit status 0; 1 for a cell that is not ok; 2 for a bad file; that of cbank where it fails.
 """
 
 import argparse
@@ -101,9 +103,9 @@ def advise(program, card, options):
     return json.loads(cbank(program, "advise", *words, *([f"--card={card}"] if card else []), "--json=-"))
 
 
-def measure(program, configurations, folder):
+def measure(program, configurations, first, folder):
     os.makedirs(folder, exist_ok=True)
-    for number, options in enumerate(configurations):
+    for number, options in list(enumerate(configurations))[first:]:
         path = os.path.join(folder, f"{number}.json")
         if os.path.exists(path):
             continue
@@ -116,13 +118,31 @@ def measure(program, configurations, folder):
         print(f"{number + 1} of {len(configurations)}", file=sys.stderr)
 
 
-def measured(folder, number):
-    """{path: time} of the cells that are valid."""
-    cells = load(os.path.join(folder, f"{number}.json"))["cells"]
-    wrong = [cell["identity"] for cell in cells if cell["status"] not in ("ok", "skipped") or cell["verified"] is False]
-    if wrong:
-        fail(f"{folder}/{number}.json: {', '.join(wrong)}", 1)
-    return {cell["path"]: cell["time_ns"]["median"] for cell in cells if cell["status"] == "ok"}
+def collect(configurations, folder):
+    """Of each configuration that was measured its GPU, and of each place the time, its interval and flags."""
+    origin, rows = {}, {}
+    for number in range(len(configurations)):
+        path = os.path.join(folder, f"{number}.json")
+        if not os.path.exists(path):
+            continue
+        result = load(path)
+        wrong = [cell["identity"] for cell in result["cells"]
+                 if cell["status"] != "skipped" and not (cell["status"] == "ok" and cell["verified"])]
+        if wrong:
+            fail(f"{path}: {', '.join(wrong)}", 1)
+        origin = {"tool": result["tool"], "device": result["device"]}
+        rows[number] = {"uuid": result["device"]["uuid"],
+                        "places": {cell["path"]: {"flags": cell["flags"], **{key: cell["time_ns"][key]
+                                                                             for key in ("median", "ci_low", "ci_high")}}
+                                   for cell in result["cells"] if cell["status"] == "ok"}}
+    lines = ",\n".join(f'  "{number}": {json.dumps(row)}' for number, row in rows.items())
+    print(f'{json.dumps(origin)[:-1]}, "measured": {{\n{lines}\n}}}}')
+
+
+def measured(paths):
+    """{number: {path: time}} of what was collected."""
+    return {int(number): {place: time["median"] for place, time in row["places"].items()}
+            for path in paths for number, row in load(path)["measured"].items()}
 
 
 def quantile(values, share):
@@ -158,29 +178,36 @@ def show(advices, times):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("action", choices=("draw", "measure", "show"))
+    parser.add_argument("action", choices=("draw", "measure", "collect", "show"))
     parser.add_argument("configurations", nargs="?")
-    parser.add_argument("folder", nargs="?")
+    parser.add_argument("files", nargs="*", metavar="FILE")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--program", default=os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
     parser.add_argument("--card")
     parser.add_argument("--modelled", action="store_true")
     options = parser.parse_intermixed_args()
     if options.action == "draw":
         return draw(options.seed, options.count) if options.seed is not None else fail("draw: name a --seed")
-    if not options.configurations or not options.folder and not options.modelled:
-        fail("name the file of configurations, and the folder of results")
+    if not options.configurations or not options.files and not options.modelled:
+        fail("name the file of configurations, and what was measured")
     configurations = load(options.configurations)["configurations"]
     program = os.path.abspath(options.program)
     if options.action == "measure":
-        return measure(program, configurations, options.folder)
+        return measure(program, configurations, options.first, options.files[0])
+    if options.action == "collect":
+        return collect(configurations, options.files[0])
+    times = measured(options.files)
+    numbers = range(len(configurations)) if options.modelled else sorted(times)
+    if len(numbers) < len(configurations):
+        print(f"{len(configurations) - len(numbers)} of {len(configurations)} configurations are not measured yet")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        advices = list(pool.map(lambda one: advise(program, options.card, one), configurations))
-    if options.modelled:
-        times = [{place["path"]: place["time_ns"] for place in advice["ranking"]} for advice in advices]
-        return show(*zip(*[pair for pair in zip(advices, times) if FALLBACK in pair[1]]))
-    return show(advices, [measured(options.folder, number) for number in range(len(configurations))])
+        advices = list(pool.map(lambda number: advise(program, options.card, configurations[number]), numbers))
+    if not options.modelled:
+        return show(advices, [times[number] for number in numbers])
+    times = [{place["path"]: place["time_ns"] for place in advice["ranking"]} for advice in advices]
+    return show(*zip(*[pair for pair in zip(advices, times) if FALLBACK in pair[1]]))
 
 
 if __name__ == "__main__":
