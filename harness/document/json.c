@@ -2,6 +2,7 @@
 #include "json.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,20 +121,34 @@ bool json_whole(const cJSON *value)
     return whole;
 }
 
-cJSON *json_double(double value)
+enum { NUMBER_BYTES = 32 }; /* "-2.2250738585072014e-308" */
+
+/* The number in as few of 15 to 17 digits as are read back as it is; null where it is none. Returns their length. */
+static size_t write_number(double value, char out[NUMBER_BYTES])
 {
-    char text[40];
+    int length = 0;
 
     if (!isfinite(value))
-        return cJSON_CreateNull();
-    snprintf(text, sizeof(text), "%.17g", value);
+        return (size_t)snprintf(out, NUMBER_BYTES, "null");
+    for (int digits = DBL_DIG; digits <= DBL_DECIMAL_DIG; digits++) {
+        length = snprintf(out, NUMBER_BYTES, "%.*g", digits, value);
+        if (digits < DBL_DECIMAL_DIG && strtod(out, NULL) == value)
+            break;
+    }
+    return (size_t)length;
+}
+
+cJSON *json_double(double value)
+{
+    char text[NUMBER_BYTES];
+
+    write_number(value, text);
     return cJSON_CreateRaw(text);
 }
 
 cJSON *json_doubles(const double *values, size_t count)
 {
-    enum { NUMBER_BYTES = 26 }; /* "-2.2250738585072014e-308, " */
-    const size_t room = 3 + count * NUMBER_BYTES;
+    const size_t room = 3 + count * (NUMBER_BYTES + 2);
     char *text = malloc(room);
     cJSON *item;
     size_t used = 1;
@@ -142,12 +157,8 @@ cJSON *json_doubles(const double *values, size_t count)
         return NULL;
     text[0] = '[';
     for (size_t i = 0; i < count; i++) {
-        const char *separator = i ? ", " : "";
-
-        if (isfinite(values[i]))
-            used += (size_t)snprintf(text + used, room - used, "%s%.17g", separator, values[i]);
-        else
-            used += (size_t)snprintf(text + used, room - used, "%snull", separator);
+        used += (size_t)snprintf(text + used, room - used, "%s", i ? ", " : "");
+        used += write_number(values[i], text + used);
     }
     snprintf(text + used, room - used, "]");
     item = cJSON_CreateRaw(text);

@@ -139,7 +139,7 @@ static void close_basket(struct basket *basket, struct json_tree *tree)
 
 static const char whole[] =
     "{\"schema\":{\"name\":\"basket\",\"version\":\"2.1\"},\"label\":\"red\",\"owner\":\"me\",\"small\":3,"
-    "\"large\":\"18446744073709551615\",\"share\":0.10000000000000001,\"full\":true,\"taste\":\"sour\","
+    "\"large\":\"18446744073709551615\",\"share\":0.1,\"full\":true,\"taste\":\"sour\","
     "\"flags\":[\"washed\"],\"fruit\":\"pear\",\"samples\":[1.5, 2],\"stone\":{\"edges\":4},"
     "\"seeds\":[{\"weight\":0.5},{\"weight\":null,\"rank\":7}],\"named\":{\"a b\":{\"weight\":1}},"
     "\"stones\":[{\"edges\":5},{\"edges\":6}]}";
@@ -222,7 +222,7 @@ static const struct wrong wrongs[] = {
     {"\"me\"", "5", "owner: expected a string or null, it is this number"},
     {"\"small\":3", "\"small\":10", "small: expected an integer from 2 to 9, it is this number"},
     {"\"small\":3", "\"small\":2.5", "small: expected an integer from 2 to 9, it is this number"},
-    {"0.10000000000000001", "1.5", "share: expected a number from 0 to 1 or null, it is this number"},
+    {"0.1", "1.5", "share: expected a number from 0 to 1 or null, it is this number"},
     {"true", "1", "full: expected true or false, it is this number"},
     {"\"sour\"", "\"salty\"", "taste: expected sweet or sour or null, it is this string"},
     {"[\"washed\"]", "[\"washed\",7]", "flags: expected an array of ripe and washed, it is an array"},

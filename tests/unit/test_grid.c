@@ -338,7 +338,7 @@ static void test_formats(void **state)
                  "| per\\_warp | 25.31 us | +10.0% | 1.406 us | a note |\n"
                  "| x, \"y\"\\| | **98.50 ns** | failed a | - |  |\n");
     json = cJSON_PrintUnformatted(array);
-    expect(json, "[{\"cell\":\"per_warp\",\"base_ns\":25310,\"share\":0.10000000000000001,\"new_ns\":1406},"
+    expect(json, "[{\"cell\":\"per_warp\",\"base_ns\":25310,\"share\":0.1,\"new_ns\":1406},"
                  "{\"cell\":\"x, \\\"y\\\"|\",\"base_ns\":98.5,\"share\":-1,\"new_ns\":null}]");
     cJSON_Delete(array);
 }

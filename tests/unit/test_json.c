@@ -409,9 +409,9 @@ static void test_printed_numbers(void **state)
     json_add_text(object, "none", NULL);
     json_add_text(object, "bytes", "a\xff\xc3\xa4\xc3");
     text = cJSON_PrintUnformatted(object);
-    assert_string_equal(text, "{\"third\":0.33333333333333331,\"tenth\":0.10000000000000001,\"nan\":null,"
+    assert_string_equal(text, "{\"third\":0.3333333333333333,\"tenth\":0.1,\"nan\":null,"
                               "\"inf\":null,\"exact\":9007199254740992,\"large\":\"9007199254740993\","
-                              "\"samples\":[-2.2250738585072014e-308, 0.10000000000000001, null, "
+                              "\"samples\":[-2.2250738585072014e-308, 0.1, null, "
                               "-1.7976931348623157e+308],\"no_samples\":[],"
                               "\"none\":null,\"bytes\":\"a?\xc3\xa4?\"}");
     free(text);
