@@ -384,8 +384,8 @@ static enum status look(struct looking *looking, char *const *names, size_t coun
     if (status == STATUS_OK)
         status = check_steps(looking, names, count);
     if (status == STATUS_OK && (double)looking->check->bytes > CHIP_BYTES_MAX)
-        status = check_add(looking->check, "", "measure with fewer samples", "has %.1f MB, more than %.0f",
-                           (double)looking->check->bytes / 1e6, CHIP_BYTES_MAX / 1e6);
+        status = check_add(looking->check, "", "measure with fewer samples", "has %.1f MiB, more than %.0f",
+                           (double)looking->check->bytes / MIB, CHIP_BYTES_MAX / MIB);
     /* Of files that are not what they should be nothing is compared. */
     return status == STATUS_OK && looking->check->count == before ? check_twice(looking->check) : status;
 }

@@ -57,9 +57,9 @@ enum status check_print(const struct chip_check *checks, size_t count, bool colo
         const struct chip_check *check = &checks[i];
         const struct grid grid = findings_grid(check);
 
-        printf("%s: %s, driver %s, %zu files, %.1f MB, measured by %s: ", check->folder,
+        printf("%s: %s, driver %s, %zu files, %.1f MiB, measured by %s: ", check->folder,
                check->name[0] ? check->name : "no GPU", check->driver[0] ? check->driver : "not known",
-               (size_t)check->files, (double)check->bytes / 1e6, check->credit[0] ? check->credit : "nobody");
+               (size_t)check->files, (double)check->bytes / MIB, check->credit[0] ? check->credit : "nobody");
         printf(check->count ? "%zu finding%s\n" : "nothing is missing, nothing contradicts\n", check->count,
                check->count == 1 ? "" : "s");
         status = grid_print(stdout, &grid, &look);

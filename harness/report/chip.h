@@ -30,7 +30,8 @@ extern const size_t chip_step_count;
 enum { CHIP_PATH_BYTES = 4096, CHIP_CREDIT_BYTES = 128, CHIP_ARGV_BYTES = 1024 };
 
 /* Most bytes of a folder. */
-#define CHIP_BYTES_MAX 10e6
+#define MIB            1048576.0
+#define CHIP_BYTES_MAX (10 * MIB)
 
 #define CHIP_MANIFEST "manifest.json"
 
