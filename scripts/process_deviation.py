@@ -5,8 +5,8 @@
 usage: process_deviation.py [--check]
 
 Of each set of committed results of one GPU and driver that ran one plan, a cell gives the variance of its medians, with
-a degree of freedom less than there are results; a calibration gives one with more. It has all in it by which the medians
-differ, how well a process knows its own too. The variance of a cell is taken to be relative^2 + (ns / time)^2, times a
+a degree of freedom less than there are results. It has all in it by which the medians differ, how well a process knows
+its own too. Cells of several modes are left out. The variance of a cell is taken to be relative^2 + (ns / time)^2, times a
 factor that differs from cell to cell as an inverse chi square of `degrees` does: then its quotient by the sum has the F
 distribution, and relative, ns and degrees are those of the greatest likelihood (Smyth 2004, with a prior that depends on
 the time). Of plans and boards likewise, the part of the processes being known then. Where all cells of a process move
@@ -27,7 +27,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TABLE = os.path.join(ROOT, "harness/compare/deviation.def")
 NORMAL = 1.959964
-DEGREES_MOST = 50
+DEGREES_LEAST, DEGREES_MOST = 1, 50
 ROUNDING = 0.06  # relative: two digits
 
 
@@ -38,7 +38,7 @@ def load(name):
     cells = {}
     for cell in result["cells"]:
         time = cell["time_ns"]
-        if cell["status"] != "ok" or not time or not time["ci_low"]:
+        if cell["status"] != "ok" or not time or not time["ci_low"] or "multimodal" in cell["flags"]:
             continue
         key = tuple(str(cell[name]) for name in ("workload", "path", "pattern", "elements", "block_size", "regime"))
         key += tuple(sorted(cell["parameters"].items()))
@@ -46,13 +46,18 @@ def load(name):
     return cells
 
 
-def alike(names, regime, settled=True):
-    """(variance, degrees, time) of each cell of equal code in all the results; of each result the changes from the mean of
-    all, in ns. `settled`: only cells that settled in all."""
+def column_of(key):
+    """What a cell's deviation is looked up by: its regime, or that memory is copied before every launch of it."""
+    return "copies" if any(name == "refill_bytes" for name, _ in key[6:]) else key[5]
+
+
+def alike(names, column, settled=True):
+    """(variance, degrees, time) of each cell of that column and of equal code in all the results; of each result the changes
+    from the mean of all, in ns. `settled`: only cells that settled in all."""
     results, rows, changes = [load(name) for name in names], [], [[] for _ in names]
     for key in results[0]:
         cells = [result.get(key) for result in results]
-        if key[5] != regime or not all(cell and cell[1] == cells[0][1] for cell in cells):
+        if column_of(key) != column or not all(cell and cell[1] == cells[0][1] for cell in cells):
             continue
         logs = [math.log(cell[0]) for cell in cells]
         mean = statistics.mean(logs)
@@ -63,29 +68,19 @@ def alike(names, regime, settled=True):
     return rows, changes
 
 
-def range_of(count):
-    """Mean and standard deviation of the range of normal values."""
-    def below(value):
-        step, sum_ = 1 / 32, 0
-        for i in range(-256, 256):
-            x = i * step
-            share = (math.erfc(-(x + value) / math.sqrt(2)) - math.erfc(-x / math.sqrt(2))) / 2
-            sum_ += count * math.exp(-x * x / 2) / math.sqrt(2 * math.pi) * share ** (count - 1) * step
-        return sum_
-
-    step = 1 / 16
-    above = [((i + 0.5) * step, 1 - below((i + 0.5) * step)) for i in range(256)]
-    mean = sum(share for _, share in above) * step
-    return mean, math.sqrt(sum(2 * value * share for value, share in above) * step - mean * mean)
-
-
-def calibrated(name):
-    """Rows of a calibration of version 1, and its cells."""
-    with open(os.path.join(ROOT, "results", name), encoding="utf-8") as file:
-        calibration = json.load(file)
-    mean, spread = range_of(calibration["launches"])
-    return [((math.log1p(cell["noise"]) / mean) ** 2, mean ** 2 / 2 / spread ** 2, cell["median_ns"])
-            for cell in calibration["cells"]], calibration["cells"]
+def of_boards(names, result):
+    """(variance, degrees, time) of the hot cells of trials of processes (medians of all of a board) and of a result, each of
+    another board."""
+    medians = []
+    for name in names:
+        with open(os.path.join(ROOT, "results", name), encoding="utf-8") as file:
+            medians.append({cell["identity"]: cell["median_ns"] for cell in json.load(file)["cells"]})
+    medians.append({"/".join(key[:6]): cell[0] for key, cell in load(result).items()})
+    rows = []
+    for identity in medians[-1]:
+        logs = [math.log(board[identity]) for board in medians]
+        rows.append((statistics.variance(logs), len(logs) - 1, math.exp(statistics.mean(logs))))
+    return rows
 
 
 def likelihood(rows, known, relative, ns, freedom, most=1e4):
@@ -101,16 +96,17 @@ def likelihood(rows, known, relative, ns, freedom, most=1e4):
     return total
 
 
-def fit(rows, known=lambda time: 0, most=DEGREES_MOST, relative=None):
-    """relative, ns and degrees (`most` at most) of the greatest likelihood; relative stays where it is given."""
-    point = [relative or 5e-4, 2.0, min(6.0, most)]
-    moving = [1, 2] if relative else [0, 1, 2]
+def fit(rows, known=lambda time: 0, most=DEGREES_MOST, relative=None, degrees=None):
+    """relative, ns and degrees (DEGREES_LEAST to `most`) of the greatest likelihood; what is given stays."""
+    point = [relative or 5e-4, 2.0, degrees or min(6.0, most)]
+    moving = [i for i, given in enumerate((relative, None, degrees)) if not given]
     best, step = likelihood(rows, known, *point), 0.5
     while step > 1e-3:
         moved = False
         for i, sign in itertools.product(moving, (1, -1)):
             tried = list(point)
-            tried[i] = min(tried[i] * math.exp(sign * step), most if i == 2 else math.inf)
+            tried[i] *= math.exp(sign * step)
+            tried[2] = min(max(tried[2], DEGREES_LEAST), most)
             value = likelihood(rows, known, *tried)
             if value > best + 1e-9:
                 best, point, moved = value, tried, True
@@ -127,40 +123,35 @@ def together(changes):
 
 
 def derive():
-    """{(cause, regime): (relative, ns, degrees)} and what each rests on."""
+    """{(cause, column): (relative, ns, degrees)} and what each rests on."""
     ten = [f"h200/processes/process-{number:02}.json" for number in range(1, 11)]
-    gate, calibration = calibrated("h200/gate/calibration.json")
-    h200, h100 = (alike((f"{chip}/core-matrix.json", f"{chip}/second-process.json"), "hot")[0] for chip in ("h200", "h100"))
-    hot_rows, old = alike(ten, "hot", settled=False)[0], fit(gate + h200 + h100)
+    hot_rows = alike(ten, "hot", settled=False)[0]
     hot = fit(hot_rows)
     cold_rows, cold_changes = alike(ten, "cold", settled=False)
-    cold_most = sum(map(together, cold_changes)) / len(ten)
-    cold = fit(cold_rows, most=min(DEGREES_MOST, cold_most))
-    process = lambda time: math.hypot(old[0], old[1] / time)  # noqa: E731
+    cold = fit(cold_rows, most=min(DEGREES_MOST, sum(map(together, cold_changes)) / len(ten)))
+    three = ("chips/h200/all-paths.json", "h200/all-paths.json", "h200/refill.json")
+    copies_rows, copies_changes = alike(three, "copies", settled=False)
+    copies = fit(copies_rows, most=sum(map(together, copies_changes)), relative=1e-6)
+    process = lambda time: math.hypot(hot[0], hot[1] / time)  # noqa: E731
     plans, plan_changes = [], []
     for names in (("core-matrix", "all-paths"), ("core-matrix", "sizes"), ("convolution", "all-paths"),
-                  ("refill", "all-paths"), ("stencil-blocks", "all-paths")):
+                  ("stencil-blocks", "all-paths")):
         rows, changes = alike([f"h200/{name}.json" for name in names], "hot")
         plans, plan_changes = plans + rows, plan_changes + changes[:1]
     plan = fit(plans, process, most=sum(map(together, plan_changes)))
     cold_plans, cold_changes = alike(("h200/core-matrix-cold.json", "h200/sizes.json"), "cold")
     cold_plan = fit(cold_plans, lambda time: math.hypot(cold[0], cold[1] / time), most=together(cold_changes[0]))
-    one = {key[:6]: cell for key, cell in load("h200/core-matrix.json").items()}
-    boards, board_changes = [], []
-    for cell in calibration:
-        key = tuple(str(cell[name]) for name in ("workload", "path", "pattern", "elements", "block_size", "regime"))
-        if cell["sass_sha256"] == one[key][1]:
-            change = math.log(one[key][0] / cell["median_ns"])
-            boards.append((change ** 2 / 2, 1, cell["median_ns"]))
-            board_changes.append(change * cell["median_ns"])
-    board = fit(boards, process, most=together(board_changes))
-    table = {("process", "hot"): hot, ("process", "cold"): cold, ("plan", "hot"): plan, ("plan", "cold"): cold_plan,
-             ("board", "hot"): board, ("board", "cold"): board}
-    basis = [f"process: {len(hot_rows)} hot and {len(cold_rows)} cold cells of 10 processes on one H200, settled or not",
-             f"plan: {len(plans)} hot cells of five pairs and {len(cold_plans)} cold of one on an H200, and board: {len(boards)} cells of two H200; timed as it "
-             f"was before, when {len(gate + h200 + h100)} cells of processes on two H200 and an H100 gave {old[0]:.2g}, "
-             f"{old[1]:.2g} ns, {old[2]:.2g} degrees",
-             "what boards add to cold cells is not known, and taken to be as in hot ones"]
+    trials = ("h200/processes/trial.json", "h200/processes/other-board.json", "h200/processes/hot-trial.json")
+    boards = of_boards(trials, "h200/core-matrix.json")
+    board = fit(boards, process, degrees=len(trials))
+    table = {("process", "hot"): hot, ("process", "cold"): cold, ("process", "copies"): copies,
+             ("plan", "hot"): plan, ("plan", "cold"): cold_plan, ("plan", "copies"): plan,
+             ("board", "hot"): board, ("board", "cold"): board, ("board", "copies"): board}
+    basis = [f"process: {len(hot_rows)} hot and {len(cold_rows)} cold cells of 10 processes on one H200, settled or not; "
+             f"{len(copies_rows)} with copies of 3 on another",
+             f"plan: {len(plans)} hot cells of four pairs and {len(cold_plans)} cold of one, on an H200",
+             f"board: {len(boards)} cells of four H200, which say it with three degrees together",
+             "what boards add to cold cells, and plans and boards to cells with copies, is taken to be as in hot ones"]
     return table, basis
 
 

@@ -102,16 +102,17 @@ double student_quantile(double p, double degrees)
 
 struct deviation deviation_default(enum deviation_cause cause, const struct cell *cell, double ns)
 {
-    enum { hot, cold, REGIMES };
+    enum { hot, cold, copies, COLUMNS };
     static const struct {
         double relative, ns, degrees;
-    } known[CAUSES][REGIMES] = {
-#define DEVIATION(cause, regime, relative, ns, degrees) [CAUSE_##cause][regime] = {relative, ns, degrees},
+    } known[CAUSES][COLUMNS] = {
+#define DEVIATION(cause, cells, relative, ns, degrees) [CAUSE_##cause][cells] = {relative, ns, degrees},
 #include "deviation.def"
     };
-    const double relative = known[cause][cell->regime->flush].relative, part = known[cause][cell->regime->flush].ns;
+    const int column = cell->parameters[PARAMETER_refill_bytes] ? copies : cell->regime->flush ? cold : hot;
 
-    return (struct deviation){hypot(relative, part / ns), known[cause][cell->regime->flush].degrees, DEVIATION_DEFAULT};
+    return (struct deviation){hypot(known[cause][column].relative, known[cause][column].ns / ns),
+                              known[cause][column].degrees, DEVIATION_DEFAULT};
 }
 
 struct deviation deviation_at_least(struct deviation before, double within)

@@ -427,9 +427,8 @@ static void test_missing_and_new(void **state)
     comparison_close(&comparison);
     comparison = compare(&new_side, &base, &defaults);
     assert_int_equal(cell_of(&comparison, 2)->verdict, VERDICT_NEW);
-    /* Of other plans a time of 1 us is not known well enough to be the same. */
-    assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_INCONCLUSIVE);
-    assert_int_equal(comparison_status(&comparison), STATUS_INCONCLUSIVE);
+    assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_SAME); /* of other plans */
+    assert_int_equal(comparison_status(&comparison), STATUS_OK);
     close_all(&comparison, &base, &new_side);
 }
 
@@ -582,6 +581,8 @@ static void test_facets_of_sides(void **state)
     for (size_t i = 0; i < facet_count; i++) {
         const void *row[] = {&facets[i]};
         const struct selection allowed = {row, 1};
+        /* Boards differ by more than what is asked for. */
+        const enum verdict alike = strcmp(facets[i].name, "uuid") == 0 ? VERDICT_INCONCLUSIVE : VERDICT_SAME;
         struct compare_options options = defaults;
         struct side base = simulate(2, 1, &quiet, 1), new_side = simulate(2, 1, &quiet, 2);
         struct comparison comparison;
@@ -599,7 +600,7 @@ static void test_facets_of_sides(void **state)
             options.allowed = &allowed;
             comparison = compare(&base, &new_side, &options);
             assert_true(comparison.comparable && comparison.differences[0].allowed);
-            assert_int_equal(comparison.counts[VERDICT_SAME], 2);
+            assert_int_equal(comparison.counts[alike], 2);
             comparison_close(&comparison);
             seen++;
         }
