@@ -28,6 +28,11 @@ COLUMNS = ("file", "fitted to", "constants", "others", "fills", "no reason")
 ALIGNED = ("---", "---", "--:", "--:", "--:", "--:")
 
 
+# Each chip's results, and those of its folder that are no results.
+FILES = ("results/h[0-9]*/*.json", "results/h[0-9]*/model/*.json", "results/h[0-9]*/sweeps/*.json", "results/chips/*/*.json")
+OTHERS = ("calibration.json", "card.json", "characterization.json", "manifest.json")
+
+
 def fail(message, status=2):
     print(f"model_table: error: {message}", file=sys.stderr)
     sys.exit(status)
@@ -40,6 +45,12 @@ def load(path):
         return json.loads(text), hashlib.sha256(text).hexdigest()
     except (OSError, ValueError) as error:
         fail(f"{path}: {error}")
+
+
+def card_of(path):
+    """The card that a file is held against: that of its folder, or of its chip."""
+    own = os.path.join(os.path.dirname(path), "card.json")
+    return own if os.path.exists(own) else f"results/cards/{os.path.relpath(path, 'results').split(os.sep)[0]}.json"
 
 
 def of_constants(cell):
@@ -99,11 +110,11 @@ def main():
     parser.add_argument("results", nargs="*")
     options = parser.parse_args()
     os.chdir(ROOT)
-    paths = options.results or sorted(glob.glob("results/h[0-9]*/*.json") + glob.glob("results/h[0-9]*/model/*.json"))
+    paths = options.results or [path for pattern in FILES for path in sorted(glob.glob(pattern))
+                                if os.path.basename(path) not in OTHERS]
     lines, rows = [COLUMNS, ALIGNED], {"yes": [], "no": []}
-    for chip, group in itertools.groupby(paths, lambda path: os.path.relpath(path, "results").split(os.sep)[0]):
+    for card, group in itertools.groupby(paths, card_of):
         group = list(group)
-        card = f"results/cards/{chip}.json"
         evidence = {entry["sha256"] for entry in load(card)[0]["evidence"].values()}
         for path, result in zip(group, explain(options.program, card, group)):
             fitted = "yes" if load(path)[1] in evidence else "no"
