@@ -33,7 +33,7 @@ static const struct names replacements = NAMES(
 /* bool: null is not known. */
 static void read_kept(const struct node *node, const struct field *field, void *base)
 {
-    const cJSON *item = json_get(node->json, field->key);
+    const cJSON *item = node_get(node, field->key);
     struct card_level *level = base;
 
     level->kept_unknown = cJSON_IsNull(item);
@@ -44,7 +44,7 @@ static void read_kept(const struct node *node, const struct field *field, void *
 /* uint32_t: null is CARD_UNKNOWN, since 0 is a value like others. */
 static void read_lines(const struct node *node, const struct field *field, void *base)
 {
-    const bool unknown = cJSON_IsNull(json_get(node->json, field->key));
+    const bool unknown = cJSON_IsNull(node_get(node, field->key));
     uint32_t *lines = (uint32_t *)((char *)base + field->offset);
 
     *lines =

@@ -54,7 +54,7 @@ static uint32_t read_parameter(const struct node *values, const struct parameter
     char expected[96], step[32] = "a power of two";
     uint64_t value = 0;
 
-    if (parameter->left_out != PARAMETER_NAMED && !json_get(values->json, parameter->name))
+    if (parameter->left_out != PARAMETER_NAMED && !node_get(values, parameter->name))
         return 0;
     if (json_get_integer(values->json, parameter->name, &value) && parameter_allows(parameter, value))
         return parameter_kept(parameter, (uint32_t)value);
@@ -94,7 +94,7 @@ static void read_parameters(const struct node *node, const struct field *field, 
     const uint32_t takes = cell_takes(cell->workload, cell->pattern);
     const cJSON *item;
 
-    if (!json_get(node->json, field->key) && !names_any(takes))
+    if (!node_get(node, field->key) && !names_any(takes))
         return;
 
     const struct node values = node_object(node, field->key);

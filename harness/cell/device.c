@@ -42,10 +42,10 @@ static void read_capability(const struct node *node, const struct field *field, 
     if (json_get_text(node->json, field->key, &text)) {
         if (!parse_capability(text, info))
             node_refuse(node, field->key, "a string like \"9.0\"");
-    } else if (node->reader->major == 1 && json_get(node->json, "cc_major")) {
+    } else if (node->reader->major == 1 && node_get(node, "cc_major")) {
         info->cc_major = (uint32_t)node_integer(node, "cc_major", 0, 99);
         info->cc_minor = (uint32_t)node_integer(node, "cc_minor", 0, 99);
-    } else if (node->reader->major > 1 || json_get(node->json, field->key)) {
+    } else if (node->reader->major > 1 || node_get(node, field->key)) {
         node_refuse(node, field->key, "a string like \"9.0\"");
     }
 }
@@ -71,7 +71,7 @@ static void read_clocks(const struct node *node, const struct field *field, void
     struct device_info *info = base;
 
     info->sm_clock_max_mhz = info->memory_clock_max_mhz = NAN;
-    if (json_get(node->json, field->key)) {
+    if (node_get(node, field->key)) {
         const struct node clocks = node_object(node, field->key);
 
         fields_read(&clocks, &clock_fields, base);
@@ -108,7 +108,7 @@ static void read_throttle(const struct node *node, const struct field *field, vo
 {
     struct device_info *info = base;
 
-    if (!json_get(node->json, field->key))
+    if (!node_get(node, field->key))
         return;
 
     const struct node throttle = node_object(node, field->key);

@@ -223,7 +223,7 @@ static void read_addresses(const struct node *node, const struct field *field, v
     uint64_t *address = ((struct probes *)base)->bank_address, *const end = address + PROBE_MEMBERS;
     const cJSON *item;
 
-    cJSON_ArrayForEach (item, json_get(node->json, field->key))
+    cJSON_ArrayForEach (item, node_get(node, field->key))
         if (address < end && cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 0x1p53) {
             *address++ = (uint64_t)item->valuedouble;
         } else {

@@ -34,7 +34,7 @@ static void write_empty(cJSON *object, const struct field *field)
 /* Whether the file says that the member is empty, and may. */
 static bool is_empty(const struct node *node, const struct field *field)
 {
-    const cJSON *item = json_get(node->json, field->key);
+    const cJSON *item = node_get(node, field->key);
 
     if (!item)
         return field->presence == LATER || field->presence == OMITTED;
@@ -64,11 +64,12 @@ static void read_text(const struct node *node, const struct field *field, void *
 {
     const size_t most = field->bytes - 1;
     char *out = member_in(field, base), expected[64];
-    const char *text = "";
+    const cJSON *item = node_get(node, field->key);
+    const char *text = cJSON_IsString(item) ? item->valuestring : NULL;
 
     if (is_empty(node, field)) {
         *out = '\0';
-    } else if (json_get_text(node->json, field->key, &text) && strlen(text) <= most && (*text || field->low == 0)) {
+    } else if (text && strlen(text) <= most && (*text || field->low == 0)) {
         memcpy(out, text, strlen(text) + 1);
     } else {
         snprintf(expected, sizeof(expected), "a string of %s %zu bytes", field->low > 0 ? "1 to" : "at most", most);
@@ -141,10 +142,11 @@ static void read_number(const struct node *node, const struct field *field, void
 {
     const bool limited = field->low != 0 || field->high != 0;
     char expected[80] = "a number";
-    double value = NAN;
+    const cJSON *item = node_get(node, field->key);
+    const double value = cJSON_IsNumber(item) ? item->valuedouble : NAN;
 
-    if (!is_empty(node, field) && (!json_get_double(node->json, field->key, &value) ||
-                                   (limited && !(value >= field->low && value <= field->high)))) {
+    if (!is_empty(node, field) &&
+        (!cJSON_IsNumber(item) || (limited && !(value >= field->low && value <= field->high)))) {
         if (limited && isinf(field->high))
             snprintf(expected, sizeof(expected), "a number of at least %.15g", field->low);
         else if (limited)
@@ -161,10 +163,10 @@ static void write_bool(cJSON *object, const struct field *field, const void *bas
 
 static void read_bool(const struct node *node, const struct field *field, void *base)
 {
-    bool *out = member_in(field, base);
+    const cJSON *item = node_get(node, field->key);
 
-    *out = false;
-    if (!is_empty(node, field) && !json_get_bool(node->json, field->key, out))
+    *(bool *)member_in(field, base) = cJSON_IsTrue(item);
+    if (!is_empty(node, field) && !cJSON_IsBool(item))
         refuse(node, field, "true or false");
 }
 
@@ -194,13 +196,12 @@ static void write_name(cJSON *object, const struct field *field, const void *bas
 static void read_name(const struct node *node, const struct field *field, void *base)
 {
     const struct names *names = field->of;
-    const char *text = "";
+    const cJSON *item = node_get(node, field->key);
     size_t value;
 
     if (is_empty(node, field))
         return;
-    json_get_text(node->json, field->key, &text);
-    value = value_named(names, text);
+    value = value_named(names, cJSON_IsString(item) ? item->valuestring : "");
     if (value < names->count)
         *(int *)member_in(field, base) = (int)value;
     else
@@ -494,7 +495,15 @@ void fields_write(cJSON *object, const struct fields *fields, const void *base)
 
 void fields_read(const struct node *node, const struct fields *fields, void *base)
 {
-    for (size_t i = 0; i < fields->count; i++)
-        if (fields->rows[i].kind->read && !node_failed(node))
-            fields->rows[i].kind->read(node, &fields->rows[i], base);
+    struct node at = *node;
+
+    for (size_t i = 0; i < fields->count && !node_failed(node); i++) {
+        const struct field *field = &fields->rows[i];
+
+        if (!field->kind->read)
+            continue;
+        if (field->key)
+            node_find(&at, field->key);
+        field->kind->read(&at, field, base);
+    }
 }

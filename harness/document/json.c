@@ -245,10 +245,8 @@ static bool parse_integer(const char *text, uint64_t *out)
     return true;
 }
 
-bool json_get_integer(const cJSON *object, const char *key, uint64_t *out)
+bool json_integer(const cJSON *item, uint64_t *out)
 {
-    const cJSON *item = json_get(object, key);
-
     if (cJSON_IsString(item))
         return parse_integer(item->valuestring, out);
     /* A number above 2^53 may have been rounded on its way here. */
@@ -257,6 +255,11 @@ bool json_get_integer(const cJSON *object, const char *key, uint64_t *out)
         return false;
     *out = (uint64_t)item->valuedouble;
     return true;
+}
+
+bool json_get_integer(const cJSON *object, const char *key, uint64_t *out)
+{
+    return json_integer(json_get(object, key), out);
 }
 
 bool json_get_bool(const cJSON *object, const char *key, bool *out)

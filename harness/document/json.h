@@ -93,6 +93,9 @@ bool json_get_integer(const cJSON *object, const char *key, uint64_t *out);
 bool json_get_bool(const cJSON *object, const char *key, bool *out);
 bool json_get_text(const cJSON *object, const char *key, const char **out);
 
+/* As json_get_integer, of the value itself, which may be NULL. */
+bool json_integer(const cJSON *item, uint64_t *out);
+
 /* The member of that exact key; NULL when absent. */
 const cJSON *json_get(const cJSON *object, const char *key);
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "json_grammar.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "json.h"
 #include "text.h"
 
-#define QUOTE(text)       #text
-#define DIGITS_OF(number) QUOTE(number)
+/* Digits of a number below 2^64, whatever they are. */
+enum { DIGITS_MAX = 19 };
 
 static bool is_digit(unsigned char c)
 {
@@ -65,190 +67,126 @@ static const char *scan_escape(const struct json_text *text, size_t *at)
     return NULL;
 }
 
-/* A character of a string that stands for itself and is one byte, as most are. */
+/* A character of a string that stands for itself, is one byte, and printable: as most are. */
 static bool is_plain(unsigned char c)
 {
-    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+    return c >= ' ' && c <= '~' && c != '"' && c != '\\';
 }
 
-/* Steps over the string that begins at *at. NULL, or what is wrong at *at. */
-static const char *scan_string(const struct json_text *text, size_t *at)
+static const unsigned char *skip_plain(const unsigned char *from)
 {
-    for (*at += 1; *at < text->count;) {
-        const unsigned char c = text->bytes[*at];
+    while (is_plain(*from))
+        from++;
+    return from;
+}
+
+const char *json_scan_string(const struct json_text *text, size_t *at, bool *plain)
+{
+    *plain = true;
+    for (*at += 1; *at < text->count; *plain = false) {
+        const unsigned char *from = skip_plain(text->bytes + *at);
+        const char *wrong = NULL;
         size_t length;
 
-        if (is_plain(c)) {
-            *at += 1;
-            continue;
-        }
-        if (c == '"') {
+        *at = (size_t)(from - text->bytes);
+        if (*from == '"') {
             *at += 1;
             return NULL;
         }
-        if (c < 0x20)
+        if (*from < ' ')
             return "control character in a string";
-        length = text_utf8((const char *)text->bytes + *at, text->count - *at);
+        length = text_utf8((const char *)from, text->count - *at);
         if (length == 0)
             return "not UTF-8";
-        if (c == '\\') {
-            const char *wrong = scan_escape(text, at);
-
-            if (wrong)
-                return wrong;
-        } else {
+        if (*from == '\\')
+            wrong = scan_escape(text, at);
+        else
             *at += length;
-        }
+        if (wrong)
+            return wrong;
     }
     return "the text ends within a string";
 }
 
-static size_t scan_digits(const unsigned char *from)
+/* digits / 10^decimals. False where that cannot be said: it is rounded to the 64 bits of a long double first, and those may
+ * lie in the middle between two doubles. */
+static bool divide(uint64_t digits, size_t decimals, double *out)
 {
-    size_t count = 0;
+#if LDBL_MANT_DIG == 64
+    static const long double tens[DIGITS_MAX + 1] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,
+                                                     1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
+                                                     1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L};
+    const long double quotient = (long double)digits / tens[decimals];
+    uint64_t mantissa;
 
-    while (is_digit(from[count]))
-        count++;
-    return count;
+    memcpy(&mantissa, &quotient, sizeof(mantissa));
+    *out = (double)quotient;
+    return (mantissa & 0x7ff) != 0x400;
+#else
+    *out = (double)digits;
+    return decimals == 0;
+#endif
 }
 
-/* Steps over the number that begins at *at, by the grammar of RFC 8259: strtod, and with it cJSON, takes
- * more. NULL, or what is wrong at *at. The NUL at the end of the text stops every loop. */
-static const char *scan_number(const struct json_text *text, size_t *at)
+/* Steps over digits, and appends them to *value; returns how many there are. */
+static size_t take_digits(const unsigned char **from, uint64_t *value)
 {
-    const unsigned char *p = text->bytes + *at;
-    bool may_be_large;
-    size_t digits;
+    const unsigned char *first = *from;
 
-    p += *p == '-';
-    digits = scan_digits(p);
-    if (digits == 0 || (digits > 1 && *p == '0'))
+    for (; is_digit(**from); *from += 1)
+        *value = 10 * *value + (uint64_t)(**from - '0');
+    return (size_t)(*from - first);
+}
+
+/* strtod, and with it cJSON, takes more, and takes long. The NUL at the end of the text stops every loop. */
+const char *json_scan_number(const struct json_text *text, size_t *at, double *out)
+{
+    const unsigned char *first = text->bytes + *at, *p = first + (*first == '-');
+    const bool zero = *p == '0';
+    uint64_t digits = 0, exponent = 0;
+    const size_t whole = take_digits(&p, &digits);
+    size_t decimals = 0;
+    bool quick;
+
+    if (whole == 0 || (whole > 1 && zero))
         return "malformed number";
-    /* Without an exponent that takes more than 300 digits. */
-    may_be_large = digits > 300;
-    p += digits;
     if (*p == '.') {
-        digits = scan_digits(p + 1);
-        if (digits == 0)
+        p++;
+        decimals = take_digits(&p, &digits);
+        if (decimals == 0)
             return "malformed number";
-        p += 1 + digits;
     }
+    quick = whole + decimals <= DIGITS_MAX && divide(digits, decimals, out);
     if (*p == 'e' || *p == 'E') {
-        may_be_large = true;
+        quick = false;
         p++;
         p += *p == '+' || *p == '-';
-        digits = scan_digits(p);
-        if (digits == 0)
+        if (take_digits(&p, &exponent) == 0)
             return "malformed number";
-        p += digits;
     }
-    if (may_be_large && !isfinite(strtod((const char *)text->bytes + *at, NULL)))
+    if (!quick)
+        *out = strtod((const char *)first, NULL);
+    else if (*first == '-')
+        *out = -*out;
+    if (!isfinite(*out))
         return "number too large for a double";
     *at = (size_t)(p - text->bytes);
     return NULL;
 }
 
-static const char *scan_literal(const struct json_text *text, size_t *at)
+const char *json_scan_word(const struct json_text *text, size_t *at, int *kind)
 {
-    static const char *const literals[] = {"true", "false", "null"};
+    static const struct {
+        const char *word;
+        int kind;
+    } words[] = {{"null", cJSON_NULL}, {"true", cJSON_True}, {"false", cJSON_False}};
+    const char *from = (const char *)text->bytes + *at;
 
-    for (size_t i = 0; i < sizeof(literals) / sizeof(literals[0]); i++) {
-        const size_t length = strlen(literals[i]);
-
-        if (strncmp((const char *)text->bytes + *at, literals[i], length) == 0) {
-            *at += length;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (*from == *words[i].word && strncmp(from, words[i].word, strlen(words[i].word)) == 0) {
+            *at += strlen(words[i].word);
+            *kind = words[i].kind;
             return NULL;
         }
-    }
     return "not a JSON value";
-}
-
-static bool is_blank(unsigned char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-/* Steps over blanks. Returns the byte that follows, NUL at the end of the text. */
-static unsigned char skip_blanks(const struct json_text *text, size_t *at)
-{
-    while (is_blank(text->bytes[*at]))
-        *at += 1;
-    return text->bytes[*at];
-}
-
-static const char *scan_value(struct json_text *text, size_t *at, int depth);
-
-/* Steps over the key of a member and the colon after it. */
-static const char *scan_key(const struct json_text *text, size_t *at)
-{
-    const char *wrong;
-
-    if (skip_blanks(text, at) != '"')
-        return "expected a key in quotes";
-    wrong = scan_string(text, at);
-    if (wrong)
-        return wrong;
-    if (skip_blanks(text, at) != ':')
-        return "expected ':'";
-    *at += 1;
-    return NULL;
-}
-
-/* Steps over the object or array that begins at *at, `depth` levels deep. */
-static const char *scan_list(struct json_text *text, size_t *at, int depth)
-{
-    const bool object = text->bytes[*at] == '{';
-    const unsigned char close = object ? '}' : ']';
-    const char *wrong = NULL;
-
-    if (depth > JSON_DEPTH_MAX)
-        return "nested too deeply";
-    *at += 1;
-    if (skip_blanks(text, at) == close) {
-        *at += 1;
-        return NULL;
-    }
-    for (;;) {
-        if (object)
-            wrong = scan_key(text, at);
-        if (!wrong)
-            wrong = scan_value(text, at, depth);
-        if (wrong)
-            return wrong;
-        if (skip_blanks(text, at) == close)
-            break;
-        if (text->bytes[*at] != ',')
-            return object ? "expected ',' or '}'" : "expected ',' or ']'";
-        *at += 1;
-    }
-    *at += 1;
-    return NULL;
-}
-
-/* Steps over the value at *at, within `depth` objects and arrays. NULL, or what is wrong at *at. */
-static const char *scan_value(struct json_text *text, size_t *at, int depth)
-{
-    const unsigned char c = skip_blanks(text, at);
-
-    if (++text->values > JSON_VALUES_MAX)
-        return "more than " DIGITS_OF(JSON_VALUES_MAX) " values";
-    if (c == '{' || c == '[')
-        return scan_list(text, at, depth + 1);
-    if (c == '"')
-        return scan_string(text, at);
-    if (c == '-' || is_digit(c))
-        return scan_number(text, at);
-    return scan_literal(text, at);
-}
-
-const char *json_scan(struct json_text *text, size_t *at)
-{
-    const char *wrong;
-
-    *at = 0;
-    wrong = scan_value(text, at, 0);
-    if (wrong)
-        return *at == text->count ? "the text ends too early: truncated" : wrong;
-    skip_blanks(text, at);
-    return *at == text->count ? NULL : "text after the end of the value";
 }

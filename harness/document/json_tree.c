@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The grammar is checked first (json_grammar.h), and counts the values. So what follows knows that the text is right, and
- * takes memory once. */
+ * The text is read once: its values are made while its grammar is checked (json_grammar.h). Until all of it is known to
+ * be right, nothing in it moves, so that an error can be said with its line and column. */
 #include "json_tree.h"
 
 #include <limits.h>
@@ -12,10 +12,25 @@
 #include "log.h"
 #include "text.h"
 
+#define QUOTE(text)       #text
+#define DIGITS_OF(number) QUOTE(number)
+
+enum { PIECE_VALUES = 512 };
+
+/* Values lie in pieces of memory, so that none moves. */
+struct piece {
+    struct piece *next;
+    cJSON values[PIECE_VALUES];
+};
+
 struct json_tree {
     char *text; /* owned; strings lie in it, each ended by a NUL */
-    cJSON *values; /* owned; the first is the outermost */
+    struct piece *pieces; /* owned; the latest first */
+    cJSON *root;
 };
+
+/* Bits of a value's type, beside cJSON's: its key, its string is not yet what it means, see make_plain. */
+enum { ODD_KEY = 1 << 16, ODD_STRING = 1 << 17 };
 
 /* -- strings ------------------------------------------------------------------------------------------- */
 
@@ -69,112 +84,198 @@ static char *put_escape(char *out, const char **from)
     return put_utf8(out, code);
 }
 
-/* The string that begins behind the quote at *at, printable and ended by a NUL, where it lies; moves *at behind it. */
-static char *take_string(char **at)
+/* Makes of a string that is not plain what it means, printable, where it lies. */
+static void make_plain(char *string)
 {
-    char *begin = *at + 1, *out = begin;
-    const char *from = begin;
+    const char *from = string;
+    char *out = string;
 
-    while (*out >= ' ' && *out <= '~' && *out != '"' && *out != '\\')
-        out++;
-    if (*out == '"') { /* as most are */
-        *out = '\0';
-        *at = out + 1;
-        return begin;
-    }
-    for (from = out; *from != '"';)
+    while (*from)
         if (*from == '\\') {
             from++;
             out = put_escape(out, &from);
         } else {
             *out++ = *from++;
         }
-    *at = begin + (from - begin) + 1;
     *out = '\0';
-    text_clean(begin);
-    return begin;
+    text_clean(string);
 }
 
 /* -- values -------------------------------------------------------------------------------------------- */
 
-/* Where building has come to. */
-struct building {
-    char *at;
-    cJSON *next; /* value that is free */
+/* Where parsing has come to. Its functions step over what begins at `at`, and return NULL, or what is wrong there. */
+struct parsing {
+    struct json_text text;
+    size_t at, values;
+    struct json_tree *tree;
 };
 
-static void skip_blanks(struct building *building)
+static const char out_of_memory[] = "memory ran out";
+
+static cJSON *new_value(struct parsing *parsing)
 {
-    while (*building->at == ' ' || *building->at == '\t' || *building->at == '\n' || *building->at == '\r')
-        building->at++;
+    struct json_tree *tree = parsing->tree;
+    const size_t place = parsing->values++ % PIECE_VALUES;
+
+    if (place == 0) {
+        struct piece *piece = malloc(sizeof(*piece));
+
+        if (!piece)
+            return NULL;
+        piece->next = tree->pieces;
+        tree->pieces = piece;
+    }
+    tree->pieces->values[place] = (cJSON){0};
+    return &tree->pieces->values[place];
 }
 
-static void build_number(struct building *building, cJSON *value)
+/* Steps over blanks. Returns the byte that follows, NUL at the end of the text. */
+static unsigned char skip_blanks(struct parsing *parsing)
 {
-    const double number = strtod(building->at, &building->at);
+    const unsigned char *from = parsing->text.bytes + parsing->at;
+
+    while (*from == ' ' || *from == '\t' || *from == '\n' || *from == '\r')
+        from++;
+    parsing->at = (size_t)(from - parsing->text.bytes);
+    return *from;
+}
+
+static const char *parse_string(struct parsing *parsing, char **out, bool *plain)
+{
+    char *begin = (char *)parsing->text.bytes + parsing->at + 1;
+    const char *wrong = json_scan_string(&parsing->text, &parsing->at, plain);
+
+    if (wrong)
+        return wrong;
+    *out = begin;
+    parsing->text.bytes[parsing->at - 1] = '\0'; /* the quote */
+    return NULL;
+}
+
+static const char *parse_number(struct parsing *parsing, cJSON *value)
+{
+    const char *wrong = json_scan_number(&parsing->text, &parsing->at, &value->valuedouble);
+    const double number = value->valuedouble;
 
     value->type = cJSON_Number;
-    value->valuedouble = number;
     value->valueint = number >= INT_MAX ? INT_MAX : number <= INT_MIN ? INT_MIN : (int)number;
+    return wrong;
 }
 
-static void build_literal(struct building *building, cJSON *value)
+/* The key of a member, and the colon after it. */
+static const char *parse_key(struct parsing *parsing, char **key, bool *plain)
 {
-    const char first = *building->at;
+    const char *wrong;
 
-    value->type = first == 't' ? cJSON_True : first == 'f' ? cJSON_False : cJSON_NULL;
-    value->valueint = first == 't';
-    building->at += first == 'f' ? strlen("false") : strlen("true");
+    if (skip_blanks(parsing) != '"')
+        return "expected a key in quotes";
+    wrong = parse_string(parsing, key, plain);
+    if (wrong)
+        return wrong;
+    if (skip_blanks(parsing) != ':')
+        return "expected ':'";
+    parsing->at++;
+    return NULL;
 }
 
-static void build(struct building *building, cJSON *value);
+static const char *parse_value(struct parsing *parsing, int depth, cJSON **out);
 
-/* The members or elements of the value whose bracket is at building->at. */
-static void build_list(struct building *building, cJSON *value)
+/* A member or element, `depth` levels deep, which goes behind the last one. */
+static const char *parse_item(struct parsing *parsing, int depth, cJSON *list)
 {
-    const bool object = *building->at == '{';
-    cJSON *last = NULL;
+    cJSON *last = list->child ? list->child->prev : NULL, *item;
+    const char *wrong = NULL;
+    char *key = NULL;
+    bool plain = true;
 
-    value->type = object ? cJSON_Object : cJSON_Array;
-    do {
-        cJSON *item = building->next;
-        char *key = NULL;
-
-        building->at++; /* the bracket, or a comma */
-        skip_blanks(building);
-        if (*building->at == '}' || *building->at == ']')
-            break; /* there are none */
-        if (object) {
-            key = take_string(&building->at);
-            building->at = strchr(building->at, ':') + 1;
-        }
-        building->next++;
-        build(building, item);
-        item->string = key;
-        item->prev = last;
-        *(last ? &last->next : &value->child) = item;
-        last = item;
-        skip_blanks(building);
-    } while (*building->at == ',');
-    building->at++;
-    if (value->child)
-        value->child->prev = last; /* as cJSON has it */
+    if (cJSON_IsObject(list))
+        wrong = parse_key(parsing, &key, &plain);
+    if (!wrong)
+        wrong = parse_value(parsing, depth, &item);
+    if (wrong)
+        return wrong;
+    item->string = key;
+    item->type |= plain ? 0 : ODD_KEY;
+    item->prev = last;
+    *(last ? &last->next : &list->child) = item;
+    list->child->prev = item; /* as cJSON has it */
+    return NULL;
 }
 
-/* The depth of the recursion was checked with the grammar. */
-static void build(struct building *building, cJSON *value)
+/* An object or array, `depth` levels deep. */
+static const char *parse_list(struct parsing *parsing, int depth, cJSON *list)
 {
-    skip_blanks(building);
-    if (*building->at == '{' || *building->at == '[') {
-        build_list(building, value);
-    } else if (*building->at == '"') {
-        value->type = cJSON_String;
-        value->valuestring = take_string(&building->at);
-    } else if (*building->at == '-' || (*building->at >= '0' && *building->at <= '9')) {
-        build_number(building, value);
-    } else {
-        build_literal(building, value);
+    const bool object = parsing->text.bytes[parsing->at] == '{';
+    const unsigned char close = object ? '}' : ']';
+    const char *wrong;
+
+    if (depth > JSON_DEPTH_MAX)
+        return "nested too deeply";
+    list->type = object ? cJSON_Object : cJSON_Array;
+    parsing->at++;
+    if (skip_blanks(parsing) == close) {
+        parsing->at++;
+        return NULL;
     }
+    while (!(wrong = parse_item(parsing, depth, list))) {
+        const unsigned char next = skip_blanks(parsing);
+
+        if (next != ',' && next != close)
+            return object ? "expected ',' or '}'" : "expected ',' or ']'";
+        parsing->at++;
+        if (next == close)
+            break;
+    }
+    return wrong;
+}
+
+/* The value at `at`, within `depth` objects and arrays. */
+static const char *parse_value(struct parsing *parsing, int depth, cJSON **out)
+{
+    const unsigned char first = skip_blanks(parsing);
+    cJSON *value = *out = new_value(parsing);
+    const char *wrong;
+    bool plain;
+
+    if (!value)
+        return out_of_memory;
+    if (parsing->values > JSON_VALUES_MAX)
+        return "more than " DIGITS_OF(JSON_VALUES_MAX) " values";
+    if (first == '{' || first == '[')
+        return parse_list(parsing, depth + 1, value);
+    if (first == '-' || (first >= '0' && first <= '9'))
+        return parse_number(parsing, value);
+    if (first != '"') {
+        wrong = json_scan_word(&parsing->text, &parsing->at, &value->type);
+        value->valueint = value->type == cJSON_True;
+        return wrong;
+    }
+    wrong = parse_string(parsing, &value->valuestring, &plain);
+    value->type = cJSON_String | (plain ? 0 : ODD_STRING);
+    return wrong;
+}
+
+/* The whole text. */
+static const char *parse_text(struct parsing *parsing)
+{
+    const char *wrong = parse_value(parsing, 0, &parsing->tree->root);
+
+    if (wrong && wrong != out_of_memory && parsing->at == parsing->text.count)
+        return "the text ends too early: truncated";
+    if (wrong)
+        return wrong;
+    skip_blanks(parsing);
+    return parsing->at == parsing->text.count ? NULL : "text after the end of the value";
+}
+
+/* Makes the strings of a value what they mean. */
+static void make_strings(cJSON *value)
+{
+    if (value->type & ODD_KEY)
+        make_plain(value->string);
+    if (value->type & ODD_STRING)
+        make_plain(value->valuestring);
+    value->type &= ~(ODD_KEY | ODD_STRING);
 }
 
 /* -- keys ---------------------------------------------------------------------------------------------- */
@@ -223,7 +324,7 @@ static enum status repeated(const struct checked *object, const char *key)
 /* Refuses a key that comes twice in this object, which has `count` members. */
 static enum status check_keys(const struct checked *object, size_t count)
 {
-    enum { FEW = 24 };
+    enum { FEW = 64 };
     const char *key, **keys;
     const cJSON *member;
     size_t i = 0;
@@ -242,14 +343,15 @@ static enum status check_keys(const struct checked *object, size_t count)
     return key ? repeated(object, key) : STATUS_OK;
 }
 
-/* Refuses such a key in every object within value. */
+/* Makes the strings in value, and refuses such a key in every object. */
 static enum status check_all(const struct checked *checked)
 {
     enum status status = STATUS_OK;
-    const cJSON *value;
+    cJSON *value;
     size_t index = 0;
 
     cJSON_ArrayForEach (value, checked->value) {
+        make_strings(value);
         if (value->child)
             status = check_all(&(struct checked){
                 .file = checked->file,
@@ -265,12 +367,13 @@ static enum status check_all(const struct checked *checked)
 
 /* -- trees --------------------------------------------------------------------------------------------- */
 
-/* Logs what is wrong at byte `at`, by line and by column in characters, from 1. */
-static enum status malformed(const struct json_text *text, size_t at, const char *what)
+/* Logs what is wrong where parsing has come to, by line and by column in characters, from 1. */
+static enum status malformed(const struct parsing *parsing, const char *what)
 {
+    const struct json_text *text = &parsing->text;
     size_t line = 1, column = 1;
 
-    for (size_t i = 0; i < at && i < text->count; i++) {
+    for (size_t i = 0; i < parsing->at && i < text->count; i++) {
         if (text->bytes[i] == '\n') {
             line++;
             column = 1;
@@ -282,38 +385,36 @@ static enum status malformed(const struct json_text *text, size_t at, const char
                      what);
 }
 
-/* Checks the grammar of the text, which a NUL follows. */
-static enum status check_text(struct json_text *text)
+/* Fills a tree from its text. */
+static enum status fill(const char *name, size_t count, struct json_tree *tree)
 {
+    struct parsing parsing = {.text = {name, (unsigned char *)tree->text, count}, .tree = tree};
     const char *wrong;
-    size_t at;
 
-    if (strspn((const char *)text->bytes, " \t\r\n") == text->count)
-        return log_error(STATUS_USAGE, "%s: the file is empty", text->name);
-    wrong = json_scan(text, &at);
-    return wrong ? malformed(text, at, wrong) : STATUS_OK;
+    if (strspn(tree->text, " \t\r\n") == count)
+        return log_error(STATUS_USAGE, "%s: the file is empty", name);
+    wrong = parse_text(&parsing);
+    if (wrong == out_of_memory)
+        return log_memory("%s", name);
+    if (wrong)
+        return malformed(&parsing, wrong);
+    make_strings(tree->root);
+    return check_all(&(struct checked){.file = name, .value = tree->root});
 }
 
 /* Makes a tree of text, which is then the tree's, or released on an error. */
 static enum status make(const char *name, char *bytes, size_t count, struct json_tree **out)
 {
-    struct json_text text = {.name = name, .bytes = (unsigned char *)bytes, .count = count};
-    enum status status = check_text(&text);
-    struct json_tree *tree = status == STATUS_OK ? calloc(1, sizeof(*tree)) : NULL;
+    struct json_tree *tree = malloc(sizeof(*tree));
+    enum status status;
 
     *out = NULL;
     if (!tree) {
         free(bytes);
-        return status == STATUS_OK ? log_memory("%s", name) : status;
+        return log_memory("%s", name);
     }
-    tree->text = bytes;
-    tree->values = calloc(text.values, sizeof(*tree->values));
-    if (tree->values) {
-        build(&(struct building){.at = bytes, .next = tree->values + 1}, tree->values);
-        status = check_all(&(struct checked){.file = name, .value = tree->values});
-    } else {
-        status = log_memory("%s", name);
-    }
+    *tree = (struct json_tree){.text = bytes};
+    status = fill(name, count, tree);
     if (status == STATUS_OK)
         *out = tree;
     else
@@ -345,14 +446,17 @@ enum status json_tree_read(const char *path, struct json_tree **out)
 
 const cJSON *json_tree_root(const struct json_tree *tree)
 {
-    return tree->values;
+    return tree->root;
 }
 
 void json_tree_close(struct json_tree *tree)
 {
     if (!tree)
         return;
+    for (struct piece *piece = tree->pieces, *next; piece; piece = next) {
+        next = piece->next;
+        free(piece);
+    }
     free(tree->text);
-    free(tree->values);
     free(tree);
 }

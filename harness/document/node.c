@@ -4,12 +4,36 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "log.h"
 
 bool node_failed(const struct node *node)
 {
     return node->reader->status != STATUS_OK;
+}
+
+static bool is_called(const cJSON *member, const char *key)
+{
+    return strcmp(member->string, key) == 0;
+}
+
+const cJSON *node_find(struct node *node, const char *key)
+{
+    const cJSON *member = node->member ? node->member->next : NULL;
+
+    while (member && !is_called(member, key))
+        member = member->next;
+    if (!member)
+        member = json_get(node->json, key);
+    if (member)
+        node->member = member;
+    return member;
+}
+
+const cJSON *node_get(const struct node *node, const char *key)
+{
+    return node->member && is_called(node->member, key) ? node->member : json_get(node->json, key);
 }
 
 __attribute__((format(printf, 3, 0))) static void wrong_at(struct reader *reader, const struct json_place *place,
@@ -63,7 +87,7 @@ void node_out_of_memory(const struct node *node)
 static struct node member_node(const struct node *node, const char *key, cJSON_bool (*is_kind)(const cJSON *item),
                                const char *kind)
 {
-    const cJSON *item = json_get(node->json, key);
+    const cJSON *item = node_get(node, key);
 
     if (!is_kind(item))
         node_refuse(node, key, kind);
@@ -100,7 +124,7 @@ uint64_t node_integer(const struct node *node, const char *key, uint64_t low, ui
     uint64_t value = low;
     char expected[80];
 
-    if (json_get_integer(node->json, key, &value) && value >= low && value <= high)
+    if (json_integer(node_get(node, key), &value) && value >= low && value <= high)
         return value;
     snprintf(expected, sizeof(expected), "an integer from %" PRIu64 " to %" PRIu64, low, high);
     node_refuse(node, key, expected);
@@ -109,10 +133,11 @@ uint64_t node_integer(const struct node *node, const char *key, uint64_t low, ui
 
 const char *node_text(const struct node *node, const char *key, bool required)
 {
-    const cJSON *item = json_get(node->json, key);
-    const char *text = NULL;
+    const cJSON *item = node_get(node, key);
 
-    if (!json_get_text(node->json, key, &text) && (required || (item && !cJSON_IsNull(item))))
+    if (cJSON_IsString(item))
+        return item->valuestring;
+    if (required || (item && !cJSON_IsNull(item)))
         node_refuse(node, key, required ? "a string" : "a string or null");
-    return text;
+    return NULL;
 }

@@ -22,8 +22,16 @@ struct reader {
 struct node {
     struct reader *reader;
     const cJSON *json; /* NULL after an error */
+    const cJSON *member; /* that was asked for last, near which the next one is; NULL: none */
     struct json_place place;
 };
+
+/* Finds the member `key` and notes it in the node: members that are asked for in their order are found at once. NULL where
+ * there is none. */
+const cJSON *node_find(struct node *node, const char *key);
+
+/* The member `key`, at once where node_find noted it; NULL where there is none. */
+const cJSON *node_get(const struct node *node, const char *key);
 
 /* Whether something was wrong before. */
 bool node_failed(const struct node *node);

@@ -24,7 +24,7 @@ static void write_state(cJSON *object, const struct field *field, const void *ba
 static void read_state(const struct node *node, const struct field *field, void *base)
 {
     double *out = (double *)((char *)base + field->offset);
-    const cJSON *item = json_get(node->json, field->key);
+    const cJSON *item = node_get(node, field->key);
     bool state = false;
 
     if (item && !cJSON_IsNull(item) && !json_get_bool(node->json, field->key, &state))
@@ -48,7 +48,7 @@ static void read_reasons(const struct node *node, const struct field *field, voi
 {
     struct health *health = base;
 
-    if (!json_get(node->json, field->key))
+    if (!node_get(node, field->key))
         return;
 
     const struct node reasons = node_object(node, field->key);

@@ -140,7 +140,7 @@ static void read_clocks(const struct node *node, const struct field *field, void
     struct cell_time *time = base;
     struct numbers numbers = {0};
 
-    if (!json_get(node->json, field->key))
+    if (!node_get(node, field->key))
         return;
     field_numbers.read(node, &alone, &numbers);
     time->clocks_mhz = numbers.values;
@@ -369,7 +369,7 @@ static void read_code(const struct node *node, const struct field *field, void *
 {
     struct result *result = base;
 
-    if (!json_get(node->json, field->key))
+    if (!node_get(node, field->key))
         return;
 
     const struct node codes = node_object(node, field->key);

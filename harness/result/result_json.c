@@ -42,7 +42,7 @@ static void read_words(const struct node *node, const struct field *field, void 
     const cJSON *item;
     size_t used = 0;
 
-    if (!json_get(node->json, field->key))
+    if (!node_get(node, field->key))
         return;
 
     const struct node array = node_array(node, field->key);

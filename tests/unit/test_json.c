@@ -14,6 +14,7 @@
 
 #include "capture.h"
 #include "json_tree.h"
+#include "random.h"
 #include "size.h"
 #include "text.h"
 
@@ -81,6 +82,7 @@ static void test_refused_texts(void **state)
         ROW("[\"\xe0\x80\x80\"]", "not UTF-8"),
         ROW("[\"\xed\xa0\x80\"]", "not UTF-8"),     /* surrogate */
         ROW("[\"\xf4\x90\x80\x80\"]", "not UTF-8"), /* beyond U+10FFFF */
+        ROW("{\"\\u00e4\\n\": x", "t.json:1:14: not a JSON value"), /* and bytes as the file has them */
         ROW("[1] \x01", "text after the end"),
         ROW("\xef\xbb\xbf[]", "t.json:1:1: not a JSON value"), /* byte order mark */
     };
@@ -181,6 +183,55 @@ static size_t nest(char *text, size_t depth)
     memset(text, '[', depth);
     memset(text + depth, ']', depth);
     return 2 * depth;
+}
+
+/* A number of `count` digits, the last `decimals` of them behind the point. */
+static void write_number(char out[32], uint64_t *chance, size_t count, size_t decimals)
+{
+    out += sprintf(out, "%s%d", random_next(chance) % 2 ? "-" : "", 1 + (int)(random_next(chance) % 9));
+    for (size_t left = count - 1; left > 0; left--)
+        out += sprintf(out, "%s%d", left == decimals ? "." : "", (int)(random_next(chance) % 10));
+}
+
+static void require_as_strtod(const char *text)
+{
+    struct json_tree *tree;
+
+    assert_int_equal(json_tree_parse("t.json", text, strlen(text), &tree), STATUS_OK);
+    if (json_tree_root(tree)->valuedouble != strtod(text, NULL))
+        fail_msg("%s is read as %.17g", text, json_tree_root(tree)->valuedouble);
+    json_tree_close(tree);
+}
+
+/* Numbers are the doubles that are nearest to them, those in the middle of two among them. */
+static void test_numbers(void **state)
+{
+    static const char *const texts[] = {
+        "9007199254740993",
+        "9007199254740993.0",
+        "-9007199254740995.000",
+        "4503599627370496.5",
+        "4503599627370497.5",
+        "0.5",
+        "0.1",
+        "18446744073709551615",
+        "1844674407370955161.5",
+        "9999999999999999999",
+        "0.9999999999999999999",
+        "0.0000000000000000001",
+    };
+    uint64_t chance = 1;
+    char text[32];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        require_as_strtod(texts[i]);
+    for (size_t i = 0; i < 200000; i++) {
+        const size_t count = 1 + i % 21;
+
+        write_number(text, &chance, count, random_next(&chance) % count);
+        require_as_strtod(text);
+    }
 }
 
 static void test_depth(void **state)
@@ -516,19 +567,13 @@ static void test_files_that_cannot_be(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused_texts),
-        cmocka_unit_test(test_accepted_texts),
-        cmocka_unit_test(test_trees),
-        cmocka_unit_test(test_halves_of_pairs),
-        cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_many_keys),
-        cmocka_unit_test(test_shown_text),
-        cmocka_unit_test(test_bounded_memory),
-        cmocka_unit_test(test_getters),
-        cmocka_unit_test(test_printed_numbers),
-        cmocka_unit_test(test_incomplete_values_are_not_written),
-        cmocka_unit_test(test_write_file),
-        cmocka_unit_test(test_files_that_cannot_be),
+        cmocka_unit_test(test_refused_texts),   cmocka_unit_test(test_accepted_texts),
+        cmocka_unit_test(test_trees),           cmocka_unit_test(test_halves_of_pairs),
+        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_many_keys),       cmocka_unit_test(test_shown_text),
+        cmocka_unit_test(test_bounded_memory),  cmocka_unit_test(test_getters),
+        cmocka_unit_test(test_printed_numbers), cmocka_unit_test(test_incomplete_values_are_not_written),
+        cmocka_unit_test(test_write_file),      cmocka_unit_test(test_files_that_cannot_be),
     };
 
     return cmocka_run_group_tests_name("json", tests, NULL, NULL);
