@@ -3,6 +3,7 @@
 #ifndef CBANK_PARALLEL_H
 #define CBANK_PARALLEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,5 +15,19 @@ enum { PARALLEL_THREADS_MAX = 16 };
  * which is the caller's; returns when all have ended. */
 void parallel_ranges(uint64_t total, uint64_t grain, void (*work)(void *context, uint64_t first, uint64_t count),
                      void *context);
+
+/* Work that is made in parts at the same time, and taken one part after the other. */
+struct parallel_line {
+    bool (*make)(void *context, uint64_t index); /* on any thread */
+    bool (*take)(void *context, uint64_t index); /* one at a time, by index, each after it was made */
+    void *context;
+    uint64_t at_once; /* parts that are made, or being made, and not taken: at most PARALLEL_PARTS_MAX */
+};
+
+enum { PARALLEL_PARTS_MAX = 64 };
+
+/* Makes and takes 0 .. total - 1, on several threads, one of which is the caller's. Where making or taking a part returns
+ * false, no further one is begun; those that were begun are taken. Returns when all have ended. */
+void parallel_in_order(uint64_t total, const struct parallel_line *line);
 
 #endif

@@ -109,12 +109,12 @@ static struct deviation error_of(const struct comparison *comparison, const stru
 }
 
 /* Sets interval and p of a cell by what is known of it. */
-static void find_ratio(const struct comparison *comparison, struct comparison_cell *cell)
+static void find_ratio(const struct comparison *comparison, struct ratio_level *level, struct comparison_cell *cell)
 {
     const size_t counts[] = {cell->sides[BASE]->process_count, cell->sides[NEW]->process_count};
 
     cell->error = error_of(comparison, cell, &cell->deviation, counts);
-    cell->ratio = ratio_of(cell->ns[NEW] / cell->ns[BASE], &cell->error, compare_level(&comparison->options));
+    cell->ratio = ratio_of(cell->ns[NEW] / cell->ns[BASE], &cell->error, level);
     cell->noise = sqrt(cell->ratio.ci_high / cell->ratio.ci_low) - 1;
     /* Sides of the same data are one sample: whatever it is, its ratio is 1. */
     cell->same_data = same_data(cell->sides[BASE], cell->sides[NEW]);
@@ -134,6 +134,7 @@ static void find_ratio(const struct comparison *comparison, struct comparison_ce
 static enum status find_ratios(struct comparison *comparison)
 {
     struct deviation_evidence *cells = calloc(comparison->cell_count + 1, sizeof(*cells));
+    struct ratio_level level = {.p = compare_level(&comparison->options)};
     struct deviation_scale scales[2];
 
     if (!cells)
@@ -150,7 +151,7 @@ static enum status find_ratios(struct comparison *comparison)
         cell->deviation = deviation_conclude(scales, &cells[i]);
         cell->has_deviation = cell->deviation.degrees > 0;
         cell->side_degrees = cells[i].own.degrees;
-        find_ratio(comparison, cell);
+        find_ratio(comparison, &level, cell);
         if (!cell->has_deviation)
             cell->deviation = no_deviation;
     }

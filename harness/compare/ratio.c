@@ -61,13 +61,15 @@ enum status side_estimate(const struct sample_side *side, struct estimate *out)
     return STATUS_OK;
 }
 
-struct ratio ratio_of(double value, const struct deviation *error, double level)
+struct ratio ratio_of(double value, const struct deviation *error, struct ratio_level *level)
 {
     double half;
 
     if (error->degrees <= 0)
         return (struct ratio){.value = value, .ci_low = NAN, .ci_high = NAN, .p = NAN};
-    half = error->value * student_quantile(level, error->degrees);
+    if (level->degrees != error->degrees)
+        *level = (struct ratio_level){level->p, error->degrees, student_quantile(level->p, error->degrees)};
+    half = error->value * level->t;
     return (struct ratio){
         .value = value,
         .ci_low = value * exp(-half),

@@ -51,9 +51,16 @@ struct ratio {
     double p;               /* two-sided, of the ratio being 1; NaN likewise */
 };
 
-/* A ratio whose logarithm has a standard error, with the interval that leaves out the truth with probability `level`.
- * An error that is not known leaves interval and p unknown. */
-struct ratio ratio_of(double value, const struct deviation *error, double level);
+/* Intervals that leave out the truth with probability `p`. Most cells have as many degrees of freedom as the one before:
+ * Student's t of those is found once. */
+struct ratio_level {
+    double p;
+    double degrees, t; /* 0 before the first ratio */
+};
+
+/* A ratio whose logarithm has a standard error, with its interval. An error that is not known leaves interval and p
+ * unknown. */
+struct ratio ratio_of(double value, const struct deviation *error, struct ratio_level *level);
 
 /* Holm's step-down correction (1979) of count p, each where it stands: monotone and at most 1. The pointers end up in
  * the order of what they point to. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Files are read on all processors, some at a time; they are added one after another in their order, so that what comes
- * out does not depend on threads. */
+ * Files are read on all processors; they are added one after another in their order, so that what comes out does not depend
+ * on threads. */
 #include "side.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -306,22 +305,34 @@ enum { FILES_AT_ONCE = 8 };
 
 struct reading {
     char *const *paths;
+    enum status (*take)(void *context, const char *path, const struct result *result);
+    void *context;
     struct result results[FILES_AT_ONCE];
     enum status statuses[FILES_AT_ONCE];
-    atomic_size_t first_bad; /* lowest index that is known to have failed */
+    enum status status; /* of all that was taken */
 };
 
-/* Reads a range of files. Those behind one that failed need no reading; those before it do, since the first that cannot
- * be read is to be named. */
-static void read_range(void *context, uint64_t first, uint64_t count)
+static bool read_one(void *context, uint64_t index)
 {
     struct reading *reading = context;
+    const size_t i = index % FILES_AT_ONCE;
 
-    for (size_t i = first; i < first + count && i < reading->first_bad; i++) {
-        reading->statuses[i] = result_read(reading->paths[i], &reading->results[i]);
-        if (reading->statuses[i] != STATUS_OK && i < reading->first_bad)
-            reading->first_bad = i;
-    }
+    reading->statuses[i] = result_read(reading->paths[index], &reading->results[i]);
+    return reading->statuses[i] == STATUS_OK;
+}
+
+/* Of those behind one that failed nothing is said. */
+static bool take_one(void *context, uint64_t index)
+{
+    struct reading *reading = context;
+    const size_t i = index % FILES_AT_ONCE;
+
+    if (reading->status == STATUS_OK)
+        reading->status = reading->statuses[i];
+    if (reading->status == STATUS_OK)
+        reading->status = reading->take(reading->context, reading->paths[index], &reading->results[i]);
+    result_close(&reading->results[i]);
+    return reading->status == STATUS_OK;
 }
 
 static enum status read_store(const char *path,
@@ -354,26 +365,17 @@ enum status results_read(const char *path,
                          enum status (*take)(void *context, const char *path, const struct result *result),
                          void *context)
 {
+    struct reading reading = {.take = take, .context = context};
     struct file_list list = {0};
-    enum status status;
 
     if (store_is(path))
         return read_store(path, take, context);
-    status = files_add(&list, path);
-    for (size_t first = 0; status == STATUS_OK && first < list.count; first += FILES_AT_ONCE) {
-        const size_t left = list.count - first, count = left < FILES_AT_ONCE ? left : FILES_AT_ONCE;
-        struct reading reading = {.paths = list.paths + first, .first_bad = count};
-
-        parallel_ranges(count, 1, read_range, &reading);
-        for (size_t i = 0; i < count; i++) {
-            status = status == STATUS_OK ? reading.statuses[i] : status;
-            if (status == STATUS_OK)
-                status = take(context, reading.paths[i], &reading.results[i]);
-            result_close(&reading.results[i]);
-        }
-    }
+    reading.status = files_add(&list, path);
+    reading.paths = list.paths;
+    if (reading.status == STATUS_OK)
+        parallel_in_order(list.count, &(const struct parallel_line){read_one, take_one, &reading, FILES_AT_ONCE});
     files_close(&list);
-    return status;
+    return reading.status;
 }
 
 static enum status take_result(void *side, const char *path, const struct result *result)

@@ -10,3 +10,13 @@ void parallel_ranges(uint64_t total, uint64_t grain, void (*work)(void *context,
     if (total > 0)
         work(context, 0, total);
 }
+
+void parallel_in_order(uint64_t total, const struct parallel_line *line)
+{
+    bool good = true;
+
+    for (uint64_t i = 0; good && i < total; i++) {
+        good = line->make(line->context, i);
+        good = line->take(line->context, i) && good;
+    }
+}

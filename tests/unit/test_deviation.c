@@ -214,15 +214,23 @@ static void test_estimate(void **state)
 static void test_ratio(void **state)
 {
     const struct deviation error = {0.01, 10, DEVIATION_DEFAULT}, none = {0}, certain = {0, 100, DEVIATION_DEFAULT};
-    const struct ratio ratio = ratio_of(exp(0.03), &error, 0.05), unknown = ratio_of(1.03, &none, 0.05);
+    const struct deviation other = {0.01, 4, DEVIATION_DEFAULT};
+    struct ratio_level level = {.p = 0.05};
+    const struct ratio ratio = ratio_of(exp(0.03), &error, &level), unknown = ratio_of(1.03, &none, &level);
 
     (void)state;
+    /* Of as many degrees as before, of others, and of the first again. */
+    for (size_t i = 0; i < 4; i++) {
+        const struct ratio again = ratio_of(exp(0.03), i % 3 ? &error : &other, &level);
+
+        assert_near(again.ci_high, exp(0.03 + 0.01 * student_quantile(0.05, i % 3 ? 10 : 4)), 1e-12);
+    }
     assert_near(ratio.ci_low, exp(0.03 - 0.022281388519649385), 1e-12);
     assert_near(ratio.ci_high, exp(0.03 + 0.022281388519649385), 1e-12);
     assert_near(ratio.p, 0.013343655, 1e-6); /* 2 * scipy.stats.t.sf(3, 10) */
     assert_true(unknown.value == 1.03 && isnan(unknown.ci_low + unknown.ci_high) && isnan(unknown.p));
-    assert_true(ratio_of(1.03, &certain, 0.05).p == 0 && ratio_of(1.03, &certain, 0.05).ci_low == 1.03);
-    assert_true(ratio_of(1, &certain, 0.05).p == 1);
+    assert_true(ratio_of(1.03, &certain, &level).p == 0 && ratio_of(1.03, &certain, &level).ci_low == 1.03);
+    assert_true(ratio_of(1, &certain, &level).p == 1);
 }
 
 /* From an interval of a process's median, whose ends are a normal quantile of errors from it. */
@@ -240,6 +248,7 @@ static void test_coverage(void **state)
 {
     enum { CELLS = 4000 };
     const struct deviation prior = {0.002, 6, DEVIATION_DEFAULT};
+    struct ratio_level level = {.p = 1 - STATS_CONFIDENCE};
     uint64_t seed = 7;
 
     (void)state;
@@ -267,7 +276,7 @@ static void test_coverage(void **state)
                 own = (struct deviation){sqrt(squares / 4), 4, DEVIATION_PROCESSES};
             known = deviation_pool(&prior, &own);
             error = deviation_sum(&known, &weight, 1);
-            ratio = ratio_of(exp(change), &error, 1 - STATS_CONFIDENCE);
+            ratio = ratio_of(exp(change), &error, &level);
             covered += ratio.ci_low <= 1 && ratio.ci_high >= 1;
             alarms += ratio.p < 0.01;
         }
