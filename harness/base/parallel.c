@@ -107,7 +107,10 @@ static void *line_run(void *argument)
 
 void parallel_in_order(uint64_t total, const struct parallel_line *of)
 {
-    struct line line = {.of = of, .total = total, .lock = PTHREAD_MUTEX_INITIALIZER, .taken_one = PTHREAD_COND_INITIALIZER};
+    struct line line = {.of = of,
+                        .total = total,
+                        .lock = PTHREAD_MUTEX_INITIALIZER,
+                        .taken_one = PTHREAD_COND_INITIALIZER};
     const uint64_t most = processors() < total ? processors() : total;
     pthread_t threads[PARALLEL_THREADS_MAX];
     uint64_t started = 0;

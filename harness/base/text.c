@@ -67,18 +67,29 @@ size_t text_printable(const char *text, size_t left)
     return length;
 }
 
-void text_clean(char *text)
+/* The first character that is none of ASCII's printable ones, or the NUL. */
+static const char *behind_plain(const char *text)
 {
-    /* Most text is ASCII, and needs no closer look. */
     while (*text >= ' ' && *text <= '~')
         text++;
-    for (size_t left = strlen(text); left > 0;) {
-        const size_t length = text_printable(text, left);
+    return text;
+}
+
+bool text_is_plain(const char *text)
+{
+    return *behind_plain(text) == '\0';
+}
+
+void text_clean(char *text)
+{
+    enum { LONGEST = 4 }; /* character, in bytes */
+
+    while (*(text += behind_plain(text) - text)) {
+        const size_t length = text_printable(text, strnlen(text, LONGEST));
 
         if (length == 0)
             *text = '?';
         text += length ? length : 1;
-        left -= length ? length : 1;
     }
 }
 

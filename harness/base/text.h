@@ -16,6 +16,9 @@ size_t text_utf8(const char *text, size_t left);
  * changes the direction of text, U+FFFE, U+FFFF. */
 size_t text_printable(const char *text, size_t left);
 
+/* Whether all characters are printable ones of ASCII. */
+bool text_is_plain(const char *text);
+
 /* Replaces each byte that belongs to no printable character by '?'. */
 void text_clean(char *text);
 

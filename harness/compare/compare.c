@@ -150,15 +150,26 @@ static enum status classify(struct comparison_cell *out)
 
 /* -- counters ----------------------------------------------------------------------------------------- */
 
+/* The least and the greatest value of a process. */
+static double least(const struct side_counter *counter)
+{
+    return counter->values ? counter->values[0] : counter->value;
+}
+
+static double greatest(const struct side_counter *counter)
+{
+    return counter->values ? counter->values[counter->read - 1] : counter->value;
+}
+
 /* The value of an exact counter in NEW that BASE has not; BASE's median when there is none. A process that read
  * something else than every process of BASE has changed, even where the median has not. */
 static double exact_change(const struct side_counter *base, const struct side_counter *new_counter)
 {
     if (new_counter->value != base->value)
         return new_counter->value;
-    if (new_counter->low < base->low)
-        return new_counter->low;
-    return new_counter->high > base->high ? new_counter->high : base->value;
+    if (least(new_counter) < least(base))
+        return least(new_counter);
+    return greatest(new_counter) > greatest(base) ? greatest(new_counter) : base->value;
 }
 
 /* Notes a counter that changed: an exact one at all, a measured one by more than `threshold`, a share of the value in

@@ -46,7 +46,7 @@ static bool add_value(struct side_counter *counter, double value)
     size_t i = counter->read;
 
     if (i == 0) { /* as most are: a GPU of many has one process */
-        counter->value = counter->low = counter->high = value;
+        counter->value = value;
         counter->read = 1;
         return true;
     }
@@ -60,8 +60,6 @@ static bool add_value(struct side_counter *counter, double value)
     values[i] = value;
     counter->values = values;
     counter->value = stats_median(values, ++counter->read);
-    counter->low = values[0];
-    counter->high = values[counter->read - 1];
     return true;
 }
 
@@ -116,22 +114,30 @@ static const char *keep_name(struct side *side, const char *name, size_t hint)
     return larger[side->name_count] ? larger[side->name_count++] : NULL;
 }
 
-/* Adds what a process read, if it did. `hint`: where the counter is when all processes read the same. */
+/* Adds what a process read, if it did, to a cell that has room for it. `hint`: where the counter is when all processes read
+ * the same. */
 static bool add_counter(struct side *side, struct side_cell *cell, const struct counter_value *value, size_t hint)
 {
-    struct side_counter *counter = side_counter(cell, value->name, hint);
+    const char *name = keep_name(side, value->name, hint);
+    size_t i = 0;
 
-    if (!counter) {
-        const char *name = keep_name(side, value->name, hint);
-        struct side_counter *larger = realloc(cell->counters, (cell->counter_count + 1) * sizeof(*larger));
+    while (name && i < cell->counter_count && cell->counters[i].name != name)
+        i++;
+    if (name && i == cell->counter_count)
+        cell->counters[cell->counter_count++] = (struct side_counter){.name = name, .kind = value->kind, .value = NAN};
+    return name && (value->status != COUNTER_OK || add_value(&cell->counters[i], value->value));
+}
 
-        cell->counters = larger ? larger : cell->counters;
-        if (!larger || !name)
-            return false;
-        counter = &larger[cell->counter_count++];
-        *counter = (struct side_counter){.name = name, .kind = value->kind, .value = NAN, .low = NAN, .high = NAN};
-    }
-    return value->status != COUNTER_OK || add_value(counter, value->value);
+static bool add_counters(struct side *side, struct side_cell *to, const struct cell_result *from)
+{
+    const size_t most = to->counter_count + from->counter_count;
+    struct side_counter *larger = realloc(to->counters, (most + 1) * sizeof(*larger));
+    bool good = larger;
+
+    to->counters = larger ? larger : to->counters;
+    for (size_t i = 0; good && i < from->counter_count; i++)
+        good = add_counter(side, to, &from->counters[i], i);
+    return good;
 }
 
 static void cell_close(struct side_cell *cell)
@@ -242,11 +248,9 @@ static bool add_cell(struct side *side, struct side_cell *to, const struct resul
 {
     const char *process = side->processes[side->files - 1];
     const double mhz = from->time.sm_clock_mhz;
-    bool good =
-        (isnan(mhz) || add_value(&to->clock, mhz)) && add_process(to, &from->time, result->modelled_time, process);
+    bool good = (isnan(mhz) || add_value(&to->clock, mhz)) &&
+                add_process(to, &from->time, result->modelled_time, process) && add_counters(side, to, from);
 
-    for (size_t i = 0; good && i < from->counter_count; i++)
-        good = add_counter(side, to, &from->counters[i], i);
     to->modelled = to->modelled || result->modelled_time;
     merge_status(to, from);
     if (good && from->kernel.code && !to->code) {

@@ -16,7 +16,6 @@ struct side_counter {
     enum counter_kind kind;
     uint32_t read;    /* processes that read it */
     double value;     /* median over those; NaN when read is 0 */
-    double low, high; /* least and greatest value of a process */
     double *values;   /* owned: of the processes that read it, ascending; NULL where there are less than two */
 };
 

@@ -7,6 +7,7 @@
 
 #include "grid_value.h"
 #include "log.h"
+#include "pool.h"
 
 enum { GAP = 2, NOTE_INDENT = 4, NOTE_BYTES = 512 };
 
@@ -26,7 +27,8 @@ struct layout {
     const struct grid_look *look;
     int *natural;     /* owned: widths of the columns by themselves */
     int *widths;      /* owned: the same, as wide as the names of their groups */
-    char **texts;     /* owned, and so are they: by row, then by column */
+    const char **texts; /* owned: by row, then by column */
+    struct pool pool; /* of those that do not live as long as the rows */
     enum grid_style *styles; /* owned: the same */
     unsigned limit;   /* columns of a greater rank are left out */
     bool below;       /* columns that may stand below the row do */
@@ -42,10 +44,7 @@ static bool left_out(const struct layout *layout, size_t c)
 
 static void close_layout(struct layout *layout)
 {
-    const size_t count = layout->texts ? layout->grid->row_count * layout->grid->column_count : 0;
-
-    for (size_t i = 0; i < count; i++)
-        free(layout->texts[i]);
+    pool_close(&layout->pool);
     free(layout->texts);
     free(layout->styles);
     free(layout->widths);
@@ -59,11 +58,24 @@ static void widen(int *width, const char *text)
     *width = columns > *width ? columns : *width;
 }
 
+/* What is shown of a value, printable: as it lies in the row, or the pool's. NULL out of memory. */
+static const char *lasting_text(struct pool *pool, const struct grid_column *column, const struct grid_value *value)
+{
+    char room[TEXT_NUMBER_BYTES], *copy;
+    const char *shown = grid_shown(column, value, room);
+
+    if (shown == value->text && shown != value->room && text_is_plain(shown))
+        return shown;
+    copy = pool_text(pool, shown);
+    if (copy)
+        text_clean(copy);
+    return copy;
+}
+
 /* Asks for every value once. False when out of memory. */
 static bool fill_layout(struct layout *layout)
 {
     const struct grid *grid = layout->grid;
-    char room[TEXT_NUMBER_BYTES];
     struct grid_value value;
 
     layout->widths = calloc(grid->column_count, sizeof(*layout->widths));
@@ -72,21 +84,17 @@ static bool fill_layout(struct layout *layout)
     layout->styles = calloc(grid->row_count * grid->column_count, sizeof(*layout->styles));
     if (!layout->widths || !layout->natural || !layout->texts || !layout->styles)
         return false;
-    for (size_t c = 0; c < grid->column_count; c++) {
-        const struct grid_column *column = &grid->columns[c];
+    for (size_t c = 0; c < grid->column_count; c++)
+        widen(&layout->natural[c], grid->columns[c].heading);
+    for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
+        const size_t c = i % grid->column_count;
 
-        widen(&layout->natural[c], column->heading);
-        for (size_t r = 0; r < grid->row_count; r++) {
-            const size_t i = r * grid->column_count + c;
-
-            grid_value_at(grid, r, column, &value);
-            layout->texts[i] = strdup(grid_shown(column, &value, room));
-            if (!layout->texts[i])
-                return false;
-            text_clean(layout->texts[i]);
-            layout->styles[i] = value.style;
-            widen(&layout->natural[c], layout->texts[i]);
-        }
+        grid_value_at(grid, i / grid->column_count, &grid->columns[c], &value);
+        layout->texts[i] = lasting_text(&layout->pool, &grid->columns[c], &value);
+        if (!layout->texts[i])
+            return false;
+        layout->styles[i] = value.style;
+        widen(&layout->natural[c], layout->texts[i]);
     }
     return true;
 }

@@ -10,22 +10,15 @@
 #include "files.h"
 #include "json_grammar.h"
 #include "log.h"
+#include "pool.h"
 #include "text.h"
 
 #define QUOTE(text)       #text
 #define DIGITS_OF(number) QUOTE(number)
 
-enum { PIECE_VALUES = 512 };
-
-/* Values lie in pieces of memory, so that none moves. */
-struct piece {
-    struct piece *next;
-    cJSON values[PIECE_VALUES];
-};
-
 struct json_tree {
     char *text; /* owned; strings lie in it, each ended by a NUL */
-    struct piece *pieces; /* owned; the latest first */
+    struct pool values;
     cJSON *root;
 };
 
@@ -111,23 +104,6 @@ struct parsing {
 };
 
 static const char out_of_memory[] = "memory ran out";
-
-static cJSON *new_value(struct parsing *parsing)
-{
-    struct json_tree *tree = parsing->tree;
-    const size_t place = parsing->values++ % PIECE_VALUES;
-
-    if (place == 0) {
-        struct piece *piece = malloc(sizeof(*piece));
-
-        if (!piece)
-            return NULL;
-        piece->next = tree->pieces;
-        tree->pieces = piece;
-    }
-    tree->pieces->values[place] = (cJSON){0};
-    return &tree->pieces->values[place];
-}
 
 /* Steps over blanks. Returns the byte that follows, NUL at the end of the text. */
 static unsigned char skip_blanks(struct parsing *parsing)
@@ -233,13 +209,14 @@ static const char *parse_list(struct parsing *parsing, int depth, cJSON *list)
 static const char *parse_value(struct parsing *parsing, int depth, cJSON **out)
 {
     const unsigned char first = skip_blanks(parsing);
-    cJSON *value = *out = new_value(parsing);
+    cJSON *value = *out = pool_take(&parsing->tree->values, sizeof(*value));
     const char *wrong;
     bool plain;
 
     if (!value)
         return out_of_memory;
-    if (parsing->values > JSON_VALUES_MAX)
+    *value = (cJSON){0};
+    if (++parsing->values > JSON_VALUES_MAX)
         return "more than " DIGITS_OF(JSON_VALUES_MAX) " values";
     if (first == '{' || first == '[')
         return parse_list(parsing, depth + 1, value);
@@ -453,10 +430,7 @@ void json_tree_close(struct json_tree *tree)
 {
     if (!tree)
         return;
-    for (struct piece *piece = tree->pieces, *next; piece; piece = next) {
-        next = piece->next;
-        free(piece);
-    }
+    pool_close(&tree->values);
     free(tree->text);
     free(tree);
 }

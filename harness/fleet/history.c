@@ -30,16 +30,6 @@ static bool grow(void *array, size_t count, size_t bytes)
 
 /* -- what runs share ----------------------------------------------------------------------------------- */
 
-/* A text of its own. NULL out of memory. */
-static const char *keep(struct history *history, const char *text)
-{
-    char *copy = grow(&history->texts, history->text_count, sizeof(*history->texts)) ? strdup(text) : NULL;
-
-    if (copy)
-        history->texts[history->text_count++] = copy;
-    return copy;
-}
-
 /* The place of a text, or where it would go: there is always one that is free. FNV-1a. */
 static const char **place_of(const char **shared, size_t room, const char *text)
 {
@@ -84,7 +74,7 @@ static const char *share(struct history *history, const char *text, bool *good)
         return NULL;
     place = place_of(history->shared, history->shared_room, text);
     if (!*place) {
-        *place = keep(history, text);
+        *place = pool_text(&history->pool, text);
         *good = *place;
         history->shared_count++;
     }
@@ -102,7 +92,9 @@ static const struct cell *share_cell(struct history *history, const struct cell 
         if (cell_equal(known, cell))
             return known;
     }
-    copy = grow(&history->cells, history->cell_count, sizeof(*history->cells)) ? malloc(sizeof(*copy)) : NULL;
+    copy = grow(&history->cells, history->cell_count, sizeof(*history->cells))
+               ? pool_take(&history->pool, sizeof(*copy))
+               : NULL;
     if (copy)
         *copy = *cell;
     if (copy)
@@ -110,15 +102,47 @@ static const struct cell *share_cell(struct history *history, const struct cell 
     return copy;
 }
 
+/* The GPU and engine of a run, which is most often the one at `hint`: nights have them in the same order. NULL out of
+ * memory. */
+static const struct history_gpu *share_gpu(struct history *history, const struct history_run *run, size_t hint)
+{
+    struct history_gpu *gpu;
+
+    for (size_t i = 0; i < history->gpu_count; i++) {
+        gpu = history->gpus[(hint + i) % history->gpu_count];
+        /* Texts are there once. */
+        if (gpu->uuid == run->uuid && gpu->name == run->name && gpu->engine == run->engine)
+            return gpu;
+    }
+    gpu = grow(&history->gpus, history->gpu_count, sizeof(*history->gpus)) ? pool_take(&history->pool, sizeof(*gpu))
+                                                                           : NULL;
+    if (!gpu)
+        return NULL;
+    *gpu = (struct history_gpu){run->uuid, run->name, run->engine, history->gpu_count};
+    return history->gpus[history->gpu_count++] = gpu;
+}
+
+/* Sets the GPU of the last run, whose texts are known. False when out of memory. */
+static bool set_gpu(struct history *history)
+{
+    const size_t last = history->run_count - 1;
+    struct history_run *run = history->runs[last];
+
+    run->gpu = share_gpu(history, run, last > 0 ? history->runs[last - 1]->gpu->rank + 1 : 0);
+    return run->gpu;
+}
+
 /* A new run, the history's; NULL out of memory. */
 static struct history_run *add_run(struct history *history)
 {
-    struct history_run *run =
-        grow(&history->runs, history->run_count, sizeof(*history->runs)) ? calloc(1, sizeof(*run)) : NULL;
+    struct history_run *run = grow(&history->runs, history->run_count, sizeof(*history->runs))
+                                  ? pool_take(&history->pool, sizeof(*run))
+                                  : NULL;
 
-    if (run)
-        history->runs[history->run_count++] = run;
-    return run;
+    if (!run)
+        return NULL;
+    *run = (struct history_run){0};
+    return history->runs[history->run_count++] = run;
 }
 
 static struct history_point *add_point(struct history *history, const struct history_run *run, const struct cell *cell)
@@ -183,11 +207,22 @@ static enum status take(void *context, const char *path, const struct result *re
     run->driver = share(history, device->driver, &good);
     run->vbios = share(history, device->vbios, &good);
     run->engine = share(history, result->engine, &good);
-    run->file = keep(history, path);
-    return good && run->file && add_cells(reading, run, result) ? STATUS_OK : out_of_memory();
+    run->file = pool_text(&history->pool, path);
+    return good && run->file && set_gpu(history) && add_cells(reading, run, result) ? STATUS_OK : out_of_memory();
 }
 
 /* -- stores -------------------------------------------------------------------------------------------- */
+
+/* Texts of a table of the store, by key: a GPU's name and UUID, a kernel's hash. */
+struct stored_texts {
+    int64_t key;
+    const char *texts[2];
+};
+
+struct stored_table {
+    struct stored_texts *rows; /* owned */
+    size_t count;
+};
 
 /* Runs of a store, by their keys: those are added in that order. */
 struct stored {
@@ -197,21 +232,61 @@ struct stored {
     size_t first;   /* of the history's runs */
     int64_t *keys;  /* owned */
     size_t count;
+    struct stored_table gpus, kernels;
 };
+
+/* Reads a table: key and texts, by key. */
+static void read_table(struct stored *stored, const char *select, struct stored_table *table)
+{
+    struct sql_statement *get = sql_prepare(stored->sql, select);
+    bool good = true;
+
+    while (good && sql_row(get)) {
+        struct stored_texts *row;
+
+        good = grow(&table->rows, table->count, sizeof(*table->rows));
+        if (!good)
+            break;
+        row = &table->rows[table->count++];
+        row->key = sql_integer(get, 0);
+        for (size_t i = 0; i < 2; i++)
+            row->texts[i] = share(stored->reading->history, sql_text(get, 1 + (int)i), &good);
+    }
+    sql_finish(get);
+    if (!good)
+        sql_fail(stored->sql, out_of_memory());
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct stored_texts *x = a, *y = b;
+
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+/* NULL where there is no such row: it was put in since the table was read. */
+static const struct stored_texts *row_at(const struct stored_table *table, int64_t key)
+{
+    const struct stored_texts alike = {.key = key};
+
+    return table->count ? bsearch(&alike, table->rows, table->count, sizeof(alike), by_key) : NULL;
+}
 
 static void add_runs(struct stored *stored)
 {
     struct history *history = stored->reading->history;
     struct sql_statement *get =
-        sql_prepare(stored->sql, "SELECT run_id, started_utc, modelled, gpus.name, uuid, host_name, host_slot, driver,"
-                                 " vbios, engine, file, hash FROM runs JOIN gpus USING (gpu_id) ORDER BY run_id");
+        sql_prepare(stored->sql, "SELECT run_id, started_utc, modelled, gpu_id, host_name, host_slot, driver, vbios,"
+                                 " engine, file, hash FROM runs ORDER BY run_id");
     bool good = true;
 
     while (good && sql_row(get)) {
-        struct history_run *run = add_run(history);
-        const char **const texts[] = {&run->name,   &run->uuid,  &run->host,  &run->slot,
-                                      &run->driver, &run->vbios, &run->engine};
+        const struct stored_texts *gpu = row_at(&stored->gpus, sql_integer(get, 3));
+        struct history_run *run = gpu ? add_run(history) : NULL;
+        const char **const texts[] = {&run->host, &run->slot, &run->driver, &run->vbios, &run->engine};
 
+        if (!gpu)
+            continue;
         good = run && grow(&stored->keys, stored->count, sizeof(*stored->keys));
         if (!good)
             break;
@@ -219,30 +294,25 @@ static void add_runs(struct stored *stored)
         clock_write_utc(sql_integer(get, 1), run->started_utc);
         run->modelled = sql_integer(get, 2);
         for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-            *texts[i] = share(history, sql_text(get, 3 + (int)i), &good);
-        run->file = keep(history, sql_text(get, 10));
-        run->hash = keep(history, sql_text(get, 11));
+            *texts[i] = share(history, sql_text(get, 4 + (int)i), &good);
+        run->name = gpu->texts[0];
+        run->uuid = gpu->texts[1];
+        run->file = pool_text(&history->pool, sql_text(get, 9));
+        run->hash = pool_text(&history->pool, sql_text(get, 10));
         run->failed = stored->reading->name ? NAN : 0; /* counted where all cells are read */
-        good = good && run->file && run->hash;
+        good = good && run->file && run->hash && set_gpu(history);
     }
     sql_finish(get);
     if (!good)
         sql_fail(stored->sql, out_of_memory());
 }
 
-static struct history_run *run_at(const struct stored *stored, int64_t key)
+/* The run of that key, NULL where there is none. Keys are asked for in their order: *at is where the one before was. */
+static struct history_run *run_at(const struct stored *stored, int64_t key, size_t *at)
 {
-    size_t low = 0, high = stored->count;
-
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-
-        if (stored->keys[middle] < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < stored->count && stored->keys[low] == key ? stored->reading->history->runs[stored->first + low] : NULL;
+    while (*at < stored->count && stored->keys[*at] < key)
+        *at += 1;
+    return *at < stored->count && stored->keys[*at] == key ? stored->reading->history->runs[stored->first + *at] : NULL;
 }
 
 /* Adds what the store says of a cell. */
@@ -250,12 +320,14 @@ static bool add_series(struct stored *stored, struct sql_statement *get, const s
 {
     struct history *history = stored->reading->history;
     bool good = cell;
+    size_t at = 0;
 
     while (good && sql_row(get)) {
-        struct history_run *run = run_at(stored, sql_integer(get, 0));
+        struct history_run *run = run_at(stored, sql_integer(get, 0), &at);
         struct summary summary = {.median = sql_number(get, 1),
                                   .ci_low = sql_number(get, 2),
                                   .ci_high = sql_number(get, 3)};
+        const struct stored_texts *kernel = row_at(&stored->kernels, sql_integer(get, 6));
         const char *status = sql_text(get, 5);
         struct history_point *point = run ? add_point(history, run, cell) : NULL;
 
@@ -269,7 +341,7 @@ static bool add_series(struct stored *stored, struct sql_statement *get, const s
         point->median_ns = strcmp(status, cell_status_names[CELL_OK]) == 0 ? summary.median : NAN;
         point->half_width = stats_relative_half_width(&summary);
         point->flags = (uint32_t)sql_integer(get, 4);
-        point->sha256 = share(history, sql_text(get, 6), &good);
+        point->sha256 = kernel ? kernel->texts[0] : NULL;
     }
     sql_reset(get);
     return good;
@@ -279,9 +351,8 @@ static void add_all_series(struct stored *stored)
 {
     struct sql_statement *list = sql_prepare(stored->sql, "SELECT identity_id, identity, cell FROM identities");
     struct sql_statement *get =
-        sql_prepare(stored->sql,
-                    "SELECT run_id, median_ns, ci_low_ns, ci_high_ns, flags, status, sass_sha256 FROM times"
-                    " LEFT JOIN kernels USING (kernel_id) WHERE identity_id = ?1 ORDER BY run_id");
+        sql_prepare(stored->sql, "SELECT run_id, median_ns, ci_low_ns, ci_high_ns, flags, status, kernel_id FROM times"
+                                 " WHERE identity_id = ?1 ORDER BY run_id");
     const char *name = stored->reading->name;
     bool good = true;
 
@@ -336,6 +407,8 @@ static enum status add_store(const struct reading *reading, const char *path)
     if (status != STATUS_OK)
         return status;
     stored.sql = store_sql(stored.store);
+    read_table(&stored, "SELECT gpu_id, name, uuid FROM gpus ORDER BY gpu_id", &stored.gpus);
+    read_table(&stored, "SELECT kernel_id, sass_sha256, '' FROM kernels ORDER BY kernel_id", &stored.kernels);
     add_runs(&stored);
     add_all_series(&stored);
     add_forgotten(&stored);
@@ -343,6 +416,8 @@ static enum status add_store(const struct reading *reading, const char *path)
     if (status == STATUS_OK && stored.count == 0)
         status = log_error(STATUS_USAGE, "%s has no run; cbank ingest puts results in", path);
     free(stored.keys);
+    free(stored.gpus.rows);
+    free(stored.kernels.rows);
     store_close(stored.store);
     return status;
 }
@@ -369,24 +444,25 @@ static int by_start(const void *a, const void *b)
     return order ? order : strcmp(x->file, y->file);
 }
 
-static int by_gpu(const struct history_run *a, const struct history_run *b)
+static int by_gpu(const void *a, const void *b)
 {
-    const int uuid = by_text(a->uuid, b->uuid), name = uuid ? uuid : by_text(a->name, b->name);
+    const struct history_gpu *x = *(struct history_gpu *const *)a, *y = *(struct history_gpu *const *)b;
+    const int uuid = by_text(x->uuid, y->uuid), name = uuid ? uuid : by_text(x->name, y->name);
 
-    return name ? name : by_text(a->engine, b->engine);
+    return name ? name : by_text(x->engine, y->engine);
 }
 
 static int by_series(const void *a, const void *b)
 {
     const struct history_point *x = a, *y = b;
-    const int cell = x->cell == y->cell ? 0 : cell_order(x->cell, y->cell), gpu = cell ? cell : by_gpu(x->run, y->run);
+    const int cell = x->cell == y->cell ? 0 : cell_order(x->cell, y->cell);
 
-    return gpu ? gpu : (x->run->place > y->run->place) - (x->run->place < y->run->place);
+    return cell ? cell : (x->order > y->order) - (x->order < y->order);
 }
 
 bool history_same_series(const struct history_point *a, const struct history_point *b)
 {
-    return a->cell == b->cell && by_gpu(a->run, b->run) == 0;
+    return a->cell == b->cell && a->run->gpu == b->run->gpu;
 }
 
 void history_sort(struct history *history)
@@ -395,6 +471,15 @@ void history_sort(struct history *history)
         qsort(history->runs, history->run_count, sizeof(struct history_run *), by_start);
     for (size_t i = 0; i < history->run_count; i++)
         history->runs[i]->place = i;
+    if (history->gpu_count > 0)
+        qsort(history->gpus, history->gpu_count, sizeof(struct history_gpu *), by_gpu);
+    for (size_t i = 0; i < history->gpu_count; i++)
+        history->gpus[i]->rank = i;
+    for (size_t i = 0; i < history->point_count; i++) {
+        const struct history_run *run = history->points[i].run;
+
+        history->points[i].order = run->gpu->rank * history->run_count + run->place;
+    }
     if (history->point_count > 0)
         qsort(history->points, history->point_count, sizeof(*history->points), by_series);
     for (size_t i = 1; i < history->point_count; i++) {
@@ -407,15 +492,10 @@ void history_sort(struct history *history)
 
 void history_close(struct history *history)
 {
-    for (size_t i = 0; i < history->run_count; i++)
-        free(history->runs[i]);
-    for (size_t i = 0; i < history->cell_count; i++)
-        free(history->cells[i]);
-    for (size_t i = 0; i < history->text_count; i++)
-        free(history->texts[i]);
+    pool_close(&history->pool);
     free(history->runs);
     free(history->cells);
-    free(history->texts);
+    free(history->gpus);
     free(history->shared);
     free(history->points);
     free(history->changes);

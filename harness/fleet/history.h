@@ -8,10 +8,18 @@
 #include <stdint.h>
 
 #include "noise.h"
+#include "pool.h"
 #include "result.h"
+
+/* A GPU with an engine. */
+struct history_gpu {
+    const char *uuid, *name, *engine; /* as runs have them */
+    size_t rank; /* by these, once the history is sorted */
+};
 
 /* A run. Texts are the history's, each once; NULL: not known. */
 struct history_run {
+    const struct history_gpu *gpu;
     char started_utc[32];
     const char *name, *uuid, *host, *slot, *driver, *vbios, *engine, *file, *hash;
     bool modelled;
@@ -24,6 +32,7 @@ struct history_run {
 struct history_point {
     const struct history_run *run;
     const struct cell *cell;
+    size_t order; /* among those of the cell: by GPU and engine, then by start */
     double median_ns, half_width; /* the latter relative; NaN without */
     double change; /* since the latest earlier run of that GPU and engine that has the cell; NaN: none */
     uint32_t flags;
@@ -47,7 +56,7 @@ struct history_forgotten {
 };
 
 struct history {
-    struct history_run **runs; /* owned; by place once it is closed for reading */
+    struct history_run **runs; /* by place once it is sorted */
     size_t run_count;
     struct history_point *points; /* owned; by cell, then by GPU and engine, then by start */
     size_t point_count;
@@ -56,10 +65,11 @@ struct history {
     struct history_forgotten *forgotten; /* owned */
     size_t forgotten_count;
     struct noise noise; /* what stores know of it */
-    struct cell **cells; /* owned */
+    struct cell **cells;
     size_t cell_count;
-    char **texts; /* owned, and so are the texts */
-    size_t text_count;
+    struct history_gpu **gpus;
+    size_t gpu_count;
+    struct pool pool; /* of runs, cells, GPUs and texts */
     const char **shared; /* owned: places of those that others have, too, by their hash; NULL: free */
     size_t shared_room, shared_count;
 };

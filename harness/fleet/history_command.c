@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cell_json.h"
 #include "command.h"
 #include "document.h"
 #include "grid.h"
@@ -17,19 +18,13 @@
 struct row {
     const struct history_run *run;
     const struct history_point *point; /* NULL: nothing changed */
-    char identity[CELL_IDENTITY_BYTES]; /* of the cell; "": nothing changed */
-    const char *times; /* measured, modelled */
-    const char *state; /* of the cell: "unstable", or NULL */
+    size_t order; /* in a list of series: by cell, and the runs of each in their order */
 };
 
-static struct row row_of(const struct history_run *run, const struct history_point *point)
+/* Of the row's cell: "unstable", or NULL. */
+static const char *state_of(const struct row *row)
 {
-    struct row row = {.run = run, .point = point, .times = run->modelled ? "modelled" : "measured"};
-
-    row.state = point && point->flags & FLAGS_DOUBTFUL ? "unstable" : NULL;
-    if (point)
-        cell_identity(point->cell, row.identity);
-    return row;
+    return row->point && row->point->flags & FLAGS_DOUBTFUL ? "unstable" : NULL;
 }
 
 /* -- columns ------------------------------------------------------------------------------------------- */
@@ -39,11 +34,14 @@ static bool run_note(const void *row, size_t index, char *out, size_t bytes)
 {
     const struct row *of = row;
     const size_t first = of->run->failed > 0 ? 1 : 0;
+    char identity[CELL_IDENTITY_BYTES];
 
-    if (index < first)
+    if (index < first) {
         snprintf(out, bytes, "%.0f failed", of->run->failed);
-    else if (index == first && of->point)
-        snprintf(out, bytes, "worst: %s%s", of->identity, of->state ? " (unstable)" : "");
+    } else if (index == first && of->point) {
+        cell_identity(of->point->cell, identity);
+        snprintf(out, bytes, "worst: %s%s", identity, state_of(of) ? " (unstable)" : "");
+    }
     return index < first || (index == first && of->point);
 }
 
@@ -61,7 +59,26 @@ static void value_gpu(const struct grid_column *column, const void *row, struct 
     short_uuid(((const struct row *)row)->run->uuid, out);
 }
 
-#define OF_ROW(member)   GRID_MEMBER(struct row, member)
+static void value_times(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    out->text = ((const struct row *)row)->run->modelled ? "modelled" : "measured";
+}
+
+static void value_state(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    out->text = state_of(row);
+}
+
+static void value_cell(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct history_point *point = ((const struct row *)row)->point;
+
+    if (point)
+        cell_value_identity(column, point->cell, out);
+}
+
 #define OF_RUN(member)   GRID_BEHIND(struct row, run, struct history_run, member)
 #define OF_POINT(member) GRID_BEHIND(struct row, point, struct history_point, member)
 
@@ -70,7 +87,7 @@ static void value_gpu(const struct grid_column *column, const void *row, struct 
 #define RUN_COLUMNS(device_, uuid_, host_) \
     {.key = "started_utc", .heading = "started", .value = grid_array, .of = OF_RUN(started_utc), .head = true}, \
     {.key = "engine", .heading = "engine", .value = grid_text, .of = OF_RUN(engine), .rank = 5}, \
-    {.key = "times", .heading = "times", .value = grid_text, .of = OF_ROW(times)}, \
+    {.key = "times", .heading = "times", .value = value_times}, \
     {.key = "device", .heading = "device", .value = grid_text, .of = OF_RUN(name), .rank = device_}, \
     {.key = "gpu", .heading = "UUID", .value = value_gpu, .rank = uuid_}, \
     {.key = "host", .heading = "host", .value = grid_text, .of = OF_RUN(host), .rank = host_}, \
@@ -79,8 +96,8 @@ static void value_gpu(const struct grid_column *column, const void *row, struct 
     {.key = "change", .heading = "change", .format = text_change, .value = grid_number, .of = OF_POINT(change)}
 #define DATA_COLUMNS \
     {.key = "uuid", .value = grid_text, .of = OF_RUN(uuid)}, \
-    {.key = "cell", .value = grid_array, .of = OF_ROW(identity)}, \
-    {.key = "state", .value = grid_text, .of = OF_ROW(state)}, \
+    {.key = "cell", .value = value_cell}, \
+    {.key = "state", .value = value_state}, \
     {.key = "failed", .format = text_count, .value = grid_number, .of = OF_RUN(failed)}, \
     {.key = "slot", .value = grid_text, .of = OF_RUN(slot)}, \
     {.key = "vbios", .value = grid_text, .of = OF_RUN(vbios)}, \
@@ -119,9 +136,7 @@ static const struct history_change *change_at(const void *row)
 
 static void value_change_cell(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    (void)column;
-    cell_identity(change_at(row)->cell, out->room);
-    out->text = out->room;
+    cell_value_identity(column, change_at(row)->cell, out);
 }
 
 static void value_change_gpu(const struct grid_column *column, const void *row, struct grid_value *out)
@@ -256,13 +271,27 @@ static const struct cell *cell_at(const void *history, size_t i)
     return ((const struct history *)history)->cells[i];
 }
 
-/* By cell; the runs of each in their order. */
-static int by_cell(const void *a, const void *b)
+static int by_order(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
-    const int order = x->point->cell == y->point->cell ? 0 : cell_order(x->point->cell, y->point->cell);
 
-    return order ? order : (x->run->place > y->run->place) - (x->run->place < y->run->place);
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* A row of each point. Points are by cell already. */
+static void make_series_rows(struct view *view)
+{
+    const struct history *history = &view->history;
+    size_t cells = 0;
+
+    view->row_count = history->point_count;
+    for (size_t i = 0; i < history->point_count; i++) {
+        const struct history_point *point = &history->points[i];
+
+        cells += i > 0 && point->cell != (point - 1)->cell;
+        view->rows[i] = (struct row){point->run, point, cells * history->run_count + point->run->place};
+    }
+    qsort(view->rows, view->row_count, sizeof(*view->rows), by_order);
 }
 
 /* A row of each run, with the cell that became slower most. */
@@ -272,13 +301,13 @@ static void make_run_rows(struct view *view)
 
     view->row_count = history->run_count;
     for (size_t i = 0; i < history->run_count; i++)
-        view->rows[i] = row_of(history->runs[i], NULL);
+        view->rows[i].run = history->runs[i];
     for (size_t i = 0; i < history->point_count; i++) {
         const struct history_point *point = &history->points[i];
         struct row *row = &view->rows[point->run->place];
 
         if (!isnan(point->change) && !(row->point && point->change <= row->point->change))
-            *row = row_of(point->run, point);
+            row->point = point;
     }
 }
 
@@ -290,14 +319,7 @@ static enum status make_rows(struct view *view)
     view->rows = calloc(count + 1, sizeof(*view->rows));
     if (!view->rows)
         return log_memory("a history");
-    if (!view->options->cell) {
-        make_run_rows(view);
-        return STATUS_OK;
-    }
-    for (size_t i = 0; i < count; i++)
-        view->rows[i] = row_of(history->points[i].run, &history->points[i]);
-    view->row_count = count;
-    qsort(view->rows, count, sizeof(*view->rows), by_cell);
+    (view->options->cell ? make_series_rows : make_run_rows)(view);
     return STATUS_OK;
 }
 
@@ -382,6 +404,7 @@ static enum status print_history(const struct view *view)
     if (options->format.json)
         return json_put_owned(stdout, document_to_json(&document, view));
     for (const struct row *row = view->rows, *next; status == STATUS_OK && row < end; row = next) {
+        char identity[CELL_IDENTITY_BYTES];
         struct grid grid;
 
         for (next = row + 1; next < end; next++)
@@ -390,7 +413,9 @@ static enum status print_history(const struct view *view)
         grid = with_rows(options->cell ? &series_grid : &run_grid, row, (size_t)(next - row));
         grid.raw = options->format.raw;
         grid.column_count -= options->format.csv ? 0 : DATA_COLUMN_COUNT;
-        grid.title = series ? row->identity : NULL;
+        if (series)
+            cell_identity(row->point->cell, identity);
+        grid.title = series ? identity : NULL;
         fputs(row > view->rows ? "\n" : "", stdout);
         status = print_grid(options, &grid);
     }

@@ -109,8 +109,8 @@ static void add_counter(struct side_cell *cell, const char *name, enum counter_k
 
     assert_non_null(counters);
     cell->counters = counters;
-    counters[cell->counter_count++] = (struct side_counter){
-        .name = name, .kind = kind, .read = !isnan(value), .value = value, .low = value, .high = value};
+    counters[cell->counter_count++] =
+        (struct side_counter){.name = name, .kind = kind, .read = !isnan(value), .value = value};
 }
 
 static struct comparison compare(const struct side *base, const struct side *new_side,
@@ -527,6 +527,16 @@ static void test_exact_counters(void **state)
     close_all(&comparison, &base, &new_side);
 }
 
+/* What three processes read, ascending. */
+static void set_values(struct side_counter *counter, const double values[3])
+{
+    counter->read = 3;
+    counter->values = malloc(3 * sizeof(*values));
+    assert_non_null(counter->values);
+    memcpy(counter->values, values, 3 * sizeof(*values));
+    counter->value = values[1];
+}
+
 /* One process of NEW that counted something else is a change; one of BASE that NEW has not is none. */
 static void test_exact_counter_of_one_process(void **state)
 {
@@ -538,8 +548,8 @@ static void test_exact_counter_of_one_process(void **state)
         add_counter(&base.cells[i], "idc_requests", COUNTER_EXACT, 4000);
         add_counter(&new_side.cells[i], "idc_requests", COUNTER_EXACT, 4000);
     }
-    new_side.cells[0].counters[0].low = 3000;
-    base.cells[1].counters[0].high = 5000;
+    set_values(&new_side.cells[0].counters[0], (const double[]){3000, 4000, 4000});
+    set_values(&base.cells[1].counters[0], (const double[]){4000, 4000, 5000});
     comparison = compare(&base, &new_side, &defaults);
     assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_REGRESSED);
     assert_true(cell_of(&comparison, 0)->changes[0].new_value == 3000);
