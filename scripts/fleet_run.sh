@@ -11,7 +11,7 @@
 #        fleet_run.sh end FOLDER STORE [NODE...]
 #            Once, when all nodes have ended: lists nodes that failed, or of those named did not answer, with the last
 #            lines of their logs; takes what there is into STORE (cbank ingest) and prints the verdict (cbank fleet).
-#            Exit codes as of cbank; 1 also when a node failed or did not answer.
+#            Exit codes as of cbank; 1 also when a node failed or did not answer, 2 when a file was refused.
 #
 # FOLDER is one night's, on a file system that all nodes share. NODE is SLURMD_NODENAME or the name of the host. CBANK
 # names the program (default: cbank on PATH), CBANK_FLEET options of cbank fleet.
@@ -106,7 +106,13 @@ end() {
         echo "node $name $said"
         [ -e "$night/$name/log" ] && tail -n "$LINES_SHOWN" "$night/$name/log" | sed 's/^/    /'
     done
-    "$cbank" ingest "$store" "$night" || exit
+    # A run that was killed early left the name that it had reserved.
+    find "$night" -name 'cbank-*.json' -size 0 -delete
+    "$cbank" ingest "$store" "$night"
+    status=$?
+    # A file that is refused keeps nobody from the verdict on the others; without any there is none on this night.
+    [ "$status" -le 2 ] && [ -n "$(find "$night" -name 'cbank-*.json' | head -n 1)" ] || exit "$status"
+    [ "$status" -gt "$worst" ] && worst=$status
     # Words are meant to be split here.
     # shellcheck disable=SC2086
     "$cbank" fleet $CBANK_FLEET "$store"

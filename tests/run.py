@@ -50,7 +50,7 @@ SECONDS = {"build": 125, "sanitizer build": 95, "sanitizer build, gcc": 110, "bu
            "end_to_end/e2e": 25, "end_to_end/e2e, sanitizers": 26, "end_to_end/e2e, sanitizers, gcc": 26,
            "end_to_end/allocation": 24, "end_to_end/contribute": 23, "end_to_end/claims": 23, "end_to_end/gate": 18,
            "end_to_end/walk": 15, "end_to_end/faults": 15, "end_to_end/fleet": 10, "end_to_end/fleet_verdict": 10,
-           "end_to_end/advise": 10, "end_to_end/fleet_slurm": 10}
+           "end_to_end/advise": 10, "end_to_end/fleet_slurm": 10, "end_to_end/fleet_slurm, nights": 20}
 SECONDS_OF_OTHERS = 4
 
 # Of tests/end_to_end, those of the program for the simulated GPU; and those of them whose subject are calls that fail,
@@ -287,6 +287,14 @@ def fleet(toolkit):
     return simulated(toolkit, CLUSTERS)
 
 
+def night(toolkit):
+    """What of a cluster takes no waiting for a node that died."""
+    part = python("tests/end_to_end/fleet_slurm.py", "build/tests/simulated/cbank", ["build, simulated GPU"], ", nights",
+                  ["Nodes", "Slurm.test_nights"])
+    part.skip = None if toolkit else "no CUDA toolkit, so no simulated GPU"
+    return part
+
+
 def gpu(toolkit):
     check = kernel_checks(toolkit)[1]
     check.commands = [make("check-sass")]
@@ -304,7 +312,7 @@ def parts_of(suite, found):
                 *simulated(toolkit, SIMULATED if full else FAULTS, sanitizers=True),
                 Part("lint", make("lint"), skip=absent("clang-tidy-19"))]
     os.environ.setdefault("CBANK_TEST", "small")
-    return [build, *{"test": lambda: test(toolkit), "kernels": lambda: [scratch_tree(), *kernels()],
+    return [build, *{"test": lambda: [*test(toolkit), night(toolkit)], "kernels": lambda: [scratch_tree(), *kernels()],
                      "fleet": lambda: fleet(toolkit), "gpu": lambda: gpu(toolkit)}[suite]()]
 
 

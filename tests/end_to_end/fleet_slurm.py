@@ -225,6 +225,37 @@ class Nodes(Case):
         self.assertEqual([result["complete"] for result in self.results("n1")], [True, True])
         self.assertEqual({result["device"]["uuid"] for result in self.results("n1")}, uuids)
 
+    def end(self, status, *nodes):
+        done = subprocess.run([os.path.join(ROOT, "scripts/fleet_run.sh"), "end", self.night, self.path("store.db"), *nodes],
+                              env={**os.environ, "CBANK": self.program}, capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def test_what_a_node_left_half_done(self):
+        """A reserved name is nothing, and a damaged file is said; neither keeps anybody from the verdict."""
+        self.node("n1")
+        os.makedirs(os.path.join(self.night, "n2"))
+        with open(os.path.join(self.night, "n2/cbank-cuda-reserved.json"), "w", encoding="utf-8"):
+            pass
+        done = self.end(1, "n1", "n2", "n3")
+        self.assertEqual(done.stderr, "")
+        self.assertRegex(done.stdout, "(?s)node n2 did not end.*node n3 did not answer.*2 new, 0 known, 0 refused.*2 of 2 GPUs answered")
+        with open(os.path.join(self.night, "n2/cbank-cuda-cut.json"), "w", encoding="utf-8") as file:
+            file.write("{")
+        done = self.end(2, "n1", "n2")
+        self.assertIn("n2/cbank-cuda-cut.json:1:2: the text ends too early", done.stderr)
+        self.assertRegex(done.stdout, "(?s)0 new, 2 known, 1 refused.*2 of 2 GPUs answered")
+
+    def test_a_night_without_results(self):
+        """Has no verdict: that on the night before would be taken for it."""
+        self.node("n1")
+        self.end(0, "n1")
+        self.night = self.path("another")
+        os.makedirs(os.path.join(self.night, "n1"))
+        done = self.end(2, "n1")
+        self.assertEqual(done.stdout, "node n1 did not end\n")
+        self.assertIn("has no .json file", done.stderr)
+
     def test_usage(self):
         for arguments in ([], ["neither"], ["node"], ["end", self.night]):
             done = subprocess.run([os.path.join(ROOT, "scripts/fleet_run.sh"), *arguments], capture_output=True, text=True,
@@ -322,6 +353,15 @@ class Slurm(Case):
         self.assertIn("constant path", said)
         self.assertRegex(said, r"missing +n2:11:00\.0 GPU-19111111")
         self.assertRegex(said, r"replaced +n3:11:00\.0 GPU-21121111")
+
+    def test_srun(self):
+        """As the page says it, without a batch job."""
+        with open(os.path.join(ROOT, "docs/fleet.md"), encoding="utf-8") as file:
+            command = re.search(r"`(srun [^`]*) SCRIPT node [^`]*`", file.read()).group(1).split()
+        self.cluster.run(*command, os.path.join(ROOT, "scripts/fleet_run.sh"), "node", self.night, *PLAN, CBANK=self.program)
+        self.assertEqual([len(self.results(node)) for node in NODES], [2, 2, 2])
+        said = self.cluster.run(os.path.join(ROOT, "scripts/fleet_run.sh"), "end", self.night, self.store, *NODES, CBANK=self.program)
+        self.assertIn("6 of 6 GPUs answered", said.stdout)
 
     def test_what_the_page_types(self):
         """The blocks of docs/fleet.md, the shared folder being another one; by ssh, which is a shell here."""
