@@ -567,13 +567,20 @@ static void test_files_that_cannot_be(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused_texts),   cmocka_unit_test(test_accepted_texts),
-        cmocka_unit_test(test_trees),           cmocka_unit_test(test_halves_of_pairs),
-        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_many_keys),       cmocka_unit_test(test_shown_text),
-        cmocka_unit_test(test_bounded_memory),  cmocka_unit_test(test_getters),
-        cmocka_unit_test(test_printed_numbers), cmocka_unit_test(test_incomplete_values_are_not_written),
-        cmocka_unit_test(test_write_file),      cmocka_unit_test(test_files_that_cannot_be),
+        cmocka_unit_test(test_refused_texts),
+        cmocka_unit_test(test_accepted_texts),
+        cmocka_unit_test(test_trees),
+        cmocka_unit_test(test_halves_of_pairs),
+        cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_many_keys),
+        cmocka_unit_test(test_shown_text),
+        cmocka_unit_test(test_bounded_memory),
+        cmocka_unit_test(test_getters),
+        cmocka_unit_test(test_printed_numbers),
+        cmocka_unit_test(test_incomplete_values_are_not_written),
+        cmocka_unit_test(test_write_file),
+        cmocka_unit_test(test_files_that_cannot_be),
+        cmocka_unit_test(test_numbers), /* after the one that measures memory */
     };
 
     return cmocka_run_group_tests_name("json", tests, NULL, NULL);
