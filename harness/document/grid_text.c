@@ -20,6 +20,13 @@ static bool same_group(const struct grid_column *a, const struct grid_column *b)
 
 /* -- layout of text ------------------------------------------------------------------------------------ */
 
+/* What stands in a column of a line. */
+struct shown {
+    const char *text;
+    int columns; /* its width */
+    enum grid_style style;
+};
+
 /* A text that is being laid out. */
 struct layout {
     FILE *stream;
@@ -27,9 +34,9 @@ struct layout {
     const struct grid_look *look;
     int *natural;     /* owned: widths of the columns by themselves */
     int *widths;      /* owned: the same, as wide as the names of their groups */
-    const char **texts; /* owned: by row, then by column */
+    struct shown *headings; /* owned: by column */
+    struct shown *rows; /* owned: by row, then by column */
     struct pool pool; /* of those that do not live as long as the rows */
-    enum grid_style *styles; /* owned: the same */
     unsigned limit;   /* columns of a greater rank are left out */
     bool below;       /* columns that may stand below the row do */
     bool stacked;     /* what names a row has a line of its own */
@@ -45,17 +52,10 @@ static bool left_out(const struct layout *layout, size_t c)
 static void close_layout(struct layout *layout)
 {
     pool_close(&layout->pool);
-    free(layout->texts);
-    free(layout->styles);
+    free(layout->headings);
+    free(layout->rows);
     free(layout->widths);
     free(layout->natural);
-}
-
-static void widen(int *width, const char *text)
-{
-    const int columns = (int)text_columns(text);
-
-    *width = columns > *width ? columns : *width;
 }
 
 /* What is shown of a value, printable: as it lies in the row, or the pool's. NULL out of memory. */
@@ -72,29 +72,38 @@ static const char *lasting_text(struct pool *pool, const struct grid_column *col
     return copy;
 }
 
+/* Makes the column as wide as what stands in it. */
+static struct shown show(int *width, const char *text, enum grid_style style)
+{
+    const struct shown shown = {text, (int)text_columns(text), style};
+
+    *width = shown.columns > *width ? shown.columns : *width;
+    return shown;
+}
+
 /* Asks for every value once. False when out of memory. */
 static bool fill_layout(struct layout *layout)
 {
     const struct grid *grid = layout->grid;
+    const size_t columns = grid->column_count;
     struct grid_value value;
 
-    layout->widths = calloc(grid->column_count, sizeof(*layout->widths));
-    layout->natural = calloc(grid->column_count, sizeof(*layout->natural));
-    layout->texts = calloc(grid->row_count * grid->column_count, sizeof(*layout->texts));
-    layout->styles = calloc(grid->row_count * grid->column_count, sizeof(*layout->styles));
-    if (!layout->widths || !layout->natural || !layout->texts || !layout->styles)
+    layout->widths = calloc(columns, sizeof(*layout->widths));
+    layout->natural = calloc(columns, sizeof(*layout->natural));
+    layout->headings = calloc(columns, sizeof(*layout->headings));
+    layout->rows = calloc(grid->row_count * columns, sizeof(*layout->rows));
+    if (!layout->widths || !layout->natural || !layout->headings || !layout->rows)
         return false;
-    for (size_t c = 0; c < grid->column_count; c++)
-        widen(&layout->natural[c], grid->columns[c].heading);
-    for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
-        const size_t c = i % grid->column_count;
+    for (size_t c = 0; c < columns; c++)
+        layout->headings[c] = show(&layout->natural[c], grid->columns[c].heading, GRID_PLAIN);
+    for (size_t i = 0; i < grid->row_count * columns; i++) {
+        const char *text;
 
-        grid_value_at(grid, i / grid->column_count, &grid->columns[c], &value);
-        layout->texts[i] = lasting_text(&layout->pool, &grid->columns[c], &value);
-        if (!layout->texts[i])
+        grid_value_at(grid, i / columns, &grid->columns[i % columns], &value);
+        text = lasting_text(&layout->pool, &grid->columns[i % columns], &value);
+        if (!text)
             return false;
-        layout->styles[i] = value.style;
-        widen(&layout->natural[c], layout->texts[i]);
+        layout->rows[i] = show(&layout->natural[i % columns], text, value.style);
     }
     return true;
 }
@@ -160,18 +169,9 @@ static bool in_span(const struct layout *layout, const struct span *span, size_t
     return span->heads;
 }
 
-/* Something that has a text for each column: the groups, the headings, a row. */
-typedef const char *line_text(const struct layout *layout, size_t row, size_t c);
-
-static const char *heading_text(const struct layout *layout, size_t row, size_t c)
+static const struct shown *row_at(const struct layout *layout, size_t row)
 {
-    (void)row;
-    return layout->grid->columns[c].heading;
-}
-
-static const char *row_text(const struct layout *layout, size_t row, size_t c)
-{
-    return layout->texts[row * layout->grid->column_count + c];
+    return layout->rows + row * layout->grid->column_count;
 }
 
 /* As "%*s", which takes long for tables of many rows; negative is as 0. */
@@ -184,18 +184,18 @@ static void put_blanks(const struct layout *layout, int count)
         fwrite(blanks, 1, (size_t)(count < most ? count : most), layout->stream);
 }
 
-static void put_padded(const struct layout *layout, const char *text, size_t c, enum grid_style style, bool last)
+static void put_padded(const struct layout *layout, const struct shown *shown, size_t c, bool last)
 {
-    const int padding = layout->widths[c] - (int)text_columns(text);
+    const int padding = layout->widths[c] - shown->columns;
     const bool right = layout->grid->columns[c].format != NULL;
-    int bytes = (int)strlen(text);
+    size_t bytes = strlen(shown->text);
 
-    while (last && bytes > 0 && text[bytes - 1] == ' ')
+    while (last && bytes > 0 && shown->text[bytes - 1] == ' ')
         bytes--;
     put_blanks(layout, right ? padding : 0);
-    put_style(layout, style, true);
-    fwrite(text, 1, (size_t)bytes, layout->stream);
-    put_style(layout, style, false);
+    put_style(layout, shown->style, true);
+    fwrite(shown->text, 1, bytes, layout->stream);
+    put_style(layout, shown->style, false);
     if (!right && !last)
         put_blanks(layout, padding);
 }
@@ -211,14 +211,14 @@ static size_t last_of(const struct layout *layout, const struct span *span)
     return last;
 }
 
-static void put_line(const struct layout *layout, const struct span *span, int indent, line_text *text, size_t row)
+/* `line`: what stands in each column. */
+static void put_line(const struct layout *layout, const struct span *span, int indent, const struct shown *line)
 {
     const struct grid_column *previous = NULL;
     const size_t last = last_of(layout, span);
 
     put_blanks(layout, layout->look->indent + indent);
     for (size_t c = 0; c < layout->grid->column_count; c++) {
-        const size_t i = row * layout->grid->column_count + c;
         int gap;
 
         if (!in_span(layout, span, c))
@@ -228,7 +228,7 @@ static void put_line(const struct layout *layout, const struct span *span, int i
             put_blanks(layout, GAP);
         else if (previous)
             fputs(bar, layout->stream);
-        put_padded(layout, text(layout, row, c), c, text == row_text ? layout->styles[i] : GRID_PLAIN, c == last);
+        put_padded(layout, &line[c], c, c == last);
         previous = &layout->grid->columns[c];
     }
     putc('\n', layout->stream);
@@ -301,7 +301,7 @@ static void put_notes(const struct layout *layout, size_t row)
     char note[NOTE_BYTES];
 
     for (size_t c = 0; layout->below && c < grid->column_count; c++) {
-        const char *text = row_text(layout, row, c);
+        const char *text = row_at(layout, row)[c].text;
 
         if (!grid->columns[c].below || !text[0] || strcmp(text, "-") == 0)
             continue;
@@ -352,9 +352,9 @@ static void put_blocks(const struct layout *layout)
         if (first > 0)
             putc('\n', layout->stream);
         put_groups(layout, &span, 0);
-        put_line(layout, &span, 0, heading_text, 0);
+        put_line(layout, &span, 0, layout->headings);
         for (size_t r = 0; r < layout->grid->row_count; r++) {
-            put_line(layout, &span, 0, row_text, r);
+            put_line(layout, &span, 0, row_at(layout, r));
             if (span.last >= count)
                 put_notes(layout, r);
         }
@@ -363,7 +363,7 @@ static void put_blocks(const struct layout *layout)
 }
 
 /* What names a row on a line, the other columns on lines below it. */
-static void put_stack(const struct layout *layout, line_text *text, size_t row)
+static void put_stack(const struct layout *layout, const struct shown *line)
 {
     const size_t count = layout->grid->column_count;
 
@@ -371,18 +371,18 @@ static void put_stack(const struct layout *layout, line_text *text, size_t row)
         for (size_t first = 0; first < count;) {
             const struct span span = {.first = first, .last = span_end(layout, first, heads), .alone = heads};
 
-            if (text == heading_text && !heads)
+            if (line == layout->headings && !heads)
                 put_groups(layout, &span, NOTE_INDENT);
-            put_line(layout, &span, heads ? 0 : NOTE_INDENT, text, row);
+            put_line(layout, &span, heads ? 0 : NOTE_INDENT, line);
             first = span.last;
         }
 }
 
 static void put_stacks(const struct layout *layout)
 {
-    put_stack(layout, heading_text, 0);
+    put_stack(layout, layout->headings);
     for (size_t r = 0; r < layout->grid->row_count; r++) {
-        put_stack(layout, row_text, r);
+        put_stack(layout, row_at(layout, r));
         put_notes(layout, r);
     }
 }
@@ -493,7 +493,7 @@ void grid_print_records(FILE *stream, const struct grid *grid, const struct grid
     int width = 0;
 
     for (size_t c = 0; c < grid->column_count; c++)
-        widen(&width, grid->columns[c].heading);
+        show(&width, grid->columns[c].heading, GRID_PLAIN);
     for (size_t r = 0; r < grid->row_count; r++)
         for (size_t c = 0; c < grid->column_count; c++) {
             grid_value_at(grid, r, &grid->columns[c], &value);
