@@ -11,6 +11,7 @@
 #include "model.h"
 
 struct document;
+struct user_code;
 
 /* -- what the model is known to be wrong by ------------------------------------------------------------ */
 
@@ -79,6 +80,7 @@ struct advice {
     struct advised_stretch stretches[ADVISE_STRETCHES_MAX];
     size_t stretch_count;
     const struct card_level *first_level; /* of the card, that constants go through */
+    const struct user_code *code; /* of --kernel; NULL: none was given; not owned */
 };
 
 /* Predicts the configuration `cell`, whose path is not looked at, in every place of the card's chip, and ranks them. The

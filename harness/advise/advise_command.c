@@ -10,6 +10,7 @@
 #include "log.h"
 #include "source.h"
 #include "table.h"
+#include "user_code.h"
 
 struct advise_options {
     uint64_t table_bytes, width; /* 0: not given */
@@ -18,6 +19,7 @@ struct advise_options {
     uint64_t elements, block_size; /* 0: the workload's own */
     uint64_t parameters[PARAMETER_COUNT]; /* those that have a row here */
     const char *card_path, *json_path;
+    const char *kernel_path, *function; /* NULL: not given */
     struct look_options look;
 };
 
@@ -57,6 +59,10 @@ static const struct option_row rows[] = {
      .unit = "threads"},
     {.name = "card", .argument = "CARD", .help = "chip card that predicts: a file, or a name of cbank list cards (default h200)", .kind = &option_text,
      MEMBER(card_path)},
+    {.name = "kernel", .argument = "FILE", .help = "a cubin of your own: say what the loads of its kernels are, and whether that is what is advised",
+     .kind = &option_text, MEMBER(kernel_path)},
+    {.name = "function", .argument = "NAME", .help = "with --kernel: this kernel alone, by its name, mangled or not",
+     .kind = &option_text, MEMBER(function)},
     {.name = "json", .argument = "PATH", .help = "write JSON to a file; -: to stdout, in place of text", .kind = &option_text,
      MEMBER(json_path)},
 };
@@ -81,6 +87,8 @@ static enum status check_options(const struct advise_options *options)
                          options->table_bytes, options->width);
     if (!!options->source + !!options->pattern + !!options->indices_path > 1)
         return log_error(STATUS_USAGE, "--source, --pattern and --indices say each where indices come from; name one");
+    if (options->function && !options->kernel_path)
+        return log_error(STATUS_USAGE, "--function is a kernel of a file; name that with --kernel FILE");
     if (options->parameters[PARAMETER_pressure_bytes] &&
         (options->pattern || options->parameters[PARAMETER_in_flight] > 1))
         return log_error(STATUS_USAGE, "--pressure-bytes is of other data beside one lookup in flight; leave out %s",
@@ -185,6 +193,7 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     const struct advise_options *options = parsed;
     struct index_list indices = {.unhashed = true};
     struct advice advice = {0};
+    struct user_code code = {0};
     struct card card;
     struct cell cell;
     enum status status = check_options(options);
@@ -194,6 +203,8 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
         status = card_read(options->card_path, &card);
     if (status == STATUS_OK)
         status = check_card(&card);
+    if (status == STATUS_OK && options->kernel_path)
+        status = user_code_open(options->kernel_path, options->function, &code);
     if (status == STATUS_OK)
         status = make_cell(options, &indices, &cell);
     if (status == STATUS_OK)
@@ -202,9 +213,14 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     advice.indices_path = options->indices_path;
     if (status == STATUS_OK)
         status = advise_find_stretches(&advice);
+    if (status == STATUS_OK && code.path) {
+        user_code_judge(&code, &advice);
+        advice.code = &code;
+    }
     if (status == STATUS_OK)
         status = print(options, &advice);
     advise_close(&advice);
+    user_code_close(&code);
     index_list_close(&indices);
     return status;
 }

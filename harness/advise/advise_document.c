@@ -2,6 +2,7 @@
 #include "advise.h"
 #include "document.h"
 #include "sass.h"
+#include "user_code.h"
 #include "version.h"
 
 /* -- kinds: none is read ------------------------------------------------------------------------------- */
@@ -145,6 +146,7 @@ static const struct field root_rows[] = {
     {.key = "excluded", .kind = &kind_excluded},
     {.key = "measure", .kind = &kind_measure},
     {FIELD(field_array, struct advice, "crossovers", stretches, REQUIRED), .of = &stretches},
+    {FIELD(field_pointer, struct advice, "code", code, NULLABLE), .of = &user_code_fields},
 };
 
 const struct document advise_document = {.schema = "cbank-advice",

@@ -3,20 +3,13 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "advise.h"
+#include "advise_view.h"
 #include "sass.h"
 #include "text.h"
 
 enum { LINE_BYTES = 1024, INDENT = 2 };
 
-struct view {
-    FILE *stream;
-    const struct advice *advice;
-    struct grid_look look;
-};
-
-/* A paragraph whose first line begins as the text does, and whose others are indented. */
-__attribute__((format(printf, 2, 3))) static void put(const struct view *view, const char *format, ...)
+void advise_put(const struct advise_view *view, const char *format, ...)
 {
     struct text_wrap wrap = {.stream = view->stream, .width = view->look.width, .indent = 2 * INDENT};
     char text[LINE_BYTES];
@@ -31,7 +24,7 @@ __attribute__((format(printf, 2, 3))) static void put(const struct view *view, c
 
 /* -- what was asked ------------------------------------------------------------------------------------ */
 
-static void print_asked(const struct view *view)
+static void print_asked(const struct advise_view *view)
 {
     const struct cell *cell = &view->advice->cell;
     const uint32_t width = table_width(cell->parameters), bytes = cell->parameters[PARAMETER_table_bytes];
@@ -42,10 +35,10 @@ static void print_asked(const struct view *view)
     for (size_t i = 0; i < parameter_count; i++)
         if (cell->pattern->takes >> i & 1)
             text_join(indices, LINE_BYTES, ", ", "%s %" PRIu32, parameters[i].name, cell->parameters[i]);
-    put(view, "table: %" PRIu32 " bytes, %" PRIu32 " entries of %" PRIu32, bytes, bytes / width, width);
-    put(view, "lookups: %" PRIu64 " elements x %" PRIu32 ", blocks of %" PRIu32 ", indices: %s", cell->elements,
+    advise_put(view, "table: %" PRIu32 " bytes, %" PRIu32 " entries of %" PRIu32, bytes, bytes / width, width);
+    advise_put(view, "lookups: %" PRIu64 " elements x %" PRIu32 ", blocks of %" PRIu32 ", indices: %s", cell->elements,
         workload_steps(cell->workload, cell->parameters), cell->block_size, indices);
-    put(view, view->advice->modelled ? "card: %s; all times are modelled, nothing was measured" : "measured on %s",
+    advise_put(view, view->advice->modelled ? "card: %s; all times are modelled, nothing was measured" : "measured on %s",
         view->advice->card->name);
 }
 
@@ -99,7 +92,7 @@ static const struct grid_column columns[] = {
     {.key = "standing", .heading = "", .value = standing_value},
 };
 
-static enum status print_places(const struct view *view)
+static enum status print_places(const struct advise_view *view)
 {
     const struct grid grid = {.columns = columns,
                               .column_count = sizeof(columns) / sizeof(columns[0]),
@@ -112,13 +105,13 @@ static enum status print_places(const struct view *view)
     return grid_print(view->stream, &grid, &view->look);
 }
 
-static void print_excluded(const struct view *view)
+static void print_excluded(const struct advise_view *view)
 {
     const struct advice *advice = view->advice;
 
     fputs(advice->excluded ? "\n" : "", view->stream);
     for (size_t i = 0; i < advice->excluded; i++)
-        put(view, "not %s: %s", advice->places[advice->count + i].path->name, advice->places[advice->count + i].reason);
+        advise_put(view, "not %s: %s", advice->places[advice->count + i].path->name, advice->places[advice->count + i].reason);
 }
 
 /* -- the command that measures ------------------------------------------------------------------------- */
@@ -163,7 +156,7 @@ static size_t list_standing(const struct advice *advice, enum advise_standing st
     return count;
 }
 
-static void print_choice(const struct view *view)
+static void print_choice(const struct advise_view *view)
 {
     const struct advice *advice = view->advice;
     const struct advised_place *first = &advice->places[0];
@@ -171,21 +164,21 @@ static void print_choice(const struct view *view)
     char names[LINE_BYTES];
 
     fputc('\n', view->stream);
-    put(view, "best: %s", first->path->name);
+    advise_put(view, "best: %s", first->path->name);
     if (list_standing(advice, ADVISE_ALIKE_FIRST, names))
-        put(view, "as good: %s", names);
+        advise_put(view, "as good: %s", names);
     if (list_standing(advice, ADVISE_TOO_CLOSE, names))
-        put(view, "too close to call: %s", names);
+        advise_put(view, "too close to call: %s", names);
     if (code) {
-        put(view, "write: %s", code->declaration);
-        put(view, "       %s", code->load);
+        advise_put(view, "write: %s", code->declaration);
+        advise_put(view, "       %s", code->load);
     }
-    put(view, "look for in the SASS: %s", image_instruction(&first->cell));
+    advise_put(view, "look for in the SASS: %s", image_instruction(&first->cell));
     advise_run_command(advice, names);
-    put(view, "measure: %s", names);
+    advise_put(view, "measure: %s", names);
 }
 
-static void print_stretches(const struct view *view)
+static void print_stretches(const struct advise_view *view)
 {
     const struct advice *advice = view->advice;
     char line[LINE_BYTES] = "";
@@ -203,14 +196,14 @@ static void print_stretches(const struct view *view)
         text_join(line, LINE_BYTES, "", "%s", stretch->close ? " (not surely)" : "");
         if (i + 1 < advice->stretch_count && stretch[1].axis == stretch->axis)
             continue;
-        put(view, "%s; of %" PRIu64 " elements", line, stretch->elements);
+        advise_put(view, "%s; of %" PRIu64 " elements", line, stretch->elements);
         line[0] = '\0';
     }
 }
 
 enum status advise_print(FILE *stream, const struct advice *advice, const struct grid_look *look)
 {
-    const struct view view = {.stream = stream, .advice = advice, .look = *look};
+    const struct advise_view view = {.stream = stream, .advice = advice, .look = *look};
     enum status status;
 
     print_asked(&view);
@@ -220,5 +213,5 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
     print_excluded(&view);
     print_choice(&view);
     print_stretches(&view);
-    return STATUS_OK;
+    return advise_print_code(&view);
 }
