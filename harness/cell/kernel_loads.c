@@ -44,13 +44,12 @@ static unsigned load_kind(const struct instruction *instruction, uint32_t archit
     return LOAD_KIND_COUNT;
 }
 
+/* Operands and copies count as words. */
 static unsigned load_width(const struct instruction *instruction, unsigned kind)
 {
-    const bool operand = instruction_takes_constant(instruction);
-
-    return instruction_width(instruction, operand                   ? SASS_OPERAND
-                                          : kind < SASS_CLASS_COUNT ? (enum sass_class)kind
-                                                                    : SASS_LDC);
+    if (kind == LOAD_COPY || instruction_takes_constant(instruction))
+        return SASS_WORD;
+    return instruction_width(instruction, kind < SASS_CLASS_COUNT ? (enum sass_class)kind : SASS_LDC);
 }
 
 /* -- loops: what can get back to where it is ----------------------------------------------------------- */
