@@ -24,6 +24,21 @@ void advise_put(const struct advise_view *view, const char *format, ...)
 
 /* -- what was asked ------------------------------------------------------------------------------------ */
 
+static void print_source(const struct advice *advice, const struct advise_view *view)
+{
+    const struct card *card = advice->card;
+    const struct device_info *device = &advice->device;
+
+    if (advice->modelled) {
+        advise_put(view, "card: %s; all times are modelled, nothing was measured", card->name);
+        return;
+    }
+    advise_put(view, "measured on %s; predicted by the card of %s", device->name, card->name);
+    if (device->cc_major != card->cc_major || device->cc_minor != card->cc_minor || device->sm_count != card->sm_count)
+        advise_put(view,
+                   "the card is of another GPU: its predictions are not of this one, whose own card --card names");
+}
+
 static void print_asked(const struct advise_view *view)
 {
     const struct cell *cell = &view->advice->cell;
@@ -37,9 +52,8 @@ static void print_asked(const struct advise_view *view)
             text_join(indices, LINE_BYTES, ", ", "%s %" PRIu32, parameters[i].name, cell->parameters[i]);
     advise_put(view, "table: %" PRIu32 " bytes, %" PRIu32 " entries of %" PRIu32, bytes, bytes / width, width);
     advise_put(view, "lookups: %" PRIu64 " elements x %" PRIu32 ", blocks of %" PRIu32 ", indices: %s", cell->elements,
-        workload_steps(cell->workload, cell->parameters), cell->block_size, indices);
-    advise_put(view, view->advice->modelled ? "card: %s; all times are modelled, nothing was measured" : "measured on %s",
-        view->advice->card->name);
+               workload_steps(cell->workload, cell->parameters), cell->block_size, indices);
+    print_source(view->advice, view);
 }
 
 /* -- ranking ------------------------------------------------------------------------------------------- */
@@ -71,6 +85,18 @@ static void path_value(const struct grid_column *column, const void *row, struct
     out->text = ((const struct advised_place *)row)->path->name;
 }
 
+static void predicted_value(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct advised_prediction *predicted = &((const struct advised_place *)row)->predicted;
+
+    (void)column;
+    if (!predicted->given)
+        return;
+    snprintf(out->room, sizeof(out->room), "%s%s", text_of(text_time, predicted->time_ns).text,
+             predicted->off ? ", off" : "");
+    out->text = out->room;
+}
+
 static bool reason_note(const void *row, size_t index, char *out, size_t bytes)
 {
     snprintf(out, bytes, "%s", ((const struct advised_place *)row)->reason);
@@ -90,12 +116,14 @@ static const struct grid_column columns[] = {
     {.key = "interval", .heading = "interval", .value = interval_value, .rank = 1},
     NUMBER("relative", "to the best", text_ratio, relative),
     {.key = "standing", .heading = "", .value = standing_value},
+    /* Of what was measured. */
+    {.key = "predicted", .heading = "predicted", .value = predicted_value, .rank = 2},
 };
 
 static enum status print_places(const struct advise_view *view)
 {
     const struct grid grid = {.columns = columns,
-                              .column_count = sizeof(columns) / sizeof(columns[0]),
+                              .column_count = sizeof(columns) / sizeof(columns[0]) - view->advice->modelled,
                               .rows = view->advice->places,
                               .row_count = view->advice->count,
                               .row_bytes = sizeof(*view->advice->places),
@@ -111,7 +139,29 @@ static void print_excluded(const struct advise_view *view)
 
     fputs(advice->excluded ? "\n" : "", view->stream);
     for (size_t i = 0; i < advice->excluded; i++)
-        advise_put(view, "not %s: %s", advice->places[advice->count + i].path->name, advice->places[advice->count + i].reason);
+        advise_put(view, "not %s: %s", advice->places[advice->count + i].path->name,
+                   advice->places[advice->count + i].reason);
+}
+
+/* -- what the model had said --------------------------------------------------------------------------- */
+
+static void print_off(const struct advise_view *view)
+{
+    const struct advice *advice = view->advice;
+    const struct advised_place *choice = advise_predicted_choice(advice);
+
+    for (size_t i = 0; i < advice->count; i++) {
+        const struct advised_place *place = &advice->places[i];
+
+        if (place->predicted.off)
+            advise_put(view, "off: %s takes %s of what was predicted, which is beyond the error of %s to %s",
+                       place->path->name, text_of(text_share, place->time_ns / place->predicted.time_ns).text,
+                       text_of(text_time, place->predicted.low_ns).text,
+                       text_of(text_time, place->predicted.high_ns).text);
+    }
+    if (choice && choice->standing == ADVISE_SLOWER)
+        advise_put(view, "the model would have chosen %s, which takes %s the time of %s", choice->path->name,
+                   text_of(text_ratio, choice->relative).text, advice->places[0].path->name);
 }
 
 /* -- the command that measures ------------------------------------------------------------------------- */
@@ -175,7 +225,7 @@ static void print_choice(const struct advise_view *view)
     }
     advise_put(view, "look for in the SASS: %s", image_instruction(&first->cell));
     advise_run_command(advice, names);
-    advise_put(view, "measure: %s", names);
+    advise_put(view, advice->modelled ? "measure: %s" : "again, with counters: %s", names);
 }
 
 static void print_stretches(const struct advise_view *view)
@@ -188,7 +238,8 @@ static void print_stretches(const struct advise_view *view)
         const struct advised_stretch *stretch = &advice->stretches[i];
 
         if (!line[0])
-            text_join(line, LINE_BYTES, "", "best along %s:", advise_axis_names[stretch->axis]);
+            text_join(line, LINE_BYTES, "", "%sbest along %s:", advice->modelled ? "" : "by the model, ",
+                      advise_axis_names[stretch->axis]);
         text_join(line, LINE_BYTES, line[strlen(line) - 1] == ':' ? " " : ", ", "%s ", stretch->path->name);
         text_join(line, LINE_BYTES, "",
                   stretch->first == stretch->last ? "at %" PRIu32 : "from %" PRIu32 " to %" PRIu32, stretch->first,
@@ -211,6 +262,8 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
     if (status != STATUS_OK)
         return status;
     print_excluded(&view);
+    if (!advice->modelled)
+        print_off(&view);
     print_choice(&view);
     print_stretches(&view);
     return advise_print_code(&view);

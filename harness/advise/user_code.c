@@ -136,7 +136,8 @@ enum status user_code_parse(const char *path, const void *data, size_t bytes, co
     out->architecture = cubin.architecture;
     if (!kernel_loads_known(cubin.architecture))
         return log_error(STATUS_ENVIRONMENT,
-                         "%s: code of sm_%" PRIu32 ", which cannot be read here; compile the kernel for sm_70 to sm_121, "
+                         "%s: code of sm_%" PRIu32
+                         ", which cannot be read here; compile the kernel for sm_70 to sm_121, "
                          "or look at what nvdisasm prints of this one",
                          path, cubin.architecture);
     status = read_kernels(&cubin, function, out);
@@ -226,11 +227,12 @@ static const struct user_load *decisive_load(const struct user_kernel *kernel)
 /* No load is of a place of the ranking. */
 static void say_outside(struct user_kernel *kernel)
 {
-    const char *const verdict = find_load(kernel, OF_TABLE)
-                                    ? "its tables are read at an index that the compiler knows, or that all threads of a "
-                                      "warp share: nothing is serialized, and the places above are of other indices"
-                                : find_load(kernel, OF_ANY) ? "none of its loads is of a place above"
-                                                            : "it loads from no table by a place above";
+    const char *const verdict =
+        find_load(kernel, OF_TABLE)
+            ? "its tables are read at an index that the compiler knows, or that all threads of a "
+              "warp share: nothing is serialized, and the places above are of other indices"
+        : find_load(kernel, OF_ANY) ? "none of its loads is of a place above"
+                                    : "it loads from no table by a place above";
 
     snprintf(kernel->verdict, sizeof(kernel->verdict), "%s", verdict);
 }
@@ -257,8 +259,8 @@ static void say_place(struct user_kernel *kernel, const struct advice *advice)
     kernel->standing = load->standing;
     text[0] = '\0';
     text_join(text, USER_VERDICT_BYTES, "", "%s%s: %s%s is of %s",
-              row_of(load)->of == OF_ANY ? "if that is the table: " : "", verdicts[place->standing], row_of(load)->before,
-              row_of(load)->behind, load->place);
+              row_of(load)->of == OF_ANY ? "if that is the table: " : "", verdicts[place->standing],
+              row_of(load)->before, row_of(load)->behind, load->place);
     if (place != best)
         text_join(text, USER_VERDICT_BYTES, "", ", which takes %s the time of %s",
                   text_of(text_ratio, load->relative).text, best->path->name);
@@ -272,7 +274,8 @@ static void judge_kernel(struct user_kernel *kernel, const struct advice *advice
 
     say_place(kernel, advice);
     if (doubt)
-        text_join(kernel->verdict, USER_VERDICT_BYTES, "; ", "%s may be of a table, too: see there", row_of(doubt)->before);
+        text_join(kernel->verdict, USER_VERDICT_BYTES, "; ", "%s may be of a table, too: see there",
+                  row_of(doubt)->before);
 }
 
 void user_code_judge(struct user_code *code, const struct advice *advice)

@@ -64,8 +64,9 @@ enum status advise_print_code(const struct advise_view *view)
     fputc('\n', view->stream);
     advise_put(view, "code: %s, sm_%" PRIu32, code->path, code->architecture);
     if (!user_code_runs(code, card))
-        advise_put(view, "%s does not run it: loads are counted as they are, places compared by times of %s; compile with "
-                         "-arch=sm_%" PRIu32 "%" PRIu32 ", or name the card of its chip with --card",
+        advise_put(view,
+                   "%s does not run it: loads are counted as they are, places compared by times of %s; compile with "
+                   "-arch=sm_%" PRIu32 "%" PRIu32 ", or name the card of its chip with --card",
                    card->name, card->name, card->cc_major, card->cc_minor);
     for (size_t i = 0; status == STATUS_OK && i < code->count; i++)
         status = print_kernel(view, &code->kernels[i]);

@@ -67,7 +67,7 @@ struct flow {
         uint8_t next;           /* successor that is visited next */
         bool open;              /* its component is not known yet */
         bool looped;
-    } * nodes;
+    } *nodes;
     uint32_t visits;
     size_t depth, waiting;
 };

@@ -10,22 +10,22 @@
  * LDC has. */
 enum {
     LOAD_FIXED = SASS_CLASS_COUNT, /* LDC, ULDC, LDCU of the user bank, at a place that the compiler knows */
-    LOAD_ARGUMENT_UNIFORM,         /* ULDC, LDCU of the parameter bank, with an index in a register */
-    LOAD_ARGUMENT,                 /* of the parameter bank, at a place that the compiler knows, as operands, too */
-    LOAD_COMPILER,                 /* of the banks that the compiler fills: literals, addresses of variables */
-    LOAD_COPY,                     /* LDGSTS: from global into shared memory */
-    LOAD_GENERIC,                  /* LD: the compiler does not know from which memory */
-    LOAD_LOCAL,                    /* LDL: the thread's own memory */
+    LOAD_ARGUMENT_UNIFORM, /* ULDC, LDCU of the parameter bank, with an index in a register */
+    LOAD_ARGUMENT, /* of the parameter bank, at a place that the compiler knows, as operands, too */
+    LOAD_COMPILER, /* of the banks that the compiler fills: literals, addresses of variables */
+    LOAD_COPY, /* LDGSTS: from global into shared memory */
+    LOAD_GENERIC, /* LD: the compiler does not know from which memory */
+    LOAD_LOCAL, /* LDL: the thread's own memory */
     LOAD_KIND_COUNT
 };
 
 typedef uint32_t load_counts[LOAD_KIND_COUNT][SASS_WIDTH_COUNT];
 
 struct kernel_loads {
-    load_counts all;      /* instructions; those that are never executed are left out */
+    load_counts all; /* instructions; those that are never executed are left out */
     load_counts in_loops; /* of them, where loops_known */
-    bool loops_known;     /* every jump says where it leads */
-    bool calls_out;       /* it calls functions by pointers, or of other sections: what those load is not here */
+    bool loops_known; /* every jump says where it leads */
+    bool calls_out; /* it calls functions by pointers, or of other sections: what those load is not here */
 };
 
 /* Whether code of the architecture can be read: sm_70 and newer. */

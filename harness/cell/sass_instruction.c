@@ -135,4 +135,3 @@ int64_t branch_target(const unsigned char *code, size_t at, uint32_t architectur
         units = (int64_t)((uint64_t)units << 8 | (low >> 16 & 0xff));
     return (int64_t)(at + INSTRUCTION_BYTES) + 4 * units;
 }
-

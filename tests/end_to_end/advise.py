@@ -203,6 +203,12 @@ class Advise(Scratch):
         self.refused("--table-bytes", "64", "--card", self.path("none.json"), saying=["none.json"])
         self.refused("--table-bytes", "64", "--indices", self.path("none.npy"), saying=["none.npy"])
 
+    @unittest.skipIf(shutil.which("nvidia-smi"), "there may be a GPU")
+    def test_measure_needs_a_gpu(self):
+        done = cbank("advise", "--table-bytes", "64", *SMALL, "--measure")
+        self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
+        self.assertRegex(done.stderr, "--measure needs a GPU: .*; without --measure the card predicts")
+
     def test_the_table_of_errors_is_what_the_results_say(self):
         done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/model_uncertainty.py"), "--check"],
                               capture_output=True, text=True, check=False)
