@@ -43,6 +43,20 @@ static int compare_measured(const void *left, const void *right)
     return a->measured != b->measured ? b->measured - a->measured : (a->path > b->path) - (a->path < b->path);
 }
 
+/* Says what failed; STATUS_FINDING where something did. */
+static enum status report_failed(const struct result *result)
+{
+    char grew[CELL_REASON_BYTES];
+
+    for (size_t i = 0; i < result->cell_count; i++)
+        if (result->cells[i].status == CELL_FAILED)
+            log_warning("%s failed and is not ranked: %s", result->cells[i].cell.path->name, result->cells[i].reason);
+    if (health_verdict(&result->health) != STATUS_OK)
+        log_warning("%s while it was measured: its times are doubtful",
+                    health_text(&result->health, grew, sizeof(grew)));
+    return result_verdict(result) == STATUS_FINDING ? STATUS_FINDING : STATUS_OK;
+}
+
 static enum status take_times(struct advice *advice, const struct result *result)
 {
     const size_t count = advice->count + advice->excluded;
@@ -65,7 +79,7 @@ static enum status take_times(struct advice *advice, const struct result *result
     advice->modelled = false;
     advice->device = result->device;
     advise_rank(advice);
-    return result_verdict(result) == STATUS_FINDING ? STATUS_FINDING : STATUS_OK;
+    return report_failed(result);
 }
 
 /* -- measuring ----------------------------------------------------------------------------------------- */

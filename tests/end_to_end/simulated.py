@@ -13,7 +13,7 @@ import unittest
 
 import jsonschema
 
-from common import FULL, ROOT, Scratch, read_json
+from common import FULL, ROOT, Scratch, read_json, repetitions
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/tests/simulated/cbank")))
 os.environ.update(CBANK=CBANK, CBANK_CUPTI_DIR=os.path.dirname(CBANK))
@@ -168,11 +168,31 @@ class Advise(Case):
         self.assertRegex(said, f"the model would have chosen global, which takes [0-9.]+x the time of {advice['choice']}")
 
     def test_a_place_that_fails(self):
-        advice, _ = self.advise(status=1, wrong=3)
+        advice, said = self.advise(status=1, wrong=3)
         ranked = {place["path"] for place in advice["ranking"]}
         failed, = [place for place in advice["excluded"] if place["path"] not in ("shuffle", "constant_uniform", "constant_operand")]
         self.assertNotIn(failed["path"], ranked)
         self.assertIn("element", failed["reason"])
+        self.assertIn(f"{failed['path']} failed and is not ranked: {failed['reason']}", said)
+
+    def test_errors_that_grow(self):
+        advice, said = self.advise(status=1, ecc_uncorrected="0/2")
+        self.assertGreater(len(advice["ranking"]), 5)
+        self.assertRegex(said, "uncorrected ECC errors while it was measured: its times are doubtful")
+
+    def test_every_call_fails_once(self):
+        """The first call of each function: an answer, a finding or a refusal, which says why."""
+        log = self.path("log")
+        self.advise(log=log)
+        with open(log, encoding="utf-8") as file:
+            functions = sorted({line.split()[1] for line in file})
+        self.assertGreater(len(functions), 30)
+        for function in repetitions(functions, functions[::4]):
+            done = subprocess.run([CBANK, "advise", *self.WORDS, "--measure"], capture_output=True, text=True, timeout=60, check=False,
+                                  env={**os.environ, "CBANK_SIMULATED": script(fail=f"{function}:1:unknown")})
+            self.assertIn(done.returncode, (0, 1, 3), function)
+            self.assertEqual(bool(done.returncode), "cbank: " in done.stderr, (function, done.stderr))
+            self.assertEqual(done.stdout == "", done.returncode == 3 or "no place was measured" in done.stderr, (function, done.stderr))
 
     def test_a_device_that_dies(self):
         done = self.cbank("advise", *self.WORDS, "--measure", status=1, kernel_fault="*:cudaErrorIllegalAddress:3")
