@@ -261,7 +261,7 @@ const struct command advise_command = {
         "\n"
         "Exit code 1: a place failed when it was measured; the others are ranked.\n"
         "Exit code 3: the card knows no times, as those of published chips (cbank list cards); with --measure, there is no\n"
-        "GPU; with --kernel, code before sm_70, which cannot be read.\n"
+        "GPU; with --kernel, code before sm_35 or after sm_121, which cannot be read.\n"
         "Exit code 2: no path can hold the table, the width does not divide it, or an index is beyond it; with --kernel, a\n"
         "file that is no cubin or is damaged, or no such kernel.",
     .run = advise,

@@ -137,7 +137,7 @@ enum status user_code_parse(const char *path, const void *data, size_t bytes, co
     if (!kernel_loads_known(cubin.architecture))
         return log_error(STATUS_ENVIRONMENT,
                          "%s: code of sm_%" PRIu32
-                         ", which cannot be read here; compile the kernel for sm_70 to sm_121, "
+                         ", which cannot be read here; compile the kernel for sm_35 to sm_121, "
                          "or look at what nvdisasm prints of this one",
                          path, cubin.architecture);
     status = read_kernels(&cubin, function, out);

@@ -5,6 +5,7 @@
 
 #include "log.h"
 #include "sass_instruction.h"
+#include "sass_old.h"
 
 /* -- kinds --------------------------------------------------------------------------------------------- */
 
@@ -202,7 +203,16 @@ static enum status find_loops(struct flow *flow)
 
 bool kernel_loads_known(uint32_t architecture)
 {
-    return instruction_known(architecture);
+    return instruction_known(architecture) || old_known(architecture);
+}
+
+static void read_old(const unsigned char *code, size_t bytes, uint32_t architecture, struct kernel_loads *out)
+{
+    struct old_load load;
+
+    for (size_t at = 0; at + OLD_INSTRUCTION_BYTES <= bytes; at += OLD_INSTRUCTION_BYTES)
+        if (old_load_at(code, at, architecture, &load))
+            out->all[load.kind][load.width]++;
 }
 
 /* Jumps to where a register or a table says. Calls of that kind leave the code. */
@@ -227,22 +237,33 @@ static void note_jump(const struct instruction *instruction, struct kernel_loads
     }
 }
 
-enum status kernel_loads_read(const void *code, size_t bytes, uint32_t architecture, struct kernel_loads *out)
+static void read_new(const struct flow *flow, struct kernel_loads *out)
 {
-    struct flow flow = {.code = code, .count = bytes / INSTRUCTION_BYTES, .architecture = architecture};
-    enum status status = find_loops(&flow);
-
-    *out = (struct kernel_loads){.loops_known = true};
-    for (size_t i = 0; status == STATUS_OK && i < flow.count; i++) {
-        const struct instruction instruction = instruction_at(code, i * INSTRUCTION_BYTES);
-        const unsigned kind = load_kind(&instruction, architecture);
+    for (size_t i = 0; i < flow->count; i++) {
+        const struct instruction instruction = instruction_at(flow->code, i * INSTRUCTION_BYTES);
+        const unsigned kind = load_kind(&instruction, flow->architecture);
 
         note_jump(&instruction, out);
         if (kind == LOAD_KIND_COUNT)
             continue;
         out->all[kind][load_width(&instruction, kind)]++;
-        out->in_loops[kind][load_width(&instruction, kind)] += flow.nodes[i].looped;
+        out->in_loops[kind][load_width(&instruction, kind)] += flow->nodes[i].looped;
     }
+}
+
+enum status kernel_loads_read(const void *code, size_t bytes, uint32_t architecture, struct kernel_loads *out)
+{
+    struct flow flow = {.code = code, .count = bytes / INSTRUCTION_BYTES, .architecture = architecture};
+    const bool old = old_known(architecture);
+    enum status status = STATUS_OK;
+
+    *out = (struct kernel_loads){.loops_known = !old};
+    if (old)
+        read_old(code, bytes, architecture, out);
+    else
+        status = find_loops(&flow);
+    if (!old && status == STATUS_OK)
+        read_new(&flow, out);
     free(flow.nodes);
     return status;
 }

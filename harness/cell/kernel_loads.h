@@ -28,7 +28,7 @@ struct kernel_loads {
     bool calls_out; /* it calls functions by pointers, or of other sections: what those load is not here */
 };
 
-/* Whether code of the architecture can be read: sm_70 and newer. */
+/* Whether code of the architecture can be read: from sm_35 on. Of code before sm_70 neither loops nor calls are known. */
 bool kernel_loads_known(uint32_t architecture);
 
 /* Reads code of an architecture that can be read. STATUS_ENVIRONMENT, logged, when out of memory. */

@@ -245,7 +245,7 @@ void fuzz_cubin(const char *text, size_t bytes)
             require(kernel->loads[k].in_loops <= kernel->loads[k].count, "more in loops than there are",
                     kernel->loads[k].name);
         }
-        require(sum <= bytes / 16, "more loads than instructions", kernel->name);
+        require(sum <= bytes / 8, "more loads than instructions", kernel->name);
     }
     user_code_close(&code);
 }

@@ -105,14 +105,14 @@ KERNEL shared(const int *index, const float *table, float *out)
     out[THREAD] = staged[index[THREAD]];
 }
 
-KERNEL texture(const int *index, cudaTextureObject_t table, float *out)
+KERNEL by_texture(const int *index, cudaTextureObject_t table, float *out)
 {
     out[THREAD] = tex1Dfetch<float>(table, index[THREAD]) + tex2D<float>(table, THREAD, THREAD);
 }
 
 KERNEL shuffle(const int *index, const float *table, float *out)
 {
-    out[THREAD] = __shfl_sync(~0u, table[threadIdx.x & 31], index[THREAD]);
+    out[THREAD] = __shfl_sync(0xffffffffu, table[threadIdx.x & 31], index[THREAD]);
 }
 
 KERNEL local(const int *index, float *out, int count)
