@@ -110,10 +110,15 @@ static enum status read_kernels(const struct cubin *cubin, const char *name, str
 {
     struct cubin_function function;
     enum status status = STATUS_OK;
+    uint64_t bytes = 0;
     size_t count = 0;
 
-    for (uint64_t at = 0; cubin_next(cubin, &at, &function);)
+    for (uint64_t at = 0; cubin_next(cubin, &at, &function); bytes += function.kernel ? function.bytes : 0)
         count += function.kernel && is_called(&function, name);
+    /* Each has a section of its own. */
+    if (bytes > cubin->bytes)
+        return log_error(STATUS_USAGE,
+                         "%s: a cubin that is damaged: its kernels are larger than the file; copy it again", out->path);
     out->kernels = calloc(count + 1, sizeof(*out->kernels));
     if (!out->kernels)
         return log_memory("%zu kernels", count);

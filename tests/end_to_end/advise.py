@@ -346,6 +346,19 @@ class Kernel(Scratch):
             struct.pack_into("<I", data, 48, flags & ~0xFF00 | architecture << 8)
             self.refused(bytes(data), [f"sm_{architecture}", "sm_35 to sm_121", "nvdisasm"], status=3)
 
+    def test_kernels_that_share_their_code(self):
+        """Every symbol a kernel of the whole file: no time is lost on reading it again for each."""
+        with open(self.file(90), "rb") as file:
+            data = bytearray(file.read())
+        sections, count = struct.unpack_from("<Q", data, 40)[0], struct.unpack_from("<H", data, 60)[0]
+        headers = [(sections + 64 * i, *struct.unpack_from("<IIQQQQI", data, sections + 64 * i)) for i in range(count)]
+        text, = [i for i, header in enumerate(headers) if header[2] == 1 and header[3] & 4]  # code
+        struct.pack_into("<QQ", data, headers[text][0] + 24, 0, len(data))
+        table, = [header for header in headers if header[2] == 2]  # symbols
+        for at in range(table[5], table[5] + table[6], 24):
+            struct.pack_into("<BBH", data, at + 4, 0x12, 0x10, text)
+        self.refused(bytes(data), ["damaged", "larger than the file"])
+
     def test_truncated_and_damaged_files(self):
         """Every length, and every byte changed: what is read says so, what is not is refused, and nothing crashes."""
         with open(self.file(70), "rb") as file:
