@@ -186,7 +186,7 @@ IMAGE_ARCHIVE := $(if $(CUDA),$(IMAGES)/images.a,$(OBJ)/no_images.a)
 
 # A fuzzer is guided by what it reaches in the rooms that read; clang knows how to tell it. It sees what strings are
 # compared with anyway; tracing every comparison of numbers takes half of the time.
-FUZZED := document command cell result engine characterize compare
+FUZZED := document command cell result engine characterize compare advise
 GUIDED := $(if $(SANITIZE),$(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp))
 
 $(eval $(call stamp,$(OBJ)/flags.stamp,$(CC) $(CPPFLAGS_ALL) $(foreach room,$(ROOMS),$(call room_flags,$(room))) $(CFLAGS_ALL) $(CUDA_CPPFLAGS) $(IMAGE_ARCHIVE) $(if $(GUIDED),$(GUIDED) $(FUZZED))))

@@ -148,6 +148,21 @@ void advise_rank(struct advice *advice)
         advice->places[0].ratio_error = 0;
 }
 
+const struct advised_place *advise_predicted_choice(const struct advice *advice)
+{
+    const struct advised_place *choice = NULL;
+
+    for (size_t i = 0; i < advice->count; i++) {
+        const struct advised_place *place = &advice->places[i];
+        const double time = place->predicted.time_ns;
+
+        if (place->predicted.given && (!choice || time < choice->predicted.time_ns ||
+                                       (time == choice->predicted.time_ns && place->path < choice->path)))
+            choice = place;
+    }
+    return choice;
+}
+
 bool advise_is_close(const struct advice *advice)
 {
     for (size_t i = 0; i < advice->count; i++)

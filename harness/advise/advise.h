@@ -6,11 +6,14 @@
 #define CBANK_ADVISE_H
 
 #include "card.h"
+#include "device.h"
 #include "grid.h"
 #include "index_list.h"
 #include "model.h"
 
 struct document;
+struct invocation;
+struct user_code;
 
 /* -- what the model is known to be wrong by ------------------------------------------------------------ */
 
@@ -38,6 +41,13 @@ extern const char *const advise_standing_names[ADVISE_STANDING_COUNT]; /* as the
 
 enum { ADVISE_REASON_BYTES = 256 };
 
+/* What the model said of a place that was measured. */
+struct advised_prediction {
+    bool given; /* it said something */
+    double time_ns, low_ns, high_ns;
+    bool off; /* the intervals of model and measurement have nothing in common */
+};
+
 /* A path and the configuration. */
 struct advised_place {
     const struct path *path;
@@ -50,6 +60,8 @@ struct advised_place {
     enum advise_standing standing;
     char reason[ADVISE_REASON_BYTES]; /* what takes the time, or why there is none */
     bool unpredicted; /* it holds the table, and the model does not know what that takes */
+    bool measured;    /* time_ns, low_ns and high_ns are, and this is what was predicted: */
+    struct advised_prediction predicted;
 };
 
 /* Axes along which the model is asked where another place is the best. */
@@ -73,12 +85,14 @@ struct advice {
     const struct card *card;
     struct cell cell;           /* the configuration: without a path */
     const char *indices_path;   /* NULL: made */
-    bool modelled;
+    bool modelled;              /* times are; the crossovers always are */
+    struct device_info device;  /* on which they were measured, unless modelled */
     struct advised_place *places; /* owned: ranked, `count` of them, then those that cannot be */
     size_t count, excluded;
     struct advised_stretch stretches[ADVISE_STRETCHES_MAX];
     size_t stretch_count;
     const struct card_level *first_level; /* of the card, that constants go through */
+    const struct user_code *code; /* of --kernel; NULL: none was given; not owned */
 };
 
 /* Predicts the configuration `cell`, whose path is not looked at, in every place of the card's chip, and ranks them. The
@@ -91,6 +105,14 @@ enum status advise_open(const struct cell *cell, const struct card *card, struct
  * file, none. ADVISE_ELEMENTS are asked for, which fill a chip, where the configuration has more. */
 enum { ADVISE_ELEMENTS = 1 << 17 };
 enum status advise_find_stretches(struct advice *advice);
+
+/* Measures each place that holds the table on the first GPU, with the indices of the list, and ranks them by that. Those
+ * that could not be measured are no longer ranked, and say why. STATUS_ENVIRONMENT, logged, where there is no GPU;
+ * STATUS_FINDING where some failed, and then advice->modelled is false if there is a ranking. */
+enum status advise_measure(struct advice *advice, struct index_list *indices, const struct invocation *invocation);
+
+/* The place that the model would have chosen, of those that were measured. NULL: it said nothing of them. */
+const struct advised_place *advise_predicted_choice(const struct advice *advice);
 
 /* Sorts the first advice->count places by their times, and sets relative, ratio_error and standing. */
 void advise_rank(struct advice *advice);

@@ -10,6 +10,7 @@
 #include "log.h"
 #include "source.h"
 #include "table.h"
+#include "user_code.h"
 
 struct advise_options {
     uint64_t table_bytes, width; /* 0: not given */
@@ -18,6 +19,8 @@ struct advise_options {
     uint64_t elements, block_size; /* 0: the workload's own */
     uint64_t parameters[PARAMETER_COUNT]; /* those that have a row here */
     const char *card_path, *json_path;
+    const char *kernel_path, *function; /* NULL: not given */
+    bool measure;
     struct look_options look;
 };
 
@@ -57,6 +60,12 @@ static const struct option_row rows[] = {
      .unit = "threads"},
     {.name = "card", .argument = "CARD", .help = "chip card that predicts: a file, or a name of cbank list cards (default h200)", .kind = &option_text,
      MEMBER(card_path)},
+    {.name = "measure", .help = "measure the places on the first GPU, and rank them by that", .kind = &option_flag,
+     MEMBER(measure)},
+    {.name = "kernel", .argument = "FILE", .help = "a cubin of your own: say what the loads of its kernels are, and whether that is what is advised",
+     .kind = &option_text, MEMBER(kernel_path)},
+    {.name = "function", .argument = "NAME", .help = "with --kernel: this kernel alone, by its name, mangled or not",
+     .kind = &option_text, MEMBER(function)},
     {.name = "json", .argument = "PATH", .help = "write JSON to a file; -: to stdout, in place of text", .kind = &option_text,
      MEMBER(json_path)},
 };
@@ -81,6 +90,8 @@ static enum status check_options(const struct advise_options *options)
                          options->table_bytes, options->width);
     if (!!options->source + !!options->pattern + !!options->indices_path > 1)
         return log_error(STATUS_USAGE, "--source, --pattern and --indices say each where indices come from; name one");
+    if (options->function && !options->kernel_path)
+        return log_error(STATUS_USAGE, "--function is a kernel of a file; name that with --kernel FILE");
     if (options->parameters[PARAMETER_pressure_bytes] &&
         (options->pattern || options->parameters[PARAMETER_in_flight] > 1))
         return log_error(STATUS_USAGE, "--pressure-bytes is of other data beside one lookup in flight; leave out %s",
@@ -180,38 +191,58 @@ static enum status print(const struct advise_options *options, const struct advi
     return status;
 }
 
+/* Predicts, measures and looks at code as the options say, and prints that. */
+static enum status advise_cell(const struct advise_options *options, const struct invocation *invocation,
+                               struct index_list *indices, struct advice *advice, struct user_code *code)
+{
+    enum status status;
+
+    advice->card_file = options->card_path;
+    advice->indices_path = options->indices_path;
+    status = advise_find_stretches(advice);
+    if (status == STATUS_OK && options->measure)
+        status = advise_measure(advice, indices, invocation);
+    /* Where some places failed, the others are ranked. */
+    if (status != STATUS_OK && (status != STATUS_FINDING || advice->modelled))
+        return status;
+    if (code->path) {
+        user_code_judge(code, advice);
+        advice->code = code;
+    }
+    return status_worse(status, print(options, advice));
+}
+
 static enum status advise(const void *parsed, const struct invocation *invocation)
 {
     const struct advise_options *options = parsed;
     struct index_list indices = {.unhashed = true};
     struct advice advice = {0};
+    struct user_code code = {0};
     struct card card;
     struct cell cell;
     enum status status = check_options(options);
 
-    (void)invocation;
     if (status == STATUS_OK)
         status = card_read(options->card_path, &card);
     if (status == STATUS_OK)
         status = check_card(&card);
+    if (status == STATUS_OK && options->kernel_path)
+        status = user_code_open(options->kernel_path, options->function, &code);
     if (status == STATUS_OK)
         status = make_cell(options, &indices, &cell);
     if (status == STATUS_OK)
         status = advise_open(&cell, &card, &indices, &advice);
-    advice.card_file = options->card_path;
-    advice.indices_path = options->indices_path;
     if (status == STATUS_OK)
-        status = advise_find_stretches(&advice);
-    if (status == STATUS_OK)
-        status = print(options, &advice);
+        status = advise_cell(options, invocation, &indices, &advice, &code);
     advise_close(&advice);
+    user_code_close(&code);
     index_list_close(&indices);
     return status;
 }
 
 const struct command advise_command = {
     .name = "advise",
-    .summary = "Say where a table should live: every place ranked by predicted time",
+    .summary = "Say where a table should live: every place ranked by predicted or measured time",
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct advise_options),
@@ -223,7 +254,15 @@ const struct command advise_command = {
         "to write, the instruction to look for in the SASS, and where another place is the best: along distinct\n"
         "addresses of a warp, bytes of the table and lookups of a thread.\n"
         "\n"
-        "Exit code 3: the card knows no times, as those of published chips (cbank list cards).\n"
-        "Exit code 2: no path can hold the table, the width does not divide it, or an index is beyond it.",
+        "With --measure the places are measured on the first GPU, as cbank run measures them, and ranked by that; too\n"
+        "close to call is then what differs by less than the intervals. The prediction stands beside each time, and what it\n"
+        "was off by where that is more than its error. With --kernel: which loads the kernels of a cubin have, how many,\n"
+        "how many in loops, and which place those are.\n"
+        "\n"
+        "Exit code 1: a place failed when it was measured; the others are ranked.\n"
+        "Exit code 3: the card knows no times, as those of published chips (cbank list cards); with --measure, there is no\n"
+        "GPU; with --kernel, code before sm_35 or after sm_121, which cannot be read.\n"
+        "Exit code 2: no path can hold the table, the width does not divide it, or an index is beyond it; with --kernel, a\n"
+        "file that is no cubin or is damaged, or no such kernel.",
     .run = advise,
 };

@@ -2,6 +2,7 @@
 #include "advise.h"
 #include "document.h"
 #include "sass.h"
+#include "user_code.h"
 #include "version.h"
 
 /* -- kinds: none is read ------------------------------------------------------------------------------- */
@@ -30,6 +31,15 @@ static const struct field_kind kind_stretch_path = {write_stretch_path, NULL};
 static const struct names standings = {.names = advise_standing_names};
 static const struct names axis_names = {.names = advise_axis_names};
 
+static const struct field predicted_rows[] = {
+    {FIELD(field_number, struct advised_prediction, "time_ns", time_ns, REQUIRED)},
+    {FIELD(field_number, struct advised_prediction, "low", low_ns, REQUIRED)},
+    {FIELD(field_number, struct advised_prediction, "high", high_ns, REQUIRED)},
+    {FIELD(field_bool, struct advised_prediction, "off", off, REQUIRED)},
+};
+static const struct object predicted_object = {FIELDS(predicted_rows),
+                                               .given = offsetof(struct advised_place, predicted.given)};
+
 static const struct field place_rows[] = {
     {.key = "path", .kind = &kind_path},
     {FIELD(field_number, struct advised_place, "time_ns", time_ns, REQUIRED)},
@@ -40,6 +50,7 @@ static const struct field place_rows[] = {
     {FIELD(field_name, struct advised_place, "standing", standing, REQUIRED), .of = &standings},
     {FIELD(field_text, struct advised_place, "reason", reason, REQUIRED)},
     {.key = "instruction", .kind = &kind_instruction},
+    {FIELD(field_object, struct advised_place, "predicted", predicted, NULLABLE), .of = &predicted_object},
 };
 static const struct objects ranking = OBJECTS_OF(place_rows, struct advised_place, struct advice, count);
 
@@ -86,6 +97,18 @@ static const struct field_kind kind_measure = {write_measure, NULL};
 static const struct field_kind kind_excluded = {write_excluded, NULL};
 static const struct field_kind kind_choice = {write_choice, NULL};
 static const struct field_kind kind_standing = {write_standing, NULL};
+
+static void write_device(cJSON *object, const struct field *field, const void *base)
+{
+    const struct advice *advice = base;
+
+    if (advice->modelled)
+        json_add(object, field->key, cJSON_CreateNull());
+    else
+        fields_write(json_add(object, field->key, cJSON_CreateObject()), &device_object.fields, &advice->device);
+}
+
+static const struct field_kind kind_device = {write_device, NULL};
 
 /* -- the document -------------------------------------------------------------------------------------- */
 
@@ -136,6 +159,7 @@ static const enum advise_standing alike = ADVISE_ALIKE_FIRST, too_close = ADVISE
 static const struct field root_rows[] = {
     {.key = "tool", .kind = &field_tool},
     {FIELD(field_bool, struct advice, "modelled", modelled, REQUIRED)},
+    {.key = "device", .kind = &kind_device},
     {.key = "card", .kind = &field_object, .of = &card_object},
     {.key = "configuration", .kind = &kind_configuration},
     {.key = "choice", .kind = &kind_choice},
@@ -145,6 +169,7 @@ static const struct field root_rows[] = {
     {.key = "excluded", .kind = &kind_excluded},
     {.key = "measure", .kind = &kind_measure},
     {FIELD(field_array, struct advice, "crossovers", stretches, REQUIRED), .of = &stretches},
+    {FIELD(field_pointer, struct advice, "code", code, NULLABLE), .of = &user_code_fields},
 };
 
 const struct document advise_document = {.schema = "cbank-advice",

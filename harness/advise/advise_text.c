@@ -3,20 +3,13 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "advise.h"
+#include "advise_view.h"
 #include "sass.h"
 #include "text.h"
 
 enum { LINE_BYTES = 1024, INDENT = 2 };
 
-struct view {
-    FILE *stream;
-    const struct advice *advice;
-    struct grid_look look;
-};
-
-/* A paragraph whose first line begins as the text does, and whose others are indented. */
-__attribute__((format(printf, 2, 3))) static void put(const struct view *view, const char *format, ...)
+void advise_put(const struct advise_view *view, const char *format, ...)
 {
     struct text_wrap wrap = {.stream = view->stream, .width = view->look.width, .indent = 2 * INDENT};
     char text[LINE_BYTES];
@@ -31,7 +24,22 @@ __attribute__((format(printf, 2, 3))) static void put(const struct view *view, c
 
 /* -- what was asked ------------------------------------------------------------------------------------ */
 
-static void print_asked(const struct view *view)
+static void print_source(const struct advice *advice, const struct advise_view *view)
+{
+    const struct card *card = advice->card;
+    const struct device_info *device = &advice->device;
+
+    if (advice->modelled) {
+        advise_put(view, "card: %s; all times are modelled, nothing was measured", card->name);
+        return;
+    }
+    advise_put(view, "measured on %s; predicted by the card of %s", device->name, card->name);
+    if (device->cc_major != card->cc_major || device->cc_minor != card->cc_minor || device->sm_count != card->sm_count)
+        advise_put(view,
+                   "the card is of another GPU: its predictions are not of this one, whose own card --card names");
+}
+
+static void print_asked(const struct advise_view *view)
 {
     const struct cell *cell = &view->advice->cell;
     const uint32_t width = table_width(cell->parameters), bytes = cell->parameters[PARAMETER_table_bytes];
@@ -42,11 +50,10 @@ static void print_asked(const struct view *view)
     for (size_t i = 0; i < parameter_count; i++)
         if (cell->pattern->takes >> i & 1)
             text_join(indices, LINE_BYTES, ", ", "%s %" PRIu32, parameters[i].name, cell->parameters[i]);
-    put(view, "table: %" PRIu32 " bytes, %" PRIu32 " entries of %" PRIu32, bytes, bytes / width, width);
-    put(view, "lookups: %" PRIu64 " elements x %" PRIu32 ", blocks of %" PRIu32 ", indices: %s", cell->elements,
-        workload_steps(cell->workload, cell->parameters), cell->block_size, indices);
-    put(view, view->advice->modelled ? "card: %s; all times are modelled, nothing was measured" : "measured on %s",
-        view->advice->card->name);
+    advise_put(view, "table: %" PRIu32 " bytes, %" PRIu32 " entries of %" PRIu32, bytes, bytes / width, width);
+    advise_put(view, "lookups: %" PRIu64 " elements x %" PRIu32 ", blocks of %" PRIu32 ", indices: %s", cell->elements,
+               workload_steps(cell->workload, cell->parameters), cell->block_size, indices);
+    print_source(view->advice, view);
 }
 
 /* -- ranking ------------------------------------------------------------------------------------------- */
@@ -78,6 +85,18 @@ static void path_value(const struct grid_column *column, const void *row, struct
     out->text = ((const struct advised_place *)row)->path->name;
 }
 
+static void predicted_value(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct advised_prediction *predicted = &((const struct advised_place *)row)->predicted;
+
+    (void)column;
+    if (!predicted->given)
+        return;
+    snprintf(out->room, sizeof(out->room), "%s%s", text_of(text_time, predicted->time_ns).text,
+             predicted->off ? ", off" : "");
+    out->text = out->room;
+}
+
 static bool reason_note(const void *row, size_t index, char *out, size_t bytes)
 {
     snprintf(out, bytes, "%s", ((const struct advised_place *)row)->reason);
@@ -97,12 +116,14 @@ static const struct grid_column columns[] = {
     {.key = "interval", .heading = "interval", .value = interval_value, .rank = 1},
     NUMBER("relative", "to the best", text_ratio, relative),
     {.key = "standing", .heading = "", .value = standing_value},
+    /* Of what was measured. */
+    {.key = "predicted", .heading = "predicted", .value = predicted_value, .rank = 2},
 };
 
-static enum status print_places(const struct view *view)
+static enum status print_places(const struct advise_view *view)
 {
     const struct grid grid = {.columns = columns,
-                              .column_count = sizeof(columns) / sizeof(columns[0]),
+                              .column_count = sizeof(columns) / sizeof(columns[0]) - view->advice->modelled,
                               .rows = view->advice->places,
                               .row_count = view->advice->count,
                               .row_bytes = sizeof(*view->advice->places),
@@ -112,13 +133,35 @@ static enum status print_places(const struct view *view)
     return grid_print(view->stream, &grid, &view->look);
 }
 
-static void print_excluded(const struct view *view)
+static void print_excluded(const struct advise_view *view)
 {
     const struct advice *advice = view->advice;
 
     fputs(advice->excluded ? "\n" : "", view->stream);
     for (size_t i = 0; i < advice->excluded; i++)
-        put(view, "not %s: %s", advice->places[advice->count + i].path->name, advice->places[advice->count + i].reason);
+        advise_put(view, "not %s: %s", advice->places[advice->count + i].path->name,
+                   advice->places[advice->count + i].reason);
+}
+
+/* -- what the model had said --------------------------------------------------------------------------- */
+
+static void print_off(const struct advise_view *view)
+{
+    const struct advice *advice = view->advice;
+    const struct advised_place *choice = advise_predicted_choice(advice);
+
+    for (size_t i = 0; i < advice->count; i++) {
+        const struct advised_place *place = &advice->places[i];
+
+        if (place->predicted.off)
+            advise_put(view, "off: %s takes %s of what was predicted, which is beyond the error of %s to %s",
+                       place->path->name, text_of(text_share, place->time_ns / place->predicted.time_ns).text,
+                       text_of(text_time, place->predicted.low_ns).text,
+                       text_of(text_time, place->predicted.high_ns).text);
+    }
+    if (choice && choice->standing == ADVISE_SLOWER)
+        advise_put(view, "the model would have chosen %s, which takes %s the time of %s", choice->path->name,
+                   text_of(text_ratio, choice->relative).text, advice->places[0].path->name);
 }
 
 /* -- the command that measures ------------------------------------------------------------------------- */
@@ -163,7 +206,7 @@ static size_t list_standing(const struct advice *advice, enum advise_standing st
     return count;
 }
 
-static void print_choice(const struct view *view)
+static void print_choice(const struct advise_view *view)
 {
     const struct advice *advice = view->advice;
     const struct advised_place *first = &advice->places[0];
@@ -171,21 +214,21 @@ static void print_choice(const struct view *view)
     char names[LINE_BYTES];
 
     fputc('\n', view->stream);
-    put(view, "best: %s", first->path->name);
+    advise_put(view, "best: %s", first->path->name);
     if (list_standing(advice, ADVISE_ALIKE_FIRST, names))
-        put(view, "as good: %s", names);
+        advise_put(view, "as good: %s", names);
     if (list_standing(advice, ADVISE_TOO_CLOSE, names))
-        put(view, "too close to call: %s", names);
+        advise_put(view, "too close to call: %s", names);
     if (code) {
-        put(view, "write: %s", code->declaration);
-        put(view, "       %s", code->load);
+        advise_put(view, "write: %s", code->declaration);
+        advise_put(view, "       %s", code->load);
     }
-    put(view, "look for in the SASS: %s", image_instruction(&first->cell));
+    advise_put(view, "look for in the SASS: %s", image_instruction(&first->cell));
     advise_run_command(advice, names);
-    put(view, "measure: %s", names);
+    advise_put(view, advice->modelled ? "measure: %s" : "again, with counters: %s", names);
 }
 
-static void print_stretches(const struct view *view)
+static void print_stretches(const struct advise_view *view)
 {
     const struct advice *advice = view->advice;
     char line[LINE_BYTES] = "";
@@ -195,7 +238,8 @@ static void print_stretches(const struct view *view)
         const struct advised_stretch *stretch = &advice->stretches[i];
 
         if (!line[0])
-            text_join(line, LINE_BYTES, "", "best along %s:", advise_axis_names[stretch->axis]);
+            text_join(line, LINE_BYTES, "", "%sbest along %s:", advice->modelled ? "" : "by the model, ",
+                      advise_axis_names[stretch->axis]);
         text_join(line, LINE_BYTES, line[strlen(line) - 1] == ':' ? " " : ", ", "%s ", stretch->path->name);
         text_join(line, LINE_BYTES, "",
                   stretch->first == stretch->last ? "at %" PRIu32 : "from %" PRIu32 " to %" PRIu32, stretch->first,
@@ -203,14 +247,14 @@ static void print_stretches(const struct view *view)
         text_join(line, LINE_BYTES, "", "%s", stretch->close ? " (not surely)" : "");
         if (i + 1 < advice->stretch_count && stretch[1].axis == stretch->axis)
             continue;
-        put(view, "%s; of %" PRIu64 " elements", line, stretch->elements);
+        advise_put(view, "%s; of %" PRIu64 " elements", line, stretch->elements);
         line[0] = '\0';
     }
 }
 
 enum status advise_print(FILE *stream, const struct advice *advice, const struct grid_look *look)
 {
-    const struct view view = {.stream = stream, .advice = advice, .look = *look};
+    const struct advise_view view = {.stream = stream, .advice = advice, .look = *look};
     enum status status;
 
     print_asked(&view);
@@ -218,7 +262,9 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
     if (status != STATUS_OK)
         return status;
     print_excluded(&view);
+    if (!advice->modelled)
+        print_off(&view);
     print_choice(&view);
     print_stretches(&view);
-    return STATUS_OK;
+    return advise_print_code(&view);
 }

@@ -2,66 +2,141 @@
 #include "cubin.h"
 
 #include <elf.h>
+#include <stdio.h>
 #include <string.h>
+
+/* In what other bits of a symbol the assembler says that the function is a kernel. */
+enum { OTHER_ENTRY = 0x10 };
+
+#define TAKE_OUT "cuobjdump -xelf all FILE takes the cubins out of it"
+
+/* What files are that are none, by how they begin. */
+static const struct other_file {
+    const char *begins;
+    const char *is;
+} other_files[] = {
+    {"\x50\xed\x55\xba", "a fatbin; " TAKE_OUT},
+    {"!<arch>\n", "an archive of objects; " TAKE_OUT},
+    {"//", "text, as PTX is; ptxas -arch=sm_90 FILE -o FILE.cubin makes a cubin of PTX"},
+    {".version", "PTX; ptxas -arch=sm_90 FILE -o FILE.cubin makes a cubin of it"},
+};
 
 /* Members of the program's archive are not aligned: everything is copied out, and every access checked against the
  * size. */
-struct elf {
-    const unsigned char *data;
-    size_t bytes;
-    Elf64_Ehdr header;
-};
-
-static bool elf_read(const struct elf *elf, uint64_t offset, void *out, size_t bytes)
+static bool cubin_read(const struct cubin *cubin, uint64_t offset, void *out, size_t bytes)
 {
-    if (offset > elf->bytes || bytes > elf->bytes - offset)
+    if (offset > cubin->bytes || bytes > cubin->bytes - offset)
         return false;
-    memcpy(out, elf->data + offset, bytes);
+    memcpy(out, cubin->data + offset, bytes);
     return true;
 }
 
 /* Section `index`, known to lie inside the file unless it takes no room there. */
-static bool elf_section(const struct elf *elf, size_t index, Elf64_Shdr *out)
+static bool read_section(const struct cubin *cubin, size_t index, Elf64_Shdr *out)
 {
-    return index < elf->header.e_shnum &&
-           elf_read(elf, elf->header.e_shoff + index * sizeof(*out), out, sizeof(*out)) &&
+    return index < cubin->sections.bytes / sizeof(*out) &&
+           cubin_read(cubin, cubin->sections.offset + index * sizeof(*out), out, sizeof(*out)) &&
            (out->sh_type == SHT_NOBITS ||
-            (out->sh_offset <= elf->bytes && out->sh_size <= elf->bytes - out->sh_offset));
+            (out->sh_offset <= cubin->bytes && out->sh_size <= cubin->bytes - out->sh_offset));
 }
 
 /* The symbol table and its strings. */
-static bool elf_symbols(const struct elf *elf, Elf64_Shdr *symbols, Elf64_Shdr *strings)
+static bool find_symbols(struct cubin *cubin)
 {
-    for (size_t i = 0; elf_section(elf, i, symbols); i++)
-        if (symbols->sh_type == SHT_SYMTAB)
-            return elf_section(elf, symbols->sh_link, strings) && strings->sh_type == SHT_STRTAB &&
-                   strings->sh_size > 0 && elf->data[strings->sh_offset + strings->sh_size - 1] == '\0';
+    Elf64_Shdr symbols, strings;
+
+    for (size_t i = 0; read_section(cubin, i, &symbols); i++) {
+        if (symbols.sh_type != SHT_SYMTAB)
+            continue;
+        if (!read_section(cubin, symbols.sh_link, &strings) || strings.sh_type != SHT_STRTAB || strings.sh_size == 0 ||
+            cubin->data[strings.sh_offset + strings.sh_size - 1] != '\0')
+            return false;
+        cubin->symbols = (struct cubin_table){symbols.sh_offset, symbols.sh_size};
+        cubin->strings = (struct cubin_table){strings.sh_offset, strings.sh_size};
+        return true;
+    }
+    return false;
+}
+
+/* A symbol that is a function with code here; then *out is it. */
+static bool read_function(const struct cubin *cubin, uint64_t at, struct cubin_function *out)
+{
+    Elf64_Shdr section;
+    Elf64_Sym symbol;
+
+    if (!cubin_read(cubin, cubin->symbols.offset + at, &symbol, sizeof(symbol)) ||
+        ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_name >= cubin->strings.bytes ||
+        !read_section(cubin, symbol.st_shndx, &section) || section.sh_type != SHT_PROGBITS)
+        return false;
+    *out = (struct cubin_function){
+        .symbol = (const char *)cubin->data + cubin->strings.offset + symbol.st_name,
+        .code = cubin->data + section.sh_offset,
+        .bytes = section.sh_size,
+        .architecture = cubin->architecture,
+        .kernel = symbol.st_other & OTHER_ENTRY,
+    };
+    return true;
+}
+
+/* Why a file that begins so is no cubin; NULL: it may be one. */
+static const char *why_none(const void *data, size_t bytes, const Elf64_Ehdr *header)
+{
+    for (size_t i = 0; i < sizeof(other_files) / sizeof(other_files[0]); i++)
+        if (bytes >= strlen(other_files[i].begins) &&
+            memcmp(data, other_files[i].begins, strlen(other_files[i].begins)) == 0)
+            return other_files[i].is;
+    if (bytes < SELFMAG || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+        return "no ELF file; nvcc -cubin -arch=sm_90 makes a cubin";
+    if (bytes < sizeof(*header))
+        return "cut off in its header; copy it again";
+    if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB)
+        return "an ELF file of 32 bits or of the other byte order; nvcc -cubin -arch=sm_90 makes a cubin";
+    if (header->e_machine != EM_CUDA)
+        return "an ELF file for another machine than a GPU, as programs and libraries are; " TAKE_OUT;
+    return NULL;
+}
+
+bool cubin_open(const void *data, size_t bytes, struct cubin *out, char reason[CUBIN_REASON_BYTES])
+{
+    Elf64_Ehdr header = {0};
+    const char *why;
+
+    memcpy(&header, data, bytes < sizeof(header) ? bytes : sizeof(header));
+    *out = (struct cubin){.data = data, .bytes = bytes};
+    out->sections = (struct cubin_table){header.e_shoff, (uint64_t)header.e_shnum * sizeof(Elf64_Shdr)};
+    /* SM number: e_flags hold it in bits 8-15 from CUDA 13's ELF (ABI version 8) on, in bits 0-7 before. */
+    out->architecture = header.e_flags >> (header.e_ident[EI_ABIVERSION] >= 8 ? 8 : 0) & 0xff;
+    why = why_none(data, bytes, &header);
+    if (!why && (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff > bytes ||
+                 out->sections.bytes > bytes - header.e_shoff || !find_symbols(out)))
+        why = "a cubin that is cut off or damaged; copy it again";
+    if (why)
+        snprintf(reason, CUBIN_REASON_BYTES, "%s", why);
+    return !why;
+}
+
+bool cubin_next(const struct cubin *cubin, uint64_t *at, struct cubin_function *out)
+{
+    while (*at < cubin->symbols.bytes) {
+        const uint64_t here = *at;
+
+        *at += sizeof(Elf64_Sym);
+        if (read_function(cubin, here, out))
+            return true;
+    }
     return false;
 }
 
 bool cubin_find(const void *data, size_t bytes, const char *prefix, struct cubin_function *out)
 {
-    Elf64_Shdr symbols, strings, section;
-    Elf64_Sym symbol;
-    struct elf elf = {.data = data, .bytes = bytes};
+    char reason[CUBIN_REASON_BYTES];
+    struct cubin cubin;
+    uint64_t at = 0;
 
-    if (!elf_read(&elf, 0, &elf.header, sizeof(elf.header)) || memcmp(elf.header.e_ident, ELFMAG, SELFMAG) != 0 ||
-        elf.header.e_ident[EI_CLASS] != ELFCLASS64 || elf.header.e_shentsize != sizeof(Elf64_Shdr) ||
-        !elf_symbols(&elf, &symbols, &strings))
+    if (!cubin_open(data, bytes, &cubin, reason))
         return false;
-    for (uint64_t at = 0; at + sizeof(symbol) <= symbols.sh_size; at += sizeof(symbol)) {
-        if (!elf_read(&elf, symbols.sh_offset + at, &symbol, sizeof(symbol)) || symbol.st_name >= strings.sh_size)
-            return false;
-        out->symbol = (const char *)elf.data + strings.sh_offset + symbol.st_name;
-        if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || strncmp(out->symbol, prefix, strlen(prefix)) != 0)
-            continue;
-        if (!elf_section(&elf, symbol.st_shndx, &section) || section.sh_type == SHT_NOBITS)
-            return false;
-        out->code = elf.data + section.sh_offset;
-        out->bytes = section.sh_size;
-        /* SM number: e_flags hold it in bits 8-15 from CUDA 13's ELF (ABI version 8) on, in bits 0-7 before. */
-        out->architecture = elf.header.e_flags >> (elf.header.e_ident[EI_ABIVERSION] >= 8 ? 8 : 0) & 0xff;
-        return true;
-    }
+    while (cubin_next(&cubin, &at, out))
+        if (strncmp(out->symbol, prefix, strlen(prefix)) == 0)
+            return true;
     return false;
 }

@@ -68,6 +68,9 @@ void sass_read(const void *code, size_t bytes, uint32_t architecture, struct ker
 /* Loads of a class, of any width. */
 uint32_t image_class_loads(const struct kernel_sass *sass, enum sass_class class);
 
+/* The class of the payload loads of a path. */
+enum sass_class image_class(const struct path *path);
+
 /* The most bytes of a thread's element that one instruction of the path loads: a wider element takes several. */
 uint32_t image_widest(const struct path *path);
 

@@ -26,8 +26,7 @@ static const uint32_t class_widest[SASS_CLASS_COUNT] = {
     [SASS_LDG_CONSTANT] = 16, [SASS_LDG_STRONG] = 16,   [SASS_TLD] = 16, [SASS_LDS] = 16,    [SASS_SHFL] = 4,
 };
 
-/* The class that the path names. */
-static enum sass_class class_of(const struct path *path)
+enum sass_class image_class(const struct path *path)
 {
     enum sass_class class = 0;
 
@@ -38,7 +37,7 @@ static enum sass_class class_of(const struct path *path)
 
 uint32_t image_widest(const struct path *path)
 {
-    return class_widest[class_of(path)];
+    return class_widest[image_class(path)];
 }
 
 uint32_t image_class_loads(const struct kernel_sass *sass, enum sass_class class)
@@ -53,7 +52,7 @@ uint32_t image_class_loads(const struct kernel_sass *sass, enum sass_class class
 /* Of one instruction of a payload load. Textures, operands and shuffles give 32 bits at least. */
 static uint32_t payload_width(const struct cell *cell)
 {
-    const enum sass_class class = class_of(cell->path);
+    const enum sass_class class = image_class(cell->path);
     const bool whole_words = class == SASS_TLD || class == SASS_OPERAND || class == SASS_SHFL;
     const uint32_t width = cell->path->loads ? table_width(cell->parameters) : sizeof(uint32_t);
     const uint32_t piece = width < class_widest[class] ? width : class_widest[class];
@@ -70,7 +69,7 @@ uint32_t image_pieces(const struct cell *cell)
 
 const char *image_instruction(const struct cell *cell)
 {
-    return sass_names[class_of(cell->path)][__builtin_ctz(payload_width(cell))];
+    return sass_names[image_class(cell->path)][__builtin_ctz(payload_width(cell))];
 }
 
 /* Where a thread takes an entry of the table into a register, or copies it into shared memory: by words where there is
@@ -89,7 +88,7 @@ static void classes_wanted(const struct cell *cell, sass_loads classes)
     const uint32_t payload = cell->path->loads ? workload_steps(cell->workload, cell->parameters) / groups : 1;
 
     memset(classes, 0, sizeof(sass_loads));
-    classes[class_of(cell->path)][__builtin_ctz(payload_width(cell))] += payload * image_pieces(cell);
+    classes[image_class(cell->path)][__builtin_ctz(payload_width(cell))] += payload * image_pieces(cell);
     classes[SASS_LDG][SASS_WORD] += workload_input_loads(cell->workload, cell->parameters) / groups;
     classes[SASS_LDS][SASS_WORD] += workload_tile_loads(cell->workload, cell->parameters);
     classes[SASS_LDG][copied_width(cell)] += cell->path->unit == UNIT_REGISTERS;

@@ -182,3 +182,26 @@ const struct option_row measure_option_rows[] = {
      .hidden = true},
 };
 /* clang-format on */
+
+enum status measure_options_open(struct measure_options *out)
+{
+    enum status status = STATUS_OK;
+
+    *out = (struct measure_options){0};
+    for (size_t i = 0; status == STATUS_OK && i < MEASURE_OPTION_COUNT; i++) {
+        const struct option_row *row = &measure_option_rows[i];
+
+        if (row->fallback)
+            status = row->kind->parse(row, row->fallback, (char *)out + row->offset);
+    }
+    if (status != STATUS_OK)
+        measure_options_close(out);
+    return status;
+}
+
+void measure_options_close(struct measure_options *options)
+{
+    for (size_t i = 0; i < MEASURE_OPTION_COUNT; i++)
+        if (measure_option_rows[i].kind->close)
+            measure_option_rows[i].kind->close((char *)options + measure_option_rows[i].offset);
+}

@@ -61,4 +61,11 @@ enum { PLAN_OPTION_COUNT = 9 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 12 };
 extern const struct option_row plan_option_rows[PLAN_OPTION_COUNT];
 extern const struct option_row measure_option_rows[MEASURE_OPTION_COUNT];
 
+/* Sets what no option says, for commands that take none of these. STATUS_ENVIRONMENT when out of memory. On success the
+ * caller closes. */
+enum status measure_options_open(struct measure_options *out);
+
+/* Releases; accepts a zeroed struct. */
+void measure_options_close(struct measure_options *options);
+
 #endif

@@ -29,7 +29,7 @@ static enum status save(struct run *run)
 /* Saves what there is before all is measured; what stands in the way is said once. */
 static void checkpoint(struct run *run)
 {
-    if (run->cannot_save || strcmp(run->path, "-") == 0 || save(run) == STATUS_OK)
+    if (run->unsaved || run->cannot_save || strcmp(run->path, "-") == 0 || save(run) == STATUS_OK)
         return;
     run->cannot_save = true;
     log_warning("measuring goes on; the result is written again at the end");
@@ -154,17 +154,18 @@ static enum status end_run(struct run *run)
 static void end_now(void *context, const char *call, double seconds)
 {
     struct run *run = ((struct run_watch *)context)->run;
+    const bool saved = run && run->session && !run->unsaved;
     char reason[CELL_REASON_BYTES];
     enum status status = STATUS_FINDING;
 
     snprintf(reason, sizeof(reason), "%s did not come back in %.1f s", call, seconds);
     if (run && run->session && run->engine->stuck && !interrupted())
         run->engine->stuck(run->session, reason);
-    if (run && run->session)
+    if (saved)
         status = status_worse(status, end_run(run));
     else if (!interrupted())
         log_error(status, "%s, and nothing was measured; look at nvidia-smi and the kernel's log for the GPU", reason);
-    if (run)
+    if (run && !run->unsaved)
         result_file_close(&run->file, run->path, &run->result, !run->session);
     fflush(stdout);
     interrupt_end();
@@ -303,8 +304,8 @@ static void skip_impossible(struct result *result)
     }
 }
 
-/* Measures, writes and prints. */
-static enum status run_measure(struct run *run)
+/* Measures. */
+static enum status run_cells(struct run *run)
 {
     struct result *result = &run->result;
     enum status status;
@@ -319,6 +320,25 @@ static enum status run_measure(struct run *run)
     run->watch->run = run;
     status = run_engine(run);
     run->watch->run = NULL;
+    return status;
+}
+
+enum status run_unsaved(struct run *run)
+{
+    enum status status;
+
+    run->unsaved = true;
+    status = run_cells(run);
+    progress_line_clear(&run->line);
+    settle_cells(&run->result, run->counters->count > 0);
+    return status;
+}
+
+/* Measures, writes and prints. */
+static enum status run_measure(struct run *run)
+{
+    const enum status status = run_cells(run);
+
     /* What failed before anything was measured leaves no result. */
     return run->measuring ? status_worse(status, end_run(run)) : status;
 }

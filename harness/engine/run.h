@@ -3,7 +3,9 @@
 #ifndef CBANK_RUN_H
 #define CBANK_RUN_H
 
+#include "command.h"
 #include "engine.h"
+#include "plan.h"
 #include "plan_options.h"
 #include "progress_line.h"
 #include "result.h"
@@ -38,6 +40,7 @@ struct run {
     bool measuring;                 /* the engine was ready: there is a result to write */
     double save_at;                 /* seconds: when the result is written next */
     bool cannot_save;               /* writing failed once: the end tries again */
+    bool unsaved;                   /* the result is the caller's, and is not written */
 };
 
 /* Who ends the command when a call does not come back. */
@@ -57,6 +60,12 @@ enum status run_describe(const struct run *run, uint32_t device, struct device_i
 /* Measures, writes and prints. The result, which has its cells, the path and the device are the caller's. `several`: it
  * is one of several devices. */
 enum status run_device(struct run *run, bool several);
+
+/* Measures. What there is stays in run->result, where cells that were measured are CELL_OK: nothing is written or printed. */
+enum status run_unsaved(struct run *run);
+
+/* A result of the plan in run->result, with nothing measured yet, of the run's engine and device; the caller closes it. */
+enum status run_open_result(struct run *run, const struct plan *plan, const struct invocation *invocation);
 
 /* Goes on with the file of --resume. */
 enum status run_resumed(const struct run_options *options, struct run_watch *watch);

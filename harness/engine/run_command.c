@@ -9,10 +9,8 @@
 
 #include "beside.h"
 #include "clock.h"
-#include "command.h"
 #include "interrupt.h"
 #include "log.h"
-#include "plan.h"
 #include "run.h"
 
 /* clang-format off */
@@ -117,8 +115,7 @@ static void find_host(struct host *host, const struct device_info *device)
     snprintf(host->job, sizeof(host->job), "%s", job ? job : "");
 }
 
-/* A result of the plan, with nothing measured yet. */
-static enum status open_result(struct run *run, const struct plan *plan, const struct invocation *invocation)
+enum status run_open_result(struct run *run, const struct plan *plan, const struct invocation *invocation)
 {
     const struct measure_options *measure = &run->options->measure;
     struct result *result = &run->result;
@@ -165,7 +162,7 @@ static enum status run_in_turn(struct run *run, const struct plan *plan, const s
         enum status ended;
 
         one.device = devices[i];
-        ended = open_result(&one, plan, invocation);
+        ended = run_open_result(&one, plan, invocation);
         if (ended == STATUS_OK)
             ended = run_device(&one, count > 1);
         result_close(&one.result);

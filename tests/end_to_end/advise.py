@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -16,6 +17,9 @@ import unittest
 import jsonschema
 
 from common import ROOT, Scratch, read_json
+
+sys.path.insert(0, os.path.join(ROOT, "tests/kernels"))
+import loads  # noqa: E402
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 PATHS = ("constant", "global", "readonly", "restrict", "global_l2", "texture", "shared", "shared_copies", "param")
@@ -199,6 +203,12 @@ class Advise(Scratch):
         self.refused("--table-bytes", "64", "--card", self.path("none.json"), saying=["none.json"])
         self.refused("--table-bytes", "64", "--indices", self.path("none.npy"), saying=["none.npy"])
 
+    @unittest.skipIf(shutil.which("nvidia-smi"), "there may be a GPU")
+    def test_measure_needs_a_gpu(self):
+        done = cbank("advise", "--table-bytes", "64", *SMALL, "--measure")
+        self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
+        self.assertRegex(done.stderr, "--measure needs a GPU: .*; without --measure the card predicts")
+
     def test_the_table_of_errors_is_what_the_results_say(self):
         done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/model_uncertainty.py"), "--check"],
                               capture_output=True, text=True, check=False)
@@ -235,6 +245,160 @@ class Advise(Scratch):
         self.assertRegex(shown, r"regret of always readonly: median 0\.\d%")
         self.assertIn("regret of the advice: median 0.0%, 95th percentile 0.0%", trial("show", "--modelled",
                                                                                       self.path("drawn.json")))
+
+
+class Kernel(Scratch):
+    """What advice says of cubins: those of the corpus, and some that are damaged."""
+
+    ADVISE = ("advise", "--table-bytes", "64", *SMALL)
+    CORPUS = os.path.join(ROOT, "tests/corpus/cubin")
+    SYMBOL = "_Z6lookupPKiPfi"
+
+    @classmethod
+    def file(cls, architecture):
+        return os.path.join(cls.CORPUS, f"lookup_sm_{architecture}.cubin")
+
+    def advise(self, path, *words):
+        done = cbank(*self.ADVISE, "--kernel", path, "--json", "-", *words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        advice = json.loads(done.stdout)
+        jsonschema.validate(advice, read_json(os.path.join(ROOT, "results/advice.schema.json")))
+        return advice
+
+    def refused(self, data, saying, status=2, words=()):
+        path = self.path("user.cubin")
+        with open(path, "wb") as file:
+            file.write(data)
+        done = cbank(*self.ADVISE, "--kernel", path, *words)
+        self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        for word in (path, *saying):
+            self.assertIn(word, done.stderr)
+
+    def test_loads_of_a_table_in_constant_memory(self):
+        for architecture in (50, 70, 90):
+            advice = self.advise(self.file(architecture))
+            code = advice["code"]
+            self.assertEqual((code["file"], code["architecture"]), (self.file(architecture), architecture))
+            kernel, = code["kernels"]
+            self.assertEqual(kernel["name"], self.SYMBOL)
+            rows = {row["load"]: row for row in kernel["loads"]}
+            for load, place in (("LDC c[3][register]", "constant"), ("LDG", "global")):
+                found, = [other for other in advice["ranking"] if other["path"] == place]
+                row = rows[load]
+                self.assertEqual((row["count"], row["in_loops"], row["place"], row["width_bytes"]),
+                                 (1, None if architecture < 70 else 1, place, 4))
+                self.assertEqual((row["standing"], row["relative"]), (found["standing"], found["relative"]))
+            self.assertEqual(kernel["standing"], rows["LDC c[3][register]"]["standing"])
+
+    def test_the_verdict_follows_the_advice(self):
+        """16 entries at random are too many addresses for the constant cache, one entry is not."""
+        for words, verdict in ((("--source", "uniform", "--loads", "16"), "not as advised"), (("--source", "lockstep"), "")):
+            advice = self.advise(self.file(90), *words)
+            kernel, = advice["code"]["kernels"]
+            constant, = [place for place in advice["ranking"] if place["path"] == "constant"]
+            wanted = {"best": "as advised", "as good": "as good as advised", "too close to call": "too close to call",
+                      "slower": "not as advised"}[constant["standing"]]
+            self.assertTrue(kernel["verdict"].startswith(wanted), kernel["verdict"])
+            self.assertIn(verdict, kernel["verdict"])
+            self.assertEqual("write:" in kernel["verdict"], constant["standing"] == "slower")
+        self.assertIsNone(json.loads(cbank(*self.ADVISE, "--json", "-").stdout)["code"])
+
+    def test_text(self):
+        done = cbank(*self.ADVISE, "--kernel", self.file(70))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for words in (f"kernel {self.SYMBOL}", r"LDC c\[3\]\[register\] +1 +1 +constant", "verdict: ", "H200 does not run it",
+                      "-arch=sm_90"):
+            self.assertRegex(done.stdout, words)
+        self.assertNotIn("does not run it", cbank(*self.ADVISE, "--kernel", self.file(90)).stdout)
+
+    def test_functions(self):
+        for name in (self.SYMBOL, "lookup"):
+            self.assertEqual(len(self.advise(self.file(90), "--function", name)["code"]["kernels"]), 1)
+        with open(self.file(90), "rb") as file:
+            data = file.read()
+        for name in ("other", "look", "_Z6lookup"):
+            self.refused(data, ["no kernel is called", self.SYMBOL], words=("--function", name))
+        done = cbank(*self.ADVISE, "--function", "lookup")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("--kernel FILE", done.stderr)
+
+    def test_what_is_no_cubin(self):
+        with open(self.file(90), "rb") as file:
+            data = file.read()
+        with open(CBANK, "rb") as file:
+            program = file.read(4096)
+        for bad, saying in ((b"", ["no ELF file"]), (b"LDC R1, c[0x3][R2]\n" * 9, ["no ELF file"]), (program, ["another machine", "cuobjdump"]),
+                            (b".version 9.0\n.target sm_90\n", ["PTX", "ptxas"]), (b"//\n// Generated by NVIDIA\n", ["ptxas"]),
+                            (struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 64) + data, ["fatbin", "cuobjdump"]),
+                            (b"!<arch>\n", ["archive", "cuobjdump"]), (data[:4] + b"\x01" + data[5:], ["32 bits"]),
+                            (data[:40], ["cut off"])):
+            self.refused(bad, saying)
+        done = cbank(*self.ADVISE, "--kernel", self.path("none.cubin"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("none.cubin", done.stderr)
+
+    def test_architectures_that_cannot_be_read(self):
+        with open(self.file(90), "rb") as file:
+            data = bytearray(file.read())
+        flags, = struct.unpack_from("<I", data, 48)
+        for architecture in (0, 30, 38, 49, 63, 122, 255):
+            struct.pack_into("<I", data, 48, flags & ~0xFF00 | architecture << 8)
+            self.refused(bytes(data), [f"sm_{architecture}", "sm_35 to sm_121", "nvdisasm"], status=3)
+
+    def test_kernels_that_share_their_code(self):
+        """Every symbol a kernel of the whole file: no time is lost on reading it again for each."""
+        with open(self.file(90), "rb") as file:
+            data = bytearray(file.read())
+        sections, count = struct.unpack_from("<Q", data, 40)[0], struct.unpack_from("<H", data, 60)[0]
+        headers = [(sections + 64 * i, *struct.unpack_from("<IIQQQQI", data, sections + 64 * i)) for i in range(count)]
+        text, = [i for i, header in enumerate(headers) if header[2] == 1 and header[3] & 4]  # code
+        struct.pack_into("<QQ", data, headers[text][0] + 24, 0, len(data))
+        table, = [header for header in headers if header[2] == 2]  # symbols
+        for at in range(table[5], table[5] + table[6], 24):
+            struct.pack_into("<BBH", data, at + 4, 0x12, 0x10, text)
+        self.refused(bytes(data), ["damaged", "larger than the file"])
+
+    def test_truncated_and_damaged_files(self):
+        """Every length, and every byte changed: what is read says so, what is not is refused, and nothing crashes."""
+        with open(self.file(70), "rb") as file:
+            data = file.read()
+        path, statuses = self.path("user.cubin"), set()
+        places = list(range(0, len(data), 61)) + list(range(64))
+        for bad in [data[:length] for length in places] + [data[:at] + b"\xff" * 8 + data[at + 8:] for at in places]:
+            with open(path, "wb") as file:
+                file.write(bad)
+            done = cbank("advise", "--table-bytes", "64", "--elements", "64", "--kernel", path)
+            self.assertIn(done.returncode, (0, 2, 3), done.stderr)
+            self.assertEqual(done.stderr.count("\n"), done.returncode != 0, done.stderr)
+            statuses.add(done.returncode)
+        self.assertEqual(statuses, {0, 2, 3})
+
+    def test_kernels_that_a_compiler_makes(self):
+        """tests/kernels/loads.cu: each kernel has the load that its name says, as the newest toolkit here makes it."""
+        toolkit = os.environ.get("CBANK_CUDA") or "/usr/local/cuda"
+        nvcc = shutil.which("nvcc", path=os.pathsep.join([f"{toolkit}/bin", os.environ["PATH"]]))
+        if not nvcc:
+            self.skipTest("no nvcc")
+        path = self.path("user.cubin")
+        subprocess.run([nvcc, "-cubin", "-arch=sm_90", "-o", path, os.path.join(ROOT, "tests/kernels/loads.cu")],
+                       check=True, capture_output=True)
+        code = self.advise(path)["code"]
+        counts = loads.said(code)
+        self.assertEqual(set(counts), set(loads.OF_KERNEL))
+        for name, wanted in loads.OF_KERNEL.items():
+            self.assertTrue(wanted & {load for load, _ in counts[name]}, (name, counts[name]))
+        kernels = {kernel["name"]: kernel for kernel in code["kernels"]}
+        looped = {name: {row["load"]: (row["count"], row["in_loops"]) for row in kernel["loads"]}
+                  for name, kernel in kernels.items()}
+        self.assertEqual(looped["constant_loop"]["LDC c[3][register]"], (2, 1))
+        self.assertEqual(looped["constant_called"]["LDC c[3][register]"], (1, 1))
+        self.assertEqual(looped["local"]["LDL"], (1, 1))
+        self.assertEqual(looped["constant_register"]["LDC c[3][register]"], (1, 0))
+        self.assertIsNone(looped["switched"]["LDC c[3][register]"][1])
+        self.assertEqual([name for name, kernel in kernels.items() if kernel["calls_out"]], ["pointer"])
+        self.assertIn("LDL may be of a table", kernels["local"]["verdict"])
+        self.assertIn("nothing is serialized", kernels["constant_number"]["verdict"])
 
 
 if __name__ == "__main__":

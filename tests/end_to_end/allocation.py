@@ -49,6 +49,8 @@ COMMANDS = {
     "counters --markdown": ["counters", "--markdown", "base.json"], "counters --json": ["counters", "--json", "base.json"],
     "advise": ["advise", "--table-bytes", "256", "--elements", "1024"],
     "advise --json": ["advise", "--table-bytes", "256", "--elements", "1024", "--json", "out.json"],
+    "advise --kernel": ["advise", "--table-bytes", "256", "--elements", "1024", "--kernel", "lookup.cubin", "--json", "out.json"],
+    "advise --function": ["advise", "--table-bytes", "256", "--elements", "1024", "--kernel", "lookup.cubin", "--function", "other"],
     "explain": ["explain", "measured.json"], "explain --json": ["explain", "--json", "measured.json"],
     "compare": [*COMPARE, "--all"], "compare folders": ["compare", "bases", "news"],
     **{f"compare --{form}": [*COMPARE, f"--{form}", "out"] for form in ("csv", "json", "junit", "markdown")},
@@ -172,6 +174,7 @@ class Allocations(unittest.TestCase):
                 shutil.copy(os.path.join(cls.folder.name, f"{name}.json"), os.path.join(cls.folder.name, f"{name}s/{i}.json"))
         for name in ("measured", "statuses"):
             shutil.copy(os.path.join(ROOT, f"tests/corpus/result/{name}.json"), cls.folder.name)
+        shutil.copy(os.path.join(ROOT, "tests/corpus/cubin/lookup_sm_90.cubin"), os.path.join(cls.folder.name, "lookup.cubin"))
         with open(RECORD, encoding="utf-8") as file:
             record = json.load(file)
         # One experiment of each kind that allocates.

@@ -13,7 +13,7 @@ import unittest
 
 import jsonschema
 
-from common import FULL, ROOT, Scratch, read_json
+from common import FULL, ROOT, Scratch, read_json, repetitions
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/tests/simulated/cbank")))
 os.environ.update(CBANK=CBANK, CBANK_CUPTI_DIR=os.path.dirname(CBANK))
@@ -81,6 +81,133 @@ class DefaultPlan(Case):
 
     def table(self, name):
         return json.loads(self.cbank("list", name, "--json").stdout)
+
+
+class Advise(Case):
+    """cbank advise --measure: the simulated GPU takes as long as the model says by the card of the H200."""
+
+    WORDS = ("--table-bytes", "256", "--elements", "8192")
+
+    def advise(self, *words, status=0, **settings):
+        done = self.cbank("advise", *(words or self.WORDS), "--measure", "--json", self.file, status=status, **settings)
+        advice = read_json(self.file)
+        jsonschema.validate(advice, read_json(os.path.join(ROOT, "results/advice.schema.json")))
+        return advice, re.sub(r"\s+", " ", done.stdout + done.stderr)
+
+    def test_the_cells_of_the_ranking_are_measured(self):
+        advice, said = self.advise()
+        predicted = json.loads(self.cbank("advise", *self.WORDS, "--json", "-").stdout)
+        self.assertEqual((advice["modelled"], predicted["modelled"]), (False, True))
+        self.assertEqual((advice["device"]["name"], predicted["device"]), ("Simulated H200", None))
+        modelled = {place["path"]: place for place in predicted["ranking"]}
+        self.assertEqual({place["path"] for place in advice["ranking"]}, set(modelled))
+        for place in advice["ranking"]:
+            before = modelled[place["path"]]
+            self.assertEqual(place["predicted"], {**{key: before[key] for key in ("time_ns", "low", "high")}, "off": False})
+            self.assertIsNone(before["predicted"])
+            self.assertLess(abs(place["time_ns"] / before["time_ns"] - 1), 0.01)
+            self.assertTrue(place["low"] <= place["time_ns"] <= place["high"])
+            self.assertLess(place["high"] - place["low"], before["high"] - before["low"])
+        self.assertEqual(advice["crossovers"], predicted["crossovers"])
+        for words in ("measured on Simulated H200", "predicted by the card of H200", "by the model, best along"):
+            self.assertIn(words, said)
+        self.assertNotIn("off:", said)
+
+    def test_standings_follow_the_intervals(self):
+        ranking = self.advise()[0]["ranking"]
+        first = ranking[0]
+        half = {place["path"]: (place["high"] - place["low"]) / 2 / place["time_ns"] for place in ranking}
+        for place in ranking[1:]:
+            error = half[first["path"]] + half[place["path"]]
+            self.assertAlmostEqual(place["ratio_error"], error)
+            self.assertEqual(place["standing"], "as good" if place["relative"] * (1 + error) <= 1.01 else
+                             "too close to call" if place["relative"] <= 1 + error else "slower")
+
+    def test_a_prediction_that_is_off(self):
+        """By the card of a GPU that waits ten times as long."""
+        card = read_json(os.path.join(ROOT, "results/cards/h200.json"))
+        card["launch_ns"] *= 10
+        with open(self.path("card.json"), "w", encoding="utf-8") as file:
+            json.dump(card, file)
+        advice, said = self.advise(*self.WORDS, "--card", self.path("card.json"))
+        for place in advice["ranking"]:
+            self.assertIs(place["predicted"]["off"], True)
+            self.assertLess(place["high"], place["predicted"]["low"])
+        self.assertEqual(said.count("off: "), len(advice["ranking"]))
+        self.assertNotIn("of another GPU", said)
+        card["sm_count"] -= 1
+        with open(self.path("card.json"), "w", encoding="utf-8") as file:
+            json.dump(card, file)
+        self.assertIn("the card is of another GPU", self.advise(*self.WORDS, "--card", self.path("card.json"))[1])
+
+    def test_what_the_model_does_not_know_is_measured(self):
+        words = ("--table-bytes", "4096", "--elements", "8192", "--pressure-bytes", "1048576")
+        ranking = {place["path"]: place for place in self.advise(*words)[0]["ranking"]}
+        self.assertIsNone(ranking["global"]["predicted"])
+        self.assertFalse(ranking["constant"]["predicted"]["off"])
+
+    def test_a_pattern_and_a_file_of_indices(self):
+        self.assertEqual(self.advise("--table-bytes", "4096", "--pattern", "per_warp", "--elements", "3200")[0]["modelled"], False)
+        with open(self.path("indices.npy"), "wb") as file:
+            header = "{'descr': '<u4', 'fortran_order': False, 'shape': (2, 4096), }".ljust(117) + "\n"
+            file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes(4 * 2 * 4096))
+        advice = self.advise("--table-bytes", "256", "--indices", self.path("indices.npy"))[0]
+        self.assertEqual((advice["modelled"], advice["configuration"]["elements"]), (False, 4096))
+
+    def test_no_gpu(self):
+        done = self.cbank("advise", *self.WORDS, "--measure", status=3, fail="cudaGetDeviceCount:1:cudaErrorNoDevice")
+        self.assertEqual(done.stdout, "")
+        self.assertIn("--measure needs a GPU", done.stderr)
+
+    def test_a_choice_that_was_wrong(self):
+        advice, said = self.advise(slow="global", slow_factor=3)
+        places = {place["path"]: place for place in advice["ranking"]}
+        self.assertNotEqual(advice["choice"], "global")
+        self.assertEqual((places["global"]["predicted"]["off"], places["constant"]["predicted"]["off"]), (True, False))
+        self.assertRegex(said, r"off: global takes \d+% of what was predicted")
+        self.assertRegex(said, f"the model would have chosen global, which takes [0-9.]+x the time of {advice['choice']}")
+
+    def test_a_place_that_fails(self):
+        advice, said = self.advise(status=1, wrong=3)
+        ranked = {place["path"] for place in advice["ranking"]}
+        failed, = [place for place in advice["excluded"] if place["path"] not in ("shuffle", "constant_uniform", "constant_operand")]
+        self.assertNotIn(failed["path"], ranked)
+        self.assertIn("element", failed["reason"])
+        self.assertIn(f"{failed['path']} failed and is not ranked: {failed['reason']}", said)
+
+    def test_errors_that_grow(self):
+        advice, said = self.advise(status=1, ecc_uncorrected="0/2")
+        self.assertGreater(len(advice["ranking"]), 5)
+        self.assertRegex(said, "uncorrected ECC errors while it was measured: its times are doubtful")
+
+    def test_every_call_fails_once(self):
+        """The first call of each function: an answer, a finding or a refusal, which says why."""
+        log = self.path("log")
+        self.advise(log=log)
+        with open(log, encoding="utf-8") as file:
+            functions = sorted({line.split()[1] for line in file})
+        self.assertGreater(len(functions), 30)
+        for function in repetitions(functions, functions[::4]):
+            done = subprocess.run([CBANK, "advise", *self.WORDS, "--measure"], capture_output=True, text=True, timeout=60, check=False,
+                                  env={**os.environ, "CBANK_SIMULATED": script(fail=f"{function}:1:unknown")})
+            self.assertIn(done.returncode, (0, 1, 3), function)
+            self.assertEqual(bool(done.returncode), "cbank: " in done.stderr, (function, done.stderr))
+            self.assertEqual(done.stdout == "", done.returncode == 3 or "no place was measured" in done.stderr, (function, done.stderr))
+
+    def test_a_device_that_dies(self):
+        done = self.cbank("advise", *self.WORDS, "--measure", status=1, kernel_fault="*:cudaErrorIllegalAddress:3")
+        self.assertEqual(done.stdout, "")
+        self.assertIn("look at nvidia-smi", done.stderr)
+
+    def test_its_own_code(self):
+        """The verdict is of measured places."""
+        file = os.path.join(ROOT, "tests/corpus/cubin/lookup_sm_90.cubin")
+        advice, said = self.advise(*self.WORDS, "--kernel", file, slow="constant")
+        kernel, = advice["code"]["kernels"]
+        constant, = [place for place in advice["ranking"] if place["path"] == "constant"]
+        load, = [row for row in kernel["loads"] if row["place"] == "constant"]
+        self.assertEqual((kernel["standing"], load["relative"]), (constant["standing"], constant["relative"]))
+        self.assertIn("verdict: not as advised", said)
 
 
 class Devices(Case):

@@ -15,7 +15,7 @@ static const struct target {
     {"result", fuzz_result, true},   {"calibration", fuzz_calibration, true},
     {"card", fuzz_card, true},       {"characterization", fuzz_characterization, true},
     {"compare", fuzz_compare, true}, {"command", fuzz_command, false},
-    {"npy", fuzz_npy, false},
+    {"npy", fuzz_npy, false},        {"cubin", fuzz_cubin, false},
 };
 
 enum { TARGETS = sizeof(targets) / sizeof(targets[0]) };

@@ -18,6 +18,7 @@ fuzz_target fuzz_result, fuzz_calibration, fuzz_card, fuzz_characterization;
 fuzz_target fuzz_compare; /* two results with a NUL between, or one with itself */
 fuzz_target fuzz_command; /* words of a command line, one a line */
 fuzz_target fuzz_npy; /* a file of indices */
+fuzz_target fuzz_cubin; /* kernels of a user */
 
 /* What messages call the text that is read. */
 #define FUZZ_FILE "fuzz.json"

@@ -14,6 +14,7 @@
 #include "model.h"
 #include "npy.h"
 #include "show.h"
+#include "user_code.h"
 
 union any {
     struct result result;
@@ -218,6 +219,35 @@ void fuzz_npy(const char *text, size_t bytes)
     }
     require(sum <= highest * array.count || highest > UINT32_MAX, "a sum above the highest", "");
     require(indices_first_beyond(&indices, highest) < array.count, "no place of the highest", "");
+}
+
+/* -- cubin: no kernel has more loads than its section has instructions -------------------------------------- */
+
+void fuzz_cubin(const char *text, size_t bytes)
+{
+    struct user_code code;
+    enum status status;
+
+    capture_begin(&fuzz_stderr);
+    status = user_code_parse(FUZZ_FILE, text, bytes, NULL, &code);
+    capture_end(&fuzz_stderr);
+    /* An architecture that cannot be read is 3. */
+    require_said(status == STATUS_ENVIRONMENT ? STATUS_USAGE : status);
+    if (status != STATUS_OK)
+        return;
+    require(code.count > 0, "neither a kernel nor a message", "");
+    for (size_t i = 0; i < code.count; i++) {
+        const struct user_kernel *kernel = &code.kernels[i];
+        uint64_t sum = 0;
+
+        for (size_t k = 0; k < kernel->load_count; k++) {
+            sum += kernel->loads[k].count;
+            require(kernel->loads[k].in_loops <= kernel->loads[k].count, "more in loops than there are",
+                    kernel->loads[k].name);
+        }
+        require(sum <= bytes / 8, "more loads than instructions", kernel->name);
+    }
+    user_code_close(&code);
 }
 
 /* -- characterization: printed, replayed, made a card of ----------------------------------------------- */

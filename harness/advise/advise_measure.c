@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ * The places of an advice, measured on a GPU as cbank run measures them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "interrupt.h"
+#include "log.h"
+#include "places.h"
+#include "run.h"
+
+/* -- from the result to the places --------------------------------------------------------------------- */
+
+/* What was measured takes the place of what was predicted. False, with the reason, where nothing was. */
+static bool take_time(struct advised_place *place, const struct cell_result *measured)
+{
+    const struct summary *time = &measured->time.summary;
+
+    if (measured->status != CELL_OK || isnan(time->ci_low)) {
+        snprintf(place->reason, sizeof(place->reason), "%s",
+                 measured->reason[0] ? measured->reason : "too few samples were taken");
+        return false;
+    }
+    place->predicted = (struct advised_prediction){.given = !place->unpredicted};
+    if (!place->unpredicted) {
+        place->predicted.time_ns = place->time_ns;
+        place->predicted.low_ns = place->low_ns;
+        place->predicted.high_ns = place->high_ns;
+        place->predicted.off = time->ci_low > place->high_ns || time->ci_high < place->low_ns;
+    }
+    place->time_ns = time->median;
+    place->low_ns = time->ci_low;
+    place->high_ns = time->ci_high;
+    return true;
+}
+
+/* Those that were measured come first. */
+static int compare_measured(const void *left, const void *right)
+{
+    const struct advised_place *a = left, *b = right;
+
+    return a->measured != b->measured ? b->measured - a->measured : (a->path > b->path) - (a->path < b->path);
+}
+
+/* Says what failed; STATUS_FINDING where something did. */
+static enum status report_failed(const struct result *result)
+{
+    char grew[CELL_REASON_BYTES];
+
+    for (size_t i = 0; i < result->cell_count; i++)
+        if (result->cells[i].status == CELL_FAILED)
+            log_warning("%s failed and is not ranked: %s", result->cells[i].cell.path->name, result->cells[i].reason);
+    if (health_verdict(&result->health) != STATUS_OK)
+        log_warning("%s while it was measured: its times are doubtful",
+                    health_text(&result->health, grew, sizeof(grew)));
+    return result_verdict(result) == STATUS_FINDING ? STATUS_FINDING : STATUS_OK;
+}
+
+static enum status take_times(struct advice *advice, const struct result *result)
+{
+    const size_t count = advice->count + advice->excluded;
+    size_t next = 0;
+
+    advice->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct advised_place *place = &advice->places[i];
+
+        if (!place_is_held(place))
+            continue;
+        place->measured = take_time(place, &result->cells[next++]);
+        place->unpredicted = place->unpredicted && !place->measured;
+        advice->count += place->measured;
+    }
+    advice->excluded = count - advice->count;
+    qsort(advice->places, count, sizeof(*advice->places), compare_measured);
+    if (advice->count == 0)
+        return log_error(STATUS_FINDING, "no place was measured: %s", advice->places[0].reason);
+    advice->modelled = false;
+    advice->device = result->device;
+    advise_rank(advice);
+    return report_failed(result);
+}
+
+/* -- measuring ----------------------------------------------------------------------------------------- */
+
+/* The cells of the places that hold the table. */
+static enum status list_cells(const struct advice *advice, struct plan *out)
+{
+    *out = (struct plan){.cells = calloc(advice->count + advice->excluded, sizeof(*out->cells))};
+    if (!out->cells)
+        return log_memory("%zu cells", advice->count);
+    for (size_t i = 0; i < advice->count + advice->excluded; i++)
+        if (place_is_held(&advice->places[i])) {
+            out->cells[out->count] = advice->places[i].cell;
+            out->cells[out->count++].grid_blocks = 0; /* of the GPU, not of the card */
+        }
+    return STATUS_OK;
+}
+
+/* The engine that measures, where it has a GPU. */
+static enum status choose_engine(struct run *run)
+{
+    const char *reason = NULL;
+    size_t i = 0;
+
+    while (engine_rows[i].engine->modelled)
+        i++;
+    run->engine = engine_rows[i].engine;
+    if (run_device_count(run->watch, run->engine, &reason) > 0)
+        return STATUS_OK;
+    return log_error(STATUS_ENVIRONMENT, "--measure needs a GPU: %s; without --measure the card predicts", reason);
+}
+
+static enum status measure(struct run *run, struct advice *advice, const struct invocation *invocation)
+{
+    struct plan plan = {0};
+    enum status status = choose_engine(run);
+
+    if (status == STATUS_OK)
+        status = list_cells(advice, &plan);
+    if (status == STATUS_OK)
+        status = run_open_result(run, &plan, invocation);
+    if (status == STATUS_OK)
+        status = run_unsaved(run);
+    if (status == STATUS_OK && !interrupted())
+        status = take_times(advice, &run->result);
+    else if (run->result.end.given)
+        log_error(status, "%s; look at nvidia-smi and the kernel's log for the GPU", run->result.end.reason);
+    result_close(&run->result);
+    plan_close(&plan);
+    return status;
+}
+
+enum status advise_measure(struct advice *advice, struct index_list *indices, const struct invocation *invocation)
+{
+    const struct counter_set none = {0};
+    struct run_options options = {.plan.indices_path = advice->indices_path};
+    struct run_watch watch = {0};
+    struct run run = {
+        .options = &options, .counters = &none, .watch = &watch, .indices = indices, .start = clock_seconds()};
+    enum status status = measure_options_open(&options.measure);
+
+    if (status != STATUS_OK)
+        return status;
+    interrupt_catch();
+    run_watch_open(&watch, 0);
+    status = measure(&run, advice, invocation);
+    run_watch_close(&watch);
+    interrupt_end();
+    measure_options_close(&options.measure);
+    return status;
+}

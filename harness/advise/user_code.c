@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#include "user_code.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cubin.h"
+#include "files.h"
+#include "log.h"
+#include "text.h"
+
+/* -- kinds of loads ------------------------------------------------------------------------------------ */
+
+enum load_of { OF_NONE, OF_ANY, OF_DOUBT, OF_TABLE };
+
+static const struct load_row {
+    unsigned kind;
+    const char *before, *behind;
+    enum load_of of;
+    const char *means;
+} load_rows[] = {
+#define LOAD(kind, before, behind, of, means) {kind, before, behind, OF_##of, means},
+#include "loads.def"
+};
+
+enum { LOAD_ROWS = sizeof(load_rows) / sizeof(load_rows[0]) };
+
+static const struct load_row *row_of(const struct user_load *load)
+{
+    const struct load_row *row = load_rows;
+
+    while (row->kind != load->kind)
+        row++;
+    return row;
+}
+
+/* -- reading ------------------------------------------------------------------------------------------- */
+
+static void add_load(struct user_kernel *kernel, const struct load_row *row, const struct kernel_loads *loads,
+                     uint32_t width)
+{
+    static const char *const widths[SASS_WIDTH_COUNT] = {".U8", ".U16", "", ".64", ".128"};
+    struct user_load *load = &kernel->loads[kernel->load_count++];
+
+    *load = (struct user_load){.means = row->means,
+                               .said = kernel->load_count > 1 && load[-1].means == row->means,
+                               .relative = NAN,
+                               .kind = row->kind,
+                               .bytes = 1u << width,
+                               .count = loads->all[row->kind][width],
+                               .in_loops = loads->in_loops[row->kind][width],
+                               .loops_known = loads->loops_known};
+    snprintf(load->name, sizeof(load->name), "%s%s%s", row->before, widths[width], row->behind);
+}
+
+static enum status read_kernel(const struct cubin_function *function, struct user_kernel *out)
+{
+    struct kernel_loads loads;
+    enum status status = kernel_loads_read(function->code, function->bytes, function->architecture, &loads);
+
+    *out = (struct user_kernel){.name = strdup(function->symbol),
+                                .calls_out = loads.calls_out,
+                                .loads = calloc(LOAD_ROWS * SASS_WIDTH_COUNT, sizeof(*out->loads))};
+    if (!out->name || !out->loads)
+        return log_memory("the loads of %s", function->symbol);
+    text_clean(out->name);
+    for (size_t i = 0; status == STATUS_OK && i < LOAD_ROWS; i++)
+        for (uint32_t width = 0; width < SASS_WIDTH_COUNT; width++)
+            if (loads.all[load_rows[i].kind][width])
+                add_load(out, &load_rows[i], &loads, width);
+    return status;
+}
+
+/* Whether the kernel is called so: its symbol, or the function's name, which stands behind its length there. */
+static bool is_called(const struct cubin_function *function, const char *name)
+{
+    char mangled[32];
+    int prefix;
+
+    if (!name || strcmp(function->symbol, name) == 0)
+        return true;
+    prefix = snprintf(mangled, sizeof(mangled), "_Z%zu", strlen(name));
+    return strncmp(function->symbol, mangled, (size_t)prefix) == 0 &&
+           strncmp(function->symbol + prefix, name, strlen(name)) == 0;
+}
+
+/* There are none, or none of that name. */
+static enum status refuse(const struct cubin *cubin, const char *path, const char *name)
+{
+    enum { NAMES_BYTES = 600, NAMES_MAX = 20 };
+    struct cubin_function function;
+    char names[NAMES_BYTES] = "", shown[TEXT_SHOWN_BYTES];
+    size_t count = 0;
+
+    for (uint64_t at = 0; cubin_next(cubin, &at, &function);) {
+        if (function.kernel && count < NAMES_MAX)
+            text_join(names, sizeof(names), ", ", "%s", text_shown(function.symbol, shown));
+        count += function.kernel;
+    }
+    if (count == 0)
+        return log_error(STATUS_USAGE, "%s: a cubin without kernels; name one that has a __global__ function", path);
+    return log_error(STATUS_USAGE, "%s: no kernel is called %s; it has %zu: %s%s", path, text_shown(name, shown), count,
+                     names, count > NAMES_MAX ? ", ..." : "");
+}
+
+/* Makes room, and reads each kernel of that name. */
+static enum status read_kernels(const struct cubin *cubin, const char *name, struct user_code *out)
+{
+    struct cubin_function function;
+    enum status status = STATUS_OK;
+    uint64_t bytes = 0;
+    size_t count = 0;
+
+    for (uint64_t at = 0; cubin_next(cubin, &at, &function); bytes += function.kernel ? function.bytes : 0)
+        count += function.kernel && is_called(&function, name);
+    /* Each has a section of its own. */
+    if (bytes > cubin->bytes)
+        return log_error(STATUS_USAGE,
+                         "%s: a cubin that is damaged: its kernels are larger than the file; copy it again", out->path);
+    out->kernels = calloc(count + 1, sizeof(*out->kernels));
+    if (!out->kernels)
+        return log_memory("%zu kernels", count);
+    for (uint64_t at = 0; status == STATUS_OK && cubin_next(cubin, &at, &function);)
+        if (function.kernel && is_called(&function, name))
+            status = read_kernel(&function, &out->kernels[out->count++]);
+    return status;
+}
+
+enum status user_code_parse(const char *path, const void *data, size_t bytes, const char *function,
+                            struct user_code *out)
+{
+    char reason[CUBIN_REASON_BYTES];
+    struct cubin cubin;
+    enum status status;
+
+    *out = (struct user_code){.path = path};
+    if (!cubin_open(data, bytes, &cubin, reason))
+        return log_error(STATUS_USAGE, "%s: %s", path, reason);
+    out->architecture = cubin.architecture;
+    if (!kernel_loads_known(cubin.architecture))
+        return log_error(STATUS_ENVIRONMENT,
+                         "%s: code of sm_%" PRIu32
+                         ", which cannot be read here; compile the kernel for sm_35 to sm_121, "
+                         "or look at what nvdisasm prints of this one",
+                         path, cubin.architecture);
+    status = read_kernels(&cubin, function, out);
+    if (status == STATUS_OK && out->count == 0)
+        status = refuse(&cubin, path, function);
+    if (status != STATUS_OK)
+        user_code_close(out);
+    return status;
+}
+
+enum status user_code_open(const char *path, const char *function, struct user_code *out)
+{
+    enum { BYTES_MAX = 1 << 28 };
+    char *data;
+    size_t bytes;
+    enum status status = file_read(path, BYTES_MAX, &data, &bytes);
+
+    if (status != STATUS_OK)
+        return status;
+    status = user_code_parse(path, data, bytes, function, out);
+    free(data);
+    return status;
+}
+
+bool user_code_runs(const struct user_code *code, const struct card *card)
+{
+    return code->architecture / 10 == card->cc_major && code->architecture % 10 <= card->cc_minor;
+}
+
+void user_code_close(struct user_code *code)
+{
+    for (size_t i = 0; i < code->count; i++) {
+        free(code->kernels[i].name);
+        free(code->kernels[i].loads);
+    }
+    free(code->kernels);
+    *code = (struct user_code){0};
+}
+
+/* -- judging ------------------------------------------------------------------------------------------- */
+
+/* The fastest place whose loads are of that kind. */
+static const struct advised_place *find_place(const struct user_load *load, const struct advice *advice)
+{
+    for (size_t i = 0; load->kind < SASS_CLASS_COUNT && i < advice->count; i++)
+        if (image_class(advice->places[i].path) == (enum sass_class)load->kind)
+            return &advice->places[i];
+    return NULL;
+}
+
+static void judge_load(struct user_load *load, const struct advice *advice)
+{
+    const struct advised_place *place = find_place(load, advice);
+
+    if (!place)
+        return;
+    load->place = place->path->name;
+    load->standing = advise_standing_names[place->standing];
+    load->relative = place->relative;
+}
+
+static const struct user_load *find_load(const struct user_kernel *kernel, enum load_of of)
+{
+    for (size_t i = 0; i < kernel->load_count; i++)
+        if (row_of(&kernel->loads[i])->of == of)
+            return &kernel->loads[i];
+    return NULL;
+}
+
+/* The slowest of the places that its tables are in. Where no load is of a table for sure, the fastest of those that may
+ * be. NULL: none is in a place of the ranking. */
+static const struct user_load *decisive_load(const struct user_kernel *kernel)
+{
+    const enum load_of of = find_load(kernel, OF_TABLE) ? OF_TABLE : OF_ANY;
+    const struct user_load *found = NULL;
+
+    for (size_t i = 0; i < kernel->load_count; i++) {
+        const struct user_load *load = &kernel->loads[i];
+
+        if (load->place && row_of(load)->of == of &&
+            (!found || (of == OF_TABLE ? load->relative > found->relative : load->relative < found->relative)))
+            found = load;
+    }
+    return found;
+}
+
+/* No load is of a place of the ranking. */
+static void say_outside(struct user_kernel *kernel)
+{
+    const char *const verdict =
+        find_load(kernel, OF_TABLE)
+            ? "its tables are read at an index that the compiler knows, or that all threads of a "
+              "warp share: nothing is serialized, and the places above are of other indices"
+        : find_load(kernel, OF_ANY) ? "none of its loads is of a place above"
+                                    : "it loads from no table by a place above";
+
+    snprintf(kernel->verdict, sizeof(kernel->verdict), "%s", verdict);
+}
+
+static const char *const verdicts[ADVISE_STANDING_COUNT] = {
+    [ADVISE_FIRST] = "as advised",
+    [ADVISE_ALIKE_FIRST] = "as good as advised",
+    [ADVISE_TOO_CLOSE] = "too close to call",
+    [ADVISE_SLOWER] = "not as advised",
+};
+
+static void say_place(struct user_kernel *kernel, const struct advice *advice)
+{
+    const struct advised_place *best = &advice->places[0];
+    const struct place_code *code = place_code_of(best->path);
+    const struct user_load *load = decisive_load(kernel);
+    const struct advised_place *place = load ? find_place(load, advice) : NULL;
+    char *text = kernel->verdict;
+
+    if (!place) {
+        say_outside(kernel);
+        return;
+    }
+    kernel->standing = load->standing;
+    text[0] = '\0';
+    text_join(text, USER_VERDICT_BYTES, "", "%s%s: %s%s is of %s",
+              row_of(load)->of == OF_ANY ? "if that is the table: " : "", verdicts[place->standing],
+              row_of(load)->before, row_of(load)->behind, load->place);
+    if (place != best)
+        text_join(text, USER_VERDICT_BYTES, "", ", which takes %s the time of %s",
+                  text_of(text_ratio, load->relative).text, best->path->name);
+    if (place->standing == ADVISE_SLOWER && code)
+        text_join(text, USER_VERDICT_BYTES, "; ", "write: %s %s", code->declaration, code->load);
+}
+
+static void judge_kernel(struct user_kernel *kernel, const struct advice *advice)
+{
+    const struct user_load *doubt = find_load(kernel, OF_DOUBT);
+
+    say_place(kernel, advice);
+    if (doubt)
+        text_join(kernel->verdict, USER_VERDICT_BYTES, "; ", "%s may be of a table, too: see there",
+                  row_of(doubt)->before);
+}
+
+void user_code_judge(struct user_code *code, const struct advice *advice)
+{
+    for (size_t i = 0; i < code->count; i++) {
+        for (size_t k = 0; k < code->kernels[i].load_count; k++)
+            judge_load(&code->kernels[i].loads[k], advice);
+        judge_kernel(&code->kernels[i], advice);
+    }
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ * What the user's kernels load, as text and as a part of the document. */
+#include <inttypes.h>
+
+#include "advise_view.h"
+#include "field.h"
+#include "user_code.h"
+
+/* -- text ---------------------------------------------------------------------------------------------- */
+
+static void count_value(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct user_load *load = row;
+
+    if (column->of || load->loops_known)
+        out->number = column->of ? load->count : load->in_loops;
+}
+
+static bool means_note(const void *row, size_t index, char *out, size_t bytes)
+{
+    const struct user_load *load = row;
+
+    snprintf(out, bytes, "%s", load->means);
+    return index == 0 && !load->said;
+}
+
+static const bool all = true;
+
+static const struct grid_column columns[] = {
+    {.key = "load", .heading = "load", .value = grid_array, .of = GRID_MEMBER(struct user_load, name), .head = true},
+    {.key = "count", .heading = "number", .format = text_count, .value = count_value, .of = &all},
+    {.key = "in_loops", .heading = "in loops", .format = text_count, .value = count_value},
+    {.key = "place", .heading = "place", .value = grid_text, .of = GRID_MEMBER(struct user_load, place)},
+    {.key = "standing", .heading = "", .value = grid_text, .of = GRID_MEMBER(struct user_load, standing)},
+};
+
+static enum status print_kernel(const struct advise_view *view, const struct user_kernel *kernel)
+{
+    const struct grid grid = {.columns = columns,
+                              .column_count = sizeof(columns) / sizeof(columns[0]),
+                              .rows = kernel->loads,
+                              .row_count = kernel->load_count,
+                              .row_bytes = sizeof(*kernel->loads),
+                              .note = means_note};
+    enum status status;
+
+    fputc('\n', view->stream);
+    advise_put(view, "kernel %s", kernel->name);
+    status = grid_print(view->stream, &grid, &view->look);
+    if (kernel->calls_out)
+        advise_put(view, "it calls functions whose code is not in its own: what those load is not counted");
+    advise_put(view, "verdict: %s", kernel->verdict);
+    return status;
+}
+
+enum status advise_print_code(const struct advise_view *view)
+{
+    const struct user_code *code = view->advice->code;
+    const struct card *card = view->advice->card;
+    enum status status = STATUS_OK;
+
+    if (!code)
+        return status;
+    fputc('\n', view->stream);
+    advise_put(view, "code: %s, sm_%" PRIu32, code->path, code->architecture);
+    if (!user_code_runs(code, card))
+        advise_put(view,
+                   "%s does not run it: loads are counted as they are, places compared by times of %s; compile with "
+                   "-arch=sm_%" PRIu32 "%" PRIu32 ", or name the card of its chip with --card",
+                   card->name, card->name, card->cc_major, card->cc_minor);
+    for (size_t i = 0; status == STATUS_OK && i < code->count; i++)
+        status = print_kernel(view, &code->kernels[i]);
+    return status;
+}
+
+/* -- document ------------------------------------------------------------------------------------------ */
+
+static void write_in_loops(cJSON *object, const struct field *field, const void *base)
+{
+    const struct user_load *load = base;
+
+    if (load->loops_known)
+        json_add_integer(object, field->key, load->in_loops);
+    else
+        json_add(object, field->key, cJSON_CreateNull());
+}
+
+static const struct field_kind kind_in_loops = {write_in_loops, NULL};
+
+static const struct field load_fields[] = {
+    {FIELD(field_text, struct user_load, "load", name, REQUIRED)},
+    {FIELD(field_uint32, struct user_load, "width_bytes", bytes, REQUIRED)},
+    {FIELD(field_uint32, struct user_load, "count", count, REQUIRED)},
+    {.key = "in_loops", .kind = &kind_in_loops},
+    {FIELD(field_reference, struct user_load, "place", place, NULLABLE)},
+    {FIELD(field_reference, struct user_load, "standing", standing, NULLABLE)},
+    {FIELD(field_number, struct user_load, "relative", relative, NULLABLE)},
+    {FIELD(field_reference, struct user_load, "means", means, REQUIRED)},
+};
+static const struct objects loads = OBJECTS_OF(load_fields, struct user_load, struct user_kernel, load_count);
+
+static const struct field kernel_fields[] = {
+    {FIELD(field_reference, struct user_kernel, "name", name, REQUIRED)},
+    {FIELD(field_list, struct user_kernel, "loads", loads, REQUIRED), .of = &loads},
+    {FIELD(field_bool, struct user_kernel, "calls_out", calls_out, REQUIRED)},
+    {FIELD(field_reference, struct user_kernel, "standing", standing, NULLABLE)},
+    {FIELD(field_text, struct user_kernel, "verdict", verdict, REQUIRED)},
+};
+static const struct objects kernels = OBJECTS_OF(kernel_fields, struct user_kernel, struct user_code, count);
+
+static const struct field code_fields[] = {
+    {FIELD(field_reference, struct user_code, "file", path, REQUIRED)},
+    {FIELD(field_uint32, struct user_code, "architecture", architecture, REQUIRED)},
+    {FIELD(field_list, struct user_code, "kernels", kernels, REQUIRED), .of = &kernels},
+};
+const struct fields user_code_fields = FIELDS(code_fields);
