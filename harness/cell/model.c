@@ -32,6 +32,20 @@ enum { LAST_LOAD_CYCLES = 68 };
 /* What a block that is alone on its SM has of the life of one that is not, at least: nothing is known of less. */
 #define LIFE_LEAST 0.5
 
+/* From a lookup to the next of a warp whose grid strides, less the lookup's own latency: its index comes from L2, and the
+ * address is made of it. Of GH100: results/h200/sweeps/warps.json, four warps an SM, of every path. */
+enum { INDEX_CYCLES = 345 };
+
+/* Likewise what a load waits longer that is the first to want a sector, and a round of copying a table several times. */
+enum { FIRST_CYCLES = 215, COPIES_ROUND_CYCLES = 250 };
+
+/* Other data from which on a lookup through L1 waits behind it for L2: results/h200/sweeps/pressure.json has no less that does,
+ * and a quarter of it that does not. */
+enum { PRESSURE_FEELS_BYTES = 65536 };
+
+/* What a strided grid keeps busy overlaps, but not wholly: parts add by this power. A guess by the same cells. */
+#define OVERLAP_POWER 3.5
+
 /* What L2 keeps in one slice. */
 enum { L2_LINE_BYTES = 128 };
 
@@ -78,6 +92,8 @@ typedef double part(const struct work *work);
 struct unit {
     size_t requests; /* of all payload loads: offset of a count of struct access_counts */
     uint32_t instructions; /* index and load */
+    double
+        latency_cycles; /* of a load that waits for nobody, as characterize finds it of GH100; 0: the warps' simulation has it */
     bool through_levels; /* the table comes through the constant levels */
     bool through_l1; /* its sectors come through L1 */
     bool global; /* loads are global loads */
@@ -310,12 +326,12 @@ static const struct unit units[] = {
                   .other_cycles = parameter_cycles, .beyond_ns = levels_ns},
     [UNIT_UNIFORM] = {REQUESTS(payload_loads), .instructions = 3, .cycles = uniform_cycles, .wait_cycles = line_wait_cycles},
     [UNIT_IMC] = {REQUESTS(payload_loads), .instructions = 1, .cycles = immediate_cycles, .wait_cycles = line_wait_cycles},
-    [UNIT_L1] = {REQUESTS(sectors), .instructions = 3, .through_l1 = true, .global = true},
-    [UNIT_L2] = {REQUESTS(sectors), .instructions = 3, .global = true, .beyond_ns = l2_ns},
-    [UNIT_TEXTURE] = {REQUESTS(sectors), .instructions = 3, .through_l1 = true, .l1_cycles = texture_cycles},
-    [UNIT_SHARED] = {REQUESTS(wavefronts), .instructions = 1, .shared = true},
+    [UNIT_L1] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 41, .through_l1 = true, .global = true},
+    [UNIT_L2] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 270, .global = true, .beyond_ns = l2_ns},
+    [UNIT_TEXTURE] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 94, .through_l1 = true, .l1_cycles = texture_cycles},
+    [UNIT_SHARED] = {REQUESTS(wavefronts), .instructions = 1, .latency_cycles = 23, .shared = true},
     /* A shuffle goes the way of a load from shared memory, in one turn: 32 results a cycle and SM, says the manual. */
-    [UNIT_REGISTERS] = {REQUESTS(payload_loads), .instructions = 1, .shared = true},
+    [UNIT_REGISTERS] = {REQUESTS(payload_loads), .instructions = 1, .latency_cycles = 23, .shared = true},
 };
 /* clang-format on */
 
@@ -328,7 +344,11 @@ static double staging_wait_cycles(const struct work *work)
     const double words = cell_staged_bytes(work->cell) / (double)sizeof(uint32_t);
     const double rounds = exchanged ? 1 : ceil(words / work->cell->block_size);
 
-    return rounds > 0 ? work->card->staging_wait_cycles + rounds * work->card->staging_round_cycles : 0;
+    const bool copied = work->cell->path->copies > 1;
+
+    return rounds > 0 ? work->card->staging_wait_cycles +
+                            rounds * (copied ? COPIES_ROUND_CYCLES : work->card->staging_round_cycles)
+                      : 0;
 }
 
 /* Instructions that add does not have. All blocks of the SM want theirs at once where they choose the pattern or read a tile
@@ -373,17 +393,6 @@ static void find_stream(struct work *work)
     }
 }
 
-/* Other data that is streamed beside lookups: from L1 where that holds it, taken to be as large as shared memory, of
- * which it is a part. */
-static double other_bytes(const struct work *work)
-{
-    const struct cell *cell = work->cell;
-
-    if (cell->parameters[PARAMETER_pressure_bytes] <= work->card->shared_bytes_per_sm)
-        return 0;
-    return output_bytes(cell) * workload_groups(cell->workload, cell->parameters);
-}
-
 /* Blocks that read neighbouring rows read them from L2 again. */
 static double stream_ns(const struct work *work)
 {
@@ -391,8 +400,7 @@ static double stream_ns(const struct work *work)
     const double dram = output * (1 - work->kept + work->written) + (input - output) * (1 - work->kept);
     const double again = output * (workload_input_rows(work->cell->workload, work->cell->parameters) - 1);
 
-    return (input + output - dram + again + other_bytes(work)) / work->card->l2_bytes_per_ns +
-           dram / work->card->dram_bytes_per_ns;
+    return (input + output - dram + again) / work->card->l2_bytes_per_ns + dram / work->card->dram_bytes_per_ns;
 }
 
 /* Input that each thread of a block that is alone loads before it waits for the table; 0 where it does not wait, or where
@@ -429,31 +437,65 @@ static double block_payload_ns(const struct work *work)
     return cycles_to_ns(work->card, fmax(loads, issue) + waits);
 }
 
-/* A block of a later wave, without and with its payload. */
+/* Whether a thread goes from element to element, and waits for an index before each lookup. */
+static bool strides(const struct work *work)
+{
+    return work->cell->workload->index == INDEX_LOADED;
+}
+
+/* A block of a later wave, without and with its payload; of a grid that strides, an element of each thread. */
 static double block_base_ns(const struct work *work)
 {
     const struct card *card = work->card;
     const double input_ns = work->kept * card->block_l2_ns + (1 - work->kept) * card->block_dram_ns;
-    const double full = input_ns * workload_groups(work->cell->workload, work->cell->parameters) +
-                        work->written * card->block_write_back_ns;
+    const double full = input_ns + work->written * card->block_write_back_ns;
     const double part = (double)work->cell->block_size / (card->warps_per_sm * CBANK_WARP_THREADS);
+    const double index_ns = cycles_to_ns(card, INDEX_CYCLES) * input_ns / card->block_l2_ns;
 
+    if (strides(work))
+        return index_ns * workload_groups(work->cell->workload, work->cell->parameters);
     return work->alone ? full * fmax(fmin(part, 1), LIFE_LEAST) : full;
 }
 
 static double block_life_ns(const struct work *work)
 {
-    return block_base_ns(work) + block_payload_ns(work);
+    const double groups = workload_groups(work->cell->workload, work->cell->parameters);
+    const bool behind =
+        work->unit->through_l1 && work->cell->parameters[PARAMETER_pressure_bytes] >= PRESSURE_FEELS_BYTES;
+    const double cycles = groups * (work->unit->latency_cycles + (behind ? FIRST_CYCLES : 0));
+
+    return block_base_ns(work) + (strides(work) ? cycles_to_ns(work->card, cycles) : block_payload_ns(work));
 }
 
-/* Waves after the first are whole or not: blocks end one by one. */
+/* What the warps of an SM wait for sectors of the table that nobody wanted before, each on average: of a load of so many
+ * sectors, all equally likely, one is missing so often. */
+static double first_touches_ns(const struct work *work)
+{
+    const double all = (double)work->access->footprint_bytes / ACCESS_SECTOR_BYTES;
+    const double of_load = fmin((double)work->access->sectors / (double)work->access->payload_loads, all);
+    const double loads = (double)work->access->payload_loads * busiest_share(work->cell, work->card, 1);
+    const double warps =
+        fmin((double)model_blocks_resident(work->cell, work->card) * (work->cell->block_size / CBANK_WARP_THREADS),
+             loads / work->steps);
+    double missing = 1, waits = 0;
+
+    for (double i = 0; i < loads && missing * all > 0.01; i++) {
+        waits += 1 - pow(1 - missing, of_load);
+        missing *= 1 - of_load / all;
+    }
+    return cycles_to_ns(work->card, waits / warps * FIRST_CYCLES);
+}
+
+/* Waves after the first are whole or not: blocks end one by one. A warp that strides ends where the others do. */
 static double residency_ns(const struct work *work)
 {
     const struct card *card = work->card;
     const double blocks = cell_blocks(work->cell);
     const double waves = blocks / ((double)card->sm_count * model_blocks_resident(work->cell, card));
+    const double later = strides(work) ? ceil(waves) : fmax(waves - 1, 0);
+    const double first = strides(work) && work->unit->through_l1 ? first_touches_ns(work) : 0;
 
-    return fmax(fmax(waves - 1, 0) * block_life_ns(work), cell_grid_blocks(work->cell) * card->block_launch_ns);
+    return fmax(later * block_life_ns(work) + first, cell_grid_blocks(work->cell) * card->block_launch_ns);
 }
 
 /* The warps of the busiest SM side by side: what they wait for, and how often a line comes that was there before. */
@@ -468,7 +510,8 @@ static enum status simulate_warps(struct work *work)
                                 .resident = resident,
                                 .life_cycles = life_ns * card->sm_clock_mhz / 1000,
                                 .input_cycles = input_first_cycles(work),
-                                .end_cycles = work->alone ? fmax(alone_cycles, LAST_LOAD_CYCLES) : LAST_LOAD_CYCLES};
+                                .end_cycles = work->alone || strides(work) ? fmax(alone_cycles, LAST_LOAD_CYCLES)
+                                                                           : LAST_LOAD_CYCLES};
     struct model_warps warps;
     double fills;
     const enum status status = model_warps_run(cell, card, &sm, &warps);
@@ -529,6 +572,20 @@ static struct model_cell describe_loads(const struct cell *cell, const struct ac
     };
 }
 
+/* Of what overlaps the longest counts, or most. */
+static double overlapped_ns(const struct work *work, const struct model_parts *parts)
+{
+    const double together[] = {parts->residency_ns, parts->issue_ns, parts->serialization_ns + parts->misses_ns,
+                               parts->stream_ns};
+    double longest = 0, sum = 0;
+
+    for (size_t i = 0; i < sizeof(together) / sizeof(together[0]); i++) {
+        longest = fmax(longest, together[i]);
+        sum += pow(together[i], OVERLAP_POWER);
+    }
+    return strides(work) && !work->unit->through_levels ? pow(sum, 1.0 / OVERLAP_POWER) : longest;
+}
+
 enum status model_predict(const struct cell *cell, const struct access_counts *access, const struct card *card,
                           const struct model_kernel *kernel, struct model_cell *out)
 {
@@ -563,9 +620,7 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
         return status;
     model.levels = work.levels;
     *parts = predict_parts(&work);
-    model.time_ns = parts->launch_ns + parts->wave_ns +
-                    fmax(fmax(parts->residency_ns, parts->issue_ns),
-                         fmax(parts->serialization_ns + parts->misses_ns, parts->stream_ns));
+    model.time_ns = parts->launch_ns + parts->wave_ns + overlapped_ns(&work, parts);
     *out = model;
     return status;
 }
