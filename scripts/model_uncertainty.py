@@ -4,7 +4,7 @@
 
 usage: model_uncertainty.py [--check] [--program build/cbank]
 
-Of every cell of results/h200/*.json that is hot and not of refill, each once, cbank explain says the time that was
+Of every cell of results/h200/*.json and of its sweeps that is hot and not of refill, each once, cbank explain says the time that was
 measured and the one that is modelled. The error of a cell is the logarithm of their quotient; that of a pair of cells
 that differ in the path alone is the difference of two errors. A row has what nine of ten errors of its unit, or of its pair of
 units, are not beyond, with a sign taken away. Constants and parameters, which one unit answers, are a pair, too.
@@ -42,7 +42,8 @@ def run(*command):
 def errors(program):
     """{configuration: {path: error}} of every cell, the first where several files have it."""
     found = collections.defaultdict(dict)
-    files = [os.path.relpath(name, ROOT) for name in sorted(glob.glob(os.path.join(ROOT, "results/h200/*.json")))]
+    files = [os.path.relpath(name, ROOT) for pattern in ("*.json", "sweeps/*.json")
+             for name in sorted(glob.glob(os.path.join(ROOT, "results/h200", pattern)))]
     for result in run(program, "explain", "--json", *files)["results"]:
         for cell in result["cells"]:
             if cell["remainder"] is None or cell["regime"] != "hot" or cell["workload"] == "refill":
