@@ -5,6 +5,7 @@
 usage: process_trial.py [--program build/cbank] --json FILE RESULT...
        process_trial.py [--program build/cbank] --json FILE --run COUNT --folder FOLDER [RUN OPTION...]
        process_trial.py --show FILE
+       process_trial.py --table FILE...
 
 Results are of one plan, each of a process of its own, nothing changed between them. Of each cell: the range of the
 medians as a share of their median; in how many processes the interval held that median (coverage); the widest half of
@@ -14,8 +15,10 @@ results of one plan and GPU.
 """
 
 import itertools
+import json
 import os
 import statistics
+import sys
 
 import trials
 
@@ -80,5 +83,22 @@ def show(report):
     return all(met.values())
 
 
+def table(paths):
+    """Prints a Markdown table of the figures of trials, whether they are met or not."""
+    print("| trial | board | processes | cells | hot, range | coverage, mean | worst | pairs that fail | cells called changed |")
+    print("|---|---|--:|--:|--:|--:|--:|--:|--:|")
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+        found, pairs = figures(report), report["pairs"]
+        print(f"| {os.path.splitext(os.path.basename(path))[0]} | {report['device']['uuid'][:12]} | {report['processes']} | "
+              f"{len(report['cells'])} | {found['hot_range']:.2%} | {found['coverage_mean']:.1%} | "
+              f"{found['coverage_worst']:.0%} | {sum(pair['failed'] for pair in pairs)} of {len(pairs)} | "
+              f"{sum(len(pair['changed']) for pair in pairs)} of {sum(pair['cells'] for pair in pairs)} |")
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--table"]:
+        table(sys.argv[2:])
+        sys.exit()
     trials.main(__doc__, options, make, show)
