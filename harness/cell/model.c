@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "model.h"
+#include "model_l2.h"
 #include "model_warps.h"
 
 #include <math.h>
@@ -45,12 +46,6 @@ enum { PRESSURE_FEELS_BYTES = 65536 };
 
 /* What a strided grid keeps busy overlaps, but not wholly: parts add by this power. A guess by the same cells. */
 #define OVERLAP_POWER 3.5
-
-/* What L2 keeps in one slice. */
-enum { L2_LINE_BYTES = 128 };
-
-/* Blocks that are looked at for what a launch asks L2 for, where they differ. */
-enum { L2_BLOCKS = 16 };
 
 static double cycles_to_ns(const struct card *card, double cycles)
 {
@@ -253,66 +248,15 @@ static double texture_cycles(const struct work *work)
     return (double)work->access->payload_loads / work->card->texture_requests_per_cycle;
 }
 
-/* Lines of L2 that hold the table, and slices that these are in, at most. */
-enum { TABLE_L2_LINES = CBANK_TABLE_BYTES / L2_LINE_BYTES, TABLE_SLICES = 32 };
-
-/* The slice of a line of the table. Found for GH100: loads of 2, 4, 8, 16 and 32 lines of results/h200/serialization.json take as
- * long as the busiest of these slices. */
-static uint32_t slice_of(uint32_t line)
-{
-    return (((line >> 3) ^ (line >> 1 & 1) << 2) & 7) + (line >> 7 << 3);
-}
-
-/* What the payload loads of the first block ask L2 for; where indices are data, those of some blocks of all the grid. */
-struct l2_asked {
-    double loads, lines, sectors; /* lines and sectors of each load, added up */
-    double slices[TABLE_SLICES]; /* lines */
-};
-
-static void ask_l2(struct l2_asked *asked, const uint32_t *index, uint32_t threads, uint32_t width)
-{
-    uint8_t sectors[TABLE_L2_LINES] = {0}; /* of each line: a set */
-
-    for (uint32_t i = 0; i < threads; i++) {
-        const uint32_t byte = index[i] * width;
-
-        sectors[byte / L2_LINE_BYTES] |= (uint8_t)(1u << byte % L2_LINE_BYTES / ACCESS_SECTOR_BYTES);
-    }
-    asked->loads++;
-    for (uint32_t line = 0; line < TABLE_L2_LINES; line++) {
-        asked->lines += sectors[line] != 0;
-        asked->sectors += __builtin_popcount(sectors[line]);
-        asked->slices[slice_of(line)] += sectors[line] != 0;
-    }
-}
-
-static struct l2_asked sample_l2(const struct cell *cell)
-{
-    const uint32_t grid = cell_blocks(cell), sampled = !cell->indices ? 1 : grid < L2_BLOCKS ? grid : L2_BLOCKS;
-    struct l2_asked asked = {0};
-    uint32_t index[CELL_BLOCK_SIZE_MAX];
-
-    for (uint32_t i = 0; i < sampled * workload_steps(cell->workload, cell->parameters); i++) {
-        const uint32_t block = (uint32_t)((uint64_t)(i % sampled) * grid / sampled);
-        const uint32_t threads = cell->pattern->scope == INDEX_IMMEDIATE ? 1 : cell_block_threads(cell, block);
-
-        cell_indices(cell, block, threads, i / sampled, index);
-        for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS)
-            ask_l2(&asked, index + first, threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS,
-                   table_width(cell->parameters));
-    }
-    return asked;
-}
-
 /* A line is in one slice of L2, which answers one request for it after the other. Requests for the same sectors at a time are
  * answered two at once: those of all loads where they ask for the same, and else the fewer the more sectors they choose from. */
 static double l2_ns(const struct work *work)
 {
-    const struct l2_asked asked = sample_l2(work->cell);
+    const struct model_l2_asked asked = model_l2_sample(work->cell);
     const double choices = first_block_sectors(work->cell, (uint32_t)work->steps) * asked.loads / asked.sectors;
     double busiest = asked.lines / work->card->l2_slices;
 
-    for (uint32_t i = 0; i < TABLE_SLICES; i++)
+    for (uint32_t i = 0; i < MODEL_TABLE_SLICES; i++)
         busiest = fmax(busiest, asked.slices[i]);
     return (double)work->access->payload_loads * busiest / asked.loads * work->card->l2_request_ns *
            (1 - 0.5 / choices);
@@ -518,7 +462,10 @@ static enum status simulate_warps(struct work *work)
 
     if (status != STATUS_OK)
         return status;
-    work->waits_ns = fmax(cycles_to_ns(card, warps.cycles) - life_ns, 0);
+    /* The first wave of a grid that strides is like the others, and takes most of the time where the grid is small. */
+    work->waits_ns = fmax(cycles_to_ns(card, warps.cycles) -
+                              (strides(work) ? cycles_to_ns(card, MODEL_WARPS_BEGIN_CYCLES) : life_ns),
+                          0);
     fills = warps.fills * blocks / sm.blocks;
     /* Without the warps side by side each would fetch by itself what conflicts. */
     if (warps.refills > 0 || fills < work->levels.misses[0]) {

@@ -262,7 +262,7 @@ class NewCard(Case):
 
     def test_of_another_chip(self):
         """Its values are the H200's and say so; a result of that chip can be explained."""
-        card, _ = self.make_card(self.record_of(name="NVIDIA A100", cc_major=8))
+        card, _ = self.make_card(self.record_of(name="NVIDIA A100", compute_capability="8.0"))
         made = read_json(card)
         validator().validate(made)
         self.assertEqual((made["name"], made["cc_major"], made["origins"]["cc_major"]["from"]), ("A100", 8, "device"))

@@ -841,9 +841,9 @@ class CommittedResults(Case):
     # Of 2.x there is the default plan alone, which has no workload that multiplies, on a GPU that remaps rows of its
     # memory and retires no pages.
     OF_2_X = {name for name in OF_1_X if not name.startswith(("card", "health", "tool.", "device."))} - {
-        "host.name", "host.slot", "cells.time_ns.effective_samples"} - {
+        "host.name", "host.slot", "cells.time_ns.effective_samples", "cells.indices", "cells.grid_blocks"} - {
         f"cells.{name}" for name in ("placements", "placement_deviation", "autocorrelation", "modes", "outliers", "neighbour")
-    } | {
+    } | {"cells.indices.file"} | {
         f"health.{when}.{what}" for when in ("before", "after")
         for what in ("retired_pages_single_bit", "retired_pages_double_bit", "retirement_pending")}
     # What is null where all is well.
