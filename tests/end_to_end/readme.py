@@ -74,7 +74,7 @@ class Command:
 
     def run(self, folder):
         """(exit code, output)."""
-        done = subprocess.run(["bash", "-c", self.harmless()], cwd=folder, capture_output=True, text=True, timeout=120,
+        done = subprocess.run(["bash", "-c", self.harmless()], cwd=folder, capture_output=True, text=True, timeout=300,
                               check=False, env=environment())
         return done.returncode, done.stdout[-2000:] + done.stderr[-2000:]
 
