@@ -235,7 +235,7 @@ class Check(Case):
     def test_a_whole_folder(self):
         self.assertEqual(self.check("chip/", status=0), [[]])
         done = self.cbank("check", "--brief", "chip")
-        self.assertRegex(done.stdout, r"^chip: Simulated H200, driver \S+, 11 files, \d\.\d MB, measured by A Tester: "
+        self.assertRegex(done.stdout, r"^chip: Simulated H200, driver \S+, 11 files, \d\.\d MiB, measured by A Tester: "
                                       r"nothing is missing, nothing contradicts\n$")
 
     def test_short_plans_are_no_contribution(self):
@@ -342,7 +342,7 @@ class Check(Case):
             file.write(10_000_000 * " ")
         self.list_again("widths.json")
         (findings,) = self.check()
-        self.assertRegex(findings[0][1], r"has 1\d\.\d MB, more than 10")
+        self.assertRegex(findings[0][1], r"has 1\d\.\d MiB, more than 10")
 
     def test_an_empty_folder(self):
         os.mkdir(self.path("empty"))
