@@ -13,9 +13,9 @@ explain names no reason for. All of it is what cbank explain says. Exit status 0
 """
 
 import argparse
+import concurrent.futures
 import glob
 import hashlib
-import itertools
 import json
 import os
 import subprocess
@@ -95,13 +95,13 @@ def shown(name, fitted, row):
     return [name, fitted] + [f"{share[0]} of {share[1]}" if share[1] else "-" for share in row[:3]] + [str(row[3])]
 
 
-def explain(program, card, paths):
-    """What cbank explain says of each file."""
-    done = subprocess.run([program, "explain", "--card", card, "--json", *paths], capture_output=True, text=True,
+def explain(program, path):
+    """What cbank explain says of a file."""
+    done = subprocess.run([program, "explain", "--card", card_of(path), "--json", path], capture_output=True, text=True,
                           check=False)
     if done.returncode != 0:
         fail(done.stderr.strip(), done.returncode)
-    return json.loads(done.stdout)["results"]
+    return json.loads(done.stdout)["results"][0]
 
 
 def main():
@@ -113,14 +113,14 @@ def main():
     paths = options.results or [path for pattern in FILES for path in sorted(glob.glob(pattern))
                                 if os.path.basename(path) not in OTHERS]
     lines, rows = [COLUMNS, ALIGNED], {"yes": [], "no": []}
-    for card, group in itertools.groupby(paths, card_of):
-        group = list(group)
-        evidence = {entry["sha256"] for entry in load(card)[0]["evidence"].values()}
-        for path, result in zip(group, explain(options.program, card, group)):
-            fitted = "yes" if load(path)[1] in evidence else "no"
-            rows[fitted].append(row_of(result))
-            name = os.path.splitext(os.path.relpath(path, "results"))[0]
-            lines.append(shown(name, fitted, rows[fitted][-1]))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        explained = list(pool.map(lambda path: explain(options.program, path), paths))
+    for path, result in zip(paths, explained):
+        evidence = {entry["sha256"] for entry in load(card_of(path))[0]["evidence"].values()}
+        fitted = "yes" if load(path)[1] in evidence else "no"
+        rows[fitted].append(row_of(result))
+        name = os.path.splitext(os.path.relpath(path, "results"))[0]
+        lines.append(shown(name, fitted, rows[fitted][-1]))
     for name, which in (("all", ("yes", "no")), ("checked alone", ("no",))):
         lines.append(shown(name, "", total([row for key in which for row in rows[key]])))
     for line in lines:
