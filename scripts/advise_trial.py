@@ -130,7 +130,9 @@ def collect(configurations, folder):
                  if cell["status"] != "skipped" and not (cell["status"] == "ok" and cell["verified"])]
         if wrong:
             fail(f"{path}: {', '.join(wrong)}", 1)
-        origin = {"tool": result["tool"], "device": result["device"]}
+        # The command line is of one configuration.
+        tool = {key: value for key, value in result["tool"].items() if key != "argv"}
+        origin = {"tool": tool, "device": result["device"]}
         rows[number] = {"uuid": result["device"]["uuid"],
                         "places": {cell["path"]: {"flags": cell["flags"], **{key: cell["time_ns"][key]
                                                                              for key in ("median", "ci_low", "ci_high")}}

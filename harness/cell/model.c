@@ -370,9 +370,7 @@ static double block_payload_ns(const struct work *work)
 {
     const double own_cycles = work->unit->through_levels ? 0 : optional(work->unit->cycles, work);
     const double loads = fmax(own_cycles, l1_cycles(work)) / cell_blocks(work->cell);
-    /* A grid that strides copies the table once. */
-    const double staging = work->cell->grid_blocks ? 0 : staging_wait_cycles(work);
-    const double waits = optional(work->unit->wait_cycles, work) + staging;
+    const double waits = optional(work->unit->wait_cycles, work) + staging_wait_cycles(work);
     const double warps = work->cell->block_size / CBANK_WARP_THREADS;
     const double issued_first =
         input_loads_first(work) * INSTRUCTIONS_PER_INPUT_LOAD * warps / work->card->issue_per_cycle;

@@ -47,6 +47,7 @@ struct contributing {
     char *name;            /* argv[0] */
     const char *folder;    /* which is also the working directory */
     enum status worst;     /* of the steps: findings */
+    const char *python;    /* that runs the fit; NULL: nothing is left to run */
     double spent, planned; /* seconds of the steps that were run here: of the clock, and of the table */
 };
 
@@ -115,26 +116,16 @@ static enum status run_words(const char *program, char *words[WORDS_MAX], size_t
                : log_error(STATUS_ENVIRONMENT, "%s exited with %d", what, WEXITSTATUS(code));
 }
 
-/* What the fit imports. */
-static const char modules[] = "scipy, numpy";
-
-static enum status refuse_python(void)
-{
-    return log_error(STATUS_ENVIRONMENT, "the fit of the card needs python3 with scipy; install it: scripts/setup.sh "
-                                         "contribute, or python3-scipy of the distribution");
-}
-
-static enum status run_script(const struct chip_step *step)
+static enum status run_script(const struct contributing *contributing, const struct chip_step *step)
 {
     char program[PATH_MAX], script[PATH_MAX], text[2 * PATH_MAX];
     const enum status status = script_find(step->script, program, script);
-    const char *python = script_python(modules);
-    char *words[WORDS_MAX] = {(char *)python, "-B", script};
+    char *words[WORDS_MAX] = {(char *)contributing->python, "-B", script};
 
-    if (status != STATUS_OK || !python)
-        return status_worse(status, python ? STATUS_OK : refuse_python());
+    if (status != STATUS_OK)
+        return status;
     snprintf(text, sizeof(text), "--program %s %s", program, step->arguments);
-    return run_words(python, words, 3, text, step->what);
+    return run_words(contributing->python, words, 3, text, step->what);
 }
 
 static enum status run_step(const struct contributing *contributing, const struct chip_step *step, bool resume)
@@ -143,7 +134,7 @@ static enum status run_step(const struct contributing *contributing, const struc
     char text[CHIP_ARGV_BYTES];
 
     if (step->script)
-        return run_script(step);
+        return run_script(contributing, step);
     if (resume)
         snprintf(text, sizeof(text), "run --quiet --resume %s", step->file);
     else
@@ -212,7 +203,7 @@ static bool is_measuring_left(void)
 }
 
 /* What has to be there before anything is measured: a GPU that counts, and what the fit takes. */
-static enum status prepare(const struct contributing *contributing)
+static enum status prepare(struct contributing *contributing)
 {
     char doctor[] = "doctor";
     char *words[WORDS_MAX] = {contributing->name};
@@ -221,8 +212,11 @@ static enum status prepare(const struct contributing *contributing)
 
     if (status == STATUS_OK && strchr(program, ' '))
         status = log_error(STATUS_ENVIRONMENT, "%s: the fit takes no path with blanks; move the program", program);
-    if (status == STATUS_OK && !script_python(modules))
-        status = refuse_python();
+    contributing->python = script_python("scipy, numpy");
+    if (status == STATUS_OK && !contributing->python)
+        status = log_error(STATUS_ENVIRONMENT,
+                           "the fit of the card needs python3 with scipy; install it: scripts/setup.sh contribute, or "
+                           "python3-scipy of the distribution");
     return status == STATUS_OK && is_measuring_left() ? run_words(NULL, words, 1, doctor, "cbank doctor") : status;
 }
 
