@@ -181,7 +181,8 @@ template <class Path> static __device__ void stage_copies(const kernel_args &arg
 
 /* Copies the first `length` words of the table into shared memory, all threads of the block together, four loads of a
  * thread at a time: an unrolling of the compiler's divides to find how often, on some architectures by a call. Where
- * nothing is loaded from there, a load that never happens keeps the copy. */
+ * nothing is loaded from there, a loop that is never entered keeps the copy: a load under a condition may become one under a
+ * predicate, which counters count. */
 template <class Path> static __device__ uint32_t stage(const kernel_args &args, uint32_t length)
 {
     if constexpr (Path::copied) {
@@ -207,9 +208,14 @@ template <class Path> static __device__ uint32_t stage(const kernel_args &args, 
             if (first + threadIdx.x < length)
                 cbank_staged[first + threadIdx.x] = args.table[first + threadIdx.x];
         __syncthreads();
-        if (!Path::loads && args.divergence)
-            return cbank_staged[Path::whole ? args.divergence % length : args.divergence];
-        return 0;
+        uint32_t sum = 0;
+
+        if constexpr (!Path::loads) {
+#pragma unroll 1
+            for (uint32_t i = 0; i < args.divergence; i++)
+                sum += cbank_staged[i];
+        }
+        return sum;
     } else {
         return 0;
     }

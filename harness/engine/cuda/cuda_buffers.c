@@ -6,8 +6,8 @@
 #include "cuda_device.h"
 #include "random.h"
 
-static const uint64_t size_bytes_max = 1ull << 29; /* of all pairs of a size */
-static const size_t free_share = 4;                /* of the free memory is left alone by pairs that are not needed */
+static const uint64_t all_bytes_max = 1ull << 29; /* of all placements of one thing */
+static const size_t free_share = 4;                /* of the free memory is left alone by placements that are not needed */
 
 static size_t bytes_of(const struct cuda_buffers *size)
 {
@@ -94,22 +94,22 @@ void cuda_buffers_drop(struct cuda_device *device)
     }
 }
 
-/* Whether one more pair of a size is wanted, and there is memory to spare. */
-static bool wants_pair(struct cuda_device *device, const struct cuda_buffers *size)
+bool cuda_buffers_spare(struct cuda_device *device, uint32_t placements, size_t bytes)
 {
     size_t left = 0, total = 0;
 
-    return size->count < CUDA_PLACEMENTS_MAX && 2 * bytes_of(size) * (size->count + 1) <= size_bytes_max &&
-           CUDA(device, cudaMemGetInfo, &left, &total) && 2 * bytes_of(size) < left - left / free_share;
+    return placements < CUDA_PLACEMENTS_MAX && bytes * (placements + 1) <= all_bytes_max &&
+           CUDA(device, cudaMemGetInfo, &left, &total) && bytes < left - left / free_share;
 }
 
 bool cuda_buffers_multiply(struct cuda_device *device)
 {
+    struct cuda_buffers *sizes = device->memory.sizes;
     bool multiplied = true;
 
     for (size_t i = 0; multiplied && i < device->memory.count; i++)
-        while (multiplied && wants_pair(device, &device->memory.sizes[i]))
-            multiplied = add_pair(device, &device->memory.sizes[i]);
+        while (multiplied && cuda_buffers_spare(device, sizes[i].count, 2 * bytes_of(&sizes[i])))
+            multiplied = add_pair(device, &sizes[i]);
     return multiplied;
 }
 

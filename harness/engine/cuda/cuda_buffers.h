@@ -45,6 +45,10 @@ void cuda_buffers_drop(struct cuda_device *device);
  * size 512 MiB at most. False when an allocation failed: there are fewer then. */
 bool cuda_buffers_multiply(struct cuda_device *device);
 
+/* Whether there is memory for one more placement of something that has so many bytes and placements, and it is wanted: 24 and
+ * 512 MiB of them at most. */
+bool cuda_buffers_spare(struct cuda_device *device, uint32_t placements, size_t bytes);
+
 /* The pairs of a size that was added. */
 const struct cuda_buffers *cuda_buffers_find(const struct cuda_device *device, uint64_t elements);
 

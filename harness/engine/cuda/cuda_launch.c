@@ -160,10 +160,8 @@ static struct kernel_args launch_arguments(const struct cuda_device *device, con
     const struct image_size image = workload_image(cell->workload, cell->elements);
     const uint64_t rows[] = {image.width, image.height, image.depth};
 
-    const uint32_t *indices = cuda_indices_find(device, cell->indices);
-
     return (struct kernel_args){
-        .input = cell->indices ? indices : buffers->input[placement],
+        .input = cell->indices ? cuda_indices_find(device, cell->indices, placement) : buffers->input[placement],
         .output = buffers->output[placement],
         .table = device->table + module * CBANK_TABLE_LENGTH,
         .elements = (uint32_t)cell->elements,
