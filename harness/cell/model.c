@@ -60,7 +60,7 @@ static double busiest_share(const struct cell *cell, const struct card *card, ui
     const double blocks = cell_blocks(cell);
     const double units = ceil((double)card->sm_count / sms);
     const double even = ceil(blocks / units);
-    const double first_wave = sms * fmin(ceil(blocks / card->sm_count), model_blocks_resident(cell, card));
+    const double first_wave = fmin(ceil(sms * blocks / card->sm_count), (double)sms * model_blocks_resident(cell, card));
 
     return fmin(fmax(even, first_wave) / blocks, 1);
 }
@@ -99,6 +99,12 @@ struct unit {
     part *beyond_ns; /* of what stands behind it, in the whole launch */
     part *wait_cycles; /* of a block, for what stands behind it; NULL where waits_ns has it */
 };
+
+/* Whether a thread goes from element to element, and waits for an index before each lookup. */
+static bool strides(const struct work *work)
+{
+    return work->cell->workload->index == INDEX_LOADED;
+}
 
 /* Of all payload loads. */
 static uint64_t unit_requests(const struct unit *unit, const struct access_counts *access)
@@ -200,11 +206,13 @@ static double change_cycles(const struct work *work)
 }
 
 /* The busiest level, and that the first cannot be busy all the time: what one SM takes longer than its first wave. At the
- * first a warp of the first wave waits for its lines after the first, when an SM has nothing else to do. */
+ * first a warp of the first wave waits for its lines after the first, when an SM has nothing else to do; in a grid that strides
+ * it does so all the time, which is simulated. */
 static double levels_ns(const struct work *work)
 {
     const struct card *card = work->card;
-    const double first_lines = fmax(work->levels.misses[0] / (double)work->access->warps_active - 1, 0);
+    const double first_lines =
+        strides(work) ? 0 : fmax(work->levels.misses[0] / (double)work->access->warps_active - 1, 0);
     double busiest = 0;
 
     for (uint32_t l = 0; l < card->level_count; l++) {
@@ -379,10 +387,13 @@ static double block_payload_ns(const struct work *work)
     return cycles_to_ns(work->card, fmax(loads, issue) + waits);
 }
 
-/* Whether a thread goes from element to element, and waits for an index before each lookup. */
-static bool strides(const struct work *work)
+/* What a thread waits for the indices of a group of lookups. */
+static double index_ns(const struct work *work)
 {
-    return work->cell->workload->index == INDEX_LOADED;
+    const struct card *card = work->card;
+    const double slower = work->kept + (1 - work->kept) * card->block_dram_ns / card->block_l2_ns;
+
+    return cycles_to_ns(card, INDEX_CYCLES) * slower;
 }
 
 /* A block of a later wave, without and with its payload; of a grid that strides, an element of each thread. */
@@ -392,10 +403,9 @@ static double block_base_ns(const struct work *work)
     const double input_ns = work->kept * card->block_l2_ns + (1 - work->kept) * card->block_dram_ns;
     const double full = input_ns + work->written * card->block_write_back_ns;
     const double part = (double)work->cell->block_size / (card->warps_per_sm * CBANK_WARP_THREADS);
-    const double index_ns = cycles_to_ns(card, INDEX_CYCLES) * input_ns / card->block_l2_ns;
 
     if (strides(work))
-        return index_ns * workload_groups(work->cell->workload, work->cell->parameters);
+        return index_ns(work) * workload_groups(work->cell->workload, work->cell->parameters);
     return work->alone ? full * fmax(fmin(part, 1), LIFE_LEAST) : full;
 }
 
@@ -440,20 +450,34 @@ static double residency_ns(const struct work *work)
     return fmax(later * block_life_ns(work) + first, cell_grid_blocks(work->cell) * card->block_launch_ns);
 }
 
+/* What the busiest SM has to do. */
+static struct model_sm busiest_sm(const struct work *work)
+{
+    const struct cell *cell = work->cell;
+    const struct card *card = work->card;
+    const double to_cycles = card->sm_clock_mhz / 1000;
+    struct model_sm sm = {.blocks = busiest_share(cell, card, 1) * cell_blocks(cell),
+                          .resident = model_blocks_resident(cell, card),
+                          .end_cycles = LAST_LOAD_CYCLES};
+
+    if (strides(work)) {
+        sm.index_cycles = index_ns(work) * to_cycles;
+        sm.next_cycles = card->sm_count * card->block_launch_ns * to_cycles;
+        return sm;
+    }
+    sm.life_cycles = block_life_ns(work) * to_cycles;
+    sm.input_cycles = input_first_cycles(work);
+    if (work->alone)
+        sm.end_cycles = fmax(block_base_ns(work) * to_cycles - MODEL_WARPS_BEGIN_CYCLES, LAST_LOAD_CYCLES);
+    return sm;
+}
+
 /* The warps of the busiest SM side by side: what they wait for, and how often a line comes that was there before. */
 static enum status simulate_warps(struct work *work)
 {
     const struct cell *cell = work->cell;
     const struct card *card = work->card;
-    const double blocks = cell_blocks(cell), life_ns = block_life_ns(work), base_ns = block_base_ns(work);
-    const uint32_t resident = model_blocks_resident(cell, card);
-    const double alone_cycles = base_ns * card->sm_clock_mhz / 1000 - MODEL_WARPS_BEGIN_CYCLES;
-    const struct model_sm sm = {.blocks = busiest_share(cell, card, 1) * blocks,
-                                .resident = resident,
-                                .life_cycles = life_ns * card->sm_clock_mhz / 1000,
-                                .input_cycles = input_first_cycles(work),
-                                .end_cycles = work->alone || strides(work) ? fmax(alone_cycles, LAST_LOAD_CYCLES)
-                                                                           : LAST_LOAD_CYCLES};
+    const struct model_sm sm = busiest_sm(work);
     struct model_warps warps;
     double fills;
     const enum status status = model_warps_run(cell, card, &sm, &warps);
@@ -461,10 +485,8 @@ static enum status simulate_warps(struct work *work)
     if (status != STATUS_OK)
         return status;
     /* The first wave of a grid that strides is like the others, and takes most of the time where the grid is small. */
-    work->waits_ns = fmax(cycles_to_ns(card, warps.cycles) -
-                              (strides(work) ? cycles_to_ns(card, MODEL_WARPS_BEGIN_CYCLES) : life_ns),
-                          0);
-    fills = warps.fills * blocks / sm.blocks;
+    work->waits_ns = fmax(cycles_to_ns(card, warps.cycles - (strides(work) ? MODEL_WARPS_BEGIN_CYCLES : sm.life_cycles)), 0);
+    fills = warps.fills * cell_blocks(cell) / sm.blocks;
     /* Without the warps side by side each would fetch by itself what conflicts. */
     if (warps.refills > 0 || fills < work->levels.misses[0]) {
         work->levels.misses[0] = fmin(fills, work->levels.requests[0]);

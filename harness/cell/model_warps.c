@@ -40,32 +40,38 @@ struct place {
     uint64_t used; /* lookup that used it last; 0: empty */
     double comes; /* when the line is there */
     bool coming; /* its coming was not yet taken note of */
-    uint32_t owner; /* warp that has fetched it and not read it; else NOBODY */
-    uint32_t last; /* of the warps that wait for it, while it comes */
+    uint32_t owner; /* load that has fetched it and not read it; else NOBODY */
+    uint32_t last; /* of the loads that wait for it, while it comes */
 };
 
 /* Why a load is to be looked up. */
 enum errand { ERRAND_NEW, ERRAND_PASSING, ERRAND_WOKEN };
 
-struct warp {
-    uint64_t lines[CBANK_WARP_THREADS]; /* of the addresses of its load */
+/* A load of a warp. Warps have as many places for one as they have loads under way at a time. */
+struct load {
+    uint64_t lines[CBANK_WARP_THREADS]; /* of its addresses */
     uint32_t count, at; /* addresses, and the one that is looked up */
-    int64_t step; /* of the load, -1 for parameters */
-    uint32_t first; /* thread */
-    uint32_t seat; /* of the block */
+    bool of_table; /* or of parameters */
+    bool begun; /* its first address was looked up: then the warp's next load comes */
     uint32_t next; /* that waits for the same line; NOBODY: none */
     enum errand errand;
 };
 
+struct warp {
+    uint32_t seat, block, first; /* first: thread */
+    int64_t step; /* of the first of the loads that are under way, -1 for parameters */
+    uint32_t left; /* of those, to be read */
+};
+
 /* A block of those that are resident. */
 struct seat {
-    uint32_t block, warps_left;
+    uint32_t warps_left;
     double begin;
 };
 
-/* Loads that wait for their turn, first come first served. Warps of one quarter. */
+/* Loads that wait for their turn, first come first served. Of one quarter. */
 struct queue {
-    uint32_t *warps; /* room for all */
+    uint32_t *loads; /* room for all */
     uint32_t first, count;
 };
 
@@ -77,7 +83,7 @@ struct quarter {
 struct event {
     double time;
     uint64_t order; /* of events at one time */
-    uint32_t warp;
+    uint32_t load;
 };
 
 struct run {
@@ -87,17 +93,19 @@ struct run {
     const struct card_level *level;
     struct model_sm sm;
     uint32_t sets, seat_warps; /* warps of a seat */
+    uint32_t group; /* loads of a warp that are under way at a time */
     uint32_t blocks, started; /* to simulate */
     uint32_t half_at; /* the block that begins the second half: whole waves before the last */
     double fill_cycles; /* from one line to the next */
     struct place *places; /* sets x ways, owned */
     uint8_t *turns; /* of trees, owned */
-    struct warp *warps; /* owned, as the next three */
+    struct warp *warps; /* owned, as the next four */
+    struct load *loads;
     struct seat *seats;
     struct event *events; /* a heap */
     struct quarter quarters[QUARTERS];
     uint32_t *queues; /* owned: of the quarters */
-    uint32_t event_count, warp_count;
+    uint32_t event_count, load_count;
     uint64_t order, lookups_max;
     double port, fill_port; /* when the next lookup, and the next line, can be */
     struct access_set seen, scratch; /* lines fetched so far, by number; see access_distinct */
@@ -112,12 +120,12 @@ static bool is_before(const struct event *a, const struct event *b)
     return a->time < b->time || (a->time == b->time && a->order < b->order);
 }
 
-static void event_push(struct run *run, double time, uint32_t warp, enum errand errand)
+static void event_push(struct run *run, double time, uint32_t load, enum errand errand)
 {
-    const struct event event = {time, run->order++, warp};
+    const struct event event = {time, run->order++, load};
     uint32_t at = run->event_count++;
 
-    run->warps[warp].errand = errand;
+    run->loads[load].errand = errand;
     for (; at > 0 && is_before(&event, &run->events[(at - 1) / 2]); at = (at - 1) / 2)
         run->events[at] = run->events[(at - 1) / 2];
     run->events[at] = event;
@@ -202,23 +210,23 @@ static struct place *find_place(const struct run *run, uint64_t line)
 
 /* -- loads -------------------------------------------------------------------------------------------- */
 
-static void queue_push(const struct run *run, struct queue *queue, uint32_t warp)
+static void queue_push(const struct run *run, struct queue *queue, uint32_t load)
 {
-    queue->warps[(queue->first + queue->count++) % run->warp_count] = warp;
+    queue->loads[(queue->first + queue->count++) % run->load_count] = load;
 }
 
 static uint32_t queue_pop(const struct run *run, struct queue *queue)
 {
-    const uint32_t warp = queue->warps[queue->first];
+    const uint32_t load = queue->loads[queue->first];
 
-    queue->first = (queue->first + 1) % run->warp_count;
+    queue->first = (queue->first + 1) % run->load_count;
     queue->count--;
-    return warp;
+    return load;
 }
 
-static struct quarter *quarter_of(struct run *run, uint32_t warp)
+static struct quarter *quarter_of(struct run *run, uint32_t load)
 {
-    return &run->quarters[warp % QUARTERS];
+    return &run->quarters[load / run->group % QUARTERS];
 }
 
 /* The load passes no more: others take its turn. */
@@ -238,7 +246,7 @@ static void leave(struct run *run, uint32_t number, double now)
 static bool enter(struct run *run, uint32_t number)
 {
     struct quarter *quarter = quarter_of(run, number);
-    const enum errand errand = run->warps[number].errand;
+    const enum errand errand = run->loads[number].errand;
 
     if (errand == ERRAND_PASSING)
         return true;
@@ -247,87 +255,149 @@ static bool enter(struct run *run, uint32_t number)
         return false;
     }
     quarter->passing++;
-    run->warps[number].errand = ERRAND_PASSING;
+    run->loads[number].errand = ERRAND_PASSING;
     return true;
 }
 
-/* The addresses of the warp's load of its step. */
-static void want_step(struct run *run, struct warp *warp)
+static void want_parameters(const struct run *run, struct load *load)
+{
+    const bool own_bank = run->cell->path->home == TABLE_PARAMETER;
+
+    load->count = run->card->parameter_lines < CBANK_WARP_THREADS ? run->card->parameter_lines : CBANK_WARP_THREADS;
+    for (uint32_t i = 0; i < load->count; i++)
+        load->lines[i] = own_bank && i < sizeof(parameters_at) / sizeof(parameters_at[0])
+                             ? parameters_at[i] / run->level->line_bytes
+                             : PARAMETER_LINES + PARAMETER_STEP * i;
+}
+
+/* The addresses of the warp's load of that step. */
+static void want_step(struct run *run, const struct warp *warp, uint64_t at, struct load *load)
 {
     const struct cell *cell = run->cell;
-    const uint32_t block = run->seats[warp->seat].block;
-    const uint32_t threads = cell_block_threads(cell, block) - warp->first;
+    const uint32_t threads = cell_block_threads(cell, warp->block) - warp->first;
     const uint32_t width = table_width(cell->parameters), pieces = image_pieces(cell);
-    const uint32_t step = (uint32_t)(warp->step < 0 ? 0 : warp->step) / pieces, piece = (uint32_t)warp->step % pieces;
+    const uint32_t step = (uint32_t)(at / pieces), piece = (uint32_t)(at % pieces);
     const uint32_t active = cell->pattern->scope == INDEX_IMMEDIATE ? 1 : threads < 32 ? threads : 32;
     uint32_t index[CBANK_WARP_THREADS], distinct[CBANK_WARP_THREADS];
 
-    warp->at = 0;
-    if (warp->step < 0) {
-        warp->count = run->card->parameter_lines < CBANK_WARP_THREADS ? run->card->parameter_lines : CBANK_WARP_THREADS;
-        for (uint32_t i = 0; i < warp->count; i++)
-            warp->lines[i] = cell->path->home == TABLE_PARAMETER && i < sizeof(parameters_at) / sizeof(parameters_at[0])
-                                 ? parameters_at[i] / run->level->line_bytes
-                                 : PARAMETER_LINES + PARAMETER_STEP * i;
-        return;
-    }
-    problem_indices(&run->problem, (struct thread_range){block, warp->first, active}, step, index);
-    warp->count = access_distinct(index, active, &run->scratch, distinct);
-    for (uint32_t i = 0; i < warp->count; i++)
-        warp->lines[i] = (model_table_begin(cell) + (uint64_t)distinct[i] * width + piece * (width / pieces)) /
+    problem_indices(&run->problem, (struct thread_range){warp->block, warp->first, active}, step, index);
+    load->count = access_distinct(index, active, &run->scratch, distinct);
+    for (uint32_t i = 0; i < load->count; i++)
+        load->lines[i] = (model_table_begin(cell) + (uint64_t)distinct[i] * width + piece * (width / pieces)) /
                          run->level->line_bytes;
+}
+
+/* The loads of a warp from its step on that are under way together: of parameters one. */
+static void begin_loads(struct run *run, uint32_t number, double time)
+{
+    struct warp *warp = &run->warps[number];
+
+    warp->left = warp->step < 0 ? 1 : run->group;
+    for (uint32_t i = 0; i < warp->left; i++) {
+        struct load *load = &run->loads[number * run->group + i];
+
+        *load = (struct load){.of_table = warp->step >= 0, .next = NOBODY};
+        if (load->of_table)
+            want_step(run, warp, (uint64_t)warp->step + i, load);
+        else
+            want_parameters(run, load);
+    }
+    event_push(run, time, number * run->group, ERRAND_NEW);
+}
+
+static bool strides(const struct run *run)
+{
+    return run->sm.index_cycles > 0;
+}
+
+/* Before a warp's first load of the table. */
+static double first_wait(const struct run *run)
+{
+    return strides(run) ? run->sm.index_cycles : run->sm.input_cycles;
+}
+
+/* What was so far, where one more block begins. */
+static void note_block(struct run *run, double time)
+{
+    run->last = run->tally;
+    run->last.cycles = time;
+    if (run->started++ == run->half_at)
+        run->half = run->last;
 }
 
 static void begin_block(struct run *run, uint32_t number, double time)
 {
     struct seat *seat = &run->seats[number];
-    const uint64_t block = (uint64_t)run->started * run->card->sm_count;
-    const double begin = time + MODEL_WARPS_BEGIN_CYCLES + (run->card->parameter_lines ? 0 : run->sm.input_cycles);
+    const uint64_t block = (uint64_t)(strides(run) ? number : run->started) * run->card->sm_count;
+    const double begin = time + MODEL_WARPS_BEGIN_CYCLES + (run->card->parameter_lines ? 0 : first_wait(run));
     uint32_t threads;
 
     if (run->started == run->blocks || block >= cell_blocks(run->cell))
         return;
-    *seat = (struct seat){.block = (uint32_t)block, .begin = time};
+    *seat = (struct seat){.begin = time};
     threads = cell_block_threads(run->cell, block);
-    run->last = run->tally;
-    run->last.cycles = time;
-    if (run->started++ == run->half_at)
-        run->half = run->last;
+    note_block(run, time);
     for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS) {
         const uint32_t warp = number * run->seat_warps + seat->warps_left++;
 
-        run->warps[warp] =
-            (struct warp){.step = run->card->parameter_lines ? -1 : 0, .first = first, .seat = number, .next = NOBODY};
-        want_step(run, &run->warps[warp]);
-        event_push(run, begin + STAGGER_CYCLES * (double)(first / CBANK_WARP_THREADS), warp, ERRAND_NEW);
+        run->warps[warp] = (struct warp){
+            .block = (uint32_t)block, .step = run->card->parameter_lines ? -1 : 0, .first = first, .seat = number};
+        begin_loads(run, warp, begin + STAGGER_CYCLES * (double)(first / CBANK_WARP_THREADS));
     }
 }
 
-/* All of the load has been read. */
-static void end_load(struct run *run, uint32_t number, double now)
+/* The warp goes on to its threads' next elements, a grid further. False where there are none, or no more are simulated. */
+static bool stride(struct run *run, struct warp *warp, double now)
 {
-    struct warp *warp = &run->warps[number];
-    struct seat *seat = &run->seats[warp->seat];
+    const uint64_t block = warp->block + (uint64_t)run->sm.resident * run->card->sm_count;
 
-    leave(run, number, now);
-    if (++warp->step < (int64_t)workload_steps(run->cell->workload, run->cell->parameters) * image_pieces(run->cell)) {
-        want_step(run, warp);
-        event_push(run, now + PASS_CYCLES + (warp->step == 0 ? run->sm.input_cycles : 0), number, ERRAND_NEW);
+    if (block >= (uint64_t)run->blocks * run->card->sm_count || block >= cell_blocks(run->cell) ||
+        warp->first >= cell_block_threads(run->cell, block))
+        return false;
+    warp->block = (uint32_t)block;
+    warp->step = 0;
+    if (warp->first == 0)
+        note_block(run, now);
+    return true;
+}
+
+/* A warp's loads that were under way have been read. */
+static void end_loads(struct run *run, struct warp *warp, double now)
+{
+    struct seat *seat = &run->seats[warp->seat];
+    const int64_t steps = (int64_t)workload_steps(run->cell->workload, run->cell->parameters) * image_pieces(run->cell);
+    const bool first = warp->step < 0;
+
+    warp->step = first ? 0 : warp->step + run->group;
+    if (warp->step < steps || (strides(run) && stride(run, warp, now))) {
+        begin_loads(run, (uint32_t)(warp - run->warps),
+                    now + PASS_CYCLES + (first ? first_wait(run) : run->sm.index_cycles));
         return;
     }
     if (--seat->warps_left == 0) {
         const double end = fmax(seat->begin + run->sm.life_cycles, now + run->sm.end_cycles);
 
         run->tally.cycles = fmax(run->tally.cycles, end);
-        begin_block(run, warp->seat, end);
+        if (!strides(run))
+            begin_block(run, warp->seat, end);
     }
+}
+
+/* All of the load has been read. */
+static void end_load(struct run *run, uint32_t number, double now)
+{
+    struct warp *warp = &run->warps[number / run->group];
+
+    leave(run, number, now);
+    if (--warp->left == 0)
+        end_loads(run, warp, now);
 }
 
 /* Fetches the line, and wakes the load when it comes. Refused where there is no place for it. */
 static bool fetch_line(struct run *run, uint64_t line, uint32_t number, double now)
 {
     struct place *place = find_place(run, line);
-    const bool of_table = run->warps[number].step >= 0;
+    const bool of_table = run->loads[number].of_table;
     const uint64_t bit = line % (sizeof(run->seen.words) * 8);
     uint64_t *seen = &run->seen.words[bit / 64];
 
@@ -346,11 +416,11 @@ static bool fetch_line(struct run *run, uint64_t line, uint32_t number, double n
 /* The address is read: on to the next. */
 static void read_address(struct run *run, struct place *place, uint32_t number, double now)
 {
-    struct warp *warp = &run->warps[number];
+    struct load *load = &run->loads[number];
 
     use_place(run, place);
     place->owner = place->owner == number ? NOBODY : place->owner;
-    if (++warp->at == warp->count)
+    if (++load->at == load->count)
         end_load(run, number, now + run->level->request_cycles);
     else
         event_push(run, now + PASS_CYCLES, number, ERRAND_PASSING);
@@ -369,25 +439,37 @@ static void refuse(struct run *run, uint32_t number, double now)
     leave(run, number, now);
 }
 
+/* The load passes for the first time: the warp's next one comes. */
+static void begin_load(struct run *run, uint32_t number, double now)
+{
+    const bool last = number % run->group == run->group - 1 || !run->loads[number].of_table;
+
+    run->loads[number].begun = true;
+    if (!last)
+        event_push(run, now + PASS_CYCLES, number + 1, ERRAND_NEW);
+}
+
 /* One lookup. */
 static void look_up(struct run *run, uint32_t number, double now)
 {
-    struct warp *warp = &run->warps[number];
-    const uint64_t line = warp->lines[warp->at];
+    struct load *load = &run->loads[number];
+    const uint64_t line = load->lines[load->at];
     struct place *place = find_line(run, line);
 
     run->tally.lookups++;
+    if (!load->begun)
+        begin_load(run, number, now);
     note_lines(run, set_of(run, line), now);
-    if (warp->next != NOBODY)
-        event_push(run, now + PASS_CYCLES, warp->next, ERRAND_WOKEN);
-    warp->next = NOBODY;
+    if (load->next != NOBODY)
+        event_push(run, now + PASS_CYCLES, load->next, ERRAND_WOKEN);
+    load->next = NOBODY;
     if (place && !place->coming) {
         read_address(run, place, number, now);
         return;
     }
     if (place) {
         use_place(run, place);
-        run->warps[place->last].next = number;
+        run->loads[place->last].next = number;
         place->last = number;
     } else if (!fetch_line(run, line, number, now)) {
         refuse(run, number, now);
@@ -402,15 +484,15 @@ static void look_up(struct run *run, uint32_t number, double now)
 static void run_events(struct run *run)
 {
     for (uint32_t seat = 0; seat < run->sm.resident; seat++)
-        begin_block(run, seat, (double)seat * NEXT_BLOCK_CYCLES);
+        begin_block(run, seat, strides(run) ? fmax(seat - 1.0, 0) * run->sm.next_cycles : (double)seat * NEXT_BLOCK_CYCLES);
     while (run->event_count > 0 && run->tally.lookups < (double)run->lookups_max) {
         const struct event event = event_pop(run);
         const double now = fmax(event.time, run->port);
 
-        if (!enter(run, event.warp))
+        if (!enter(run, event.load))
             continue;
         run->port = now + run->level->request_cycles;
-        look_up(run, event.warp, now);
+        look_up(run, event.load, now);
     }
 }
 
@@ -421,46 +503,55 @@ static uint32_t blocks_simulated(const struct run *run)
     const double most = ceil(run->sm.blocks), least = 2.0 * run->sm.resident;
     const double steps = workload_steps(cell->workload, cell->parameters);
     const uint32_t warps = cell->block_size / CBANK_WARP_THREADS;
-    struct warp warp = {.next = NOBODY};
     struct run first = *run;
-    struct seat seat = {0};
+    struct load load;
 
-    first.seats = &seat;
-    want_step(&first, &warp);
     if (run->sm.whole)
         return (uint32_t)most;
-    return (uint32_t)fmin(most, fmax(least, MODEL_WARPS_LOOKUPS / (steps * warps * fmax(warp.count, 1))));
+    want_step(&first, &(struct warp){0}, 0, &load);
+    return (uint32_t)fmin(most, fmax(least, MODEL_WARPS_LOOKUPS / (steps * warps * fmax(load.count, 1))));
+}
+
+/* From a line of one SM to the next: its turn among all SMs that share the second level, and the sooner the fewer of them have
+ * blocks, but not sooner than a pass. */
+static double fill_cycles(const struct card *card, double sms)
+{
+    const double units = ceil((double)card->sm_count / card->levels[1].sms);
+    const double of_all = card->levels[1].request_cycles * card->sm_count / units;
+
+    return of_all < PASS_CYCLES ? of_all : PASS_CYCLES + (of_all - PASS_CYCLES) * sms / card->sm_count;
 }
 
 static enum status run_open(struct run *run, const struct cell *cell, const struct card *card,
                             const struct model_sm *sm)
 {
     const struct card_level *level = &card->levels[0];
-    const double sms = fmin(cell_blocks(cell), card->sm_count);
     uint32_t *queues;
 
     *run = (struct run){.cell = cell, .problem = cell_problem(cell), .card = card, .level = level, .sm = *sm};
     run->sets = level->capacity_bytes / (level->line_bytes * level->ways);
     run->seat_warps = cell->block_size / CBANK_WARP_THREADS;
-    run->warp_count = sm->resident * run->seat_warps;
+    run->group = image_pieces(cell) * (strides(run) ? cell->parameters[PARAMETER_in_flight] : 1);
+    run->load_count = sm->resident * run->seat_warps * run->group;
     run->blocks = blocks_simulated(run);
     run->half_at = run->blocks - 1 - run->blocks / 2 / sm->resident * sm->resident;
     run->lookups_max = (uint64_t)LOOKUPS_MAX * CBANK_WARP_THREADS * run->blocks * run->seat_warps *
                        (workload_steps(cell->workload, cell->parameters) + 1);
     if (card->level_count > 1)
-        run->fill_cycles = card->levels[1].request_cycles * sms / ceil((double)card->sm_count / card->levels[1].sms);
+        run->fill_cycles = fill_cycles(card, fmin(cell_blocks(cell), card->sm_count));
     run->places = calloc((size_t)run->sets * level->ways, sizeof(*run->places));
     run->turns = calloc((size_t)run->sets * level->ways, sizeof(*run->turns));
-    run->warps = calloc(run->warp_count, sizeof(*run->warps));
+    run->warps = calloc((size_t)sm->resident * run->seat_warps, sizeof(*run->warps));
+    run->loads = calloc(run->load_count, sizeof(*run->loads));
     run->seats = calloc(sm->resident, sizeof(*run->seats));
-    run->events = calloc(run->warp_count, sizeof(*run->events));
-    queues = calloc((size_t)2 * QUARTERS * run->warp_count, sizeof(*queues));
+    run->events = calloc(run->load_count, sizeof(*run->events));
+    queues = calloc((size_t)2 * QUARTERS * run->load_count, sizeof(*queues));
     run->queues = queues;
     for (uint32_t i = 0; i < QUARTERS && queues; i++) {
-        run->quarters[i].refused.warps = queues + (size_t)2 * i * run->warp_count;
-        run->quarters[i].fresh.warps = queues + (size_t)(2 * i + 1) * run->warp_count;
+        run->quarters[i].refused.loads = queues + (size_t)2 * i * run->load_count;
+        run->quarters[i].fresh.loads = queues + (size_t)(2 * i + 1) * run->load_count;
     }
-    if (!run->places || !run->turns || !run->warps || !run->seats || !run->events || !queues)
+    if (!run->places || !run->turns || !run->warps || !run->loads || !run->seats || !run->events || !queues)
         return log_memory("a simulated SM");
     return STATUS_OK;
 }
@@ -470,6 +561,7 @@ static void run_close(struct run *run)
     free(run->places);
     free(run->turns);
     free(run->warps);
+    free(run->loads);
     free(run->seats);
     free(run->events);
     free(run->queues);

@@ -54,6 +54,8 @@ struct model_sm {
     double life_cycles; /* of a block that waits for no constant */
     double input_cycles; /* from a warp's parameters to its first load of the table, at least */
     double end_cycles; /* from the last constant of a block to its end, at least */
+    double index_cycles; /* of a grid that strides, before each group of loads of a warp; else 0 */
+    double next_cycles; /* from an SM's first blocks to the next, of a grid that strides */
     bool whole; /* simulates all blocks */
 };
 
