@@ -33,9 +33,14 @@ enum { LAST_LOAD_CYCLES = 68 };
 /* What a block that is alone on its SM has of the life of one that is not, at least: nothing is known of less. */
 #define LIFE_LEAST 0.5
 
-/* From a lookup to the next of a warp whose grid strides, less the lookup's own latency: its index comes from L2, and the
- * address is made of it. Of GH100: results/h200/sweeps/warps.json, four warps an SM, of every path. */
-enum { INDEX_CYCLES = 345 };
+/* From a lookup to the next of a warp whose grid strides, less the lookup's own latency: its index comes from L2, or from DRAM,
+ * and the address is made of it. Of GH100: results/h200/sweeps/warps.json, four warps an SM, of every path, and lookups of
+ * results/advise/h200.json whose indices do not stay in L2. */
+enum { INDEX_CYCLES = 345, INDEX_DRAM_CYCLES = 800 };
+
+/* Indices are read only: of so much of L2 all stay there, and none where they are so much. Of GH100, by lookups likewise. */
+#define INDICES_KEPT_SHARE 0.62
+#define INDICES_LOST_SHARE 0.9
 
 /* Likewise what a load waits longer that is the first to want a sector, and a round of copying a table several times. */
 enum { FIRST_CYCLES = 215, COPIES_ROUND_CYCLES = 250 };
@@ -44,8 +49,11 @@ enum { FIRST_CYCLES = 215, COPIES_ROUND_CYCLES = 250 };
  * and a quarter of it that does not. */
 enum { PRESSURE_FEELS_BYTES = 65536 };
 
+/* Blocks that an SM begins at once; of a grid that strides the later ones end later. */
+enum { AT_ONCE = 2 };
+
 /* What a strided grid keeps busy overlaps, but not wholly: parts add by this power. A guess by the same cells. */
-#define OVERLAP_POWER 3.5
+#define OVERLAP_POWER 2.5
 
 static double cycles_to_ns(const struct card *card, double cycles)
 {
@@ -338,6 +346,9 @@ static void find_stream(struct work *work)
     const double room = (double)work->card->l2_kept_bytes;
 
     work->kept = bytes <= room ? 1 : fmax(0, 2 * room - bytes) / bytes;
+    if (strides(work))
+        work->kept = fmin(fmax((INDICES_LOST_SHARE - bytes / work->card->l2_bytes) /
+                                   (INDICES_LOST_SHARE - INDICES_KEPT_SHARE), 0), 1);
     work->written = 1 - work->kept;
     if (work->cell->regime->flush) {
         work->kept = 0;
@@ -390,10 +401,7 @@ static double block_payload_ns(const struct work *work)
 /* What a thread waits for the indices of a group of lookups. */
 static double index_ns(const struct work *work)
 {
-    const struct card *card = work->card;
-    const double slower = work->kept + (1 - work->kept) * card->block_dram_ns / card->block_l2_ns;
-
-    return cycles_to_ns(card, INDEX_CYCLES) * slower;
+    return cycles_to_ns(work->card, work->kept * INDEX_CYCLES + (1 - work->kept) * INDEX_DRAM_CYCLES);
 }
 
 /* A block of a later wave, without and with its payload; of a grid that strides, an element of each thread. */
@@ -446,8 +454,11 @@ static double residency_ns(const struct work *work)
     const double waves = blocks / ((double)card->sm_count * model_blocks_resident(work->cell, card));
     const double later = strides(work) ? ceil(waves) : fmax(waves - 1, 0);
     const double first = strides(work) && work->unit->through_l1 ? first_touches_ns(work) : 0;
+    const double launching = cell_grid_blocks(work->cell) * card->block_launch_ns;
 
-    return fmax(later * block_life_ns(work) + first, cell_grid_blocks(work->cell) * card->block_launch_ns);
+    if (strides(work))
+        return later * block_life_ns(work) + first + fmax(launching - AT_ONCE * card->sm_count * card->block_launch_ns, 0);
+    return fmax(later * block_life_ns(work), launching);
 }
 
 /* What the busiest SM has to do. */
@@ -542,15 +553,16 @@ static struct model_cell describe_loads(const struct cell *cell, const struct ac
 /* Of what overlaps the longest counts, or most. */
 static double overlapped_ns(const struct work *work, const struct model_parts *parts)
 {
-    const double together[] = {parts->residency_ns, parts->issue_ns, parts->serialization_ns + parts->misses_ns,
-                               parts->stream_ns};
+    /* Of a grid that strides the simulation of the constant levels has the blocks' lives. */
+    const double lives = strides(work) && work->unit->through_levels ? 0 : parts->residency_ns;
+    const double together[] = {lives, parts->issue_ns, parts->serialization_ns + parts->misses_ns, parts->stream_ns};
     double longest = 0, sum = 0;
 
     for (size_t i = 0; i < sizeof(together) / sizeof(together[0]); i++) {
         longest = fmax(longest, together[i]);
         sum += pow(together[i], OVERLAP_POWER);
     }
-    return strides(work) && !work->unit->through_levels ? pow(sum, 1.0 / OVERLAP_POWER) : longest;
+    return strides(work) ? pow(sum, 1.0 / OVERLAP_POWER) : longest;
 }
 
 enum status model_predict(const struct cell *cell, const struct access_counts *access, const struct card *card,
