@@ -42,14 +42,15 @@ enum { INDEX_CYCLES = 345, INDEX_DRAM_CYCLES = 800 };
 #define INDICES_KEPT_SHARE 0.62
 #define INDICES_LOST_SHARE 0.9
 
+/* Lines of 128 bytes that L1 looks up in a cycle, and what a sector more of a texture's load takes. By the same lookups, and
+ * those of results/h200/sweeps/lookup.json. */
+#define L1_LINES_PER_CYCLE 2.0
+#define TEXTURE_SECTOR_CYCLES 0.5
+
 /* Likewise what a load waits longer that is the first to want a sector, and a round of copying a table several times. */
-enum { FIRST_CYCLES = 215, COPIES_ROUND_CYCLES = 250 };
+enum { FIRST_CYCLES = 215, COPIES_ROUND_CYCLES = 55 };
 
-/* Other data from which on a lookup through L1 waits behind it for L2: results/h200/sweeps/pressure.json has no less that does,
- * and a quarter of it that does not. */
-enum { PRESSURE_FEELS_BYTES = 65536 };
-
-/* Blocks that an SM begins at once; of a grid that strides the later ones end later. */
+/* Blocks that an SM begins at once; of a grid that strides the later ones end later, the less the more rounds they make. */
 enum { AT_ONCE = 2 };
 
 /* What a strided grid keeps busy overlaps, but not wholly: parts add by this power. A guess by the same cells. */
@@ -81,6 +82,7 @@ struct work {
     const struct model_kernel *kernel;
     const struct unit *unit;
     struct model_levels levels;
+    struct model_l2_asked asked; /* of a path that sends loads beyond the SM's own constant caches */
     bool alone; /* blocks have their SM to themselves, and make more than one load */
     double
         waits_ns; /* of the busiest SM for its constants, see model_warps.h: beyond its first wave, and all its waves */
@@ -149,6 +151,17 @@ static double warp_instructions(const struct work *work)
            (double)INSTRUCTIONS_PER_TILE_LOAD * workload_tile_loads(workload, parameters);
 }
 
+/* What gathering takes L1: it looks up two lines a cycle, and its banks are those of shared memory. */
+static double gather_cycles(const struct work *work)
+{
+    const double loads = (double)work->access->payload_loads;
+
+    if (!work->unit->through_l1)
+        return 0;
+    return fmax(loads * work->asked.lines / work->asked.loads / L1_LINES_PER_CYCLE, (double)work->access->wavefronts) +
+           (double)work->access->stream_loads / work->card->l1_requests_per_cycle;
+}
+
 /* L1 takes loads and answers sectors of input and, where it comes that way, of the table; shared memory, which is the
  * same memory, its wavefronts. */
 static double l1_cycles(const struct work *work)
@@ -164,8 +177,9 @@ static double l1_cycles(const struct work *work)
         (double)access->warps_active * workload_tile_loads(work->cell->workload, work->cell->parameters) +
         (double)(access->staging_loads + (unit->shared ? unit_requests(unit, access) : 0));
 
-    return fmax(loads / card->l1_requests_per_cycle + optional(unit->l1_cycles, work),
-                sectors / card->l1_sectors_per_cycle) +
+    return fmax(fmax(loads / card->l1_requests_per_cycle + optional(unit->l1_cycles, work),
+                     sectors / card->l1_sectors_per_cycle),
+                strides(work) ? gather_cycles(work) : 0) +
            wavefronts / card->shared_wavefronts_per_cycle;
 }
 
@@ -261,14 +275,17 @@ static double line_wait_cycles(const struct work *work)
 
 static double texture_cycles(const struct work *work)
 {
-    return (double)work->access->payload_loads / work->card->texture_requests_per_cycle;
+    const double sectors = strides(work) ? (double)(work->access->sectors - work->access->payload_loads) : 0;
+
+    return (double)work->access->payload_loads / work->card->texture_requests_per_cycle +
+           sectors * TEXTURE_SECTOR_CYCLES;
 }
 
 /* A line is in one slice of L2, which answers one request for it after the other. Requests for the same sectors at a time are
  * answered two at once: those of all loads where they ask for the same, and else the fewer the more sectors they choose from. */
 static double l2_ns(const struct work *work)
 {
-    const struct model_l2_asked asked = model_l2_sample(work->cell);
+    const struct model_l2_asked asked = work->asked;
     const double choices = first_block_sectors(work->cell, (uint32_t)work->steps) * asked.loads / asked.sectors;
     double busiest = asked.lines / work->card->l2_slices;
 
@@ -297,18 +314,27 @@ static const struct unit units[] = {
 
 /* -- units: what a block waits for -------------------------------------------------------------------- */
 
+/* Copying the table several times: an entry a thread and round, and rounds wait for sectors that are not there. */
+static double copies_wait_cycles(const struct work *work, double copies)
+{
+    const double rounds = ceil(cell_length(work->cell) * copies / work->cell->block_size);
+    const double sectors = ceil((double)table_bytes(work->cell->path, work->cell->parameters) / ACCESS_SECTOR_BYTES);
+
+    return rounds * COPIES_ROUND_CYCLES + fmin(rounds, sectors) * FIRST_CYCLES;
+}
+
 /* Copying the table, round after round; into registers, in one. */
 static double staging_wait_cycles(const struct work *work)
 {
     const bool exchanged = work->cell->path->unit == UNIT_REGISTERS;
     const double words = cell_staged_bytes(work->cell) / (double)sizeof(uint32_t);
     const double rounds = exchanged ? 1 : ceil(words / work->cell->block_size);
+    const uint32_t copies = table_copies(work->cell->path, work->cell->parameters);
 
-    const bool copied = work->cell->path->copies > 1;
-
-    return rounds > 0 ? work->card->staging_wait_cycles +
-                            rounds * (copied ? COPIES_ROUND_CYCLES : work->card->staging_round_cycles)
-                      : 0;
+    if (rounds == 0)
+        return 0;
+    return work->card->staging_wait_cycles +
+           (copies > 1 ? copies_wait_cycles(work, copies) : rounds * work->card->staging_round_cycles);
 }
 
 /* Instructions that add does not have. All blocks of the SM want theirs at once where they choose the pattern or read a tile
@@ -323,6 +349,47 @@ static double extra_issue_cycles(const struct work *work)
     const double warps = work->cell->block_size / CBANK_WARP_THREADS;
 
     return (together * model_blocks_resident(work->cell, work->card) + others) * warps / work->card->issue_per_cycle;
+}
+
+/* -- first touches -------------------------------------------------------------------------------------- */
+
+enum { TABLE_SECTORS = CBANK_TABLE_BYTES / ACCESS_SECTOR_BYTES };
+
+/* Sectors of the table that are in L1, and who waited for them. */
+struct touched {
+    bool before[TABLE_SECTORS], now[TABLE_SECTORS]; /* before the group of lookups, and with it */
+    uint32_t in_flight;
+    uint64_t loads, waits; /* groups of loads of warps, and those of them that waited */
+};
+
+/* A group of lookups of one warp. */
+static void touch_warp(const uint32_t *index, uint32_t threads, uint32_t width, struct touched *touched, bool *waits)
+{
+    for (uint32_t i = 0; i < threads; i++) {
+        const uint32_t sector = index[i] * width / ACCESS_SECTOR_BYTES;
+
+        *waits |= !touched->before[sector];
+        touched->now[sector] = true;
+    }
+}
+
+/* A group of lookups of a block. */
+static void touch(const struct cell *cell, uint32_t block, uint32_t group, struct touched *touched)
+{
+    const uint32_t threads = cell_block_threads(cell, block), width = table_width(cell->parameters);
+    bool waits[CELL_BLOCK_SIZE_MAX / CBANK_WARP_THREADS] = {false};
+    uint32_t index[CELL_BLOCK_SIZE_MAX];
+
+    for (uint32_t k = 0; k < touched->in_flight; k++) {
+        cell_indices(cell, block, threads, group * touched->in_flight + k, index);
+        for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS)
+            touch_warp(index + first, threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS, width,
+                       touched, &waits[first / CBANK_WARP_THREADS]);
+    }
+    for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS) {
+        touched->loads++;
+        touched->waits += waits[first / CBANK_WARP_THREADS];
+    }
 }
 
 /* -- parts of the time --------------------------------------------------------------------------------- */
@@ -420,30 +487,28 @@ static double block_base_ns(const struct work *work)
 static double block_life_ns(const struct work *work)
 {
     const double groups = workload_groups(work->cell->workload, work->cell->parameters);
-    const bool behind =
-        work->unit->through_l1 && work->cell->parameters[PARAMETER_pressure_bytes] >= PRESSURE_FEELS_BYTES;
+    const bool behind = work->unit->l1_cycles && work->cell->parameters[PARAMETER_pressure_bytes];
     const double cycles = groups * (work->unit->latency_cycles + (behind ? FIRST_CYCLES : 0));
 
     return block_base_ns(work) + (strides(work) ? cycles_to_ns(work->card, cycles) : block_payload_ns(work));
 }
 
-/* What the warps of an SM wait for sectors of the table that nobody wanted before, each on average: of a load of so many
- * sectors, all equally likely, one is missing so often. */
+/* What a warp of the first blocks of an SM waits for sectors of the table that no warp wanted in an earlier step, on average: all
+ * step by step together. */
 static double first_touches_ns(const struct work *work)
 {
-    const double all = (double)work->access->footprint_bytes / ACCESS_SECTOR_BYTES;
-    const double of_load = fmin((double)work->access->sectors / (double)work->access->payload_loads, all);
-    const double loads = (double)work->access->payload_loads * busiest_share(work->cell, work->card, 1);
-    const double warps =
-        fmin((double)model_blocks_resident(work->cell, work->card) * (work->cell->block_size / CBANK_WARP_THREADS),
-             loads / work->steps);
-    double missing = 1, waits = 0;
+    const struct cell *cell = work->cell;
+    const uint32_t resident = model_blocks_resident(cell, work->card), sms = work->card->sm_count;
+    const uint32_t groups = workload_groups(cell->workload, cell->parameters);
+    struct touched touched = {.in_flight = (uint32_t)work->steps / groups};
 
-    for (double i = 0; i < loads && missing * all > 0.01; i++) {
-        waits += 1 - pow(1 - missing, of_load);
-        missing *= 1 - of_load / all;
+    for (uint32_t group = 0; group < groups; group++) {
+        for (uint32_t block = 0; block < resident * sms && block < cell_blocks(cell); block += sms)
+            touch(cell, block, group, &touched);
+        for (size_t i = 0; i < TABLE_SECTORS; i++)
+            touched.before[i] = touched.now[i];
     }
-    return cycles_to_ns(work->card, waits / warps * FIRST_CYCLES);
+    return cycles_to_ns(work->card, (double)touched.waits / touched.loads * groups * FIRST_CYCLES);
 }
 
 /* Waves after the first are whole or not: blocks end one by one. A warp that strides ends where the others do. */
@@ -457,7 +522,8 @@ static double residency_ns(const struct work *work)
     const double launching = cell_grid_blocks(work->cell) * card->block_launch_ns;
 
     if (strides(work))
-        return later * block_life_ns(work) + first + fmax(launching - AT_ONCE * card->sm_count * card->block_launch_ns, 0);
+        return later * block_life_ns(work) + first +
+               fmax(launching - AT_ONCE * card->sm_count * card->block_launch_ns, 0) / later;
     return fmax(later * block_life_ns(work), launching);
 }
 
@@ -593,6 +659,8 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
         return status;
     }
     find_stream(&work);
+    if (work.unit->global || work.unit->through_l1)
+        work.asked = model_l2_sample(cell);
     if (status == STATUS_OK && work.unit->through_levels && !room.levels[0].kept_between_launches)
         status = simulate_warps(&work);
     if (status != STATUS_OK)
