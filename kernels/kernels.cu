@@ -301,10 +301,10 @@ struct shape_lookup {
 
 #pragma unroll 1
             do {
-                uint32_t index[in_flight];
+                uint32_t index[in_flight], beside = 0;
 
                 if constexpr (Workload::pressed) {
-                    sum += args.other[other];
+                    beside = args.other[other];
                     other = (other + blockDim.x) & args.other_mask;
                 }
 #pragma unroll
@@ -316,6 +316,7 @@ struct shape_lookup {
                                             : index[k] & args.divergence;
                     sum += loaded[k];
                 }
+                sum += beside; /* after the lookups: none waits for it */
                 step += in_flight;
             } while (step < args.rows);
             *output = Workload::result(0, sum);

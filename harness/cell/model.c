@@ -44,7 +44,7 @@ enum { INDEX_CYCLES = 345, INDEX_DRAM_CYCLES = 800 };
 
 /* Lines of 128 bytes that L1 looks up in a cycle, and what a sector more of a texture's load takes. By the same lookups, and
  * those of results/h200/sweeps/lookup.json. */
-#define L1_LINES_PER_CYCLE 2.0
+#define L1_LINES_PER_CYCLE 2.4
 #define TEXTURE_SECTOR_CYCLES 0.5
 
 /* Likewise what a load waits longer that is the first to want a sector, and a round of copying a table several times. */
@@ -511,6 +511,14 @@ static double first_touches_ns(const struct work *work)
     return cycles_to_ns(work->card, (double)touched.waits / touched.loads * groups * FIRST_CYCLES);
 }
 
+/* What warps that stride wait, where their blocks do not all begin at once: the late ones have the SM to themselves in the end. */
+static double strided_ns(double waits_ns, double launching_ns, double rounds)
+{
+    const double late_ns = fmax(launching_ns, 0);
+
+    return fmax(waits_ns + late_ns / rounds, late_ns + waits_ns / rounds);
+}
+
 /* Waves after the first are whole or not: blocks end one by one. A warp that strides ends where the others do. */
 static double residency_ns(const struct work *work)
 {
@@ -522,8 +530,8 @@ static double residency_ns(const struct work *work)
     const double launching = cell_grid_blocks(work->cell) * card->block_launch_ns;
 
     if (strides(work))
-        return later * block_life_ns(work) + first +
-               fmax(launching - AT_ONCE * card->sm_count * card->block_launch_ns, 0) / later;
+        return strided_ns(later * block_life_ns(work) + first, launching - AT_ONCE * card->sm_count * card->block_launch_ns,
+                          later);
     return fmax(later * block_life_ns(work), launching);
 }
 
