@@ -303,6 +303,7 @@ struct shape_lookup {
             do {
                 uint32_t index[in_flight], beside = 0;
 
+                /* Lookups wait for it as for their indices: a compiler that were free to load it after these did, for some widths. */
                 if constexpr (Workload::pressed) {
                     beside = args.other[other];
                     other = (other + blockDim.x) & args.other_mask;
@@ -312,11 +313,11 @@ struct shape_lookup {
                     index[k] = *at;
 #pragma unroll
                 for (uint32_t k = 0; k < in_flight; k++) {
-                    loaded[k] = Path::loads ? Path::load(place, index[k] | (loaded[k] & args.divergence))
+                    loaded[k] = Path::loads ? Path::load(place, index[k] | ((loaded[k] | beside) & args.divergence))
                                             : index[k] & args.divergence;
                     sum += loaded[k];
                 }
-                sum += beside; /* after the lookups: none waits for it */
+                sum += beside;
                 step += in_flight;
             } while (step < args.rows);
             *output = Workload::result(0, sum);

@@ -47,8 +47,8 @@ enum { INDEX_CYCLES = 345, INDEX_DRAM_CYCLES = 800 };
 #define L1_LINES_PER_CYCLE 2.4
 #define TEXTURE_SECTOR_CYCLES 0.5
 
-/* Likewise what a load waits longer that is the first to want a sector, and a round of copying a table several times. */
-enum { FIRST_CYCLES = 215, COPIES_ROUND_CYCLES = 55 };
+/* Likewise what a load waits longer that is the first to want a sector, and rounds of copying a table several times, or once. */
+enum { FIRST_CYCLES = 215, COPIES_ROUND_CYCLES = 55, COPY_CYCLES = 380 };
 
 /* Blocks that an SM begins at once; of a grid that strides the later ones end later, the less the more rounds they make. */
 enum { AT_ONCE = 2 };
@@ -323,18 +323,28 @@ static double copies_wait_cycles(const struct work *work, double copies)
     return rounds * COPIES_ROUND_CYCLES + fmin(rounds, sectors) * FIRST_CYCLES;
 }
 
+/* Copying the table once: four words of a thread at a time, and what is left of them one by one. All blocks of a grid that strides
+ * do so at the same time, when nothing is in L1 yet. */
+static double once_wait_cycles(const struct work *work, double rounds)
+{
+    const double whole = floor(rounds / 4), left = ceil(rounds - 4 * whole);
+
+    return strides(work) ? (whole + left) * COPY_CYCLES
+                         : work->card->staging_wait_cycles + ceil(rounds) * work->card->staging_round_cycles;
+}
+
 /* Copying the table, round after round; into registers, in one. */
 static double staging_wait_cycles(const struct work *work)
 {
     const bool exchanged = work->cell->path->unit == UNIT_REGISTERS;
     const double words = cell_staged_bytes(work->cell) / (double)sizeof(uint32_t);
-    const double rounds = exchanged ? 1 : ceil(words / work->cell->block_size);
     const uint32_t copies = table_copies(work->cell->path, work->cell->parameters);
 
-    if (rounds == 0)
+    if (words == 0)
         return 0;
-    return work->card->staging_wait_cycles +
-           (copies > 1 ? copies_wait_cycles(work, copies) : rounds * work->card->staging_round_cycles);
+    if (copies > 1)
+        return work->card->staging_wait_cycles + copies_wait_cycles(work, copies);
+    return once_wait_cycles(work, exchanged ? 1 : words / work->cell->block_size);
 }
 
 /* Instructions that add does not have. All blocks of the SM want theirs at once where they choose the pattern or read a tile
