@@ -15,7 +15,7 @@ bool node_failed(const struct node *node)
 
 static bool is_called(const cJSON *member, const char *key)
 {
-    return strcmp(member->string, key) == 0;
+    return member->string[0] == key[0] && strcmp(member->string, key) == 0;
 }
 
 const cJSON *node_find(struct node *node, const char *key)
