@@ -36,15 +36,16 @@ static uint64_t sum_of(const double *samples, size_t count)
 struct process_time process_of(double *samples, size_t count, const char *process)
 {
     struct process_time out = {.count = count, .process = process, .error = NAN, .least = samples[0]};
-    const size_t rank = stats_median_rank(count, STATS_CONFIDENCE);
+    const size_t rank = stats_median_rank(count, STATS_CONFIDENCE), half = count / 2;
 
     out.samples = sum_of(samples, count);
-    out.median = stats_median_unsorted(samples, count);
+    out.median = stats_median_unsorted(samples, count); /* then all below the half are below it */
     for (size_t i = 0; i < count; i++)
         out.least = fmin(out.least, samples[i]);
     /* From the interval that needs no distribution. */
     if (rank > 0)
-        out.error = process_error(stats_select(samples, count, rank - 1), stats_select(samples, count, count - rank));
+        out.error = process_error(stats_select(samples, half, rank - 1),
+                                  stats_select(samples + half, count - half, count - rank - half));
     return out;
 }
 
