@@ -41,8 +41,8 @@ void parallel_ranges(uint64_t total, uint64_t grain, void (*work)(void *context,
         const uint64_t first = i * part < total ? i * part : total;
 
         shares[i] = (struct share){work, context, first, total - first < part ? total - first : part, 0, false};
-        /* The last share is the caller's; so is one whose thread cannot be started. */
-        shares[i].started = i + 1 < threads && shares[i].count > 0 &&
+        /* The first share is the caller's; so is one whose thread cannot be started. */
+        shares[i].started = i > 0 && shares[i].count > 0 &&
                             pthread_create(&shares[i].thread, NULL, share_run, &shares[i]) == 0;
     }
     for (uint64_t i = 0; i < threads; i++)

@@ -7,9 +7,10 @@
 
 #include "grid_value.h"
 #include "log.h"
+#include "parallel.h"
 #include "pool.h"
 
-enum { GAP = 2, NOTE_INDENT = 4, NOTE_BYTES = 512 };
+enum { ROWS_AT_ONCE = 512, GAP = 2, NOTE_INDENT = 4, NOTE_BYTES = 512 };
 
 static const char bar[] = " | ";
 
@@ -36,7 +37,7 @@ struct layout {
     int *widths;      /* owned: the same, as wide as the names of their groups */
     struct shown *headings; /* owned: by column */
     struct shown *rows; /* owned: by row, then by column */
-    struct pool pool; /* of those that do not live as long as the rows */
+    struct pool *pools; /* owned: of those that do not live as long as the rows, ROWS_AT_ONCE of these each */
     unsigned limit;   /* columns of a greater rank are left out */
     bool below;       /* columns that may stand below the row do */
     bool stacked;     /* what names a row has a line of its own */
@@ -49,9 +50,16 @@ static bool left_out(const struct layout *layout, size_t c)
     return layout->widths[c] == 0 || column->rank > layout->limit || (column->below && layout->below);
 }
 
+static size_t pool_count(const struct layout *layout)
+{
+    return layout->grid->row_count / ROWS_AT_ONCE + 1;
+}
+
 static void close_layout(struct layout *layout)
 {
-    pool_close(&layout->pool);
+    for (size_t i = 0; layout->pools && i < pool_count(layout); i++)
+        pool_close(&layout->pools[i]);
+    free(layout->pools);
     free(layout->headings);
     free(layout->rows);
     free(layout->widths);
@@ -72,13 +80,34 @@ static const char *lasting_text(struct pool *pool, const struct grid_column *col
     return copy;
 }
 
-/* Makes the column as wide as what stands in it. */
-static struct shown show(int *width, const char *text, enum grid_style style)
+/* Asks for every value of so many rows. Without memory a text stays NULL. */
+static void fill_rows(void *context, uint64_t first, uint64_t count)
 {
-    const struct shown shown = {text, (int)text_columns(text), style};
+    const struct layout *layout = context;
+    const size_t columns = layout->grid->column_count;
+    struct grid_value value;
 
-    *width = shown.columns > *width ? shown.columns : *width;
-    return shown;
+    for (size_t i = first * columns; i < (first + count) * columns; i++) {
+        const struct grid_column *column = &layout->grid->columns[i % columns];
+        const struct shown *above = i < (first + 1) * columns ? NULL : &layout->rows[i - columns];
+        const char *text;
+
+        grid_value_at(layout->grid, i / columns, column, &value);
+        if (above && value.text && above->text == value.text) {
+            layout->rows[i] = (struct shown){above->text, above->columns, value.style};
+            continue;
+        }
+        text = lasting_text(&layout->pools[i / columns / ROWS_AT_ONCE], column, &value);
+        if (!text)
+            return;
+        layout->rows[i] = (struct shown){text, (int)text_columns(text), value.style};
+    }
+}
+
+/* Makes the column as wide as what stands in it. */
+static void widen(int *width, int columns)
+{
+    *width = columns > *width ? columns : *width;
 }
 
 /* Asks for every value once. False when out of memory. */
@@ -86,24 +115,25 @@ static bool fill_layout(struct layout *layout)
 {
     const struct grid *grid = layout->grid;
     const size_t columns = grid->column_count;
-    struct grid_value value;
 
     layout->widths = calloc(columns, sizeof(*layout->widths));
     layout->natural = calloc(columns, sizeof(*layout->natural));
     layout->headings = calloc(columns, sizeof(*layout->headings));
     layout->rows = calloc(grid->row_count * columns, sizeof(*layout->rows));
-    if (!layout->widths || !layout->natural || !layout->headings || !layout->rows)
+    layout->pools = calloc(pool_count(layout), sizeof(*layout->pools));
+    if (!layout->widths || !layout->natural || !layout->headings || !layout->rows || !layout->pools)
         return false;
-    for (size_t c = 0; c < columns; c++)
-        layout->headings[c] = show(&layout->natural[c], grid->columns[c].heading, GRID_PLAIN);
-    for (size_t i = 0; i < grid->row_count * columns; i++) {
-        const char *text;
+    for (size_t c = 0; c < columns; c++) {
+        const char *heading = grid->columns[c].heading;
 
-        grid_value_at(grid, i / columns, &grid->columns[i % columns], &value);
-        text = lasting_text(&layout->pool, &grid->columns[i % columns], &value);
-        if (!text)
+        layout->headings[c] = (struct shown){heading, (int)text_columns(heading), GRID_PLAIN};
+        widen(&layout->natural[c], layout->headings[c].columns);
+    }
+    parallel_ranges(grid->row_count, ROWS_AT_ONCE, fill_rows, layout);
+    for (size_t i = 0; i < grid->row_count * columns; i++) {
+        if (!layout->rows[i].text)
             return false;
-        layout->rows[i] = show(&layout->natural[i % columns], text, value.style);
+        widen(&layout->natural[i % columns], layout->rows[i].columns);
     }
     return true;
 }
@@ -493,7 +523,7 @@ void grid_print_records(FILE *stream, const struct grid *grid, const struct grid
     int width = 0;
 
     for (size_t c = 0; c < grid->column_count; c++)
-        show(&width, grid->columns[c].heading, GRID_PLAIN);
+        widen(&width, (int)text_columns(grid->columns[c].heading));
     for (size_t r = 0; r < grid->row_count; r++)
         for (size_t c = 0; c < grid->column_count; c++) {
             grid_value_at(grid, r, &grid->columns[c], &value);
