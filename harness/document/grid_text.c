@@ -211,7 +211,7 @@ static void put_blanks(const struct layout *layout, int count)
     const int most = sizeof(blanks) - 1;
 
     for (; count > 0; count -= most)
-        fwrite(blanks, 1, (size_t)(count < most ? count : most), layout->stream);
+        fwrite_unlocked(blanks, 1, (size_t)(count < most ? count : most), layout->stream);
 }
 
 static void put_padded(const struct layout *layout, const struct shown *shown, size_t c, bool last)
@@ -224,7 +224,7 @@ static void put_padded(const struct layout *layout, const struct shown *shown, s
         bytes--;
     put_blanks(layout, right ? padding : 0);
     put_style(layout, shown->style, true);
-    fwrite(shown->text, 1, bytes, layout->stream);
+    fwrite_unlocked(shown->text, 1, bytes, layout->stream);
     put_style(layout, shown->style, false);
     if (!right && !last)
         put_blanks(layout, padding);
