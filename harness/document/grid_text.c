@@ -188,6 +188,7 @@ struct span {
     size_t first, last;
     bool heads;
     bool alone; /* only those heads that are among them */
+    size_t end; /* the last column that is printed, see last_of */
 };
 
 static bool in_span(const struct layout *layout, const struct span *span, size_t c)
@@ -245,10 +246,9 @@ static size_t last_of(const struct layout *layout, const struct span *span)
 static void put_line(const struct layout *layout, const struct span *span, int indent, const struct shown *line)
 {
     const struct grid_column *previous = NULL;
-    const size_t last = last_of(layout, span);
 
     put_blanks(layout, layout->look->indent + indent);
-    for (size_t c = 0; c < layout->grid->column_count; c++) {
+    for (size_t c = 0; c <= span->end; c++) {
         int gap;
 
         if (!in_span(layout, span, c))
@@ -258,7 +258,7 @@ static void put_line(const struct layout *layout, const struct span *span, int i
             put_blanks(layout, GAP);
         else if (previous)
             fputs(bar, layout->stream);
-        put_padded(layout, &line[c], c, c == last);
+        put_padded(layout, &line[c], c, c == span->end);
         previous = &layout->grid->columns[c];
     }
     putc('\n', layout->stream);
@@ -289,7 +289,7 @@ static bool has_groups(const struct layout *layout, const struct span *span)
 /* The groups above the headings; nothing where there is none. */
 static void put_groups(const struct layout *layout, const struct span *span, int indent)
 {
-    const struct grid_column *previous = NULL, *last = &layout->grid->columns[last_of(layout, span)];
+    const struct grid_column *previous = NULL, *last = &layout->grid->columns[span->end];
     const int heads = span->heads ? total_width(layout, true, false) : 0;
 
     if (!has_groups(layout, span))
@@ -377,8 +377,9 @@ static void put_blocks(const struct layout *layout)
     const size_t count = layout->grid->column_count;
 
     for (size_t first = 0; first < count;) {
-        const struct span span = {.first = first, .last = span_end(layout, first, false), .heads = true};
+        struct span span = {.first = first, .last = span_end(layout, first, false), .heads = true};
 
+        span.end = last_of(layout, &span);
         if (first > 0)
             putc('\n', layout->stream);
         put_groups(layout, &span, 0);
@@ -399,8 +400,9 @@ static void put_stack(const struct layout *layout, const struct shown *line)
 
     for (int heads = 1; heads >= 0; heads--)
         for (size_t first = 0; first < count;) {
-            const struct span span = {.first = first, .last = span_end(layout, first, heads), .alone = heads};
+            struct span span = {.first = first, .last = span_end(layout, first, heads), .alone = heads};
 
+            span.end = last_of(layout, &span);
             if (line == layout->headings && !heads)
                 put_groups(layout, &span, NOTE_INDENT);
             put_line(layout, &span, heads ? 0 : NOTE_INDENT, line);
