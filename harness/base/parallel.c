@@ -42,8 +42,8 @@ void parallel_ranges(uint64_t total, uint64_t grain, void (*work)(void *context,
 
         shares[i] = (struct share){work, context, first, total - first < part ? total - first : part, 0, false};
         /* The first share is the caller's; so is one whose thread cannot be started. */
-        shares[i].started = i > 0 && shares[i].count > 0 &&
-                            pthread_create(&shares[i].thread, NULL, share_run, &shares[i]) == 0;
+        shares[i].started =
+            i > 0 && shares[i].count > 0 && pthread_create(&shares[i].thread, NULL, share_run, &shares[i]) == 0;
     }
     for (uint64_t i = 0; i < threads; i++)
         if (!shares[i].started)

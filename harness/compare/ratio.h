@@ -14,7 +14,8 @@ struct process_time {
     size_t count;        /* of samples, at least 1 */
     const char *process; /* not owned: which process it is, a text that no other has; NULL: not known */
     double median, error, least; /* error: standard error of the median's logarithm, NaN where not known */
-    uint64_t samples; /* a number that follows from all of them, in whatever order they are; 0 in a store, without them */
+    uint64_t
+        samples; /* a number that follows from all of them, in whatever order they are; 0 in a store, without them */
 };
 
 /* Of such samples, count >= 1, which it puts into another order. */

@@ -79,7 +79,8 @@ static bool add_process(struct side_cell *cell, const struct cell_time *time, bo
         larger[cell->process_count++] = process_of(memcpy(copy, samples, count * sizeof(*copy)), count, process);
     else if (good && !samples && summary->count > 0 && !isnan(summary->median))
         larger[cell->process_count++] =
-            (struct process_time){summary->count,  process, summary->median, process_error(summary->ci_low, summary->ci_high),
+            (struct process_time){summary->count,  process,
+                                  summary->median, process_error(summary->ci_low, summary->ci_high),
                                   summary->median, 0};
     free(copy);
     return good;
