@@ -103,8 +103,7 @@ static void count_warp(struct walk *walk, const uint32_t *index, uint32_t thread
     static const uint32_t line_shift = 6, sector_shift = 5;
     uint32_t elements[CBANK_WARP_THREADS], groups[CBANK_WARP_THREADS], lines[CBANK_WARP_THREADS];
     const uint32_t addresses = access_distinct(index, threads, &walk->seen, elements);
-    const uint32_t sectors =
-        distinct_groups(elements, addresses, sector_shift - walk->width_log2, &walk->seen, groups);
+    const uint32_t sectors = distinct_groups(elements, addresses, sector_shift - walk->width_log2, &walk->seen, groups);
 
     walk->counts.addresses += addresses;
     walk->counts.sectors += sectors;
@@ -136,7 +135,8 @@ static enum status count_block(const struct cell *cell, struct walk *walk, const
 }
 
 /* Whether a block reads what the one before it read, as most do; reads its indices where that is not known without. */
-static bool is_as_before(const struct cell *cell, uint32_t block, uint32_t step, uint32_t buffers[2][CELL_BLOCK_SIZE_MAX])
+static bool is_as_before(const struct cell *cell, uint32_t block, uint32_t step,
+                         uint32_t buffers[2][CELL_BLOCK_SIZE_MAX])
 {
     const uint32_t threads = cell_block_threads(cell, block);
     const bool as_many = block > 0 && cell_block_threads(cell, block - 1) == threads;
