@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "parallel.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -40,9 +41,9 @@ void parallel_ranges(uint64_t total, uint64_t grain, void (*work)(void *context,
         const uint64_t first = i * part < total ? i * part : total;
 
         shares[i] = (struct share){work, context, first, total - first < part ? total - first : part, 0, false};
-        /* The last share is the caller's; so is one whose thread cannot be started. */
-        shares[i].started = i + 1 < threads && shares[i].count > 0 &&
-                            pthread_create(&shares[i].thread, NULL, share_run, &shares[i]) == 0;
+        /* The first share is the caller's; so is one whose thread cannot be started. */
+        shares[i].started =
+            i > 0 && shares[i].count > 0 && pthread_create(&shares[i].thread, NULL, share_run, &shares[i]) == 0;
     }
     for (uint64_t i = 0; i < threads; i++)
         if (!shares[i].started)
@@ -53,6 +54,10 @@ void parallel_ranges(uint64_t total, uint64_t grain, void (*work)(void *context,
 }
 
 /* -- in order ------------------------------------------------------------------------------------------ */
+
+/* Memory that is not given back when it is released: the system would clear it again for the next part. Half of it is the
+ * most that mallopt takes for the other threshold. */
+enum { KEPT_BYTES = 64 << 20 };
 
 struct line {
     const struct parallel_line *of;
@@ -115,6 +120,8 @@ void parallel_in_order(uint64_t total, const struct parallel_line *of)
     pthread_t threads[PARALLEL_THREADS_MAX];
     uint64_t started = 0;
 
+    mallopt(M_MMAP_THRESHOLD, KEPT_BYTES / 2);
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
     while (started + 1 < most && pthread_create(&threads[started], NULL, line_run, &line) == 0)
         started++;
     line_run(&line);

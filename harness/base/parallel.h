@@ -27,7 +27,8 @@ struct parallel_line {
 enum { PARALLEL_PARTS_MAX = 64 };
 
 /* Makes and takes 0 .. total - 1, on several threads, one of which is the caller's. Where making or taking a part returns
- * false, no further one is begun; those that were begun are taken. Returns when all have ended. */
+ * false, no further one is begun; those that were begun are taken. Returns when all have ended. What a part
+ * releases is kept for the next one, which needs as much. */
 void parallel_in_order(uint64_t total, const struct parallel_line *line);
 
 #endif

@@ -45,9 +45,8 @@ static void swap(double *a, double *b)
     *b = kept;
 }
 
-/* Puts the values in such an order that the one at `rank` is as after sorting, none before it is larger, none behind it
- * smaller. */
-static void select_rank(double *values, size_t count, size_t rank)
+/* Leaves them in such an order that none before that rank is larger than it, none behind it smaller. */
+double stats_select(double *values, size_t count, size_t rank)
 {
     size_t low = 0, high = count - 1;
 
@@ -72,6 +71,7 @@ static void select_rank(double *values, size_t count, size_t rank)
         if (rank < i)
             high = j;
     }
+    return values[rank];
 }
 
 double stats_median_unsorted(double *values, size_t count)
@@ -79,7 +79,7 @@ double stats_median_unsorted(double *values, size_t count)
     const size_t half = count / 2;
     double below;
 
-    select_rank(values, count, half);
+    stats_select(values, count, half);
     if (count % 2)
         return values[half];
     below = values[0];

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -199,9 +200,43 @@ void text_csv_end(FILE *stream)
 
 /* -- numbers ------------------------------------------------------------------------------------------ */
 
+/* As "%.*f" of at most 3 decimals, for which printf takes long, and long tables are made of it. It decides where the rest is
+ * too near to half a decimal, or where there are too many digits for that. */
+static void put_decimals(double value, int decimals, char *out, size_t room)
+{
+    static const double scales[] = {1, 10, 100, 1000};
+    const double scaled = fabs(value) * scales[decimals], whole = floor(scaled), rest = scaled - whole;
+    char digits[TEXT_NUMBER_BYTES], *first = &digits[sizeof(digits) - 1];
+    int count = 0;
+
+    if (!(scaled < 1e12) || fabs(rest - 0.5) < 1e-3) {
+        snprintf(out, room, "%.*f", decimals, value);
+        return;
+    }
+    *first = '\0';
+    for (uint64_t left = (uint64_t)whole + (rest > 0.5); left > 0 || count <= decimals; left /= 10) {
+        if (count > 0 && count == decimals)
+            *--first = '.';
+        *--first = (char)('0' + left % 10);
+        count++;
+    }
+    if (signbit(value))
+        *--first = '-';
+    memcpy(out, first, (size_t)(digits + sizeof(digits) - first));
+}
+
+/* A number with so many decimals and a unit, in a room for all numbers below 1e12; "-" when it is not finite. */
+static void put_number(double value, int decimals, const char *unit, char *out, size_t room)
+{
+    *out = '\0';
+    if (isfinite(value))
+        put_decimals(value, decimals, out, room);
+    strncat(out, isfinite(value) ? unit : "-", room - 1 - strlen(out));
+}
+
 void text_time(double ns, char out[TEXT_NUMBER_BYTES])
 {
-    static const char *const units[] = {"ns", "us", "ms", "s"};
+    static const char *const units[] = {" ns", " us", " ms", " s"};
     size_t unit = 0;
 
     /* The limits are where four digits would round up to five. */
@@ -209,44 +244,32 @@ void text_time(double ns, char out[TEXT_NUMBER_BYTES])
         ns /= 1000;
         unit++;
     }
-    if (isfinite(ns))
-        snprintf(out, TEXT_NUMBER_BYTES, "%.*f %s", fabs(ns) < 9.9995 ? 3 : fabs(ns) < 99.995 ? 2 : 1, ns, units[unit]);
-    else
-        snprintf(out, TEXT_NUMBER_BYTES, "-");
-}
-
-/* Prints a number with so many decimals and a unit; "-" when it is not finite. */
-static void put_number(double value, int decimals, const char *unit, char out[TEXT_NUMBER_BYTES])
-{
-    if (isfinite(value))
-        snprintf(out, TEXT_NUMBER_BYTES, "%.*f%s", decimals, value, unit);
-    else
-        snprintf(out, TEXT_NUMBER_BYTES, "-");
+    put_number(ns, fabs(ns) < 9.9995 ? 3 : fabs(ns) < 99.995 ? 2 : 1, units[unit], out, TEXT_NUMBER_BYTES);
 }
 
 void text_count(double count, char out[TEXT_NUMBER_BYTES])
 {
-    put_number(count, count == floor(count) ? 0 : 1, "", out);
+    put_number(count, count == floor(count) ? 0 : 1, "", out, TEXT_NUMBER_BYTES);
 }
 
 void text_tenths(double value, char out[TEXT_NUMBER_BYTES])
 {
-    put_number(value, 1, "", out);
+    put_number(value, 1, "", out, TEXT_NUMBER_BYTES);
 }
 
 void text_hundredths(double value, char out[TEXT_NUMBER_BYTES])
 {
-    put_number(value, 2, "", out);
+    put_number(value, 2, "", out, TEXT_NUMBER_BYTES);
 }
 
 void text_ratio(double ratio, char out[TEXT_NUMBER_BYTES])
 {
-    put_number(ratio, ratio < 99.995 ? 2 : 0, "x", out);
+    put_number(ratio, ratio < 99.995 ? 2 : 0, "x", out, TEXT_NUMBER_BYTES);
 }
 
 void text_share(double share, char out[TEXT_NUMBER_BYTES])
 {
-    put_number(100 * share, share < 0.09995 ? 1 : 0, "%", out);
+    put_number(100 * share, share < 0.09995 ? 1 : 0, "%", out, TEXT_NUMBER_BYTES);
 }
 
 void text_change(double relative, char out[TEXT_NUMBER_BYTES])
@@ -254,8 +277,9 @@ void text_change(double relative, char out[TEXT_NUMBER_BYTES])
     const double percent = 100 * relative;
     const double size = fabs(percent);
 
+    out[0] = signbit(percent) ? '-' : '+';
     if (size < 999.5)
-        snprintf(out, TEXT_NUMBER_BYTES, "%+.*f%%", size < 9.995 ? 2 : size < 99.95 ? 1 : 0, percent);
+        put_number(size, size < 9.995 ? 2 : size < 99.95 ? 1 : 0, "%", out + 1, TEXT_NUMBER_BYTES - 1);
     else if (isfinite(percent))
         snprintf(out, TEXT_NUMBER_BYTES, "%+.3g%%", percent);
     else
@@ -264,12 +288,15 @@ void text_change(double relative, char out[TEXT_NUMBER_BYTES])
 
 void text_half_width(double relative, char out[TEXT_NUMBER_BYTES])
 {
+    static const char sign[] = "±";
+    const size_t bytes = sizeof(sign) - 1;
     const double percent = 100 * relative;
 
+    memcpy(out, sign, sizeof(sign));
     if (isfinite(percent))
-        snprintf(out, TEXT_NUMBER_BYTES, "±%.*f%%", percent < 9.995 ? 2 : percent < 99.95 ? 1 : 0, percent);
+        put_number(percent, percent < 9.995 ? 2 : percent < 99.95 ? 1 : 0, "%", out + bytes, TEXT_NUMBER_BYTES - bytes);
     else
-        snprintf(out, TEXT_NUMBER_BYTES, "±?");
+        snprintf(out + bytes, TEXT_NUMBER_BYTES - bytes, "?");
 }
 
 struct text_number text_of(void (*format)(double value, char out[TEXT_NUMBER_BYTES]), double value)

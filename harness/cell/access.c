@@ -101,12 +101,13 @@ static uint32_t count_copied_wavefronts(struct walk *walk, const uint32_t *index
 static void count_warp(struct walk *walk, const uint32_t *index, uint32_t threads)
 {
     static const uint32_t line_shift = 6, sector_shift = 5;
-    uint32_t elements[CBANK_WARP_THREADS], groups[CBANK_WARP_THREADS];
+    uint32_t elements[CBANK_WARP_THREADS], groups[CBANK_WARP_THREADS], lines[CBANK_WARP_THREADS];
     const uint32_t addresses = access_distinct(index, threads, &walk->seen, elements);
+    const uint32_t sectors = distinct_groups(elements, addresses, sector_shift - walk->width_log2, &walk->seen, groups);
 
     walk->counts.addresses += addresses;
-    walk->counts.lines += distinct_groups(elements, addresses, line_shift - walk->width_log2, &walk->seen, groups);
-    walk->counts.sectors += distinct_groups(elements, addresses, sector_shift - walk->width_log2, &walk->seen, groups);
+    walk->counts.sectors += sectors;
+    walk->counts.lines += distinct_groups(groups, sectors, line_shift - sector_shift, &walk->seen, lines);
     walk->counts.wavefronts += walk->copies > 1 ? count_copied_wavefronts(walk, index, threads)
                                                 : count_wavefronts(walk, index, threads, elements, addresses);
     for (uint32_t i = 0; i < addresses; i++)
@@ -133,24 +134,31 @@ static enum status count_block(const struct cell *cell, struct walk *walk, const
     return STATUS_OK;
 }
 
-/* Walks all blocks at one step. In most patterns most blocks read what the block before them read: their
- * counts are those of that block. Where the whole grid reads one element of one table, the counts of one thread are those
- * of every warp. */
+/* Whether a block reads what the one before it read, as most do; reads its indices where that is not known without. */
+static bool is_as_before(const struct cell *cell, uint32_t block, uint32_t step,
+                         uint32_t buffers[2][CELL_BLOCK_SIZE_MAX])
+{
+    const uint32_t threads = cell_block_threads(cell, block);
+    const bool as_many = block > 0 && cell_block_threads(cell, block - 1) == threads;
+
+    if (as_many && cell_blocks_alike(cell))
+        return true;
+    cell_indices(cell, block, threads, step, buffers[block % 2]);
+    return as_many && memcmp(buffers[0], buffers[1], threads * sizeof(buffers[0][0])) == 0;
+}
+
+/* Walks all blocks at one step. The counts of a block that reads what the one before it read are those of that one. Where the
+ * whole grid reads one element of one table, the counts of one thread are those of every warp. */
 static enum status count_blocks(const struct cell *cell, uint32_t step, struct walk *walk, struct access_counts *out)
 {
     const bool immediate = cell->pattern->scope == INDEX_IMMEDIATE && walk->copies == 1;
     const uint64_t blocks = immediate ? 1 : cell_blocks(cell), times = immediate ? out->warps_active : 1;
     uint32_t buffers[2][CELL_BLOCK_SIZE_MAX];
-    uint32_t threads_before = 0;
 
     for (uint32_t block = 0; block < blocks; block++) {
-        const uint32_t threads = immediate ? 1 : cell_block_threads(cell, block);
-        uint32_t *index = buffers[block % 2];
-        const uint32_t *before = buffers[(block + 1) % 2];
-
-        cell_indices(cell, block, threads, step, index);
-        if (threads != threads_before || memcmp(index, before, threads * sizeof(*index)) != 0) {
-            const enum status status = count_block(cell, walk, index, threads);
+        if (!is_as_before(cell, block, step, buffers)) {
+            const uint32_t threads = immediate ? 1 : cell_block_threads(cell, block);
+            const enum status status = count_block(cell, walk, buffers[block % 2], threads);
 
             if (status != STATUS_OK)
                 return status;
@@ -159,7 +167,6 @@ static enum status count_blocks(const struct cell *cell, uint32_t step, struct w
         out->lines += times * walk->counts.lines;
         out->sectors += times * walk->counts.sectors;
         out->wavefronts += times * walk->counts.wavefronts;
-        threads_before = threads;
     }
     return STATUS_OK;
 }

@@ -274,6 +274,11 @@ uint32_t cell_blocks(const struct cell *cell)
     return (uint32_t)((cell->elements + cell->block_size - 1) / cell->block_size);
 }
 
+bool cell_blocks_alike(const struct cell *cell)
+{
+    return cell->workload->index != INDEX_LOADED && !strstr(cell->pattern->formula, "block");
+}
+
 uint32_t cell_grid_blocks(const struct cell *cell)
 {
     return cell->grid_blocks ? cell->grid_blocks : cell_blocks(cell);

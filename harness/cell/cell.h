@@ -120,6 +120,9 @@ const struct table *cell_pattern_table(const struct workload *workload);
 /* Blocks of elements, one a thread. */
 uint32_t cell_blocks(const struct cell *cell);
 
+/* Whether all blocks of as many threads make the same loads: their indices are no data, and have no block in their formula. */
+bool cell_blocks_alike(const struct cell *cell);
+
 /* Thread blocks of a launch: as many, or fewer that stride over them. */
 uint32_t cell_grid_blocks(const struct cell *cell);
 

@@ -92,11 +92,10 @@ static bool side_is_valid(struct comparison_cell *out, size_t side)
     bool positive = true;
 
     for (size_t i = 0; i < cell->process_count; i++)
-        positive =
-            positive && (cell->processes[i].samples ? cell->processes[i].samples[0] : cell->processes[i].median) > 0;
+        positive = positive && cell->processes[i].least > 0;
     if (cell->status != CELL_OK)
         comparison_note(out, "%s is %s%s%.180s", side_names[side], cell_status_names[cell->status],
-                        cell->reason[0] ? ": " : "", cell->reason);
+                        cell->reason && *cell->reason ? ": " : "", cell->reason ? cell->reason : "");
     else if (cell->process_count == 0)
         comparison_note(out, "%s has no time", side_names[side]);
     else if (!positive)

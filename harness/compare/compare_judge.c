@@ -45,7 +45,7 @@ double ratio_size(const struct ratio *ratio)
 /* -- the same data ------------------------------------------------------------------------------------ */
 
 /* How often the cell has this very process: the same run of the program, with the same samples. */
-static size_t count_process(const struct side_cell *cell, const struct process_samples *process)
+static size_t count_process(const struct side_cell *cell, const struct process_time *process)
 {
     size_t count = 0;
 
@@ -60,7 +60,7 @@ static bool same_data(const struct side_cell *base, const struct side_cell *new_
     bool same = base->process_count == new_cell->process_count;
 
     for (size_t i = 0; same && i < base->process_count; i++) {
-        const struct process_samples *process = &base->processes[i];
+        const struct process_time *process = &base->processes[i];
 
         same = process->process && count_process(base, process) == count_process(new_cell, process);
     }

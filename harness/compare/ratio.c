@@ -12,33 +12,48 @@
  * median to an end of its interval. */
 static const double errors_to_end = 1.9599877075001344;
 
-double process_median(const struct process_samples *process)
-{
-    return process->samples ? stats_median(process->samples, process->count) : process->median;
-}
-
 double process_error(double ci_low, double ci_high)
 {
     return log(ci_high / ci_low) / 2 / errors_to_end;
 }
 
-bool process_same(const struct process_samples *one, const struct process_samples *other)
+/* A sum of what each sample is mixed to, so that samples in another order give the same. Never 0. */
+static uint64_t sum_of(const double *samples, size_t count)
+{
+    const uint64_t odd = 0x9e3779b97f4a7c15;
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bits;
+
+        memcpy(&bits, &samples[i], sizeof(bits));
+        bits *= odd;
+        sum += (bits ^ bits >> 32) * odd;
+    }
+    return sum ? sum : 1;
+}
+
+struct process_time process_of(double *samples, size_t count, const char *process)
+{
+    struct process_time out = {.count = count, .process = process, .error = NAN, .least = samples[0]};
+    const size_t rank = stats_median_rank(count, STATS_CONFIDENCE), half = count / 2;
+
+    out.samples = sum_of(samples, count);
+    out.median = stats_median_unsorted(samples, count); /* then all below the half are below it */
+    for (size_t i = 0; i < count; i++)
+        out.least = fmin(out.least, samples[i]);
+    /* From the interval that needs no distribution. */
+    if (rank > 0)
+        out.error = process_error(stats_select(samples, half, rank - 1),
+                                  stats_select(samples + half, count - half, count - rank - half));
+    return out;
+}
+
+bool process_same(const struct process_time *one, const struct process_time *other)
 {
     if (!one->process || !other->process || strcmp(one->process, other->process) != 0 || one->count != other->count)
         return false;
-    return one->samples && other->samples
-               ? memcmp(one->samples, other->samples, one->count * sizeof(*one->samples)) == 0
-               : process_median(one) == process_median(other);
-}
-
-/* Of the median's logarithm, from the interval that needs no distribution. */
-static double standard_error(const struct process_samples *process)
-{
-    const size_t rank = process->samples ? stats_median_rank(process->count, STATS_CONFIDENCE) : 0;
-
-    if (rank == 0)
-        return process->samples ? NAN : process->error;
-    return process_error(process->samples[rank - 1], process->samples[process->count - rank]);
+    return one->samples && other->samples ? one->samples == other->samples : one->median == other->median;
 }
 
 enum status side_estimate(const struct sample_side *side, struct estimate *out)
@@ -48,9 +63,9 @@ enum status side_estimate(const struct sample_side *side, struct estimate *out)
     if (!medians)
         return log_memory("a comparison");
     for (size_t i = 0; i < side->count; i++) {
-        const double error = side->modelled ? 0 : standard_error(&side->processes[i]);
+        const double error = side->modelled ? 0 : side->processes[i].error;
 
-        medians[i] = process_median(&side->processes[i]);
+        medians[i] = side->processes[i].median;
         squares += error * error;
     }
     stats_sort(medians, side->count);

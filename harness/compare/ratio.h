@@ -5,30 +5,32 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "deviation.h"
 
-/* Samples of one cell in one process. */
-struct process_samples {
-    const double *samples; /* not owned; ascending. NULL where a store says what follows from them */
-    size_t count;          /* at least 1 */
-    const char *process;   /* not owned: which process it is, a text that no other has; NULL: not known */
-    double median, error;  /* of a store: their median, and standard error of its logarithm, NaN where not known */
+/* What the samples of one cell in one process say: they themselves are not kept, since results have many. */
+struct process_time {
+    size_t count;        /* of samples, at least 1 */
+    const char *process; /* not owned: which process it is, a text that no other has; NULL: not known */
+    double median, error, least; /* error: standard error of the median's logarithm, NaN where not known */
+    uint64_t
+        samples; /* a number that follows from all of them, in whatever order they are; 0 in a store, without them */
 };
 
-/* Their median. */
-double process_median(const struct process_samples *process);
+/* Of such samples, count >= 1, which it puts into another order. */
+struct process_time process_of(double *samples, size_t count, const char *process);
 
 /* The standard error of a median's logarithm, of which the interval of STATS_CONFIDENCE is this. NaN where there is no
  * interval. */
 double process_error(double ci_low, double ci_high);
 
 /* Whether two are the same samples of the same process. */
-bool process_same(const struct process_samples *one, const struct process_samples *other);
+bool process_same(const struct process_time *one, const struct process_time *other);
 
 /* One side of a comparison of one cell. */
 struct sample_side {
-    const struct process_samples *processes; /* not owned */
+    const struct process_time *processes; /* not owned */
     size_t count;                            /* at least 1 */
     bool modelled;                           /* predictions, which do not differ between processes */
 };

@@ -63,28 +63,27 @@ static bool add_value(struct side_counter *counter, double value)
     return true;
 }
 
-/* Adds the samples of a process; a prediction is one sample. */
+/* Adds the time of a process; a prediction is one sample. */
 static bool add_process(struct side_cell *cell, const struct cell_time *time, bool modelled, const char *process)
 {
     const struct summary *summary = &time->summary;
     const double *samples = modelled ? &summary->median : time->samples_ns;
     const size_t count = modelled ? !isnan(*samples) : samples ? summary->count : 0;
-    struct process_samples *larger = realloc(cell->processes, (cell->process_count + 1) * sizeof(*larger));
-    double *sorted = malloc((count + 1) * sizeof(*sorted));
+    struct process_time *larger = realloc(cell->processes, (cell->process_count + 1) * sizeof(*larger));
+    double *copy = malloc((count + 1) * sizeof(*copy));
+    const bool good = larger && copy;
 
     if (larger)
         cell->processes = larger;
-    if (larger && sorted && !samples && summary->count > 0 && !isnan(summary->median))
-        larger[cell->process_count++] = (struct process_samples){NULL, summary->count, process, summary->median,
-                                                                 process_error(summary->ci_low, summary->ci_high)};
-    if (!larger || !sorted || count == 0) {
-        free(sorted);
-        return larger && sorted;
-    }
-    memcpy(sorted, samples, count * sizeof(*sorted));
-    stats_sort(sorted, count);
-    larger[cell->process_count++] = (struct process_samples){.samples = sorted, .count = count, .process = process};
-    return true;
+    if (good && count > 0)
+        larger[cell->process_count++] = process_of(memcpy(copy, samples, count * sizeof(*copy)), count, process);
+    else if (good && !samples && summary->count > 0 && !isnan(summary->median))
+        larger[cell->process_count++] =
+            (struct process_time){summary->count,  process,
+                                  summary->median, process_error(summary->ci_low, summary->ci_high),
+                                  summary->median, 0};
+    free(copy);
+    return good;
 }
 
 struct side_counter *side_counter(const struct side_cell *cell, const char *name, size_t hint)
@@ -142,13 +141,12 @@ static bool add_counters(struct side *side, struct side_cell *to, const struct c
 
 static void cell_close(struct side_cell *cell)
 {
-    for (size_t i = 0; i < cell->process_count; i++)
-        free((void *)cell->processes[i].samples);
     for (size_t i = 0; i < cell->counter_count; i++)
         free(cell->counters[i].values);
     free(cell->processes);
     free(cell->clock.values);
     free(cell->code);
+    free(cell->reason);
     free(cell->counters);
 }
 
@@ -198,7 +196,8 @@ static struct side_identity identity_of(const struct result *result)
     return identity;
 }
 
-static void merge_status(struct side_cell *to, const struct cell_result *from)
+/* False when out of memory. */
+static bool merge_status(struct side_cell *to, const struct cell_result *from)
 {
     static const int gravity[] = {[CELL_OK] = 0, [CELL_PENDING] = 1, [CELL_SKIPPED] = 2, [CELL_FAILED] = 3};
 
@@ -209,9 +208,11 @@ static void merge_status(struct side_cell *to, const struct cell_result *from)
     else if (from->kernel.sha256[0])
         merge_text(to->sha256, from->kernel.sha256, sizeof(to->sha256));
     if (gravity[from->status] <= gravity[to->status])
-        return;
+        return true;
     to->status = from->status;
-    memcpy(to->reason, from->reason, sizeof(to->reason));
+    free(to->reason);
+    to->reason = strdup(from->reason);
+    return to->reason;
 }
 
 static struct side_cell *find_cell(struct side_cell *const *sorted, size_t count, const struct cell *cell)
@@ -249,10 +250,10 @@ static bool add_cell(struct side *side, struct side_cell *to, const struct resul
     const char *process = side->processes[side->files - 1];
     const double mhz = from->time.sm_clock_mhz;
     bool good = (isnan(mhz) || add_value(&to->clock, mhz)) &&
-                add_process(to, &from->time, result->modelled_time, process) && add_counters(side, to, from);
+                add_process(to, &from->time, result->modelled_time, process) && add_counters(side, to, from) &&
+                merge_status(to, from);
 
     to->modelled = to->modelled || result->modelled_time;
-    merge_status(to, from);
     if (good && from->kernel.code && !to->code) {
         to->code = strdup(from->kernel.code);
         good = to->code;

@@ -22,9 +22,9 @@ struct side_counter {
 struct side_cell {
     struct cell cell;
     enum cell_status status;           /* the gravest over the processes: failed, then skipped, pending, ok */
-    char reason[256];                  /* of that process */
+    char *reason;                      /* owned: of that process, "" none; NULL where it is ok */
     uint32_t flags;                    /* of any process */
-    struct process_samples *processes; /* owned, and so are their samples, ascending; those with at least one sample */
+    struct process_time *processes; /* owned; those with at least one sample */
     size_t process_count;
     bool modelled; /* a prediction: one sample, the predicted time */
     struct side_counter clock; /* of the SMs, MHz */

@@ -34,7 +34,7 @@ struct grid_column {
     const char *heading; /* in text and Markdown */
     const char *group; /* stands above the headings of neighbours with the same; NULL: none */
     grid_format *format; /* NULL: a column of text, aligned left */
-    void (*value)(const struct grid_column *column, const void *row, struct grid_value *out);
+    void (*value)(const struct grid_column *column, const void *row, struct grid_value *out); /* on any thread */
     const void *of; /* what `value` needs to know beside the row; NULL: nothing */
     unsigned rank; /* in text that is too wide the columns of the greatest rank go first; 0: never */
     bool head; /* says what the row is: repeated beside every block of columns */

@@ -7,9 +7,10 @@
 
 #include "grid_value.h"
 #include "log.h"
+#include "parallel.h"
 #include "pool.h"
 
-enum { GAP = 2, NOTE_INDENT = 4, NOTE_BYTES = 512 };
+enum { ROWS_AT_ONCE = 512, GAP = 2, NOTE_INDENT = 4, NOTE_BYTES = 512 };
 
 static const char bar[] = " | ";
 
@@ -36,7 +37,7 @@ struct layout {
     int *widths;      /* owned: the same, as wide as the names of their groups */
     struct shown *headings; /* owned: by column */
     struct shown *rows; /* owned: by row, then by column */
-    struct pool pool; /* of those that do not live as long as the rows */
+    struct pool *pools; /* owned: of those that do not live as long as the rows, ROWS_AT_ONCE of these each */
     unsigned limit;   /* columns of a greater rank are left out */
     bool below;       /* columns that may stand below the row do */
     bool stacked;     /* what names a row has a line of its own */
@@ -49,9 +50,16 @@ static bool left_out(const struct layout *layout, size_t c)
     return layout->widths[c] == 0 || column->rank > layout->limit || (column->below && layout->below);
 }
 
+static size_t pool_count(const struct layout *layout)
+{
+    return layout->grid->row_count / ROWS_AT_ONCE + 1;
+}
+
 static void close_layout(struct layout *layout)
 {
-    pool_close(&layout->pool);
+    for (size_t i = 0; layout->pools && i < pool_count(layout); i++)
+        pool_close(&layout->pools[i]);
+    free(layout->pools);
     free(layout->headings);
     free(layout->rows);
     free(layout->widths);
@@ -72,13 +80,34 @@ static const char *lasting_text(struct pool *pool, const struct grid_column *col
     return copy;
 }
 
-/* Makes the column as wide as what stands in it. */
-static struct shown show(int *width, const char *text, enum grid_style style)
+/* Asks for every value of so many rows. Without memory a text stays NULL. */
+static void fill_rows(void *context, uint64_t first, uint64_t count)
 {
-    const struct shown shown = {text, (int)text_columns(text), style};
+    const struct layout *layout = context;
+    const size_t columns = layout->grid->column_count;
+    struct grid_value value;
 
-    *width = shown.columns > *width ? shown.columns : *width;
-    return shown;
+    for (size_t i = first * columns; i < (first + count) * columns; i++) {
+        const struct grid_column *column = &layout->grid->columns[i % columns];
+        const struct shown *above = i < (first + 1) * columns ? NULL : &layout->rows[i - columns];
+        const char *text;
+
+        grid_value_at(layout->grid, i / columns, column, &value);
+        if (above && value.text && above->text == value.text) {
+            layout->rows[i] = (struct shown){above->text, above->columns, value.style};
+            continue;
+        }
+        text = lasting_text(&layout->pools[i / columns / ROWS_AT_ONCE], column, &value);
+        if (!text)
+            return;
+        layout->rows[i] = (struct shown){text, (int)text_columns(text), value.style};
+    }
+}
+
+/* Makes the column as wide as what stands in it. */
+static void widen(int *width, int columns)
+{
+    *width = columns > *width ? columns : *width;
 }
 
 /* Asks for every value once. False when out of memory. */
@@ -86,24 +115,25 @@ static bool fill_layout(struct layout *layout)
 {
     const struct grid *grid = layout->grid;
     const size_t columns = grid->column_count;
-    struct grid_value value;
 
     layout->widths = calloc(columns, sizeof(*layout->widths));
     layout->natural = calloc(columns, sizeof(*layout->natural));
     layout->headings = calloc(columns, sizeof(*layout->headings));
     layout->rows = calloc(grid->row_count * columns, sizeof(*layout->rows));
-    if (!layout->widths || !layout->natural || !layout->headings || !layout->rows)
+    layout->pools = calloc(pool_count(layout), sizeof(*layout->pools));
+    if (!layout->widths || !layout->natural || !layout->headings || !layout->rows || !layout->pools)
         return false;
-    for (size_t c = 0; c < columns; c++)
-        layout->headings[c] = show(&layout->natural[c], grid->columns[c].heading, GRID_PLAIN);
-    for (size_t i = 0; i < grid->row_count * columns; i++) {
-        const char *text;
+    for (size_t c = 0; c < columns; c++) {
+        const char *heading = grid->columns[c].heading;
 
-        grid_value_at(grid, i / columns, &grid->columns[i % columns], &value);
-        text = lasting_text(&layout->pool, &grid->columns[i % columns], &value);
-        if (!text)
+        layout->headings[c] = (struct shown){heading, (int)text_columns(heading), GRID_PLAIN};
+        widen(&layout->natural[c], layout->headings[c].columns);
+    }
+    parallel_ranges(grid->row_count, ROWS_AT_ONCE, fill_rows, layout);
+    for (size_t i = 0; i < grid->row_count * columns; i++) {
+        if (!layout->rows[i].text)
             return false;
-        layout->rows[i] = show(&layout->natural[i % columns], text, value.style);
+        widen(&layout->natural[i % columns], layout->rows[i].columns);
     }
     return true;
 }
@@ -158,6 +188,7 @@ struct span {
     size_t first, last;
     bool heads;
     bool alone; /* only those heads that are among them */
+    size_t end; /* the last column that is printed, see last_of */
 };
 
 static bool in_span(const struct layout *layout, const struct span *span, size_t c)
@@ -181,7 +212,7 @@ static void put_blanks(const struct layout *layout, int count)
     const int most = sizeof(blanks) - 1;
 
     for (; count > 0; count -= most)
-        fwrite(blanks, 1, (size_t)(count < most ? count : most), layout->stream);
+        fwrite_unlocked(blanks, 1, (size_t)(count < most ? count : most), layout->stream);
 }
 
 static void put_padded(const struct layout *layout, const struct shown *shown, size_t c, bool last)
@@ -194,7 +225,7 @@ static void put_padded(const struct layout *layout, const struct shown *shown, s
         bytes--;
     put_blanks(layout, right ? padding : 0);
     put_style(layout, shown->style, true);
-    fwrite(shown->text, 1, bytes, layout->stream);
+    fwrite_unlocked(shown->text, 1, bytes, layout->stream);
     put_style(layout, shown->style, false);
     if (!right && !last)
         put_blanks(layout, padding);
@@ -215,10 +246,9 @@ static size_t last_of(const struct layout *layout, const struct span *span)
 static void put_line(const struct layout *layout, const struct span *span, int indent, const struct shown *line)
 {
     const struct grid_column *previous = NULL;
-    const size_t last = last_of(layout, span);
 
     put_blanks(layout, layout->look->indent + indent);
-    for (size_t c = 0; c < layout->grid->column_count; c++) {
+    for (size_t c = 0; c <= span->end; c++) {
         int gap;
 
         if (!in_span(layout, span, c))
@@ -228,7 +258,7 @@ static void put_line(const struct layout *layout, const struct span *span, int i
             put_blanks(layout, GAP);
         else if (previous)
             fputs(bar, layout->stream);
-        put_padded(layout, &line[c], c, c == last);
+        put_padded(layout, &line[c], c, c == span->end);
         previous = &layout->grid->columns[c];
     }
     putc('\n', layout->stream);
@@ -259,7 +289,7 @@ static bool has_groups(const struct layout *layout, const struct span *span)
 /* The groups above the headings; nothing where there is none. */
 static void put_groups(const struct layout *layout, const struct span *span, int indent)
 {
-    const struct grid_column *previous = NULL, *last = &layout->grid->columns[last_of(layout, span)];
+    const struct grid_column *previous = NULL, *last = &layout->grid->columns[span->end];
     const int heads = span->heads ? total_width(layout, true, false) : 0;
 
     if (!has_groups(layout, span))
@@ -347,8 +377,9 @@ static void put_blocks(const struct layout *layout)
     const size_t count = layout->grid->column_count;
 
     for (size_t first = 0; first < count;) {
-        const struct span span = {.first = first, .last = span_end(layout, first, false), .heads = true};
+        struct span span = {.first = first, .last = span_end(layout, first, false), .heads = true};
 
+        span.end = last_of(layout, &span);
         if (first > 0)
             putc('\n', layout->stream);
         put_groups(layout, &span, 0);
@@ -369,8 +400,9 @@ static void put_stack(const struct layout *layout, const struct shown *line)
 
     for (int heads = 1; heads >= 0; heads--)
         for (size_t first = 0; first < count;) {
-            const struct span span = {.first = first, .last = span_end(layout, first, heads), .alone = heads};
+            struct span span = {.first = first, .last = span_end(layout, first, heads), .alone = heads};
 
+            span.end = last_of(layout, &span);
             if (line == layout->headings && !heads)
                 put_groups(layout, &span, NOTE_INDENT);
             put_line(layout, &span, heads ? 0 : NOTE_INDENT, line);
@@ -493,7 +525,7 @@ void grid_print_records(FILE *stream, const struct grid *grid, const struct grid
     int width = 0;
 
     for (size_t c = 0; c < grid->column_count; c++)
-        show(&width, grid->columns[c].heading, GRID_PLAIN);
+        widen(&width, (int)text_columns(grid->columns[c].heading));
     for (size_t r = 0; r < grid->row_count; r++)
         for (size_t c = 0; c < grid->column_count; c++) {
             grid_value_at(grid, r, &grid->columns[c], &value);

@@ -22,8 +22,9 @@ struct json_tree {
     cJSON *root;
 };
 
-/* Bits of a value's type, beside cJSON's: its key, its string is not yet what it means, see make_plain. */
-enum { ODD_KEY = 1 << 16, ODD_STRING = 1 << 17 };
+/* Bits of a value's type, beside cJSON's: its key, its string is not yet what it means, see make_plain; it is a list to look
+ * into again, as all are but arrays of numbers and the like. */
+enum { ODD_KEY = 1 << 16, ODD_STRING = 1 << 17, TO_CHECK = 1 << 18, ODD = ODD_KEY | ODD_STRING | TO_CHECK };
 
 /* -- strings ------------------------------------------------------------------------------------------- */
 
@@ -172,6 +173,7 @@ static const char *parse_item(struct parsing *parsing, int depth, cJSON *list)
         return wrong;
     item->string = key;
     item->type |= plain ? 0 : ODD_KEY;
+    list->type |= item->type & ODD ? TO_CHECK : 0;
     item->prev = last;
     *(last ? &last->next : &list->child) = item;
     list->child->prev = item; /* as cJSON has it */
@@ -187,7 +189,7 @@ static const char *parse_list(struct parsing *parsing, int depth, cJSON *list)
 
     if (depth > JSON_DEPTH_MAX)
         return "nested too deeply";
-    list->type = object ? cJSON_Object : cJSON_Array;
+    list->type = object ? cJSON_Object | TO_CHECK : cJSON_Array;
     parsing->at++;
     if (skip_blanks(parsing) == close) {
         parsing->at++;
@@ -252,7 +254,7 @@ static void make_strings(cJSON *value)
         make_plain(value->string);
     if (value->type & ODD_STRING)
         make_plain(value->valuestring);
-    value->type &= ~(ODD_KEY | ODD_STRING);
+    value->type &= ~ODD;
 }
 
 /* -- keys ---------------------------------------------------------------------------------------------- */
@@ -328,8 +330,10 @@ static enum status check_all(const struct checked *checked)
     size_t index = 0;
 
     cJSON_ArrayForEach (value, checked->value) {
+        const bool deep = value->type & TO_CHECK;
+
         make_strings(value);
-        if (value->child)
+        if (deep)
             status = check_all(&(struct checked){
                 .file = checked->file,
                 .value = value,

@@ -15,10 +15,10 @@ bool node_failed(const struct node *node)
 
 static bool is_called(const cJSON *member, const char *key)
 {
-    return strcmp(member->string, key) == 0;
+    return member->string[0] == key[0] && strcmp(member->string, key) == 0;
 }
 
-const cJSON *node_find(struct node *node, const char *key)
+void node_find(struct node *node, const char *key)
 {
     const cJSON *member = node->member ? node->member->next : NULL;
 
@@ -28,12 +28,13 @@ const cJSON *node_find(struct node *node, const char *key)
         member = json_get(node->json, key);
     if (member)
         node->member = member;
-    return member;
+    node->key = key;
+    node->found = member;
 }
 
 const cJSON *node_get(const struct node *node, const char *key)
 {
-    return node->member && is_called(node->member, key) ? node->member : json_get(node->json, key);
+    return key == node->key ? node->found : json_get(node->json, key);
 }
 
 __attribute__((format(printf, 3, 0))) static void wrong_at(struct reader *reader, const struct json_place *place,

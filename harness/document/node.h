@@ -22,13 +22,15 @@ struct reader {
 struct node {
     struct reader *reader;
     const cJSON *json; /* NULL after an error */
-    const cJSON *member; /* that was asked for last, near which the next one is; NULL: none */
+    const cJSON *member; /* that was found last, near which the next one is; NULL: none */
+    const char *key; /* that was asked for last, and what was found of it */
+    const cJSON *found;
     struct json_place place;
 };
 
-/* Finds the member `key` and notes it in the node: members that are asked for in their order are found at once. NULL where
- * there is none. */
-const cJSON *node_find(struct node *node, const char *key);
+/* Finds the member `key` and notes it in the node, by this very text: members that are asked for in their order are found at
+ * once. */
+void node_find(struct node *node, const char *key);
 
 /* The member `key`, at once where node_find noted it; NULL where there is none. */
 const cJSON *node_get(const struct node *node, const char *key);

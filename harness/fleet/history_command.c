@@ -18,7 +18,6 @@
 struct row {
     const struct history_run *run;
     const struct history_point *point; /* NULL: nothing changed */
-    size_t order; /* in a list of series: by cell, and the runs of each in their order */
 };
 
 /* Of the row's cell: "unstable", or NULL. */
@@ -48,9 +47,14 @@ static bool run_note(const void *row, size_t index, char *out, size_t bytes)
 /* A UUID up to its first group: "GPU-33a20bea". */
 static void short_uuid(const char *uuid, struct grid_value *out)
 {
-    if (uuid)
-        snprintf(out->room, sizeof(out->room), "%.*s", (int)strcspn(uuid, "-") + 9, uuid);
-    out->text = uuid ? out->room : NULL;
+    const size_t most = sizeof(out->room) - 1, group = uuid ? strcspn(uuid, "-") + 9 : 0;
+    const size_t bytes = uuid ? strnlen(uuid, group < most ? group : most) : 0;
+
+    if (!uuid)
+        return;
+    memcpy(out->room, uuid, bytes);
+    out->room[bytes] = '\0';
+    out->text = out->room;
 }
 
 static void value_gpu(const struct grid_column *column, const void *row, struct grid_value *out)
@@ -271,31 +275,40 @@ static const struct cell *cell_at(const void *history, size_t i)
     return ((const struct history *)history)->cells[i];
 }
 
-static int by_order(const void *a, const void *b)
+/* Adds a row of each point of a cell, first .. end - 1, in the order of runs. at[]: room for a number a run, and one. */
+static void add_series_rows(struct view *view, const struct history_point *first, const struct history_point *end,
+                            size_t *at)
 {
-    const struct row *x = a, *y = b;
+    const size_t runs = view->history.run_count;
 
-    return (x->order > y->order) - (x->order < y->order);
+    memset(at, 0, (runs + 1) * sizeof(*at));
+    for (const struct history_point *point = first; point < end; point++)
+        at[point->run->place + 1]++;
+    for (size_t i = 0; i < runs; i++)
+        at[i + 1] += at[i];
+    for (const struct history_point *point = first; point < end; point++)
+        view->rows[view->row_count + at[point->run->place]++] = (struct row){point->run, point};
+    view->row_count += (size_t)(end - first);
 }
 
-/* A row of each point. Points are by cell already. */
-static void make_series_rows(struct view *view)
+/* A row of each point: by cell, as points are already, and the runs of each in their order. */
+static bool make_series_rows(struct view *view)
 {
     const struct history *history = &view->history;
-    size_t cells = 0;
+    const struct history_point *end = history->points + history->point_count, *next;
+    size_t *at = malloc((history->run_count + 1) * sizeof(*at));
 
-    view->row_count = history->point_count;
-    for (size_t i = 0; i < history->point_count; i++) {
-        const struct history_point *point = &history->points[i];
-
-        cells += i > 0 && point->cell != (point - 1)->cell;
-        view->rows[i] = (struct row){point->run, point, cells * history->run_count + point->run->place};
+    for (const struct history_point *first = history->points; at && first < end; first = next) {
+        for (next = first; next < end && next->cell == first->cell;)
+            next++;
+        add_series_rows(view, first, next, at);
     }
-    qsort(view->rows, view->row_count, sizeof(*view->rows), by_order);
+    free(at);
+    return at;
 }
 
 /* A row of each run, with the cell that became slower most. */
-static void make_run_rows(struct view *view)
+static bool make_run_rows(struct view *view)
 {
     const struct history *history = &view->history;
 
@@ -309,6 +322,7 @@ static void make_run_rows(struct view *view)
         if (!isnan(point->change) && !(row->point && point->change <= row->point->change))
             row->point = point;
     }
+    return true;
 }
 
 static enum status make_rows(struct view *view)
@@ -317,9 +331,8 @@ static enum status make_rows(struct view *view)
     const size_t count = view->options->cell ? history->point_count : history->run_count;
 
     view->rows = calloc(count + 1, sizeof(*view->rows));
-    if (!view->rows)
+    if (!view->rows || !(view->options->cell ? make_series_rows : make_run_rows)(view))
         return log_memory("a history");
-    (view->options->cell ? make_series_rows : make_run_rows)(view);
     return STATUS_OK;
 }
 

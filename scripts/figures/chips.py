@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: MIT
 """All chips in one: what distinct addresses cost in cycles and in ns, latency against bytes, constant beside the best other
-path. From characterizations of two chips or more."""
+path. From characterizations of two chips or more, and the clocks that results of them measured."""
+
+import statistics
 
 from . import capacity, documents, panels, serialization, style
 
 NAME = "chips"
 PLACE = 25
 SUMMARY = "chips together: cost of distinct addresses in cycles and ns, constant beside the best other path, latency against bytes"
-TAKES = ("characterization",)
-NEEDS = "characterizations (cbank characterize --json) of two chips or more"
-METHOD = ("Medians of loads with nothing beside them, by distinct addresses 4 bytes apart; ns at the highest clock of the SM; the "
-          "best other path is that with the fewest cycles. Walks: mean of all accesses, the clock's cycles taken off where they are known.")
+TAKES = ("characterization", "result")
+NEEDS = "characterizations (cbank characterize --json) of two chips or more; for ns a result of each (cbank run --json), too"
+METHOD = ("Medians of loads with nothing beside them, by distinct addresses 4 bytes apart; ns at the median of the SM's clock "
+          "that results of the GPU, else of another of its model, measured, and none without such results; the best other path is "
+          "that with the fewest cycles. Walks: mean of all accesses, the clock's cycles taken off where they are known.")
 COLUMNS = ("quantity", "device", "x", "value", "ci_low", "ci_high", "unit", "path", "engine", "source", "source_sha256")
 COMBINES = True
 STRIDE = 4
@@ -27,28 +30,36 @@ QUANTITIES = {
 }
 
 
-def clock_mhz(device):
-    return (device.get("clocks") or {}).get("sm_max_mhz") or device.get("sm_clock_max_mhz")
+def clock_mhz(device, results):
+    """The median that cells of results of that GPU measured, else of another of its model; None where there are none."""
+    for key in ("uuid", "name"):
+        measured = [cell["sm_clock_mhz"] for its in results if its["engine"] == "cuda" and its["device"].get(key) == device.get(key)
+                    for cell in its["cells"] if cell.get("sm_clock_mhz")]
+        if measured:
+            return statistics.median(measured)
+    return None
 
 
 def rows(given, selection=documents.ALL):
+    results = [document.content for document in given if document.kind == "result"]
+    given = [document for document in given if document.kind == "characterization"]
     names = [document.content["device"]["name"] for document in given]
     if len(set(names)) < 2:
-        raise documents.NotDrawn("it is of two chips or more")
+        raise documents.NotDrawn("it is of characterizations of two chips or more")
     # Two boards of a chip are two lines, by their files.
     labels = [name if names.count(name) == 1 else f"{name}, {document.source()['source']}" for name, document in zip(names, given)]
-    made = [row for label, document in zip(labels, given) for row in of_chip(label, document, selection)]
+    clocks = [clock_mhz(document.content["device"], results) for document in given]
+    made = [row for label, document, clock in zip(labels, given, clocks) for row in of_chip(label, document, clock, selection)]
     if not made:
         raise documents.NotDrawn("no experiment of them counts distinct addresses or walks over working sets")
     return sorted(made, key=lambda row: list(QUANTITIES).index(row["quantity"]))
 
 
-def of_chip(name, document, selection):
+def of_chip(name, document, clock, selection):
     same = {"device": name, "path": "constant", "engine": "cuda", **document.source()}
     points = [row for row in serialization.of_loads(document, selection) if row["record"] == "point" and row["stride_bytes"] == STRIDE]
     made = [{**same, "quantity": row["quantity"], "x": row["distinct"], "value": row["value"], "ci_low": row["ci_low"],
              "ci_high": row["ci_high"], "unit": "cycles"} for row in points if row["path"] == "constant"]
-    clock = clock_mhz(document.content["device"])
     for row in [row for row in made if row["quantity"] == "cycles_per_load"]:
         if clock:
             made.append({**row, "quantity": "ns_per_load", "unit": "ns",

@@ -146,7 +146,7 @@ def lay_out(figure):
     """Once, so that all formats have the same layout and none takes the time again. Nothing is drawn for it."""
     if hasattr(figure, "get_layout_engine"):
         figure.get_layout_engine().execute(figure)
-        figure.set_layout_engine("none")
+        figure.set_layout_engine(None)  # "none" would be a stand-in, for which all is drawn once more, to no effect
     else:
         figure.execute_constrained_layout()
         figure.set_constrained_layout(False)

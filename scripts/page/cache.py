@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Figures that were drawn before, by the hash of all that they depend on: data, scripts, matplotlib and its fonts. In
-$XDG_CACHE_HOME/cbank/figures; where that cannot be written, each is drawn again."""
+"""Figures that were drawn before, and explanations of results, by the hash of all that they depend on: data, scripts, program,
+matplotlib and its fonts. In $XDG_CACHE_HOME/cbank/figures; where that cannot be written, each is made again."""
 
 import contextlib
 import glob
 import hashlib
+import itertools
 import json
 import os
+import zlib
 
 from figures import output
 
@@ -35,34 +37,33 @@ def scripts_hash():
     return made.hexdigest()
 
 
-def path_of(where, page):
+def path_of(where, key):
     folder, scripts = where
-    key = repr((scripts, page.name, page.stem, page.title, page.note, page.provenance, page.rows))
-    return os.path.join(folder, hashlib.sha256(key.encode()).hexdigest())
+    return os.path.join(folder, hashlib.sha256(repr((scripts, *key)).encode()).hexdigest())
 
 
-def read(where, page):
-    """(SVG, archive, size), or None. A file that is not whole counts as none."""
+def read(where, key):
+    """([bytes], what was said of them) that were kept by that key, or None. A file that is not whole counts as none."""
     if not where:
         return None
     try:
-        with open(path_of(where, page), "rb") as file:
-            says = json.loads(file.readline())
-            drawn, archive = file.read(says["bytes"][0]), file.read(says["bytes"][1])
-        os.utime(path_of(where, page))
-    except (OSError, ValueError, LookupError, TypeError):
+        with open(path_of(where, key), "rb") as file:
+            head, data = json.loads(file.readline()), zlib.decompress(file.read())
+        os.utime(path_of(where, key))
+        ends = list(itertools.accumulate(head["bytes"]))
+        parts = [data[end - bytes:end] for bytes, end in zip(head["bytes"], ends)]
+    except (OSError, ValueError, LookupError, TypeError, zlib.error):
         return None
-    whole = hashlib.sha256(drawn + archive).hexdigest() == says["sha256"]
-    return (drawn, archive, tuple(says["size"])) if whole else None
+    return (parts, head["said"]) if hashlib.sha256(data).hexdigest() == head["sha256"] else None
 
 
-def write(where, page, kept):
-    drawn, archive, size = kept
+def write(where, key, parts, said):
     if not where:
         return
-    says = {"bytes": [len(drawn), len(archive)], "size": size, "sha256": hashlib.sha256(drawn + archive).hexdigest()}
-    path, temporary = path_of(where, page), f"{path_of(where, page)}.{os.getpid()}"
+    data = b"".join(parts)
+    head = {"bytes": list(map(len, parts)), "said": said, "sha256": hashlib.sha256(data).hexdigest()}
+    path, temporary = path_of(where, key), f"{path_of(where, key)}.{os.getpid()}"
     with contextlib.suppress(OSError):
         with open(temporary, "wb") as file:
-            file.write(json.dumps(says).encode() + b"\n" + drawn + archive)
+            file.write(json.dumps(head).encode() + b"\n" + zlib.compress(data, 1))
         os.replace(temporary, path)

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The figures of the page: each drawn as SVG, with its CSV and its TeX table in one archive beside it."""
 
+import contextlib
 import io
 import multiprocessing
 import os
 import zipfile
+
+import markupsafe
 
 import figures
 import plot
@@ -33,7 +36,13 @@ class Drawing:
         self.page, self.table, self.summary = page, table, summary
         self.stem, self.title, self.note = page.stem, page.title, page.note
         self.image, self.archive = path_of(page, "svg"), path_of(page, "zip")
-        self.width = self.height = self.archive_bytes = None  # when it is drawn
+        # Stand for what is known when it is drawn.
+        self.size, self.archive_kb = (markupsafe.Markup(f"\ue000{what} {self.stem}\ue001") for what in ("size", "archive"))
+
+    def filled(self, text, found):
+        """The text of a page with what was found of the figure, or with nothing: ((width, height), bytes of the archive)."""
+        size, archive = (' width="{}" height="{}"'.format(*found[0]), f", {round(found[1] / 1024, 1)} KB") if found else ("", "")
+        return text.replace(self.size, size).replace(self.archive_kb, archive)
 
     @property
     def alt(self):
@@ -218,20 +227,21 @@ def notes_of(rows, same, shown, whole=None):
 
 
 def draw(task):
-    """Draws and writes one, or takes it as it was drawn before; what its size is."""
+    """Draws and writes one, or takes it as it was drawn before: (width, height), bytes of the archive."""
     folder, where, page = task
-    kept = cache.read(where, page)
+    key = page.name, page.stem, page.title, page.note, page.provenance, page.rows
+    kept = cache.read(where, key)
     if kept is None:
         kept = drawn_of(page)
-        cache.write(where, page, kept)
-    drawn, archive, size = kept
+        cache.write(where, key, *kept)
+    (drawn, archive), size = kept
     output.write(os.path.join(folder, path_of(page, "svg")), drawn)
     output.write(os.path.join(folder, path_of(page, "zip")), archive)
-    return *size, len(archive)
+    return size, len(archive)
 
 
 def drawn_of(page):
-    """(SVG, archive, (width, height) in pixels)."""
+    """([SVG, archive], (width, height) in pixels)."""
     module = figures.FIGURES[page.name]
     provenance = {**page.provenance, "matplotlib": output.version()}
     with plot.blamed(page.files, page.name):
@@ -240,7 +250,7 @@ def drawn_of(page):
         drawn = svg.slim(output.figure_bytes(figure, "svg", page.title, {}),
                          "; ".join(f"{key}: {value}" for key, value in provenance.items()))
         archive = zipped({f"{page.stem}.csv": output.csv_text(module.COLUMNS, page.rows), f"{page.stem}.tex": plot.tex_of(page)})
-    return drawn, archive, tuple(round(inches * 96) for inches in figure.get_size_inches())
+    return [drawn, archive], tuple(round(inches * 96) for inches in figure.get_size_inches())
 
 
 def zipped(texts):
@@ -254,19 +264,16 @@ def zipped(texts):
     return file.getvalue()
 
 
-def draw_all(folder, found):
-    """Each on a processor of its own, as far as there are any."""
-    every = [drawing for _, _, pages, _ in found for drawing in pages]
+@contextlib.contextmanager
+def drawing(folder, found, where):
+    """Draws each on a processor of its own, as far as there are any, while the caller goes on. Gives a function that waits, and
+    returns [(Drawing, what `draw` says of it)]."""
+    every = [its for _, _, pages, _ in found for its in pages]
     os.makedirs(os.path.join(folder, FOLDER), exist_ok=True)
-    where = cache.found()
-    tasks = [(folder, where, drawing.page) for drawing in every]
+    tasks = [(folder, where, its.page) for its in every]
     import matplotlib
-    with style.sheet(), matplotlib.rc_context({"svg.fonttype": "none"}):
-        processes = min(len(os.sched_getaffinity(0)), len(tasks))
-        if processes < 2:
-            sizes = list(map(draw, tasks))
-        else:
-            with multiprocessing.get_context("fork").Pool(processes) as pool:
-                sizes = list(pool.imap(draw, tasks))
-    for drawing, size in zip(every, sizes):
-        drawing.width, drawing.height, drawing.archive_bytes = size
+    with contextlib.ExitStack() as stack:
+        with style.sheet(), matplotlib.rc_context({"svg.fonttype": "none"}):
+            pool = stack.enter_context(multiprocessing.get_context("fork").Pool(max(1, min(len(os.sched_getaffinity(0)), len(tasks)))))
+        sizes = pool.imap(draw, tasks)
+        yield lambda: list(zip(every, sizes))

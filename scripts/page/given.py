@@ -2,12 +2,16 @@
 """The files that a report is of, and what the program makes of them."""
 
 import concurrent.futures
+import functools
+import hashlib
 import json
 import os
 import re
 import subprocess
 
 from figures import documents
+
+from . import cache
 
 KINDS = ("result", "characterization", "comparison", "explanation", "card", "fleet", "history")  # in the order of the page
 IDENTITY = (*documents.CELL_KEYS, "parameters")
@@ -134,24 +138,52 @@ class Program:
     def path_loads(self, name):
         return self.tables["paths"].get(name, (0, {"loads": True}))[1]["loads"]
 
-    def document(self, name, *arguments):
-        """(what it wrote to stdout as a document, its one line on stderr); the document is None where it is none."""
-        done = self.asked(*arguments)
-        said = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit {done.returncode}"]
+    @functools.cached_property
+    def sha256(self):
+        """None where it lies somewhere on PATH."""
         try:
-            return documents.Document(name, done.stdout), said[-1]
-        except documents.WrongFile:
-            return None, re.sub(r"^cbank: (error: )?", "", said[-1])
+            with open(self.path, "rb") as file:
+                return hashlib.sha256(file.read()).hexdigest()
+        except OSError:
+            return None
+
+    def said(self, *arguments):
+        """(its last line on stderr without its name, what it wrote to stdout)."""
+        done = self.asked(*arguments)
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit {done.returncode}"]
+        return re.sub(r"^cbank: (error: )?", "", lines[-1]), done.stdout
+
+    def document(self, name, *arguments):
+        """(what it wrote to stdout as a document, its last line on stderr); the document is None where it is none."""
+        said, data = self.said(*arguments)
+        return read(name, data), said
 
 
-def explain(program, given):
-    """Explains each result, as many at a time as there are processors; by the card given, of several by the program's own."""
+def read(name, data):
+    """The document, or None where it is none."""
+    try:
+        return documents.Document(name, data)
+    except documents.WrongFile:
+        return None
+
+
+def explain(program, given, where):
+    """Explains each result that was not explained before, as many at a time as there are processors; by the card given, of
+    several by the program's own. where: of the cache."""
     cards = [one for one in given if one.kind == "card"]
     card = cards[0] if len(cards) == 1 else None
     of = [one for one in given if one.kind == "result"]
 
     def made_of(one):
-        return program.document(one.path, "explain", "--json", *([f"--card={card.path}"] if card else []), one.path)
+        key = "explanation", program.sha256, one.path, one.sha256, card and (card.path, card.sha256)
+        kept = cache.read(where, key) if program.sha256 else None
+        if kept:
+            return documents.Document(one.path, kept[0][0]), None
+        said, data = program.said("explain", "--json", *([f"--card={card.path}"] if card else []), one.path)
+        made = read(one.path, data)
+        if made and program.sha256:
+            cache.write(where, key, [data], None)
+        return made, said
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for one, (made, said) in zip(of, pool.map(made_of, of)):
             if made:

@@ -9,7 +9,7 @@ import jinja2
 
 from figures import documents, output
 
-from . import atlas, drawn, given, interactive, others, results, tables, verdict
+from . import atlas, cache, drawn, given, interactive, others, results, tables, verdict
 from .tables import Table, Value, head, words
 
 OPEN_ROWS = 12  # a table of so many rows is not folded, where there are few results
@@ -156,7 +156,9 @@ def contents(matrices, figures, shown):
 
 
 def write(folder, program, files, library):
-    given.explain(program, files)
+    """The text is written while figures are drawn, and again with their sizes at the end."""
+    where = cache.found()
+    given.explain(program, files, where)
     comparisons, _ = given.compared(program, files)
     of = of_kind(files, "result")
     matrices = [(one.shown_name, f"matrix-{one.label}", len(of) <= OPEN_MAX, parts)
@@ -194,16 +196,25 @@ def write(folder, program, files, library):
     }
     cells = each(of, lambda one: [results.Cell(one, place, cell)
                                    for place, cell in enumerate(one.content["cells"], 1)])
-    drawn.draw_all(folder, found)
     content["made_with"] = f"matplotlib {output.version()} and jinja2 {jinja2.__version__}"
     templates = environment()
-    for one, its in zip(of, cells):
-        text = rendered(templates, "cells.html", one=one, cells=its, counters=results.counter_rows(one),
-                        version=program.version)
-        output.write(os.path.join(folder, one.cells_page), text.encode())
-    with open(os.path.join(HERE, "templates/style.css"), "rb") as file:
-        output.write(os.path.join(folder, "style.css"), file.read())
-    output.write(os.path.join(folder, "index.html"), rendered(templates, "index.html", **content).encode())
+    with drawn.drawing(folder, found, where) as drawings:
+        for one, its in zip(of, cells):
+            text = rendered(templates, "cells.html", one=one, cells=its, counters=results.counter_rows(one),
+                            version=program.version)
+            output.write(os.path.join(folder, one.cells_page), text.encode())
+        with open(os.path.join(HERE, "templates/style.css"), "rb") as file:
+            output.write(os.path.join(folder, "style.css"), file.read())
+        index = rendered(templates, "index.html", **content)
+        write_index(folder, index, [(its, None) for _, _, pages, _ in found for its in pages])
+        write_index(folder, index, drawings())
+
+
+def write_index(folder, text, drawings):
+    """drawings: [(Drawing, what is known of it)]."""
+    for its, known in drawings:
+        text = its.filled(text, known)
+    output.write(os.path.join(folder, "index.html"), text.encode())
 
 
 def environment_of(files):

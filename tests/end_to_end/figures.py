@@ -347,16 +347,22 @@ class Data(Case):
                          [("GPU of a test", "cuda", "per_warp", "0.9"), ("old GPU", "cuda", "per_warp", "1.5"), ("GPU of a test", "model", "per_warp", "0.9")])
 
     def test_chips(self):
-        """Cycles of a load of a full SM, in ns at the highest clock, and beside the fewest of the other paths."""
+        """Cycles of a load of a full SM, in ns at the clock that results measured, and beside the fewest of the other paths."""
         full = [experiment("serialization", path, numbers=[number(each * cycles, name="cycles_per_load", distinct=each, stride_bytes=4, warps=64)
                                                         for each in (1, 32)]) for path, cycles in (("constant", 2), ("global", 4), ("readonly", 1))]
-        one, other = ({**characterization(*full), "device": {**SERIAL["device"], "name": name, "clocks": {"sm_max_mhz": mhz}}}
-                      for name, mhz in (("A", 2000), ("B", 1000)))
-        rows = self.golden("chips", one, other)
+        one, other = ({**characterization(*full), "device": {**SERIAL["device"], "name": name, "uuid": f"GPU-{name}",
+                                                            "clocks": {"sm_max_mhz": 2500}}} for name in "AB")
+        # Of the board itself; of another board of the model; of an engine that measures none.
+        clocks = [result(*(cell(sm_clock_mhz=mhz) for mhz in (None, 1990, 2000, 2010)), name="A"),
+                  result(cell(sm_clock_mhz=1000), name="B"), result(cell(sm_clock_mhz=5), name="B", engine="model")]
+        clocks[0]["device"]["uuid"] = "GPU-A"
+        rows = self.golden("chips", one, other, *clocks)
         self.assertEqual([(row["quantity"], row["device"], row["x"], row["value"], row["path"]) for row in rows if row["x"] == "32"],
                          [("cycles_per_load", "A", "32", "64", "constant"), ("cycles_per_load", "B", "32", "64", "constant"),
                           ("ns_per_load", "A", "32", "32", "constant"), ("ns_per_load", "B", "32", "64", "constant"),
                           ("to_best", "A", "32", "2", "readonly"), ("to_best", "B", "32", "2", "readonly")])
+        rows = figures.FIGURES["chips"].rows([self.document(one), self.document(other, "b.json")])
+        self.assertNotIn("ns_per_load", {row["quantity"] for row in rows})
         with self.assertRaisesRegex(documents.NotDrawn, "two chips or more"):
             figures.FIGURES["chips"].rows([self.document(one), self.document(one, "again.json")])
         rows = figures.FIGURES["chips"].rows([self.document(one), self.document(one, "again.json"), self.document(other, "b.json")])

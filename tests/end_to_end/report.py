@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import types
 import unittest
 import xml.etree.ElementTree as ET
 import zipfile
@@ -606,6 +607,30 @@ class Inputs(Case):
         self.assertEqual(first.files(), second.files())
         for name in first.files():
             self.assertEqual(first.bytes(name), second.bytes(name), name)
+
+    def test_folders_of_chips(self):
+        """Without a GPU, drawn and taken from the cache; where time is short, of what is quick to explain."""
+        chips = glob.glob(os.path.join(ROOT, "results/chips/*/"))
+        for place, chip in enumerate([] if FULL else chips):
+            chips[place] = os.path.join(self.folder, os.path.basename(os.path.dirname(chip)))
+            os.makedirs(chips[place])
+            for name in ("manifest", "core-matrix", "core-matrix-cold", "characterization", "card"):
+                shutil.copy(os.path.join(chip, f"{name}.json"), chips[place])
+        self.assertTrue(chips)
+        more = {"XDG_CACHE_HOME": os.path.join(self.folder, "cache"), "CUDA_VISIBLE_DEVICES": ""}
+        self.same(Report(folder(), *chips, **more), Report(folder(), *chips, **more))
+
+    def test_text_comes_first(self):
+        """The page is there while figures are drawn; their sizes are, once they are."""
+        sys.path.insert(0, os.path.join(ROOT, "scripts"))
+        from page import drawn
+        its = types.SimpleNamespace(stem="s", size="\ue000size s\ue001", archive_kb="\ue000archive s\ue001")
+        text = f"<img{its.size}> zip{its.archive_kb}"
+        self.assertEqual([drawn.Drawing.filled(its, text, found) for found in (None, ((9, 8), 2048))],
+                         ["<img> zip", '<img width="9" height="8"> zip, 2.0 KB'])
+        self.assertFalse(re.search("[\ue000\ue001]", measured().text))
+        for image in measured().page().root.all("img"):
+            self.assertRegex(image.attributes["width"] + image.attributes["height"], r"^\d{4,}$")
 
     def test_many_files(self):
         """Small enough to be kept with every run."""

@@ -70,13 +70,22 @@ BLOCK_INDICES(last)
 BLOCK_INDICES(beyond)
 
 static const struct pattern local_patterns[] = {
-    {.name = "hash", .index = hash_index, .block_indices = hash_block_indices},
-    {.name = "clusters", .index = clusters_index, .block_indices = clusters_block_indices},
-    {.name = "alternating", .index = alternating_index, .block_indices = alternating_block_indices},
-    {.name = "last", .index = last_index, .block_indices = last_block_indices},
+    {.name = "hash", .formula = "of block and thread", .index = hash_index, .block_indices = hash_block_indices},
+    {.name = "clusters",
+     .formula = "of block and thread",
+     .index = clusters_index,
+     .block_indices = clusters_block_indices},
+    {.name = "alternating",
+     .formula = "of block and thread",
+     .index = alternating_index,
+     .block_indices = alternating_block_indices},
+    {.name = "last", .formula = "of block and thread", .index = last_index, .block_indices = last_block_indices},
 };
 
-static const struct pattern beyond = {.name = "beyond", .index = beyond_index, .block_indices = beyond_block_indices};
+static const struct pattern beyond = {.name = "beyond",
+                                      .formula = "of block and thread",
+                                      .index = beyond_index,
+                                      .block_indices = beyond_block_indices};
 
 /* -- rows --------------------------------------------------------------------------------------------- */
 

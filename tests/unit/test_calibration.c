@@ -40,17 +40,18 @@ static struct cell cell_at(size_t index)
  * closed: nothing in it is owned. */
 static struct side make_side(struct side_cell cells[3])
 {
-    static const double a[] = {99, 100, 150}, b[] = {102}, c[] = {100.5, 101.5};
-    static const struct process_samples all[] = {{.samples = a, .count = 3},
-                                                 {.samples = b, .count = 1},
-                                                 {.samples = c, .count = 2}};
+    static struct process_time all[3];
+    double a[] = {99, 150, 100}, b[] = {102}, c[] = {101.5, 100.5};
     struct side side = {.label = "side", .files = 3, .cells = cells, .cell_count = 3};
 
+    all[0] = process_of(a, 3, NULL);
+    all[1] = process_of(b, 1, NULL);
+    all[2] = process_of(c, 2, NULL);
     side.identity =
         (struct side_identity){.engine = "cuda", .device = {.name = "NVIDIA Test", .uuid = "GPU-1", .driver = "570"}};
     /* Not in the tables' order: a calibration sorts. */
     for (size_t i = 0; i < 3; i++) {
-        cells[i] = (struct side_cell){.cell = cell_at(2 - i), .processes = (void *)all, .process_count = 3};
+        cells[i] = (struct side_cell){.cell = cell_at(2 - i), .processes = all, .process_count = 3};
         cells[i].status = CELL_OK;
         memset(cells[i].sha256, 'a' + (int)i, SASS_HASH_HEX_BYTES - 1);
     }
@@ -114,10 +115,9 @@ static void test_noise_of_processes(void **state)
  * what the cells show. */
 static void test_pooled(void **state)
 {
-    static const double samples[][7] = {{97, 98, 99, 100, 101, 102, 103}, {99, 100, 101, 102, 103, 104, 105}};
-    const struct process_samples processes[] = {{.samples = samples[0], .count = 7},
-                                                {.samples = samples[1], .count = 7}};
-    struct side_cell side_cell = {.cell = cell_at(2), .processes = (void *)processes, .process_count = 2};
+    double samples[][7] = {{97, 98, 99, 100, 101, 102, 103}, {99, 100, 101, 102, 103, 104, 105}};
+    struct process_time processes[] = {process_of(samples[0], 7, NULL), process_of(samples[1], 7, NULL)};
+    struct side_cell side_cell = {.cell = cell_at(2), .processes = processes, .process_count = 2};
     struct side_cell cells[3];
     struct side side = make_side(cells);
     struct calibration calibration;

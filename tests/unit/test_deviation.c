@@ -193,10 +193,8 @@ static void test_of_median(void **state)
 
 static void test_estimate(void **state)
 {
-    static const double a[] = {96, 98, 99, 100, 101, 102, 104}, b[] = {102}, c[] = {1, 101, 500};
-    const struct process_samples processes[] = {{.samples = a, .count = 7},
-                                                {.samples = b, .count = 1},
-                                                {.samples = c, .count = 3}};
+    double a[] = {96, 104, 99, 100, 101, 102, 98}, b[] = {102}, c[] = {500, 101, 1};
+    const struct process_time processes[] = {process_of(a, 7, NULL), process_of(b, 1, NULL), process_of(c, 3, NULL)};
     struct estimate found;
 
     (void)state;
@@ -209,6 +207,41 @@ static void test_estimate(void **state)
     assert_near(found.own.value, 0.0099, 0.001);
     assert_int_equal(side_estimate(&(struct sample_side){processes, 3, true}, &found), STATUS_OK);
     assert_true(found.within == 0 && found.own.degrees == 0);
+}
+
+/* Of the same samples the same is said, in whatever order they are; of one that is another, something else. */
+static void test_process(void **state)
+{
+    enum { COUNT = 100 };
+    double sorted[COUNT], turned[COUNT], other[COUNT];
+    uint64_t seed = 3;
+
+    (void)state;
+    for (size_t count = 1; count <= COUNT; count++) {
+        const size_t rank = stats_median_rank(count, STATS_CONFIDENCE);
+        struct process_time of_sorted, of_turned, of_other;
+
+        for (size_t i = 0; i < count; i++)
+            turned[i] = 1000 + normal(&seed);
+        memcpy(sorted, turned, sizeof(sorted));
+        memcpy(other, turned, sizeof(other));
+        other[count / 2] = nextafter(other[count / 2], 0);
+        stats_sort(sorted, count);
+        of_turned = process_of(turned, count, "a");
+        of_other = process_of(other, count, "a");
+        assert_true(of_turned.median == stats_median(sorted, count) && of_turned.least == sorted[0]);
+        if (rank > 0)
+            assert_true(of_turned.error == process_error(sorted[rank - 1], sorted[count - rank]));
+        else
+            assert_true(isnan(of_turned.error));
+        of_sorted = process_of(sorted, count, "a");
+        assert_true(process_same(&of_turned, &of_sorted) && !process_same(&of_turned, &of_other));
+        of_sorted.process = "b";
+        assert_false(process_same(&of_turned, &of_sorted));
+        /* A store knows medians alone. */
+        of_turned.samples = 0;
+        assert_int_equal(process_same(&of_turned, &of_other), of_turned.median == of_other.median);
+    }
 }
 
 static void test_ratio(void **state)
@@ -336,14 +369,14 @@ static void test_holm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_student_p), cmocka_unit_test(test_student_quantile),
-        cmocka_unit_test(test_of_values), cmocka_unit_test(test_of_range),
-        cmocka_unit_test(test_sum),       cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_scale),     cmocka_unit_test(test_at_least),
-        cmocka_unit_test(test_of_median), cmocka_unit_test(test_estimate),
-        cmocka_unit_test(test_ratio),     cmocka_unit_test(test_process_error),
-        cmocka_unit_test(test_coverage),  cmocka_unit_test(test_default),
-        cmocka_unit_test(test_holm),
+        cmocka_unit_test(test_student_p),     cmocka_unit_test(test_student_quantile),
+        cmocka_unit_test(test_of_values),     cmocka_unit_test(test_of_range),
+        cmocka_unit_test(test_sum),           cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_scale),         cmocka_unit_test(test_at_least),
+        cmocka_unit_test(test_of_median),     cmocka_unit_test(test_estimate),
+        cmocka_unit_test(test_process),       cmocka_unit_test(test_ratio),
+        cmocka_unit_test(test_process_error), cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_default),       cmocka_unit_test(test_holm),
     };
 
     return cmocka_run_group_tests_name("deviation", tests, NULL, NULL);

@@ -13,6 +13,7 @@
 #include "compare_report.h"
 #include "golden.h"
 #include "memory.h"
+#include "random.h"
 #include "text.h"
 
 static const struct table facet_table = TABLE("facet", facets, facet_count);
@@ -553,6 +554,28 @@ static void test_numbers(void **state)
     assert_string_equal(text_of(text_time, 999.96).text, "1.000 us");
 }
 
+/* Decimals are rounded as printf does, in the middle between two as well. */
+static void test_decimals(void **state)
+{
+    static const double odd[] = {0, -0.0, 0.005, 0.015, 1.005, 2.5, 0.25, 0.125, -0.001, 999999999999.95, 1e13, -1e300};
+    char text[TEXT_NUMBER_BYTES], expected[TEXT_NUMBER_BYTES];
+    uint64_t seed = 1;
+
+    (void)state;
+    for (size_t i = 0; i < 100000; i++) {
+        const double power = pow(10, (double)(random_next(&seed) % 16) - 4);
+        const double drawn = (double)(random_next(&seed) >> 11) / 0x1p53 * power, steps = floor(drawn * 2000) / 2000;
+        const double value = i < sizeof(odd) / sizeof(odd[0]) ? odd[i] : i % 2 ? drawn : -steps;
+
+        text_hundredths(value, text);
+        snprintf(expected, sizeof(expected), "%.2f", value);
+        assert_string_equal(text, expected);
+        text_tenths(value, text);
+        snprintf(expected, sizeof(expected), "%.1f", value);
+        assert_string_equal(text, expected);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -560,6 +583,7 @@ int main(void)
         cmocka_unit_test(test_color),    cmocka_unit_test(test_no_cells),     cmocka_unit_test(test_markdown_limit),
         cmocka_unit_test(test_write),    cmocka_unit_test(test_write_stdout), cmocka_unit_test(test_text),
         cmocka_unit_test(test_formulas), cmocka_unit_test(test_memory),       cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_decimals),
     };
 
     return cmocka_run_group_tests_name("report", tests, NULL, NULL);

@@ -157,7 +157,7 @@ static void test_one_file(void **state)
         assert_int_equal(cell->status, CELL_OK);
         assert_int_equal(cell->process_count, 1);
         assert_int_equal(cell->processes[0].count, 3);
-        assert_true(cell->processes[0].samples[2] == 102);
+        assert_true(cell->processes[0].median == 101 && cell->processes[0].least == 100);
         assert_true(cell->clock.value == 2000 && !cell->modelled);
         assert_string_equal(cell->sha256, "aa");
     }
@@ -179,7 +179,7 @@ static void test_folder_in_order(void **state)
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(side.cells[i].process_count, FILES_MAX);
         for (int k = 0; k < FILES_MAX; k++)
-            assert_true(side.cells[i].processes[k].samples[0] == 100 * k + 1);
+            assert_true(side.cells[i].processes[k].least == 100 * k + 1);
         assert_true(side.cells[i].clock.value == 1900 + 751); /* between the 8th and 9th */
     }
     side_close(&side);
@@ -231,7 +231,7 @@ static void test_model(void **state)
     assert_true(side.cells[0].modelled);
     assert_int_equal(side.cells[0].process_count, 1);
     assert_int_equal(side.cells[0].processes[0].count, 1);
-    assert_true(side.cells[0].processes[0].samples[0] == 101);
+    assert_true(side.cells[0].processes[0].least == 101);
     assert_int_equal(side.cells[1].process_count, 0);
     side_close(&side);
 }
