@@ -96,14 +96,24 @@ def wide(width_mm):
 
 def line(path, **more):
     """Keywords of a line of a path."""
-    its = look(path)
-    return {"color": ink(path), "marker": its.marker, "linestyle": its.dashes, "markerfacecolor": its.color,
+    return line_of(look(path), **more)
+
+
+def line_of(its, **more):
+    return {"color": ink_of(its), "marker": its.marker, "linestyle": its.dashes, "markerfacecolor": its.color,
             "markeredgecolor": "black", "markeredgewidth": 0.4, **more}
+
+
+HOLLOW = {"markerfacecolor": "white"}  # of what a flag says that it is not to be trusted
 
 
 def ink(path):
     """The path's colour, dark enough for thin lines and letters."""
-    return {YELLOW: "#8a7d00", GREY: "#666666"}.get(look(path).color, look(path).color)
+    return ink_of(look(path))
+
+
+def ink_of(its):
+    return {YELLOW: "#8a7d00", GREY: "#666666"}.get(its.color, its.color)
 
 
 def bar(its, **more):
@@ -187,9 +197,10 @@ def log_axis(axes, which, low, high, text="{:g}".format):
     getattr(axes, f"set_{which}scale")("log")
     getattr(axes, f"set_{which}lim")(low, high)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for steps in ((1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1, 3), (1,)):
+    fine = [[step / count for step in range(count, 10 * count)] for count in (20, 10, 4, 2)]  # of an axis of less than a decade
+    for steps in (*fine, (1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1, 3), (1,)):
         ticks = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
-        if len(ticks) <= 6:
+        if len(ticks) <= (4 if steps in fine else 6):
             break
     ticks = ticks[::-(-len(ticks) // 6) or 1]
     axis.set_ticks(ticks, [text(float(f"{tick:.3g}")) for tick in ticks])
