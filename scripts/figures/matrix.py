@@ -50,13 +50,26 @@ def row(document, cell, bases):
 def says(made):
     ratios = sorted((row for row in made if row["path"] == ABOVE and row["ratio_to_global"]),
                     key=lambda row: row["ratio_to_global"])
+    of = f" of {made[0]['workload']}" if one_workload(made) else ""
     if ratios:
-        least, most = (f"{style.ratio_text(row['ratio_to_global'])} times ({line_text(row)}, {size_text(row)})"
-                       for row in (ratios[0], ratios[-1]))
-        return f"A launch through {ABOVE} memory takes from {least} to {most} as long as one through {BASE} memory."
-    by_time = sorted(made, key=lambda row: row["time_ns_median"])
-    least, most = (f"{style.time_text(row['time_ns_median'])} ({row['path']}, {line_text(row)})" for row in (by_time[0], by_time[-1]))
-    return f"A launch takes from {least} to {most}."
+        least, most = (f"{style.ratio_text(row['ratio_to_global'])} times ({row_text(row, made)})" for row in (ratios[0], ratios[-1]))
+        ends = f"A launch{of} through {ABOVE} memory takes from {least} to {most} as long as one through {BASE} memory"
+    else:
+        by_time = sorted(made, key=lambda row: row["time_ns_median"])
+        least, most = (f"{style.time_text(row['time_ns_median'])} ({row['path']}, {row_text(row, made)})" for row in (by_time[0], by_time[-1]))
+        ends = f"A launch{of} takes from {least} to {most}"
+    return "; ".join(filter(None, (ends, panels.quickest_text(made)))) + "."
+
+
+def one_workload(made):
+    return len({row["workload"] for row in made}) == 1
+
+
+def row_text(row, made):
+    """What tells a row from the others."""
+    panel, every = dict(panel_of(row)), [dict(panel_of(other)) for other in made]
+    varied = [fact for fact in panel if len({other.get(fact) for other in every}) > 1]
+    return ", ".join([name_text(row, same_of(made, one_workload(made))), *(panels.fact_text(fact, panel[fact]) for fact in varied)])
 
 
 # -- drawing ------------------------------------------------------------------------------------------------------
@@ -74,10 +87,6 @@ def line_of(row):
     return row["workload"], row["pattern"], " ".join(words_of(row))
 
 
-def line_text(row):
-    return f"{row['workload']} {' '.join(panels.group_text(line_of(row)[1:]).split())}"
-
-
 def name_text(row, same):
     """Of a line, without what all have in common."""
     words = [word for word in words_of(row) if tuple(word.split("=")) not in same]
@@ -91,14 +100,10 @@ def panel_of(row):
     return tuple((key, facts[key]) for key in (*panels.PANEL_KEYS[1:], PANEL_PARAMETER) if key in facts)
 
 
-def size_text(row):
-    return ", ".join(panels.fact_text(*pair) for pair in panel_of(row) if pair[0] in ("elements", PANEL_PARAMETER))
-
-
-def same_of(members, one_workload):
-    """[(what, value)] that the lines of a panel have in common, and need not be said of each."""
+def same_of(members, of_one):
+    """[(what, value)] that lines have in common, and need not be said of each; `of_one`: the workload, too."""
     same = set.intersection(*(set(words_of(row)) for row in members)) if len({line_of(row) for row in members}) > 1 else ()
-    return [("workload", members[0]["workload"])] * one_workload + [tuple(word.split("=")) for word in words_of(members[0]) if word in same]
+    return [("workload", members[0]["workload"])] * of_one + [tuple(word.split("=")) for word in words_of(members[0]) if word in same]
 
 
 def row_mm(made):
@@ -129,8 +134,7 @@ def across_of(made, width_mm):
 
 def draw(made, width_mm, note=None):
     parts, height = panels.grouped(made, panel_of), row_mm(made)
-    across, one_workload = across_of(made, width_mm), len({row["workload"] for row in made}) == 1
-    same = [same_of(members, one_workload) for members in parts.values()]
+    across, same = across_of(made, width_mm), [same_of(members, one_workload(made)) for members in parts.values()]
     common, titles = panels.told_apart([dict((*its, *panel)) for its, panel in zip(same, parts)])
     counts = [len(panels.grouped(members, line_of)) for members in parts.values()]
     counts = [max(counts[i:i + across]) for i in range(0, len(counts), across)]

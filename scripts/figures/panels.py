@@ -78,6 +78,26 @@ def grouped(rows, key):
     return found
 
 
+NEAR = 1.01  # of the quickest path: as quick as it
+
+
+def quickest_text(made):
+    """How often each path is the quickest of the points that differ in their path alone; None where there are none."""
+    near, points = {}, 0
+    same = ("axis_value", "parameters", "pattern", *PANEL_KEYS)
+    for members in grouped(made, lambda row: tuple(row.get(key) for key in same)).values():
+        if len(members) > 1:
+            points += 1
+            least = min(row["time_ns_median"] for row in members)
+            for row in members:
+                near[row["path"]] = near.get(row["path"], 0) + (row["time_ns_median"] <= NEAR * least)
+    paths = sorted(style.in_order(near), key=lambda path: -near[path])
+    paths = paths[:3] + [path for path in paths[3:] if path == "constant"]
+    words = [f"{path} at {near[path] or 'none'}" for path in paths]
+    words[:1] = [f"{path} is the quickest, or within 1 % of it, at {near[path]}" for path in paths[:1]]
+    return f"of {points} points {', '.join(words[:-1])} and {words[-1]}" if points else None
+
+
 def parted(items, most):
     """Parts of a list of about the same length, none longer than `most`."""
     parts = math.ceil(len(items) / most)

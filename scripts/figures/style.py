@@ -223,12 +223,14 @@ def time_text(ns):
 
 
 def size_text(size):
-    """On an axis of bytes: 64, 2k."""
-    return f"{size // 1024}k" if size % 1024 == 0 and size else str(size)
+    """On an axis of bytes: 64, 2k, 1M."""
+    factor, name = next((unit for unit in ((1 << 20, "M"), (1 << 10, "k")) if size and size % unit[0] == 0), (1, ""))
+    return f"{size // factor}{name}"
 
 
 def bytes_text(size):
-    return f"{size // 1024} KB" if size % 1024 == 0 and size >= 1024 else f"{size} B"
+    text = size_text(size)
+    return f"{text[:-1]} {text[-1].upper()}B" if text[-1] in "kM" else f"{text} B"
 
 
 def short(value):

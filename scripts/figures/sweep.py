@@ -29,7 +29,6 @@ AXES = (Axis("warps_per_sm", "warps that an SM runs at a time"),
 LAST = (Axis("elements", "elements"), Axis("block_size", "threads of a block"))
 TEXTS = {axis.name: axis.text for axis in (*AXES, *LAST)}
 VALUES_MIN = 3
-NEAR = 1.01  # of the quickest place: as quick as it
 SOURCE_KEYS = ("pattern", "distinct")  # what tells sources of indices apart: panels beside each other
 
 
@@ -97,47 +96,29 @@ def rows(document, selection=documents.ALL):
 
 def says(made):
     """Which place is the quickest how often, and how far the time goes along the lines that it goes least and most along."""
-    words = [text for text in (places_text(made), changes_text(made)) if text]
-    text = "; ".join(words) or f"Time against {axis_text(made[0])}"
+    text = "; ".join(text for text in (panels.quickest_text(made), changes_text(made)) if text) or f"Time against the {axis_text(made[0])}"
     return text[0].upper() + text[1:] + "."
-
-
-def places_text(made):
-    """Of points that differ in their path alone."""
-    near, points = {}, 0
-    for members in panels.grouped(made, lambda row: tuple(row[key] for key in ("axis_value", "parameters", *documents.CELL_KEYS)
-                                                          if key != "path")).values():
-        if len(members) > 1:
-            points += 1
-            least = min(row["time_ns_median"] for row in members)
-            for row in members:
-                near[row["path"]] = near.get(row["path"], 0) + (row["time_ns_median"] <= NEAR * least)
-    first = sorted(style.in_order(near), key=lambda path: -near[path])
-    first = first[:3] + [path for path in first[3:] if path == "constant"]
-    return points and "the quickest, or within 1 % of it, of {} points is {}".format(
-        points, ", ".join(f"{path} at {near[path] or 'none'}" for path in first))
 
 
 def changes_text(made):
     series = [sorted(its, key=lambda row: row["axis_value"]) for its in panels.grouped(made, lambda row: (panel_of(row), line_of(row))).values()]
     series = [its for its in series if len(its) >= VALUES_MIN]
-    names = panels.told_apart([facts_of(its[0], ()) for its in series])[1]
+    names = panels.told_apart([facts_of(its[0], whole=True) for its in series])[1]
     ratios = [its[-1]["time_ns_median"] / its[0]["time_ns_median"] for its in series]
     words = []
     for choose in (min, max) if series else ():
         place = choose(range(len(series)), key=lambda i: ratios[i])
         first, last = series[place][0], series[place][-1]
-        words.append(f"{style.short(ratios[place])} times for {', '.join(filter(None, (first['path'], names[place])))} "
-                     f"({style.time_text(first['time_ns_median'])} at {value_text(first)}, {style.time_text(last['time_ns_median'])} "
-                     f"at {value_text(last)}{steepest_text(series[place])})")
-    return words and f"against the {axis_text(made[0])} time becomes from {words[0]} to {words[1]}"
+        words.append(f"{style.ratio_text(ratios[place])} times ({names[place] or first['path']}: {style.time_text(first['time_ns_median'])} "
+                     f"at {value_text(first)}, {style.time_text(last['time_ns_median'])} at {value_text(last)}{steepest_text(series[place])})")
+    return words and f"with the {axis_text(made[0])} a launch takes from {words[0]} to {words[1]} as long"
 
 
 def steepest_text(its):
     """Where most of a large growth is."""
     steps = [(after["time_ns_median"] / before["time_ns_median"], before, after) for before, after in zip(its, its[1:])]
     growth, before, after = max(steps, key=lambda step: step[0])
-    return f", {style.short(growth)} times from {value_text(before)} to {value_text(after)}" if growth > 1.5 and len(steps) > 2 else ""
+    return f", {style.ratio_text(growth)} times from {value_text(before)} to {value_text(after)}" if growth > 1.5 and len(steps) > 2 else ""
 
 
 def axis_text(row):
@@ -151,10 +132,10 @@ def value_text(row):
 # -- drawing ------------------------------------------------------------------------------------------------------
 
 
-def facts_of(row, without=None):
-    """{what: value} of a row; but for its place on a panel."""
+def facts_of(row, whole=False):
+    """{what: value} of a panel, or of a whole line."""
     facts = {"path": row["path"], **panels.facts_of(row)}
-    return {key: value for key, value in facts.items() if key not in (row["axis"], "path" if without == () else row["lines"])}
+    return {key: value for key, value in facts.items() if key != row["axis"] and (whole or key != row["lines"])}
 
 
 def line_of(row):
