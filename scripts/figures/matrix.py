@@ -52,13 +52,17 @@ def says(made):
                     key=lambda row: row["ratio_to_global"])
     of = f" of {made[0]['workload']}" if one_workload(made) else ""
     if ratios:
-        least, most = (f"{style.ratio_text(row['ratio_to_global'])} times ({row_text(row, made)})" for row in (ratios[0], ratios[-1]))
-        ends = f"A launch{of} through {ABOVE} memory takes from {least} to {most} as long as one through {BASE} memory"
+        ends = [f"{style.ratio_text(row['ratio_to_global'])} times ({row_text(row, made)})" for row in (ratios[0], ratios[-1])]
+        ends = f"A launch{of} through {ABOVE} memory takes {spread_text(ends)} as long as one through {BASE} memory"
     else:
         by_time = sorted(made, key=lambda row: row["time_ns_median"])
-        least, most = (f"{style.time_text(row['time_ns_median'])} ({row['path']}, {row_text(row, made)})" for row in (by_time[0], by_time[-1]))
-        ends = f"A launch{of} takes from {least} to {most}"
+        ends = [f"{style.time_text(row['time_ns_median'])} ({row['path']}, {row_text(row, made)})" for row in (by_time[0], by_time[-1])]
+        ends = f"A launch{of} takes {spread_text(ends)}"
     return "; ".join(filter(None, (ends, panels.quickest_text(made)))) + "."
+
+
+def spread_text(ends):
+    return ends[0] if ends[0] == ends[1] else f"from {ends[0]} to {ends[1]}"
 
 
 def one_workload(made):
@@ -147,15 +151,15 @@ def draw(made, width_mm, note=None):
                                 style.path_handles({row["path"] for row in made}, "point"), "; ".join(words))
     axes = panels.grid(body, len(parts), across, gridspec_kw={"height_ratios": [count * height + PANEL_MM for count in counts]})
     for i, (one, title, members) in enumerate(zip(axes, titles, parts.values())):
-        draw_panel(one, members, same[i])
-        panels.head(one, title, width_mm / across - 25)
+        names = draw_panel(one, members, same[i])
+        panels.head(one, title, width_mm / across - (12 if i % across else panels.LETTER_MM * max(map(len, names)) + 8))
         if i % across:
             one.set_yticklabels([])
     return figure
 
 
 def draw_panel(axes, members, same):
-    """`same`: what need not be said of a line."""
+    """`same`: what need not be said of a line. Returns the names of the lines."""
     lines = panels.grouped(members, line_of)
     all_times = [row[key] or row["time_ns_median"] for row in members for key in ("time_ns_ci_low", "time_ns_ci_high")]
     unit, factor = style.time_unit(min(all_times))
@@ -171,6 +175,7 @@ def draw_panel(axes, members, same):
     axes.tick_params(axis="y", which="minor", length=0)
     axes.set_ylim(len(lines) - 0.5, -0.5)
     axes.set_xlabel(f"time of a launch, {unit}")
+    return texts
 
 
 def draw_line(axes, y, line, factor, paths):
@@ -182,7 +187,7 @@ def draw_line(axes, y, line, factor, paths):
         low, high = (abs((row[key] or time) - time) / factor for key in ("time_ns_ci_low", "time_ns_ci_high"))
         axes.errorbar(time / factor, at, xerr=[[low], [high]], elinewidth=0.7, capsize=0,
                       **style.line(row["path"], linestyle="none", markersize=3.2 if len(paths) < 6 else 2.4,
-                                   **(style.HOLLOW if row["flags"] else {})))
+                                   **(style.hollow(style.look(row["path"])) if row["flags"] else {})))
     ratio = [style.ratio_text(row["ratio_to_global"]) for row in line if row["path"] == ABOVE and row["ratio_to_global"]]
     if ratio:
         panels.beside(axes, y, f"{ratio[0]} ×")

@@ -95,7 +95,7 @@ def quickest_text(made):
     paths = paths[:3] + [path for path in paths[3:] if path == "constant"]
     words = [f"{path} at {near[path] or 'none'}" for path in paths]
     words[:1] = [f"{path} is the quickest, or within 1 % of it, at {near[path]}" for path in paths[:1]]
-    return f"of {points} points {', '.join(words[:-1])} and {words[-1]}" if points else None
+    return f"of {points} point{'s' * (points > 1)} {', '.join(words[:-1])} and {words[-1]}" if points else None
 
 
 def parted(items, most):
@@ -180,6 +180,7 @@ def across(width_mm, count):
 
 
 LINES_LEAST_MM = 25  # across, of axes
+SHORT_OF = 0.9  # of the axes: a line that ends before
 
 
 def narrow_across(width_mm, count, letters):
@@ -194,11 +195,11 @@ def name_lines(axes, ends):
     from matplotlib.transforms import ScaledTranslation
     to_axes = axes.transData + axes.transAxes.inverted()
     aside = axes.transAxes + ScaledTranslation(9 / 72, 0, axes.figure.dpi_scale_trans)
-    axes.names, last = [], max((x for x, *_ in ends), default=None)
+    axes.names = []
     for x, y, text, colour in sorted(ends, key=lambda end: end[1]):
         height = to_axes.transform((x, y))[1]
         leader = {"arrowstyle": "-", "linewidth": 0.35, "color": colour, "shrinkA": 0, "shrinkB": 2, "relpos": (0, 0.5),
-                  "linestyle": (0, (1, 4)) if x < last else "-"}  # across other lines it is none of them
+                  "linestyle": (0, (1, 4)) if to_axes.transform((x, y))[0] < SHORT_OF else "-"}  # across lines it is none of them
         axes.names.append((height, axes.annotate(text, (x, y), (1, height), textcoords=aside, va="center", ha="left",
                                                  fontsize="small", annotation_clip=False, arrowprops=leader)))
 

@@ -104,7 +104,9 @@ def line_of(its, **more):
             "markeredgecolor": "black", "markeredgewidth": 0.4, **more}
 
 
-HOLLOW = {"markerfacecolor": "white"}  # of what a flag says that it is not to be trusted
+def hollow(its):
+    """Keywords of a mark of which a flag says that it is not to be trusted."""
+    return {"markerfacecolor": "white", "markeredgecolor": ink_of(its)}
 
 
 def ink(path):
@@ -191,8 +193,8 @@ def path_handles(paths, kind="bar"):
             for path in in_order(paths)]
 
 
-def log_axis(axes, which, low, high, text="{:g}".format):
-    """A logarithmic axis from low to high, with a few round numbers written as they are."""
+def log_axis(axes, which, low, high, text="{:g}".format, most=6):
+    """A logarithmic axis from low to high, with at most so many round numbers written as they are."""
     axis = getattr(axes, f"{which}axis")
     getattr(axes, f"set_{which}scale")("log")
     getattr(axes, f"set_{which}lim")(low, high)
@@ -200,9 +202,9 @@ def log_axis(axes, which, low, high, text="{:g}".format):
     fine = [[step / count for step in range(count, 10 * count)] for count in (20, 10, 4, 2)]  # of an axis of less than a decade
     for steps in (*fine, (1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1, 3), (1,)):
         ticks = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
-        if len(ticks) <= (4 if steps in fine else 6):
+        if len(ticks) <= (min(4, most) if steps in fine else most):
             break
-    ticks = ticks[::-(-len(ticks) // 6) or 1]
+    ticks = ticks[::-(-len(ticks) // most) or 1]
     axis.set_ticks(ticks, [text(float(f"{tick:.3g}")) for tick in ticks])
     axis.set_ticks([], minor=True)
 

@@ -161,7 +161,7 @@ def pages(made, width_mm):
         parts = sorted(panels.grouped(members, panel_of).values(), key=lambda its: order_of(its[0]))
         across = across_of(members, len(parts), width_mm)
         rows_of_parts = [parts[i:i + across] for i in range(0, len(parts), across)]
-        for page in panels.filled(rows_of_parts, lambda its: max(map(height_of, its))):
+        for page in panels.parted(rows_of_parts, int(panels.PAGE_MM / max(map(height_of, parts)))):
             found.append([row for its in page for part in its for row in part])
     return found
 
@@ -184,7 +184,7 @@ def draw(made, width_mm, note=None):
     flags = ", ".join(sorted({flag for row in made for flag in row["flags"].split()}))
     height = max(map(height_of, parts)) * -(-len(parts) // across) + FOOT_MM
     figure, body = style.figure(width_mm, height, (), "; ".join(filter(None, (common, lines, flags and f"hollow: {flags}", note))))
-    alike = len({(row["workload"], row["elements"]) for row in made}) == 1
+    alike = len({(row["workload"], row["elements"] * (row["axis"] != "elements")) for row in made}) == 1
     for place, (axes, title, members) in enumerate(zip(panels.grid(body, len(parts), across), titles, parts)):
         draw_panel(axes, members, made if alike else members, width_mm / across)
         panels.head(axes, title, width_mm / across - 12)
@@ -201,10 +201,10 @@ def draw_panel(axes, members, scaled, panel_mm):
     axis, times = members[0]["axis"], [row["time_ns_median"] for row in scaled]
     unit, factor = style.time_unit(min(times))
     values = [row["axis_value"] for row in scaled]
+    room = panel_mm - 13 - panels.LETTER_MM * max(len(line_of(row)) for row in members)
     if axis == "elements":
-        style.log_axis(axes, "x", min(values) / 1.2, max(values) * 1.2, style.count_text)
+        style.log_axis(axes, "x", min(values) / 1.2, max(values) * 1.2, style.count_text, min(6, max(2, int(room / 7))))
     else:
-        room = panel_mm - 13 - panels.LETTER_MM * max(len(line_of(row)) for row in members)
         panels.number_axis(axes, values, style.size_text if axis.endswith("_bytes") else str, room)
     low, high = min(times) / factor, max(times) / factor
     if high > 4 * low:
@@ -212,28 +212,27 @@ def draw_panel(axes, members, scaled, panel_mm):
     else:
         axes.set_ylim(0, high * 1.1)
     ends = []
-    for look, ink, points in lines_of(members):
+    for look, points in lines_of(members):
         draw_line(axes, look, points, factor)
-        ends.append((points[-1]["axis_value"], points[-1]["time_ns_median"] / factor, line_of(points[0]), ink))
+        ends.append((points[-1]["axis_value"], points[-1]["time_ns_median"] / factor, line_of(points[0]), style.ink_of(look)))
     panels.name_lines(axes, ends)
     axes.set_xlabel(axis_text(members[0]))
     axes.set_ylabel(f"time of a launch, {unit}")
 
 
 def lines_of(members):
-    """[(keywords of the line, colour of its name, points)]."""
+    """[(look, points)]."""
     found = panels.grouped(sorted(members, key=lambda row: row["axis_value"]), line_of)
     if members[0]["lines"] == "path":
-        return [(style.line(path), style.ink(path), found[path]) for path in style.in_order(found)]
-    return [(style.line_of(style.chip(place)), style.ink_of(style.chip(place)), found[value])
-            for place, value in enumerate(sorted(found, key=int))]
+        return [(style.look(path), found[path]) for path in style.in_order(found)]
+    return [(style.chip(place), found[value]) for place, value in enumerate(sorted(found, key=int))]
 
 
 def draw_line(axes, look, points, factor):
     lows, highs = ([abs((row[key] or row["time_ns_median"]) - row["time_ns_median"]) / factor for row in points]
                    for key in ("time_ns_ci_low", "time_ns_ci_high"))
     axes.errorbar([row["axis_value"] for row in points], [row["time_ns_median"] / factor for row in points], [lows, highs],
-                  elinewidth=0.5, **{**look, "markersize": 2.6})
+                  elinewidth=0.5, **style.line_of(look, markersize=2.6))
     flagged = [row for row in points if row["flags"]]
-    axes.plot([row["axis_value"] for row in flagged], [row["time_ns_median"] / factor for row in flagged],
-              **{**look, **style.HOLLOW, "linestyle": "none", "markersize": 2.6, "zorder": 3})
+    axes.plot([row["axis_value"] for row in flagged], [row["time_ns_median"] / factor for row in flagged], zorder=3,
+              **{**style.line_of(look, markersize=2.6, linestyle="none"), **style.hollow(look)})
