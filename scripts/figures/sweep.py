@@ -115,10 +115,11 @@ def changes_text(made):
 
 
 def steepest_text(its):
-    """Where most of a large growth is."""
+    """Where the time grows most, if that is faster than what is varied."""
     steps = [(after["time_ns_median"] / before["time_ns_median"], before, after) for before, after in zip(its, its[1:])]
     growth, before, after = max(steps, key=lambda step: step[0])
-    return f", {style.ratio_text(growth)} times from {value_text(before)} to {value_text(after)}" if growth > 1.5 and len(steps) > 2 else ""
+    steep = len(steps) > 2 and growth > 1.1 * after["axis_value"] / before["axis_value"]
+    return f", {style.ratio_text(growth)} times from {value_text(before)} to {value_text(after)}" if steep else ""
 
 
 def axis_text(row):
@@ -126,7 +127,8 @@ def axis_text(row):
 
 
 def value_text(row):
-    return style.bytes_text(row["axis_value"]) if row["axis"].endswith("_bytes") else str(row["axis_value"])
+    value = row["axis_value"]
+    return style.bytes_text(value) if row["axis"].endswith("_bytes") else style.count_text(value) if row["axis"] == "elements" else str(value)
 
 
 # -- drawing ------------------------------------------------------------------------------------------------------

@@ -250,7 +250,7 @@ def claims_table(chips):
     for row in claims.ROWS:
         texts = [row.columns(results) for _, results in found]
         if any(text[2] != "missing" for text in texts):
-            rows.append([head(row.claim), words(claims.SOURCES[row.source]), words(row.published), words(row.limits()),
+            rows.append([head(row.claim), words(claims.SOURCES[row.source]), words(None if row.published == "-" else row.published), words(row.limits()),
                          *(words(None if text[2] == "missing" else f"{text[4]}: {text[2]}") for text in texts)])
     return Table("What was claimed of constant memory, and what each chip says",
                  ["claim", "said of", "published", "holds if", *(chip.name for chip, _ in found)], rows,
