@@ -144,9 +144,8 @@ def draw(made, width_mm, note=None):
     counts = [max(counts[i:i + across]) for i in range(0, len(counts), across)]
     flags = sorted({flag for row in made for flag in row["flags"].split()})
     ratio = any(row["path"] == ABOVE and row["ratio_to_global"] for row in made)
-    words = [common] * bool(common) + \
-        [f"on the right: time through {ABOVE} to time through {BASE} memory"] * ratio + \
-        [f"hollow: {', '.join(flags)}"] * bool(flags) + [note] * bool(note)
+    words = [note] * bool(note) + [common] * bool(common) + [f"on the right: time through {ABOVE} to time through {BASE} memory"] * ratio + \
+        [f"hollow: {', '.join(flags)}"] * bool(flags)
     figure, body = style.figure(width_mm, sum(count * height + PANEL_MM for count in counts),
                                 style.path_handles({row["path"] for row in made}, "point"), "; ".join(words))
     axes = panels.grid(body, len(parts), across, gridspec_kw={"height_ratios": [count * height + PANEL_MM for count in counts]})

@@ -185,7 +185,7 @@ def draw(made, width_mm, note=None):
     lines = None if made[0]["lines"] == "path" else f"at the lines: {TEXTS[made[0]['lines']]}"
     flags = ", ".join(sorted({flag for row in made for flag in row["flags"].split()}))
     height = max(map(height_of, parts)) * -(-len(parts) // across) + FOOT_MM
-    figure, body = style.figure(width_mm, height, (), "; ".join(filter(None, (common, lines, flags and f"hollow: {flags}", note))))
+    figure, body = style.figure(width_mm, height, (), "; ".join(filter(None, (note, common, lines, flags and f"hollow: {flags}"))))
     alike = len({(row["workload"], row["elements"] * (row["axis"] != "elements")) for row in made}) == 1
     for place, (axes, title, members) in enumerate(zip(panels.grid(body, len(parts), across), titles, parts)):
         draw_panel(axes, members, made if alike else members, width_mm / across)
