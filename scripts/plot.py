@@ -218,8 +218,9 @@ def pages_of(asked, module, sources, content, selection):
     stem = module.NAME if combined else f"{sources[0].stem}-{module.NAME}"
     pages = module.pages(rows, asked.width)
     some = not (asked.all or asked.figure)
-    if some and hasattr(module, "by_default") and not module.by_default(rows):
-        raise documents.NotDrawn("it is of one chip alone; --all draws it")
+    why = module.why_not(rows) if some and hasattr(module, "why_not") else None
+    if why:
+        raise documents.NotDrawn(f"{why}; --all draws it")
     if some and len(pages) > getattr(module, "PAGES_MAX", PAGES_MAX):
         raise documents.NotDrawn(f"it would be {len(pages)} pages; --all draws them, --select chooses")
     return [Page(module.NAME, sources, f"{stem}-{number}" if len(pages) > 1 else stem, page, note)

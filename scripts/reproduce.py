@@ -4,19 +4,32 @@
 the same bytes each time.
 
 usage: reproduce.py [--program FILE] [-o DIR] [--example DIR]
+       reproduce.py --sweeps    # print, of every sweep, what it asks, its figures and what they say
 """
 
 import argparse
+import glob
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FIGURES = ("matrix", "serialization", "capacity", "parts")
 FILES = ("results/h200/core-matrix.json", "results/characterizations/h200.json")
+# Of each sweep (cbank list sweeps): its result, and the figure of it.
+SWEEPS = {
+    "widths": ("results/chips/h200/widths.json", "sweep"),
+    "sizes": ("results/chips/h200/table-sizes.json", "sweep"),
+    "distinct": ("results/chips/h200/serialization.json", "sweep"),
+    "lookup": ("results/h200/sweeps/lookup.json", "matrix"),
+    "warps": ("results/h200/sweeps/warps.json", "sweep"),
+    "pressure": ("results/h200/sweeps/pressure.json", "sweep"),
+    "copies": ("results/h200/sweeps/copies.json", "sweep"),
+}
 
 
 def main():
@@ -25,14 +38,31 @@ def main():
     parser.add_argument("--program", metavar="FILE", default=os.path.join(ROOT, "build/cbank"))
     parser.add_argument("-o", "--output", metavar="DIR", default=os.path.join(ROOT, "docs/figures"))
     parser.add_argument("--example", metavar="DIR", default=os.path.join(ROOT, "docs/example"))
+    parser.add_argument("--sweeps", action="store_true")
     asked = parser.parse_args()
-    return figures_of(asked) or example(asked)
+    if asked.sweeps:
+        return print_sweeps(asked)
+    sweeps = [([file for file, its in SWEEPS.values() if its == figure], [figure]) for figure in ("sweep", "matrix")]
+    return max(figures_of(asked, *each) for each in [(FILES, FIGURES), *sweeps]) or example(asked)
 
 
-def figures_of(asked):
-    return subprocess.run([sys.executable, os.path.join(ROOT, "scripts/plot.py"), *(f"--figure={name}" for name in FIGURES),
+def figures_of(asked, files, figures):
+    return subprocess.run([sys.executable, os.path.join(ROOT, "scripts/plot.py"), *(f"--figure={name}" for name in figures),
                            "--format", "svg", "--program", asked.program, "-o", asked.output,
-                           *(os.path.join(ROOT, file) for file in FILES)], check=False).returncode
+                           *(os.path.join(ROOT, file) for file in files)], check=False).returncode
+
+
+def print_sweeps(asked):
+    """As Markdown of a page in docs/, of the figures that are there."""
+    done = subprocess.run([asked.program, "list", "sweeps", "--json"], capture_output=True, text=True, check=True)
+    for row in json.loads(done.stdout):
+        file, figure = SWEEPS[row["name"]]
+        stem = f"{os.path.basename(file).removesuffix('.json')}-{figure}"
+        print(f"\n### {row['name']}: {row['summary']}")
+        for name in sorted(glob.glob(f"{stem}*.svg", root_dir=asked.output)):
+            with open(os.path.join(asked.output, name.replace(".svg", ".txt")), encoding="utf-8") as said:
+                print(f"\n![The sweep {row['name']}, measured](figures/{name})\n\n" + textwrap.fill(said.read(), 118, break_on_hyphens=False))
+    return 0
 
 
 def example(asked):

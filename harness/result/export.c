@@ -9,7 +9,8 @@
  *           measures have at most 64 characters; longer ones are left out, with a warning.
  *   kernel_tuner
  *           Kernel Tuner's T4 results, schema 1.0.0 (its kernel_tuner/schema/T4): a result for each cell that a result
- *           has, times in ms. A configuration has the keys of the cell, all of them text or numbers.
+ *           has, times in ms. A configuration has the keys of the cell, all of them text or numbers. metadata.timeunit is
+ *           what Kernel Tuner itself adds.
  *   otava_config
  *           The YAML that Otava reads beside its CSV, which it expects in cbank.csv: metrics by column, less is better.
  *   otava   What CsvImporter of Apache Otava (formerly Hunter) reads: delimiter ',', quote_char '"',
@@ -257,6 +258,17 @@ static enum status write_otava_config(FILE *stream, const struct catalogue *cata
 static const char *const invalidities[] = {
     [CELL_PENDING] = "timeout", [CELL_OK] = "correct", [CELL_SKIPPED] = "constraints", [CELL_FAILED] = "runtime"};
 
+/* What a cell has as 0 is what the parameter leaves out, or the word for no number. */
+static void tuner_parameter(cJSON *configuration, const struct parameter *parameter, uint32_t value)
+{
+    const uint32_t said = value ? value : parameter->left_out;
+
+    if (said)
+        json_add_integer(configuration, parameter->name, said);
+    else
+        json_add_text(configuration, parameter->name, parameter->fallback);
+}
+
 static cJSON *tuner_configuration(const struct cell *cell)
 {
     const uint32_t takes = cell_takes(cell->workload, cell->pattern);
@@ -270,7 +282,7 @@ static cJSON *tuner_configuration(const struct cell *cell)
     json_add_text(configuration, "regime", cell->regime->name);
     for (size_t i = 0; i < parameter_count; i++)
         if (takes >> i & 1)
-            json_add_integer(configuration, parameters[i].name, cell->parameters[i]);
+            tuner_parameter(configuration, &parameters[i], cell->parameters[i]);
     return configuration;
 }
 
@@ -312,7 +324,8 @@ static enum status write_kernel_tuner(FILE *stream, const struct catalogue *cata
     const char *separator = "";
     enum status status = STATUS_OK;
 
-    fputs("{\n\"schema_version\": \"1.0.0\",\n\"results\": [\n", stream);
+    fputs("{\n\"schema_version\": \"1.0.0\",\n\"metadata\": {\"timeunit\": \"milliseconds\"},\n\"results\": [\n",
+          stream);
     for (size_t r = 0; r < catalogue->result_count; r++)
         for (size_t i = 0; status == STATUS_OK && i < catalogue->results[r]->cell_count; i++) {
             fputs(separator, stream);

@@ -4,7 +4,8 @@
  * time_unit. There is no CPU time of a launch, and compare.py takes none for zero, of which its U test
  * makes an error: cpu_time repeats real_time. The same cell of several results is one benchmark. An
  * entry without a time stops compare.py: cells without time are named in the context instead. Where there are
- * two repetitions, aggregates follow: mean, median, stddev and, without a unit, cv. */
+ * two repetitions, aggregates follow: mean, median, stddev and, without a unit, cv. compare.py's OVERALL_GEOMEAN is of
+ * all repetitions, of which cells have different numbers: it says nothing here. */
 #include <math.h>
 #include <stdlib.h>
 

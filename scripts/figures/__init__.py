@@ -15,7 +15,7 @@ draw(rows, width_mm, note)       a matplotlib Figure of one page; inside style.s
 COMBINES, of some: rows takes a list of all documents instead.
 EXTRA, of some: drawn only where it is asked for.
 PAGES_MAX, of some: more pages than these are drawn only where they are asked for.
-by_default(rows), of some: whether it is drawn where it is not asked for.
+why_not(rows), of some: why it is drawn only where it is asked for; None where it always is.
 """
 
 import importlib

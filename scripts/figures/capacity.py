@@ -122,8 +122,12 @@ def says(made):
     return "; ".join(words)[:1].upper() + "; ".join(words)[1:] + "." if words else "No level was found in the walks."
 
 
+TITLES = {"constant_modules": "constant tables of several modules"}
+
+
 def title_of(row):
-    return row["experiment"].removeprefix("geometry_").replace("_", ", ")
+    name = row["experiment"].removeprefix("geometry_")
+    return TITLES.get(name, name.replace("_", ", "))
 
 
 def pages(made, _width_mm):

@@ -50,28 +50,64 @@ def row(document, cell, bases):
 def says(made):
     ratios = sorted((row for row in made if row["path"] == ABOVE and row["ratio_to_global"]),
                     key=lambda row: row["ratio_to_global"])
+    of = f" of {made[0]['workload']}" if one_workload(made) else ""
     if ratios:
-        least, most = (f"{style.ratio_text(row['ratio_to_global'])} times ({line_text(row)}, "
-                       f"{style.count_text(row['elements'])} elements)" for row in (ratios[0], ratios[-1]))
-        return f"A launch through {ABOVE} memory takes from {least} to {most} as long as one through {BASE} memory."
-    by_time = sorted(made, key=lambda row: row["time_ns_median"])
-    least, most = (f"{style.time_text(row['time_ns_median'])} ({row['path']}, {line_text(row)})" for row in (by_time[0], by_time[-1]))
-    return f"A launch takes from {least} to {most}."
+        ends = [f"{style.ratio_text(row['ratio_to_global'])} times ({row_text(row, made)})" for row in (ratios[0], ratios[-1])]
+        ends = f"A launch{of} through {ABOVE} memory takes {spread_text(ends)} as long as one through {BASE} memory"
+    else:
+        by_time = sorted(made, key=lambda row: row["time_ns_median"])
+        ends = [f"{style.time_text(row['time_ns_median'])} ({row['path']}, {row_text(row, made)})" for row in (by_time[0], by_time[-1])]
+        ends = f"A launch{of} takes {spread_text(ends)}"
+    return "; ".join(filter(None, (ends, panels.quickest_text(made)))) + "."
+
+
+def spread_text(ends):
+    return ends[0] if ends[0] == ends[1] else f"from {ends[0]} to {ends[1]}"
+
+
+def one_workload(made):
+    return len({row["workload"] for row in made}) == 1
+
+
+def row_text(row, made):
+    """What tells a row from the others."""
+    panel, every = dict(panel_of(row)), [dict(panel_of(other)) for other in made]
+    varied = [fact for fact in panel if len({other.get(fact) for other in every}) > 1]
+    return ", ".join([name_text(row, same_of(made, one_workload(made))), *(panels.fact_text(fact, panel[fact]) for fact in varied)])
 
 
 # -- drawing ------------------------------------------------------------------------------------------------------
 
 
+PANEL_PARAMETER = "table_bytes"  # a panel for each of its values
+
+
+def words_of(row):
+    """name=value of the parameters that tell lines apart."""
+    return [word for word in row["parameters"].split() if word.partition("=")[0] != PANEL_PARAMETER]
+
+
 def line_of(row):
-    return row["workload"], *panels.group_of(row)
+    return row["workload"], row["pattern"], " ".join(words_of(row))
 
 
-def line_text(row):
-    return f"{row['workload']} {' '.join(panels.group_text(panels.group_of(row)).split())}"
+def name_text(row, same):
+    """Of a line, without what all have in common."""
+    words = [word for word in words_of(row) if tuple(word.split("=")) not in same]
+    return " ".join(([] if ("workload", row["workload"]) in same else [row["workload"]]) +
+                    panels.group_text((row["pattern"], " ".join(words))).split())
 
 
 def panel_of(row):
-    return panels.panel_of(row)[1:]
+    """(what, value) of all that the cells of a panel have in common."""
+    facts = panels.facts_of(row)
+    return tuple((key, facts[key]) for key in (*panels.PANEL_KEYS[1:], PANEL_PARAMETER) if key in facts)
+
+
+def same_of(members, of_one):
+    """[(what, value)] that lines have in common, and need not be said of each; `of_one`: the workload, too."""
+    same = set.intersection(*(set(words_of(row)) for row in members)) if len({line_of(row) for row in members}) > 1 else ()
+    return [("workload", members[0]["workload"])] * of_one + [tuple(word.split("=")) for word in words_of(members[0]) if word in same]
 
 
 def row_mm(made):
@@ -79,51 +115,50 @@ def row_mm(made):
 
 
 def pages(made, width_mm):
-    """Lines of panels one after the other; a panel is broken where a page ends."""
-    height = row_mm(made)
-    lines = [line for panel in panels.grouped(made, panel_of).values()
-             for line in panels.grouped(panel, line_of).values()]
-    across = 2 if beside_each_other(made, width_mm) else 1
-    found = panels.filled(lines, lambda line: (height + PANEL_MM / 4) / across)
-    return [[row for line in page for row in line] for page in found]
+    """Whole panels, and lines of one that is higher than a page."""
+    height, across = row_mm(made), across_of(made, width_mm)
+    items = []
+    for panel in panels.grouped(made, panel_of).values():
+        lines = list(panels.grouped(panel, line_of).values())
+        whole = len(lines) * height + PANEL_MM <= panels.PAGE_MM
+        items += [lines] if whole else [[line] for line in lines]
+    found = panels.filled(items, lambda lines: (len(lines) * height + PANEL_MM / (1 if len(lines) > 1 else 4)) / across)
+    return [[row for lines in page for line in lines for row in line] for page in found]
 
 
 PANEL_MM = 15  # without its lines
 
 
-def beside_each_other(made, width_mm):
-    """Panels of the same lines."""
+def across_of(made, width_mm):
+    """Panels of the same lines stand beside each other."""
     parts = panels.grouped(made, panel_of)
-    return style.wide(width_mm) and len(parts) > 1 and \
-        len({tuple(panels.grouped(members, line_of)) for members in parts.values()}) == 1
+    alike = len({tuple(panels.grouped(members, line_of)) for members in parts.values()}) == 1
+    return min(3, len(parts)) if style.wide(width_mm) and alike else 1
 
 
 def draw(made, width_mm, note=None):
     parts, height = panels.grouped(made, panel_of), row_mm(made)
-    across = 2 if beside_each_other(made, width_mm) else 1
+    across, same = across_of(made, width_mm), [same_of(members, one_workload(made)) for members in parts.values()]
+    common, titles = panels.told_apart([dict((*its, *panel)) for its, panel in zip(same, parts)])
     counts = [len(panels.grouped(members, line_of)) for members in parts.values()]
     counts = [max(counts[i:i + across]) for i in range(0, len(counts), across)]
     flags = sorted({flag for row in made for flag in row["flags"].split()})
     ratio = any(row["path"] == ABOVE and row["ratio_to_global"] for row in made)
-    words = [f"on the right: time through {ABOVE} to time through {BASE} memory"] * ratio + \
-        [f"* {', '.join(flags)}"] * bool(flags) + [note] * bool(note)
+    words = [note] * bool(note) + [common] * bool(common) + [f"on the right: time through {ABOVE} to time through {BASE} memory"] * ratio + \
+        [f"hollow: {', '.join(flags)}"] * bool(flags)
     figure, body = style.figure(width_mm, sum(count * height + PANEL_MM for count in counts),
                                 style.path_handles({row["path"] for row in made}, "point"), "; ".join(words))
     axes = panels.grid(body, len(parts), across, gridspec_kw={"height_ratios": [count * height + PANEL_MM for count in counts]})
-    for i, (one, (panel, members)) in enumerate(zip(axes, parts.items())):
-        draw_panel(one, members, width_mm / across)
-        panels.head(one, panels.panel_text((members[0]["workload"], *panel)) if of_one_workload(made) else
-                    ", ".join(panels.fact_text(*pair) for pair in zip(panels.PANEL_KEYS[1:], panel)), width_mm / across - 25)
+    for i, (one, title, members) in enumerate(zip(axes, titles, parts.values())):
+        names = draw_panel(one, members, same[i])
+        panels.head(one, title, width_mm / across - (12 if i % across else panels.LETTER_MM * max(map(len, names)) + 8))
         if i % across:
             one.set_yticklabels([])
     return figure
 
 
-def of_one_workload(made):
-    return len({row["workload"] for row in made}) == 1
-
-
-def draw_panel(axes, members, panel_mm):
+def draw_panel(axes, members, same):
+    """`same`: what need not be said of a line. Returns the names of the lines."""
     lines = panels.grouped(members, line_of)
     all_times = [row[key] or row["time_ns_median"] for row in members for key in ("time_ns_ci_low", "time_ns_ci_high")]
     unit, factor = style.time_unit(min(all_times))
@@ -132,14 +167,14 @@ def draw_panel(axes, members, panel_mm):
     paths = style.in_order(row["path"] for row in members)
     for y, line in enumerate(lines.values()):
         draw_line(axes, y, line, factor, paths)
-    texts = [" ".join(filter(None, (line_text(line[0]) if len({key[0] for key in lines}) > 1 else
-                                    " ".join(panels.group_text(key[1:]).split()),))) for key, line in lines.items()]
+    texts = [name_text(line[0], same) for line in lines.values()]
     panels.name_rows(axes, "", texts)
     axes.set_yticks([y + 0.5 for y in range(len(lines) - 1)], minor=True)
     axes.grid(axis="y", which="minor", linewidth=0.3)
     axes.tick_params(axis="y", which="minor", length=0)
     axes.set_ylim(len(lines) - 0.5, -0.5)
     axes.set_xlabel(f"time of a launch, {unit}")
+    return texts
 
 
 def draw_line(axes, y, line, factor, paths):
@@ -150,8 +185,8 @@ def draw_line(axes, y, line, factor, paths):
         time = row["time_ns_median"]
         low, high = (abs((row[key] or time) - time) / factor for key in ("time_ns_ci_low", "time_ns_ci_high"))
         axes.errorbar(time / factor, at, xerr=[[low], [high]], elinewidth=0.7, capsize=0,
-                      **style.line(row["path"], linestyle="none", markersize=3.2 if len(paths) < 6 else 2.4))
+                      **style.line(row["path"], linestyle="none", markersize=3.2 if len(paths) < 6 else 2.4,
+                                   **(style.hollow(style.look(row["path"])) if row["flags"] else {})))
     ratio = [style.ratio_text(row["ratio_to_global"]) for row in line if row["path"] == ABOVE and row["ratio_to_global"]]
-    flagged = any(row["flags"] for row in line)
-    if ratio or flagged:
-        panels.beside(axes, y, "".join(ratio) + " ×" * bool(ratio) + "*" * flagged)
+    if ratio:
+        panels.beside(axes, y, f"{ratio[0]} ×")

@@ -32,6 +32,10 @@ def rows(document, selection=documents.ALL):
     return made
 
 
+def why_not(made):
+    return "it is of one radius alone" if len({row["radius"] for row in made}) == 1 else None
+
+
 def says(made):
     claims = [row["operations_per_byte"] for row in made if row["traffic"] == "ideal"]
     words = []

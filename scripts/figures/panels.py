@@ -20,11 +20,20 @@ def panel_text(key):
     return ", ".join(fact_text(*pair) for pair in zip(PANEL_KEYS, key))
 
 
+# What a parameter is, in a title.
+FACTS = {"distinct": "{} addresses", "stride_bytes": "{} B apart", "radius": "radius {}", "width_bytes": "{} B wide",
+         "table_bytes": "{} table", "loads": "{} loads", "in_flight": "{} in flight", "run_threads": "of {} threads",
+         "skew_percent": "exponent {} %", "warps_per_sm": "{} warps an SM", "pressure_bytes": "{} beside",
+         "refill_bytes": "{} written", "elements": "{} elements", "block_size": "blocks of {}"}
+
+
 def fact_text(key, value):
-    """blocks of 1024; stride 4."""
-    return {"elements": lambda: f"{style.count_text(value)} elements", "block_size": lambda: f"blocks of {value}",
-            "workload": lambda: value, "pattern": lambda: value, "regime": lambda: value}.get(
-                key, lambda: f"{SHORT.get(key, key.replace('_', ' '))} {value}")()
+    """blocks of 1024; 64 B apart."""
+    if key == "elements":
+        value = style.count_text(value)
+    elif key.endswith("_bytes") and "B" not in FACTS.get(key, "B"):
+        value = style.bytes_text(int(value))
+    return FACTS.get(key, "{}" if key in ("path", "workload", "pattern", "regime") else f"{key.replace('_', ' ')} {{}}").format(value)
 
 
 def facts_of(row):
@@ -67,6 +76,26 @@ def grouped(rows, key):
     for row in rows:
         found.setdefault(key(row), []).append(row)
     return found
+
+
+NEAR = 1.01  # of the quickest path: as quick as it
+
+
+def quickest_text(made):
+    """How often each path is the quickest of the points that differ in their path alone; None where there are none."""
+    near, points = {}, 0
+    same = ("axis_value", "parameters", "pattern", *PANEL_KEYS)
+    for members in grouped(made, lambda row: tuple(row.get(key) for key in same)).values():
+        if len(members) > 1:
+            points += 1
+            least = min(row["time_ns_median"] for row in members)
+            for row in members:
+                near[row["path"]] = near.get(row["path"], 0) + (row["time_ns_median"] <= NEAR * least)
+    paths = sorted(style.in_order(near), key=lambda path: -near[path])
+    paths = paths[:3] + [path for path in paths[3:] if path == "constant"]
+    words = [f"{path} at {near[path] or 'none'}" for path in paths]
+    words[:1] = [f"{path} is the quickest, or within 1 % of it, at {near[path]}" for path in paths[:1]]
+    return f"of {points} point{'s' * (points > 1)} {', '.join(words[:-1])} and {words[-1]}" if points else None
 
 
 def parted(items, most):
@@ -141,13 +170,23 @@ LINES_MM = 40  # a panel
 AXES_MM = 27  # of that without title and names
 
 
-def lines_mm(count):
+def lines_mm(count, least_mm=LINES_MM):
     """The height of a panel whose lines have so many names."""
-    return max(LINES_MM, count * style.pitch_mm() + LINES_MM - AXES_MM)
+    return max(least_mm, count * style.pitch_mm() + LINES_MM - AXES_MM)
 
 
 def across(width_mm, count):
     return min(count, 2 if style.wide(width_mm) else 1)
+
+
+LINES_LEAST_MM = 25  # across, of axes
+SHORT_OF = 0.9  # of the axes: a line that ends before
+
+
+def narrow_across(width_mm, count, letters):
+    """As many panels beside each other as have room, with names of so many letters, in rows of about the same length."""
+    most = max(1, int((width_mm - 9) / (LINES_LEAST_MM + 6 + LETTER_MM * letters)))
+    return math.ceil(count / math.ceil(count / most))
 
 
 def name_lines(axes, ends):
@@ -159,7 +198,8 @@ def name_lines(axes, ends):
     axes.names = []
     for x, y, text, colour in sorted(ends, key=lambda end: end[1]):
         height = to_axes.transform((x, y))[1]
-        leader = {"arrowstyle": "-", "linewidth": 0.35, "color": colour, "shrinkA": 0, "shrinkB": 2, "relpos": (0, 0.5)}
+        leader = {"arrowstyle": "-", "linewidth": 0.35, "color": colour, "shrinkA": 0, "shrinkB": 2, "relpos": (0, 0.5),
+                  "linestyle": (0, (1, 4)) if to_axes.transform((x, y))[0] < SHORT_OF else "-"}  # across lines it is none of them
         axes.names.append((height, axes.annotate(text, (x, y), (1, height), textcoords=aside, va="center", ha="left",
                                                  fontsize="small", annotation_clip=False, arrowprops=leader)))
 

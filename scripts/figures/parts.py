@@ -69,9 +69,9 @@ def says(made):
     measured = [row for row in made if row["part"] == "measured"]
     near = sum(abs(row["remainder"]) <= WITHIN for row in measured)
     worst = max(measured, key=lambda row: abs(row["remainder"]))
-    return (f"The model is within {100 * WITHIN:g} % of the measured time in {near} of {len(measured)} cells; it misses most of "
-            f"{panels.cell_text(worst)} at {style.count_text(worst['elements'])} elements, {100 * worst['remainder']:+.1f} % of "
-            "which it does not have.")
+    return (f"The model is within {100 * WITHIN:g} % of the measured time in {near} of {len(measured)} cells; it is furthest from that of "
+            f"{panels.cell_text(worst)} at {style.count_text(worst['elements'])} elements, {abs(100 * worst['remainder']):.1f} % "
+            f"too {'short' if worst['remainder'] > 0 else 'long'}.")
 
 
 WITHIN = 0.1  # as cbank explain says it by default
@@ -106,7 +106,7 @@ def draw(made, width_mm, note=None):
     drawn = {row["part"] for row in made if row["drawn"] == "stacked"}
     figure, body = style.figure(width_mm, panels.cell_rows_mm(counts, ROW_MM),
                                 [(Patch(**style.bar(its)), name) for name, its in style.PARTS.items() if name in drawn],
-                                "; ".join(filter(None, ("on the right: measured time, and what the model does not have of it", note))))
+                                "; ".join(filter(None, ("on the right: measured time, and what the model lacks of it (below 0: has too much)", note))))
     for panel, axes in panels.cell_rows(body, parts, counts, ROW_MM):
         cells = panels.grouped(parts[panel], cell_of)
         result, engine, cells_of_panel = panel

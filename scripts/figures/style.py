@@ -96,14 +96,26 @@ def wide(width_mm):
 
 def line(path, **more):
     """Keywords of a line of a path."""
-    its = look(path)
-    return {"color": ink(path), "marker": its.marker, "linestyle": its.dashes, "markerfacecolor": its.color,
+    return line_of(look(path), **more)
+
+
+def line_of(its, **more):
+    return {"color": ink_of(its), "marker": its.marker, "linestyle": its.dashes, "markerfacecolor": its.color,
             "markeredgecolor": "black", "markeredgewidth": 0.4, **more}
+
+
+def hollow(its):
+    """Keywords of a mark of which a flag says that it is not to be trusted."""
+    return {"markerfacecolor": "white", "markeredgecolor": ink_of(its)}
 
 
 def ink(path):
     """The path's colour, dark enough for thin lines and letters."""
-    return {YELLOW: "#8a7d00", GREY: "#666666"}.get(look(path).color, look(path).color)
+    return ink_of(look(path))
+
+
+def ink_of(its):
+    return {YELLOW: "#8a7d00", GREY: "#666666"}.get(its.color, its.color)
 
 
 def bar(its, **more):
@@ -181,17 +193,18 @@ def path_handles(paths, kind="bar"):
             for path in in_order(paths)]
 
 
-def log_axis(axes, which, low, high, text="{:g}".format):
-    """A logarithmic axis from low to high, with a few round numbers written as they are."""
+def log_axis(axes, which, low, high, text="{:g}".format, most=6):
+    """A logarithmic axis from low to high, with at most so many round numbers written as they are."""
     axis = getattr(axes, f"{which}axis")
     getattr(axes, f"set_{which}scale")("log")
     getattr(axes, f"set_{which}lim")(low, high)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for steps in ((1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1, 3), (1,)):
+    fine = [[step / count for step in range(count, 10 * count)] for count in (20, 10, 4, 2)]  # of an axis of less than a decade
+    for steps in (*fine, (1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1, 3), (1,)):
         ticks = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
-        if len(ticks) <= 6:
+        if len(ticks) <= (min(4, most) if steps in fine else most):
             break
-    ticks = ticks[::-(-len(ticks) // 6) or 1]
+    ticks = ticks[::-(-len(ticks) // most) or 1]
     axis.set_ticks(ticks, [text(float(f"{tick:.3g}")) for tick in ticks])
     axis.set_ticks([], minor=True)
 
@@ -212,12 +225,14 @@ def time_text(ns):
 
 
 def size_text(size):
-    """On an axis of bytes: 64, 2k."""
-    return f"{size // 1024}k" if size % 1024 == 0 and size else str(size)
+    """On an axis of bytes: 64, 2k, 1M."""
+    factor, name = next((unit for unit in ((1 << 20, "M"), (1 << 10, "k")) if size and size % unit[0] == 0), (1, ""))
+    return f"{size // factor}{name}"
 
 
 def bytes_text(size):
-    return f"{size // 1024} KB" if size % 1024 == 0 and size >= 1024 else f"{size} B"
+    text = size_text(size)
+    return f"{text[:-1]} {text[-1].upper()}B" if text[-1] in "kM" else f"{text} B"
 
 
 def short(value):

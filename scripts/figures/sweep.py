@@ -1,44 +1,73 @@
 # SPDX-License-Identifier: MIT
 """Time against what a sweep varies: distinct addresses, elements, radius, bytes. A line for each path."""
 
+from collections import namedtuple
+
 from . import documents, panels, style
 
 NAME = "sweep"
 PLACE = 15
-SUMMARY = "time against what was varied (distinct addresses, elements, bytes, radius), a line for each path"
+SUMMARY = "time against what was varied (distinct addresses, elements, bytes, warps, radius), a line for each path"
 TAKES = ("result",)
 NEEDS = "a result (cbank run --json) in which something takes three values or more"
 METHOD = "Median time of a launch with its 95 % interval by order statistics; lines from point to point, nothing fitted."
-COLUMNS = ("axis", "axis_value", *documents.CELL_KEYS, "parameters", "time_ns_median", "time_ns_ci_low",
+COLUMNS = ("axis", "axis_value", "lines", *documents.CELL_KEYS, "parameters", "time_ns_median", "time_ns_ci_low",
            "time_ns_ci_high", "flags", "engine", "source", "source_sha256")
 
-# What can be an axis, the first that has enough values; any other parameter that is a number comes after these.
-FIRST = ("distinct", "radius", "refill_bytes", "modules", "table_bytes", "width_bytes")
-LAST = ("elements", "block_size")
-NAMES = {"distinct": "distinct addresses in a warp", "stride_bytes": "bytes between addresses", "radius": "radius, elements",
-         "refill_bytes": "bytes written before every launch", "modules": "modules in turn", "table_bytes": "table, bytes",
-         "width_bytes": "element, bytes", "block_size": "threads of a block"}
+# What can be an axis, the first that has enough values, and what lines are told apart by. Any other number comes after
+# these, and LAST after those.
+Axis = namedtuple("Axis", "name text lines", defaults=("path",))
+AXES = (Axis("warps_per_sm", "warps that an SM runs at a time"),
+        Axis("pressure_bytes", "bytes streamed through L1 beside the table"),
+        Axis("width_bytes", "bytes of an element", "distinct"),
+        Axis("distinct", "distinct addresses in a warp"),
+        Axis("radius", "radius of the filter"),
+        Axis("refill_bytes", "bytes written before every launch"),
+        Axis("modules", "modules in turn"),
+        Axis("table_bytes", "bytes of the table"),
+        Axis("width_bytes", "bytes of an element"))
+LAST = (Axis("elements", "elements"), Axis("block_size", "threads of a block"))
+TEXTS = {axis.name: axis.text for axis in (*AXES, *LAST)}
 VALUES_MIN = 3
+SOURCE_KEYS = ("pattern", "distinct")  # what tells sources of indices apart: panels beside each other
 
 
-def values_of(cell):
+def numbers_of(cell):
     """{axis: value} of all that is a number."""
-    numbers = {key: value for key, value in cell.get("parameters", {}).items() if isinstance(value, int)}
-    return {**{key: numbers[key] for key in FIRST if key in numbers}, **numbers, **{key: cell[key] for key in LAST}}
+    return {**{key: value for key, value in cell.get("parameters", {}).items() if isinstance(value, int)},
+            **{axis.name: cell[axis.name] for axis in LAST}}
+
+
+def completed(cells):
+    """With the width of the elements where another cell names its own: 4 bytes are left out of results."""
+    named = any("width_bytes" in cell.get("parameters", {}) for cell in cells)
+    return [{**cell, "parameters": {"width_bytes": cell["width_bytes"], **cell["parameters"]}} if named and "width_bytes" in cell
+            else cell for cell in cells]
 
 
 def axes_of(cells):
-    """{(workload, pattern): axis} of the cells that something is varied of, all else the same."""
-    found = {}
+    """{(workload, pattern): axis} of the cells that something is varied of, all else the same. A workload with more
+    patterns than an axis has values is a matrix of them, not a sweep."""
+    found, cells = {}, completed(cells)
     for key, members in panels.grouped(cells, lambda cell: (cell["workload"], cell["pattern"])).items():
-        names = dict.fromkeys(name for cell in members for name in values_of(cell))
-        names = [*(name for name in names if name not in LAST), *LAST]
-        for name in names:
-            series = panels.grouped([cell for cell in members if name in values_of(cell)], lambda cell: others_of(cell, name))
-            if any(len({values_of(cell)[name] for cell in its}) >= VALUES_MIN for its in series.values()):
-                found[key] = name
-                break
+        patterns = {cell["pattern"] for cell in cells if cell["workload"] == key[0]}
+        axis = next((axis for axis in axes_for(members) if has_axis(members, axis, len(patterns))), None)
+        if axis:
+            found[key] = axis
     return found
+
+
+def axes_for(cells):
+    names = dict.fromkeys(name for cell in cells for name in numbers_of(cell) if name not in TEXTS)
+    return (*AXES, *(Axis(name, name.replace("_", " ")) for name in names), *LAST)
+
+
+def has_axis(cells, axis, patterns):
+    """Whether a line of the cells has enough points, as many as there are patterns, and lines are told apart by something."""
+    series = panels.grouped([cell for cell in cells if axis.name in numbers_of(cell)], lambda cell: others_of(cell, axis.name))
+    points = max((len({numbers_of(cell)[axis.name] for cell in its}) for its in series.values()), default=0)
+    lines = {cell[axis.lines] if axis.lines in cell else numbers_of(cell).get(axis.lines) for cell in cells}
+    return points >= max(VALUES_MIN, patterns) and (axis.lines == "path" or len(lines) > 1)
 
 
 def others_of(cell, axis):
@@ -48,114 +77,164 @@ def others_of(cell, axis):
 
 
 def rows(document, selection=documents.ALL):
-    cells = documents.timed(document, selection)
+    cells = completed(documents.timed(document, selection))
     axes, made = axes_of(cells), []
     for cell in cells:
         axis = axes.get((cell["workload"], cell["pattern"]))
-        if axis in values_of(cell):
+        if axis and axis.name in numbers_of(cell):
             median, low, high = documents.time_of(cell)
-            made.append({"axis": axis, "axis_value": values_of(cell)[axis], **documents.identity(cell),
-                         "time_ns_median": median, "time_ns_ci_low": low, "time_ns_ci_high": high,
+            made.append({"axis": axis.name, "axis_value": numbers_of(cell)[axis.name], "lines": axis.lines,
+                         **documents.identity(cell), "time_ns_median": median, "time_ns_ci_low": low, "time_ns_ci_high": high,
                          "flags": " ".join(cell["flags"]), "engine": document.content["engine"], **document.source()})
     if not made:
         raise documents.NotDrawn(f"nothing takes {VALUES_MIN} values in the chosen cells")
     return made
 
 
+# -- what it says -------------------------------------------------------------------------------------------------
+
+
 def says(made):
-    """How far the time goes along the lines that it goes least and most along."""
-    changes = []
-    for members in panels.grouped(made, lambda row: (panel_of(row), row["path"])).values():
-        members = sorted(members, key=lambda row: row["axis_value"])
-        first, last = members[0], members[-1]
-        if len(members) >= VALUES_MIN:
-            changes.append((last["time_ns_median"] / first["time_ns_median"], first, last))
-    if not changes:
-        return f"Time against {axis_text(made[0]['axis'])}."
-    words = [f"{style.short(change)} times for {first['path']} ({where_of(first)}: {style.time_text(first['time_ns_median'])} at "
-             f"{first['axis_value']}, {style.time_text(last['time_ns_median'])} at {last['axis_value']})"
-             for change, first, last in (choose(changes, key=lambda its: its[0]) for choose in (min, max))]
-    return f"Along {axis_text(made[0]['axis'])} time becomes from {words[0]} to {words[1]}."
+    """Which place is the quickest how often, and how far the time goes along the lines that it goes least and most along."""
+    text = "; ".join(text for text in (panels.quickest_text(made), changes_text(made)) if text) or f"Time against the {axis_text(made[0])}"
+    return text[0].upper() + text[1:] + "."
 
 
-def where_of(row):
-    return ", ".join(panels.fact_text(key, value) for key, value in facts_of(row).items() if key in ("workload", "pattern") or
-                     (key == "stride_bytes"))
+def changes_text(made):
+    series = [sorted(its, key=lambda row: row["axis_value"]) for its in panels.grouped(made, lambda row: (panel_of(row), line_of(row))).values()]
+    series = [its for its in series if len(its) >= VALUES_MIN]
+    names = panels.told_apart([facts_of(its[0], whole=True) for its in series])[1]
+    ratios = [its[-1]["time_ns_median"] / its[0]["time_ns_median"] for its in series]
+    words = []
+    for choose in (min, max) if series else ():
+        place = choose(range(len(series)), key=lambda i: ratios[i])
+        first, last = series[place][0], series[place][-1]
+        words.append(f"{style.ratio_text(ratios[place])} times ({names[place] or first['path']}: {style.time_text(first['time_ns_median'])} "
+                     f"at {value_text(first)}, {style.time_text(last['time_ns_median'])} at {value_text(last)}{steepest_text(series[place])})")
+    return words and f"with the {axis_text(made[0])} a launch takes from {words[0]} to {words[1]} as long"
+
+
+def steepest_text(its):
+    """Where the time grows most, if that is faster than what is varied."""
+    steps = [(after["time_ns_median"] / before["time_ns_median"], before, after) for before, after in zip(its, its[1:])]
+    growth, before, after = max(steps, key=lambda step: step[0])
+    steep = len(steps) > 2 and growth > 1.1 * after["axis_value"] / before["axis_value"]
+    return f", {style.ratio_text(growth)} times from {value_text(before)} to {value_text(after)}" if steep else ""
+
+
+def axis_text(row):
+    return TEXTS.get(row["axis"]) or row["axis"].replace("_", " ")
+
+
+def value_text(row):
+    value = row["axis_value"]
+    return style.bytes_text(value) if row["axis"].endswith("_bytes") else style.count_text(value) if row["axis"] == "elements" else str(value)
 
 
 # -- drawing ------------------------------------------------------------------------------------------------------
 
 
-def axis_text(axis):
-    return NAMES.get(axis, axis.replace("_bytes", ", bytes").replace("_", " "))
+def facts_of(row, whole=False):
+    """{what: value} of a panel, or of a whole line."""
+    facts = {"path": row["path"], **panels.facts_of(row)}
+    return {key: value for key, value in facts.items() if key != row["axis"] and (whole or key != row["lines"])}
 
 
-def facts_of(row):
-    return {key: value for key, value in panels.facts_of(row).items() if key != row["axis"]}
+def line_of(row):
+    return row["path"] if row["lines"] == "path" else panels.facts_of(row)[row["lines"]]
 
 
 def panel_of(row):
     return tuple(facts_of(row).items())
 
 
+PANEL_MM, FOOT_MM = 36, 4  # without the label below the last of panels; that label
+
+
 def height_of(members):
-    return panels.lines_mm(len({row["path"] for row in members})) + 4
+    return panels.lines_mm(len({line_of(row) for row in members}), PANEL_MM)
 
 
 def pages(made, width_mm):
-    """Panels of one axis go together."""
+    """Panels of one axis go together, those of one source of indices below each other."""
     found = []
-    for members in panels.grouped(made, lambda row: row["axis"]).values():
-        parts = list(panels.grouped(members, panel_of).values())
-        across = panels.across(width_mm, len(parts))
-        parts.sort(key=lambda its: order_of(its[0]))
+    by_axis = panels.grouped(made, lambda row: (row["axis"], row["lines"]))
+    for members in (by_axis[key] for key in sorted(by_axis, key=lambda key: key[1] == "path")):
+        parts = sorted(panels.grouped(members, panel_of).values(), key=lambda its: order_of(its[0]))
+        across = across_of(members, len(parts), width_mm)
         rows_of_parts = [parts[i:i + across] for i in range(0, len(parts), across)]
-        for page in panels.filled(rows_of_parts, lambda its: max(map(height_of, its))):
+        for page in panels.parted(rows_of_parts, int(panels.PAGE_MM / max(map(height_of, parts)))):
             found.append([row for its in page for part in its for row in part])
     return found
 
 
+def across_of(made, count, width_mm):
+    return panels.narrow_across(width_mm, count, max(len(line_of(row)) for row in made))
+
+
 def order_of(row):
-    return tuple((0, int(value), "") if str(value).isdigit() else (1, 0, value) for value in facts_of(row).values())
+    facts = facts_of(row)
+    values = [facts[key] for key in (*(key for key in facts if key not in SOURCE_KEYS), *SOURCE_KEYS) if key in facts]
+    return tuple((0, int(value), "") if str(value).isdigit() else (1, 0, value) for value in values)
 
 
 def draw(made, width_mm, note=None):
     parts = list(panels.grouped(made, panel_of).values())
-    across = panels.across(width_mm, len(parts))
+    across = across_of(made, len(parts), width_mm)
     common, titles = panels.told_apart([facts_of(part[0]) for part in parts])
-    height = max(map(height_of, parts))
-    figure, body = style.figure(width_mm, height * -(-len(parts) // across), (), "; ".join(filter(None, (common, note))))
-    for axes, title, members in zip(panels.grid(body, len(parts), across), titles, parts):
-        draw_panel(axes, members, width_mm / across)
-        panels.head(axes, title, width_mm / across - 25)
+    lines = None if made[0]["lines"] == "path" else f"at the lines: {TEXTS[made[0]['lines']]}"
+    flags = ", ".join(sorted({flag for row in made for flag in row["flags"].split()}))
+    height = max(map(height_of, parts)) * -(-len(parts) // across) + FOOT_MM
+    figure, body = style.figure(width_mm, height, (), "; ".join(filter(None, (note, common, lines, flags and f"hollow: {flags}"))))
+    alike = len({(row["workload"], row["elements"] * (row["axis"] != "elements")) for row in made}) == 1
+    for place, (axes, title, members) in enumerate(zip(panels.grid(body, len(parts), across), titles, parts)):
+        draw_panel(axes, members, made if alike else members, width_mm / across)
+        panels.head(axes, title, width_mm / across - 12)
+        if place + across < len(parts):
+            axes.set_xlabel(None)
+        if place % across:
+            axes.set_ylabel(None)
+            axes.tick_params(labelleft=not alike)
     return figure
 
 
-def draw_panel(axes, members, panel_mm):
-    axis, times = members[0]["axis"], [row["time_ns_median"] for row in members]
+def draw_panel(axes, members, scaled, panel_mm):
+    """`scaled`: the rows that the scales have room for."""
+    axis, times = members[0]["axis"], [row["time_ns_median"] for row in scaled]
     unit, factor = style.time_unit(min(times))
-    values = [row["axis_value"] for row in members]
+    values = [row["axis_value"] for row in scaled]
+    room = panel_mm - 13 - panels.LETTER_MM * max(len(line_of(row)) for row in members)
     if axis == "elements":
-        style.log_axis(axes, "x", min(values) / 1.2, max(values) * 1.2, style.count_text)
+        style.log_axis(axes, "x", min(values) / 1.2, max(values) * 1.2, style.count_text, min(6, max(2, int(room / 7))))
     else:
-        panels.number_axis(axes, values, style.size_text if axis.endswith("_bytes") else str, panel_mm - 32)
+        panels.number_axis(axes, values, style.size_text if axis.endswith("_bytes") else str, room)
     low, high = min(times) / factor, max(times) / factor
     if high > 4 * low:
         style.log_axis(axes, "y", low / 1.15, high * 1.15)
     else:
         axes.set_ylim(0, high * 1.1)
     ends = []
-    for path in style.in_order(row["path"] for row in members):
-        points = sorted((row for row in members if row["path"] == path), key=lambda row: row["axis_value"])
-        draw_line(axes, path, points, factor)
-        ends.append((points[-1]["axis_value"], points[-1]["time_ns_median"] / factor, path, style.ink(path)))
+    for look, points in lines_of(members):
+        draw_line(axes, look, points, factor)
+        ends.append((points[-1]["axis_value"], points[-1]["time_ns_median"] / factor, line_of(points[0]), style.ink_of(look)))
     panels.name_lines(axes, ends)
-    axes.set_xlabel(axis_text(axis))
+    axes.set_xlabel(axis_text(members[0]))
     axes.set_ylabel(f"time of a launch, {unit}")
 
 
-def draw_line(axes, path, points, factor):
+def lines_of(members):
+    """[(look, points)]."""
+    found = panels.grouped(sorted(members, key=lambda row: row["axis_value"]), line_of)
+    if members[0]["lines"] == "path":
+        return [(style.look(path), found[path]) for path in style.in_order(found)]
+    return [(style.chip(place), found[value]) for place, value in enumerate(sorted(found, key=int))]
+
+
+def draw_line(axes, look, points, factor):
     lows, highs = ([abs((row[key] or row["time_ns_median"]) - row["time_ns_median"]) / factor for row in points]
                    for key in ("time_ns_ci_low", "time_ns_ci_high"))
     axes.errorbar([row["axis_value"] for row in points], [row["time_ns_median"] / factor for row in points], [lows, highs],
-                  elinewidth=0.5, **style.line(path, markersize=2.6))
+                  elinewidth=0.5, **style.line_of(look, markersize=2.6))
+    flagged = [row for row in points if row["flags"]]
+    axes.plot([row["axis_value"] for row in flagged], [row["time_ns_median"] / factor for row in flagged], zorder=3,
+              **{**style.line_of(look, markersize=2.6, linestyle="none"), **style.hollow(look)})

@@ -130,7 +130,7 @@ def of_characterization(chip, one):
                     number = without_clock(number, capacity.clock(experiments, experiments[where[0]]))
                 chip.add(fact + (f", {width} bytes wide" if width else ""), Said(number["value"], number["low"], number["high"], source, number["reason"]))
     if one.content["device"].get("l2_bytes"):
-        chip.add("L2, bytes", Said(one.content["device"]["l2_bytes"], None, None, "device"))
+        chip.add("L2, bytes", Said(one.content["device"]["l2_bytes"], None, None, BY_DRIVER))
 
 
 def without_clock(number, cycles):
@@ -158,15 +158,18 @@ def numbers_of(experiment, level, name):
     return made
 
 
+BY_DRIVER, BY_RESULTS = "as the driver says", "results; in brackets the least and the most of them"
+
+
 def of_result(chip, one):
     launch = one.content["device"].get("launch_ns")
     if launch:
         known = chip.facts.setdefault("launch, ns", [])
-        mine = next((its for its in known if its.source == "results"), None)
+        mine = next((its for its in known if its.source == BY_RESULTS), None)
         if mine:  # of many files the least and the largest
             mine.low, mine.high = min(mine.low, launch), max(mine.high, launch)
         else:
-            known.append(Said(launch, launch, launch, "results"))
+            known.append(Said(launch, launch, launch, BY_RESULTS))
 
 
 def of_card_values(chip, one):
@@ -180,7 +183,8 @@ def of_card_values(chip, one):
                 (origin["from"] != "published" and any(its.value is not None for its in chip.facts.get(fact, ()))):
             continue
         of = f": {origin['method']}" if origin["from"] == "published" and origin.get("method") else ""
-        chip.add(fact, Said(value, origin.get("low"), origin.get("high"), f"{origin['from']}{of}"))
+        chip.add(fact, Said(value, origin.get("low"), origin.get("high"), BY_DRIVER if origin["from"] == "device" else
+                                f"{'' if of else 'card, '}{origin['from']}{of}"))
     for number in content.get("numbers") or []:
         fact = OTHERS.get((number["name"], number.get("level")))
         if fact and number["experiment"] == "published":
@@ -246,7 +250,7 @@ def claims_table(chips):
     for row in claims.ROWS:
         texts = [row.columns(results) for _, results in found]
         if any(text[2] != "missing" for text in texts):
-            rows.append([head(row.claim), words(claims.SOURCES[row.source]), words(row.published), words(row.limits()),
+            rows.append([head(row.claim), words(claims.SOURCES[row.source]), words(None if row.published == "-" else row.published), words(row.limits()),
                          *(words(None if text[2] == "missing" else f"{text[4]}: {text[2]}") for text in texts)])
     return Table("What was claimed of constant memory, and what each chip says",
                  ["claim", "said of", "published", "holds if", *(chip.name for chip, _ in found)], rows,

@@ -109,8 +109,9 @@ def pages_of(module, sources, given, few):
         raise documents.NotDrawn(one.unexplained)
     content = [its for _, its in sources] if combined else document
     rows = module.rows(content, documents.ALL)
-    if hasattr(module, "by_default") and not module.by_default(rows):
-        raise documents.NotDrawn("it is of one chip alone")
+    why = module.why_not(rows) if hasattr(module, "why_not") else None
+    if why:
+        raise documents.NotDrawn(why)
     pages = module.pages(rows, WIDTH_MM)
     if not few and len(pages) > getattr(module, "PAGES_MAX", plot.PAGES_MAX):
         raise documents.NotDrawn(f"it would be {len(pages)} pages; a report of fewer files, or make plots ARGS=--all, draws them")

@@ -198,14 +198,14 @@ def environment_of(one):
 
 
 def environment_tables(given):
-    """What is the same in all files once; what differs, file by file."""
+    """What is the same in all files that say it once; what differs, file by file."""
     found = {one.label: environment_of(one) for one in given}
     keys = list(dict.fromkeys(key for values in found.values() for key in values))
-    same = [key for key in keys if len({values.get(key) for values in found.values()}) == 1]
-    first = found[given[0].label]
+    said = {key: [values[key] for values in found.values() if key in values] for key in keys}
     several = len(given) > 1
-    made = [tables.facts("Environment" + (f", the same in all {len(given)} files" if several else
-                                          f" of {given[0].shown_name}"), [(key, first[key]) for key in same])]
+    same = [key for key in keys if len(set(said[key])) == 1 and (len(said[key]) > 1 or not several)]
+    made = [tables.facts("Environment" + (f", the same in all of {len(given)} files that say it" if several else
+                                          f" of {given[0].shown_name}"), [(key, said[key][0]) for key in same])]
     if several and len(same) < len(keys):
         made.append(differences_table(given, found, [key for key in keys if key not in same]))
     return [table for table in made if table.rows]

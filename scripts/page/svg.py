@@ -275,9 +275,17 @@ def grouped(nodes):
                     for tag, attributes, text, children in nodes[start:end]]
             made.append(("g", shared, "", grouped(bare)))
         else:
-            made.append(nodes[start])
+            made.append(clipped(nodes[start]))
         start = end
     return made
+
+
+def clipped(node):
+    """A mark moves what it is clipped by: that stands on a group around it."""
+    tag, attributes, text, children = node
+    if tag != "use" or "clip-path" not in attributes:
+        return node
+    return "g", {"clip-path": attributes["clip-path"]}, "", [(tag, {key: value for key, value in attributes.items() if key != "clip-path"}, text, children)]
 
 
 def best_run(nodes, start):

@@ -20,8 +20,14 @@ def of(files, comparisons, found):
     kind, text, href = worst(files, comparisons)
     pages = {name: drawn for name, _, drawn, _ in found if drawn}
     order = [name for name in FIRST if name in pages]
-    return Verdict(kind, *ICONS[kind], text, href, pages[order[0]][0] if order else None,
-                   [pages[name][0].summary for name in order[:SENTENCES]])
+    best = [min(pages[name], key=lambda drawn: rank_of(drawn, pages[name])) for name in order[:SENTENCES]]
+    return Verdict(kind, *ICONS[kind], text, href, best[0] if best else None, [drawn.summary for drawn in best])
+
+
+def rank_of(drawn, others):
+    """Of the pages of a figure those first that are a whole file's, and of caches as a program finds them."""
+    of = drawn.page.files
+    return sum(other.page.files == of for other in others) > 1, {row.get("regime") for row in drawn.page.rows} == {"cold"}
 
 
 def worst(files, comparisons):

@@ -31,6 +31,7 @@ PLOT = os.path.join(ROOT, "scripts/plot.py")
 GOLDEN = os.path.join(ROOT, "tests/golden/figures")
 MATRIX = os.path.join(ROOT, "results/h200/core-matrix.json")
 CONVOLUTIONS = os.path.join(ROOT, "results/h200/convolution.json")
+LOOKUPS = os.path.join(ROOT, "results/h200/sweeps/lookup.json")
 CHARACTERIZATION = os.path.join(ROOT, "results/characterizations/h200.json")
 OTHER_CHIP = os.path.join(ROOT, "results/characterizations/h100.json")
 
@@ -279,7 +280,7 @@ class Data(Case):
                           ("distinct", "2", "distinct=2 stride_bytes=4", "2000")])
         document = self.document(both)
         self.assertEqual({row["pattern"] for row in figures.FIGURES["matrix"].rows(document)}, {"per_warp", "per_thread"})
-        self.assertIn("to 4 times for constant", figures.FIGURES["sweep"].says(figures.FIGURES["sweep"].rows(document)))
+        self.assertIn("from 4.00 times (4 B apart: 1 µs at 1, 4 µs at 4)", figures.FIGURES["sweep"].says(figures.FIGURES["sweep"].rows(document)))
         sizes = self.document(result(*(cell(elements=count) for count in (1, 2, 3))))
         self.assertEqual({row["axis"] for row in figures.FIGURES["sweep"].rows(sizes)}, {"elements"})
         for few in (result(*cells[:4]), result(*FOUR)):
@@ -288,14 +289,48 @@ class Data(Case):
         with self.assertRaisesRegex(documents.NotDrawn, "the figure sweep"):
             figures.FIGURES["matrix"].rows(self.document(result(*cells)))
 
+    def test_widths(self):
+        """A line for each number of addresses; 4 bytes, which a result leaves out of the parameters, are on the axis."""
+        module = figures.FIGURES["sweep"]
+        cells = [cell(path, "distinct", (1000 * count * (1 + (width == 8)), None, None), width_bytes=width,
+                      parameters={"distinct": count, **({"width_bytes": width} if width != 4 else {})})
+                 for path in ("constant", "global") for count in (2, 4) for width in (2, 4, 8)]
+        made = module.rows(self.document(result(*cells)))
+        self.assertEqual([(row["axis"], row["lines"], row["axis_value"]) for row in made[:3]], [("width_bytes", "distinct", width) for width in (2, 4, 8)])
+        self.assertEqual({(row["path"], module.line_of(row)) for row in made}, {(path, count) for path in ("constant", "global") for count in "24"})
+        self.assertEqual(len({module.panel_of(row) for row in made}), 2)
+        self.assertEqual(module.says(made), "Of 6 points constant is the quickest, or within 1 % of it, at 6 and global at 6; with the bytes of an "
+                         "element a launch takes from 2.00 times (constant, 2 addresses: 2 µs at 2 B, 4 µs at 8 B) to 2.00 times (constant, "
+                         "2 addresses: 2 µs at 2 B, 4 µs at 8 B) as long.")
+
+    def test_lookups_of_many_sources(self):
+        """More patterns than sizes of the table: a matrix with a panel a size."""
+        patterns = ("uniform", "zipf", "sorted", "runs")
+        cells = [cell(path, pattern, (size * (2 if path == "constant" else 1), None, None), workload="lookup", parameters={"loads": 4, "table_bytes": size})
+                 for path in ("constant", "global") for pattern in patterns for size in (128, 2048, 16384)]
+        document, module = self.document(result(*cells)), figures.FIGURES["matrix"]
+        made = module.rows(document)
+        self.assertEqual(len({module.panel_of(row) for row in made}), 3)
+        self.assertEqual({module.name_text(row, module.same_of(made, True)) for row in made}, set(patterns))
+        self.assertEqual(module.says(made), "A launch of lookup through constant memory takes from 2.00 times (uniform, 128 B table) to 2.00 times (runs, "
+                         "16 KB table) as long as one through global memory; of 12 points global is the quickest, or within 1 % of it, at 12 and "
+                         "constant at none.")
+        with self.assertRaisesRegex(documents.NotDrawn, "nothing takes 3 values"):
+            figures.FIGURES["sweep"].rows(document)
+        fewer = self.document(result(*(its for its in cells if its["pattern"] in patterns[:3])))
+        self.assertEqual({row["axis"] for row in figures.FIGURES["sweep"].rows(fewer)}, {"table_bytes"})
+
     def test_sentences(self):
         """Each says what stands in the data."""
         def says(name, content):
             module = figures.FIGURES[name]
             given = self.document(content)
             return module.says(module.rows([given] if hasattr(module, "COMBINES") else given))
-        self.assertEqual(says("matrix", result(*FOUR)), "A launch through constant memory takes from 0.90 times (add per_warp, 128k "
-                         "elements) to 2.00 times (add per_thread, 128k elements) as long as one through global memory.")
+        self.assertEqual(says("matrix", result(*FOUR)), "A launch of add through constant memory takes from 0.90 times (per_warp) to 2.00 "
+                         "times (per_thread) as long as one through global memory; of 2 points constant is the quickest, or within 1 % of "
+                         "it, at 1 and global at 1.")
+        self.assertIn("takes 0.90 times (per_warp) as long", says("matrix", result(*FOUR[:2])))
+        self.assertIn("furthest from that of constant per_warp at 128k elements, 10.0 % too short", says("parts", EXPLANATION))
         self.assertIn("1 µs (global", says("matrix", result(FOUR[1])))
         self.assertIn("adds to the latency 11 (constant)", says("serialization", SERIAL))
         self.assertEqual(says("capacity", CAPACITY), "Constant has level 1 of 28 cycles, 128 B, level 2 of 98 cycles, 256 B or more.")
@@ -586,9 +621,9 @@ class Drawn(Case):
 
     def committed(self):
         """The documents of every chip, and one of each kind that no chip has."""
-        names = [*glob.glob(os.path.join(ROOT, "results/h[12]00/*.json")), *glob.glob(os.path.join(ROOT, "results/chips/*/*.json")),
+        names = [*glob.glob(os.path.join(ROOT, "results/h[12]00/*.json")), *glob.glob(os.path.join(ROOT, "results/h[12]00/sweeps/*.json")), *glob.glob(os.path.join(ROOT, "results/chips/*/*.json")),
                  *glob.glob(os.path.join(ROOT, "results/characterizations/*.json"))]
-        names = repetitions(names, [MATRIX, CONVOLUTIONS, CHARACTERIZATION, os.path.join(ROOT, "results/h100/core-matrix.json")])
+        names = repetitions(names, [MATRIX, CONVOLUTIONS, LOOKUPS, CHARACTERIZATION, os.path.join(ROOT, "results/h100/core-matrix.json")])
         return [documents.read(name, CBANK) for name in sorted(names) + self.others if read(name)["schema"]["name"] in documents.KINDS]
 
     @staticmethod

@@ -303,6 +303,10 @@ class KernelTuner(unittest.TestCase):
                 self.assertEqual("time" in measured, bool(result["times"]["runtimes"]))
                 if "time" in measured:
                     self.assertAlmostEqual(statistics.median(result["times"]["runtimes"]), measured["time"])
+            self.assertEqual(found["metadata"], {"timeunit": "milliseconds"})
+            for result in found["results"]:  # what a result leaves out is said, and is never 0
+                self.assertEqual({key: result["configuration"][key] for key in ("width_bytes", "table_bytes")},
+                                 {"width_bytes": 4, "table_bytes": "whole"})
         first = load(golden("export_kernel_tuner_one.json"))["results"][0]
         self.assertEqual(first["configuration"]["workload"], "add")
         self.assertIn(0.002000, {result["times"]["runtimes"][0] for result in

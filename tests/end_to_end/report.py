@@ -7,6 +7,7 @@ python3-selenium (scripts/setup.sh browser), and are skipped without. Those with
 CBANK_FETCH=1 it is fetched first, by npm. With CBANK_SCREENSHOTS=DIR, pictures of the pages are left there.
 """
 
+import argparse
 import base64
 import contextlib
 import csv
@@ -31,6 +32,10 @@ import zipfile
 from html.parser import HTMLParser
 
 from common import FULL, ROOT, read_json
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+from page import verdict  # noqa: E402
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 MATRIX = os.path.join(ROOT, "results/h200/core-matrix.json")
@@ -453,6 +458,8 @@ class Content(Case):
             ids = [element.get("id") for element in root.iter() if element.get("id")]
             self.assertEqual(len(ids), len(set(ids)))
             self.assertLessEqual(set(re.findall(r"(?:href=\"|url\()#(\w+)", text)), set(ids))
+            # A mark would move what it is clipped by, out of sight.
+            self.assertFalse([use for use in root.iter("{http://www.w3.org/2000/svg}use") if use.get("clip-path")])
 
     def test_interactive(self):
         self.check(interactive(), scripts=True)
@@ -701,6 +708,19 @@ class Atlas(Case):
         self.assertIn("NVIDIA H100 80GB HBM3 is of 2 boards: ", text)
         self.assertNotIn("NVIDIA H200 is of", text)
         self.assertIn("calibration.json is not shown", atlas().done.stderr)
+
+    def test_what_all_that_say_it_have_in_common(self):
+        """A card says little of a machine: no row or column of nothing for it."""
+        for table in atlas().page().section("environment").all("table"):
+            for row in texts_of(table):
+                self.assertTrue(set(row[1:]) - {"–"}, row)
+
+    def test_chart_on_top(self):
+        """Of the pages of a figure the first of caches as a program finds them that is not a part of several."""
+        def page(files, *regimes):
+            return argparse.Namespace(page=argparse.Namespace(files=files, rows=[{"regime": regime} for regime in regimes]))
+        pages = [page("a", "hot"), page("a", "hot"), page("b", "cold"), page("c", "hot", "cold"), page("d", "hot")]
+        self.assertIs(min(pages, key=lambda its: verdict.rank_of(its, pages)), pages[3])
 
     def test_figures_of_all_chips(self):
         for name in ("chips", "generations"):
