@@ -272,7 +272,8 @@ def test(toolkit):
              *tests_of("end_to_end", without=("gpu.py", *LONG, *SIMULATED, *CLUSTERS)), *simulated(toolkit, SIMULATED)]
     parts.append(Part("check-format", make("check-format"), skip=absent("clang-format-19")))
     if toolkit:
-        parts += [Part("build, no toolkit", make("BUILD=build/nocuda", "NO_CUDA=1", "NO_SQLITE=1", "CFLAGS=-O0", "all")),
+        parts += [Part("build, no toolkit", [sys.executable, "tests/end_to_end/common.py", "build/nocuda",
+                                             *make("BUILD=build/nocuda", "NO_CUDA=1", "NO_SQLITE=1", "all")], after=["build"]),
                   python("tests/end_to_end/fleet.py", "build/nocuda/cbank", ["build, no toolkit"], ", no SQLite",
                          ["WithoutSqlite"]),
                   python("tests/end_to_end/e2e.py", "build/nocuda/cbank", ["build, no toolkit"], ", no toolkit", ["Smoke"])]

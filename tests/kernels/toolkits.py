@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "end_to_end"))
-from common import ROOT  # noqa: E402
+from common import ROOT, take_objects  # noqa: E402
 import loads  # noqa: E402
 
 SECONDS_MAX = 850
@@ -37,7 +37,7 @@ def disassembler(toolkit):
 
 
 class Toolkit(unittest.TestCase):
-    """The tree as it is, C sources not optimized. A subclass names the toolkit, where it builds, and which of its
+    """The tree as it is. A subclass names the toolkit, where it builds, and which of its
     architectures is at an end of all that toolkits know: 0 the oldest, -1 the newest."""
 
     maxDiff = None
@@ -48,6 +48,7 @@ class Toolkit(unittest.TestCase):
     def setUpClass(cls):
         cls.known = architectures(cls.toolkit)
         cls.chosen = [cls.known[cls.end]] if os.environ.get("CBANK_ARCHS") == "ends" else cls.known
+        take_objects(os.path.join(ROOT, cls.build))
         done = cls.make("all", f"{cls.build}/tests/unit/test_kernels")
         if done.returncode != 0:
             raise AssertionError(f"make fails:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
@@ -55,7 +56,7 @@ class Toolkit(unittest.TestCase):
     @classmethod
     def make(cls, *arguments):
         return run(ROOT, "make", f"CUDA={cls.toolkit}", f"BUILD={cls.build}", f"IMAGES={cls.build}/images",
-                   f"ARCHS={' '.join(cls.chosen)}", "CFLAGS=-O0", *arguments)
+                   f"ARCHS={' '.join(cls.chosen)}", *arguments)
 
     def check(self, done, status=0):
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
