@@ -146,7 +146,7 @@ def lay_out(figure):
     """Once, so that all formats have the same layout and none takes the time again. Nothing is drawn for it."""
     if hasattr(figure, "get_layout_engine"):
         figure.get_layout_engine().execute(figure)
-        figure.set_layout_engine("none")
+        figure.set_layout_engine(None)
     else:
         figure.execute_constrained_layout()
         figure.set_constrained_layout(False)
