@@ -7,8 +7,9 @@ usage: tests/run.py test|kernels|fleet|all|gpu [VARIABLE=VALUE...]
 
 VARIABLEs are for make. A part is one or more commands; a line says when it has ended, with its tests, its seconds and
 what is left. What it printed is in build/test-logs/, and is shown where it failed. Tests are counted from what cmocka
-(TAP) and unittest print, and a command that prints neither is one test: passed when it exits with 0. The last line is
-"N passed, N failed", with ", N skipped" where there are any. Exit status 0 when at least one test ran and none failed.
+(TAP) and unittest print, and a command that prints neither is one test: passed when it exits with 0. Then come the parts that took
+the most seconds of processors. The last line is "N passed, N failed", with ", N skipped" where there are any. Exit status
+0 when at least one test ran and none failed.
 
 With CBANK_TEST=full, which is what `all` means unless it says small, tests repeat what a few repetitions show, and what
 runs with the sanitizers of clang runs with those of gcc, too. With CBANK_ARCHS=ends, kernels are checked of the newest
@@ -388,8 +389,14 @@ class Runner:
         print(f"{word:6} {part.name:{self.names}} {text}{left}", flush=True)
 
 
+SLOWEST = 10
+
+
 def summary(parts, seconds):
-    """Why tests were skipped, which parts failed, and the count."""
+    """Which parts took longest, why tests were skipped, which parts failed, and the count."""
+    print("seconds of processors, of those that took the most:")
+    for part in sorted(parts, key=lambda part: part.used, reverse=True)[:SLOWEST]:
+        print(f"{part.used:8.1f}  {part.name}")
     reasons = {}
     for part in parts:
         for reason in [part.skip] if part.skip else part.reasons:
