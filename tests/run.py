@@ -41,11 +41,11 @@ LOGS = "build/test-logs"
 SLOTS = len(os.sched_getaffinity(0))
 
 # About how long parts take, in seconds of one processor: the long ones start first, and what is left is guessed.
-SECONDS = {"build": 125, "sanitizer build": 95, "sanitizer build, gcc": 110, "build, no toolkit": 15,
-           "build, scratch tree": 28, "build, simulated GPU": 16, "build, simulated GPU, sanitizers": 26, "lint": 51,
+SECONDS = {"build": 115, "sanitizer build": 90, "sanitizer build, gcc": 110,
+           "build, scratch tree": 18, "build, simulated GPU": 16, "build, simulated GPU, sanitizers": 26, "lint": 51,
            "fuzz": 18, "unit tests": 39, "unit tests, sanitizers": 68, "unit tests, sanitizers, gcc": 90,
-           "kernels/cuda_11_8": 225, "kernels/toolkit": 80, "kernels/kernel_faults": 65, "kernels/kernel_checks": 56,
-           "end_to_end/report": 120, "end_to_end/readme": 90, "end_to_end/figures": 56, "end_to_end/scratch": 50,
+           "kernels/cuda_11_8": 180, "kernels/toolkit": 85, "kernels/kernel_faults": 50, "kernels/kernel_checks": 56,
+           "end_to_end/report": 150, "end_to_end/readme": 150, "end_to_end/figures": 60, "end_to_end/scratch": 50,
            "end_to_end/packages": 47, "end_to_end/simulated": 44, "end_to_end/faults, sanitizers": 35,
            "end_to_end/walk, sanitizers": 30, "end_to_end/cards": 30, "end_to_end/characterize": 26,
            "end_to_end/e2e": 25, "end_to_end/e2e, sanitizers": 26, "end_to_end/e2e, sanitizers, gcc": 26,

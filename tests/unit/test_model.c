@@ -772,7 +772,8 @@ static void larger_filters_take_longer(void **state)
         for (size_t path = 0; path < path_count && workloads[w].takes & PARAMETER_BIT(radius); path++) {
             double first = 0, before = 0;
 
-            for (uint32_t radius = 1; radius <= workloads[w].variants; radius += sanitized(workloads[w].variants - 1, 1)) {
+            for (uint32_t radius = 1; radius <= workloads[w].variants;
+                 radius += sanitized(workloads[w].variants - 1, 1)) {
                 const struct cell cell = make_filter(workloads[w].name, paths[path].name, radius, 1 << 22);
 
                 if (cell_obstacle(&cell, 0, reason))
