@@ -189,15 +189,18 @@ IMAGE_ARCHIVE := $(if $(CUDA),$(IMAGES)/images.a,$(OBJ)/no_images.a)
 FUZZED := document command cell result engine characterize compare advise
 GUIDED := $(if $(SANITIZE),$(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp))
 
-$(eval $(call stamp,$(OBJ)/flags.stamp,$(CC) $(CPPFLAGS_ALL) $(foreach room,$(ROOMS),$(call room_flags,$(room))) $(CFLAGS_ALL) $(CUDA_CPPFLAGS) $(IMAGE_ARCHIVE) $(if $(GUIDED),$(GUIDED) $(FUZZED))))
+$(eval $(call stamp,$(OBJ)/flags.stamp,$(CC) $(CPPFLAGS_ALL) $(foreach room,$(ROOMS),$(call room_flags,$(room))) $(CFLAGS_ALL) $(if $(GUIDED),$(GUIDED) $(FUZZED))))
+$(eval $(call stamp,$(OBJ)/cuda.stamp,$(CUDA_CPPFLAGS)))
+$(eval $(call stamp,$(OBJ)/images.stamp,$(IMAGE_ARCHIVE)))
 $(eval $(call stamp,$(OBJ)/link.stamp,$(LDFLAGS_ALL) $(OBJECTS) $(LIBS)))
 $(eval $(call stamp,$(OBJ)/version.stamp,$(VERSION_DEFINES)))
 
 $(CUDA_SOURCES:%.c=$(OBJ)/%.o): EXTRA = $(CUDA_CPPFLAGS)
+$(CUDA_SOURCES:%.c=$(OBJ)/%.o): $(OBJ)/cuda.stamp
 $(OBJ)/harness/command/version.o: EXTRA = $(VERSION_DEFINES)
 $(OBJ)/harness/command/version.o: $(OBJ)/version.stamp
 $(OBJ)/harness/cell/images.o: EXTRA = -DCBANK_IMAGES='"$(IMAGE_ARCHIVE)"'
-$(OBJ)/harness/cell/images.o: $(IMAGE_ARCHIVE)
+$(OBJ)/harness/cell/images.o: $(IMAGE_ARCHIVE) $(OBJ)/images.stamp
 # The cards go into the program by .incbin, which dependency files do not see.
 $(filter $(OBJ)/harness/cell/card%,$(OBJECTS)): $(CARDS)
 
@@ -232,10 +235,15 @@ $(PROGRAM): $(OBJECTS) $(OBJ)/link.stamp
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(OBJECTS) $(LIBS)
 
-$(TESTS) $(TRIALS): $(BUILD)/tests/%: $(OBJ)/tests/%.o $(filter-out $(OBJ)/harness/main.o,$(OBJECTS)) $(OBJ)/link.stamp
+# An archive, as each test needs a part; thin, as kernels are large.
+$(OBJ)/tested.a: $(filter-out $(OBJ)/harness/main.o,$(OBJECTS)) $(OBJ)/link.stamp
+	@rm -f $@
+	$(Q)ar rcsT $@ $(filter %.o,$^)
+
+$(TESTS) $(TRIALS): $(BUILD)/tests/%: $(OBJ)/tests/%.o $(OBJ)/tested.a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(LIBS) -lcmocka
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcmocka
 
 # Libraries that tests preload into the program, never with sanitizers: those bring an allocator of their own.
 $(FAULTS): $(BUILD)/tests/%.so: tests/%.c $(OBJ)/flags.stamp
@@ -268,6 +276,7 @@ simulated: $(if $(SIMULATED_WHY),,$(SIMULATED)/cbank) ## build the program for t
 	@echo 'simulated GPU: $(or $(SIMULATED_WHY),$(SIMULATED)/cbank)'
 
 $(SIMULATED_OBJECTS) $(SIMULATED_CORE_OBJECTS): HOUSE = $(EVERY_ROOM) -Itests/simulated $(CUDA_CPPFLAGS) -fPIC
+$(SIMULATED_OBJECTS) $(SIMULATED_CORE_OBJECTS): $(OBJ)/cuda.stamp
 $(SIMULATED_OBJECTS) $(SIMULATED_CORE_OBJECTS): CFLAGS_ALL := $(filter-out --coverage -O0,$(CFLAGS_ALL))
 
 $(OBJ)/simulated/%.o: %.c $(OBJ)/flags.stamp

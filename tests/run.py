@@ -7,8 +7,9 @@ usage: tests/run.py test|kernels|fleet|all|gpu [VARIABLE=VALUE...]
 
 VARIABLEs are for make. A part is one or more commands; a line says when it has ended, with its tests, its seconds and
 what is left. What it printed is in build/test-logs/, and is shown where it failed. Tests are counted from what cmocka
-(TAP) and unittest print, and a command that prints neither is one test: passed when it exits with 0. The last line is
-"N passed, N failed", with ", N skipped" where there are any. Exit status 0 when at least one test ran and none failed.
+(TAP) and unittest print, and a command that prints neither is one test: passed when it exits with 0. Then come the parts that took
+the most seconds of processors. The last line is "N passed, N failed", with ", N skipped" where there are any. Exit status
+0 when at least one test ran and none failed.
 
 With CBANK_TEST=full, which is what `all` means unless it says small, tests repeat what a few repetitions show, and what
 runs with the sanitizers of clang runs with those of gcc, too. With CBANK_ARCHS=ends, kernels are checked of the newest
@@ -40,11 +41,11 @@ LOGS = "build/test-logs"
 SLOTS = len(os.sched_getaffinity(0))
 
 # About how long parts take, in seconds of one processor: the long ones start first, and what is left is guessed.
-SECONDS = {"build": 125, "sanitizer build": 95, "sanitizer build, gcc": 110, "build, no toolkit": 15,
-           "build, scratch tree": 28, "build, simulated GPU": 16, "build, simulated GPU, sanitizers": 26, "lint": 51,
+SECONDS = {"build": 115, "sanitizer build": 90, "sanitizer build, gcc": 110,
+           "build, scratch tree": 18, "build, simulated GPU": 16, "build, simulated GPU, sanitizers": 26, "lint": 51,
            "fuzz": 18, "unit tests": 39, "unit tests, sanitizers": 68, "unit tests, sanitizers, gcc": 90,
-           "kernels/cuda_11_8": 225, "kernels/toolkit": 80, "kernels/kernel_faults": 65, "kernels/kernel_checks": 56,
-           "end_to_end/report": 120, "end_to_end/readme": 90, "end_to_end/figures": 56, "end_to_end/scratch": 50,
+           "kernels/cuda_11_8": 180, "kernels/toolkit": 85, "kernels/kernel_faults": 50, "kernels/kernel_checks": 56,
+           "end_to_end/report": 150, "end_to_end/readme": 150, "end_to_end/figures": 60, "end_to_end/scratch": 50,
            "end_to_end/packages": 47, "end_to_end/simulated": 44, "end_to_end/faults, sanitizers": 35,
            "end_to_end/walk, sanitizers": 30, "end_to_end/cards": 30, "end_to_end/characterize": 26,
            "end_to_end/e2e": 25, "end_to_end/e2e, sanitizers": 26, "end_to_end/e2e, sanitizers, gcc": 26,
@@ -272,7 +273,8 @@ def test(toolkit):
              *tests_of("end_to_end", without=("gpu.py", *LONG, *SIMULATED, *CLUSTERS)), *simulated(toolkit, SIMULATED)]
     parts.append(Part("check-format", make("check-format"), skip=absent("clang-format-19")))
     if toolkit:
-        parts += [Part("build, no toolkit", make("BUILD=build/nocuda", "NO_CUDA=1", "NO_SQLITE=1", "CFLAGS=-O0", "all")),
+        parts += [Part("build, no toolkit", [sys.executable, "tests/end_to_end/common.py", "build/nocuda",
+                                             *make("BUILD=build/nocuda", "NO_CUDA=1", "NO_SQLITE=1", "all")], after=["build"]),
                   python("tests/end_to_end/fleet.py", "build/nocuda/cbank", ["build, no toolkit"], ", no SQLite",
                          ["WithoutSqlite"]),
                   python("tests/end_to_end/e2e.py", "build/nocuda/cbank", ["build, no toolkit"], ", no toolkit", ["Smoke"])]
@@ -387,8 +389,14 @@ class Runner:
         print(f"{word:6} {part.name:{self.names}} {text}{left}", flush=True)
 
 
+SLOWEST = 10
+
+
 def summary(parts, seconds):
-    """Why tests were skipped, which parts failed, and the count."""
+    """Which parts took longest, why tests were skipped, which parts failed, and the count."""
+    print("seconds of processors, of those that took the most:")
+    for part in sorted(parts, key=lambda part: part.used, reverse=True)[:SLOWEST]:
+        print(f"{part.used:8.1f}  {part.name}")
     reasons = {}
     for part in parts:
         for reason in [part.skip] if part.skip else part.reasons:

@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of this folder share."""
+"""What the tests of this folder share.
+
+usage: tests/end_to_end/common.py BUILD COMMAND...
+
+runs the COMMAND, a make into the folder BUILD, with what build/ has compiled.
+"""
 
 import json
 import os
 import re
+import shutil
 import sqlite3
+import sys
 import tempfile
 import unittest
 
@@ -18,6 +25,14 @@ FULL = os.environ.get("CBANK_TEST") == "full"
 def repetitions(everything, few):
     """All of it, or few."""
     return everything if FULL else few
+
+
+def take_objects(build):
+    """Gives a build with other variables what this tree's has compiled: it compiles what its variables change alone."""
+    of, to = os.path.join(ROOT, "build/obj"), os.path.join(build, "obj")
+    shutil.rmtree(to, ignore_errors=True)
+    if os.path.isdir(of):
+        shutil.copytree(of, to, ignore=shutil.ignore_patterns("simulated", "*.d"))
 
 
 def read_json(path):
@@ -48,3 +63,8 @@ class Scratch(unittest.TestCase):
 
     def path(self, name):
         return os.path.join(self.folder, name)
+
+
+if __name__ == "__main__":
+    take_objects(sys.argv[1])
+    os.execvp(sys.argv[2], sys.argv[2:])

@@ -4,8 +4,8 @@
 usage: tests/end_to_end/tree.py FOLDER
 
 makes the copy that all tests copy, in the FOLDER, which CBANK_SCRATCH then names. Without it, each file of tests makes
-one of its own. CBANK_CUDA names the CUDA toolkit. Kernels are built for one architecture, and for one workload of each shape; the C
-sources are not optimized, as nothing is timed. What was built once is copied: only what a change touches is built again.
+one of its own. CBANK_CUDA names the CUDA toolkit. Kernels are built for one architecture, and for one workload of each
+shape. What was built once is copied: only what a change touches is built again.
 """
 
 import atexit
@@ -72,8 +72,8 @@ class Scratch:
     @staticmethod
     def ignored(folder, names):
         if folder == os.path.join(ROOT, "build"):  # whatever else people build there
-            return set(names) - {"images"}
-        return {".git", "local", "__pycache__"} & set(names)
+            return set(names) - {"images", "obj"}
+        return {".git", "local", "__pycache__", "simulated" if folder == os.path.join(ROOT, "build/obj") else ""} & set(names)
 
     def keep_workloads(self):
         """Leaves WORKLOADS in the table, with one variant at most, and what compilers choose of these open."""
@@ -120,10 +120,13 @@ class Scratch:
 
     def try_make(self, *targets, architecture=ARCHITECTURE):
         toolkit = [f"CUDA={TOOLKIT}", f"ARCHS={architecture}"] if TOOLKIT else ["NO_CUDA=1"]
-        return self.run("make", *toolkit, "CFLAGS=-O0", *targets)
+        return self.run("make", *toolkit, *targets)
 
-    def make(self, *targets, architecture=ARCHITECTURE):
-        done = self.try_make(*targets or ["all"], architecture=architecture)
+    def make(self, *targets, architecture=ARCHITECTURE, only=()):
+        """`only`: workloads whose kernels a change of kernels.cu is about; those of others stay as they are."""
+        others = set(WORKLOADS + ["probes", "tools"]) - set(only) if only else ()
+        stay = [f"--old-file=build/images/{name}.compute_{architecture}.ptx" for name in sorted(others)]
+        done = self.try_make(*stay, *targets or ["all"], architecture=architecture)
         if done.returncode != 0:
             raise AssertionError(f"make fails:\n{done.stdout}{done.stderr}")
         return done

@@ -13,11 +13,8 @@ import tempfile
 import unittest
 
 import toolkits
-from toolkits import ROOT, run
+from toolkits import FAMILIES, ROOT, run
 from tree import BrokenPath
-
-# One of each way to spell instructions: Kepler, Maxwell and Pascal, Volta, Hopper.
-FAMILIES = ("35", "60", "70", "90")
 
 
 def setUpModule():

@@ -572,11 +572,12 @@ static void levels_match_lists(void **state)
 {
     static const uint64_t elements[] = {1, 33, 1024, 5000, 40000, 100000};
     static const uint32_t block_sizes[] = {32, 96, 256, 1024};
+    const size_t every = repetitions(1, sanitized(4, 2));
 
     (void)state;
     for (size_t p = 0; p < pattern_count; p++)
         for (size_t e = 0; e < sizeof(elements) / sizeof(elements[0]); e++)
-            for (size_t b = 0; b < sizeof(block_sizes) / sizeof(block_sizes[0]); b++) {
+            for (size_t b = (p + e) % every; b < sizeof(block_sizes) / sizeof(block_sizes[0]); b += every) {
                 check_lists(patterns[p].name, elements[e], block_sizes[b], "hot");
                 check_lists(patterns[p].name, elements[e], block_sizes[b], "cold");
             }
@@ -771,7 +772,8 @@ static void larger_filters_take_longer(void **state)
         for (size_t path = 0; path < path_count && workloads[w].takes & PARAMETER_BIT(radius); path++) {
             double first = 0, before = 0;
 
-            for (uint32_t radius = 1; radius <= workloads[w].variants; radius++) {
+            for (uint32_t radius = 1; radius <= workloads[w].variants;
+                 radius += sanitized(workloads[w].variants - 1, 1)) {
                 const struct cell cell = make_filter(workloads[w].name, paths[path].name, radius, 1 << 22);
 
                 if (cell_obstacle(&cell, 0, reason))
@@ -801,7 +803,7 @@ static void more_addresses_take_longer(void **state)
         cell.parameters[PARAMETER_stride_bytes] = 4 * 16; /* 2 KB at most: param has no more */
         if (cell_obstacle(&cell, 0, reason))
             continue;
-        for (uint32_t distinct = 1; distinct <= 32; distinct *= 2) {
+        for (uint32_t distinct = 1; distinct <= 32; distinct *= (uint32_t)sanitized(32, 2)) {
             cell.parameters[PARAMETER_distinct] = distinct;
             const double ns = predict(&cell, &card).time_ns;
 
