@@ -44,7 +44,7 @@ enum { INDEX_CYCLES = 345, INDEX_DRAM_CYCLES = 800 };
 
 /* Lines of 128 bytes that L1 looks up in a cycle, and what a sector more of a texture's load takes. By the same lookups, and
  * those of results/h200/sweeps/lookup.json. */
-#define L1_LINES_PER_CYCLE 2.4
+#define L1_LINES_PER_CYCLE    2.4
 #define TEXTURE_SECTOR_CYCLES 0.5
 
 /* Likewise what a load waits longer that is the first to want a sector, and rounds of copying a table several times, or once. */
@@ -69,7 +69,8 @@ static double busiest_share(const struct cell *cell, const struct card *card, ui
     const double blocks = cell_blocks(cell);
     const double units = ceil((double)card->sm_count / sms);
     const double even = ceil(blocks / units);
-    const double first_wave = fmin(ceil(sms * blocks / card->sm_count), (double)sms * model_blocks_resident(cell, card));
+    const double first_wave =
+        fmin(ceil(sms * blocks / card->sm_count), (double)sms * model_blocks_resident(cell, card));
 
     return fmin(fmax(even, first_wave) / blocks, 1);
 }
@@ -393,8 +394,8 @@ static void touch(const struct cell *cell, uint32_t block, uint32_t group, struc
     for (uint32_t k = 0; k < touched->in_flight; k++) {
         cell_indices(cell, block, threads, group * touched->in_flight + k, index);
         for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS)
-            touch_warp(index + first, threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS, width,
-                       touched, &waits[first / CBANK_WARP_THREADS]);
+            touch_warp(index + first, threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS,
+                       width, touched, &waits[first / CBANK_WARP_THREADS]);
     }
     for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS) {
         touched->loads++;
@@ -424,8 +425,10 @@ static void find_stream(struct work *work)
 
     work->kept = bytes <= room ? 1 : fmax(0, 2 * room - bytes) / bytes;
     if (strides(work))
-        work->kept = fmin(fmax((INDICES_LOST_SHARE - bytes / work->card->l2_bytes) /
-                                   (INDICES_LOST_SHARE - INDICES_KEPT_SHARE), 0), 1);
+        work->kept =
+            fmin(fmax((INDICES_LOST_SHARE - bytes / work->card->l2_bytes) / (INDICES_LOST_SHARE - INDICES_KEPT_SHARE),
+                      0),
+                 1);
     work->written = 1 - work->kept;
     if (work->cell->regime->flush) {
         work->kept = 0;
@@ -540,8 +543,8 @@ static double residency_ns(const struct work *work)
     const double launching = cell_grid_blocks(work->cell) * card->block_launch_ns;
 
     if (strides(work))
-        return strided_ns(later * block_life_ns(work) + first, launching - AT_ONCE * card->sm_count * card->block_launch_ns,
-                          later);
+        return strided_ns(later * block_life_ns(work) + first,
+                          launching - AT_ONCE * card->sm_count * card->block_launch_ns, later);
     return fmax(later * block_life_ns(work), launching);
 }
 
@@ -580,7 +583,8 @@ static enum status simulate_warps(struct work *work)
     if (status != STATUS_OK)
         return status;
     /* The first wave of a grid that strides is like the others, and takes most of the time where the grid is small. */
-    work->waits_ns = fmax(cycles_to_ns(card, warps.cycles - (strides(work) ? MODEL_WARPS_BEGIN_CYCLES : sm.life_cycles)), 0);
+    work->waits_ns =
+        fmax(cycles_to_ns(card, warps.cycles - (strides(work) ? MODEL_WARPS_BEGIN_CYCLES : sm.life_cycles)), 0);
     fills = warps.fills * cell_blocks(cell) / sm.blocks;
     /* Without the warps side by side each would fetch by itself what conflicts. */
     if (warps.refills > 0 || fills < work->levels.misses[0]) {

@@ -340,8 +340,10 @@ static void begin_block(struct run *run, uint32_t number, double time)
     for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS) {
         const uint32_t warp = number * run->seat_warps + seat->warps_left++;
 
-        run->warps[warp] = (struct warp){
-            .block = (uint32_t)block, .step = run->card->parameter_lines ? -1 : 0, .first = first, .seat = number};
+        run->warps[warp] = (struct warp){.block = (uint32_t)block,
+                                         .step = run->card->parameter_lines ? -1 : 0,
+                                         .first = first,
+                                         .seat = number};
         begin_loads(run, warp, begin + STAGGER_CYCLES * (double)(first / CBANK_WARP_THREADS));
     }
 }
@@ -484,7 +486,8 @@ static void look_up(struct run *run, uint32_t number, double now)
 static void run_events(struct run *run)
 {
     for (uint32_t seat = 0; seat < run->sm.resident; seat++)
-        begin_block(run, seat, strides(run) ? fmax(seat - 1.0, 0) * run->sm.next_cycles : (double)seat * NEXT_BLOCK_CYCLES);
+        begin_block(run, seat,
+                    strides(run) ? fmax(seat - 1.0, 0) * run->sm.next_cycles : (double)seat * NEXT_BLOCK_CYCLES);
     while (run->event_count > 0 && run->tally.lookups < (double)run->lookups_max) {
         const struct event event = event_pop(run);
         const double now = fmax(event.time, run->port);

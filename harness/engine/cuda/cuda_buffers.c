@@ -7,7 +7,7 @@
 #include "random.h"
 
 static const uint64_t all_bytes_max = 1ull << 29; /* of all placements of one thing */
-static const size_t free_share = 4;                /* of the free memory is left alone by placements that are not needed */
+static const size_t free_share = 4; /* of the free memory is left alone by placements that are not needed */
 
 static size_t bytes_of(const struct cuda_buffers *size)
 {
