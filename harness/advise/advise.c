@@ -19,22 +19,10 @@ const char *const advise_standing_names[ADVISE_STANDING_COUNT] = {
 
 /* -- places ------------------------------------------------------------------------------------------- */
 
-/* Why there is no prediction of the place: it cannot be, or the model does not know what L1, which is a part of the memory of
- * the SM that shared memory is taken from, keeps of the table beside other data. */
+/* Why the place cannot be. */
 static bool place_obstacle(struct advised_place *place, const struct card *card)
 {
-    const uint32_t *const value = place->cell.parameters, other = value[PARAMETER_pressure_bytes];
-    const bool through_l1 = place->path->unit == UNIT_L1 || place->path->unit == UNIT_TEXTURE;
-
-    if (cell_obstacle(&place->cell, 10 * card->cc_major + card->cc_minor, place->reason))
-        return true;
-    place->unpredicted =
-        other && through_l1 && (uint64_t)other + table_bytes(place->path, value) > card->shared_bytes_per_sm;
-    if (place->unpredicted)
-        snprintf(place->reason, sizeof(place->reason),
-                 "the model does not know how much of the table L1 keeps beside %" PRIu32 " bytes of other data",
-                 other);
-    return place->unpredicted;
+    return cell_obstacle(&place->cell, 10 * card->cc_major + card->cc_minor, place->reason);
 }
 
 /* The paths that hold the table of `cell`, with their indices, then those that do not, with the reason. */

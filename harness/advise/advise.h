@@ -59,7 +59,6 @@ struct advised_place {
     double ratio_error; /* of that, see advise_ratio_error; half the intervals' sum where it was measured */
     enum advise_standing standing;
     char reason[ADVISE_REASON_BYTES]; /* what takes the time, or why there is none */
-    bool unpredicted; /* it holds the table, and the model does not know what that takes */
     bool measured;    /* time_ns, low_ns and high_ns are, and this is what was predicted: */
     struct advised_prediction predicted;
 };

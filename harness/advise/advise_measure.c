@@ -22,13 +22,12 @@ static bool take_time(struct advised_place *place, const struct cell_result *mea
                  measured->reason[0] ? measured->reason : "too few samples were taken");
         return false;
     }
-    place->predicted = (struct advised_prediction){.given = !place->unpredicted};
-    if (!place->unpredicted) {
-        place->predicted.time_ns = place->time_ns;
-        place->predicted.low_ns = place->low_ns;
-        place->predicted.high_ns = place->high_ns;
-        place->predicted.off = time->ci_low > place->high_ns || time->ci_high < place->low_ns;
-    }
+    place->predicted =
+        (struct advised_prediction){.given = true,
+                                    .time_ns = place->time_ns,
+                                    .low_ns = place->low_ns,
+                                    .high_ns = place->high_ns,
+                                    .off = time->ci_low > place->high_ns || time->ci_high < place->low_ns};
     place->time_ns = time->median;
     place->low_ns = time->ci_low;
     place->high_ns = time->ci_high;
@@ -69,7 +68,6 @@ static enum status take_times(struct advice *advice, const struct result *result
         if (!place_is_held(place))
             continue;
         place->measured = take_time(place, &result->cells[next++]);
-        place->unpredicted = place->unpredicted && !place->measured;
         advice->count += place->measured;
     }
     advice->excluded = count - advice->count;

@@ -176,9 +176,6 @@ void advise_run_command(const struct advice *advice, char text[ADVISE_COMMAND_BY
     for (size_t i = 0; i < advice->count; i++)
         if (advice->places[i].standing != ADVISE_SLOWER)
             text_join(text, ADVISE_COMMAND_BYTES, i ? "," : "", "%s", advice->places[i].path->name);
-    for (size_t i = advice->count; i < advice->count + advice->excluded; i++)
-        if (advice->places[i].unpredicted)
-            text_join(text, ADVISE_COMMAND_BYTES, ",", "%s", advice->places[i].path->name);
     if (advice->indices_path)
         text_join(text, ADVISE_COMMAND_BYTES, " ", "--indices %s", advice->indices_path);
     else

@@ -500,8 +500,7 @@ static double block_base_ns(const struct work *work)
 static double block_life_ns(const struct work *work)
 {
     const double groups = workload_groups(work->cell->workload, work->cell->parameters);
-    const bool behind = work->unit->l1_cycles && work->cell->parameters[PARAMETER_pressure_bytes];
-    const double cycles = groups * (work->unit->latency_cycles + (behind ? FIRST_CYCLES : 0));
+    const double cycles = groups * work->unit->latency_cycles;
 
     return block_base_ns(work) + (strides(work) ? cycles_to_ns(work->card, cycles) : block_payload_ns(work));
 }
