@@ -421,14 +421,11 @@ static double input_bytes(const struct cell *cell)
 static void find_stream(struct work *work)
 {
     const double bytes = input_bytes(work->cell) + output_bytes(work->cell);
-    const double room = (double)work->card->l2_kept_bytes;
+    const double room = (double)work->card->l2_kept_bytes, share = bytes / (double)work->card->l2_bytes;
 
     work->kept = bytes <= room ? 1 : fmax(0, 2 * room - bytes) / bytes;
     if (strides(work))
-        work->kept =
-            fmin(fmax((INDICES_LOST_SHARE - bytes / work->card->l2_bytes) / (INDICES_LOST_SHARE - INDICES_KEPT_SHARE),
-                      0),
-                 1);
+        work->kept = fmin(fmax((INDICES_LOST_SHARE - share) / (INDICES_LOST_SHARE - INDICES_KEPT_SHARE), 0), 1);
     work->written = 1 - work->kept;
     if (work->cell->regime->flush) {
         work->kept = 0;
@@ -520,7 +517,7 @@ static double first_touches_ns(const struct work *work)
         for (size_t i = 0; i < TABLE_SECTORS; i++)
             touched.before[i] = touched.now[i];
     }
-    return cycles_to_ns(work->card, (double)touched.waits / touched.loads * groups * FIRST_CYCLES);
+    return cycles_to_ns(work->card, (double)touched.waits / (double)touched.loads * groups * FIRST_CYCLES);
 }
 
 /* What warps that stride wait, where their blocks do not all begin at once: the late ones have the SM to themselves in the end. */
