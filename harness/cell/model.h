@@ -17,8 +17,8 @@
 #include "model_levels.h"
 
 /* Parts of the predicted time of one launch, ns. The parts of overlapping units do not add up: time is
- * launch + wave + max(residency, issue, unit (serialization + misses), stream). What a unit does is that of
- * the busiest SM or instance. */
+ * launch + wave + max(residency, issue, unit (serialization + misses), stream), and where the grid strides somewhat more than
+ * the longest, since these parts get into each other's way: see model.c. What a unit does is that of the busiest SM or instance. */
 struct model_parts {
     double launch_ns;        /* one more launch: the card's launch_ns; where the table is written before it
                                 copy_ns + bytes / copy_bytes_per_ns more (nothing where the parameters hold it),
@@ -31,7 +31,8 @@ struct model_parts {
                                 in the first level and of the instructions that add does not have; the wait for a
                                 line of UNIT_UNIFORM, UNIT_IMC; and copying the table. Not the loads of UNIT_IDC.
                                 Or starting all blocks, if that takes longer. Where the grid strides, a wave is a
-                                round of the loop, and input comes once for each group of lookups in flight */
+                                round of the loop, an index comes once for each group of lookups in flight, sectors
+                                that no warp wanted before keep those that do waiting, and late blocks end late */
     double issue_ns;         /* warp instructions (where not known a guess: see model.c) / issue_per_cycle */
     double serialization_ns; /* the first level answering requests one after the other: the longer of the path's unit
                                 and of L1.
@@ -41,7 +42,8 @@ struct model_parts {
                                 L1: the longer of loads / l1_requests_per_cycle and sectors / l1_sectors_per_cycle,
                                 of input, copies of the table, and payload of UNIT_L1 and UNIT_L2; of UNIT_TEXTURE,
                                 which L1 takes no other loads beside, loads / texture_requests_per_cycle more, and
-                                the sectors; and the wavefronts of shared memory / shared_wavefronts_per_cycle */
+                                the sectors; where the grid strides, the lines that it looks up and the banks that it
+                                reads, if that takes longer; and the wavefronts of shared memory / shared_wavefronts_per_cycle */
     double misses_ns;        /* what stands behind the first level adds to that.
                                 UNIT_IDC: the longer of two. A level is busy for requests x request_cycles +
                                 misses x miss_cycles, levels work at the same time: the busiest. Where an SM has room

@@ -2,14 +2,18 @@
  * The first constant level with the warps of an SM side by side, event by event.
  *
  * Blocks 0, sm_count, 2 sm_count ... run on the simulated SM, as many at a time as are resident; one begins when
- * another has ended. A warp asks for the lines of its parameters, then makes its payload loads, one after the other:
+ * another has ended. A warp asks for the lines of its parameters, then makes its payload loads, one after the other; the pieces
+ * of a wide element are under way together, each coming as the one before passes. Where the grid strides, a warp goes on to the
+ * next block of its seat by itself, waits for an index before each group of lookups, and the lookups of a group are under way
+ * together, too:
  *   - warps belong to the four quarters of the SM in turn. Two loads of a quarter pass the level at a time, others wait
  *     in the order of their coming;
  *   - a pass looks up one address of a load and takes 11 cycles; passes of several loads overlap, a lookup every
  *     request_cycles. Addresses follow each other in the order of the threads: the next passes when the one before is
  *     read;
  *   - the line of an address that is not there is fetched, and the load sleeps until it comes, 70 cycles later; lines
- *     of one SM come as far apart as the SMs that share the second level leave room for (its request_cycles);
+ *     of one SM come as far apart as the SMs that share the second level leave room for (its request_cycles), and the sooner
+ *     the fewer of these have a block, down to a pass;
  *   - a load that finds its line on its way sleeps, too. A line that comes wakes who waits one after the other, each
  *     after the pass of the one before. Who sleeps takes no turn, who is woken needs none;
  *   - a line takes the place that replacement chooses, no other: where the line there is still to come, or was not read

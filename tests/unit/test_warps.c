@@ -128,6 +128,52 @@ static void input_comes_first(void **state)
     assert_true(warps.cycles == first.cycles + 3 * 500);
 }
 
+/* A warp of a grid that strides waits for an index before each of three lookups: the first asks at 300 + 337 and has its line 70
+ * cycles later, the others hit. From one to the next it is 2 cycles, a pass, and the index. */
+static void a_warp_that_strides_waits_for_indices(void **state)
+{
+    const struct card card = make_card(4, CACHE_TREE);
+    const struct model_sm sm = {.blocks = 3, .resident = 1, .end_cycles = 68, .index_cycles = 337};
+    struct cell cell = make_cell("distinct", 3, 1, 1, 4);
+    struct model_warps warps;
+
+    (void)state;
+    cell.parameters[PARAMETER_in_flight] = 1;
+    assert_int_equal(model_warps_run(&cell, &card, &sm, &warps), STATUS_OK);
+    assert_true(warps.fills == 1 && warps.lookups == 4);
+    assert_true(warps.cycles == 300 + 337 + 70 + 2 * (2 + 11 + 337) + 2 + 68);
+}
+
+/* Warps of one SM that strides do not wait for each other: the last of them begins with its block, as late as that does. */
+static void later_blocks_of_a_grid_that_strides_begin_later(void **state)
+{
+    const struct card card = make_card(4, CACHE_TREE);
+    const struct model_sm sm = {.blocks = 3, .resident = 3, .end_cycles = 68, .index_cycles = 337, .next_cycles = 1000};
+    struct cell cell = make_cell("distinct", 3, 1, 1, 4);
+    struct model_warps warps;
+
+    (void)state;
+    cell.parameters[PARAMETER_in_flight] = 1;
+    assert_int_equal(model_warps_run(&cell, &card, &sm, &warps), STATUS_OK);
+    assert_true(warps.cycles == 1000 + 300 + 337 + 2 + 68);
+}
+
+/* An element of 16 bytes is two loads that are under way together. Of two lines the first load asks at 300 and, a pass after
+ * its coming, behind the other load, at 383; the other comes a pass later and waits for both: read at 464. One after the other
+ * they would take until 455 and two passes more. */
+static void pieces_of_an_element_are_under_way_together(void **state)
+{
+    const struct card card = make_card(4, CACHE_TREE);
+    struct cell cell = make_cell("distinct", 1, 1, 2, 128);
+    struct model_warps warps;
+
+    (void)state;
+    cell.parameters[PARAMETER_width_bytes] = 16;
+    warps = run_warps(&cell, &card, 1, 0);
+    assert_true(warps.fills == 2);
+    assert_true(warps.cycles == 464 + 2 + 68);
+}
+
 /* Four warps want a line each: asked for at 300, 308, 316 and 324, they come from 370 on, 30 cycles apart. */
 static void lines_come_apart(void **state)
 {
@@ -140,6 +186,21 @@ static void lines_come_apart(void **state)
     assert_true(warps.fills == 8 && warps.lookups == 4 * 32 + 8);
     assert_true(warps.cycles >= 460 + 15 * 11 + 11 + 70 + 15 * 11 + 2 + 68);
     assert_true(warps.cycles <= 460 + 15 * 11 + 11 + 70 + 15 * 11 + 2 + 68 + 32 * 2);
+}
+
+/* The same where one of four SMs has a block: a line's turn is a pass and a quarter of what the turns of all four are longer. */
+static void lines_come_sooner_where_few_ask(void **state)
+{
+    const double apart = 11 + (4 * 30 - 11) / 4.0, last = 370 + 3 * apart;
+    struct card card = make_card(4, CACHE_TREE);
+    const struct cell cell = make_cell("per_thread", 4, 4, 1, 4);
+    double cycles;
+
+    (void)state;
+    card.sm_count = card.levels[1].sms = 4;
+    cycles = run_warps(&cell, &card, 1, 0).cycles;
+    assert_true(cycles >= last + 15 * 11 + 11 + 70 + 15 * 11 + 2 + 68);
+    assert_true(cycles <= last + 15 * 11 + 11 + 70 + 15 * 11 + 2 + 68 + 32 * 2);
 }
 
 /* What fits is filled once, however many warps there are; one line more a set is not, in any replacement. */
@@ -408,10 +469,18 @@ static void the_rest_goes_on_as_before(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_on_its_way_is_shared), cmocka_unit_test(a_lone_warp_is_as_slow_as_measured),
-        cmocka_unit_test(input_comes_first),           cmocka_unit_test(lines_come_apart),
-        cmocka_unit_test(what_fits_comes_once),        cmocka_unit_test(lives_follow_each_other),
-        cmocka_unit_test(the_rest_goes_on_as_before),  cmocka_unit_test(every_cycle_says_the_same),
+        cmocka_unit_test(a_line_on_its_way_is_shared),
+        cmocka_unit_test(a_lone_warp_is_as_slow_as_measured),
+        cmocka_unit_test(input_comes_first),
+        cmocka_unit_test(a_warp_that_strides_waits_for_indices),
+        cmocka_unit_test(later_blocks_of_a_grid_that_strides_begin_later),
+        cmocka_unit_test(pieces_of_an_element_are_under_way_together),
+        cmocka_unit_test(lines_come_sooner_where_few_ask),
+        cmocka_unit_test(lines_come_apart),
+        cmocka_unit_test(what_fits_comes_once),
+        cmocka_unit_test(lives_follow_each_other),
+        cmocka_unit_test(the_rest_goes_on_as_before),
+        cmocka_unit_test(every_cycle_says_the_same),
     };
 
     return cmocka_run_group_tests_name("warps", tests, NULL, NULL);
