@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model.h"
 #include "model_l2.h"
+#include "model_touch.h"
 #include "model_warps.h"
 
 #include <math.h>
@@ -362,47 +363,6 @@ static double extra_issue_cycles(const struct work *work)
     return (together * model_blocks_resident(work->cell, work->card) + others) * warps / work->card->issue_per_cycle;
 }
 
-/* -- first touches -------------------------------------------------------------------------------------- */
-
-enum { TABLE_SECTORS = CBANK_TABLE_BYTES / ACCESS_SECTOR_BYTES };
-
-/* Sectors of the table that are in L1, and who waited for them. */
-struct touched {
-    bool before[TABLE_SECTORS], now[TABLE_SECTORS]; /* before the group of lookups, and with it */
-    uint32_t in_flight;
-    uint64_t loads, waits; /* groups of loads of warps, and those of them that waited */
-};
-
-/* A group of lookups of one warp. */
-static void touch_warp(const uint32_t *index, uint32_t threads, uint32_t width, struct touched *touched, bool *waits)
-{
-    for (uint32_t i = 0; i < threads; i++) {
-        const uint32_t sector = index[i] * width / ACCESS_SECTOR_BYTES;
-
-        *waits |= !touched->before[sector];
-        touched->now[sector] = true;
-    }
-}
-
-/* A group of lookups of a block. */
-static void touch(const struct cell *cell, uint32_t block, uint32_t group, struct touched *touched)
-{
-    const uint32_t threads = cell_block_threads(cell, block), width = table_width(cell->parameters);
-    bool waits[CELL_BLOCK_SIZE_MAX / CBANK_WARP_THREADS] = {false};
-    uint32_t index[CELL_BLOCK_SIZE_MAX];
-
-    for (uint32_t k = 0; k < touched->in_flight; k++) {
-        cell_indices(cell, block, threads, group * touched->in_flight + k, index);
-        for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS)
-            touch_warp(index + first, threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS,
-                       width, touched, &waits[first / CBANK_WARP_THREADS]);
-    }
-    for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS) {
-        touched->loads++;
-        touched->waits += waits[first / CBANK_WARP_THREADS];
-    }
-}
-
 /* -- parts of the time --------------------------------------------------------------------------------- */
 
 static double output_bytes(const struct cell *cell)
@@ -502,22 +462,11 @@ static double block_life_ns(const struct work *work)
     return block_base_ns(work) + (strides(work) ? cycles_to_ns(work->card, cycles) : block_payload_ns(work));
 }
 
-/* What a warp of the first blocks of an SM waits for sectors of the table that no warp wanted in an earlier step, on average: all
- * step by step together. */
 static double first_touches_ns(const struct work *work)
 {
-    const struct cell *cell = work->cell;
-    const uint32_t resident = model_blocks_resident(cell, work->card), sms = work->card->sm_count;
-    const uint32_t groups = workload_groups(cell->workload, cell->parameters);
-    struct touched touched = {.in_flight = (uint32_t)work->steps / groups};
+    const uint32_t resident = model_blocks_resident(work->cell, work->card);
 
-    for (uint32_t group = 0; group < groups; group++) {
-        for (uint32_t block = 0; block < resident * sms && block < cell_blocks(cell); block += sms)
-            touch(cell, block, group, &touched);
-        for (size_t i = 0; i < TABLE_SECTORS; i++)
-            touched.before[i] = touched.now[i];
-    }
-    return cycles_to_ns(work->card, (double)touched.waits / (double)touched.loads * groups * FIRST_CYCLES);
+    return cycles_to_ns(work->card, model_first_touches(work->cell, work->card->sm_count, resident) * FIRST_CYCLES);
 }
 
 /* What warps that stride wait, where their blocks do not all begin at once: the late ones have the SM to themselves in the end. */

@@ -18,6 +18,7 @@
 #include "counter.h"
 #include "index_list.h"
 #include "model.h"
+#include "model_touch.h"
 #include "plan.h"
 #include "random.h"
 #include "size.h"
@@ -521,6 +522,30 @@ static void more_to_look_up_takes_longer(void **state)
     assert_true(predicted_ns("global", SOURCE_uniform, 0, 8) > predicted_ns("global", SOURCE_uniform, 0, 4));
 }
 
+/* -- who waits for sectors ----------------------------------------------------------------------------- */
+
+/* Four warps read one sector, then each its own, of which the first warp's is the same: all wait first, three after. Lookups in
+ * flight together are one wait; of one block there are two warps. */
+static void first_touches_are_waited_for(void **state)
+{
+    enum { ELEMENTS = 128, SECTOR = 8 };
+    uint32_t index[2 * ELEMENTS];
+    const struct indices indices = {index, sizeof(*index), 0, 2 * ELEMENTS};
+    struct cell cell = make_cell("global", ELEMENTS, 2);
+
+    (void)state;
+    for (uint32_t i = 0; i < ELEMENTS; i++) {
+        index[i] = 0;
+        index[ELEMENTS + i] = SECTOR * (i / 32) + 1;
+    }
+    cell.indices = &indices;
+    assert_true(model_first_touches(&cell, 1, 2) == (4 + 3) / 8.0 * 2);
+    assert_true(model_first_touches(&cell, 1, 1) == (2 + 1) / 4.0 * 2);
+    assert_true(model_first_touches(&cell, 2, 1) == (2 + 1) / 4.0 * 2); /* the other block is another SM's */
+    cell.parameters[PARAMETER_in_flight] = 2;
+    assert_true(model_first_touches(&cell, 1, 2) == 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -538,6 +563,7 @@ int main(void)
         cmocka_unit_test(cells_share_what_is_made_alike),
         cmocka_unit_test(a_file_says_its_shape_and_where_it_is_wrong),
         cmocka_unit_test(more_to_look_up_takes_longer),
+        cmocka_unit_test(first_touches_are_waited_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
