@@ -181,9 +181,9 @@ template <class Path> static __device__ void stage_copies(const kernel_args &arg
 
 /* Copies the first `length` words of the table into shared memory, all threads of the block together, four loads of a
  * thread at a time: an unrolling of the compiler's divides to find how often, on some architectures by a call. Where
- * nothing is loaded from there, a loop that is never entered keeps the copy: a load under a condition may become one under a
- * predicate, which counters count. */
-template <class Path> static __device__ uint32_t stage(const kernel_args &args, uint32_t length)
+ * nothing is loaded from there, a load that never happens keeps the copy: behind a branch, or in a loop where the kernel has loops
+ * anyway, since there compilers made it a load under a predicate, which counters count. */
+template <class Path, bool loops = false> static __device__ uint32_t stage(const kernel_args &args, uint32_t length)
 {
     if constexpr (Path::copied) {
         stage_copies<Path>(args);
@@ -210,10 +210,12 @@ template <class Path> static __device__ uint32_t stage(const kernel_args &args, 
         __syncthreads();
         uint32_t sum = 0;
 
-        if constexpr (!Path::loads) {
+        if constexpr (!Path::loads && loops) {
 #pragma unroll 1
             for (uint32_t i = 0; i < args.divergence; i++)
                 sum += cbank_staged[i];
+        } else if (!Path::loads && args.divergence) {
+            sum = cbank_staged[Path::whole ? args.divergence % length : args.divergence];
         }
         return sum;
     } else {
@@ -285,7 +287,7 @@ struct shape_lookup {
     static __device__ void run(const kernel_args &args, const places_of<Path> &place)
     {
         constexpr uint32_t in_flight = Workload::in_flight;
-        const uint32_t staged = stage<Path>(args, Path::words(args)), stride = gridDim.x * blockDim.x;
+        const uint32_t staged = stage<Path, true>(args, Path::words(args)), stride = gridDim.x * blockDim.x;
         const uint32_t own = blockIdx.x * blockDim.x + threadIdx.x;
         uint32_t element = first_element<Path>();
         const uint32_t *first = args.input + own;
