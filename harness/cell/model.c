@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "model.h"
-#include "model_l2.h"
-#include "model_touch.h"
+#include "model_gather.h"
 #include "model_warps.h"
 
 #include <math.h>
@@ -17,15 +16,13 @@ enum {
     INSTRUCTIONS_PER_INPUT_LOAD = 3,    /* after the first: bounds, load */
     INSTRUCTIONS_PER_TILE_LOAD = 4,     /* load, arithmetic, and what fills the tile */
     INSTRUCTIONS_PER_STAGING_LOAD = 7,  /* a round of the loop that copies */
+    PARAMETERS_PER_WARP =
+        4, /* loads of kernel parameters that the first level answers beside the payload: add has 3 to 5 */
 };
 
 /* ... for choosing the pattern, and dividing by the length. */
 static const uint32_t index_instructions[] = {
     [INDEX_COMPILED] = 0, [INDEX_SWITCHED] = 16, [INDEX_SWITCHED_LENGTH] = 26, [INDEX_LOADED] = 0};
-
-/* Loads of kernel parameters that the first level answers beside the payload. A guess too: the sm_90 code of
- * add has 3 to 5. */
-enum { PARAMETERS_PER_WARP = 4 };
 
 /* From a block's last constant to its end, adding and storing: a guess. Where a block in a loop of loads is alone on its
  * SM, nothing hides the rest of its life: all of it comes on top of the loads. */
@@ -47,9 +44,6 @@ enum { INDEX_CYCLES = 345, INDEX_DRAM_CYCLES = 800 };
  * those of results/h200/sweeps/lookup.json. */
 #define L1_LINES_PER_CYCLE    2.4
 #define TEXTURE_SECTOR_CYCLES 0.5
-
-/* Likewise what a load waits longer that is the first to want a sector, and rounds of copying a table several times, or once. */
-enum { FIRST_CYCLES = 215, COPIES_ROUND_CYCLES = 55, COPY_CYCLES = 380 };
 
 /* Blocks that an SM begins at once; of a grid that strides the later ones end later, the less the more rounds they make. */
 enum { AT_ONCE = 2 };
@@ -185,27 +179,6 @@ static double l1_cycles(const struct work *work)
            wavefronts / card->shared_wavefronts_per_cycle;
 }
 
-/* Distinct sectors of the table that the first block reads in its first steps. */
-static uint32_t first_block_sectors(const struct cell *cell, uint32_t steps)
-{
-    const uint32_t threads = cell->pattern->scope == INDEX_IMMEDIATE ? 1 : cell_block_threads(cell, 0);
-    bool seen[CBANK_TABLE_BYTES / ACCESS_SECTOR_BYTES] = {false};
-    uint32_t index[CELL_BLOCK_SIZE_MAX];
-    const uint32_t width = table_width(cell->parameters);
-    uint32_t sectors = 0;
-
-    for (uint32_t step = 0; step < steps; step++) {
-        cell_indices(cell, 0, threads, step, index);
-        for (uint32_t thread = 0; thread < threads; thread++) {
-            bool *sector = &seen[index[thread] * width / ACCESS_SECTOR_BYTES];
-
-            sectors += !*sector;
-            *sector = true;
-        }
-    }
-    return sectors;
-}
-
 /* -- units: the indexed constant cache ---------------------------------------------------------------- */
 
 static double idc_cycles(const struct work *work)
@@ -288,7 +261,7 @@ static double texture_cycles(const struct work *work)
 static double l2_ns(const struct work *work)
 {
     const struct model_l2_asked asked = work->asked;
-    const double choices = first_block_sectors(work->cell, (uint32_t)work->steps) * asked.loads / asked.sectors;
+    const double choices = model_first_block_sectors(work->cell, (uint32_t)work->steps) * asked.loads / asked.sectors;
     double busiest = asked.lines / work->card->l2_slices;
 
     for (uint32_t i = 0; i < MODEL_TABLE_SLICES; i++)
@@ -315,39 +288,6 @@ static const struct unit units[] = {
 /* clang-format on */
 
 /* -- units: what a block waits for -------------------------------------------------------------------- */
-
-/* Copying the table several times: an entry a thread and round, and rounds wait for sectors that are not there. */
-static double copies_wait_cycles(const struct work *work, double copies)
-{
-    const double rounds = ceil(cell_length(work->cell) * copies / work->cell->block_size);
-    const double sectors = ceil((double)table_bytes(work->cell->path, work->cell->parameters) / ACCESS_SECTOR_BYTES);
-
-    return rounds * COPIES_ROUND_CYCLES + fmin(rounds, sectors) * FIRST_CYCLES;
-}
-
-/* Copying the table once: four words of a thread at a time, and what is left of them one by one. All blocks of a grid that strides
- * do so at the same time, when nothing is in L1 yet. */
-static double once_wait_cycles(const struct work *work, double rounds)
-{
-    const double whole = floor(rounds / 4), left = ceil(rounds - 4 * whole);
-
-    return strides(work) ? (whole + left) * COPY_CYCLES
-                         : work->card->staging_wait_cycles + ceil(rounds) * work->card->staging_round_cycles;
-}
-
-/* Copying the table, round after round; into registers, in one. */
-static double staging_wait_cycles(const struct work *work)
-{
-    const bool exchanged = work->cell->path->unit == UNIT_REGISTERS;
-    const double words = cell_staged_bytes(work->cell) / (double)sizeof(uint32_t);
-    const uint32_t copies = table_copies(work->cell->path, work->cell->parameters);
-
-    if (words == 0)
-        return 0;
-    if (copies > 1)
-        return work->card->staging_wait_cycles + copies_wait_cycles(work, copies);
-    return once_wait_cycles(work, exchanged ? 1 : words / work->cell->block_size);
-}
 
 /* Instructions that add does not have. All blocks of the SM want theirs at once where they choose the pattern or read a tile
  * behind a barrier; those of a loop of loads are issued while other blocks wait. */
@@ -426,7 +366,7 @@ static double block_payload_ns(const struct work *work)
 {
     const double own_cycles = work->unit->through_levels ? 0 : optional(work->unit->cycles, work);
     const double loads = fmax(own_cycles, l1_cycles(work)) / cell_blocks(work->cell);
-    const double waits = optional(work->unit->wait_cycles, work) + staging_wait_cycles(work);
+    const double waits = optional(work->unit->wait_cycles, work) + model_staging_cycles(work->cell, work->card);
     const double warps = work->cell->block_size / CBANK_WARP_THREADS;
     const double issued_first =
         input_loads_first(work) * INSTRUCTIONS_PER_INPUT_LOAD * warps / work->card->issue_per_cycle;
@@ -466,7 +406,8 @@ static double first_touches_ns(const struct work *work)
 {
     const uint32_t resident = model_blocks_resident(work->cell, work->card);
 
-    return cycles_to_ns(work->card, model_first_touches(work->cell, work->card->sm_count, resident) * FIRST_CYCLES);
+    return cycles_to_ns(work->card,
+                        model_first_touches(work->cell, work->card->sm_count, resident) * MODEL_FIRST_CYCLES);
 }
 
 /* What warps that stride wait, where their blocks do not all begin at once: the late ones have the SM to themselves in the end. */
@@ -549,7 +490,7 @@ static struct model_parts predict_parts(const struct work *work)
     const bool copies = cell->workload->before == BEFORE_REFILL && cell->path->home != TABLE_PARAMETER;
     const bool alternates = cell->parameters[PARAMETER_modules] > 1;
     /* L1 is empty when a launch begins. */
-    const double sectors = unit->through_l1 ? first_block_sectors(cell, (uint32_t)work->steps) : 0;
+    const double sectors = unit->through_l1 ? model_first_block_sectors(cell, (uint32_t)work->steps) : 0;
     const double instructions =
         (double)work->access->warps_active * warp_instructions(work) + staging_instructions(work);
     const double unit_cycles = optional(unit->cycles, work) + optional(unit->other_cycles, work);
@@ -559,7 +500,7 @@ static struct model_parts predict_parts(const struct work *work)
         .launch_ns = card->launch_ns + (alternates ? card->alternate_ns : 0) +
                      (copies ? card->copy_ns + cell->parameters[PARAMETER_refill_bytes] / card->copy_bytes_per_ns : 0),
         .wave_ns = card->wave_ns + (cell->regime->flush ? card->cold_ns : 0) +
-                   cycles_to_ns(card, sectors * card->l1_miss_cycles + staging_wait_cycles(work)),
+                   cycles_to_ns(card, sectors * card->l1_miss_cycles + model_staging_cycles(work->cell, work->card)),
         .residency_ns = residency_ns(work),
         .issue_ns = cycles_to_ns(card, instructions * busiest) / card->issue_per_cycle,
         .serialization_ns = serialization_ns,

@@ -18,7 +18,7 @@
 #include "counter.h"
 #include "index_list.h"
 #include "model.h"
-#include "model_touch.h"
+#include "model_gather.h"
 #include "plan.h"
 #include "random.h"
 #include "size.h"

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * What loads of the table ask L2 for, lines, sectors, and the slices that these are in; and L1: who waits for sectors that are not
+ * there yet, and for copies of the table that are made of them. */
+#ifndef CBANK_MODEL_GATHER_H
+#define CBANK_MODEL_GATHER_H
+
+#include "card.h"
+#include "cell.h"
+
+/* Slices that lines of the table are in, at most. */
+enum { MODEL_TABLE_SLICES = 32 };
+
+/* What the payload loads of the first block ask L2 for; where indices are data, those of some blocks of all the grid. */
+struct model_l2_asked {
+    double loads, lines, sectors; /* lines and sectors of each load, added up */
+    double slices[MODEL_TABLE_SLICES]; /* lines */
+};
+
+struct model_l2_asked model_l2_sample(const struct cell *cell);
+
+/* What a load waits longer that is the first to want a sector. Of GH100: results/h200/sweeps and results/advise/h200.json. */
+enum { MODEL_FIRST_CYCLES = 215 };
+
+/* How often a warp of the first blocks of an SM waits for such a sector, on average: blocks 0, sms, 2 sms ..., `resident` of them.
+ * All warps go group by group of lookups in flight together; one waits in a group of which some sector was wanted in no earlier
+ * group, by whichever warp. */
+double model_first_touches(const struct cell *cell, uint32_t sms, uint32_t resident);
+
+/* Distinct sectors of the table that the first block reads in its first steps. */
+uint32_t model_first_block_sectors(const struct cell *cell, uint32_t steps);
+
+/* Cycles of a block that copies the table into shared memory, round after round, or into registers, in one round. 0 where it copies
+ * nothing. */
+double model_staging_cycles(const struct cell *cell, const struct card *card);
+
+#endif
