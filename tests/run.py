@@ -15,7 +15,7 @@ With CBANK_TEST=full, which is what `all` means unless it says small, tests repe
 runs with the sanitizers of clang runs with those of gcc, too. With CBANK_ARCHS=ends, kernels are checked of the newest
 architecture of the machine's toolkit and of the oldest of CUDA 11.8 alone.
 
-Files are found: tests/unit/test_*.c, and in tests/end_to_end and tests/kernels every *.py that ends in unittest.main().
+Files are found: tests/unit/test_*.c, and in tests/end_to_end and tests/kernels every *.py that ends in a call of unittest.main.
 Those that have a build of their own to make or take long are named in SECONDS, below, so that they start first.
 """
 
@@ -189,7 +189,7 @@ def unit_tests(name, build, after, **environment):
 
 def ends_in_tests(file):
     with open(file, encoding="utf-8") as text:
-        return text.read().endswith("unittest.main()\n")
+        return text.read().rstrip().rpartition("\n")[2].lstrip().startswith("unittest.main(")
 
 
 def files(folder):

@@ -167,23 +167,16 @@ class Advise(Scratch):
                                  if place["standing"] != "slower"})
 
     def test_other_data_beside_the_table(self):
-        """What fits into L1 beside the table leaves it there; of more the model says nothing, and has it measured."""
+        """It makes no place quicker, however much it is, and is in the command that measures."""
         alone = self.advise("--table-bytes", "4096", *SMALL)
-        fits = self.advise("--table-bytes", "4096", "--pressure-bytes", "65536", *SMALL)
-        self.assertEqual({place["path"] for place in fits["ranking"]}, {place["path"] for place in alone["ranking"]})
-        for place in fits["ranking"]:
-            before, = [other["time_ns"] for other in alone["ranking"] if other["path"] == place["path"]]
-            self.assertGreaterEqual(place["time_ns"], before)
-        more = self.advise("--table-bytes", "4096", "--pressure-bytes", "1048576", *SMALL)
-        through_l1 = {"global", "readonly", "restrict", "texture"}
-        self.assertEqual({place["path"] for place in more["ranking"]},
-                         {place["path"] for place in alone["ranking"]} - through_l1)
-        reasons = {place["path"]: place["reason"] for place in more["excluded"]}
-        for path in through_l1:
-            self.assertIn("L1 keeps beside 1048576 bytes", reasons[path])
-            self.assertIn(path, more["measure"])
-        self.assertIn("--pressure-bytes 1048576", more["measure"])
-        self.assertNotIn("shuffle", more["measure"])
+        for other_bytes in ("65536", "1048576"):
+            beside = self.advise("--table-bytes", "4096", "--pressure-bytes", other_bytes, *SMALL)
+            self.assertEqual({place["path"] for place in beside["ranking"]}, {place["path"] for place in alone["ranking"]})
+            for place in beside["ranking"]:
+                before, = [other["time_ns"] for other in alone["ranking"] if other["path"] == place["path"]]
+                self.assertGreaterEqual(place["time_ns"], before)
+            self.assertIn(f"--pressure-bytes {other_bytes}", beside["measure"])
+            self.assertNotIn("shuffle", beside["measure"])
         self.refused("--table-bytes", "64", "--pressure-bytes", "4096", "--in-flight", "2", saying=["leave out --in-flight"])
         self.refused("--table-bytes", "64", "--pressure-bytes", "4096", "--pattern", "per_warp",
                      saying=["leave out --pattern"])
@@ -402,4 +395,4 @@ class Kernel(Scratch):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    unittest.main()
