@@ -51,7 +51,7 @@ SECONDS = {"build": 115, "sanitizer build": 90, "sanitizer build, gcc": 110,
            "end_to_end/e2e": 25, "end_to_end/e2e, sanitizers": 26, "end_to_end/e2e, sanitizers, gcc": 26,
            "end_to_end/allocation": 24, "end_to_end/contribute": 23, "end_to_end/claims": 23, "end_to_end/gate": 18,
            "end_to_end/walk": 15, "end_to_end/faults": 15, "end_to_end/fleet": 10, "end_to_end/fleet_verdict": 10,
-           "end_to_end/advise": 10, "end_to_end/fleet_slurm": 10, "end_to_end/fleet_slurm, nights": 20}
+           "end_to_end/advise": 60, "end_to_end/fleet_slurm": 10, "end_to_end/fleet_slurm, nights": 20}
 SECONDS_OF_OTHERS = 4
 
 # Of tests/end_to_end, those of the program for the simulated GPU; and those of them whose subject are calls that fail,
