@@ -144,8 +144,8 @@ const struct advised_place *advise_predicted_choice(const struct advice *advice)
         const struct advised_place *place = &advice->places[i];
         const double time = place->predicted.time_ns;
 
-        if (place->predicted.given && (!choice || time < choice->predicted.time_ns ||
-                                       (time == choice->predicted.time_ns && place->path < choice->path)))
+        if (place->measured && (!choice || time < choice->predicted.time_ns ||
+                                (time == choice->predicted.time_ns && place->path < choice->path)))
             choice = place;
     }
     return choice;

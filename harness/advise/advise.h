@@ -43,7 +43,6 @@ enum { ADVISE_REASON_BYTES = 256 };
 
 /* What the model said of a place that was measured. */
 struct advised_prediction {
-    bool given; /* it said something */
     double time_ns, low_ns, high_ns;
     bool off; /* the intervals of model and measurement have nothing in common */
 };

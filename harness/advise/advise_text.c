@@ -87,10 +87,11 @@ static void path_value(const struct grid_column *column, const void *row, struct
 
 static void predicted_value(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    const struct advised_prediction *predicted = &((const struct advised_place *)row)->predicted;
+    const struct advised_place *place = row;
+    const struct advised_prediction *predicted = &place->predicted;
 
     (void)column;
-    if (!predicted->given)
+    if (!place->measured)
         return;
     snprintf(out->room, sizeof(out->room), "%s%s", text_of(text_time, predicted->time_ns).text,
              predicted->off ? ", off" : "");

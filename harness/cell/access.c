@@ -134,14 +134,15 @@ static enum status count_block(const struct cell *cell, struct walk *walk, const
     return STATUS_OK;
 }
 
-/* Whether a block reads what the one before it read, as most do; reads its indices where that is not known without. */
-static bool is_as_before(const struct cell *cell, uint32_t block, uint32_t step,
+/* Whether a block reads what the one before it read, as most do; reads its indices where that is not known without, since all
+ * that have as many threads are alike. */
+static bool is_as_before(const struct cell *cell, bool alike, uint32_t block, uint32_t step,
                          uint32_t buffers[2][CELL_BLOCK_SIZE_MAX])
 {
     const uint32_t threads = cell_block_threads(cell, block);
     const bool as_many = block > 0 && cell_block_threads(cell, block - 1) == threads;
 
-    if (as_many && cell_blocks_alike(cell))
+    if (as_many && alike)
         return true;
     cell_indices(cell, block, threads, step, buffers[block % 2]);
     return as_many && memcmp(buffers[0], buffers[1], threads * sizeof(buffers[0][0])) == 0;
@@ -152,11 +153,12 @@ static bool is_as_before(const struct cell *cell, uint32_t block, uint32_t step,
 static enum status count_blocks(const struct cell *cell, uint32_t step, struct walk *walk, struct access_counts *out)
 {
     const bool immediate = cell->pattern->scope == INDEX_IMMEDIATE && walk->copies == 1;
+    const bool alike = cell_blocks_alike(cell);
     const uint64_t blocks = immediate ? 1 : cell_blocks(cell), times = immediate ? out->warps_active : 1;
     uint32_t buffers[2][CELL_BLOCK_SIZE_MAX];
 
     for (uint32_t block = 0; block < blocks; block++) {
-        if (!is_as_before(cell, block, step, buffers)) {
+        if (!is_as_before(cell, alike, block, step, buffers)) {
             const uint32_t threads = immediate ? 1 : cell_block_threads(cell, block);
             const enum status status = count_block(cell, walk, buffers[block % 2], threads);
 

@@ -279,6 +279,11 @@ bool cell_blocks_alike(const struct cell *cell)
     return cell->workload->index != INDEX_LOADED && !strstr(cell->pattern->formula, "block");
 }
 
+bool cell_strides(const struct cell *cell)
+{
+    return cell->workload->index == INDEX_LOADED;
+}
+
 uint32_t cell_grid_blocks(const struct cell *cell)
 {
     return cell->grid_blocks ? cell->grid_blocks : cell_blocks(cell);
@@ -286,7 +291,7 @@ uint32_t cell_grid_blocks(const struct cell *cell)
 
 void cell_set_grid(struct cell *cell, uint64_t blocks_at_a_time)
 {
-    if (cell->workload->index == INDEX_LOADED)
+    if (cell_strides(cell))
         cell->grid_blocks = blocks_at_a_time < cell_blocks(cell) ? (uint32_t)blocks_at_a_time : cell_blocks(cell);
 }
 

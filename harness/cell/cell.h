@@ -123,6 +123,9 @@ uint32_t cell_blocks(const struct cell *cell);
 /* Whether all blocks of as many threads make the same loads: their indices are no data, and have no block in their formula. */
 bool cell_blocks_alike(const struct cell *cell);
 
+/* Whether the grid may stride: threads go from element to element, and wait for an index before each lookup. */
+bool cell_strides(const struct cell *cell);
+
 /* Thread blocks of a launch: as many, or fewer that stride over them. */
 uint32_t cell_grid_blocks(const struct cell *cell);
 

@@ -78,7 +78,7 @@ struct work {
     const struct model_kernel *kernel;
     const struct unit *unit;
     struct model_levels levels;
-    struct model_l2_asked asked; /* of a path that sends loads beyond the SM's own constant caches */
+    struct model_l2_asked asked; /* of loads that go past L1, or gather from it */
     bool alone; /* blocks have their SM to themselves, and make more than one load */
     double
         waits_ns; /* of the busiest SM for its constants, see model_warps.h: beyond its first wave, and all its waves */
@@ -105,12 +105,6 @@ struct unit {
     part *beyond_ns; /* of what stands behind it, in the whole launch */
     part *wait_cycles; /* of a block, for what stands behind it; NULL where waits_ns has it */
 };
-
-/* Whether a thread goes from element to element, and waits for an index before each lookup. */
-static bool strides(const struct work *work)
-{
-    return work->cell->workload->index == INDEX_LOADED;
-}
 
 /* Of all payload loads. */
 static uint64_t unit_requests(const struct unit *unit, const struct access_counts *access)
@@ -147,12 +141,18 @@ static double warp_instructions(const struct work *work)
            (double)INSTRUCTIONS_PER_TILE_LOAD * workload_tile_loads(workload, parameters);
 }
 
-/* What gathering takes L1: it looks up two lines a cycle, and its banks are those of shared memory. */
+/* Whether what the loads gather of the table is found to take L1 longer. */
+static bool gathers(const struct work *work)
+{
+    return cell_strides(work->cell) && work->unit->through_l1;
+}
+
+/* What gathering takes L1: it looks up lines, and its banks are those of shared memory. */
 static double gather_cycles(const struct work *work)
 {
     const double loads = (double)work->access->payload_loads;
 
-    if (!work->unit->through_l1)
+    if (!gathers(work))
         return 0;
     return fmax(loads * work->asked.lines / work->asked.loads / L1_LINES_PER_CYCLE, (double)work->access->wavefronts) +
            (double)work->access->stream_loads / work->card->l1_requests_per_cycle;
@@ -175,7 +175,7 @@ static double l1_cycles(const struct work *work)
 
     return fmax(fmax(loads / card->l1_requests_per_cycle + optional(unit->l1_cycles, work),
                      sectors / card->l1_sectors_per_cycle),
-                strides(work) ? gather_cycles(work) : 0) +
+                gather_cycles(work)) +
            wavefronts / card->shared_wavefronts_per_cycle;
 }
 
@@ -209,7 +209,7 @@ static double levels_ns(const struct work *work)
 {
     const struct card *card = work->card;
     const double first_lines =
-        strides(work) ? 0 : fmax(work->levels.misses[0] / (double)work->access->warps_active - 1, 0);
+        cell_strides(work->cell) ? 0 : fmax(work->levels.misses[0] / (double)work->access->warps_active - 1, 0);
     double busiest = 0;
 
     for (uint32_t l = 0; l < card->level_count; l++) {
@@ -250,7 +250,7 @@ static double line_wait_cycles(const struct work *work)
 
 static double texture_cycles(const struct work *work)
 {
-    const double sectors = strides(work) ? (double)(work->access->sectors - work->access->payload_loads) : 0;
+    const double sectors = cell_strides(work->cell) ? (double)(work->access->sectors - work->access->payload_loads) : 0;
 
     return (double)work->access->payload_loads / work->card->texture_requests_per_cycle +
            sectors * TEXTURE_SECTOR_CYCLES;
@@ -324,7 +324,7 @@ static void find_stream(struct work *work)
     const double room = (double)work->card->l2_kept_bytes, share = bytes / (double)work->card->l2_bytes;
 
     work->kept = bytes <= room ? 1 : fmax(0, 2 * room - bytes) / bytes;
-    if (strides(work))
+    if (cell_strides(work->cell))
         work->kept = fmin(fmax((INDICES_LOST_SHARE - share) / (INDICES_LOST_SHARE - INDICES_KEPT_SHARE), 0), 1);
     work->written = 1 - work->kept;
     if (work->cell->regime->flush) {
@@ -389,7 +389,7 @@ static double block_base_ns(const struct work *work)
     const double full = input_ns + work->written * card->block_write_back_ns;
     const double part = (double)work->cell->block_size / (card->warps_per_sm * CBANK_WARP_THREADS);
 
-    if (strides(work))
+    if (cell_strides(work->cell))
         return index_ns(work) * workload_groups(work->cell->workload, work->cell->parameters);
     return work->alone ? full * fmax(fmin(part, 1), LIFE_LEAST) : full;
 }
@@ -399,7 +399,7 @@ static double block_life_ns(const struct work *work)
     const double groups = workload_groups(work->cell->workload, work->cell->parameters);
     const double cycles = groups * work->unit->latency_cycles;
 
-    return block_base_ns(work) + (strides(work) ? cycles_to_ns(work->card, cycles) : block_payload_ns(work));
+    return block_base_ns(work) + (cell_strides(work->cell) ? cycles_to_ns(work->card, cycles) : block_payload_ns(work));
 }
 
 static double first_touches_ns(const struct work *work)
@@ -424,11 +424,11 @@ static double residency_ns(const struct work *work)
     const struct card *card = work->card;
     const double blocks = cell_blocks(work->cell);
     const double waves = blocks / ((double)card->sm_count * model_blocks_resident(work->cell, card));
-    const double later = strides(work) ? ceil(waves) : fmax(waves - 1, 0);
-    const double first = strides(work) && work->unit->through_l1 ? first_touches_ns(work) : 0;
+    const double later = cell_strides(work->cell) ? ceil(waves) : fmax(waves - 1, 0);
+    const double first = gathers(work) ? first_touches_ns(work) : 0;
     const double launching = cell_grid_blocks(work->cell) * card->block_launch_ns;
 
-    if (strides(work))
+    if (cell_strides(work->cell))
         return strided_ns(later * block_life_ns(work) + first,
                           launching - AT_ONCE * card->sm_count * card->block_launch_ns, later);
     return fmax(later * block_life_ns(work), launching);
@@ -444,7 +444,7 @@ static struct model_sm busiest_sm(const struct work *work)
                           .resident = model_blocks_resident(cell, card),
                           .end_cycles = LAST_LOAD_CYCLES};
 
-    if (strides(work)) {
+    if (cell_strides(work->cell)) {
         sm.index_cycles = index_ns(work) * to_cycles;
         sm.next_cycles = card->sm_count * card->block_launch_ns * to_cycles;
         return sm;
@@ -470,7 +470,8 @@ static enum status simulate_warps(struct work *work)
         return status;
     /* The first wave of a grid that strides is like the others, and takes most of the time where the grid is small. */
     work->waits_ns =
-        fmax(cycles_to_ns(card, warps.cycles - (strides(work) ? MODEL_WARPS_BEGIN_CYCLES : sm.life_cycles)), 0);
+        fmax(cycles_to_ns(card, warps.cycles - (cell_strides(work->cell) ? MODEL_WARPS_BEGIN_CYCLES : sm.life_cycles)),
+             0);
     fills = warps.fills * cell_blocks(cell) / sm.blocks;
     /* Without the warps side by side each would fetch by itself what conflicts. */
     if (warps.refills > 0 || fills < work->levels.misses[0]) {
@@ -528,7 +529,7 @@ static struct model_cell describe_loads(const struct cell *cell, const struct ac
 static double overlapped_ns(const struct work *work, const struct model_parts *parts)
 {
     /* Of a grid that strides the simulation of the constant levels has the blocks' lives. */
-    const double lives = strides(work) && work->unit->through_levels ? 0 : parts->residency_ns;
+    const double lives = cell_strides(work->cell) && work->unit->through_levels ? 0 : parts->residency_ns;
     const double together[] = {lives, parts->issue_ns, parts->serialization_ns + parts->misses_ns, parts->stream_ns};
     double longest = 0, sum = 0;
 
@@ -536,7 +537,7 @@ static double overlapped_ns(const struct work *work, const struct model_parts *p
         longest = fmax(longest, together[i]);
         sum += pow(together[i], OVERLAP_POWER);
     }
-    return strides(work) ? pow(sum, 1.0 / OVERLAP_POWER) : longest;
+    return cell_strides(work->cell) ? pow(sum, 1.0 / OVERLAP_POWER) : longest;
 }
 
 enum status model_predict(const struct cell *cell, const struct access_counts *access, const struct card *card,
@@ -567,7 +568,7 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
         return status;
     }
     find_stream(&work);
-    if (work.unit->global || work.unit->through_l1)
+    if (work.unit->beyond_ns == l2_ns || gathers(&work))
         work.asked = model_l2_sample(cell);
     if (status == STATUS_OK && work.unit->through_levels && !room.levels[0].kept_between_launches)
         status = simulate_warps(&work);

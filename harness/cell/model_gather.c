@@ -153,9 +153,8 @@ static double once_cycles(const struct cell *cell, const struct card *card, doub
 {
     const double whole = floor(rounds / 4), left = ceil(rounds - 4 * whole);
 
-    return cell->workload->index == INDEX_LOADED
-               ? (whole + left) * COPY_CYCLES
-               : card->staging_wait_cycles + ceil(rounds) * card->staging_round_cycles;
+    return cell_strides(cell) ? (whole + left) * COPY_CYCLES
+                              : card->staging_wait_cycles + ceil(rounds) * card->staging_round_cycles;
 }
 
 double model_staging_cycles(const struct cell *cell, const struct card *card)
