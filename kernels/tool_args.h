@@ -13,15 +13,24 @@ struct tool_flush_args {
     uint32_t never;      /* a sum that does not come up: buffer and bank hold zeros, this is 1 */
 };
 
-/* What tool_clock measured. */
+/* tool_stamp: writes what the device's timer says. */
+struct tool_stamp_args {
+    uint64_t *stamp_ns;
+};
+
+enum { TOOL_STAMPS_MAX = 32 };
+
+/* What tool_clock measured, and what was stamped before it. */
 struct clock_reading {
+    uint64_t stamps_ns[TOOL_STAMPS_MAX];
     uint64_t cycles;
     uint64_t ns;
 };
 
-/* tool_clock: spins for at least spin_ns. */
+/* tool_clock: takes the stamps over, and spins for at least spin_ns. */
 struct tool_clock_args {
     struct clock_reading *reading;
+    const uint64_t *stamps_ns; /* TOOL_STAMPS_MAX; NULL: none */
     uint64_t spin_ns;
 };
 

@@ -67,17 +67,26 @@ static __device__ uint64_t next_tick_ns(void)
     return now;
 }
 
+/* What the timer says when all that was launched before has ended. One thread. */
+extern "C" __global__ void tool_stamp(const tool_stamp_args args)
+{
+    *args.stamp_ns = global_timer_ns();
+}
+
 /* SM cycles and nanoseconds between two ticks of the timer at least args.spin_ns apart: their quotient is
  * the SM clock. One thread. */
 extern "C" __global__ void tool_clock(const tool_clock_args args)
 {
     const uint64_t start_ns = next_tick_ns();
     const uint64_t start_cycles = clock64();
-    uint64_t end_ns;
+    uint64_t end_ns, end_cycles;
 
     do
         end_ns = next_tick_ns();
     while (end_ns - start_ns < args.spin_ns);
-    args.reading->cycles = clock64() - start_cycles;
+    end_cycles = clock64();
+    for (uint32_t i = 0; args.stamps_ns && i < TOOL_STAMPS_MAX; i++)
+        args.reading->stamps_ns[i] = args.stamps_ns[i];
+    args.reading->cycles = end_cycles - start_cycles;
     args.reading->ns = end_ns - start_ns;
 }

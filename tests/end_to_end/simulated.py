@@ -374,7 +374,7 @@ class Time(Case):
                 self.assertEqual((cell["neighbour"], "shared" in cell["flags"]), (neighbour > 0, neighbour > 0))
 
     def test_cold_cells_are_compared_with_an_empty_kernel_in_turn(self):
-        """What a pair of events adds is constant here: cold times are those of the model."""
+        """What a pair of stamps adds is constant here: cold times are those of the model."""
         cold, _ = self.measure(*SMALL, "--regime", "cold", noise=0)
         for cell in cold["cells"]:
             self.assertAlmostEqual(cell["time_ns"]["median"] / cell["model"]["time_ns"], 1, delta=0.05)

@@ -33,15 +33,30 @@ static int run_flush(struct device *device, struct launch *launch, double *work_
     return 0;
 }
 
+/* What it writes is read by the clock's launch alone. */
+static int run_stamp(struct device *device, struct launch *launch, double *work_ns)
+{
+    uint64_t *const stamp_ns = memory_at(launch->args.stamp.stamp_ns, sizeof(*stamp_ns));
+
+    if (!stamp_ns)
+        return cudaErrorIllegalAddress;
+    *stamp_ns = (uint64_t)(device->now_ns + card.launch_ns);
+    *work_ns = card.launch_ns;
+    return 0;
+}
+
 /* The one that writes at once: into memory of the host. */
 static int run_clock(struct device *device, struct launch *launch, double *work_ns)
 {
     const struct tool_clock_args *const args = &launch->args.clock;
     struct clock_reading *const reading = memory_at(args->reading, sizeof(*reading));
     const uint64_t ns = args->spin_ns + 32;
+    const uint64_t *const stamps_ns = args->stamps_ns ? memory_at(args->stamps_ns, sizeof(reading->stamps_ns)) : NULL;
 
-    if (!reading)
+    if (!reading || (args->stamps_ns && !stamps_ns))
         return cudaErrorIllegalAddress;
+    if (stamps_ns)
+        memcpy(reading->stamps_ns, stamps_ns, sizeof(reading->stamps_ns));
     reading->ns = ns;
     reading->cycles = (uint64_t)((double)ns * device_clock_mhz(device) / 1000);
     /* It spins by the timer, whatever the clock of the SMs. */
@@ -56,6 +71,7 @@ const struct kernel_row kernel_rows[] = {
     {"tool_empty", 0, false, false, run_empty},
     {"tool_stir", 0, false, false, run_empty},
     {"tool_flush", sizeof(struct tool_flush_args), false, false, run_flush},
+    {"tool_stamp", sizeof(struct tool_stamp_args), false, false, run_stamp},
     {"tool_clock", sizeof(struct tool_clock_args), false, false, run_clock},
     {"_Z10probe_walkI", sizeof(struct probe_args), true, false, run_walk},
     {"_Z11probe_chainI", sizeof(struct probe_args), true, false, run_chain},

@@ -54,6 +54,7 @@ struct launch {
     union {
         struct kernel_args cell;
         struct tool_flush_args flush;
+        struct tool_stamp_args stamp;
         struct tool_clock_args clock;
         struct probe_args probe;
         struct probe_sharing_args sharing;

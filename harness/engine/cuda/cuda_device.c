@@ -16,10 +16,8 @@ static enum status open_tools(struct cuda_device *device)
         const char *name;
         CUfunction *function;
     } tools[] = {
-        {"tool_empty", &device->tool_empty},
-        {"tool_stir", &device->tool_stir},
-        {"tool_flush", &device->tool_flush},
-        {"tool_clock", &device->tool_clock},
+        {"tool_empty", &device->tool_empty}, {"tool_stir", &device->tool_stir},   {"tool_flush", &device->tool_flush},
+        {"tool_stamp", &device->tool_stamp}, {"tool_clock", &device->tool_clock},
     };
 
     for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
@@ -113,6 +111,7 @@ enum status cuda_device_open(struct cuda_device *device, const struct cuda_reque
          !CUDA(device, cudaStreamCreateWithFlags, &device->stream, cudaStreamNonBlocking) ||
          !CUDA(device, cudaHostAlloc, (void **)&device->clock_readings,
                device->clock_reading_count * sizeof(*device->clock_readings), cudaHostAllocMapped) ||
+         !CUDA(device, cudaMalloc, (void **)&device->stamps_ns, TOOL_STAMPS_MAX * sizeof(*device->stamps_ns)) ||
          !DRIVER(device, cuCtxGetCurrent, &device->context)))
         status = log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)device->ordinal,
                            cuda_device_error(device));
@@ -139,6 +138,7 @@ void cuda_device_close(struct cuda_device *device)
         CUDA_TRY(device, cudaFree, device->table);
         CUDA_TRY(device, cudaFree, device->flush_buffer);
         CUDA_TRY(device, cudaFree, device->other);
+        CUDA_TRY(device, cudaFree, device->stamps_ns);
         CUDA_TRY(device, cudaFreeHost, device->clock_readings);
         CUDA_TRY(device, cudaFreeHost, device->host_values);
         for (size_t i = 0; i < workload_count * CUDA_MODULES_MAX; i++)
@@ -219,21 +219,30 @@ bool cuda_launch_stir(struct cuda_device *device)
     return launch(device, device->tool_stir, STIR_BLOCKS * device->info->sm_count, STIR_THREADS, NULL);
 }
 
-static bool launch_probe(struct cuda_device *device, size_t reading, uint64_t spin_ns)
+bool cuda_launch_stamp(struct cuda_device *device, size_t stamp)
 {
-    struct tool_clock_args arguments = {.reading = &device->clock_readings[reading], .spin_ns = spin_ns};
+    struct tool_stamp_args arguments = {.stamp_ns = &device->stamps_ns[stamp]};
+
+    return launch(device, device->tool_stamp, 1, 1, &arguments);
+}
+
+static bool launch_probe(struct cuda_device *device, size_t reading, const uint64_t *stamps_ns, uint64_t spin_ns)
+{
+    struct tool_clock_args arguments = {.reading = &device->clock_readings[reading],
+                                        .stamps_ns = stamps_ns,
+                                        .spin_ns = spin_ns};
 
     return launch(device, device->tool_clock, 1, 1, &arguments);
 }
 
 bool cuda_launch_clock(struct cuda_device *device, size_t cell)
 {
-    return launch_probe(device, cell, CLOCK_SPIN_NS);
+    return launch_probe(device, cell, device->stamps_ns, CLOCK_SPIN_NS);
 }
 
 bool cuda_launch_spin(struct cuda_device *device, uint64_t spin_ns)
 {
-    return launch_probe(device, device->clock_reading_count - 1, spin_ns);
+    return launch_probe(device, device->clock_reading_count - 1, NULL, spin_ns);
 }
 
 bool cuda_launch_fault(struct cuda_device *device, const struct fault *fault)

@@ -34,7 +34,7 @@ struct cuda_device {
     cudaStream_t stream;
     struct cuda_module tools;
     struct cuda_module *modules; /* of the workloads: CUDA_MODULES_MAX each, loaded when they are first asked for */
-    CUfunction tool_empty, tool_stir, tool_flush, tool_clock;
+    CUfunction tool_empty, tool_stir, tool_flush, tool_stamp, tool_clock;
     /* CUDA_MODULES_MAX tables of CBANK_TABLE_LENGTH values. Table k is also in the constant bank of module k of each
      * workload. */
     uint32_t *table; /* device */
@@ -48,6 +48,7 @@ struct cuda_device {
     uint64_t flush_words;
     struct clock_reading *clock_readings; /* pinned and mapped: one for each cell, and one more for spins */
     size_t clock_reading_count;
+    uint64_t *stamps_ns; /* device: TOOL_STAMPS_MAX of the sample that is under way */
 };
 
 /* Number of devices, with the reason and the remedy when there is none. */
@@ -91,11 +92,13 @@ bool cuda_device_texture(struct cuda_device *device, const uint32_t *table, uint
 /* Sees to it that textures[k] has the one of that width, over table k. True on success. */
 bool cuda_device_need_texture(struct cuda_device *device, uint32_t k, uint32_t width);
 
-/* Enqueues one launch of the flush, of the kernel that stirs the order of the SMs, of the empty kernel, of the clock
- * probe (into reading number `cell`), of a kernel that just spins for at least spin_ns. True on success. */
+/* Enqueues one launch of the flush, of the kernel that stirs the order of the SMs, of the empty kernel, of the one that
+ * stamps the time (stamp number `stamp`), of the clock probe (into reading number `cell`, with the stamps), of a kernel
+ * that just spins for at least spin_ns. True on success. */
 bool cuda_launch_flush(struct cuda_device *device);
 bool cuda_launch_stir(struct cuda_device *device);
 bool cuda_launch_empty(struct cuda_device *device);
+bool cuda_launch_stamp(struct cuda_device *device, size_t stamp);
 bool cuda_launch_clock(struct cuda_device *device, size_t cell);
 bool cuda_launch_spin(struct cuda_device *device, uint64_t spin_ns);
 

@@ -16,7 +16,7 @@ static bool launch_once(struct cuda_device *device, const struct cuda_launch *la
 static bool launch_many(const struct cuda_chain *chain, uint32_t place, uint32_t launches)
 {
     for (uint32_t i = 0; i < launches; i++)
-        if (!launch_once(chain->device, chain->launch, (struct cuda_turn){i, place % chain->placements}))
+        if (!launch_once(chain->device, chain->launch, (struct cuda_turn){i, place}))
             return false;
     return true;
 }
@@ -34,26 +34,26 @@ static bool enqueue_chain(const struct cuda_chain *chain, const cudaEvent_t *eve
            (chain->slow_ns == 0 || cuda_launch_spin(chain->device, chain->slow_ns)) && record(chain, events[2]);
 }
 
-/* A launch behind a flush, between two events. */
+/* A launch behind a flush, between two stamps, from number `stamp` on. */
 static bool enqueue_pair(const struct cuda_chain *chain, const struct cuda_launch *launch, struct cuda_turn turn,
-                         const cudaEvent_t *events)
+                         uint32_t stamp)
 {
+    struct cuda_device *device = chain->device;
     const uint64_t slow_ns = launch && turn.number == 0 ? chain->slow_ns : 0;
 
-    return chain->between(chain->device) && record(chain, events[0]) && launch_once(chain->device, launch, turn) &&
-           (slow_ns == 0 || cuda_launch_spin(chain->device, slow_ns)) && record(chain, events[1]);
+    return chain->between(device) && cuda_launch_stamp(device, stamp) && launch_once(device, launch, turn) &&
+           (slow_ns == 0 || cuda_launch_spin(device, slow_ns)) && cuda_launch_stamp(device, stamp + 1);
 }
 
-/* A pair of the empty kernel, the next ones of the cell; and so on. */
-static bool enqueue_pairs(const struct cuda_chain *chain, const cudaEvent_t *events, uint32_t place)
+/* A pair of the empty kernel, one of the cell; and so on. */
+static bool enqueue_pairs(const struct cuda_chain *chain, uint32_t place)
 {
-    const cudaEvent_t *const empty = events + 2 * chain->launches;
-
     for (uint32_t i = 0; i < chain->launches; i++) {
-        const struct cuda_turn turn = {i, place % chain->placements};
+        const struct cuda_turn turn = {i, place};
+        const uint32_t stamp = CUDA_COLD_STAMPS * i;
 
-        if ((i % CUDA_COLD_EMPTY == 0 && !enqueue_pair(chain, NULL, turn, empty + 2 * (i / CUDA_COLD_EMPTY))) ||
-            !enqueue_pair(chain, chain->launch, turn, events + 2 * i))
+        if (!enqueue_pair(chain, NULL, turn, stamp) ||
+            !enqueue_pair(chain, chain->launch, turn, stamp + CUDA_COLD_STAMPS / 2))
             return false;
     }
     return true;
@@ -61,10 +61,10 @@ static bool enqueue_pairs(const struct cuda_chain *chain, const cudaEvent_t *eve
 
 void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device)
 {
-    for (size_t i = 0; i < CUDA_PLACES_MAX; i++)
+    for (size_t i = 0; i < CUDA_PLACEMENTS_MAX; i++)
         if (sample->graphs[i])
             CUDA_TRY(device, cudaGraphExecDestroy, sample->graphs[i]);
-    for (size_t i = 0; i < CUDA_EVENTS_MAX; i++)
+    for (size_t i = 0; i < CUDA_EVENTS; i++)
         if (sample->events[i])
             CUDA_TRY(device, cudaEventDestroy, sample->events[i]);
     *sample = (struct cuda_sample){0};
@@ -75,7 +75,7 @@ bool cuda_sample_open(struct cuda_sample *sample, struct cuda_device *device)
     bool made = true;
 
     *sample = (struct cuda_sample){0};
-    for (size_t i = 0; i < CUDA_EVENTS_MAX; i++)
+    for (size_t i = 0; i < CUDA_EVENTS; i++)
         made = made && CUDA(device, cudaEventCreate, &sample->events[i]);
     if (!made)
         cuda_sample_close(sample, device);
@@ -91,7 +91,7 @@ static bool capture(const struct cuda_sample *sample, const struct cuda_chain *c
 
     if (!CUDA(device, cudaStreamBeginCapture, device->stream, cudaStreamCaptureModeThreadLocal))
         return false;
-    captured = (chain->between ? enqueue_pairs : enqueue_chain)(chain, sample->events, place);
+    captured = chain->between ? enqueue_pairs(chain, place) : enqueue_chain(chain, sample->events, place);
     if (!CUDA(device, cudaStreamEndCapture, device->stream, graph)) {
         CUDA_TRY(device, cudaStreamEndCapture, device->stream, graph);
         return false;
@@ -136,41 +136,35 @@ static double read_chain(const struct cuda_chain *chain, const cudaEvent_t *even
     return (elapsed_ns(chain, events[1], events[2]) - elapsed_ns(chain, events[0], events[1])) / chain->launches;
 }
 
-/* Times between the events of `count` pairs, into ns. */
-static void read_each(const struct cuda_chain *chain, const cudaEvent_t *events, uint32_t count, double *ns)
+/* What the cell takes more than the empty kernel does, and what that adds to a chain. Means, since ticks of the timer are
+ * long, and work that is planted is in one launch. */
+static double read_pairs(const struct cuda_chain *chain, const uint64_t *stamps_ns)
 {
-    for (uint32_t i = 0; i < count; i++)
-        ns[i] = elapsed_ns(chain, events[2 * i], events[2 * i + 1]);
+    uint64_t cell_ns = 0, empty_ns = 0;
+
+    for (uint32_t i = 0; i < chain->launches; i++, stamps_ns += CUDA_COLD_STAMPS) {
+        empty_ns += stamps_ns[1] - stamps_ns[0];
+        cell_ns += stamps_ns[3] - stamps_ns[2];
+    }
+    return ((double)cell_ns - (double)empty_ns) / chain->launches + chain->device->info->launch_ns;
 }
 
-/* What the cell takes more than the empty kernel does, and what that adds to a chain: the mean of its pairs, since work that
- * is planted is in one of them, and the empty kernel's median. NaN on an error. */
-static double read_pairs(const struct cuda_chain *chain, const cudaEvent_t *events)
+static const uint64_t *stamps_of(const struct cuda_chain *chain)
 {
-    const uint32_t empties = (chain->launches - 1) / CUDA_COLD_EMPTY + 1;
-    double cell[CUDA_COLD_LAUNCHES], empty[CUDA_COLD_LAUNCHES], total_ns = 0, sum = 0;
-
-    read_each(chain, events, chain->launches, cell);
-    read_each(chain, events + 2 * chain->launches, empties, empty);
-    for (uint32_t i = 0; i < chain->launches; i++)
-        total_ns += cell[i];
-    for (uint32_t i = 0; i < empties; i++)
-        sum += empty[i];
-    if (isnan(sum))
-        return NAN;
-    stats_sort(empty, empties);
-    return total_ns / chain->launches - stats_median(empty, empties) + chain->device->info->launch_ns;
+    return chain->device->clock_readings[chain->reading].stamps_ns;
 }
 
-/* ns of one launch, from the events of a sample that has ended; NaN on an error. */
 double cuda_sample_ns(const struct cuda_sample *sample, const struct cuda_chain *chain)
 {
-    return chain->between ? read_pairs(chain, sample->events) : read_chain(chain, sample->events);
+    return chain->between ? read_pairs(chain, stamps_of(chain)) : read_chain(chain, sample->events);
 }
 
 double cuda_sample_total_ns(const struct cuda_sample *sample, const struct cuda_chain *chain)
 {
-    return elapsed_ns(chain, sample->events[0], sample->events[chain->between ? 2 * chain->launches - 1 : 2]);
+    const uint64_t *const stamps_ns = stamps_of(chain);
+
+    return chain->between ? (double)(stamps_ns[CUDA_COLD_STAMPS * chain->launches - 1] - stamps_ns[0])
+                          : elapsed_ns(chain, sample->events[0], sample->events[CUDA_EVENTS - 1]);
 }
 
 /* Median ns of a few samples of a chain, now; NaN when one fails. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * One sample as a CUDA graph: launches between events, a graph for each place. cuda_timing.h says what is sampled, and
- * why so. */
+ * One sample as a CUDA graph: launches between events or stamps, a graph for each place. cuda_timing.h says what is
+ * sampled, and why so. */
 #ifndef CBANK_CUDA_SAMPLE_H
 #define CBANK_CUDA_SAMPLE_H
 
@@ -15,17 +15,16 @@ enum {
     CUDA_LEAD_IN_LAUNCHES = 2,   /* at least */
     CUDA_REFERENCE_LAUNCHES = 8, /* of the short chain of a hot sample, at most: enough that the launches behind an
                                     event have caught up with it */
-    CUDA_COLD_LAUNCHES = 8,      /* of a cold sample, at most */
-    CUDA_COLD_EMPTY = 2,         /* launches of a cold sample to one of the empty kernel */
-    CUDA_EVENTS_MAX = 2 * CUDA_COLD_LAUNCHES + 2 * CUDA_COLD_LAUNCHES / CUDA_COLD_EMPTY,
-    CUDA_PLACES_MAX = 48,        /* of a sample */
+    CUDA_COLD_STAMPS = 4,        /* for each launch of a cold sample: about an empty kernel, and about the cell */
+    CUDA_COLD_LAUNCHES = TOOL_STAMPS_MAX / CUDA_COLD_STAMPS, /* of a cold sample, at most */
+    CUDA_EVENTS = 3,             /* of a hot sample */
 };
 
 /* What is launched: a cell, or the empty kernel. */
 struct cuda_chain {
     struct cuda_device *device;
     const struct cuda_launch *launch; /* NULL: the empty kernel */
-    /* Enqueued before every launch, which then stands between two events of its own; NULL: launches follow
+    /* Enqueued before every launch, which then stands between two stamps of its own; NULL: launches follow
      * each other. */
     bool (*between)(struct cuda_device *device);
     uint32_t lead_in, reference,
@@ -38,8 +37,8 @@ struct cuda_chain {
 
 /* Samples of a chain. A place is where its buffers and the commands of its launches lie: each has a graph of its own. */
 struct cuda_sample {
-    cudaEvent_t events[CUDA_EVENTS_MAX]; /* of the sample that is under way, in whatever place */
-    cudaGraphExec_t graphs[CUDA_PLACES_MAX]; /* NULL: not captured yet */
+    cudaEvent_t events[CUDA_EVENTS]; /* of the sample that is under way, in whatever place */
+    cudaGraphExec_t graphs[CUDA_PLACEMENTS_MAX]; /* NULL: not captured yet */
 };
 
 /* Makes what samples of a chain need in every place. On success the caller closes; false, with the call that failed
@@ -55,10 +54,10 @@ bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chai
 /* Releases; accepts a zeroed struct. */
 void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device);
 
-/* ns of one launch, from the events of a sample that has ended; NaN on an error. */
+/* ns of one launch, from a sample that has ended; NaN on an error. */
 double cuda_sample_ns(const struct cuda_sample *sample, const struct cuda_chain *chain);
 
-/* ns from the first event of a sample that has ended to the last; NaN on an error. */
+/* ns from the first event or stamp of a sample that has ended to the last; NaN on an error. */
 double cuda_sample_total_ns(const struct cuda_sample *sample, const struct cuda_chain *chain);
 
 /* Median ns of a few samples of a chain, at most 31, now; NaN when one fails. */

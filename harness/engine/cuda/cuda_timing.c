@@ -41,7 +41,6 @@ struct sampling {
     struct cuda_sample sample;
     double *scratch; /* of a series of samples_max */
     double *totals_ns; /* of this process's samples, from the first event to the last */
-    uint32_t places;
     size_t before; /* samples of an earlier process */
     size_t warm_ups; /* samples that are still to be launched before one counts */
     bool split; /* were of several modes once: such a cell settles no sooner than it has MODES_ENOUGH */
@@ -167,24 +166,12 @@ static bool make_room(struct sampling *sampling, uint32_t samples_max)
     return sampling->scratch && sampling->totals_ns && samples && clocks;
 }
 
-/* Where samples are taken in turn, and how many there are before the first that counts: the first time that a graph is
- * launched is slower, and all that one behind a flush or a replay can do without. */
-static void choose_places(struct sampling *sampling)
-{
-    struct cuda_chain *chain = &sampling->chain;
-
-    sampling->places = chain->placements;
-    if (chain->between)
-        sampling->places *= CUDA_PLACES_MAX / chain->placements;
-    sampling->warm_ups = chain->between || chain->replays ? 1 : sampling->places;
-}
-
 /* Makes the graphs. None is made while the device times: that would slow its launches. */
 static bool make_places(struct sampling *sampling)
 {
     bool made = true;
 
-    for (uint32_t i = 0; made && i < sampling->places; i++)
+    for (uint32_t i = 0; made && i < sampling->chain.placements; i++)
         made = cuda_sample_place(&sampling->sample, &sampling->chain, i);
     return made;
 }
@@ -212,7 +199,8 @@ static enum status sampling_open(struct timing *timing, size_t index, const stru
         return fail(sampling, "cannot launch");
     if (!cuda_sample_open(&sampling->sample, timing->device))
         return fail(sampling, "cannot make events");
-    choose_places(sampling);
+    /* The first time that a graph is launched is slower, and all that one behind a flush or a replay can do without. */
+    sampling->warm_ups = sampling->chain.between || sampling->chain.replays ? 1 : sampling->chain.placements;
     if (!make_places(sampling))
         return fail(sampling, "cannot make a graph");
     item->result->time.launches_per_sample = sampling->chain.launches;
@@ -232,7 +220,8 @@ static void describe(const struct sampling *sampling, double max_noise, struct s
 {
     const struct cell_time *time = &sampling->result->time;
 
-    series_summarize(time->samples_ns, time->summary.count, sampling->places, sampling->scratch, series, summary);
+    series_summarize(time->samples_ns, time->summary.count, sampling->chain.placements, sampling->scratch, series,
+                     summary);
     series_describe(time->samples_ns, summary->count, max_noise * summary->median, sampling->scratch, series);
 }
 
@@ -248,7 +237,7 @@ static enum stop_reason sampling_stop(const struct timing *timing, struct sampli
 {
     const struct engine_options *options = timing->options;
     const size_t count = sampling->result->time.summary.count;
-    const size_t least = (size_t)PLACE_SAMPLES * sampling->places;
+    const size_t least = (size_t)PLACE_SAMPLES * sampling->chain.placements;
     const bool last = count >= options->samples_max, late = sampling->seconds >= options->seconds_max;
     struct series series;
     struct summary summary;
@@ -372,8 +361,8 @@ static enum status take_sample(const struct timing *timing, struct sampling *sam
 /* The place of the next sample: the first that counts is in the first. */
 static uint32_t next_place(const struct sampling *sampling)
 {
-    return (uint32_t)((sampling->result->time.summary.count + sampling->places - sampling->warm_ups) %
-                      sampling->places);
+    return (uint32_t)((sampling->result->time.summary.count + sampling->chain.placements - sampling->warm_ups) %
+                      sampling->chain.placements);
 }
 
 /* Launches a sample, or fails its cell. */

@@ -7,9 +7,10 @@
  * caches to the cell's state, an event, a short chain of launches, an event, one that is longer by n, an event. The long
  * chain's time less the short one's, over n, is the slope: what is fixed in a stretch between two events cancels. Where
  * a cell's data stay in L2, its graph is launched twice, so that its commands are there, too. A cold sample is one graph
- * of n times flush, event, launch, event, and an empty kernel in place of the launch for every other one: the mean time
- * between the events of a cell's pair, less that of an empty one, and what the empty kernel adds to a chain. Behind every
- * sample the SM clock is probed.
+ * of n times flush, stamp, launch, stamp, each after the same with an empty kernel in place of the launch. A stamp is a
+ * kernel that reads the device's timer: events around a short launch say another time in each graph. The sample is the
+ * mean time between the stamps of a cell's pair, less that of an empty one, and what the empty kernel adds to a chain.
+ * Behind every sample the SM clock is probed.
  *
  * The samples of a cell take its places in turn: the pairs of its buffers (cuda_buffers.h), each with a graph of its own.
  * All graphs are made before the first sample. Samples of all cells are interleaved, each round in a new random order,
