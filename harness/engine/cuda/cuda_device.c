@@ -26,6 +26,19 @@ static enum status open_tools(struct cuda_device *device)
     return STATUS_OK;
 }
 
+/* Makes room for stamps, and finds the tick of the timer: a spin of no time lasts for one. */
+static enum status open_timer(struct cuda_device *device)
+{
+    const size_t bytes = TOOL_STAMPS_MAX * sizeof(*device->stamps_ns);
+
+    if (!CUDA(device, cudaMalloc, (void **)&device->stamps_ns, bytes) ||
+        !cuda_device_set(device, device->stamps_ns, 0, bytes) || !cuda_launch_spin(device, 0) ||
+        !cuda_device_wait(device))
+        return log_error(STATUS_ENVIRONMENT, "cannot read the timer of the device: %s", cuda_device_error(device));
+    device->tick_ns = device->clock_readings[device->clock_reading_count - 1].ns;
+    return STATUS_OK;
+}
+
 /* Writes a table into the constant bank of a module. */
 static enum status fill_bank(struct cuda_device *device, struct cuda_module *module, const uint32_t *values)
 {
@@ -111,7 +124,6 @@ enum status cuda_device_open(struct cuda_device *device, const struct cuda_reque
          !CUDA(device, cudaStreamCreateWithFlags, &device->stream, cudaStreamNonBlocking) ||
          !CUDA(device, cudaHostAlloc, (void **)&device->clock_readings,
                device->clock_reading_count * sizeof(*device->clock_readings), cudaHostAllocMapped) ||
-         !CUDA(device, cudaMalloc, (void **)&device->stamps_ns, TOOL_STAMPS_MAX * sizeof(*device->stamps_ns)) ||
          !DRIVER(device, cuCtxGetCurrent, &device->context)))
         status = log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)device->ordinal,
                            cuda_device_error(device));
@@ -119,6 +131,8 @@ enum status cuda_device_open(struct cuda_device *device, const struct cuda_reque
         status = cuda_module_load(device, "tools", &device->tools);
     if (status == STATUS_OK)
         status = open_tools(device);
+    if (status == STATUS_OK)
+        status = open_timer(device);
     if (status == STATUS_OK)
         status = fill_tables(device, request->seed);
     if (status != STATUS_OK)

@@ -48,6 +48,7 @@ struct cuda_device {
     uint64_t flush_words;
     struct clock_reading *clock_readings; /* pinned and mapped: one for each cell, and one more for spins */
     size_t clock_reading_count;
+    uint64_t tick_ns; /* of the timer that stamps read */
     uint64_t *stamps_ns; /* device: TOOL_STAMPS_MAX of the sample that is under way */
 };
 
@@ -67,7 +68,8 @@ struct cuda_request {
     double patience; /* seconds; 0: as cuda_expect says */
 };
 
-/* Makes the device current, loads the tools (from machine code, else from PTX) and fills the tables from the seed.
+/* Makes the device current, loads the tools (from machine code, else from PTX), fills the tables from the seed and finds
+ * how the timer ticks.
  * STATUS_ENVIRONMENT, logged, when it cannot. On success the caller closes. */
 enum status cuda_device_open(struct cuda_device *device, const struct cuda_request *request);
 

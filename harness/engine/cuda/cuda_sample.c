@@ -21,77 +21,65 @@ static bool launch_many(const struct cuda_chain *chain, uint32_t place, uint32_t
     return true;
 }
 
-static bool record(const struct cuda_chain *chain, cudaEvent_t event)
+/* -- draws -------------------------------------------------------------------------------------------- */
+
+static bool stamp(const struct cuda_chain *chain, uint32_t draw, uint32_t number)
 {
-    return CUDA(chain->device, cudaEventRecordWithFlags, event, chain->device->stream, cudaEventRecordExternal);
+    return cuda_launch_stamp(chain->device, CUDA_DRAW_STAMPS * draw + number);
 }
 
-static bool enqueue_chain(const struct cuda_chain *chain, const cudaEvent_t *events, uint32_t place)
+/* Work that is planted is in the first draw. */
+static bool slow(const struct cuda_chain *chain, uint32_t draw)
 {
-    return cuda_launch_stir(chain->device) && launch_many(chain, place, chain->lead_in) && record(chain, events[0]) &&
-           launch_many(chain, place, chain->reference) && record(chain, events[1]) &&
-           launch_many(chain, place, chain->reference + chain->launches) &&
-           (chain->slow_ns == 0 || cuda_launch_spin(chain->device, chain->slow_ns)) && record(chain, events[2]);
+    return draw > 0 || chain->slow_ns == 0 || cuda_launch_spin(chain->device, chain->slow_ns);
 }
 
-/* A launch behind a flush, between two stamps, from number `stamp` on. */
-static bool enqueue_pair(const struct cuda_chain *chain, const struct cuda_launch *launch, struct cuda_turn turn,
-                         uint32_t stamp)
+static bool enqueue_hot(const struct cuda_chain *chain, uint32_t place, uint32_t draw)
+{
+    const uint32_t longer = chain->reference + chain->launches / chain->draws;
+
+    return cuda_launch_stir(chain->device) && launch_many(chain, place, chain->lead_in) && stamp(chain, draw, 0) &&
+           launch_many(chain, place, chain->reference) && stamp(chain, draw, 1) && stamp(chain, draw, 2) &&
+           launch_many(chain, place, longer) && slow(chain, draw) && stamp(chain, draw, 3);
+}
+
+static bool enqueue_cold(const struct cuda_chain *chain, uint32_t place, uint32_t draw)
 {
     struct cuda_device *device = chain->device;
-    const uint64_t slow_ns = launch && turn.number == 0 ? chain->slow_ns : 0;
 
-    return chain->between(device) && cuda_launch_stamp(device, stamp) && launch_once(device, launch, turn) &&
-           (slow_ns == 0 || cuda_launch_spin(device, slow_ns)) && cuda_launch_stamp(device, stamp + 1);
+    return cuda_launch_flush(device) && stamp(chain, draw, 0) && cuda_launch_empty(device) && stamp(chain, draw, 1) &&
+           cuda_launch_flush(device) && stamp(chain, draw, 2) &&
+           launch_once(device, chain->launch, (struct cuda_turn){draw, place}) && slow(chain, draw) &&
+           stamp(chain, draw, 3);
 }
 
-/* A pair of the empty kernel, one of the cell; and so on. */
-static bool enqueue_pairs(const struct cuda_chain *chain, uint32_t place)
+static bool enqueue_draws(const struct cuda_chain *chain, uint32_t place)
 {
-    for (uint32_t i = 0; i < chain->launches; i++) {
-        const struct cuda_turn turn = {i, place};
-        const uint32_t stamp = CUDA_COLD_STAMPS * i;
-
-        if (!enqueue_pair(chain, NULL, turn, stamp) ||
-            !enqueue_pair(chain, chain->launch, turn, stamp + CUDA_COLD_STAMPS / 2))
+    for (uint32_t i = 0; i < chain->draws; i++)
+        if (!(chain->cold ? enqueue_cold : enqueue_hot)(chain, place, i))
             return false;
-    }
     return true;
 }
+
+/* -- graphs ------------------------------------------------------------------------------------------- */
 
 void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device)
 {
     for (size_t i = 0; i < CUDA_PLACEMENTS_MAX; i++)
         if (sample->graphs[i])
             CUDA_TRY(device, cudaGraphExecDestroy, sample->graphs[i]);
-    for (size_t i = 0; i < CUDA_EVENTS; i++)
-        if (sample->events[i])
-            CUDA_TRY(device, cudaEventDestroy, sample->events[i]);
     *sample = (struct cuda_sample){0};
-}
-
-bool cuda_sample_open(struct cuda_sample *sample, struct cuda_device *device)
-{
-    bool made = true;
-
-    *sample = (struct cuda_sample){0};
-    for (size_t i = 0; i < CUDA_EVENTS; i++)
-        made = made && CUDA(device, cudaEventCreate, &sample->events[i]);
-    if (!made)
-        cuda_sample_close(sample, device);
-    return made;
 }
 
 /* Captures a sample into a graph. A capture that has begun is ended, whatever failed: else no other call works. */
-static bool capture(const struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t place,
-                    cudaGraph_t *graph)
+static bool capture(const struct cuda_chain *chain, uint32_t place, cudaGraph_t *graph)
 {
     struct cuda_device *device = chain->device;
     bool captured;
 
     if (!CUDA(device, cudaStreamBeginCapture, device->stream, cudaStreamCaptureModeThreadLocal))
         return false;
-    captured = chain->between ? enqueue_pairs(chain, place) : enqueue_chain(chain, sample->events, place);
+    captured = enqueue_draws(chain, place);
     if (!CUDA(device, cudaStreamEndCapture, device->stream, graph)) {
         CUDA_TRY(device, cudaStreamEndCapture, device->stream, graph);
         return false;
@@ -106,7 +94,7 @@ bool cuda_sample_place(struct cuda_sample *sample, const struct cuda_chain *chai
     cudaGraph_t graph = NULL;
     bool placed;
 
-    placed = capture(sample, chain, place, &graph) && CUDA(device, cudaGraphInstantiateWithFlags, made, graph, 0) &&
+    placed = capture(chain, place, &graph) && CUDA(device, cudaGraphInstantiateWithFlags, made, graph, 0) &&
              CUDA(device, cudaGraphUpload, *made, device->stream);
     if (graph)
         CUDA_TRY(device, cudaGraphDestroy, graph);
@@ -122,49 +110,30 @@ bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chai
     return cuda_launch_clock(chain->device, chain->reading);
 }
 
-/* ns from one event to another; NaN on an error. */
-static double elapsed_ns(const struct cuda_chain *chain, cudaEvent_t from, cudaEvent_t to)
-{
-    float ms;
-
-    return CUDA(chain->device, cudaEventElapsedTime, &ms, from, to) ? 1e6 * (double)ms : NAN;
-}
-
-/* The slope between a short chain and a long one: what is fixed in both cancels. */
-static double read_chain(const struct cuda_chain *chain, const cudaEvent_t *events)
-{
-    return (elapsed_ns(chain, events[1], events[2]) - elapsed_ns(chain, events[0], events[1])) / chain->launches;
-}
-
-/* What the cell takes more than the empty kernel does, and what that adds to a chain. Means, since ticks of the timer are
- * long, and work that is planted is in one launch. */
-static double read_pairs(const struct cuda_chain *chain, const uint64_t *stamps_ns)
-{
-    uint64_t cell_ns = 0, empty_ns = 0;
-
-    for (uint32_t i = 0; i < chain->launches; i++, stamps_ns += CUDA_COLD_STAMPS) {
-        empty_ns += stamps_ns[1] - stamps_ns[0];
-        cell_ns += stamps_ns[3] - stamps_ns[2];
-    }
-    return ((double)cell_ns - (double)empty_ns) / chain->launches + chain->device->info->launch_ns;
-}
+/* -- times -------------------------------------------------------------------------------------------- */
 
 static const uint64_t *stamps_of(const struct cuda_chain *chain)
 {
     return chain->device->clock_readings[chain->reading].stamps_ns;
 }
 
-double cuda_sample_ns(const struct cuda_sample *sample, const struct cuda_chain *chain)
+/* The slope between short stretches and long ones: what is fixed in both cancels. The long ones of a cold sample have a
+ * launch in the place of the empty kernel's, whose slope is added. */
+double cuda_sample_ns(const struct cuda_chain *chain)
 {
-    return chain->between ? read_pairs(chain, stamps_of(chain)) : read_chain(chain, sample->events);
+    const uint64_t *stamps_ns = stamps_of(chain);
+    double ns = 0;
+
+    for (uint32_t i = 0; i < chain->draws; i++, stamps_ns += CUDA_DRAW_STAMPS)
+        ns += (double)(stamps_ns[3] - stamps_ns[2]) - (double)(stamps_ns[1] - stamps_ns[0]);
+    return ns / chain->launches + (chain->cold ? chain->device->info->launch_ns : 0);
 }
 
-double cuda_sample_total_ns(const struct cuda_sample *sample, const struct cuda_chain *chain)
+double cuda_sample_total_ns(const struct cuda_chain *chain)
 {
     const uint64_t *const stamps_ns = stamps_of(chain);
 
-    return chain->between ? (double)(stamps_ns[CUDA_COLD_STAMPS * chain->launches - 1] - stamps_ns[0])
-                          : elapsed_ns(chain, sample->events[0], sample->events[CUDA_EVENTS - 1]);
+    return (double)(stamps_ns[CUDA_DRAW_STAMPS * chain->draws - 1] - stamps_ns[0]);
 }
 
 /* Median ns of a few samples of a chain, now; NaN when one fails. */
@@ -172,16 +141,14 @@ double cuda_sample_median(const struct cuda_chain *chain, size_t samples)
 {
     double ns[CALIBRATION_SAMPLES], sorted[CALIBRATION_SAMPLES];
     struct summary summary = {.median = NAN};
-    struct cuda_sample sample;
+    struct cuda_sample sample = {0};
 
-    if (!cuda_sample_open(&sample, chain->device))
-        return NAN;
     if (!cuda_sample_place(&sample, chain, 0))
         goto out;
     for (size_t i = 0; i < samples; i++) {
         ns[i] = NAN;
         if (cuda_sample_launch(&sample, chain, 0) && cuda_device_wait(chain->device))
-            ns[i] = cuda_sample_ns(&sample, chain);
+            ns[i] = cuda_sample_ns(chain);
         if (isnan(ns[i]))
             goto out;
     }
@@ -194,8 +161,9 @@ out:
 double cuda_time_empty_launch(struct cuda_device *device)
 {
     const struct cuda_chain chain = {.device = device,
-                                     .lead_in = CUDA_REFERENCE_LAUNCHES,
+                                     .lead_in = CUDA_LEAD_IN_LAUNCHES,
                                      .reference = CUDA_REFERENCE_LAUNCHES,
+                                     .draws = CUDA_DRAWS_MAX,
                                      .launches = CUDA_LAUNCHES_MAX / 4,
                                      .placements = 1,
                                      .replays = 1};

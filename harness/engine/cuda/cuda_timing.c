@@ -16,6 +16,8 @@ enum {
     INTERRUPTED_MANY = 3,   /* samples of a group that were interrupted: something else has the device */
     MODES_ENOUGH = 60,      /* samples by which a cell of several modes is known to be one */
     EVERY_LOOK = 16,        /* samples up to which each is looked at */
+    DRAW_LAUNCHES = 8,      /* of a draw of a hot sample, at least, ... */
+    DRAW_TICKS = 100,       /* ... and ticks of the timer that they last */
     ESTIMATE_LAUNCHES = 4,  /* chain that the first estimate of a launch comes from, ... */
     ESTIMATE_SAMPLES = 3,   /* ... so often */
     LAUNCHES_LEAST = 20,    /* of a hot sample, unless it would be more than LONGER as long as asked for */
@@ -28,7 +30,7 @@ enum {
 
 static const double stretch_seconds = 0.25; /* of samples that are enqueued at a time, so that none is kept for long */
 static const double settled_seconds = 3; /* of all items, for intervals narrower than asked for */
-static const double reference_ns = 150e3; /* of the short chain, no longer than it takes to be like the end of it */
+static const double reference_ns = 150e3; /* of a short stretch, no longer than it takes to be like the end of it */
 static const double cold_ns = 1e6; /* of cold launches in a sample, about */
 static const double replay_ns = 100e3; /* launches that are longer do not feel where their commands are */
 
@@ -98,8 +100,9 @@ static uint64_t slow_work(double work_ns, double launch_ns)
 /* About what a launch of the cell takes, from samples now. NaN when it cannot be launched. */
 static double estimate_ns(struct cuda_chain *chain)
 {
-    chain->lead_in = chain->reference = chain->between ? 0 : 1;
-    chain->launches = chain->between ? CUDA_COLD_LAUNCHES : ESTIMATE_LAUNCHES;
+    chain->lead_in = chain->reference = chain->cold ? 0 : 1;
+    chain->draws = chain->cold ? ESTIMATE_LAUNCHES : 1;
+    chain->launches = ESTIMATE_LAUNCHES;
     return cuda_sample_median(chain, ESTIMATE_SAMPLES);
 }
 
@@ -109,15 +112,24 @@ static bool stays_in_l2(const struct cuda_chain *chain)
     return 2 * sizeof(uint32_t) * chain->launch->room < chain->device->info->l2_bytes;
 }
 
-/* Lengths of a hot sample's chains. The commands of its launches are in L2 after a replay, whatever ran before; those of
+/* The launches of a hot sample in as many draws as may be, and as many of each. */
+static void divide(struct cuda_chain *chain, uint32_t launches, double launch_ns)
+{
+    const double ticks = launches * launch_ns / (double)chain->device->tick_ns;
+
+    chain->draws = (uint32_t)fmax(1, fmin(CUDA_DRAWS_MAX, fmin(launches / DRAW_LAUNCHES, ticks / DRAW_TICKS)));
+    chain->launches = (launches + chain->draws - 1) / chain->draws * chain->draws;
+}
+
+/* Lengths of a hot sample's stretches. The commands of its launches are in L2 after a replay, whatever ran before; those of
  * launches that fill L2 themselves never are. */
 static void size_hot(struct cuda_chain *chain, double sample_ns, double launch_ns)
 {
     const double longer_ns = fmin(LAUNCHES_LEAST * launch_ns, LONGER * sample_ns);
 
-    chain->launches = launches_of(fmax(sample_ns, longer_ns), launch_ns, CUDA_LAUNCHES_MAX);
+    divide(chain, launches_of(fmax(sample_ns, longer_ns), launch_ns, CUDA_LAUNCHES_MAX), launch_ns);
     chain->reference = launches_of(reference_ns, launch_ns, CUDA_REFERENCE_LAUNCHES);
-    chain->lead_in = chain->reference > CUDA_LEAD_IN_LAUNCHES ? chain->reference : CUDA_LEAD_IN_LAUNCHES;
+    chain->lead_in = CUDA_LEAD_IN_LAUNCHES;
     chain->replays = launch_ns < replay_ns && stays_in_l2(chain);
 }
 
@@ -131,16 +143,18 @@ static bool size_chain(struct sampling *sampling, const struct engine_options *o
 
     if (isnan(launch_ns))
         return false;
-    if (chain->between)
-        chain->launches = launches_of(cold_ns, launch_ns, CUDA_COLD_LAUNCHES);
+    if (chain->cold)
+        chain->draws = chain->launches = launches_of(cold_ns, launch_ns, CUDA_DRAWS_MAX);
     else
         size_hot(chain, options->sample_ns, launch_ns);
-    if (sampling->before)
-        chain->launches = time->launches_per_sample;
+    if (sampling->before && chain->cold)
+        chain->draws = chain->launches = time->launches_per_sample;
+    else if (sampling->before)
+        divide(chain, time->launches_per_sample, launch_ns);
     if (options->slow_path == chain->launch->cell->path)
         chain->slow_ns = slow_work(options->slow_share * launch_ns * chain->launches, chain->device->info->launch_ns);
-    sampling->each =
-        1e-9 * launch_ns * (chain->lead_in + 2 * chain->reference + chain->launches) * (1 + chain->replays);
+    sampling->each = 1e-9 * launch_ns * (chain->draws * (chain->lead_in + 2 * chain->reference) + chain->launches) *
+                     (1 + chain->replays);
     return true;
 }
 
@@ -149,11 +163,10 @@ static bool make_room(struct sampling *sampling, uint32_t samples_max)
 {
     struct cell_time *time = &sampling->result->time;
     const uint32_t launches = time->launches_per_sample;
-    const bool cold = sampling->chain.between != NULL;
     double *samples, *clocks;
     size_t room = samples_max;
 
-    if (!time->clocks_mhz || launches < 1 || launches > (cold ? CUDA_COLD_LAUNCHES : CUDA_LAUNCHES_MAX))
+    if (!time->clocks_mhz || launches < 1 || launches > (sampling->chain.cold ? CUDA_DRAWS_MAX : CUDA_LAUNCHES_MAX))
         time->summary.count = 0;
     sampling->before = time->summary.count;
     room = sampling->before > room ? sampling->before : room;
@@ -183,10 +196,7 @@ static enum status sampling_open(struct timing *timing, size_t index, const stru
 
     *sampling = (struct sampling){
         .result = item->result,
-        .chain = {.device = timing->device,
-                  .launch = item->launch,
-                  .between = cell->regime->flush ? cuda_launch_flush : NULL,
-                  .reading = index},
+        .chain = {.device = timing->device, .launch = item->launch, .cold = cell->regime->flush, .reading = index},
         .done = item->launch->modules == 0,
     };
     if (sampling->done)
@@ -197,10 +207,8 @@ static enum status sampling_open(struct timing *timing, size_t index, const stru
         return fail(sampling, "out of memory for samples");
     if (!size_chain(sampling, timing->options))
         return fail(sampling, "cannot launch");
-    if (!cuda_sample_open(&sampling->sample, timing->device))
-        return fail(sampling, "cannot make events");
     /* The first time that a graph is launched is slower, and all that one behind a flush or a replay can do without. */
-    sampling->warm_ups = sampling->chain.between || sampling->chain.replays ? 1 : sampling->chain.placements;
+    sampling->warm_ups = sampling->chain.cold || sampling->chain.replays ? 1 : sampling->chain.placements;
     if (!make_places(sampling))
         return fail(sampling, "cannot make a graph");
     item->result->time.launches_per_sample = sampling->chain.launches;
@@ -324,7 +332,7 @@ static void flag_shared(const struct timing *timing)
 
 /* -- rounds -------------------------------------------------------------------------------------------- */
 
-/* Whole picoseconds: events tick in nanoseconds, and the rest is of the float that they are told in, in every result. */
+/* Whole picoseconds: the timer ticks in nanoseconds. */
 static double whole_ps(double ns)
 {
     return round(1e3 * ns) / 1e3;
@@ -337,9 +345,7 @@ static enum status take_sample(const struct timing *timing, struct sampling *sam
     struct cell_time *time = &sampling->result->time;
     double ns;
 
-    ns = whole_ps(cuda_sample_ns(&sampling->sample, &sampling->chain));
-    if (isnan(ns))
-        return fail(sampling, "cannot read the time");
+    ns = whole_ps(cuda_sample_ns(&sampling->chain));
     /* A launch of the empty kernel that was interrupted can make it negative: that says nothing. */
     if (sampling->warm_ups > 0 || ns <= 0 || time->summary.count >= timing->options->samples_max) {
         sampling->warm_ups -= sampling->warm_ups > 0;
@@ -348,8 +354,7 @@ static enum status take_sample(const struct timing *timing, struct sampling *sam
     if (sampling->before)
         sampling->result->flags |= FLAG_RESUMED;
     time->clocks_mhz[time->summary.count] = clock->ns ? 1e3 * (double)clock->cycles / (double)clock->ns : 0;
-    sampling->totals_ns[time->summary.count - sampling->before] =
-        cuda_sample_total_ns(&sampling->sample, &sampling->chain);
+    sampling->totals_ns[time->summary.count - sampling->before] = cuda_sample_total_ns(&sampling->chain);
     time->samples_ns[time->summary.count++] = ns;
     sampling->seconds += sample_seconds(sampling, ns);
     sampling->each = fmax(sampling->each, 1e-9 * sampling->totals_ns[time->summary.count - sampling->before - 1]);

@@ -3,14 +3,14 @@
  *
  * The time of a cell is what one more launch adds to a chain of launches in a stream.
  *
- * A hot sample is one graph: a kernel that lets the SMs come free in a random order, lead-in launches that bring the
- * caches to the cell's state, an event, a short chain of launches, an event, one that is longer by n, an event. The long
- * chain's time less the short one's, over n, is the slope: what is fixed in a stretch between two events cancels. Where
- * a cell's data stay in L2, its graph is launched twice, so that its commands are there, too. A cold sample is one graph
- * of n times flush, stamp, launch, stamp, each after the same with an empty kernel in place of the launch. A stamp is a
- * kernel that reads the device's timer: events around a short launch say another time in each graph. The sample is the
- * mean time between the stamps of a cell's pair, less that of an empty one, and what the empty kernel adds to a chain.
- * Behind every sample the SM clock is probed.
+ * A sample is one graph. It draws anew a few times. A draw of a hot sample is a kernel that lets the SMs come free in a
+ * random order, lead-in launches that bring the caches to the cell's state, a short stretch of launches and one that is
+ * longer by n. A draw of a cold sample is a flush, an empty kernel, a flush and a launch. Each stretch stands between two
+ * stamps, kernels that read the device's timer. The long ones' time less the short ones', over the launches that they are
+ * longer by, is the slope: what is fixed in a stretch cancels. To that of a cold sample belongs what the empty kernel adds
+ * to a chain. (Events in the place of stamps say another time in every graph, and one that depends on how long a stretch
+ * is.) Where a cell's data stay in L2, its graph is launched twice, so that its commands are there, too. Behind every
+ * sample the SM clock is probed, and the stamps are taken over.
  *
  * The samples of a cell take its places in turn: the pairs of its buffers (cuda_buffers.h), each with a graph of its own.
  * All graphs are made before the first sample. Samples of all cells are interleaved, each round in a new random order,
