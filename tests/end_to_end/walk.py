@@ -25,7 +25,7 @@ CELLS = 3
 # What undoes another call: what it leaves when it fails is nobody's leak.
 ENDS = re.compile("Free|Destroy|Unload|Close|Shutdown|Deinit|DeInit|Disable", re.IGNORECASE)
 # What hangs while cells are measured; a call before that takes the seconds that opening a device may.
-WAITS = ("cudaStreamSynchronize", "cudaGraphLaunch", "cudaMemcpyAsync", "cudaEventElapsedTime")
+WAITS = ("cudaStreamSynchronize", "cudaGraphLaunch", "cudaMemcpyAsync")
 # Errors by the names of tests/simulated/errors.def: of one call, and of all that follow.
 ONCE = ("unknown", "memory", "invalid", "permission", "not_supported", "operation")
 FOR_GOOD = ("launch_failure", "illegal_address", "ecc", "lost", "timeout")

@@ -207,10 +207,13 @@ int entry_enter(enum entry entry)
 /* -- what is left at exit ------------------------------------------------------------------------------ */
 
 static const char *const object_names[OBJECT_COUNT] = {
-    [OBJECT_STREAM] = "stream",   [OBJECT_EVENT] = "event",
-    [OBJECT_GRAPH] = "graph",     [OBJECT_EXEC] = "graph exec",
-    [OBJECT_TEXTURE] = "texture", [OBJECT_MODULE] = "module",
-    [OBJECT_LINK] = "link",       [OBJECT_HOST] = "profiler host object",
+    [OBJECT_STREAM] = "stream",
+    [OBJECT_GRAPH] = "graph",
+    [OBJECT_EXEC] = "graph exec",
+    [OBJECT_TEXTURE] = "texture",
+    [OBJECT_MODULE] = "module",
+    [OBJECT_LINK] = "link",
+    [OBJECT_HOST] = "profiler host object",
 };
 
 struct object {

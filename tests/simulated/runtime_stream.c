@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The CUDA runtime: streams, events, graphs. */
+ * The CUDA runtime: streams, graphs. */
 #include "stream.h"
 
 /* -- streams ------------------------------------------------------------------------------------------- */
@@ -65,81 +65,6 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
         return entered;
     }
     *graph = captured;
-    return cudaSuccess;
-}
-
-/* -- events -------------------------------------------------------------------------------------------- */
-
-static cudaError_t create_event(cudaEvent_t *event)
-{
-    *event = object_open(OBJECT_EVENT, sizeof(**event));
-    return runtime_error(*event ? cudaSuccess : cudaErrorMemoryAllocation);
-}
-
-cudaError_t cudaEventCreate(cudaEvent_t *event)
-{
-    ENTER(cudaEventCreate);
-    return create_event(event);
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
-{
-    ENTER(cudaEventCreateWithFlags);
-    (void)flags;
-    return create_event(event);
-}
-
-cudaError_t cudaEventDestroy(cudaEvent_t event)
-{
-    ENTER_RELEASE(cudaEventDestroy);
-    if (!event)
-        return runtime_error(cudaErrorInvalidResourceHandle);
-    object_close(event, false); /* what is enqueued may record it yet */
-    return entered;
-}
-
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
-{
-    ENTER(cudaEventRecord);
-    return runtime_error(stream_add(stream, (struct op){.kind = OP_RECORD, .event = event}));
-}
-
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags)
-{
-    ENTER(cudaEventRecordWithFlags);
-    (void)flags;
-    return runtime_error(stream_add(stream, (struct op){.kind = OP_RECORD, .event = event}));
-}
-
-static cudaError_t event_run(cudaEvent_t event, bool wait)
-{
-    int code = 0;
-
-    if (event->recorded && !event->done)
-        code = stream_run(event->stream, wait);
-    return runtime_error(event->done ? cudaSuccess : code);
-}
-
-cudaError_t cudaEventQuery(cudaEvent_t event)
-{
-    ENTER(cudaEventQuery);
-    return event_run(event, false);
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t event)
-{
-    ENTER(cudaEventSynchronize);
-    return event_run(event, true);
-}
-
-cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
-{
-    ENTER(cudaEventElapsedTime);
-    if (!from->recorded || !to->recorded)
-        return runtime_error(cudaErrorInvalidResourceHandle);
-    if (!from->done || !to->done)
-        return cudaErrorNotReady;
-    *ms = (float)(1e-6 * (to->ns - from->ns));
     return cudaSuccess;
 }
 

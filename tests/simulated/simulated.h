@@ -203,7 +203,6 @@ void memory_leaks(void *file);
 /* Kinds of what is opened and closed beside memory, for the leaks. */
 enum object_kind {
     OBJECT_STREAM,
-    OBJECT_EVENT,
     OBJECT_GRAPH,
     OBJECT_EXEC,
     OBJECT_TEXTURE,

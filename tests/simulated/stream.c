@@ -7,9 +7,6 @@
 
 enum { NAP_US = 1000, STAGED_MAX = 1 << 16 };
 
-/* What an event takes of the time of its stream. */
-#define EVENT_NS 400
-
 static struct CUstream_st *streams;
 
 /* -- operations ---------------------------------------------------------------------------------------- */
@@ -100,11 +97,6 @@ static int op_run(struct device *device, const struct op *op, double *end_ns)
     case OP_SET:
         *end_ns += card.copy_ns + (double)op->bytes / card.dram_bytes_per_ns;
         return memory_set(op->to, op->byte, op->bytes) ? 0 : cudaErrorIllegalAddress;
-    case OP_RECORD:
-        *end_ns += EVENT_NS;
-        op->event->ns = *end_ns;
-        op->event->done = true;
-        return 0;
     case OP_GRAPH:
         break;
     }
@@ -263,19 +255,6 @@ static bool stage(struct op *op)
     return true;
 }
 
-/* Events of a graph are those of its last launch. */
-static void begin_events(struct CUstream_st *stream, const struct op *ops, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (ops[i].kind == OP_RECORD) {
-            ops[i].event->recorded = true;
-            ops[i].event->done = false;
-            ops[i].event->stream = stream;
-        } else if (ops[i].kind == OP_GRAPH) {
-            begin_events(stream, ops[i].exec->nodes.of, ops[i].exec->nodes.count);
-        }
-}
-
 int stream_add(struct CUstream_st *stream, struct op op)
 {
     struct device *const device = stream->device;
@@ -286,7 +265,6 @@ int stream_add(struct CUstream_st *stream, struct op op)
     }
     if (stream->capture)
         return 0;
-    begin_events(stream, &op, 1);
     /* Time has passed on an idle device. */
     if (settings.pace && stream->queue.count - stream->head == 1 && device->now_ns < wall_ns())
         device->now_ns = wall_ns();

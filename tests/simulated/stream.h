@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Streams: queues of operations; events and graphs. */
+ * Streams: queues of operations; graphs. */
 #ifndef SIMULATED_STREAM_H
 #define SIMULATED_STREAM_H
 
 #include "kernel.h"
 
-enum op_kind { OP_LAUNCH, OP_COPY, OP_SET, OP_RECORD, OP_GRAPH };
+enum op_kind { OP_LAUNCH, OP_COPY, OP_SET, OP_GRAPH };
 
 struct op {
     enum op_kind kind;
@@ -16,7 +16,6 @@ struct op {
     void *staged;              /* owned: what pageable memory held when it was enqueued */
     size_t bytes;
     int byte;
-    struct CUevent_st *event;
     struct CUgraphExec_st *exec;
 };
 
@@ -38,12 +37,6 @@ struct CUstream_st {
     bool hung, busy;   /* it never ends; a thread is at it */
     struct CUgraph_st *capture; /* NULL: operations are done */
     struct CUstream_st *next;
-};
-
-struct CUevent_st {
-    double ns;
-    bool recorded, done;
-    struct CUstream_st *stream; /* that it is recorded on */
 };
 
 struct CUgraph_st {

@@ -26,16 +26,14 @@ static enum status open_tools(struct cuda_device *device)
     return STATUS_OK;
 }
 
-/* Makes room for stamps, and finds the tick of the timer: a spin of no time lasts for one. */
+/* Makes room for stamps, and lets the tick of the timer be found. */
 static enum status open_timer(struct cuda_device *device)
 {
     const size_t bytes = TOOL_STAMPS_MAX * sizeof(*device->stamps_ns);
 
     if (!CUDA(device, cudaMalloc, (void **)&device->stamps_ns, bytes) ||
-        !cuda_device_set(device, device->stamps_ns, 0, bytes) || !cuda_launch_spin(device, 0) ||
-        !cuda_device_wait(device))
+        !cuda_device_set(device, device->stamps_ns, 0, bytes) || !cuda_launch_tick(device))
         return log_error(STATUS_ENVIRONMENT, "cannot read the timer of the device: %s", cuda_device_error(device));
-    device->tick_ns = device->clock_readings[device->clock_reading_count - 1].ns;
     return STATUS_OK;
 }
 
@@ -115,7 +113,7 @@ enum status cuda_device_open(struct cuda_device *device, const struct cuda_reque
                   .patience = request->patience,
                   .expected = open_seconds,
                   .suspects = calloc(request->cells + 1, sizeof(*device->calls.suspects))},
-        .clock_reading_count = request->cells + 1,
+        .clock_reading_count = request->cells + 2,
         .modules = calloc(workload_count * CUDA_MODULES_MAX, sizeof(*device->modules)),
     };
     status = device->modules && device->calls.suspects ? cuda_driver_open(&device->driver) : log_memory("the device");
@@ -256,7 +254,17 @@ bool cuda_launch_clock(struct cuda_device *device, size_t cell)
 
 bool cuda_launch_spin(struct cuda_device *device, uint64_t spin_ns)
 {
-    return launch_probe(device, device->clock_reading_count - 1, NULL, spin_ns);
+    return launch_probe(device, device->clock_reading_count - 2, NULL, spin_ns);
+}
+
+bool cuda_launch_tick(struct cuda_device *device)
+{
+    return launch_probe(device, device->clock_reading_count - 1, NULL, 0);
+}
+
+double cuda_tick_ns(const struct cuda_device *device)
+{
+    return (double)device->clock_readings[device->clock_reading_count - 1].ns;
 }
 
 bool cuda_launch_fault(struct cuda_device *device, const struct fault *fault)

@@ -46,9 +46,8 @@ struct cuda_device {
     uint64_t other_bytes;
     uint32_t *flush_buffer; /* device: flush_words zeros */
     uint64_t flush_words;
-    struct clock_reading *clock_readings; /* pinned and mapped: one for each cell, and one more for spins */
+    struct clock_reading *clock_readings; /* pinned and mapped: one for each cell, one for spins, one for a tick */
     size_t clock_reading_count;
-    uint64_t tick_ns; /* of the timer that stamps read */
     uint64_t *stamps_ns; /* device: TOOL_STAMPS_MAX of the sample that is under way */
 };
 
@@ -68,8 +67,7 @@ struct cuda_request {
     double patience; /* seconds; 0: as cuda_expect says */
 };
 
-/* Makes the device current, loads the tools (from machine code, else from PTX), fills the tables from the seed and finds
- * how the timer ticks.
+/* Makes the device current, loads the tools (from machine code, else from PTX) and fills the tables from the seed.
  * STATUS_ENVIRONMENT, logged, when it cannot. On success the caller closes. */
 enum status cuda_device_open(struct cuda_device *device, const struct cuda_request *request);
 
@@ -103,6 +101,11 @@ bool cuda_launch_empty(struct cuda_device *device);
 bool cuda_launch_stamp(struct cuda_device *device, size_t stamp);
 bool cuda_launch_clock(struct cuda_device *device, size_t cell);
 bool cuda_launch_spin(struct cuda_device *device, uint64_t spin_ns);
+
+/* Enqueues a spin of no time, which lasts for one tick of the timer that stamps read; and how long that was. True on
+ * success. */
+bool cuda_launch_tick(struct cuda_device *device);
+double cuda_tick_ns(const struct cuda_device *device);
 
 /* Whether the clock probe has written reading number `cell` since that was cleared. Both are the host's memory, which a
  * device that is lost leaves as it was. */

@@ -16,13 +16,14 @@ enum {
     INTERRUPTED_MANY = 3,   /* samples of a group that were interrupted: something else has the device */
     MODES_ENOUGH = 60,      /* samples by which a cell of several modes is known to be one */
     EVERY_LOOK = 16,        /* samples up to which each is looked at */
-    DRAW_LAUNCHES = 8,      /* of a draw of a hot sample, at least, ... */
+    DRAW_LAUNCHES = 4,      /* of a draw of a hot sample, at least, ... */
     DRAW_TICKS = 100,       /* ... and ticks of the timer that they last */
     ESTIMATE_LAUNCHES = 4,  /* chain that the first estimate of a launch comes from, ... */
     ESTIMATE_SAMPLES = 3,   /* ... so often */
     LAUNCHES_LEAST = 20,    /* of a hot sample, unless it would be more than LONGER as long as asked for */
     LONGER = 10,
-    NARROWER = 6,           /* an interval so much narrower than asked for is not made narrower still */
+    NARROWER = 6,           /* an interval so much narrower than asked for is not made narrower still, ... */
+    TOLD = 9,               /* ... nor where samples told so many tenths of what further ones of these places can */
     FAULT_ROUND = 60,       /* with a planted fault: from here on, when some cells have settled, ... */
     FAULT_ITEM = 1,         /* ... in this one */
     DROPPED_MAX = 3,        /* rounds that may fail without a cell to put it down to */
@@ -115,7 +116,7 @@ static bool stays_in_l2(const struct cuda_chain *chain)
 /* The launches of a hot sample in as many draws as may be, and as many of each. */
 static void divide(struct cuda_chain *chain, uint32_t launches, double launch_ns)
 {
-    const double ticks = launches * launch_ns / (double)chain->device->tick_ns;
+    const double ticks = launches * launch_ns / cuda_tick_ns(chain->device);
 
     chain->draws = (uint32_t)fmax(1, fmin(CUDA_DRAWS_MAX, fmin(launches / DRAW_LAUNCHES, ticks / DRAW_TICKS)));
     chain->launches = (launches + chain->draws - 1) / chain->draws * chain->draws;
@@ -233,11 +234,16 @@ static void describe(const struct sampling *sampling, double max_noise, struct s
     series_describe(time->samples_ns, summary->count, max_noise * summary->median, sampling->scratch, series);
 }
 
-/* Whether a narrow interval may stay as it is: further samples would cost more than they tell. */
-static bool is_enough(const struct timing *timing, const struct sampling *sampling, double half_width)
+/* Whether a narrow interval may stay as it is: further samples would cost more than they tell. However many there are, those
+ * of one place tell no more than 1 / rho independent ones (series.h). */
+static bool is_enough(const struct timing *timing, const struct sampling *sampling, double half_width,
+                      const struct series *series)
 {
+    const double count = (double)sampling->result->time.summary.count, rho = series->within;
+
     return NARROWER * half_width <= timing->options->max_noise ||
-           (double)sampling->result->time.summary.count * sampling->each >= settled_seconds / (double)timing->count;
+           count / sampling->chain.placements * rho >= TOLD * (1 - rho) ||
+           count * sampling->each >= settled_seconds / (double)timing->count;
 }
 
 /* Why sampling may stop now; STOP_NONE to go on. */
@@ -261,7 +267,7 @@ static enum stop_reason sampling_stop(const struct timing *timing, struct sampli
     if (modes && count >= MODES_ENOUGH)
         return STOP_MODES;
     if (half_width <= options->max_noise && !modes && (!sampling->split || count >= MODES_ENOUGH) &&
-        (last || late || is_enough(timing, sampling, half_width)))
+        (last || late || is_enough(timing, sampling, half_width, &series)))
         return STOP_CONVERGED;
     return last ? STOP_SAMPLES : late ? STOP_TIME : STOP_NONE;
 }
