@@ -342,7 +342,10 @@ class Fit:
             origins[name] = {**origin, "evidence": evidence}
         for name, note in self.notes.items():
             if name in origins and note not in ("characterized", "device", "published"):
-                origins[name] = {**origins[name], "reason": f"not fitted: {note}"}
+                # Fitted once, by the card that this began with, to results that are not among these.
+                before = {"from": "assumed", "method": "that of the card that the fit began with"}
+                origins[name] = {**(before if origins[name]["from"] == "fitted" else origins[name]),
+                                 "reason": f"not fitted: {note}"}
         for file in self.results.files:
             self.card.setdefault("evidence", {})[file["sha256"][:ID_DIGITS]] = {
                 "file": file["path"], "sha256": file["sha256"]}

@@ -48,6 +48,9 @@ enum { INDEX_CYCLES = 345, INDEX_DRAM_CYCLES = 800 };
 /* Blocks that an SM begins at once; of a grid that strides the later ones end later, the less the more rounds they make. */
 enum { AT_ONCE = 2 };
 
+/* What lookups of kernel parameters take less than those of constants: their first lines come with the launch. Likewise. */
+enum { STRIDED_PARAMETER_CYCLES = -80 };
+
 /* What a strided grid keeps busy overlaps, but not wholly: parts add by this power. A guess by the same cells. */
 #define OVERLAP_POWER 2.5
 
@@ -95,6 +98,7 @@ struct unit {
     uint32_t instructions; /* index and load */
     double
         latency_cycles; /* of a load that waits for nobody, as characterize finds it of GH100; 0: the warps' simulation has it */
+    double strided_cycles; /* of a grid that strides, beside all else: by those lookups that take no more than 3 us */
     bool through_levels; /* the table comes through the constant levels */
     bool through_l1; /* its sectors come through L1 */
     bool global; /* loads are global loads */
@@ -274,14 +278,15 @@ static double l2_ns(const struct work *work)
 #define REQUESTS(count) .requests = offsetof(struct access_counts, count)
 
 static const struct unit units[] = {
-    [UNIT_IDC] = {REQUESTS(addresses), .instructions = 3, .through_levels = true, .cycles = idc_cycles,
-                  .other_cycles = parameter_cycles, .beyond_ns = levels_ns},
+    [UNIT_IDC] = {REQUESTS(addresses), .instructions = 3, .strided_cycles = -180, .through_levels = true,
+                  .cycles = idc_cycles, .other_cycles = parameter_cycles, .beyond_ns = levels_ns},
     [UNIT_UNIFORM] = {REQUESTS(payload_loads), .instructions = 3, .cycles = uniform_cycles, .wait_cycles = line_wait_cycles},
     [UNIT_IMC] = {REQUESTS(payload_loads), .instructions = 1, .cycles = immediate_cycles, .wait_cycles = line_wait_cycles},
     [UNIT_L1] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 41, .through_l1 = true, .global = true},
     [UNIT_L2] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 270, .global = true, .beyond_ns = l2_ns},
-    [UNIT_TEXTURE] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 94, .through_l1 = true, .l1_cycles = texture_cycles},
-    [UNIT_SHARED] = {REQUESTS(wavefronts), .instructions = 1, .latency_cycles = 23, .shared = true},
+    [UNIT_TEXTURE] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 94, .strided_cycles = 200,
+                      .through_l1 = true, .l1_cycles = texture_cycles},
+    [UNIT_SHARED] = {REQUESTS(wavefronts), .instructions = 1, .latency_cycles = 23, .strided_cycles = -110, .shared = true},
     /* A shuffle goes the way of a load from shared memory, in one turn: 32 results a cycle and SM, says the manual. */
     [UNIT_REGISTERS] = {REQUESTS(payload_loads), .instructions = 1, .latency_cycles = 23, .shared = true},
 };
@@ -492,8 +497,9 @@ static struct model_parts predict_parts(const struct work *work)
     const bool alternates = cell->parameters[PARAMETER_modules] > 1;
     /* L1 is empty when a launch begins. */
     const double sectors = unit->through_l1 ? model_first_block_sectors(cell, (uint32_t)work->steps) : 0;
-    const double instructions =
-        (double)work->access->warps_active * warp_instructions(work) + staging_instructions(work);
+    const double parameter = cell->path->home == TABLE_PARAMETER ? STRIDED_PARAMETER_CYCLES : 0;
+    const double strided = cell_strides(cell) ? unit->strided_cycles + parameter : 0;
+    const double instructions = work->access->warps_active * warp_instructions(work) + staging_instructions(work);
     const double unit_cycles = optional(unit->cycles, work) + optional(unit->other_cycles, work);
     const double serialization_ns = cycles_to_ns(card, fmax(unit_cycles, l1_cycles(work)) * busiest);
 
@@ -501,7 +507,7 @@ static struct model_parts predict_parts(const struct work *work)
         .launch_ns = card->launch_ns + (alternates ? card->alternate_ns : 0) +
                      (copies ? card->copy_ns + cell->parameters[PARAMETER_refill_bytes] / card->copy_bytes_per_ns : 0),
         .wave_ns = card->wave_ns + (cell->regime->flush ? card->cold_ns : 0) +
-                   cycles_to_ns(card, sectors * card->l1_miss_cycles + model_staging_cycles(work->cell, work->card)),
+                   cycles_to_ns(card, sectors * card->l1_miss_cycles + model_staging_cycles(cell, card) + strided),
         .residency_ns = residency_ns(work),
         .issue_ns = cycles_to_ns(card, instructions * busiest) / card->issue_per_cycle,
         .serialization_ns = serialization_ns,
@@ -579,13 +585,6 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
     model.time_ns = parts->launch_ns + parts->wave_ns + overlapped_ns(&work, parts);
     *out = model;
     return status;
-}
-
-bool model_knows(const struct device_info *device, const struct card *card)
-{
-    return device->cc_major == card->cc_major && device->cc_minor == card->cc_minor &&
-           device->sm_count == card->sm_count &&
-           (!device->chip[0] || !card->chip[0] || strcmp(device->chip, card->chip) == 0);
 }
 
 enum status model_explain(const struct cell *cell, const struct access_counts *access, const struct device_info *device,

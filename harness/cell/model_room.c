@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * How many blocks of a cell an SM runs at a time. */
+ * How many blocks of a cell an SM runs at a time, and whether a card is of a device. */
 #include "model.h"
+
+#include <string.h>
 
 /* 32-bit registers of an SM, and the step in which a warp gets them: since compute capability 3.5, except 3.7. */
 enum { SM_REGISTERS = 65536, WARP_REGISTERS_STEP = 256 };
@@ -39,4 +41,11 @@ struct card model_card_for(const struct card *card, const struct cell *cell, con
     if (blocks > 0 && blocks < room.blocks_per_sm)
         room.blocks_per_sm = blocks;
     return room;
+}
+
+bool model_knows(const struct device_info *device, const struct card *card)
+{
+    return device->cc_major == card->cc_major && device->cc_minor == card->cc_minor &&
+           device->sm_count == card->sm_count &&
+           (!device->chip[0] || !card->chip[0] || strcmp(device->chip, card->chip) == 0);
 }
