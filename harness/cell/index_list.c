@@ -98,11 +98,9 @@ static bool same_indices(const struct index_array *array, const struct cell *cel
 /* Of several tables, which lie one behind the other, each step's lookups are of the next. */
 static void choose_tables(const struct cell *cell, const struct source_numbers *numbers, uint32_t *index)
 {
-    const uint32_t count = table_count(cell->parameters);
-
-    for (uint32_t step = 0; count > 1 && step < numbers->steps; step++)
+    for (uint32_t step = 0; step < numbers->steps; step++)
         for (uint64_t i = 0; i < numbers->elements; i++)
-            index[step * numbers->elements + i] += step % count * numbers->length;
+            index[step * numbers->elements + i] += step % table_count(cell->parameters) * numbers->length;
 }
 
 static enum status make_array(struct index_list *list, const struct cell *cell, const struct index_array **out)
