@@ -14,6 +14,7 @@ explain names no reason for. All of it is what cbank explain says. Exit status 0
 
 import argparse
 import concurrent.futures
+import functools
 import glob
 import hashlib
 import json
@@ -95,13 +96,18 @@ def shown(name, fitted, row):
     return [name, fitted] + [f"{share[0]} of {share[1]}" if share[1] else "-" for share in row[:3]] + [str(row[3])]
 
 
+@functools.lru_cache(maxsize=None)
 def explain(program, path):
-    """What cbank explain says of a file."""
+    """What cbank explain says of a file: its whole document."""
     done = subprocess.run([program, "explain", "--card", card_of(path), "--json", path], capture_output=True, text=True,
                           check=False)
     if done.returncode != 0:
         fail(done.stderr.strip(), done.returncode)
-    return json.loads(done.stdout)["results"][0]
+    return json.loads(done.stdout)
+
+
+def committed():
+    return [path for pattern in FILES for path in sorted(glob.glob(pattern)) if os.path.basename(path) not in OTHERS]
 
 
 def main():
@@ -110,11 +116,10 @@ def main():
     parser.add_argument("results", nargs="*")
     options = parser.parse_args()
     os.chdir(ROOT)
-    paths = options.results or [path for pattern in FILES for path in sorted(glob.glob(pattern))
-                                if os.path.basename(path) not in OTHERS]
+    paths = options.results or committed()
     lines, rows = [COLUMNS, ALIGNED], {"yes": [], "no": []}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        explained = list(pool.map(lambda path: explain(options.program, path), paths))
+        explained = list(pool.map(lambda path: explain(options.program, path)["results"][0], paths))
     for path, result in zip(paths, explained):
         evidence = {entry["sha256"] for entry in load(card_of(path))[0]["evidence"].values()}
         fitted = "yes" if load(path)[1] in evidence else "no"

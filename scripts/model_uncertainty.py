@@ -9,7 +9,7 @@ measured and the one that is modelled. The error of a cell is the logarithm of t
 that differ in the path alone is the difference of two errors. A row has what nine of ten errors of its unit, or of its pair of
 units, are not beyond, with a sign taken away. Constants and parameters, which one unit answers, are a pair, too.
 
-Prints the table. With --check, exits 1 where uncertainty.def is not that. Exit status 2 where cbank explain fails.
+Prints the table. With --check, exits 1 where uncertainty.def is not that. Exit status of cbank explain where that fails.
 """
 
 import argparse
@@ -23,6 +23,8 @@ import re
 import subprocess
 import sys
 
+import model_table
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TABLE = os.path.join(ROOT, "harness/advise/uncertainty.def")
 SHARE = 0.9
@@ -31,21 +33,12 @@ ROUNDING = 0.003
 AXES = ("workload", "pattern", "elements", "block_size", "parameters")
 
 
-def run(*command):
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        print(f"model_uncertainty: error: {' '.join(command[:3])}: {done.stderr.strip()}", file=sys.stderr)
-        sys.exit(2)
-    return json.loads(done.stdout)
-
-
 def errors(program):
     """{configuration: {path: error}} of every cell, the first where several files have it."""
     found = collections.defaultdict(dict)
-    files = [os.path.relpath(name, ROOT) for pattern in ("*.json", "sweeps/*.json")
-             for name in sorted(glob.glob(os.path.join(ROOT, "results/h200", pattern)))]
-    for result in run(program, "explain", "--json", *files)["results"]:
-        for cell in result["cells"]:
+    files = [name for pattern in ("*.json", "sweeps/*.json") for name in sorted(glob.glob(f"results/h200/{pattern}"))]
+    for name in files:
+        for cell in model_table.explain(program, name)["results"][0]["cells"]:
             if cell["remainder"] is None or cell["regime"] != "hot" or cell["workload"] == "refill":
                 continue
             configuration = json.dumps([cell[axis] for axis in AXES], sort_keys=True)
@@ -62,7 +55,7 @@ def within(values):
 
 def derive(program):
     """{(unit,) or (unit, unit): (how many, error)}"""
-    listed = run(program, "list", "--json")["paths"]
+    listed = json.loads(subprocess.run([program, "list", "--json"], capture_output=True, text=True, check=True).stdout)["paths"]
     units = {path["name"]: path["unit"].upper() for path in listed if path["loads"]}
     order = list(dict.fromkeys(units.values()))
     samples = collections.defaultdict(list)
@@ -89,7 +82,9 @@ def main():
     parser.add_argument("--program", default=os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    table = derive(os.path.abspath(options.program))
+    program = os.path.abspath(options.program)
+    os.chdir(ROOT)
+    table = derive(program)
     for key, (count, error) in table.items():
         print(f"{'TIME' if len(key) == 1 else 'RATIO'}_ERROR({', '.join(key)}, {count}, {error:.3f})")
     have = written() if options.check else table

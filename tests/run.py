@@ -12,7 +12,8 @@ the most seconds of processors. The last line is "N passed, N failed", with ", N
 0 when at least one test ran and none failed.
 
 With CBANK_TEST=full, which is what `all` means unless it says small, tests repeat what a few repetitions show, and what
-runs with the sanitizers of clang runs with those of gcc, too. With CBANK_ARCHS=ends, kernels are checked of the newest
+runs with the sanitizers of clang runs with those of gcc, too. With CBANK_TEST=quick, which is what `test` means, the report is not
+looked at in a browser, and figures at one width. With CBANK_ARCHS=ends, kernels are checked of the newest
 architecture of the machine's toolkit and of the oldest of CUDA 11.8 alone.
 
 Files are found: tests/unit/test_*.c, and in tests/end_to_end and tests/kernels every *.py that ends in a call of unittest.main.
@@ -45,13 +46,13 @@ SECONDS = {"build": 115, "sanitizer build": 90, "sanitizer build, gcc": 110,
            "build, scratch tree": 18, "build, simulated GPU": 16, "build, simulated GPU, sanitizers": 26, "lint": 51,
            "fuzz": 18, "unit tests": 39, "unit tests, sanitizers": 68, "unit tests, sanitizers, gcc": 90,
            "kernels/cuda_11_8": 180, "kernels/toolkit": 85, "kernels/kernel_faults": 50, "kernels/kernel_checks": 56,
-           "end_to_end/report": 150, "end_to_end/readme": 150, "end_to_end/figures": 60, "end_to_end/scratch": 50,
-           "end_to_end/packages": 47, "end_to_end/simulated": 44, "end_to_end/faults, sanitizers": 35,
+           "end_to_end/report": 150, "end_to_end/readme": 60, "end_to_end/model": 60, "end_to_end/figures": 60, "end_to_end/scratch": 50,
+           "end_to_end/packages": 47, "end_to_end/simulated": 30, "end_to_end/faults, sanitizers": 35,
            "end_to_end/walk, sanitizers": 30, "end_to_end/cards": 30, "end_to_end/characterize": 26,
            "end_to_end/e2e": 25, "end_to_end/e2e, sanitizers": 26, "end_to_end/e2e, sanitizers, gcc": 26,
            "end_to_end/allocation": 24, "end_to_end/contribute": 23, "end_to_end/claims": 23, "end_to_end/gate": 18,
            "end_to_end/walk": 15, "end_to_end/faults": 15, "end_to_end/fleet": 10, "end_to_end/fleet_verdict": 10,
-           "end_to_end/advise": 60, "end_to_end/fleet_slurm": 10, "end_to_end/fleet_slurm, nights": 20}
+           "end_to_end/advise": 15, "end_to_end/lookup": 16, "end_to_end/fleet_slurm": 10, "end_to_end/fleet_slurm, nights": 20}
 SECONDS_OF_OTHERS = 4
 
 # Of tests/end_to_end, those of the program for the simulated GPU; and those of them whose subject are calls that fail,
@@ -60,7 +61,7 @@ SIMULATED = ("simulated.py", "health.py", "faults.py", "walk.py", "gating.py", "
 FAULTS = ("faults.py", "walk.py")
 CLUSTERS = ("fleet_slurm.py",)  # of the same program, without sanitizers
 # Of tests/end_to_end, those that take long for what a change most often breaks: `all` runs them.
-LONG = ("scratch.py", "packages.py")
+LONG = ("scratch.py", "packages.py", "model.py")
 
 TAP = re.compile(r"^(not )?ok \d+( - .*?)?( # SKIP.*)?$", re.IGNORECASE)
 UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in")
@@ -313,7 +314,7 @@ def parts_of(suite, found):
                 *(sanitized(", gcc", "build/asan-gcc") if full else ()),
                 *simulated(toolkit, SIMULATED if full else FAULTS, sanitizers=True),
                 Part("lint", make("lint"), skip=absent("clang-tidy-19"))]
-    os.environ.setdefault("CBANK_TEST", "small")
+    os.environ.setdefault("CBANK_TEST", "quick" if suite == "test" else "small")
     return [build, *{"test": lambda: [*test(toolkit), night(toolkit)], "kernels": lambda: [scratch_tree(), *kernels()],
                      "fleet": lambda: fleet(toolkit), "gpu": lambda: gpu(toolkit)}[suite]()]
 

@@ -250,13 +250,22 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
     return status;
 }
 
+/* Of indices that are data only those of the parameters matter that make another table or other steps. */
+static bool same_parameters(const struct cell *a, const struct cell *b)
+{
+    if (a->workload->index == INDEX_LOADED)
+        return table_width(a->parameters) == table_width(b->parameters) &&
+               workload_steps(a->workload, a->parameters) == workload_steps(b->workload, b->parameters);
+    return memcmp(a->parameters, b->parameters, sizeof(a->parameters)) == 0;
+}
+
 /* Whether two cells make the same payload loads. A path matters by its table and by whether it is loaded from; the regime
  * does not matter. */
 static bool same_loads(const struct cell *a, const struct cell *b)
 {
     return a->workload == b->workload && a->pattern == b->pattern && a->elements == b->elements &&
-           a->block_size == b->block_size && memcmp(a->parameters, b->parameters, sizeof(a->parameters)) == 0 &&
-           a->indices == b->indices && table_bytes(a->path, a->parameters) == table_bytes(b->path, b->parameters) &&
+           a->block_size == b->block_size && same_parameters(a, b) && a->indices == b->indices &&
+           table_bytes(a->path, a->parameters) == table_bytes(b->path, b->parameters) &&
            table_copies(a->path, a->parameters) == table_copies(b->path, b->parameters) &&
            !a->path->loads == !b->path->loads && image_pieces(a) == image_pieces(b);
 }

@@ -30,15 +30,15 @@ static void ask_l2(struct model_l2_asked *asked, const uint32_t *index, uint32_t
 
     for (uint32_t i = 0; i < threads; i++) {
         const uint32_t byte = index[i] * width;
+        const uint32_t line = byte / L2_LINE_BYTES;
+        const uint8_t sector = (uint8_t)(1u << byte % L2_LINE_BYTES / ACCESS_SECTOR_BYTES);
 
-        sectors[byte / L2_LINE_BYTES] |= (uint8_t)(1u << byte % L2_LINE_BYTES / ACCESS_SECTOR_BYTES);
+        asked->lines += sectors[line] == 0;
+        asked->slices[slice_of(line)] += sectors[line] == 0;
+        asked->sectors += !(sectors[line] & sector);
+        sectors[line] |= sector;
     }
     asked->loads++;
-    for (uint32_t line = 0; line < TABLE_L2_LINES; line++) {
-        asked->lines += sectors[line] != 0;
-        asked->sectors += __builtin_popcount(sectors[line]);
-        asked->slices[slice_of(line)] += sectors[line] != 0;
-    }
 }
 
 struct model_l2_asked model_l2_sample(const struct cell *cell)

@@ -203,11 +203,6 @@ class Advise(Scratch):
         self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
         self.assertRegex(done.stderr, "--measure needs a GPU: .*; without --measure the card predicts")
 
-    def test_the_table_of_errors_is_what_the_results_say(self):
-        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/model_uncertainty.py"), "--check"],
-                              capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-
     def test_a_trial_is_drawn_by_its_seed(self):
         def trial(*words):
             done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/advise_trial.py"), *words,

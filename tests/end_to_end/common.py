@@ -20,6 +20,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # What many repetitions or many files show is tried with few in `make test`, and with all in `make test-all`.
 # tests/unit/size.h reads the same variable.
 FULL = os.environ.get("CBANK_TEST") == "full"
+QUICK = os.environ.get("CBANK_TEST") == "quick"  # `make test` itself: what takes long for what it finds waits for test-all
+NOT_QUICK = "takes long: make test-all"
 
 
 def repetitions(everything, few):

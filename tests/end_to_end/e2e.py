@@ -455,18 +455,6 @@ class Explain(Case):
         done = self.check(cbank("explain", "missing.json", self.file), 2, "missing.json")
         self.assertIn("add/constant/per_warp/4096/1024/hot", done.stdout)
 
-    def test_every_committed_result(self):
-        folder = os.path.join(ROOT, "results/h200")
-        for name in sorted(os.listdir(folder)) if not SANITIZED else ():
-            if name.endswith(".json"):
-                with self.subTest(name):
-                    done = self.check(cbank("explain", os.path.join(folder, name), "--json"), 0)
-                    explanation = json.loads(done.stdout)
-                    self.schema().validate(explanation)
-                    if FULL or len(explanation["results"][0]["cells"]) < 64:  # the model takes its time again
-                        lines = cbank("explain", os.path.join(folder, name)).stdout.splitlines()
-                        self.assertLessEqual(max(map(len, lines)), 80)
-
 
 class Interrupted(Case):
     def interrupted(self, number):

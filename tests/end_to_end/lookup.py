@@ -189,7 +189,7 @@ class Gpu(Case):
         self.assertGreater(result["exact_counters"]["equal"], 8 * len(done) - 40)
 
     def test_small_tables_in_every_place(self):
-        cells = self.run_lookup("--path", "all", "--source", "uniform,unequal", "--distinct", "5", "--elements", "4096",
+        cells = self.run_lookup("--path", "all", "--source", "uniform,unequal", "--distinct", "5", "--elements", "1024",
                                 "--in-flight", "1,4", "--table-bytes", "64,128", "--width-bytes", "2,4,8,16",
                                 "--max-samples", "20", engine="cuda")
         skipped = {(cell["path"], cell["reason"]) for cell in cells["cells"] if cell["status"] == "skipped"}
@@ -206,8 +206,8 @@ class Gpu(Case):
 
     def test_warps_and_room_of_an_sm(self):
         cells = self.run_lookup("--source", "uniform", "--path", "constant,shared", "--warps-per-sm", "8,64",
-                                "--taken-bytes", "1024,102400", "--table-bytes", "65536,64", "--max-samples", "20",
-                                engine="cuda")
+                                "--taken-bytes", "1024,102400", "--table-bytes", "65536,64", "--max-samples", "20", "--loads", "1",
+                                "--elements", str(64 * 32 * 132), engine="cuda")
         sms = {}
         for cell in cells["cells"]:
             self.assertIn(cell["status"], ("ok", "skipped"))

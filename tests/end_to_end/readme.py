@@ -34,6 +34,7 @@ import rules  # noqa: E402
 from readme_blocks import read  # noqa: E402
 
 PAGES = readme_blocks.pages()
+OF_MODEL = "scripts/model_table.py"  # its block is compared by model.py, which explains all results anyway
 FENCES = ("sh", "text", "yaml", "json", "c", "sql")  # what blocks of code can be; those of sh are run
 
 # Commands that are not run as they stand: what they begin with, what is run, and why. The first that fits counts. All
@@ -138,6 +139,8 @@ class Pages(unittest.TestCase):
     def test_blocks_are_what_the_program_prints(self):
         for page in PAGES:
             for command, markdown, content in readme_blocks.blocks(read(page)):
+                if command == OF_MODEL:
+                    continue
                 # A part of its own for each, so that one that is not there yet skips no other.
                 with self.subTest(command, page=page):
                     self.assertEqual(readme_blocks.missing(command), [])

@@ -31,7 +31,7 @@ import xml.etree.ElementTree as ET
 import zipfile
 from html.parser import HTMLParser
 
-from common import FULL, ROOT, read_json
+from common import FULL, NOT_QUICK, QUICK, ROOT, read_json
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
@@ -623,6 +623,7 @@ class Inputs(Case):
         for name in first.files():
             self.assertEqual(first.bytes(name), second.bytes(name), name)
 
+    @unittest.skipIf(QUICK, NOT_QUICK)
     def test_folders_of_chips(self):
         """Without a GPU, drawn and taken from the cache; where time is short, of what is quick to explain."""
         chips = glob.glob(os.path.join(ROOT, "results/chips/*/"))
@@ -953,6 +954,7 @@ def axe():
         return file.read()
 
 
+@unittest.skipIf(QUICK, NOT_QUICK)
 class Browser(Case):
     @classmethod
     def setUpClass(cls):

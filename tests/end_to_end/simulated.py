@@ -463,13 +463,13 @@ class Characterize(Case):
                 self.assertEqual(one[key], other[key], key)
         self.assertAlmostEqual(found["levels"][0]["request_cycles"], 2, delta=0.01)
 
-    def found(self, name, **settings):
-        """What an experiment found."""
+    def found(self, **settings):
+        """{experiment: what it found}"""
         self.cbank("characterize", "--quiet", "--json", self.file, **settings)
-        return next(one for one in read_json(self.file)["experiments"] if one["name"] == name)
+        return {one["name"]: one for one in read_json(self.file)["experiments"]}
 
     def test_blocks_in_turn_are_no_warps_at_once(self):
-        experiment = self.found("throughput_constant", in_turn=1)
+        experiment = self.found(in_turn=1)["throughput_constant"]
         values = {one["warps"]: one["value"] for one in experiment["numbers"] if one["name"] == "loads_per_cycle"}
         self.assertEqual([warps for warps, value in values.items() if value is None], [64])
         self.assertEqual({one["reason"] for one in experiment["numbers"] if one["value"] is None},
@@ -478,10 +478,10 @@ class Characterize(Case):
     def test_what_launches_leave(self):
         """A second level that launches do not empty: what it holds is kept, and cold is not cold, by time and counters."""
         for settings, value, cold in (({}, "lost", "cold"), ({"keep_second": 1}, "kept", "not cold")):
-            verdicts = {(one["level"], one["before"]): one["value"]
-                        for one in self.found("invalidation_constant", **settings)["verdicts"]}
+            found = self.found(**settings)
+            verdicts = {(one["level"], one["before"]): one["value"] for one in found["invalidation_constant"]["verdicts"]}
             self.assertEqual((verdicts[1, "launch"], verdicts[2, "launch"]), ("lost", value))
-            verdicts = {one["before"]: one["value"] for one in self.found("cold_constant", **settings)["verdicts"]}
+            verdicts = {one["before"]: one["value"] for one in found["cold_constant"]["verdicts"]}
             self.assertEqual(verdicts["launch"], cold)
 
     def test_a_probe_that_fails(self):

@@ -257,6 +257,36 @@ static void other_data_is_counted(void **state)
     assert_false(cell_obstacle(&cell, 0, reason));
 }
 
+static const struct cell *cell_at(const void *list, size_t i)
+{
+    return &((const struct cell *)list)[i];
+}
+
+/* What is taken over from an earlier cell is what counting would have given: of lookups, what issues them does not matter. */
+static void cells_share_counts_of_the_same_lookups(void **state)
+{
+    static const char *const names[] = {"constant", "shared", "staging"};
+    static const uint32_t in_flight[] = {1, 2}, widths[] = {2, 4, 16};
+    static uint32_t index[4 * 1500];
+    const struct indices indices = {index, sizeof(index[0]), false, 4 * 1500};
+    struct cell cells[27];
+    struct access_counts counts[27] = {0}, alone;
+
+    (void)state;
+    for (uint32_t i = 0; i < 4 * 1500; i++)
+        index[i] = i * i % 251;
+    for (size_t i = 0; i < 27; i++) {
+        cells[i] = make_cell(names[i % 3], 1500, i < 18 ? 4 : 2);
+        cells[i].indices = &indices;
+        cells[i].parameters[PARAMETER_width_bytes] = widths[i / 3 % 3];
+        cells[i].parameters[PARAMETER_table_bytes] = 4096;
+        cells[i].parameters[PARAMETER_in_flight] = in_flight[i / 9 % 2];
+        assert_int_equal(access_count(&cells[i], &alone), STATUS_OK);
+        assert_int_equal(access_count_next(cell_at, cells, i, counts), STATUS_OK);
+        assert_memory_equal(&counts[i], &alone, sizeof(alone));
+    }
+}
+
 /* Three tables of 100 entries: each step reads entries of the next. */
 static void lookups_go_round_the_tables(void **state)
 {
@@ -562,6 +592,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_says_why),
         cmocka_unit_test(cells_share_what_is_made_alike),
         cmocka_unit_test(a_file_says_its_shape_and_where_it_is_wrong),
+        cmocka_unit_test(cells_share_counts_of_the_same_lookups),
         cmocka_unit_test(more_to_look_up_takes_longer),
         cmocka_unit_test(first_touches_are_waited_for),
     };

@@ -73,13 +73,15 @@ static enum status span_cycles(const struct cuda_probe *probe, const struct prob
 {
     const struct probe_reading *readings = probe->host_readings;
     const bool every_sm = span->blocks > 1;
-    uint32_t spans[SMS_MAX], count = 0;
+    uint32_t spans[SMS_MAX], count = 0, last = 0;
 
-    for (size_t i = 0; i < span->warps; i++)
+    for (size_t i = 0; i < span->warps; i++) {
         if (!readings[i].valid)
             return log_error(STATUS_ENVIRONMENT, "the probe %s on %s loaded what is not in its table",
                              probe_kind_names[request->kind], request->path->name);
-    for (uint32_t sm = 0; sm < (every_sm ? SMS_MAX : 1u); sm++)
+        last = readings[i].sm > last ? readings[i].sm : last;
+    }
+    for (uint32_t sm = 0; sm < (every_sm ? SMS_MAX : 1u) && sm <= last; sm++)
         count += span_of(readings, span->warps, every_sm ? sm : readings[0].sm, request->warps, &spans[count]) &&
                  count < SMS_MAX - 1;
     stats_sort_uint32(spans, count);

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of what cbank explain says of the committed results, each explained once: that it follows its schema, how well the model
+meets them as docs/chip.md has it, and the errors that cbank advise names. CBANK names the program (default build/cbank)."""
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import unittest
+import unittest.mock
+
+import jsonschema
+
+from common import FULL, ROOT, read_json
+
+CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
+os.environ["CBANK"] = CBANK
+
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+import model_table  # noqa: E402
+import model_uncertainty  # noqa: E402
+import readme_blocks  # noqa: E402
+
+TEXT_CELLS_MAX = 64  # the model takes its time again
+
+
+def printed(script, *words):
+    """(exit status, what it prints)."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), unittest.mock.patch.object(sys, "argv", [script.__name__, *words]):
+        try:
+            return script.main() or 0, said.getvalue()
+        except SystemExit as end:
+            return end.code, said.getvalue()
+
+
+class Explained(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.addClassCleanup(os.chdir, os.getcwd())
+        os.chdir(ROOT)
+
+    def test_it_follows_its_schema(self):
+        schema = jsonschema.Draft202012Validator(read_json("results/explanation.schema.json"))
+        for path in model_table.committed():
+            with self.subTest(path):
+                result = model_table.explain(CBANK, path)["results"][0]
+                one = {**model_table.explain(CBANK, path)}
+                if not FULL:  # cells of a file are alike
+                    one["results"] = [{**result, "cells": result["cells"][::8]}]
+                schema.validate(one)
+
+    def test_text_is_narrow(self):
+        for path in model_table.committed():
+            if FULL or len(read_json(path)["cells"]) < TEXT_CELLS_MAX:
+                with self.subTest(path):
+                    done = subprocess.run([CBANK, "explain", path], capture_output=True, text=True, timeout=300, check=False)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
+
+    def test_without_a_card_it_is_that_of_the_chip(self):
+        path = "results/h200/core-matrix.json"
+        done = subprocess.run([CBANK, "explain", path, "--json"], capture_output=True, text=True, timeout=300, check=True)
+        self.assertEqual(json.loads(done.stdout)["results"][0]["cells"],
+                         model_table.explain(CBANK, path)["results"][0]["cells"])
+
+    def test_the_table_of_docs(self):
+        (content,) = [content for command, _, content in readme_blocks.blocks(readme_blocks.read("docs/chip.md"))
+                      if command == "scripts/model_table.py"]
+        self.assertEqual(printed(model_table), (0, content))
+
+    def test_errors_that_advise_names(self):
+        status, said = printed(model_uncertainty, "--check")
+        self.assertEqual(status, 0, said)
+
+
+if __name__ == "__main__":
+    unittest.main()
