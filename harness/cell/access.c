@@ -17,39 +17,38 @@ struct distinct_counts {
 struct walk {
     uint32_t width, width_log2;    /* bytes of an element */
     uint32_t copies;               /* of the table in shared memory */
-    struct access_set seen;        /* scratch of distinct_groups */
-    struct access_set used;        /* elements that any load has read */
+    struct access_turns turns;     /* scratch of distinct_groups */
+    bool used[CBANK_TABLE_BYTES];  /* elements that any load has read */
     struct distinct_counts counts; /* of the last block */
 };
 
-/* Table elements are numbered from 0; element >> shift numbers what holds it. Distinct values of index[] >> shift, into groups[]. Branches would be mispredicted: there are none. */
-static uint32_t distinct_groups(const uint32_t *index, uint32_t threads, uint32_t shift, struct access_set *seen,
+/* Table elements are numbered from 0; element >> shift numbers what holds it. Distinct values of index[] >> shift, into groups[].
+ * Branches would be mispredicted, and bits of a word wait for each other: there are neither. */
+static uint32_t distinct_groups(const uint32_t *index, uint32_t threads, uint32_t shift, struct access_turns *turns,
                                 uint32_t *groups)
 {
     uint32_t count = 0;
 
+    if (++turns->now == 0)
+        *turns = (struct access_turns){.now = 1};
     for (uint32_t thread = 0; thread < threads; thread++) {
         const uint32_t group = index[thread] >> shift;
-        uint64_t *word = &seen->words[group / 64];
-        const uint64_t bit = UINT64_C(1) << group % 64;
 
         groups[count] = group;
-        count += (*word & bit) == 0;
-        *word |= bit;
+        count += turns->of[group] != turns->now;
+        turns->of[group] = turns->now;
     }
-    for (uint32_t i = 0; i < count; i++)
-        seen->words[groups[i] / 64] = 0;
     return count;
 }
 
-uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_set *seen, uint32_t *distinct)
+uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_turns *turns, uint32_t *distinct)
 {
     /* All threads read one element where every index equals its neighbour. */
     if (memcmp(index, index + 1, (threads - 1) * sizeof(*index)) == 0) {
         distinct[0] = index[0];
         return 1;
     }
-    return distinct_groups(index, threads, 0, seen, distinct);
+    return distinct_groups(index, threads, 0, turns, distinct);
 }
 
 /* The most of these elements, of so many words each, that are in one bank. */
@@ -58,11 +57,12 @@ static uint32_t fullest_bank(const uint32_t *elements, uint32_t count, uint32_t 
     uint8_t banks[ACCESS_BANKS] = {0};
     uint8_t fullest = 0;
 
-    for (uint32_t i = 0; i < count * words; i++) {
-        const uint8_t in_bank = ++banks[(elements[i / words] * words + i % words) % ACCESS_BANKS];
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t word = 0; word < words; word++) {
+            const uint8_t in_bank = ++banks[(elements[i] * words + word) % ACCESS_BANKS];
 
-        fullest = in_bank > fullest ? in_bank : fullest;
-    }
+            fullest = in_bank > fullest ? in_bank : fullest;
+        }
     return fullest;
 }
 
@@ -78,12 +78,12 @@ static uint32_t count_wavefronts(struct walk *walk, const uint32_t *index, uint3
     if (words == 0) {
         const uint32_t shift = ACCESS_BANK_BYTES / walk->width / 2;
 
-        return fullest_bank(groups, distinct_groups(elements, addresses, shift, &walk->seen, groups), 1);
+        return fullest_bank(groups, distinct_groups(elements, addresses, shift, &walk->turns, groups), 1);
     }
     for (uint32_t first = 0, part = CBANK_WARP_THREADS / words; first < threads; first += part) {
         const uint32_t left = threads - first < part ? threads - first : part;
 
-        wavefronts += fullest_bank(groups, access_distinct(index + first, left, &walk->seen, groups), words);
+        wavefronts += fullest_bank(groups, access_distinct(index + first, left, &walk->turns, groups), words);
     }
     return wavefronts;
 }
@@ -95,23 +95,23 @@ static uint32_t count_copied_wavefronts(struct walk *walk, const uint32_t *index
 
     for (uint32_t thread = 0; thread < threads; thread++)
         place[thread] = index[thread] * walk->copies + thread % walk->copies;
-    return count_wavefronts(walk, place, threads, elements, access_distinct(place, threads, &walk->seen, elements));
+    return count_wavefronts(walk, place, threads, elements, access_distinct(place, threads, &walk->turns, elements));
 }
 
 static void count_warp(struct walk *walk, const uint32_t *index, uint32_t threads)
 {
     static const uint32_t line_shift = 6, sector_shift = 5;
     uint32_t elements[CBANK_WARP_THREADS], groups[CBANK_WARP_THREADS], lines[CBANK_WARP_THREADS];
-    const uint32_t addresses = access_distinct(index, threads, &walk->seen, elements);
-    const uint32_t sectors = distinct_groups(elements, addresses, sector_shift - walk->width_log2, &walk->seen, groups);
+    const uint32_t addresses = access_distinct(index, threads, &walk->turns, elements);
+    const uint32_t sectors = distinct_groups(elements, addresses, sector_shift - walk->width_log2, &walk->turns, groups);
 
     walk->counts.addresses += addresses;
     walk->counts.sectors += sectors;
-    walk->counts.lines += distinct_groups(groups, sectors, line_shift - sector_shift, &walk->seen, lines);
+    walk->counts.lines += distinct_groups(groups, sectors, line_shift - sector_shift, &walk->turns, lines);
     walk->counts.wavefronts += walk->copies > 1 ? count_copied_wavefronts(walk, index, threads)
                                                 : count_wavefronts(walk, index, threads, elements, addresses);
     for (uint32_t i = 0; i < addresses; i++)
-        walk->used.words[elements[i] / 64] |= UINT64_C(1) << elements[i] % 64;
+        walk->used[elements[i]] = true;
 }
 
 static enum status count_block(const struct cell *cell, struct walk *walk, const uint32_t *index, uint32_t threads)
@@ -189,8 +189,8 @@ static enum status count_payload(const struct cell *cell, struct access_counts *
     out->addresses *= pieces;
     out->lines *= pieces;
     out->sectors *= pieces;
-    for (size_t i = 0; i < sizeof(walk.used.words) / sizeof(walk.used.words[0]); i++)
-        out->footprint_bytes += width * (uint64_t)__builtin_popcountll(walk.used.words[i]);
+    for (size_t i = 0; i < sizeof(walk.used); i++)
+        out->footprint_bytes += width * (uint64_t)walk.used[i];
     return status;
 }
 
