@@ -13,38 +13,60 @@ struct distinct_counts {
     uint64_t addresses, lines, sectors, wavefronts;
 };
 
+/* The last warp that touched each element, sector and line, by number; 0 for none of the last ones. */
+struct touches {
+    uint8_t warp;
+    uint8_t elements[CBANK_TABLE_BYTES];
+    uint8_t sectors[CBANK_TABLE_BYTES / ACCESS_SECTOR_BYTES], lines[CBANK_TABLE_BYTES / ACCESS_LINE_BYTES];
+};
+
 /* What the walk of one cell carries along. */
 struct walk {
-    uint32_t width, width_log2;    /* bytes of an element */
-    uint32_t copies;               /* of the table in shared memory */
+    uint32_t width, width_log2; /* bytes of an element */
+    uint32_t copies;            /* of the table in shared memory */
+    struct touches touches;
     struct access_turns turns;     /* scratch of distinct_groups */
     bool used[CBANK_TABLE_BYTES];  /* elements that any load has read */
     struct distinct_counts counts; /* of the last block */
 };
+
+/* All threads read one element where every index equals its neighbour. */
+static bool is_uniform(const uint32_t *index, uint32_t threads)
+{
+    return memcmp(index, index + 1, (threads - 1) * sizeof(*index)) == 0;
+}
+
+/* A turn that nothing in the scratch it is part of is of. */
+static uint8_t next_turn(uint8_t *turn, void *scratch, size_t bytes)
+{
+    if (++*turn == 0) {
+        memset(scratch, 0, bytes);
+        *turn = 1;
+    }
+    return *turn;
+}
 
 /* Table elements are numbered from 0; element >> shift numbers what holds it. Distinct values of index[] >> shift, into groups[].
  * Branches would be mispredicted, and bits of a word wait for each other: there are neither. */
 static uint32_t distinct_groups(const uint32_t *index, uint32_t threads, uint32_t shift, struct access_turns *turns,
                                 uint32_t *groups)
 {
+    const uint8_t turn = next_turn(&turns->now, turns, sizeof(*turns));
     uint32_t count = 0;
 
-    if (++turns->now == 0)
-        *turns = (struct access_turns){.now = 1};
     for (uint32_t thread = 0; thread < threads; thread++) {
         const uint32_t group = index[thread] >> shift;
 
         groups[count] = group;
-        count += turns->of[group] != turns->now;
-        turns->of[group] = turns->now;
+        count += turns->of[group] != turn;
+        turns->of[group] = turn;
     }
     return count;
 }
 
 uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_turns *turns, uint32_t *distinct)
 {
-    /* All threads read one element where every index equals its neighbour. */
-    if (memcmp(index, index + 1, (threads - 1) * sizeof(*index)) == 0) {
+    if (is_uniform(index, threads)) {
         distinct[0] = index[0];
         return 1;
     }
@@ -58,11 +80,10 @@ static uint32_t fullest_bank(const uint32_t *elements, uint32_t count, uint32_t 
     uint8_t fullest = 0;
 
     for (uint32_t i = 0; i < count; i++)
-        for (uint32_t word = 0; word < words; word++) {
-            const uint8_t in_bank = ++banks[(elements[i] * words + word) % ACCESS_BANKS];
-
-            fullest = in_bank > fullest ? in_bank : fullest;
-        }
+        for (uint32_t word = 0; word < words; word++)
+            banks[(elements[i] * words + word) % ACCESS_BANKS]++;
+    for (uint32_t bank = 0; bank < ACCESS_BANKS; bank++)
+        fullest = banks[bank] > fullest ? banks[bank] : fullest;
     return fullest;
 }
 
@@ -98,20 +119,31 @@ static uint32_t count_copied_wavefronts(struct walk *walk, const uint32_t *index
     return count_wavefronts(walk, place, threads, elements, access_distinct(place, threads, &walk->turns, elements));
 }
 
+/* Counts in one pass what distinct_groups would in three. */
 static void count_warp(struct walk *walk, const uint32_t *index, uint32_t threads)
 {
-    static const uint32_t line_shift = 6, sector_shift = 5;
-    uint32_t elements[CBANK_WARP_THREADS], groups[CBANK_WARP_THREADS], lines[CBANK_WARP_THREADS];
-    const uint32_t addresses = access_distinct(index, threads, &walk->turns, elements);
-    const uint32_t sectors = distinct_groups(elements, addresses, sector_shift - walk->width_log2, &walk->turns, groups);
+    const uint32_t to_sector = 5 - walk->width_log2, to_line = 6 - walk->width_log2;
+    const uint32_t different = is_uniform(index, threads) ? 1 : threads;
+    struct touches *touches = &walk->touches;
+    uint32_t elements[CBANK_WARP_THREADS], addresses = 0, sectors = 0, lines = 0;
+    const uint8_t warp = next_turn(&touches->warp, touches, sizeof(*touches));
 
+    for (uint32_t thread = 0; thread < different; thread++) {
+        const uint32_t element = index[thread];
+        uint8_t *sector = &touches->sectors[element >> to_sector], *line = &touches->lines[element >> to_line];
+
+        elements[addresses] = element;
+        addresses += touches->elements[element] != warp;
+        sectors += *sector != warp;
+        lines += *line != warp;
+        touches->elements[element] = *sector = *line = warp;
+        walk->used[element] = true;
+    }
     walk->counts.addresses += addresses;
     walk->counts.sectors += sectors;
-    walk->counts.lines += distinct_groups(groups, sectors, line_shift - sector_shift, &walk->turns, lines);
+    walk->counts.lines += lines;
     walk->counts.wavefronts += walk->copies > 1 ? count_copied_wavefronts(walk, index, threads)
                                                 : count_wavefronts(walk, index, threads, elements, addresses);
-    for (uint32_t i = 0; i < addresses; i++)
-        walk->used[elements[i]] = true;
 }
 
 static enum status count_block(const struct cell *cell, struct walk *walk, const uint32_t *index, uint32_t threads)

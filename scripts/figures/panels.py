@@ -78,6 +78,12 @@ def grouped(rows, key):
     return found
 
 
+def intervals(rows, key=None, factor=1):
+    """[how far below the values their intervals go, how far above], in units of so many; 0 where there is none."""
+    value, low, high = (f"{key}_median", f"{key}_ci_low", f"{key}_ci_high") if key else ("value", "ci_low", "ci_high")
+    return [[abs((row[end] or row[value]) - row[value]) / factor for row in rows] for end in (low, high)]
+
+
 NEAR = 1.01  # of the quickest path: as quick as it
 
 
@@ -198,7 +204,7 @@ def name_lines(axes, ends):
     axes.names = []
     for x, y, text, colour in sorted(ends, key=lambda end: end[1]):
         height = to_axes.transform((x, y))[1]
-        leader = {"arrowstyle": "-", "linewidth": 0.35, "color": colour, "shrinkA": 0, "shrinkB": 2, "relpos": (0, 0.5),
+        leader = {"arrowstyle": "-", "linewidth": 0.35, "color": colour, "patchA": None, "shrinkA": 2, "shrinkB": 2, "relpos": (0, 0.5),
                   "linestyle": (0, (1, 4)) if to_axes.transform((x, y))[0] < SHORT_OF else "-"}  # across lines it is none of them
         axes.names.append((height, axes.annotate(text, (x, y), (1, height), textcoords=aside, va="center", ha="left",
                                                  fontsize="small", annotation_clip=False, arrowprops=leader)))

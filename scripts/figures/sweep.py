@@ -231,10 +231,8 @@ def lines_of(members):
 
 
 def draw_line(axes, look, points, factor):
-    lows, highs = ([abs((row[key] or row["time_ns_median"]) - row["time_ns_median"]) / factor for row in points]
-                   for key in ("time_ns_ci_low", "time_ns_ci_high"))
-    axes.errorbar([row["axis_value"] for row in points], [row["time_ns_median"] / factor for row in points], [lows, highs],
-                  elinewidth=0.5, **style.line_of(look, markersize=2.6))
+    axes.errorbar([row["axis_value"] for row in points], [row["time_ns_median"] / factor for row in points],
+                  panels.intervals(points, "time_ns", factor), elinewidth=0.5, **style.line_of(look, markersize=2.6))
     flagged = [row for row in points if row["flags"]]
     axes.plot([row["axis_value"] for row in flagged], [row["time_ns_median"] / factor for row in flagged], zorder=3,
               **{**style.line_of(look, markersize=2.6, linestyle="none"), **style.hollow(look)})
