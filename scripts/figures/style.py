@@ -205,8 +205,15 @@ def log_axis(axes, which, low, high, text="{:g}".format, most=6):
         if len(ticks) <= (min(4, most) if steps in fine else most):
             break
     ticks = ticks[::-(-len(ticks) // most) or 1]
-    axis.set_ticks(ticks, [text(float(f"{tick:.3g}")) for tick in ticks])
-    axis.set_ticks([], minor=True)
+    fixed_ticks(axis, ticks, [text(float(f"{tick:.3g}")) for tick in ticks])
+
+
+def fixed_ticks(axis, ticks, texts):
+    """These ticks and no minor ones. As set_ticks, which makes each tick at once, and again for its text."""
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+    axis.set_major_locator(FixedLocator(list(ticks)))
+    axis.set_major_formatter(FixedFormatter(list(texts)))
+    axis.set_minor_locator(NullLocator())
 
 
 # -- numbers as text ----------------------------------------------------------------------------------------------
