@@ -112,7 +112,8 @@ static bool is_quick(void)
 {
     unsigned a, b, c, d, more;
 
-    return __get_cpuid(1, &a, &b, &c, &d) && c & bit_SSE4_1 && __get_cpuid_count(7, 0, &a, &more, &c, &d) && more & bit_SHA;
+    return __get_cpuid(1, &a, &b, &c, &d) && c & bit_SSE4_1 && __get_cpuid_count(7, 0, &a, &more, &c, &d) &&
+           more & bit_SHA;
 }
 
 #endif

@@ -293,14 +293,19 @@ static bool same_loads(const struct cell *a, const struct cell *b)
            !a->path->loads == !b->path->loads && image_pieces(a) == image_pieces(b);
 }
 
-static void take_payload(const struct access_counts *from, struct access_counts *to)
+bool access_take(const struct cell *other, const struct access_counts *its, const struct cell *cell,
+                 struct access_counts *counts)
 {
-    to->payload_loads = from->payload_loads;
-    to->addresses = from->addresses;
-    to->lines = from->lines;
-    to->sectors = from->sectors;
-    to->wavefronts = from->wavefronts;
-    to->footprint_bytes = from->footprint_bytes;
+    if (its->blocks == 0 || !same_loads(other, cell))
+        return false;
+    *counts = count_launch(cell);
+    counts->payload_loads = its->payload_loads;
+    counts->addresses = its->addresses;
+    counts->lines = its->lines;
+    counts->sectors = its->sectors;
+    counts->wavefronts = its->wavefronts;
+    counts->footprint_bytes = its->footprint_bytes;
+    return true;
 }
 
 enum status access_count_next(const struct cell *(*cell_at)(const void *list, size_t i), const void *list, size_t index,
@@ -309,10 +314,7 @@ enum status access_count_next(const struct cell *(*cell_at)(const void *list, si
     const struct cell *cell = cell_at(list, index);
 
     for (size_t i = 0; i < index; i++)
-        if (counts[i].blocks && same_loads(cell_at(list, i), cell)) {
-            counts[index] = count_launch(cell);
-            take_payload(&counts[i], &counts[index]);
+        if (access_take(cell_at(list, i), &counts[i], cell, &counts[index]))
             return STATUS_OK;
-        }
     return access_count(cell, &counts[index]);
 }

@@ -52,6 +52,10 @@ struct access_turns {
  * zeroed before the first call. Returns how many are in distinct. */
 uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_turns *turns, uint32_t *distinct);
 
+/* The counts of a cell, if it makes the same loads as another one, which were counted. */
+bool access_take(const struct cell *other, const struct access_counts *its, const struct cell *cell,
+                 struct access_counts *counts);
+
 /* The counts of cell `index` of a list into counts[index]: a cell that makes the same loads as an earlier one is not
  * walked again. counts[0 .. index - 1] are those of the cells before it, or zeroed where nobody wanted them.
  * cell_at(list, i) gives cell i. */

@@ -109,7 +109,7 @@ struct run {
     uint64_t order, lookups_max;
     double port, fill_port; /* when the next lookup, and the next line, can be */
     bool fetched[CBANK_TABLE_BYTES]; /* lines so far, by number */
-    struct access_turns scratch;     /* see access_distinct */
+    struct access_turns scratch; /* see access_distinct */
     struct model_warps tally; /* cycles: the last end */
     struct model_warps half, last; /* when half of the blocks, and the last, began; cycles: that time */
 };
