@@ -2,7 +2,6 @@
 """The figures of the page: each drawn as SVG, with its CSV and its TeX table in one archive beside it."""
 
 import contextlib
-import gc
 import io
 import multiprocessing
 import os
@@ -266,12 +265,6 @@ def zipped(texts):
     return file.getvalue()
 
 
-def seldom():
-    """What was there before is not looked through for garbage, and what figures leave not each moment."""
-    gc.freeze()
-    gc.set_threshold(300_000)
-
-
 @contextlib.contextmanager
 def drawing(folder, found, where):
     """Draws each on a processor of its own, as far as there are any, while the caller goes on. Gives a function that waits, and
@@ -282,6 +275,6 @@ def drawing(folder, found, where):
     import matplotlib
     with contextlib.ExitStack() as stack:
         with style.sheet(), matplotlib.rc_context({"svg.fonttype": "none"}):
-            pool = stack.enter_context(multiprocessing.get_context("fork").Pool(max(1, min(len(os.sched_getaffinity(0)), len(tasks))), seldom))
+            pool = stack.enter_context(multiprocessing.get_context("fork").Pool(max(1, min(len(os.sched_getaffinity(0)), len(tasks)))))
         sizes = pool.imap(draw, tasks)
         yield lambda: list(zip(every, sizes))
