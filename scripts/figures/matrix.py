@@ -93,9 +93,9 @@ def line_of(row):
 
 def name_text(row, same):
     """Of a line, without what all have in common."""
-    words = [word for word in words_of(row) if tuple(word.split("=")) not in same]
-    return " ".join(([] if ("workload", row["workload"]) in same else [row["workload"]]) +
-                    panels.group_text((row["pattern"], " ".join(words))).split())
+    words = [word.split("=") for word in words_of(row)]
+    names = [row["pattern"]] if ("workload", row["workload"]) in same else [f"{row['workload']} {row['pattern']}"]
+    return ", ".join(names + [panels.fact_text(name, value) for name, value in words if (name, value) not in same])
 
 
 def panel_of(row):
@@ -184,7 +184,7 @@ def draw_points(axes, lines, factor):
         at = [y + 0.76 * ((paths.index(path) + 0.5) / len(paths) - 0.5) for y, _ in its]
         axes.errorbar([row["time_ns_median"] / factor for row in rows], at, xerr=panels.intervals(rows, "time_ns", factor),
                       elinewidth=0.7, capsize=0, **style.line_of(look, linestyle="none", markersize=3.2 if len(paths) < 6 else 2.4,
-                                                                 **(style.hollow(look) if flagged else {})))
+                                                                 **(style.HOLLOW if flagged else {})))
     for y, line in enumerate(lines):
         ratio = [style.ratio_text(row["ratio_to_global"]) for row in line if row["path"] == ABOVE and row["ratio_to_global"]]
         if ratio:

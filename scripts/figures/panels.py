@@ -2,6 +2,7 @@
 """Cells on panels, and panels on pages: nothing is left out because there is much of it."""
 
 import math
+import re
 import textwrap
 
 from . import style
@@ -150,8 +151,11 @@ def name_rows(axes, title, texts, width_mm=130):
 
 
 def head(axes, text, width_mm=60):
-    """A title on the left, of several lines where the panel is narrow."""
-    axes.set_title("\n".join(textwrap.wrap(text, max(12, int(width_mm / (LETTER_MM * 1.15))))), loc="left")
+    """A title on the left, of several lines where the panel is narrow, which end after commas where they can."""
+    letters = max(12, int(width_mm / (LETTER_MM * 1.15)))
+    whole = textwrap.wrap(re.sub("(?<!,) ", "\N{NO-BREAK SPACE}", text), letters, break_long_words=False)
+    lines = whole if max(map(len, whole), default=0) <= letters else textwrap.wrap(text, letters)
+    axes.set_title("\n".join(lines).replace("\N{NO-BREAK SPACE}", " "), loc="left")
 
 
 def beside(axes, y, text):

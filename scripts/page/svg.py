@@ -146,7 +146,7 @@ def colour(value):
 
 def path_text(text):
     """M and L with their numbers rounded, curves too; what is short is found when it is written."""
-    return " ".join(token if token.isalpha() else rounded(token) for token in PATH_TOKEN.findall(text))
+    return rounded(" ".join(PATH_TOKEN.findall(text)))
 
 
 def short_path(text):
