@@ -15,6 +15,7 @@ where matplotlib, jinja2, or what --interactive needs is missing.
 """
 
 import argparse
+import gc
 import importlib.util
 import os
 import subprocess
@@ -85,6 +86,8 @@ def main():
         library = interactive.find_library(asked.library) if asked.interactive else None
         program = given.Program(asked.program)
         need_folder(asked.output)
+        gc.freeze()  # what was read is not garbage, here and where figures are drawn; nor does that leave any each moment
+        gc.set_threshold(300_000)
         page.write(asked.output, program, files, library)
     except documents.WrongFile as error:
         fail(error)

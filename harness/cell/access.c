@@ -13,43 +13,64 @@ struct distinct_counts {
     uint64_t addresses, lines, sectors, wavefronts;
 };
 
+/* The last warp that touched each element, sector and line, by number; 0 for none of the last ones. */
+struct touches {
+    uint8_t warp;
+    uint8_t elements[CBANK_TABLE_BYTES];
+    uint8_t sectors[CBANK_TABLE_BYTES / ACCESS_SECTOR_BYTES], lines[CBANK_TABLE_BYTES / ACCESS_LINE_BYTES];
+};
+
 /* What the walk of one cell carries along. */
 struct walk {
-    uint32_t width, width_log2;    /* bytes of an element */
-    uint32_t copies;               /* of the table in shared memory */
-    struct access_set seen;        /* scratch of distinct_groups */
-    struct access_set used;        /* elements that any load has read */
+    uint32_t width, width_log2; /* bytes of an element */
+    uint32_t copies;            /* of the table in shared memory */
+    struct touches touches;
+    struct access_turns turns;     /* scratch of distinct_groups */
+    bool used[CBANK_TABLE_BYTES];  /* elements that any load has read */
     struct distinct_counts counts; /* of the last block */
 };
 
-/* Table elements are numbered from 0; element >> shift numbers what holds it. Distinct values of index[] >> shift, into groups[]. Branches would be mispredicted: there are none. */
-static uint32_t distinct_groups(const uint32_t *index, uint32_t threads, uint32_t shift, struct access_set *seen,
+/* All threads read one element where every index equals its neighbour. */
+static bool is_uniform(const uint32_t *index, uint32_t threads)
+{
+    return memcmp(index, index + 1, (threads - 1) * sizeof(*index)) == 0;
+}
+
+/* A turn that nothing in the scratch it is part of is of. */
+static uint8_t next_turn(uint8_t *turn, void *scratch, size_t bytes)
+{
+    if (++*turn == 0) {
+        memset(scratch, 0, bytes);
+        *turn = 1;
+    }
+    return *turn;
+}
+
+/* Table elements are numbered from 0; element >> shift numbers what holds it. Distinct values of index[] >> shift, into groups[].
+ * Branches would be mispredicted, and bits of a word wait for each other: there are neither. */
+static uint32_t distinct_groups(const uint32_t *index, uint32_t threads, uint32_t shift, struct access_turns *turns,
                                 uint32_t *groups)
 {
+    const uint8_t turn = next_turn(&turns->now, turns, sizeof(*turns));
     uint32_t count = 0;
 
     for (uint32_t thread = 0; thread < threads; thread++) {
         const uint32_t group = index[thread] >> shift;
-        uint64_t *word = &seen->words[group / 64];
-        const uint64_t bit = UINT64_C(1) << group % 64;
 
         groups[count] = group;
-        count += (*word & bit) == 0;
-        *word |= bit;
+        count += turns->of[group] != turn;
+        turns->of[group] = turn;
     }
-    for (uint32_t i = 0; i < count; i++)
-        seen->words[groups[i] / 64] = 0;
     return count;
 }
 
-uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_set *seen, uint32_t *distinct)
+uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_turns *turns, uint32_t *distinct)
 {
-    /* All threads read one element where every index equals its neighbour. */
-    if (memcmp(index, index + 1, (threads - 1) * sizeof(*index)) == 0) {
+    if (is_uniform(index, threads)) {
         distinct[0] = index[0];
         return 1;
     }
-    return distinct_groups(index, threads, 0, seen, distinct);
+    return distinct_groups(index, threads, 0, turns, distinct);
 }
 
 /* The most of these elements, of so many words each, that are in one bank. */
@@ -58,11 +79,11 @@ static uint32_t fullest_bank(const uint32_t *elements, uint32_t count, uint32_t 
     uint8_t banks[ACCESS_BANKS] = {0};
     uint8_t fullest = 0;
 
-    for (uint32_t i = 0; i < count * words; i++) {
-        const uint8_t in_bank = ++banks[(elements[i / words] * words + i % words) % ACCESS_BANKS];
-
-        fullest = in_bank > fullest ? in_bank : fullest;
-    }
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t word = 0; word < words; word++)
+            banks[(elements[i] * words + word) % ACCESS_BANKS]++;
+    for (uint32_t bank = 0; bank < ACCESS_BANKS; bank++)
+        fullest = banks[bank] > fullest ? banks[bank] : fullest;
     return fullest;
 }
 
@@ -78,12 +99,12 @@ static uint32_t count_wavefronts(struct walk *walk, const uint32_t *index, uint3
     if (words == 0) {
         const uint32_t shift = ACCESS_BANK_BYTES / walk->width / 2;
 
-        return fullest_bank(groups, distinct_groups(elements, addresses, shift, &walk->seen, groups), 1);
+        return fullest_bank(groups, distinct_groups(elements, addresses, shift, &walk->turns, groups), 1);
     }
     for (uint32_t first = 0, part = CBANK_WARP_THREADS / words; first < threads; first += part) {
         const uint32_t left = threads - first < part ? threads - first : part;
 
-        wavefronts += fullest_bank(groups, access_distinct(index + first, left, &walk->seen, groups), words);
+        wavefronts += fullest_bank(groups, access_distinct(index + first, left, &walk->turns, groups), words);
     }
     return wavefronts;
 }
@@ -95,23 +116,34 @@ static uint32_t count_copied_wavefronts(struct walk *walk, const uint32_t *index
 
     for (uint32_t thread = 0; thread < threads; thread++)
         place[thread] = index[thread] * walk->copies + thread % walk->copies;
-    return count_wavefronts(walk, place, threads, elements, access_distinct(place, threads, &walk->seen, elements));
+    return count_wavefronts(walk, place, threads, elements, access_distinct(place, threads, &walk->turns, elements));
 }
 
+/* Counts in one pass what distinct_groups would in three. */
 static void count_warp(struct walk *walk, const uint32_t *index, uint32_t threads)
 {
-    static const uint32_t line_shift = 6, sector_shift = 5;
-    uint32_t elements[CBANK_WARP_THREADS], groups[CBANK_WARP_THREADS], lines[CBANK_WARP_THREADS];
-    const uint32_t addresses = access_distinct(index, threads, &walk->seen, elements);
-    const uint32_t sectors = distinct_groups(elements, addresses, sector_shift - walk->width_log2, &walk->seen, groups);
+    const uint32_t to_sector = 5 - walk->width_log2, to_line = 6 - walk->width_log2;
+    const uint32_t different = is_uniform(index, threads) ? 1 : threads;
+    struct touches *touches = &walk->touches;
+    uint32_t elements[CBANK_WARP_THREADS], addresses = 0, sectors = 0, lines = 0;
+    const uint8_t warp = next_turn(&touches->warp, touches, sizeof(*touches));
 
+    for (uint32_t thread = 0; thread < different; thread++) {
+        const uint32_t element = index[thread];
+        uint8_t *sector = &touches->sectors[element >> to_sector], *line = &touches->lines[element >> to_line];
+
+        elements[addresses] = element;
+        addresses += touches->elements[element] != warp;
+        sectors += *sector != warp;
+        lines += *line != warp;
+        touches->elements[element] = *sector = *line = warp;
+        walk->used[element] = true;
+    }
     walk->counts.addresses += addresses;
     walk->counts.sectors += sectors;
-    walk->counts.lines += distinct_groups(groups, sectors, line_shift - sector_shift, &walk->seen, lines);
+    walk->counts.lines += lines;
     walk->counts.wavefronts += walk->copies > 1 ? count_copied_wavefronts(walk, index, threads)
                                                 : count_wavefronts(walk, index, threads, elements, addresses);
-    for (uint32_t i = 0; i < addresses; i++)
-        walk->used.words[elements[i] / 64] |= UINT64_C(1) << elements[i] % 64;
 }
 
 static enum status count_block(const struct cell *cell, struct walk *walk, const uint32_t *index, uint32_t threads)
@@ -189,8 +221,8 @@ static enum status count_payload(const struct cell *cell, struct access_counts *
     out->addresses *= pieces;
     out->lines *= pieces;
     out->sectors *= pieces;
-    for (size_t i = 0; i < sizeof(walk.used.words) / sizeof(walk.used.words[0]); i++)
-        out->footprint_bytes += width * (uint64_t)__builtin_popcountll(walk.used.words[i]);
+    for (size_t i = 0; i < sizeof(walk.used); i++)
+        out->footprint_bytes += width * (uint64_t)walk.used[i];
     return status;
 }
 
@@ -270,14 +302,19 @@ static bool same_loads(const struct cell *a, const struct cell *b)
            !a->path->loads == !b->path->loads && image_pieces(a) == image_pieces(b);
 }
 
-static void take_payload(const struct access_counts *from, struct access_counts *to)
+bool access_take(const struct cell *other, const struct access_counts *its, const struct cell *cell,
+                 struct access_counts *counts)
 {
-    to->payload_loads = from->payload_loads;
-    to->addresses = from->addresses;
-    to->lines = from->lines;
-    to->sectors = from->sectors;
-    to->wavefronts = from->wavefronts;
-    to->footprint_bytes = from->footprint_bytes;
+    if (its->blocks == 0 || !same_loads(other, cell))
+        return false;
+    *counts = count_launch(cell);
+    counts->payload_loads = its->payload_loads;
+    counts->addresses = its->addresses;
+    counts->lines = its->lines;
+    counts->sectors = its->sectors;
+    counts->wavefronts = its->wavefronts;
+    counts->footprint_bytes = its->footprint_bytes;
+    return true;
 }
 
 enum status access_count_next(const struct cell *(*cell_at)(const void *list, size_t i), const void *list, size_t index,
@@ -286,10 +323,7 @@ enum status access_count_next(const struct cell *(*cell_at)(const void *list, si
     const struct cell *cell = cell_at(list, index);
 
     for (size_t i = 0; i < index; i++)
-        if (counts[i].blocks && same_loads(cell_at(list, i), cell)) {
-            counts[index] = count_launch(cell);
-            take_payload(&counts[i], &counts[index]);
+        if (access_take(cell_at(list, i), &counts[i], cell, &counts[index]))
             return STATUS_OK;
-        }
     return access_count(cell, &counts[index]);
 }

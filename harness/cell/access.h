@@ -41,15 +41,20 @@ struct access_counts {
  * regime of the cell does not matter. The table and the input are taken to begin on a line. */
 enum status access_count(const struct cell *cell, struct access_counts *out);
 
-/* A set of table elements, one bit each: of as many as there can be, of one byte. */
-struct access_set {
-    uint64_t words[CBANK_TABLE_BYTES / 64];
+/* What tells that an element of the table came before: the turn in which it did. Of as many as there can be, of one byte. */
+struct access_turns {
+    uint8_t of[CBANK_TABLE_BYTES];
+    uint8_t now;
 };
 
 /* The distinct elements that one warp load reads, in the order of the first thread that reads each.
- * index: the elements of the active threads; threads: 1 .. 32. distinct: room for as many. seen is scratch:
- * empty before the call and after it. Returns how many are in distinct. */
-uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_set *seen, uint32_t *distinct);
+ * index: the elements of the active threads; threads: 1 .. 32. distinct: room for as many. turns is scratch:
+ * zeroed before the first call. Returns how many are in distinct. */
+uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_turns *turns, uint32_t *distinct);
+
+/* The counts of a cell, if it makes the same loads as another one, which were counted. */
+bool access_take(const struct cell *other, const struct access_counts *its, const struct cell *cell,
+                 struct access_counts *counts);
 
 /* The counts of cell `index` of a list into counts[index]: a cell that makes the same loads as an earlier one is not
  * walked again. counts[0 .. index - 1] are those of the cells before it, or zeroed where nobody wanted them.

@@ -98,9 +98,11 @@ static bool same_indices(const struct index_array *array, const struct cell *cel
 /* Of several tables, which lie one behind the other, each step's lookups are of the next. */
 static void choose_tables(const struct cell *cell, const struct source_numbers *numbers, uint32_t *index)
 {
-    for (uint32_t step = 0; step < numbers->steps; step++)
+    const uint32_t tables = table_count(cell->parameters);
+
+    for (uint32_t step = 1; tables > 1 && step < numbers->steps; step++)
         for (uint64_t i = 0; i < numbers->elements; i++)
-            index[step * numbers->elements + i] += step % table_count(cell->parameters) * numbers->length;
+            index[step * numbers->elements + i] += step % tables * numbers->length;
 }
 
 static enum status make_array(struct index_list *list, const struct cell *cell, const struct index_array **out)

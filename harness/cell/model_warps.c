@@ -108,7 +108,8 @@ struct run {
     uint32_t event_count, load_count;
     uint64_t order, lookups_max;
     double port, fill_port; /* when the next lookup, and the next line, can be */
-    struct access_set seen, scratch; /* lines fetched so far, by number; see access_distinct */
+    bool fetched[CBANK_TABLE_BYTES]; /* lines so far, by number */
+    struct access_turns scratch; /* see access_distinct */
     struct model_warps tally; /* cycles: the last end */
     struct model_warps half, last; /* when half of the blocks, and the last, began; cycles: that time */
 };
@@ -400,8 +401,7 @@ static bool fetch_line(struct run *run, uint64_t line, uint32_t number, double n
 {
     struct place *place = find_place(run, line);
     const bool of_table = run->loads[number].of_table;
-    const uint64_t bit = line % (sizeof(run->seen.words) * 8);
-    uint64_t *seen = &run->seen.words[bit / 64];
+    bool *fetched = &run->fetched[line % CBANK_TABLE_BYTES];
 
     if (!place)
         return false;
@@ -409,8 +409,8 @@ static bool fetch_line(struct run *run, uint64_t line, uint32_t number, double n
     *place = (struct place){
         .line = line, .used = ++run->order, .comes = run->fill_port, .coming = true, .owner = number, .last = number};
     run->tally.fills += of_table;
-    run->tally.refills += of_table && *seen >> bit % 64 & 1;
-    *seen |= UINT64_C(1) << bit % 64;
+    run->tally.refills += of_table && *fetched;
+    *fetched = true;
     event_push(run, place->comes, number, ERRAND_WOKEN);
     return true;
 }

@@ -168,9 +168,25 @@ static void tally_cell(struct explain_summary *summary, const struct explained_c
     }
 }
 
+/* Counts what cell i asks for, unless an earlier explanation has it. */
+static enum status count(const struct explanation *explanation, size_t i, const struct explained_results *before,
+                         struct access_counts *access)
+{
+    const struct cell *cell = &explanation->cells[i].cell->cell;
+
+    for (size_t other = 0; before && other < before->count; other++)
+        for (size_t j = 0; j < before->results[other].result.cell_count; j++) {
+            const struct explained_cell *its = &before->results[other].cells[j];
+
+            if (access_take(&its->cell->cell, &its->access, cell, &access[i]))
+                return STATUS_OK;
+        }
+    return access_count_next(result_cell, &explanation->result, i, access);
+}
+
 /* Predicts the time of cell i, unless there is no such cell; access has room for the counts of every cell. */
 static enum status predict(const struct explanation *explanation, size_t i, const struct card *card,
-                           struct access_counts *access)
+                           const struct explained_results *before, struct access_counts *access)
 {
     struct explained_cell *cell = &explanation->cells[i];
     const struct cell_result *own = cell->cell;
@@ -186,7 +202,7 @@ static enum status predict(const struct explanation *explanation, size_t i, cons
 
     if (own->status == CELL_SKIPPED || cell_obstacle(&own->cell, 0, obstacle))
         return STATUS_OK;
-    status = access_count_next(result_cell, &explanation->result, i, access);
+    status = count(explanation, i, before, access);
     if (status == STATUS_OK)
         status = model_predict(&own->cell, &access[i], card, &kernel, &cell->model);
     if (status != STATUS_OK)
@@ -202,7 +218,7 @@ static enum status predict(const struct explanation *explanation, size_t i, cons
 }
 
 static enum status explain_cell(struct explanation *explanation, size_t i, const struct card *card,
-                                struct access_counts *access)
+                                const struct explained_results *before, struct access_counts *access)
 {
     struct explained_cell *cell = &explanation->cells[i];
     enum status status;
@@ -210,7 +226,7 @@ static enum status explain_cell(struct explanation *explanation, size_t i, const
     cell->cell = &explanation->result.cells[i];
     cell->time = isfinite(cell->cell->time.summary.median) ? &cell->cell->time.summary : NULL;
     cell->remainder_ns = cell->remainder = NAN;
-    status = predict(explanation, i, card, access);
+    status = predict(explanation, i, card, before, access);
     if (status == STATUS_OK)
         status = add_counts(cell, card);
     if (status == STATUS_OK && cell->agreement == EXPLAIN_DIFFERS)
@@ -231,7 +247,7 @@ static enum status refuse(const char *file, const struct device_info *device, co
 }
 
 enum status explain_open(const char *file, const struct result *result, const struct card *card, const char *name,
-                         struct explanation *out)
+                         struct explained_results *before, struct explanation *out)
 {
     const struct explain_tally nothing = {.largest_remainder = NAN};
     /* One more than needed: of nothing, calloc may give NULL. */
@@ -249,9 +265,11 @@ enum status explain_open(const char *file, const struct result *result, const st
     else if (!explanation.cells || !access)
         status = log_memory("%zu cells", result->cell_count);
     else
-        status = result_give_indices(&explanation.result, &explanation.indices, NULL);
+        status =
+            result_give_indices(&explanation.result,
+                                before && before->count ? &before->results[0].indices : &explanation.indices, NULL);
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
-        status = explain_cell(&explanation, i, card, access);
+        status = explain_cell(&explanation, i, card, before, access);
         explanation.cells[i].chosen = !name || cell_is_named(&result->cells[i].cell, name);
         explanation.chosen += explanation.cells[i].chosen;
     }

@@ -108,7 +108,8 @@ struct explain_summary {
 struct explanation {
     const char *file;
     struct result result; /* what it owns is the caller's */
-    struct index_list indices; /* owned: that its cells read */
+    struct index_list
+        indices; /* owned: that its cells read, and those of later ones; none of one that is not the first */
     struct explained_cell *cells; /* owned; one for each cell of the result */
     size_t chosen; /* how many are */
     struct explain_summary summary;
@@ -132,18 +133,6 @@ enum status explain_find_reasons(const struct result *result, const struct card 
 /* Whether the cell was timed and takes longer than EXPLAIN_LONG_NS. */
 bool explain_is_long(const struct explained_cell *cell);
 
-/* Predicts every cell of the result of `file`, and puts it beside what was measured. Chosen are the cells that are
- * named `name`, see cell_is_named (NULL: all). What file and result point to has to live as long. STATUS_ENVIRONMENT
- * when the card is of another chip, or out of memory; STATUS_USAGE where a file of indices is not there any more. On success
- * the caller closes. */
-enum status explain_open(const char *file, const struct result *result, const struct card *card, const char *name,
-                         struct explanation *out);
-
-/* Releases; accepts a zeroed struct. */
-void explain_close(struct explanation *explanation);
-
-/* -- what it looks like -------------------------------------------------------------------------------- */
-
 /* What a card says of several results. */
 struct explained_results {
     const char *card_file; /* NULL: the built-in card */
@@ -151,6 +140,19 @@ struct explained_results {
     struct explanation *results; /* owned */
     size_t count;
 };
+
+/* Predicts every cell of the result of `file`, and puts it beside what was measured. Chosen are the cells that are
+ * named `name`, see cell_is_named (NULL: all). What file and result point to has to live as long. STATUS_ENVIRONMENT
+ * when the card is of another chip, or out of memory; STATUS_USAGE where a file of indices is not there any more. On success
+ * the caller closes. before: what was explained so far, NULL for nothing; what its cells ask for is not counted again, and
+ * the indices that it has are its cells' and these, so that the first of it is closed last. */
+enum status explain_open(const char *file, const struct result *result, const struct card *card, const char *name,
+                         struct explained_results *before, struct explanation *out);
+
+/* Releases; accepts a zeroed struct. */
+void explain_close(struct explanation *explanation);
+
+/* -- what it looks like -------------------------------------------------------------------------------- */
 
 /* Prints the chosen cells of a result, and the summary of all, as text. STATUS_ENVIRONMENT when out of memory. */
 enum status explain_print(FILE *stream, const struct explanation *explanation, const struct card *card,

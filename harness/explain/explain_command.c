@@ -43,7 +43,7 @@ static enum status add_file(const char *file, const char *name, struct explained
 
     if (status != STATUS_OK)
         return status;
-    status = explain_open(file, &result, explained->card, name, &explained->results[explained->count]);
+    status = explain_open(file, &result, explained->card, name, explained, &explained->results[explained->count]);
     if (status == STATUS_OK)
         explained->count++;
     else
@@ -110,7 +110,7 @@ static enum status explain(const void *parsed, const struct invocation *invocati
     /* A document without results would say that there is nothing to say. */
     if (explained.count > 0)
         worst = status_worse(worst, print(options, &explained, count > 1));
-    for (size_t i = 0; i < explained.count; i++) {
+    for (size_t i = explained.count; i-- > 0;) {
         explain_close(&explained.results[i]);
         result_close(&explained.results[i].result);
     }

@@ -120,8 +120,8 @@ def draw_panel(axes, quantity, members, names, panel_mm):
         panels.number_axis(axes, ticks, str, panel_mm - 15 - panels.LETTER_MM * letters)
     else:
         axes.set_xscale("log", base=2)
-        axes.set_xticks(ticks[::-(-len(ticks) // 6)], [style.size_text(tick) for tick in ticks[::-(-len(ticks) // 6)]])
-        axes.set_xticks([], minor=True)
+        ticks = ticks[::-(-len(ticks) // 6)]
+        style.fixed_ticks(axes.xaxis, ticks, [style.size_text(tick) for tick in ticks])
         axes.set_xlim(min(places) / 1.1, max(places) * 1.1)
     values = [row[key] for row in members for key in ("value", "ci_low", "ci_high") if row.get(key)]
     style.log_axis(axes, "y", min(values) / 1.15, max(values) * 1.15)

@@ -93,9 +93,9 @@ def line_of(row):
 
 def name_text(row, same):
     """Of a line, without what all have in common."""
-    words = [word for word in words_of(row) if tuple(word.split("=")) not in same]
-    return " ".join(([] if ("workload", row["workload"]) in same else [row["workload"]]) +
-                    panels.group_text((row["pattern"], " ".join(words))).split())
+    words = [word.split("=") for word in words_of(row)]
+    names = [row["pattern"]] if ("workload", row["workload"]) in same else [f"{row['workload']} {row['pattern']}"]
+    return ", ".join(names + [panels.fact_text(name, value) for name, value in words if (name, value) not in same])
 
 
 def panel_of(row):
@@ -164,9 +164,7 @@ def draw_panel(axes, members, same):
     unit, factor = style.time_unit(min(all_times))
     low, high = min(all_times) / factor, max(all_times) / factor
     style.log_axis(axes, "x", low / 1.2, high * 1.2)
-    paths = style.in_order(row["path"] for row in members)
-    for y, line in enumerate(lines.values()):
-        draw_line(axes, y, line, factor, paths)
+    draw_points(axes, lines.values(), factor)
     texts = [name_text(line[0], same) for line in lines.values()]
     panels.name_rows(axes, "", texts)
     axes.set_yticks([y + 0.5 for y in range(len(lines) - 1)], minor=True)
@@ -177,16 +175,17 @@ def draw_panel(axes, members, same):
     return texts
 
 
-def draw_line(axes, y, line, factor, paths):
-    """Paths one below the other, so that equal ones are seen."""
-    for row in line:
-        place = paths.index(row["path"])
-        at = y + 0.76 * ((place + 0.5) / len(paths) - 0.5)
-        time = row["time_ns_median"]
-        low, high = (abs((row[key] or time) - time) / factor for key in ("time_ns_ci_low", "time_ns_ci_high"))
-        axes.errorbar(time / factor, at, xerr=[[low], [high]], elinewidth=0.7, capsize=0,
-                      **style.line(row["path"], linestyle="none", markersize=3.2 if len(paths) < 6 else 2.4,
-                                   **(style.hollow(style.look(row["path"])) if row["flags"] else {})))
-    ratio = [style.ratio_text(row["ratio_to_global"]) for row in line if row["path"] == ABOVE and row["ratio_to_global"]]
-    if ratio:
-        panels.beside(axes, y, f"{ratio[0]} ×")
+def draw_points(axes, lines, factor):
+    """Paths of a line one below the other, so that equal ones are seen; hollow: with a flag."""
+    every = [(y, row) for y, line in enumerate(lines) for row in line]
+    paths = style.in_order(row["path"] for _, row in every)
+    for (path, flagged), its in panels.grouped(every, lambda place: (place[1]["path"], bool(place[1]["flags"]))).items():
+        rows, look = [row for _, row in its], style.look(path)
+        at = [y + 0.76 * ((paths.index(path) + 0.5) / len(paths) - 0.5) for y, _ in its]
+        axes.errorbar([row["time_ns_median"] / factor for row in rows], at, xerr=panels.intervals(rows, "time_ns", factor),
+                      elinewidth=0.7, capsize=0, **style.line_of(look, linestyle="none", markersize=3.2 if len(paths) < 6 else 2.4,
+                                                                 **(style.HOLLOW if flagged else {})))
+    for y, line in enumerate(lines):
+        ratio = [style.ratio_text(row["ratio_to_global"]) for row in line if row["path"] == ABOVE and row["ratio_to_global"]]
+        if ratio:
+            panels.beside(axes, y, f"{ratio[0]} ×")

@@ -3,6 +3,7 @@
 
 import contextlib
 import csv
+import functools
 import io
 import logging
 import os
@@ -144,10 +145,34 @@ def figure_bytes(figure, form, title, provenance):
 
 def lay_out(figure):
     """Once, so that all formats have the same layout and none takes the time again. Nothing is drawn for it."""
-    if hasattr(figure, "get_layout_engine"):
-        figure.get_layout_engine().execute(figure)
-        figure.set_layout_engine(None)  # "none" would be a stand-in, for which all is drawn once more, to no effect
-    else:
-        figure.execute_constrained_layout()
-        figure.set_constrained_layout(False)
+    with measured_once(figure):
+        if hasattr(figure, "get_layout_engine"):
+            figure.get_layout_engine().execute(figure)
+            figure.set_layout_engine(None)  # "none" would be a stand-in, for which all is drawn once more, to no effect
+        else:
+            figure.execute_constrained_layout()
+            figure.set_constrained_layout(False)
     panels.settle(figure)
+
+
+@contextlib.contextmanager
+def measured_once(figure):
+    """What stands around axes is as wide and high wherever these are: of the two rounds of a layout the second need not measure it."""
+    from matplotlib.axes import Axes
+    every = figure.findobj(Axes)
+    for axes in every:
+        axes.get_tightbbox = functools.partial(box_around, axes, axes.get_tightbbox, [])
+    yield
+    for axes in every:
+        del axes.get_tightbbox
+
+
+def box_around(axes, measure, known, *arguments, **more):
+    """known: how far each side is from that of the axes, once it was measured."""
+    from matplotlib.transforms import Bbox
+    if not known:
+        found = measure(*arguments, **more)
+        if found is None:
+            return None
+        known.append(found.extents - axes.bbox.extents)
+    return Bbox.from_extents(axes.bbox.extents + known[0])

@@ -2,6 +2,7 @@
 """Cells on panels, and panels on pages: nothing is left out because there is much of it."""
 
 import math
+import re
 import textwrap
 
 from . import style
@@ -78,6 +79,12 @@ def grouped(rows, key):
     return found
 
 
+def intervals(rows, key=None, factor=1):
+    """[how far below the values their intervals go, how far above], in units of so many; 0 where there is none."""
+    value, low, high = (f"{key}_median", f"{key}_ci_low", f"{key}_ci_high") if key else ("value", "ci_low", "ci_high")
+    return [[abs((row[end] or row[value]) - row[value]) / factor for row in rows] for end in (low, high)]
+
+
 NEAR = 1.01  # of the quickest path: as quick as it
 
 
@@ -137,15 +144,18 @@ def cell_rows_mm(counts, row_mm):
 def name_rows(axes, title, texts, width_mm=130):
     """Beside the rows their names, above them a title that ends where the figure does."""
     axes.set_ylim(len(texts) - 0.4, -0.6)
-    axes.set_yticks(range(len(texts)), texts)
+    style.fixed_ticks(axes.yaxis, range(len(texts)), texts)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
     head(axes, title, width_mm - LETTER_MM * max(map(len, texts)) - 4)
 
 
 def head(axes, text, width_mm=60):
-    """A title on the left, of several lines where the panel is narrow."""
-    axes.set_title("\n".join(textwrap.wrap(text, max(12, int(width_mm / (LETTER_MM * 1.15))))), loc="left")
+    """A title on the left, of several lines where the panel is narrow, which end after commas where they can."""
+    letters = max(12, int(width_mm / (LETTER_MM * 1.15)))
+    whole = textwrap.wrap(re.sub("(?<!,) ", "\N{NO-BREAK SPACE}", text), letters, break_long_words=False)
+    lines = whole if max(map(len, whole), default=0) <= letters else textwrap.wrap(text, letters)
+    axes.set_title("\n".join(lines).replace("\N{NO-BREAK SPACE}", " "), loc="left")
 
 
 def beside(axes, y, text):
@@ -189,31 +199,40 @@ def narrow_across(width_mm, count, letters):
     return math.ceil(count / math.ceil(count / most))
 
 
+ASIDE_PT, BEFORE_NAME_PT = 9, 2  # from the axes to the names of lines; from a leader to its name
+
+
 def name_lines(axes, ends):
-    """The names of lines right of the axes, each led to the end of its line; `settle` puts them where they have room. ends:
+    """The names of lines right of the axes; `settle` puts them where they have room, and leads each to the end of its line. ends:
     [(x, y, text, colour)]."""
     from matplotlib.transforms import ScaledTranslation
     to_axes = axes.transData + axes.transAxes.inverted()
-    aside = axes.transAxes + ScaledTranslation(9 / 72, 0, axes.figure.dpi_scale_trans)
+    aside = axes.transAxes + ScaledTranslation(ASIDE_PT / 72, 0, axes.figure.dpi_scale_trans)
     axes.names = []
     for x, y, text, colour in sorted(ends, key=lambda end: end[1]):
-        height = to_axes.transform((x, y))[1]
-        leader = {"arrowstyle": "-", "linewidth": 0.35, "color": colour, "shrinkA": 0, "shrinkB": 2, "relpos": (0, 0.5),
-                  "linestyle": (0, (1, 4)) if to_axes.transform((x, y))[0] < SHORT_OF else "-"}  # across lines it is none of them
-        axes.names.append((height, axes.annotate(text, (x, y), (1, height), textcoords=aside, va="center", ha="left",
-                                                 fontsize="small", annotation_clip=False, arrowprops=leader)))
+        end = to_axes.transform((x, y))
+        axes.names.append((end, axes.text(1, end[1], text, transform=aside, va="center", ha="left", fontsize="small"), colour))
 
 
 def settle(figure):
     """Moves names of lines apart, now that the figure is laid out."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.text import Text
     renderer = FigureCanvasAgg(figure).get_renderer()
     for axes in figure.findobj(lambda artist: hasattr(artist, "names")):
-        room = axes.get_window_extent(renderer).height
-        sizes = [(Text.get_window_extent(text, renderer).height + 1.5) / room for _, text in axes.names]  # without the leader
-        for (_, text), height in zip(axes.names, spread([height for height, _ in axes.names], sizes)):
+        room = axes.get_window_extent(renderer)
+        sizes = [(text.get_window_extent(renderer).height + 1.5) / room.height for _, text, _ in axes.names]
+        before = 1 + (ASIDE_PT - BEFORE_NAME_PT) / 72 * axes.figure.dpi / room.width
+        for (end, text, colour), height in zip(axes.names, spread([end[1] for end, _, _ in axes.names], sizes)):
             text.set_position((1, height))
+            lead(axes, end, (before, height), colour)
+
+
+def lead(axes, start, end, colour):
+    """A thin line below all others; dotted where it begins far from its end, since it crosses lines and is none of them."""
+    from matplotlib.lines import Line2D
+    dashes = (0, (1, 4)) if start[0] < SHORT_OF else "-"
+    axes.add_line(Line2D(*zip(start, end), transform=axes.transAxes, clip_on=False, linewidth=0.35, color=colour, linestyle=dashes,
+                         zorder=1.5)).set_in_layout(False)
 
 
 def spread(wanted, sizes):
@@ -254,8 +273,7 @@ def number_axis(axes, values, text, width_mm):
         room = LETTER_MM * (len(text(value)) + len(text(ticks[-1])) if ticks else 0) / 2 + 1.5
         if not ticks or (place(value) - place(ticks[-1])) / whole * width_mm >= room:
             ticks.append(value)
-    axes.set_xticks(ticks, [text(tick) for tick in ticks])
-    axes.set_xticks([], minor=True)
+    style.fixed_ticks(axes.xaxis, ticks, [text(tick) for tick in ticks])
     aside = 0.04 * whole
     axes.set_xlim(*((math.exp(place(values[0]) - aside), math.exp(place(values[-1]) + aside)) if axes.get_xscale() == "log" else
                     (values[0] - aside, values[-1] + aside)))

@@ -123,11 +123,9 @@ def draw_path(axes, path, members):
     """Points, hollow where the fit leaves them out, and the line fitted, or one from point to point; what stands at its end."""
     points = sorted((row for row in members if row["record"] == "point"), key=lambda row: row["distinct"])
     fits = [row for row in members if row["record"] == "fit"]
-    for row in points:
-        low, high = (row[key] if row[key] else row["value"] for key in ("ci_low", "ci_high"))
-        axes.errorbar(row["distinct"], row["value"], [[row["value"] - low], [high - row["value"]]],
-                      **style.line(path, linestyle="none", linewidth=0.6,
-                                   markerfacecolor="white" if row.get("in_fit") is False else style.look(path).color))
+    for in_fit, its in panels.grouped(points, lambda row: row.get("in_fit") is not False).items():
+        axes.errorbar([row["distinct"] for row in its], [row["value"] for row in its], panels.intervals(its),
+                      **style.line(path, linestyle="none", linewidth=0.6, markerfacecolor=style.look(path).color if in_fit else "white"))
     if fits:
         draw_fit(axes, path, fits[0], points)
     else:

@@ -27,8 +27,8 @@ PATHS = {
     "global_l2": Look(BLACK, "D", LONG, ""),
     "texture": Look(PURPLE, "P", TWO_DOTS, "++++"),
     "shared": Look(ORANGE, "X", CLOSE, "----"),
-    "shared_copies": Look(GREEN, "p", TWO_DOTS, "..."),
-    "shuffle": Look(PURPLE, "8", CLOSE, "oo"),
+    "shared_copies": Look(GREEN, (4, 1, 0), TWO_DOTS, "..."),
+    "shuffle": Look(PURPLE, "d", CLOSE, "oo"),
     "staging": Look(GREY, "<", LOOSE, "||||"),
     "param": Look(YELLOW, "h", SOLID, ""),
     "constant_uniform": Look(ORANGE, "*", DASHED, "//--"),
@@ -104,9 +104,8 @@ def line_of(its, **more):
             "markeredgecolor": "black", "markeredgewidth": 0.4, **more}
 
 
-def hollow(its):
-    """Keywords of a mark of which a flag says that it is not to be trusted."""
-    return {"markerfacecolor": "white", "markeredgecolor": ink_of(its)}
+# Of a mark of which a flag says that it is not to be trusted; a light colour would not be seen in grey.
+HOLLOW = {"markerfacecolor": "white", "markeredgecolor": "black"}
 
 
 def ink(path):
@@ -205,8 +204,15 @@ def log_axis(axes, which, low, high, text="{:g}".format, most=6):
         if len(ticks) <= (min(4, most) if steps in fine else most):
             break
     ticks = ticks[::-(-len(ticks) // most) or 1]
-    axis.set_ticks(ticks, [text(float(f"{tick:.3g}")) for tick in ticks])
-    axis.set_ticks([], minor=True)
+    fixed_ticks(axis, ticks, [text(float(f"{tick:.3g}")) for tick in ticks])
+
+
+def fixed_ticks(axis, ticks, texts):
+    """These ticks and no minor ones. As set_ticks, which makes each tick at once, and again for its text."""
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+    axis.set_major_locator(FixedLocator(list(ticks)))
+    axis.set_major_formatter(FixedFormatter(list(texts)))
+    axis.set_minor_locator(NullLocator())
 
 
 # -- numbers as text ----------------------------------------------------------------------------------------------

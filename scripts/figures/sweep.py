@@ -213,11 +213,11 @@ def draw_panel(axes, members, scaled, panel_mm):
         style.log_axis(axes, "y", low / 1.15, high * 1.15)
     else:
         axes.set_ylim(0, high * 1.1)
-    ends = []
-    for look, points in lines_of(members):
+    lines = lines_of(members)
+    for look, points in lines:
         draw_line(axes, look, points, factor)
-        ends.append((points[-1]["axis_value"], points[-1]["time_ns_median"] / factor, line_of(points[0]), style.ink_of(look)))
-    panels.name_lines(axes, ends)
+    panels.name_lines(axes, [(its[-1]["axis_value"], its[-1]["time_ns_median"] / factor, text, style.ink_of(look))
+                             for look, its, text in named(lines)])
     axes.set_xlabel(axis_text(members[0]))
     axes.set_ylabel(f"time of a launch, {unit}")
 
@@ -230,11 +230,28 @@ def lines_of(members):
     return [(style.chip(place), found[value]) for place, value in enumerate(sorted(found, key=int))]
 
 
+def named(lines):
+    """[(look, points, what stands at its end)]: lines that cannot be told apart are named together."""
+    found = []
+    for look, points in lines:
+        same = next((place for place, its in enumerate(found) if as_quick(its[1], points)), None)
+        if same is None:
+            found.append((look, points, line_of(points[0])))
+        else:
+            found[same] = (look, points, f"{found[same][2]},\n{line_of(points[0])}")
+    return found
+
+
+def as_quick(points, others):
+    """Whether both lines have the same points, each within 1 %."""
+    return [row["axis_value"] for row in points] == [row["axis_value"] for row in others] and all(
+        max(times) <= panels.NEAR * min(times) for times in zip(*([row["time_ns_median"] for row in its] for its in (points, others))))
+
+
 def draw_line(axes, look, points, factor):
-    lows, highs = ([abs((row[key] or row["time_ns_median"]) - row["time_ns_median"]) / factor for row in points]
-                   for key in ("time_ns_ci_low", "time_ns_ci_high"))
-    axes.errorbar([row["axis_value"] for row in points], [row["time_ns_median"] / factor for row in points], [lows, highs],
-                  elinewidth=0.5, **style.line_of(look, markersize=2.6))
+    axes.errorbar([row["axis_value"] for row in points], [row["time_ns_median"] / factor for row in points],
+                  panels.intervals(points, "time_ns", factor), elinewidth=0.5, **style.line_of(look, markersize=2.6))
     flagged = [row for row in points if row["flags"]]
-    axes.plot([row["axis_value"] for row in flagged], [row["time_ns_median"] / factor for row in flagged], zorder=3,
-              **{**style.line_of(look, markersize=2.6, linestyle="none"), **style.hollow(look)})
+    if flagged:
+        axes.plot([row["axis_value"] for row in flagged], [row["time_ns_median"] / factor for row in flagged], zorder=3,
+                  **{**style.line_of(look, markersize=2.6, linestyle="none"), **style.HOLLOW})

@@ -5,6 +5,7 @@ What is drawn stays: styles become attributes, what neighbours have in common mo
 have two decimals (a hundredth of a point), and names are short.
 """
 
+import functools
 import re
 import xml.etree.ElementTree as ET
 from xml.sax.saxutils import escape, quoteattr
@@ -46,6 +47,7 @@ class Names:
     def __init__(self, root):
         text = " ".join(value for element in root.iter() for value in element.attrib.values())
         found = dict.fromkeys(re.findall(r"#([\w-]+)", text))
+        self.styles = {}  # by their texts, of which there are few
         there = {element.get("id") for element in root.iter()}
         self.lines = {element.get("id"): line_of(element) for element in root.iter(f"{SVG}path") if line_of(element)}
         there -= set(self.lines)
@@ -126,6 +128,12 @@ def attributes_of(element, names):
 
 
 def style_of(text, names):
+    if text not in names.styles:
+        names.styles[text] = style_parts(text, names)
+    return names.styles[text]
+
+
+def style_parts(text, names):
     found = {}
     for part in text.split(";"):
         key, colon, value = (word.strip() for word in part.partition(":"))
@@ -146,7 +154,7 @@ def colour(value):
 
 def path_text(text):
     """M and L with their numbers rounded, curves too; what is short is found when it is written."""
-    return " ".join(token if token.isalpha() else rounded(token) for token in PATH_TOKEN.findall(text))
+    return rounded(" ".join(PATH_TOKEN.findall(text)))
 
 
 def short_path(text):
@@ -178,13 +186,17 @@ def short_path(text):
 
 def hundredths(numbers):
     """-1.5.25: a sign or a point begins a number, too."""
-    made = ""
-    for number in numbers:
-        text = f"{number / 100:.2f}".rstrip("0").rstrip(".")
-        text = re.sub(r"^(-?)0\.", r"\1.", text) if text not in ("0", "-0") else "0"
-        glued = not made or text[0] == "-" or (text[0] == "." and "." in re.split(r"[ -]", made)[-1])
-        made += text if glued else " " + text
-    return made
+    made, pointed = [], False
+    for text in map(hundredth, numbers):
+        made += (text,) if not made or text[0] == "-" or (text[0] == "." and pointed) else (" ", text)
+        pointed = "." in text
+    return "".join(made)
+
+
+@functools.lru_cache(1 << 16)
+def hundredth(number):
+    text = f"{number / 100:.2f}".rstrip("0").rstrip(".")
+    return re.sub(r"^(-?)0\.", r"\1.", text) if text not in ("0", "-0") else "0"
 
 
 # -- groups -------------------------------------------------------------------------------------------------------
@@ -307,7 +319,10 @@ def best_run(nodes, start):
 
 
 def attributes_text(attributes):
-    return "".join(f" {key}={quoteattr(value)}" for key, value in attributes.items())
+    return "".join(f" {key}={quoted(value)}" for key, value in attributes.items())
+
+
+quoted = functools.lru_cache(1 << 12)(quoteattr)
 
 
 def written(node):

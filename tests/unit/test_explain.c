@@ -140,7 +140,7 @@ static char *json_text(const struct explanation *explanation)
 
 static void explain(const struct result *result, const struct card *card, struct explanation *out)
 {
-    assert_int_equal(explain_open("result.json", result, card, NULL, out), STATUS_OK);
+    assert_int_equal(explain_open("result.json", result, card, NULL, NULL, out), STATUS_OK);
 }
 
 /* Has the set of reasons that one? */
@@ -618,7 +618,7 @@ static void test_chosen_cells(void **state)
     (void)state;
     fill(&result, &card);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        assert_int_equal(explain_open("result.json", &result, &card, rows[i].name, &explanation), STATUS_OK);
+        assert_int_equal(explain_open("result.json", &result, &card, rows[i].name, NULL, &explanation), STATUS_OK);
         assert_int_equal(explanation.chosen, rows[i].chosen);
         text = printed(&explanation, TEXT_WIDTH, false);
         all = all ? all : strdup(text);
@@ -698,7 +698,7 @@ static void test_other_chips_are_refused(void **state)
         strcpy(other.chip, what == 3 ? "GB100" : "GH100");
         result.device.chip[0] = what == 4 ? '\0' : 'G'; /* not known: no obstacle */
         capture_begin(&capture, stderr);
-        status = explain_open("result.json", &result, &other, NULL, &explanation);
+        status = explain_open("result.json", &result, &other, NULL, NULL, &explanation);
         said = capture_end(&capture);
         assert_int_equal(status, what == 4 ? STATUS_OK : STATUS_ENVIRONMENT);
         if (what < 4) {
