@@ -177,6 +177,18 @@ static enum status check_card(const struct card *card)
                      card->name, lacks);
 }
 
+/* The same of the table's size, which the card may know nothing of. Then all places are alike: what is measured ranks them. */
+static enum status check_size(const struct advice *advice)
+{
+    char lacks[CARD_LACKS_BYTES];
+
+    if (!model_lacks(&advice->places[0].cell, advice->card, lacks))
+        return STATUS_OK;
+    return log_error(STATUS_ENVIRONMENT,
+                     "the card of %s does not know %s: no place can be ranked by time; --measure ranks them on a GPU",
+                     advice->card->name, lacks);
+}
+
 /* -- the command --------------------------------------------------------------------------------------- */
 
 static enum status print(const struct advise_options *options, const struct advice *advice)
@@ -232,6 +244,8 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
         status = make_cell(options, &indices, &cell);
     if (status == STATUS_OK)
         status = advise_open(&cell, &card, &indices, &advice);
+    if (status == STATUS_OK && !options->measure)
+        status = check_size(&advice);
     if (status == STATUS_OK)
         status = advise_cell(options, invocation, &indices, &advice, &code);
     advise_close(&advice);

@@ -91,7 +91,7 @@ static void predicted_value(const struct grid_column *column, const void *row, s
     const struct advised_prediction *predicted = &place->predicted;
 
     (void)column;
-    if (!place->measured)
+    if (!predicted->known)
         return;
     snprintf(out->room, sizeof(out->room), "%s%s", text_of(text_time, predicted->time_ns).text,
              predicted->off ? ", off" : "");

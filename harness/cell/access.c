@@ -2,6 +2,7 @@
 #include "access.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "log.h"
@@ -17,20 +18,26 @@ struct distinct_counts {
 struct walk {
     uint32_t width, width_log2;    /* bytes of an element */
     uint32_t copies;               /* of the table in shared memory */
-    struct access_set seen;        /* scratch of distinct_groups */
-    struct access_set used;        /* elements that any load has read */
+    uint64_t *seen;                /* scratch of distinct_groups: a bit for each element of the table and its copies */
+    uint64_t *used;                /* elements that any load has read; owned, with the scratch behind them */
+    size_t words;                  /* of each of the two */
     struct distinct_counts counts; /* of the last block */
 };
 
+static uint64_t divide_up(uint64_t value, uint64_t by)
+{
+    return (value + by - 1) / by;
+}
+
 /* Table elements are numbered from 0; element >> shift numbers what holds it. Distinct values of index[] >> shift, into groups[]. Branches would be mispredicted: there are none. */
-static uint32_t distinct_groups(const uint32_t *index, uint32_t threads, uint32_t shift, struct access_set *seen,
+static uint32_t distinct_groups(const uint32_t *index, uint32_t threads, uint32_t shift, uint64_t *seen,
                                 uint32_t *groups)
 {
     uint32_t count = 0;
 
     for (uint32_t thread = 0; thread < threads; thread++) {
         const uint32_t group = index[thread] >> shift;
-        uint64_t *word = &seen->words[group / 64];
+        uint64_t *word = &seen[group / 64];
         const uint64_t bit = UINT64_C(1) << group % 64;
 
         groups[count] = group;
@@ -38,11 +45,11 @@ static uint32_t distinct_groups(const uint32_t *index, uint32_t threads, uint32_
         *word |= bit;
     }
     for (uint32_t i = 0; i < count; i++)
-        seen->words[groups[i] / 64] = 0;
+        seen[groups[i] / 64] = 0;
     return count;
 }
 
-uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_set *seen, uint32_t *distinct)
+uint32_t access_distinct(const uint32_t *index, uint32_t threads, uint64_t *seen, uint32_t *distinct)
 {
     /* All threads read one element where every index equals its neighbour. */
     if (memcmp(index, index + 1, (threads - 1) * sizeof(*index)) == 0) {
@@ -78,12 +85,12 @@ static uint32_t count_wavefronts(struct walk *walk, const uint32_t *index, uint3
     if (words == 0) {
         const uint32_t shift = ACCESS_BANK_BYTES / walk->width / 2;
 
-        return fullest_bank(groups, distinct_groups(elements, addresses, shift, &walk->seen, groups), 1);
+        return fullest_bank(groups, distinct_groups(elements, addresses, shift, walk->seen, groups), 1);
     }
     for (uint32_t first = 0, part = CBANK_WARP_THREADS / words; first < threads; first += part) {
         const uint32_t left = threads - first < part ? threads - first : part;
 
-        wavefronts += fullest_bank(groups, access_distinct(index + first, left, &walk->seen, groups), words);
+        wavefronts += fullest_bank(groups, access_distinct(index + first, left, walk->seen, groups), words);
     }
     return wavefronts;
 }
@@ -95,23 +102,23 @@ static uint32_t count_copied_wavefronts(struct walk *walk, const uint32_t *index
 
     for (uint32_t thread = 0; thread < threads; thread++)
         place[thread] = index[thread] * walk->copies + thread % walk->copies;
-    return count_wavefronts(walk, place, threads, elements, access_distinct(place, threads, &walk->seen, elements));
+    return count_wavefronts(walk, place, threads, elements, access_distinct(place, threads, walk->seen, elements));
 }
 
 static void count_warp(struct walk *walk, const uint32_t *index, uint32_t threads)
 {
     static const uint32_t line_shift = 6, sector_shift = 5;
     uint32_t elements[CBANK_WARP_THREADS], groups[CBANK_WARP_THREADS], lines[CBANK_WARP_THREADS];
-    const uint32_t addresses = access_distinct(index, threads, &walk->seen, elements);
-    const uint32_t sectors = distinct_groups(elements, addresses, sector_shift - walk->width_log2, &walk->seen, groups);
+    const uint32_t addresses = access_distinct(index, threads, walk->seen, elements);
+    const uint32_t sectors = distinct_groups(elements, addresses, sector_shift - walk->width_log2, walk->seen, groups);
 
     walk->counts.addresses += addresses;
     walk->counts.sectors += sectors;
-    walk->counts.lines += distinct_groups(groups, sectors, line_shift - sector_shift, &walk->seen, lines);
+    walk->counts.lines += distinct_groups(groups, sectors, line_shift - sector_shift, walk->seen, lines);
     walk->counts.wavefronts += walk->copies > 1 ? count_copied_wavefronts(walk, index, threads)
                                                 : count_wavefronts(walk, index, threads, elements, addresses);
     for (uint32_t i = 0; i < addresses; i++)
-        walk->used.words[elements[i] / 64] |= UINT64_C(1) << elements[i] % 64;
+        walk->used[elements[i] / 64] |= UINT64_C(1) << elements[i] % 64;
 }
 
 static enum status count_block(const struct cell *cell, struct walk *walk, const uint32_t *index, uint32_t threads)
@@ -173,15 +180,27 @@ static enum status count_blocks(const struct cell *cell, uint32_t step, struct w
     return STATUS_OK;
 }
 
+/* False, logged, when out of memory. */
+static bool open_walk(const struct cell *cell, struct walk *out)
+{
+    const uint32_t width = table_width(cell->parameters), copies = table_copies(cell->path, cell->parameters);
+    const size_t words = divide_up((uint64_t)cell_length(cell) * copies, 64);
+
+    *out = (struct walk){.width = width, .width_log2 = (uint32_t)__builtin_ctz(width), .copies = copies, .words = words};
+    out->used = calloc(2 * words, sizeof(*out->used));
+    if (!out->used)
+        log_memory("the elements of a table of %" PRIu32 " bytes", table_bytes(cell->path, cell->parameters));
+    else
+        out->seen = out->used + words;
+    return out->used != NULL;
+}
+
 static enum status count_payload(const struct cell *cell, struct access_counts *out)
 {
     const uint32_t steps = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
     const uint32_t pieces = image_pieces(cell);
-    const uint32_t width = table_width(cell->parameters);
-    struct walk walk = {.width = width,
-                        .width_log2 = (uint32_t)__builtin_ctz(width),
-                        .copies = table_copies(cell->path, cell->parameters)};
-    enum status status = STATUS_OK;
+    struct walk walk;
+    enum status status = open_walk(cell, &walk) ? STATUS_OK : STATUS_ENVIRONMENT;
 
     for (uint32_t step = 0; step < steps && status == STATUS_OK; step++)
         status = count_blocks(cell, step, &walk, out);
@@ -189,14 +208,10 @@ static enum status count_payload(const struct cell *cell, struct access_counts *
     out->addresses *= pieces;
     out->lines *= pieces;
     out->sectors *= pieces;
-    for (size_t i = 0; i < sizeof(walk.used.words) / sizeof(walk.used.words[0]); i++)
-        out->footprint_bytes += width * (uint64_t)__builtin_popcountll(walk.used.words[i]);
+    for (size_t i = 0; status == STATUS_OK && i < walk.words; i++)
+        out->footprint_bytes += walk.width * (uint64_t)__builtin_popcountll(walk.used[i]);
+    free(walk.used);
     return status;
-}
-
-static uint64_t divide_up(uint64_t value, uint64_t by)
-{
-    return (value + by - 1) / by;
 }
 
 /* What is read of the table before the payload: instructions, and sectors that they ask for. */

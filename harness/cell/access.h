@@ -37,19 +37,20 @@ struct access_counts {
 };
 
 /* Walks the grid, in time proportional to the payload loads of all threads (about 10 ms for 12,800,000); at once where
- * the pattern's scope is INDEX_IMMEDIATE. STATUS_OK, or STATUS_USAGE when the pattern reads beyond the table. The
- * regime of the cell does not matter. The table and the input are taken to begin on a line. */
+ * the pattern's scope is INDEX_IMMEDIATE. STATUS_OK; STATUS_USAGE when the pattern reads beyond the table,
+ * STATUS_ENVIRONMENT out of memory. The regime of the cell does not matter. The table and the input are taken to begin on
+ * a line. */
 enum status access_count(const struct cell *cell, struct access_counts *out);
 
-/* A set of table elements, one bit each: of as many as there can be, of one byte. */
+/* A set of table elements, one bit each: of as many as a table in constant memory can have, of one byte. */
 struct access_set {
     uint64_t words[CBANK_TABLE_BYTES / 64];
 };
 
 /* The distinct elements that one warp load reads, in the order of the first thread that reads each.
- * index: the elements of the active threads; threads: 1 .. 32. distinct: room for as many. seen is scratch:
- * empty before the call and after it. Returns how many are in distinct. */
-uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_set *seen, uint32_t *distinct);
+ * index: the elements of the active threads; threads: 1 .. 32. distinct: room for as many. seen is scratch, a bit
+ * for each element of the table: empty before the call and after it. Returns how many are in distinct. */
+uint32_t access_distinct(const uint32_t *index, uint32_t threads, uint64_t *seen, uint32_t *distinct);
 
 /* The counts of cell `index` of a list into counts[index]: a cell that makes the same loads as an earlier one is not
  * walked again. counts[0 .. index - 1] are those of the cells before it, or zeroed where nobody wanted them.

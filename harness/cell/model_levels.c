@@ -96,7 +96,7 @@ static void simulate_block(struct simulation *simulation, uint32_t sm, uint32_t 
     cell_indices(cell, block, threads, step, index);
     for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS) {
         const uint32_t active = threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS;
-        const uint32_t count = access_distinct(index + first, active, &simulation->seen, distinct);
+        const uint32_t count = access_distinct(index + first, active, simulation->seen.words, distinct);
 
         for (uint32_t i = 0; i < count * pieces; i++)
             simulate_lookup(simulation, sm,

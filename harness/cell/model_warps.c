@@ -281,7 +281,7 @@ static void want_step(struct run *run, const struct warp *warp, uint64_t at, str
     uint32_t index[CBANK_WARP_THREADS], distinct[CBANK_WARP_THREADS];
 
     problem_indices(&run->problem, (struct thread_range){warp->block, warp->first, active}, step, index);
-    load->count = access_distinct(index, active, &run->scratch, distinct);
+    load->count = access_distinct(index, active, run->scratch.words, distinct);
     for (uint32_t i = 0; i < load->count; i++)
         load->lines[i] = (model_table_begin(cell) + (uint64_t)distinct[i] * width + piece * (width / pieces)) /
                          run->level->line_bytes;

@@ -317,7 +317,10 @@ int run_cell(struct device *device, struct launch *launch, double *work_ns)
     const struct kernel_args *const args = &launch->args.cell;
     const bool placed = launch->function->path->home != TABLE_PARAMETER;
     struct block *const input = block_find(args->input, input_elements(launch) * sizeof(uint32_t), BLOCK_DEVICE);
-    struct block *const table = placed ? block_find(table_address(launch), CBANK_TABLE_BYTES, BLOCK_DEVICE) : NULL;
+    const size_t bytes = (size_t)args->length * launch->function->width;
+    struct block *const table =
+        placed ? block_find(table_address(launch), bytes > CBANK_TABLE_BYTES ? bytes : CBANK_TABLE_BYTES, BLOCK_DEVICE)
+               : NULL;
 
     (void)device;
     (void)work_ns;

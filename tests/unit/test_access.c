@@ -775,12 +775,12 @@ static void distinct_elements_in_order_of_threads(void **state)
     uint32_t distinct[8];
 
     (void)state;
-    assert_int_equal(access_distinct(index, 8, &seen, distinct), 4);
+    assert_int_equal(access_distinct(index, 8, seen.words, distinct), 4);
     assert_memory_equal(distinct, expected, sizeof(expected));
     assert_memory_equal(&seen, &empty, sizeof(seen));
-    assert_int_equal(access_distinct(index, 1, &seen, distinct), 1);
+    assert_int_equal(access_distinct(index, 1, seen.words, distinct), 1);
     assert_int_equal(distinct[0], 9);
-    assert_int_equal(access_distinct(index + 5, 2, &seen, distinct), 1);
+    assert_int_equal(access_distinct(index + 5, 2, seen.words, distinct), 1);
     assert_int_equal(distinct[0], 0);
 }
 
