@@ -145,7 +145,7 @@ const struct advised_place *advise_predicted_choice(const struct advice *advice)
         const double time = place->predicted.time_ns;
 
         if (place->predicted.known && (!choice || time < choice->predicted.time_ns ||
-                                (time == choice->predicted.time_ns && place->path < choice->path)))
+                                       (time == choice->predicted.time_ns && place->path < choice->path)))
             choice = place;
     }
     return choice;

@@ -18,9 +18,9 @@ struct distinct_counts {
 struct walk {
     uint32_t width, width_log2;    /* bytes of an element */
     uint32_t copies;               /* of the table in shared memory */
-    uint64_t *seen;                /* scratch of distinct_groups: a bit for each element of the table and its copies */
-    uint64_t *used;                /* elements that any load has read; owned, with the scratch behind them */
-    size_t words;                  /* of each of the two */
+    uint64_t *seen; /* scratch of distinct_groups: a bit for each element of the table and its copies */
+    uint64_t *used; /* elements that any load has read; owned, with the scratch behind them */
+    size_t words; /* of each of the two */
     struct distinct_counts counts; /* of the last block */
 };
 
@@ -186,7 +186,8 @@ static bool open_walk(const struct cell *cell, struct walk *out)
     const uint32_t width = table_width(cell->parameters), copies = table_copies(cell->path, cell->parameters);
     const size_t words = divide_up((uint64_t)cell_length(cell) * copies, 64);
 
-    *out = (struct walk){.width = width, .width_log2 = (uint32_t)__builtin_ctz(width), .copies = copies, .words = words};
+    *out =
+        (struct walk){.width = width, .width_log2 = (uint32_t)__builtin_ctz(width), .copies = copies, .words = words};
     out->used = calloc(2 * words, sizeof(*out->used));
     if (!out->used)
         log_memory("the elements of a table of %" PRIu32 " bytes", table_bytes(cell->path, cell->parameters));

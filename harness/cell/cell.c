@@ -232,7 +232,8 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
         snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", workload->name, workload->variants);
     else if (path_is_small(path) && !loaded)
         snprintf(text, CELL_REASON_BYTES, "%s is for workloads whose indices are data", path->name);
-    else if (size_obstacle(cell, text) || register_obstacle(cell, text) || (loaded ? lookup_obstacle(cell, text) : formula_obstacle(value, text)))
+    else if (size_obstacle(cell, text) || register_obstacle(cell, text) ||
+             (loaded ? lookup_obstacle(cell, text) : formula_obstacle(value, text)))
         return true;
     else if (reach > bytes || value[PARAMETER_refill_bytes] > bytes)
         snprintf(text, CELL_REASON_BYTES, "the table of %s has %" PRIu32 " bytes", path->name, bytes);

@@ -151,8 +151,9 @@ static void write_options(cJSON *row, const struct field *field, const void *bas
 
 static const struct field_kind flag = {write_flag, NULL}, items = {write_items, NULL}, takes = {write_takes, NULL},
                                takers = {write_takers, NULL}, option = {write_option, NULL},
-                               values = {write_values, NULL}, widest = {write_widest, NULL}, largest = {write_largest, NULL},
-                               preset_options = {write_options, NULL}, metrics = {write_metrics, NULL};
+                               values = {write_values, NULL}, widest = {write_widest, NULL},
+                               largest = {write_largest, NULL}, preset_options = {write_options, NULL},
+                               metrics = {write_metrics, NULL};
 
 /* -- tables of the program ----------------------------------------------------------------------------- */
 

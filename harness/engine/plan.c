@@ -185,9 +185,10 @@ static enum status check_patterns(const struct plan_options *options)
     if (options->patterns.count && !computed)
         return log_error(STATUS_USAGE, "--pattern: the indices of these workloads are data; name their --source");
     if (!loaded && names_large(&options->parameters[PARAMETER_table_bytes]))
-        return log_error(STATUS_USAGE,
-                         "--table-bytes: the table of a pattern has %u bytes at most; larger ones are for --workload lookup",
-                         CBANK_TABLE_BYTES);
+        return log_error(
+            STATUS_USAGE,
+            "--table-bytes: the table of a pattern has %u bytes at most; larger ones are for --workload lookup",
+            CBANK_TABLE_BYTES);
     if ((options->sources.count || options->indices_path) && !loaded)
         return log_error(STATUS_USAGE, "--%s: no indices of these workloads are data; name --workload lookup",
                          options->sources.count ? "source" : "indices");

@@ -267,8 +267,8 @@ static double cell_ns(const struct device *device, struct launch *launch)
         if (model_predict(&cell, &behaviour->access, &card, NULL, &model) != STATUS_OK)
             abort();
         behaviour->levels[device->flushed] = model.levels;
-        *known = isnan(model.time_ns) ? dram_ns(&behaviour->access)
-                                      : model.time_ns - model.parts.launch_ns + card.launch_ns;
+        *known =
+            isnan(model.time_ns) ? dram_ns(&behaviour->access) : model.time_ns - model.parts.launch_ns + card.launch_ns;
     }
     return (*known + (alternates ? card.alternate_ns : 0)) * (slow ? settings.slow_factor : 1) *
            (1 + settings.placement * device_gauss(&place));

@@ -188,7 +188,8 @@ static void large_tables_are_in_global_memory(void **state)
         if (path_largest(cell.path) == CBANK_LARGE_BYTES)
             assert_obstacle(&cell, "");
         else
-            assert_true(path_largest(cell.path) == paths[i].bytes && cell_obstacle(&cell, 0, (char[CELL_REASON_BYTES]){0}));
+            assert_true(path_largest(cell.path) == paths[i].bytes &&
+                        cell_obstacle(&cell, 0, (char[CELL_REASON_BYTES]){0}));
         assert_true(table_is_large(cell.path, cell.parameters));
     }
     cell.path = table_find(&path_table, "constant");
@@ -206,7 +207,8 @@ static void large_tables_are_in_global_memory(void **state)
     cell.pattern = &patterns[0];
     cell.parameters[PARAMETER_in_flight] = 0;
     *bytes = 2 * CBANK_TABLE_BYTES;
-    assert_obstacle(&cell, "readonly holds a table of 65536 bytes at most; a larger one is for workloads whose indices are data");
+    assert_obstacle(
+        &cell, "readonly holds a table of 65536 bytes at most; a larger one is for workloads whose indices are data");
 }
 
 /* Whatever the source, but for lockstep: it has as many entries as steps. */
