@@ -274,8 +274,9 @@ const struct command advise_command = {
         "how many in loops, and which place those are.\n"
         "\n"
         "Exit code 1: a place failed when it was measured; the others are ranked.\n"
-        "Exit code 3: the card knows no times, as those of published chips (cbank list cards); with --measure, there is no\n"
-        "GPU; with --kernel, code before sm_35 or after sm_121, which cannot be read.\n"
+        "Exit code 3: the card knows no times, as those of published chips (cbank list cards), or none of a table of more\n"
+        "than 64 KB, whose places --measure ranks; with --measure, there is no GPU; with --kernel, code before sm_35 or after\n"
+        "sm_121, which cannot be read.\n"
         "Exit code 2: no path can hold the table, the width does not divide it, or an index is beyond it; with --kernel, a\n"
         "file that is no cubin or is damaged, or no such kernel.",
     .run = advise,
