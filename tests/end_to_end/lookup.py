@@ -134,6 +134,9 @@ class Model(Case):
         self.assertEqual([cell["identity"] for cell in shown["cells"]], [cell["identity"] for cell in cells])
         self.assertIn("/table_bytes=1200000/", cells[0]["identity"])
         self.assertIn("cells without a time", self.cbank("explain", self.file).stdout)
+        explained = json.loads(self.cbank("explain", "--json", self.file).stdout)
+        jsonschema.validate(explained, read_json(os.path.join(ROOT, "results/explanation.schema.json")))
+        self.assertEqual({cell["modelled"] for cell in explained["results"][0]["cells"]}, {None})
         os.remove(self.file)
         self.refused("index 299999 at [1][319] is beyond a table of 299999 entries", "--indices", self.trace,
                      "--table-bytes", "1199996")
