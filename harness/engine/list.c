@@ -125,6 +125,7 @@ static void write_widest(cJSON *row, const struct field *field, const void *base
     json_add_integer(row, field->key, image_widest(base));
 }
 
+/* Bytes of the largest table that lookups read by the path. */
 static void write_largest(cJSON *row, const struct field *field, const void *base)
 {
     json_add_integer(row, field->key, path_largest(base));
@@ -172,8 +173,9 @@ static const struct field workload_fields[] = {
 static const struct field path_fields[] = {
     {OF(path, field_reference, name)}, {OF(path, field_name, home), .of = &homes},
     {OF(path, field_name, unit), .of = &units}, {OF(path, field_name, scope), .of = &scopes},
-    {OF(path, field_uint32, bytes)}, {.key = "largest_bytes", .kind = &largest}, {OF(path, field_uint32, copies)}, {OF(path, flag, chosen)}, {OF(path, field_uint32, architecture)},
+    {OF(path, field_uint32, bytes)}, {OF(path, field_uint32, copies)}, {OF(path, flag, chosen)}, {OF(path, field_uint32, architecture)},
     {OF(path, flag, loads)}, {OF(path, field_reference, sass)}, {.key = "widest_bytes", .kind = &widest},
+    {.key = "largest_bytes", .kind = &largest},
     {OF(path, field_reference, ptx)},
     {OF(path, field_reference, summary)},
 };
