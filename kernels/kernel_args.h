@@ -13,7 +13,7 @@
 struct kernel_args {
     const uint32_t *input;  /* as many values as workload_input_elements says; the indices, where they are data */
     uint32_t *output;       /* elements values, written */
-    const uint32_t *table;  /* CBANK_TABLE_LENGTH values; what TABLE_GLOBAL paths read */
+    const uint32_t *table;  /* CBANK_TABLE_LENGTH values, or the cell's large table; what TABLE_GLOBAL paths read */
     uint32_t elements;      /* output elements; at most 2^32 - 1024 */
     uint32_t divergence;    /* always 0: see kernels.cu */
     uint64_t texture;       /* texture object of the table */

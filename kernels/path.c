@@ -45,9 +45,24 @@ int path_is_small(const struct path *path)
     return path->copies > 1 || path->unit == UNIT_REGISTERS;
 }
 
+uint32_t path_largest(const struct path *path)
+{
+    static const uint32_t largest[] = {[UNIT_L1] = CBANK_LARGE_BYTES,
+                                       [UNIT_L2] = CBANK_LARGE_BYTES,
+                                       [UNIT_TEXTURE] = CBANK_LARGE_BYTES,
+                                       [UNIT_REGISTERS] = 0};
+
+    return largest[path->unit] ? largest[path->unit] : path->bytes;
+}
+
 uint32_t path_entries(const struct path *path)
 {
     return path->unit == UNIT_REGISTERS ? CBANK_WARP_THREADS : UINT32_MAX;
+}
+
+int table_is_large(const struct path *path, const uint32_t values[PARAMETER_COUNT])
+{
+    return table_bytes(path, values) > CBANK_TABLE_BYTES;
 }
 
 uint32_t table_copies(const struct path *path, const uint32_t values[PARAMETER_COUNT])

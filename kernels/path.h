@@ -20,6 +20,9 @@ enum load_unit { UNIT_IDC, UNIT_UNIFORM, UNIT_IMC, UNIT_L1, UNIT_L2, UNIT_TEXTUR
 /* Shared memory that copies of a table fill together, where a path makes several. */
 #define CBANK_COPIES_BYTES 32768u
 
+/* A table in global memory, where lookups read it from there: as many bytes as every chip's texture has elements. */
+#define CBANK_LARGE_BYTES 134217728u
+
 /* One row of paths.def. */
 struct path {
     const char *name;
@@ -27,7 +30,7 @@ struct path {
     enum table_home home;
     enum load_unit unit;
     enum index_scope scope; /* what a compiler has to see of the index */
-    uint32_t bytes;         /* of the table; at most CBANK_TABLE_BYTES */
+    uint32_t bytes;         /* of the table that the plan has where nobody names one; at most CBANK_TABLE_BYTES */
     uint32_t copies;        /* of the table in shared memory, at most; a power of two */
     int chosen;             /* the instruction is the compiler's choice */
     uint32_t architecture;  /* the oldest that has the path, as 10 x compute capability */
@@ -49,8 +52,15 @@ uint32_t table_length(const struct path *path, const uint32_t values[PARAMETER_C
 /* Whether the path holds small tables: it is for workloads alone whose indices are data, and has no probes. */
 int path_is_small(const struct path *path);
 
+/* Bytes of the largest table that lookups, whose indices are data, read by the path: more than `bytes` where they read it from
+ * global memory itself. */
+uint32_t path_largest(const struct path *path);
+
 /* Entries that a table of the path has at most, whatever its bytes: those that a warp has threads, or any number. */
 uint32_t path_entries(const struct path *path);
+
+/* Whether the table is larger than those of patterns: it is another one, of CBANK_LARGE_BYTES at most. */
+int table_is_large(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
 
 /* Copies that a block makes of the table in shared memory: a power of two. */
 uint32_t table_copies(const struct path *path, const uint32_t values[PARAMETER_COUNT]);

@@ -147,7 +147,7 @@ struct mismatch {
 /* What a launch reads and writes. None of it is owned. */
 struct workload_data {
     const uint32_t *input;
-    const uint32_t *values; /* the table, CBANK_TABLE_LENGTH of them */
+    const uint32_t *values; /* the table */
     const uint32_t *output;
 };
 

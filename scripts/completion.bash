@@ -33,7 +33,7 @@ _cbank_options()
 _cbank_words()
 {
     case $1:$2 in
-    run:--sweep) echo 'widths sizes distinct lookup warps pressure copies' ;;
+    run:--sweep) echo 'widths sizes distinct lookup warps pressure large copies' ;;
     run:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d lookup all' ;;
     run:--path) echo 'constant global readonly restrict global_l2 texture shared shared_copies staging shuffle param constant_uniform constant_operand all' ;;
     run:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed all' ;;
@@ -58,7 +58,7 @@ _cbank_words()
     advise:--color) echo 'auto always never' ;;
     compare:--allow-diff) echo 'engine device uuid driver vbios clocks ecc mig sass all' ;;
     compare:--color) echo 'auto always never' ;;
-    gate:--sweep) echo 'widths sizes distinct lookup warps pressure copies' ;;
+    gate:--sweep) echo 'widths sizes distinct lookup warps pressure large copies' ;;
     gate:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d lookup all' ;;
     gate:--path) echo 'constant global readonly restrict global_l2 texture shared shared_copies staging shuffle param constant_uniform constant_operand all' ;;
     gate:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed all' ;;
@@ -73,7 +73,7 @@ _cbank_words()
     gate:--counters) echo 'default none ldc_instructions idc_requests idc_hits idc_misses idc_misses_new idc_misses_pending idc_misses_retried idc_active_cycles gcc_constant_requests gcc_constant_misses imc_requests global_load_instructions l1_requests l1_sectors texture_instructions shared_load_instructions shared_wavefronts l2_sectors dram_read_bytes dram_write_bytes instructions sm_cycles' ;;
     gate:--allow-diff) echo 'engine device uuid driver vbios clocks ecc mig sass all' ;;
     gate:--color) echo 'auto always never' ;;
-    calibrate:--sweep) echo 'widths sizes distinct lookup warps pressure copies' ;;
+    calibrate:--sweep) echo 'widths sizes distinct lookup warps pressure large copies' ;;
     calibrate:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d lookup all' ;;
     calibrate:--path) echo 'constant global readonly restrict global_l2 texture shared shared_copies staging shuffle param constant_uniform constant_operand all' ;;
     calibrate:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed all' ;;

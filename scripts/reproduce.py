@@ -56,9 +56,12 @@ def print_sweeps(asked):
     """As Markdown of a page in docs/, of the figures that are there."""
     done = subprocess.run([asked.program, "list", "sweeps", "--json"], capture_output=True, text=True, check=True)
     for row in json.loads(done.stdout):
+        print(f"\n### {row['name']}: {row['summary']}")
+        if row["name"] not in SWEEPS:
+            print("\nNo result of it is committed.")
+            continue
         file, figure = SWEEPS[row["name"]]
         stem = f"{os.path.basename(file).removesuffix('.json')}-{figure}"
-        print(f"\n### {row['name']}: {row['summary']}")
         for name in sorted(glob.glob(f"{stem}*.svg", root_dir=asked.output)):
             with open(os.path.join(asked.output, name.replace(".svg", ".txt")), encoding="utf-8") as said:
                 print(f"\n![The sweep {row['name']}, measured](figures/{name})\n\n" + textwrap.fill(said.read(), 118, break_on_hyphens=False))

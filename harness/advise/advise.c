@@ -144,8 +144,8 @@ const struct advised_place *advise_predicted_choice(const struct advice *advice)
         const struct advised_place *place = &advice->places[i];
         const double time = place->predicted.time_ns;
 
-        if (place->measured && (!choice || time < choice->predicted.time_ns ||
-                                (time == choice->predicted.time_ns && place->path < choice->path)))
+        if (place->predicted.known && (!choice || time < choice->predicted.time_ns ||
+                                       (time == choice->predicted.time_ns && place->path < choice->path)))
             choice = place;
     }
     return choice;
@@ -164,13 +164,18 @@ bool advise_is_close(const struct advice *advice)
 /* No path holds the table: each says why, and the largest table is the remedy. */
 static enum status refuse(const struct places *places)
 {
+    const bool loaded = places->rows[0].cell.workload->index == INDEX_LOADED;
     uint32_t most = 0;
 
-    for (size_t i = 0; i < places->excluded; i++)
-        most = places->rows[i].path->bytes > most ? places->rows[i].path->bytes : most;
+    for (size_t i = 0; i < places->excluded; i++) {
+        const struct path *path = places->rows[i].path;
+        const uint32_t bytes = loaded ? path_largest(path) : path->bytes;
+
+        most = bytes > most ? bytes : most;
+    }
     return log_error(STATUS_USAGE,
                      "no path can hold this table: %s; the largest has %" PRIu32 " bytes: name a smaller "
-                     "--table-bytes, or leave a larger table in global memory",
+                     "--table-bytes",
                      places->rows[0].reason, most);
 }
 

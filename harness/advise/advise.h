@@ -43,6 +43,7 @@ enum { ADVISE_REASON_BYTES = 256 };
 
 /* What the model said of a place that was measured. */
 struct advised_prediction {
+    bool known; /* it said something */
     double time_ns, low_ns, high_ns;
     bool off; /* the intervals of model and measurement have nothing in common */
 };

@@ -177,6 +177,18 @@ static enum status check_card(const struct card *card)
                      card->name, lacks);
 }
 
+/* The same of the table's size, which the card may know nothing of. Then all places are alike: what is measured ranks them. */
+static enum status check_size(const struct advice *advice)
+{
+    char lacks[CARD_LACKS_BYTES];
+
+    if (!model_lacks(&advice->places[0].cell, advice->card, lacks))
+        return STATUS_OK;
+    return log_error(STATUS_ENVIRONMENT,
+                     "the card of %s does not know %s: no place can be ranked by time; --measure ranks them on a GPU",
+                     advice->card->name, lacks);
+}
+
 /* -- the command --------------------------------------------------------------------------------------- */
 
 static enum status print(const struct advise_options *options, const struct advice *advice)
@@ -232,6 +244,8 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
         status = make_cell(options, &indices, &cell);
     if (status == STATUS_OK)
         status = advise_open(&cell, &card, &indices, &advice);
+    if (status == STATUS_OK && !options->measure)
+        status = check_size(&advice);
     if (status == STATUS_OK)
         status = advise_cell(options, invocation, &indices, &advice, &code);
     advise_close(&advice);
@@ -260,8 +274,9 @@ const struct command advise_command = {
         "how many in loops, and which place those are.\n"
         "\n"
         "Exit code 1: a place failed when it was measured; the others are ranked.\n"
-        "Exit code 3: the card knows no times, as those of published chips (cbank list cards); with --measure, there is no\n"
-        "GPU; with --kernel, code before sm_35 or after sm_121, which cannot be read.\n"
+        "Exit code 3: the card knows no times, as those of published chips (cbank list cards), or none of a table of more\n"
+        "than 64 KB, whose places --measure ranks; with --measure, there is no GPU; with --kernel, code before sm_35 or after\n"
+        "sm_121, which cannot be read.\n"
         "Exit code 2: no path can hold the table, the width does not divide it, or an index is beyond it; with --kernel, a\n"
         "file that is no cubin or is damaged, or no such kernel.",
     .run = advise,

@@ -38,7 +38,7 @@ static const struct field predicted_rows[] = {
     {FIELD(field_bool, struct advised_prediction, "off", off, REQUIRED)},
 };
 static const struct object predicted_object = {FIELDS(predicted_rows),
-                                               .given = offsetof(struct advised_place, measured)};
+                                               .given = offsetof(struct advised_place, predicted.known)};
 
 static const struct field place_rows[] = {
     {.key = "path", .kind = &kind_path},

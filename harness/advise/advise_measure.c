@@ -23,7 +23,8 @@ static bool take_time(struct advised_place *place, const struct cell_result *mea
         return false;
     }
     place->predicted =
-        (struct advised_prediction){.time_ns = place->time_ns,
+        (struct advised_prediction){.known = !isnan(place->time_ns),
+                                    .time_ns = place->time_ns,
                                     .low_ns = place->low_ns,
                                     .high_ns = place->high_ns,
                                     .off = time->ci_low > place->high_ns || time->ci_high < place->low_ns};

@@ -65,7 +65,11 @@ void advise_find_reason(struct advised_place *place, const struct card *card)
     char *text = place->reason;
 
     text[0] = '\0';
-    if (longest == unit) {
+    if (isnan(place->time_ns)) {
+        text_join(text, ADVISE_REASON_BYTES, "; ",
+                  "%s %s a load on average; how many of them come from L1, L2 or memory is not modelled",
+                  text_of(text_tenths, place->model.requests_per_load).text, unit_words[place->path->unit].asked);
+    } else if (longest == unit) {
         say_requests(place, text);
     } else if (longest == parts->stream_ns) {
         text_join(text, ADVISE_REASON_BYTES, "; ",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Crossovers: the best place along an axis, all else being as it is. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "log.h"
@@ -81,7 +82,7 @@ static void find_best(struct point *point, const struct card *card)
     best.count = places.count;
     if (point->status == STATUS_OK && best.count > 0) {
         advise_rank(&best);
-        point->path = best.places[0].path;
+        point->path = isnan(best.places[0].time_ns) ? NULL : best.places[0].path;
         point->close = advise_is_close(&best);
     }
     advise_close(&best);

@@ -33,7 +33,8 @@ static void print_source(const struct advice *advice, const struct advise_view *
         advise_put(view, "card: %s; all times are modelled, nothing was measured", card->name);
         return;
     }
-    advise_put(view, "measured on %s; predicted by the card of %s", device->name, card->name);
+    advise_put(view, "measured on %s; %s by the card of %s", device->name,
+               advise_predicted_choice(advice) ? "predicted" : "not predicted", card->name);
     if (device->cc_major != card->cc_major || device->cc_minor != card->cc_minor || device->sm_count != card->sm_count)
         advise_put(view,
                    "the card is of another GPU: its predictions are not of this one, whose own card --card names");
@@ -91,7 +92,7 @@ static void predicted_value(const struct grid_column *column, const void *row, s
     const struct advised_prediction *predicted = &place->predicted;
 
     (void)column;
-    if (!place->measured)
+    if (!predicted->known)
         return;
     snprintf(out->room, sizeof(out->room), "%s%s", text_of(text_time, predicted->time_ns).text,
              predicted->off ? ", off" : "");

@@ -17,10 +17,10 @@ struct places {
 enum status places_predict(const struct cell *cell, const struct card *card, struct index_list *indices,
                            struct places *out);
 
-/* Whether a place holds the table. */
+/* Whether a place holds the table: its time is NaN where the model does not know it. */
 static inline bool place_is_held(const struct advised_place *place)
 {
-    return place->time_ns > 0;
+    return !(place->time_ns <= 0);
 }
 
 #endif

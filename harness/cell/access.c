@@ -2,6 +2,7 @@
 #include "access.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "log.h"
@@ -13,22 +14,21 @@ struct distinct_counts {
     uint64_t addresses, lines, sectors, wavefronts;
 };
 
-/* The last warp that touched each element, sector and line, by number; 0 for none of the last ones. */
-struct touches {
-    uint8_t warp;
-    uint8_t elements[CBANK_TABLE_BYTES];
-    uint8_t sectors[CBANK_TABLE_BYTES / ACCESS_SECTOR_BYTES], lines[CBANK_TABLE_BYTES / ACCESS_LINE_BYTES];
-};
-
 /* What the walk of one cell carries along. */
 struct walk {
-    uint32_t width, width_log2; /* bytes of an element */
-    uint32_t copies;            /* of the table in shared memory */
-    struct touches touches;
-    struct access_turns turns;     /* scratch of distinct_groups */
-    bool used[CBANK_TABLE_BYTES];  /* elements that any load has read */
+    uint32_t width, width_log2;    /* bytes of an element */
+    uint32_t copies;               /* of the table in shared memory */
+    uint32_t *turns; /* scratch of distinct_groups: of the table and its copies; owned, with what follows: */
+    uint32_t *sectors, *lines; /* the last turn that each was touched in */
+    uint8_t *used; /* elements that any load has read */
+    size_t length; /* of the table */
     struct distinct_counts counts; /* of the last block */
 };
+
+static uint64_t divide_up(uint64_t value, uint64_t by)
+{
+    return (value + by - 1) / by;
+}
 
 /* All threads read one element where every index equals its neighbour. */
 static bool is_uniform(const uint32_t *index, uint32_t threads)
@@ -36,35 +36,26 @@ static bool is_uniform(const uint32_t *index, uint32_t threads)
     return memcmp(index, index + 1, (threads - 1) * sizeof(*index)) == 0;
 }
 
-/* A turn that nothing in the scratch it is part of is of. */
-static uint8_t next_turn(uint8_t *turn, void *scratch, size_t bytes)
-{
-    if (++*turn == 0) {
-        memset(scratch, 0, bytes);
-        *turn = 1;
-    }
-    return *turn;
-}
-
 /* Table elements are numbered from 0; element >> shift numbers what holds it. Distinct values of index[] >> shift, into groups[].
  * Branches would be mispredicted, and bits of a word wait for each other: there are neither. */
-static uint32_t distinct_groups(const uint32_t *index, uint32_t threads, uint32_t shift, struct access_turns *turns,
+static uint32_t distinct_groups(const uint32_t *index, uint32_t threads, uint32_t shift, uint32_t *turns,
                                 uint32_t *groups)
 {
-    const uint8_t turn = next_turn(&turns->now, turns, sizeof(*turns));
+    const uint32_t turn = ++turns[0];
+    uint32_t *const of = turns + 1;
     uint32_t count = 0;
 
     for (uint32_t thread = 0; thread < threads; thread++) {
         const uint32_t group = index[thread] >> shift;
 
         groups[count] = group;
-        count += turns->of[group] != turn;
-        turns->of[group] = turn;
+        count += of[group] != turn;
+        of[group] = turn;
     }
     return count;
 }
 
-uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_turns *turns, uint32_t *distinct)
+uint32_t access_distinct(const uint32_t *index, uint32_t threads, uint32_t *turns, uint32_t *distinct)
 {
     if (is_uniform(index, threads)) {
         distinct[0] = index[0];
@@ -99,12 +90,12 @@ static uint32_t count_wavefronts(struct walk *walk, const uint32_t *index, uint3
     if (words == 0) {
         const uint32_t shift = ACCESS_BANK_BYTES / walk->width / 2;
 
-        return fullest_bank(groups, distinct_groups(elements, addresses, shift, &walk->turns, groups), 1);
+        return fullest_bank(groups, distinct_groups(elements, addresses, shift, walk->turns, groups), 1);
     }
     for (uint32_t first = 0, part = CBANK_WARP_THREADS / words; first < threads; first += part) {
         const uint32_t left = threads - first < part ? threads - first : part;
 
-        wavefronts += fullest_bank(groups, access_distinct(index + first, left, &walk->turns, groups), words);
+        wavefronts += fullest_bank(groups, access_distinct(index + first, left, walk->turns, groups), words);
     }
     return wavefronts;
 }
@@ -116,7 +107,7 @@ static uint32_t count_copied_wavefronts(struct walk *walk, const uint32_t *index
 
     for (uint32_t thread = 0; thread < threads; thread++)
         place[thread] = index[thread] * walk->copies + thread % walk->copies;
-    return count_wavefronts(walk, place, threads, elements, access_distinct(place, threads, &walk->turns, elements));
+    return count_wavefronts(walk, place, threads, elements, access_distinct(place, threads, walk->turns, elements));
 }
 
 /* Counts in one pass what distinct_groups would in three. */
@@ -124,19 +115,19 @@ static void count_warp(struct walk *walk, const uint32_t *index, uint32_t thread
 {
     const uint32_t to_sector = 5 - walk->width_log2, to_line = 6 - walk->width_log2;
     const uint32_t different = is_uniform(index, threads) ? 1 : threads;
-    struct touches *touches = &walk->touches;
     uint32_t elements[CBANK_WARP_THREADS], addresses = 0, sectors = 0, lines = 0;
-    const uint8_t warp = next_turn(&touches->warp, touches, sizeof(*touches));
+    const uint32_t warp = ++walk->turns[0];
 
     for (uint32_t thread = 0; thread < different; thread++) {
         const uint32_t element = index[thread];
-        uint8_t *sector = &touches->sectors[element >> to_sector], *line = &touches->lines[element >> to_line];
+        uint32_t *touched = &walk->turns[1 + element];
+        uint32_t *sector = &walk->sectors[element >> to_sector], *line = &walk->lines[element >> to_line];
 
         elements[addresses] = element;
-        addresses += touches->elements[element] != warp;
+        addresses += *touched != warp;
         sectors += *sector != warp;
         lines += *line != warp;
-        touches->elements[element] = *sector = *line = warp;
+        *touched = *sector = *line = warp;
         walk->used[element] = true;
     }
     walk->counts.addresses += addresses;
@@ -205,15 +196,37 @@ static enum status count_blocks(const struct cell *cell, uint32_t step, struct w
     return STATUS_OK;
 }
 
+/* False, logged, when out of memory. */
+static bool open_walk(const struct cell *cell, struct walk *out)
+{
+    const uint32_t width = table_width(cell->parameters), copies = table_copies(cell->path, cell->parameters);
+    const size_t length = cell_length(cell), turns = ACCESS_TURNS(length * copies);
+    const size_t sectors = divide_up(length * width, ACCESS_SECTOR_BYTES);
+    const size_t lines = divide_up(length * width, ACCESS_LINE_BYTES);
+
+    *out = (struct walk){
+        .width = width,
+        .width_log2 = (uint32_t)__builtin_ctz(width),
+        .copies = copies,
+        .length = length,
+        .turns = calloc(turns + sectors + lines + divide_up(length, sizeof(*out->turns)), sizeof(*out->turns)),
+    };
+    if (!out->turns)
+        log_memory("the elements of a table of %" PRIu32 " bytes", table_bytes(cell->path, cell->parameters));
+    if (!out->turns)
+        return false;
+    out->sectors = out->turns + turns;
+    out->lines = out->sectors + sectors;
+    out->used = (uint8_t *)(out->lines + lines);
+    return true;
+}
+
 static enum status count_payload(const struct cell *cell, struct access_counts *out)
 {
     const uint32_t steps = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
     const uint32_t pieces = image_pieces(cell);
-    const uint32_t width = table_width(cell->parameters);
-    struct walk walk = {.width = width,
-                        .width_log2 = (uint32_t)__builtin_ctz(width),
-                        .copies = table_copies(cell->path, cell->parameters)};
-    enum status status = STATUS_OK;
+    struct walk walk;
+    enum status status = open_walk(cell, &walk) ? STATUS_OK : STATUS_ENVIRONMENT;
 
     for (uint32_t step = 0; step < steps && status == STATUS_OK; step++)
         status = count_blocks(cell, step, &walk, out);
@@ -221,14 +234,10 @@ static enum status count_payload(const struct cell *cell, struct access_counts *
     out->addresses *= pieces;
     out->lines *= pieces;
     out->sectors *= pieces;
-    for (size_t i = 0; i < sizeof(walk.used); i++)
-        out->footprint_bytes += width * (uint64_t)walk.used[i];
+    for (size_t i = 0; status == STATUS_OK && i < walk.length; i++)
+        out->footprint_bytes += walk.width * (uint64_t)walk.used[i];
+    free(walk.turns);
     return status;
-}
-
-static uint64_t divide_up(uint64_t value, uint64_t by)
-{
-    return (value + by - 1) / by;
 }
 
 /* What is read of the table before the payload: instructions, and sectors that they ask for. */

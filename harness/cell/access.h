@@ -37,20 +37,18 @@ struct access_counts {
 };
 
 /* Walks the grid, in time proportional to the payload loads of all threads (about 10 ms for 12,800,000); at once where
- * the pattern's scope is INDEX_IMMEDIATE. STATUS_OK, or STATUS_USAGE when the pattern reads beyond the table. The
- * regime of the cell does not matter. The table and the input are taken to begin on a line. */
+ * the pattern's scope is INDEX_IMMEDIATE. STATUS_OK; STATUS_USAGE when the pattern reads beyond the table,
+ * STATUS_ENVIRONMENT out of memory. The regime of the cell does not matter. The table and the input are taken to begin on
+ * a line. */
 enum status access_count(const struct cell *cell, struct access_counts *out);
 
-/* What tells that an element of the table came before: the turn in which it did. Of as many as there can be, of one byte. */
-struct access_turns {
-    uint8_t of[CBANK_TABLE_BYTES];
-    uint8_t now;
-};
+/* Numbers of what tells that an element came before: the turn that is now, and for each element the one in which it did. */
+#define ACCESS_TURNS(elements) (1 + (size_t)(elements))
 
 /* The distinct elements that one warp load reads, in the order of the first thread that reads each.
- * index: the elements of the active threads; threads: 1 .. 32. distinct: room for as many. turns is scratch:
- * zeroed before the first call. Returns how many are in distinct. */
-uint32_t access_distinct(const uint32_t *index, uint32_t threads, struct access_turns *turns, uint32_t *distinct);
+ * index: the elements of the active threads; threads: 1 .. 32. distinct: room for as many. turns is scratch,
+ * ACCESS_TURNS of the table's elements: zeroed before the first call. Returns how many are in distinct. */
+uint32_t access_distinct(const uint32_t *index, uint32_t threads, uint32_t *turns, uint32_t *distinct);
 
 /* The counts of a cell, if it makes the same loads as another one, which were counted. */
 bool access_take(const struct cell *other, const struct access_counts *its, const struct cell *cell,

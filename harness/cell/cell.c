@@ -177,6 +177,22 @@ static bool formula_obstacle(const uint32_t value[PARAMETER_COUNT], char text[CE
     return true;
 }
 
+/* A table beyond what the path holds. */
+static bool size_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES])
+{
+    const struct path *path = cell->path;
+    const bool several = table_count(cell->parameters) > 1;
+    const bool lookups = path_largest(path) > path->bytes && cell->workload->index != INDEX_LOADED;
+    const uint32_t largest = lookups ? path->bytes : path_largest(path);
+
+    if (table_bytes(path, cell->parameters) <= largest)
+        return false;
+    snprintf(text, CELL_REASON_BYTES, "%s holds %s of %" PRIu32 " bytes%s at most%s", path->name,
+             several ? "tables" : "a table", largest, several ? " together" : "",
+             lookups ? "; a larger one is for workloads whose indices are data" : "");
+    return true;
+}
+
 /* What paths whose table is in registers cannot be: more entries than a warp has threads, or shuffles in a warp that is not whole. */
 static bool register_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES])
 {
@@ -216,10 +232,8 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
         snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", workload->name, workload->variants);
     else if (path_is_small(path) && !loaded)
         snprintf(text, CELL_REASON_BYTES, "%s is for workloads whose indices are data", path->name);
-    else if (bytes > path->bytes)
-        snprintf(text, CELL_REASON_BYTES, "%s holds %s of %" PRIu32 " bytes%s at most", path->name,
-                 table_count(value) > 1 ? "tables" : "a table", path->bytes, table_count(value) > 1 ? " together" : "");
-    else if (register_obstacle(cell, text) || (loaded ? lookup_obstacle(cell, text) : formula_obstacle(value, text)))
+    else if (size_obstacle(cell, text) || register_obstacle(cell, text) ||
+             (loaded ? lookup_obstacle(cell, text) : formula_obstacle(value, text)))
         return true;
     else if (reach > bytes || value[PARAMETER_refill_bytes] > bytes)
         snprintf(text, CELL_REASON_BYTES, "the table of %s has %" PRIu32 " bytes", path->name, bytes);

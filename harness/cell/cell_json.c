@@ -130,15 +130,23 @@ static void read_trace(const struct node *node, const struct field *field, void 
         node_refuse(node, field->key, "16 hexadecimal digits");
 }
 
+/* What is allocated of a table: all that the path has, or a larger one where it holds that. */
+static uint32_t array_bytes(const struct cell *cell)
+{
+    const uint32_t bytes = table_bytes(cell->path, cell->parameters);
+
+    return bytes > cell->path->bytes && bytes <= path_largest(cell->path) ? bytes : cell->path->bytes;
+}
+
 static void write_array_bytes(cJSON *object, const struct field *field, const void *base)
 {
-    json_add_integer(object, field->key, ((const struct cell *)base)->path->bytes);
+    json_add_integer(object, field->key, array_bytes(base));
 }
 
 /* A table of another size is another cell than this build has. */
 static void read_array_bytes(const struct node *node, const struct field *field, void *base)
 {
-    const uint32_t bytes = ((const struct cell *)base)->path->bytes;
+    const uint32_t bytes = array_bytes(base);
 
     node_integer(node, field->key, bytes, bytes);
 }

@@ -566,7 +566,7 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
     work.alone = work.steps > 1 && model.resident == 1;
     if (work.unit->through_levels)
         status = model_simulate(cell, access, &room, &work.levels);
-    if (card_lacks(card, lacks)) {
+    if (model_lacks(cell, card, lacks)) {
         model.levels = work.levels;
         model.time_ns = NAN;
         model.parts = no_parts;

@@ -87,10 +87,14 @@ struct card model_card_for(const struct card *card, const struct cell *cell, con
 void model_set_grid(struct cell *cell, const struct card *card);
 
 /* Predicts one cell; access are its exact counts, kernel NULL where nothing is known. Time and parts are NaN where the card
- * lacks what they follow from, see card_lacks. STATUS_ENVIRONMENT when out of
+ * lacks what they follow from, see model_lacks. STATUS_ENVIRONMENT when out of
  * memory. */
 enum status model_predict(const struct cell *cell, const struct access_counts *access, const struct card *card,
                           const struct model_kernel *kernel, struct model_cell *out);
+
+/* Whether the card lacks what the cell's time is predicted from, as card_lacks says, or, of a table that is larger than those of
+ * patterns, how much of it stays in L1. */
+bool model_lacks(const struct cell *cell, const struct card *card, char out[CARD_LACKS_BYTES]);
 
 /* Whether the card is of that device's chip: same compute capability, number of SMs and, where both are known, chip. */
 bool model_knows(const struct device_info *device, const struct card *card);

@@ -2,9 +2,11 @@
 #include "model_gather.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "access.h"
+#include "model.h"
 
 /* -- L2 ------------------------------------------------------------------------------------------------ */
 
@@ -60,6 +62,16 @@ struct model_l2_asked model_l2_sample(const struct cell *cell)
 }
 
 /* -- L1 ------------------------------------------------------------------------------------------------ */
+
+/* Tables of CBANK_TABLE_BYTES stayed in L1 in all that was measured. Cards say nothing of its size. */
+bool model_lacks(const struct cell *cell, const struct card *card, char out[CARD_LACKS_BYTES])
+{
+    if (card_lacks(card, out))
+        return true;
+    if (table_is_large(cell->path, cell->parameters))
+        snprintf(out, CARD_LACKS_BYTES, "how much L1 keeps of a table of more than %u bytes", CBANK_TABLE_BYTES);
+    return table_is_large(cell->path, cell->parameters);
+}
 
 enum { TABLE_SECTORS = CBANK_TABLE_BYTES / ACCESS_SECTOR_BYTES };
 

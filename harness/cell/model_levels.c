@@ -17,7 +17,7 @@ struct simulation {
     uint64_t waves;           /* sm_count x blocks_resident blocks each */
     struct cache *caches[CARD_LEVELS_MAX]; /* owned arrays: the instances of each level that the simulated SMs share */
     uint64_t read_bytes; /* from the first of the bank to the last that is read */
-    struct access_turns turns; /* scratch of access_distinct */
+    uint32_t turns[ACCESS_TURNS(CBANK_TABLE_BYTES)]; /* scratch of access_distinct */
     struct model_levels tally; /* of the simulated SMs, so far */
 };
 
@@ -96,7 +96,7 @@ static void simulate_block(struct simulation *simulation, uint32_t sm, uint32_t 
     cell_indices(cell, block, threads, step, index);
     for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS) {
         const uint32_t active = threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS;
-        const uint32_t count = access_distinct(index + first, active, &simulation->turns, distinct);
+        const uint32_t count = access_distinct(index + first, active, simulation->turns, distinct);
 
         for (uint32_t i = 0; i < count * pieces; i++)
             simulate_lookup(simulation, sm,

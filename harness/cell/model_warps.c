@@ -109,7 +109,7 @@ struct run {
     uint64_t order, lookups_max;
     double port, fill_port; /* when the next lookup, and the next line, can be */
     bool fetched[CBANK_TABLE_BYTES]; /* lines so far, by number */
-    struct access_turns scratch; /* see access_distinct */
+    uint32_t seen[ACCESS_TURNS(CBANK_TABLE_BYTES)]; /* see access_distinct */
     struct model_warps tally; /* cycles: the last end */
     struct model_warps half, last; /* when half of the blocks, and the last, began; cycles: that time */
 };
@@ -282,7 +282,7 @@ static void want_step(struct run *run, const struct warp *warp, uint64_t at, str
     uint32_t index[CBANK_WARP_THREADS], distinct[CBANK_WARP_THREADS];
 
     problem_indices(&run->problem, (struct thread_range){warp->block, warp->first, active}, step, index);
-    load->count = access_distinct(index, active, &run->scratch, distinct);
+    load->count = access_distinct(index, active, run->seen, distinct);
     for (uint32_t i = 0; i < load->count; i++)
         load->lines[i] = (model_table_begin(cell) + (uint64_t)distinct[i] * width + piece * (width / pieces)) /
                          run->level->line_bytes;

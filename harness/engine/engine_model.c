@@ -16,7 +16,6 @@
 struct engine_session {
     const struct engine_options *options;
     struct card card;
-    char lacks[CARD_LACKS_BYTES]; /* what the card lacks, for reasons; "" where it can say times */
 };
 
 /* -- devices ------------------------------------------------------------------------------------------ */
@@ -55,6 +54,7 @@ static void model_close(struct engine_session *session)
 static enum status model_open(const struct engine_options *options, struct result *result, struct engine_session **out)
 {
     struct engine_session *session = calloc(1, sizeof(*session));
+    char lacks[CARD_LACKS_BYTES];
     enum status status;
 
     if (!session)
@@ -66,10 +66,10 @@ static enum status model_open(const struct engine_options *options, struct resul
         return status;
     }
     snprintf(result->card, sizeof(result->card), "%s", session->card.name);
-    if (card_lacks(&session->card, session->lacks))
+    if (card_lacks(&session->card, lacks))
         log_warning(
             "the card of %s does not know %s: requests and counts are predicted where they follow, times are not",
-            session->card.name, session->lacks);
+            session->card.name, lacks);
     *out = session;
     return STATUS_OK;
 }
@@ -150,6 +150,7 @@ static enum status model_one(const struct engine_session *session, const struct 
 {
     struct sass_counts sass;
     struct expectation expectation = {.cell = &cell->cell, .access = access};
+    char lacks[CARD_LACKS_BYTES];
     bool counted;
     enum status status = read_kernel(session, cell, &sass, &counted);
 
@@ -164,8 +165,8 @@ static enum status model_one(const struct engine_session *session, const struct 
     cell->modelled = true;
     cell->operations = access->operations;
     set_time(&cell->time, cell->model.time_ns, session->card.sm_clock_mhz);
-    if (session->lacks[0])
-        snprintf(cell->reason, sizeof(cell->reason), "no time: the card does not know %s", session->lacks);
+    if (model_lacks(&cell->cell, &session->card, lacks))
+        snprintf(cell->reason, sizeof(cell->reason), "no time: the card does not know %s", lacks);
     cell->status = CELL_OK;
     return STATUS_OK;
 }

@@ -125,6 +125,12 @@ static void write_widest(cJSON *row, const struct field *field, const void *base
     json_add_integer(row, field->key, image_widest(base));
 }
 
+/* Bytes of the largest table that lookups read by the path. */
+static void write_largest(cJSON *row, const struct field *field, const void *base)
+{
+    json_add_integer(row, field->key, path_largest(base));
+}
+
 static void write_metrics(cJSON *row, const struct field *field, const void *base)
 {
     cJSON *metrics = json_add(row, field->key, cJSON_CreateArray());
@@ -147,7 +153,8 @@ static void write_options(cJSON *row, const struct field *field, const void *bas
 static const struct field_kind flag = {write_flag, NULL}, items = {write_items, NULL}, takes = {write_takes, NULL},
                                takers = {write_takers, NULL}, option = {write_option, NULL},
                                values = {write_values, NULL}, widest = {write_widest, NULL},
-                               preset_options = {write_options, NULL}, metrics = {write_metrics, NULL};
+                               largest = {write_largest, NULL}, preset_options = {write_options, NULL},
+                               metrics = {write_metrics, NULL};
 
 /* -- tables of the program ----------------------------------------------------------------------------- */
 
@@ -168,6 +175,7 @@ static const struct field path_fields[] = {
     {OF(path, field_name, unit), .of = &units}, {OF(path, field_name, scope), .of = &scopes},
     {OF(path, field_uint32, bytes)}, {OF(path, field_uint32, copies)}, {OF(path, flag, chosen)}, {OF(path, field_uint32, architecture)},
     {OF(path, flag, loads)}, {OF(path, field_reference, sass)}, {.key = "widest_bytes", .kind = &widest},
+    {.key = "largest_bytes", .kind = &largest},
     {OF(path, field_reference, ptx)},
     {OF(path, field_reference, summary)},
 };

@@ -162,6 +162,15 @@ static enum status open_file(const struct plan_options *options, struct index_li
     return STATUS_OK;
 }
 
+/* Whether some table is larger than those of patterns. */
+static bool names_large(const struct integers *bytes)
+{
+    for (size_t i = 0; i < bytes->count; i++)
+        if (bytes->values[i] > CBANK_TABLE_BYTES)
+            return true;
+    return false;
+}
+
 /* Options of one kind of workload without one of that kind would be passed over. */
 static enum status check_patterns(const struct plan_options *options)
 {
@@ -175,6 +184,11 @@ static enum status check_patterns(const struct plan_options *options)
     }
     if (options->patterns.count && !computed)
         return log_error(STATUS_USAGE, "--pattern: the indices of these workloads are data; name their --source");
+    if (!loaded && names_large(&options->parameters[PARAMETER_table_bytes]))
+        return log_error(
+            STATUS_USAGE,
+            "--table-bytes: the table of a pattern has %u bytes at most; larger ones are for --workload lookup",
+            CBANK_TABLE_BYTES);
     if ((options->sources.count || options->indices_path) && !loaded)
         return log_error(STATUS_USAGE, "--%s: no indices of these workloads are data; name --workload lookup",
                          options->sources.count ? "source" : "indices");

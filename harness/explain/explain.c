@@ -208,6 +208,7 @@ static enum status predict(const struct explanation *explanation, size_t i, cons
     if (status != STATUS_OK)
         return status;
     cell->predicted = true;
+    cell->timed = isfinite(cell->model.time_ns);
     cell->access = access[i];
     cell->bound = find_bound(&cell->model.parts);
     cell->remainder_ns = measured_ns - cell->model.time_ns;

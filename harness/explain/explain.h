@@ -74,7 +74,8 @@ struct explained_cell {
     const struct cell_result *cell; /* of the result */
     const struct summary *time; /* of the cell; NULL where it is not timed */
     bool chosen; /* to be shown */
-    bool predicted; /* access, model and bound are valid, and there are levels */
+    bool predicted; /* access and model are valid, and there are levels */
+    bool timed; /* ... and the model has a time, with its parts and what bounds it */
     struct access_counts access;
     struct model_cell model;
     uint32_t bound; /* parts of the term that is longest: a set of bits, by the index in explain_parts */

@@ -64,7 +64,7 @@ static const struct field model_rows[] = {
     {.key = "parts_ns", .kind = &kind_parts},
     {.key = "bound_by", .kind = &kind_bound},
 };
-static const struct object model_object = {FIELDS(model_rows), .given = offsetof(struct explained_cell, predicted)};
+static const struct object model_object = {FIELDS(model_rows), .given = offsetof(struct explained_cell, timed)};
 
 static const struct field reason_rows[] = {
     {FIELD(field_row, struct explained_reason, "name", row, REQUIRED)},

@@ -190,7 +190,7 @@ static enum status print_cell(const struct view *view, const struct explained_ce
         put(view, 2 * INDENT, "  %s: %s", cell_status_names[own->status], own->reason);
     if (!cell->predicted)
         return STATUS_OK;
-    if (isfinite(cell->model.time_ns)) {
+    if (cell->timed) {
         print_time(view, cell);
         print_reasons(view, cell);
         status = print_parts(view, cell);

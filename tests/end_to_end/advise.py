@@ -190,7 +190,8 @@ class Advise(Scratch):
 
     def test_bad_input(self):
         self.refused(saying=["--table-bytes"])
-        self.refused("--table-bytes", "100000", saying=["no path can hold", "65536"])
+        self.refused("--table-bytes", "134217744", saying=["no path can hold", "134217728 bytes: name a smaller"])
+        self.refused("--table-bytes", "131072", "--pattern", "per_warp", saying=["no path can hold", "65536 bytes: name a smaller"])
         self.refused("--table-bytes", "100", "--width", "8", saying=["whole number of entries", "multiple"])
         self.refused("--table-bytes", "96", "--width", "3", saying=["--width"])
         self.refused("--table-bytes", "64", "--source", "zipf", "--pattern", "per_warp", saying=["name one"])

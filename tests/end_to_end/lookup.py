@@ -113,6 +113,45 @@ class Model(Case):
         os.remove(self.file)
         self.refused("index 600 at [1][50] is beyond a table of 500 entries", "--indices", self.trace, "--table-bytes", "2000")
 
+    def test_tables_beyond_those_of_patterns(self):
+        """What loads ask for follows, what they take does not; the file is read again as it was written."""
+        values = [random.Random(2).randrange(300000) for _ in range(2 * 320)]
+        npy(self.trace, "I", (2, 320), [*values[:-1], 299999])
+        cells = self.run_lookup("--indices", self.trace, "--path", "all", "--table-bytes", "1200000")["cells"]
+        done = {cell["path"]: cell for cell in cells if cell["status"] == "ok"}
+        self.assertEqual(set(done), {"global", "readonly", "restrict", "global_l2", "texture"})
+        warps = [(values[:-1] + [299999])[first:first + 32] for first in range(0, len(values), 32)]
+        for cell in done.values():
+            self.assertEqual((cell["table_bytes"], cell["array_bytes"]), (1200000, 1200000))
+            self.assertAlmostEqual(cell["model"]["requests_per_load"],
+                                   sum(len({index // 8 for index in warp}) for warp in warps) / len(warps))
+            self.assertIsNone(cell["time_ns"]["median"])
+            self.assertIn("how much L1 keeps of a table", cell["reason"])
+        skipped = {cell["path"]: cell for cell in cells if cell["status"] == "skipped"}
+        self.assertEqual(skipped["constant"]["reason"], "constant holds a table of 65536 bytes at most")
+        self.assertEqual((skipped["constant"]["array_bytes"], skipped["param"]["array_bytes"]), (65536, 2048))
+        shown = json.loads(self.cbank("show", self.file, "--json").stdout)
+        self.assertEqual([cell["identity"] for cell in shown["cells"]], [cell["identity"] for cell in cells])
+        self.assertIn("/table_bytes=1200000/", cells[0]["identity"])
+        self.assertIn("cells without a time", self.cbank("explain", self.file).stdout)
+        explained = json.loads(self.cbank("explain", "--json", self.file).stdout)
+        jsonschema.validate(explained, read_json(os.path.join(ROOT, "results/explanation.schema.json")))
+        self.assertEqual({cell["modelled"] for cell in explained["results"][0]["cells"]}, {None})
+        os.remove(self.file)
+        self.refused("index 299999 at [1][319] is beyond a table of 299999 entries", "--indices", self.trace,
+                     "--table-bytes", "1199996")
+
+    def test_tables_that_no_path_holds(self):
+        self.refused("--table-bytes: 134217729 is out of limits; 16 to 134217728 bytes", "--table-bytes", "134217729")
+        self.refused("--table-bytes: the table of a pattern has 65536 bytes at most; larger ones are for --workload lookup",
+                     "--workload", "add,refill", "--table-bytes", "64,131072")
+        cells = self.run_lookup("--workload", "add,lookup", "--path", "global", "--pattern", "per_warp", "--source", "uniform",
+                                "--elements", "640", "--table-bytes", "65536,131072")["cells"]
+        self.assertEqual([(cell["workload"], cell["status"]) for cell in cells],
+                         [("add", "ok"), ("add", "skipped"), ("lookup", "ok"), ("lookup", "ok")])
+        self.assertEqual(cells[1]["reason"], "global holds a table of 65536 bytes at most; a larger one is for workloads "
+                                             "whose indices are data")
+
     def test_bad_files(self):
         good = list(range(100))
         npy(self.trace, "i", (2, 50), good)
@@ -232,6 +271,25 @@ class Gpu(Case):
         self.assertTrue(all(cell["verified"] for cell in done))
         self.assertEqual(cells["exact_counters"]["differing"], 0)
         self.assertEqual({cell["table_bytes"] for cell in done}, {64, 128, 192})
+
+    def test_large_tables(self):
+        """Cells grow the table that they share, and read it as they do a small one."""
+        result = self.run_lookup("--source", "uniform,zipf", "--path", "constant,global,restrict,global_l2,texture",
+                                 "--elements", "3001", "--max-samples", "10", "--width-bytes", "1,16",
+                                 "--table-bytes", "65536,65552,2097152,131072", engine="cuda")
+        done = [cell for cell in result["cells"] if cell["status"] == "ok"]
+        large = [cell for cell in done if cell["table_bytes"] > 65536]
+        self.assertEqual({cell["path"] for cell in large}, {"global", "restrict", "global_l2", "texture"})
+        self.assertEqual(len(large), 2 * 2 * 3 * 4)
+        self.assertTrue(all(cell["verified"] and cell["time_ns"]["median"] > 0 for cell in done))
+        self.assertEqual({cell["model"]["time_ns"] for cell in large}, {None})
+        self.assertEqual({cell["status"] for cell in result["cells"]}, {"ok", "skipped"})
+        self.assertEqual(result["exact_counters"]["differing"], 0)
+        self.assertGreater(result["exact_counters"]["equal"], 2 * len(large))
+        os.remove(self.file)
+        largest, = self.run_lookup("--source", "uniform", "--path", "texture", "--elements", "3001", "--table-count", "2",
+                                   "--table-bytes", "67108864", "--max-samples", "10", engine="cuda")["cells"]
+        self.assertEqual((largest["table_bytes"], largest["status"], largest["verified"]), (134217728, "ok", True))
 
     def test_a_wrong_output_is_found(self):
         done = self.cbank("run", "--workload", "lookup", "--source", "zipf", "--path", "global", "--elements", "1000", "--fault",

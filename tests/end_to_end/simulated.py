@@ -154,6 +154,21 @@ class Advise(Case):
         advice = self.advise("--table-bytes", "256", "--indices", self.path("indices.npy"))[0]
         self.assertEqual((advice["modelled"], advice["configuration"]["elements"]), (False, 4096))
 
+    def test_a_table_that_the_model_knows_no_time_of(self):
+        words = ("--table-bytes", "1048576", "--width", "16", "--elements", "8192")
+        self.assertIn("how much L1 keeps of a table of more than 65536 bytes: no place can be ranked by time; --measure",
+                      self.cbank("advise", *words, status=3).stderr)
+        advice, said = self.advise(*words)
+        self.assertEqual({place["path"] for place in advice["ranking"]},
+                         {"global", "readonly", "restrict", "global_l2", "texture"})
+        self.assertEqual({json.dumps(place["predicted"]) for place in advice["ranking"]}, {"null"})
+        for place in advice["ranking"]:
+            self.assertIn("from L1, L2 or memory is not modelled", place["reason"])
+        self.assertEqual({stretch["axis"] for stretch in advice["crossovers"]}, {"table_bytes"})
+        self.assertIn("not predicted by the card of H200", said)
+        self.assertNotIn("the model would have chosen", said)
+        self.assertNotIn("nan", said)
+
     def test_no_gpu(self):
         done = self.cbank("advise", *self.WORDS, "--measure", status=3, fail="cudaGetDeviceCount:1:cudaErrorNoDevice")
         self.assertEqual(done.stdout, "")
@@ -402,6 +417,10 @@ class Time(Case):
 
 class Faults(Case):
     def test_out_of_memory(self):
+        lookups = ("--workload", "lookup", "--path", "global", "--source", "uniform", "--elements", "1000")
+        cells = self.measure(*lookups, "--table-bytes", "64,1048576", status=1, free=1000000)[0]["cells"]
+        self.assertEqual([cell["status"] for cell in cells], ["ok", "failed"])
+        self.assertIn("out of memory for a table of 1048576 bytes", cells[1]["reason"])
         result, _ = self.measure(*SMALL[2:], "--elements", "12800,128000", status=1, free=1000000)
         self.assertEqual({(cell["elements"], cell["status"]) for cell in result["cells"]},
                          {(128000, "failed"), (12800, "ok")})

@@ -74,7 +74,15 @@ static const void *table_address(const struct launch *launch)
     return path_place(launch->function->path, &places);
 }
 
-/* Whether a texture has elements of the width that the kernel fetches. */
+/* Bytes of the table that a kernel may read; at least a whole one of the plan's. */
+static size_t table_room(const struct launch *launch)
+{
+    const size_t bytes = (size_t)launch->args.cell.length * launch->function->width;
+
+    return bytes > CBANK_TABLE_BYTES ? bytes : CBANK_TABLE_BYTES;
+}
+
+/* Whether a texture has elements of the width that the kernel fetches, and all of the table. */
 static bool texture_fits(const struct launch *launch)
 {
     const struct cudaResourceDesc *const resource = (const void *)(uintptr_t)launch->args.cell.texture;
@@ -82,7 +90,8 @@ static bool texture_fits(const struct launch *launch)
     const uint32_t width = launch->function->width ? launch->function->width : sizeof(uint32_t);
 
     return launch->function->path->unit != UNIT_TEXTURE ||
-           (desc && (uint32_t)(desc->x + desc->y + desc->z + desc->w) == 8 * width);
+           (desc && (uint32_t)(desc->x + desc->y + desc->z + desc->w) == 8 * width &&
+            resource->res.linear.sizeInBytes >= table_room(launch));
 }
 
 /* -- shapes -------------------------------------------------------------------------------------------- */
@@ -317,7 +326,7 @@ int run_cell(struct device *device, struct launch *launch, double *work_ns)
     const struct kernel_args *const args = &launch->args.cell;
     const bool placed = launch->function->path->home != TABLE_PARAMETER;
     struct block *const input = block_find(args->input, input_elements(launch) * sizeof(uint32_t), BLOCK_DEVICE);
-    struct block *const table = placed ? block_find(table_address(launch), CBANK_TABLE_BYTES, BLOCK_DEVICE) : NULL;
+    struct block *const table = placed ? block_find(table_address(launch), table_room(launch), BLOCK_DEVICE) : NULL;
 
     (void)device;
     (void)work_ns;

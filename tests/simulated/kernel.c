@@ -3,6 +3,7 @@
 #include "kernel.h"
 
 #include <fnmatch.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,6 +240,13 @@ static const struct regime *regime_of(bool flushed)
     return &regimes[0];
 }
 
+/* Of a table whose time the model does not know: all sectors come from DRAM. */
+static double dram_ns(const struct access_counts *access)
+{
+    return card.launch_ns + card.wave_ns +
+           (double)(access->sectors + access->stream_sectors) * ACCESS_SECTOR_BYTES / card.dram_bytes_per_ns;
+}
+
 /* By the model; without what it says of copies before the launch. */
 static double cell_ns(const struct device *device, struct launch *launch)
 {
@@ -259,7 +267,8 @@ static double cell_ns(const struct device *device, struct launch *launch)
         if (model_predict(&cell, &behaviour->access, &card, NULL, &model) != STATUS_OK)
             abort();
         behaviour->levels[device->flushed] = model.levels;
-        *known = model.time_ns - model.parts.launch_ns + card.launch_ns;
+        *known =
+            isnan(model.time_ns) ? dram_ns(&behaviour->access) : model.time_ns - model.parts.launch_ns + card.launch_ns;
     }
     return (*known + (alternates ? card.alternate_ns : 0)) * (slow ? settings.slow_factor : 1) *
            (1 + settings.placement * device_gauss(&place));

@@ -770,16 +770,16 @@ static void distinct_elements_in_order_of_threads(void **state)
 {
     static const uint32_t index[] = {9, 5, 9, 16383, 5, 0, 0, 9};
     static const uint32_t expected[] = {9, 5, 16383, 0};
-    struct access_turns turns = {0};
+    static uint32_t turns[ACCESS_TURNS(CBANK_TABLE_BYTES)];
     uint32_t distinct[8];
 
     (void)state;
     for (unsigned turn = 0; turn < 2 * UINT8_MAX; turn++) {
-        assert_int_equal(access_distinct(index, 8, &turns, distinct), 4);
+        assert_int_equal(access_distinct(index, 8, turns, distinct), 4);
         assert_memory_equal(distinct, expected, sizeof(expected));
-        assert_int_equal(access_distinct(index, 1, &turns, distinct), 1);
+        assert_int_equal(access_distinct(index, 1, turns, distinct), 1);
         assert_int_equal(distinct[0], 9);
-        assert_int_equal(access_distinct(index + 5, 2, &turns, distinct), 1);
+        assert_int_equal(access_distinct(index + 5, 2, turns, distinct), 1);
         assert_int_equal(distinct[0], 0);
     }
 }

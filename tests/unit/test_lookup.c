@@ -57,14 +57,15 @@ static uint64_t brute_distinct(const uint64_t *bytes, uint32_t count, uint32_t u
     return distinct;
 }
 
-/* The kernel once more: every thread of the grid strides over the elements. Elements of 4 bytes. */
+/* The kernel once more: every thread of the grid strides over the elements. */
 static struct access_counts brute_count(const struct cell *cell, const uint32_t *index)
 {
     const uint32_t grid = cell->grid_blocks, warps = grid * cell->block_size / 32;
+    const uint32_t width = table_width(cell->parameters), size = table_bytes(cell->path, cell->parameters);
     struct access_counts counts = {.blocks = grid, .warps_launched = warps};
-    static char used[CBANK_TABLE_BYTES];
+    char *used = calloc(size, 1);
 
-    memset(used, 0, sizeof(used));
+    assert_non_null(used);
     for (uint32_t warp = 0; warp < warps; warp++)
         for (uint64_t first = warp * 32ull; first < cell->elements; first += (uint64_t)grid * cell->block_size) {
             const uint32_t active = cell->elements - first < 32 ? (uint32_t)(cell->elements - first) : 32;
@@ -75,20 +76,42 @@ static struct access_counts brute_count(const struct cell *cell, const uint32_t 
 
                 for (uint32_t i = 0; i < active; i++) {
                     stream[i] = (step * cell->elements + first + i) * 4;
-                    bytes[i] = index[step * cell->elements + first + i] * 4ull;
-                    memset(used + bytes[i], 1, 4);
+                    bytes[i] = index[step * cell->elements + first + i] * (uint64_t)width;
+                    assert_true(bytes[i] + width <= size);
+                    memset(used + bytes[i], 1, width);
                 }
                 counts.stream_loads++;
                 counts.stream_sectors += brute_distinct(stream, active, 32);
                 counts.payload_loads++;
-                counts.addresses += brute_distinct(bytes, active, 4);
+                counts.addresses += brute_distinct(bytes, active, width);
+                counts.lines += brute_distinct(bytes, active, 64);
                 counts.sectors += brute_distinct(bytes, active, 32);
                 counts.operations += active;
             }
         }
-    for (size_t i = 0; i < sizeof(used); i++)
+    for (size_t i = 0; i < size; i++)
         counts.footprint_bytes += (uint64_t)used[i];
+    free(used);
     return counts;
+}
+
+static void assert_counts(const struct cell *cell, const uint32_t *index)
+{
+    const struct access_counts brute = brute_count(cell, index);
+    struct access_counts counts;
+
+    assert_int_equal(access_count(cell, &counts), STATUS_OK);
+    assert_int_equal(counts.blocks, brute.blocks);
+    assert_int_equal(counts.warps_launched, brute.warps_launched);
+    assert_int_equal(counts.warps_active, brute.warps_active);
+    assert_int_equal(counts.stream_loads, brute.stream_loads);
+    assert_int_equal(counts.stream_sectors, brute.stream_sectors);
+    assert_int_equal(counts.payload_loads, brute.payload_loads);
+    assert_int_equal(counts.addresses, brute.addresses);
+    assert_int_equal(counts.lines, brute.lines);
+    assert_int_equal(counts.sectors, brute.sectors);
+    assert_int_equal(counts.footprint_bytes, brute.footprint_bytes);
+    assert_int_equal(counts.operations, brute.operations);
 }
 
 static void counts_are_those_of_every_warp(void **state)
@@ -103,26 +126,148 @@ static void counts_are_those_of_every_warp(void **state)
             const uint64_t count = 3 * elements[e];
             uint32_t *index = malloc(count * sizeof(*index));
             const struct indices indices = {index, sizeof(*index), 0, count};
-            struct access_counts counts, brute;
 
             for (uint64_t i = 0; i < count; i++)
                 index[i] = (uint32_t)(random_next(&random) % (i % 3 ? 16384 : 40));
             cell.indices = &indices;
             cell_set_grid(&cell, blocks);
-            brute = brute_count(&cell, index);
-            assert_int_equal(access_count(&cell, &counts), STATUS_OK);
-            assert_int_equal(counts.blocks, brute.blocks);
-            assert_int_equal(counts.warps_launched, brute.warps_launched);
-            assert_int_equal(counts.warps_active, brute.warps_active);
-            assert_int_equal(counts.stream_loads, brute.stream_loads);
-            assert_int_equal(counts.stream_sectors, brute.stream_sectors);
-            assert_int_equal(counts.payload_loads, brute.payload_loads);
-            assert_int_equal(counts.addresses, brute.addresses);
-            assert_int_equal(counts.sectors, brute.sectors);
-            assert_int_equal(counts.footprint_bytes, brute.footprint_bytes);
-            assert_int_equal(counts.operations, brute.operations);
+            assert_counts(&cell, index);
             free(index);
         }
+}
+
+/* -- tables beyond those of patterns ------------------------------------------------------------------- */
+
+/* Neighbours, elements anywhere, and the last one of all. */
+static void large_tables_are_counted_likewise(void **state)
+{
+    enum { ELEMENTS = 777, COUNT = 2 * ELEMENTS };
+    static const uint32_t sizes[] = {CBANK_TABLE_BYTES + 16, 1000000, CBANK_LARGE_BYTES};
+    static uint32_t index[COUNT];
+    const struct indices indices = {index, sizeof(*index), 0, COUNT};
+    uint64_t random = 11;
+
+    (void)state;
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
+        for (uint32_t width = 1; width <= 16; width *= sizes[s] == CBANK_LARGE_BYTES ? 16 : 2) {
+            struct cell cell = make_cell("global", ELEMENTS, 2);
+            const uint32_t length = sizes[s] / width;
+
+            cell.parameters[PARAMETER_width_bytes] = parameter_kept(&parameters[PARAMETER_width_bytes], width);
+            cell.parameters[PARAMETER_table_bytes] = sizes[s];
+            for (uint32_t i = 0; i < COUNT; i++)
+                index[i] = i % 3 ? (uint32_t)(random_next(&random) % length) : length - 1 - i;
+            cell.indices = &indices;
+            cell_set_grid(&cell, 2);
+            assert_counts(&cell, index);
+        }
+}
+
+static void assert_obstacle(const struct cell *cell, const char *expected)
+{
+    char reason[CELL_REASON_BYTES] = "";
+
+    cell_obstacle(cell, 0, reason);
+    assert_string_equal(reason, expected);
+}
+
+/* Lookups read them where they lie in global memory; nobody else does. */
+static void large_tables_are_in_global_memory(void **state)
+{
+    struct cell cell = make_cell("global", 1000, 4);
+    uint32_t *bytes = &cell.parameters[PARAMETER_table_bytes];
+
+    (void)state;
+    assert_int_equal(parameters[PARAMETER_table_bytes].max, CBANK_LARGE_BYTES);
+    assert_int_equal(cell_length(&cell), CBANK_TABLE_LENGTH);
+    *bytes = CBANK_TABLE_BYTES;
+    assert_false(table_is_large(cell.path, cell.parameters));
+    for (size_t i = 0; i < path_count; i++) {
+        cell.path = &paths[i];
+        *bytes = CBANK_TABLE_BYTES + 4;
+        if (path_largest(cell.path) == CBANK_LARGE_BYTES)
+            assert_obstacle(&cell, "");
+        else
+            assert_true(path_largest(cell.path) == paths[i].bytes &&
+                        cell_obstacle(&cell, 0, (char[CELL_REASON_BYTES]){0}));
+        assert_true(table_is_large(cell.path, cell.parameters));
+    }
+    cell.path = table_find(&path_table, "constant");
+    assert_obstacle(&cell, "constant holds a table of 65536 bytes at most");
+    cell.path = table_find(&path_table, "texture");
+    *bytes = CBANK_LARGE_BYTES + 4;
+    assert_obstacle(&cell, "texture holds a table of 134217728 bytes at most");
+    *bytes = CBANK_LARGE_BYTES / 2;
+    cell.parameters[PARAMETER_table_count] = 2;
+    assert_obstacle(&cell, "");
+    cell.parameters[PARAMETER_table_count] = 3;
+    assert_obstacle(&cell, "texture holds tables of 134217728 bytes together at most");
+    cell = make_cell("readonly", 1000, 0);
+    cell.workload = table_find(&workload_table, "add");
+    cell.pattern = &patterns[0];
+    cell.parameters[PARAMETER_in_flight] = 0;
+    *bytes = 2 * CBANK_TABLE_BYTES;
+    assert_obstacle(
+        &cell, "readonly holds a table of 65536 bytes at most; a larger one is for workloads whose indices are data");
+}
+
+/* Whatever the source, but for lockstep: it has as many entries as steps. */
+static void sources_draw_over_all_of_a_large_table(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < source_made_count; s++) {
+        struct cell cell = make_cell("global", 10000, 2);
+        struct index_list list = {.unhashed = true};
+        const struct index_array *array;
+        uint32_t lowest = UINT32_MAX, highest = 0;
+
+        cell.pattern = &sources[s];
+        cell.parameters[PARAMETER_width_bytes] = 1;
+        cell.parameters[PARAMETER_table_bytes] = CBANK_LARGE_BYTES / 16;
+        cell.parameters[PARAMETER_distinct] = 9;
+        cell.parameters[PARAMETER_skew_percent] = 50;
+        cell.parameters[PARAMETER_run_threads] = 4;
+        assert_int_equal(index_list_give(&list, &cell, &array), STATUS_OK);
+        for (uint64_t i = 0; i < cell.indices->count; i++) {
+            const uint32_t index = (uint32_t)indices_at(cell.indices, i);
+
+            lowest = index < lowest ? index : lowest;
+            highest = index > highest ? index : highest;
+        }
+        assert_true(highest < cell_length(&cell) && lowest < cell_length(&cell) / 100);
+        assert_true(s == SOURCE_lockstep ? highest == 1 : highest > cell_length(&cell) / 100 * 99);
+        index_list_close(&list);
+    }
+}
+
+/* What loads ask for is known, how long they take is not. */
+static void times_of_large_tables_are_not_known(void **state)
+{
+    static const uint32_t index[2000];
+    const struct indices indices = {index, sizeof(*index), 0, 2000};
+    struct cell cell = make_cell("global_l2", 1000, 2);
+    struct access_counts access;
+    struct model_cell model;
+    struct card card;
+    char lacks[CARD_LACKS_BYTES] = "";
+
+    (void)state;
+    assert_int_equal(card_read(NULL, &card), STATUS_OK);
+    cell.indices = &indices;
+    model_set_grid(&cell, &card);
+    for (uint32_t bytes = CBANK_TABLE_BYTES; bytes <= CBANK_TABLE_BYTES + 4; bytes += 4) {
+        cell.parameters[PARAMETER_table_bytes] = bytes;
+        assert_int_equal(access_count(&cell, &access), STATUS_OK);
+        assert_int_equal(model_predict(&cell, &access, &card, NULL, &model), STATUS_OK);
+        assert_true(model.requests_per_load == 1 && model.footprint_bytes == 4);
+        assert_true(isnan(model.time_ns) == (bytes > CBANK_TABLE_BYTES));
+        assert_true(isnan(model.parts.misses_ns) == (bytes > CBANK_TABLE_BYTES));
+        assert_true(model_lacks(&cell, &card, lacks) == (bytes > CBANK_TABLE_BYTES));
+    }
+    assert_string_equal(lacks, "how much L1 keeps of a table of more than 65536 bytes");
+    card.wave_ns = NAN;
+    assert_true(model_lacks(&cell, &card, lacks));
+    assert_string_equal(lacks, "wave_ns");
 }
 
 /* Three blocks, of 64 threads, copy a table of 100 bytes: of 25 words, by one warp each, from 4 sectors. */
@@ -580,6 +725,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_are_those_of_every_warp),
+        cmocka_unit_test(large_tables_are_counted_likewise),
+        cmocka_unit_test(large_tables_are_in_global_memory),
+        cmocka_unit_test(sources_draw_over_all_of_a_large_table),
+        cmocka_unit_test(times_of_large_tables_are_not_known),
         cmocka_unit_test(a_grid_that_strides_copies_the_table_once_a_block),
         cmocka_unit_test(small_tables_have_limits),
         cmocka_unit_test(a_cell_says_how_many_warps_an_sm_runs),

@@ -293,7 +293,7 @@ static const struct {
     {"\"parameters\":\t{\n", "\"parameters\":\t{\"width_bytes\": 3\n",
      "cells[0].parameters.width_bytes: expected a power of two from 1 to 16, it is this number"},
     {"\"parameters\":\t{\n", "\"parameters\":\t{\"table_bytes\": 8\n",
-     "cells[0].parameters.table_bytes: expected a multiple of 1 from 16 to 65536, it is this number"},
+     "cells[0].parameters.table_bytes: expected a multiple of 1 from 16 to 134217728, it is this number"},
     {"\"distinct\":\t8", "\"distinct\":\t64", "cells[1].parameters.distinct: expected a multiple of 1 from 1 to 32"},
     {"\"distinct\":\t8", "\"distinct\":\t0", "cells[1].parameters.distinct: expected a multiple"},
     {"\"distinct\":\t8", "\"distinct\":\ttrue",

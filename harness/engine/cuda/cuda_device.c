@@ -55,7 +55,7 @@ const struct cuda_module *cuda_device_module(struct cuda_device *device, const s
     struct cuda_module *module = &device->modules[(size_t)(workload - workloads) * CUDA_MODULES_MAX + k];
 
     if (!module->module && (cuda_module_load(device, workload->name, module) != STATUS_OK ||
-                            fill_bank(device, module, device->host_values + k * CBANK_TABLE_LENGTH) != STATUS_OK)) {
+                            fill_bank(device, module, cuda_device_values(device, k)) != STATUS_OK)) {
         cuda_module_unload(device, module);
         return NULL;
     }
@@ -63,7 +63,19 @@ const struct cuda_module *cuda_device_module(struct cuda_device *device, const s
     return module;
 }
 
-bool cuda_device_texture(struct cuda_device *device, const uint32_t *table, uint32_t width,
+/* -- tables ------------------------------------------------------------------------------------------- */
+
+uint32_t *cuda_device_table(const struct cuda_device *device, uint32_t k)
+{
+    return k == CUDA_LARGE_TABLE ? device->large : device->table + k * CBANK_TABLE_LENGTH;
+}
+
+const uint32_t *cuda_device_values(const struct cuda_device *device, uint32_t k)
+{
+    return k == CUDA_LARGE_TABLE ? device->large_values : device->host_values + k * CBANK_TABLE_LENGTH;
+}
+
+bool cuda_device_texture(struct cuda_device *device, const uint32_t *table, size_t bytes, uint32_t width,
                          cudaTextureObject_t *texture)
 {
     const int bits = width < sizeof(uint32_t) ? 8 * (int)width : 32, rest = width > 8 ? bits : 0;
@@ -71,7 +83,7 @@ bool cuda_device_texture(struct cuda_device *device, const uint32_t *table, uint
         .resType = cudaResourceTypeLinear,
         .res.linear = {.devPtr = (void *)(uintptr_t)table,
                        .desc = {bits, width > sizeof(uint32_t) ? bits : 0, rest, rest, cudaChannelFormatKindUnsigned},
-                       .sizeInBytes = CBANK_TABLE_BYTES},
+                       .sizeInBytes = bytes},
     };
     const struct cudaTextureDesc description = {.readMode = cudaReadModeElementType};
 
@@ -82,18 +94,58 @@ bool cuda_device_need_texture(struct cuda_device *device, uint32_t k, uint32_t w
 {
     cudaTextureObject_t *texture = &device->textures[k][__builtin_ctz(width)];
 
-    return *texture || cuda_device_texture(device, device->table + k * CBANK_TABLE_LENGTH, width, texture);
+    const size_t bytes = k == CUDA_LARGE_TABLE ? device->large_bytes : CBANK_TABLE_BYTES;
+
+    return *texture || cuda_device_texture(device, cuda_device_table(device, k), bytes, width, texture);
+}
+
+static void close_textures(struct cuda_device *device, uint32_t k)
+{
+    for (uint32_t i = 0; i < SASS_WIDTH_COUNT; i++) {
+        if (device->textures[k][i])
+            CUDA_TRY(device, cudaDestroyTextureObject, device->textures[k][i]);
+        device->textures[k][i] = 0;
+    }
+}
+
+static void close_large(struct cuda_device *device)
+{
+    close_textures(device, CUDA_LARGE_TABLE);
+    CUDA_TRY(device, cudaFree, device->large);
+    free(device->large_values);
+    device->large = NULL;
+    device->large_values = NULL;
+    device->large_bytes = 0;
+}
+
+bool cuda_device_need_large(struct cuda_device *device, uint64_t bytes)
+{
+    const size_t words = (bytes + sizeof(uint32_t) - 1) / sizeof(uint32_t), whole = words * sizeof(uint32_t);
+
+    if (device->large_bytes >= bytes)
+        return true;
+    close_large(device);
+    device->large_values = malloc(whole);
+    if (device->large_values)
+        random_fill_floats(device->seed, device->large_values, words);
+    if (!device->large_values || !CUDA(device, cudaMalloc, (void **)&device->large, whole) ||
+        !cuda_device_write(device, device->large, device->large_values, whole) || !cuda_device_wait(device)) {
+        close_large(device);
+        return false;
+    }
+    device->large_bytes = whole;
+    return true;
 }
 
 /* Random tables, on the host and in global memory. */
-static enum status fill_tables(struct cuda_device *device, uint64_t seed)
+static enum status fill_tables(struct cuda_device *device)
 {
     const size_t bytes = (size_t)CUDA_MODULES_MAX * CBANK_TABLE_BYTES;
     bool filled = CUDA(device, cudaMallocHost, (void **)&device->host_values, bytes) &&
                   CUDA(device, cudaMalloc, (void **)&device->table, bytes);
 
     if (filled) {
-        random_fill_floats(seed, device->host_values, (size_t)CUDA_MODULES_MAX * CBANK_TABLE_LENGTH);
+        random_fill_floats(device->seed, device->host_values, (size_t)CUDA_MODULES_MAX * CBANK_TABLE_LENGTH);
         filled = CUDA(device, cudaMemcpy, device->table, device->host_values, bytes, cudaMemcpyHostToDevice);
     }
     for (uint32_t k = 0; filled && k < CUDA_MODULES_MAX; k++)
@@ -109,6 +161,7 @@ enum status cuda_device_open(struct cuda_device *device, const struct cuda_reque
     *device = (struct cuda_device){
         .ordinal = request->ordinal,
         .info = request->info,
+        .seed = request->seed,
         .calls = {.watchdog = request->watchdog,
                   .patience = request->patience,
                   .expected = open_seconds,
@@ -132,7 +185,7 @@ enum status cuda_device_open(struct cuda_device *device, const struct cuda_reque
     if (status == STATUS_OK)
         status = open_timer(device);
     if (status == STATUS_OK)
-        status = fill_tables(device, request->seed);
+        status = fill_tables(device);
     if (status != STATUS_OK)
         cuda_device_close(device);
     return status;
@@ -144,9 +197,8 @@ void cuda_device_close(struct cuda_device *device)
         cuda_buffers_close(device);
         cuda_indices_close(device);
         for (uint32_t k = 0; k < CUDA_MODULES_MAX; k++)
-            for (uint32_t i = 0; i < SASS_WIDTH_COUNT; i++)
-                if (device->textures[k][i])
-                    CUDA_TRY(device, cudaDestroyTextureObject, device->textures[k][i]);
+            close_textures(device, k);
+        close_large(device);
         CUDA_TRY(device, cudaFree, device->table);
         CUDA_TRY(device, cudaFree, device->flush_buffer);
         CUDA_TRY(device, cudaFree, device->other);

@@ -22,7 +22,9 @@
 enum {
 #define PARAMETER(name, option, summary, unit, min, max, multiple, fallback, left_out) CUDA_MAX_##name = max,
 #include "parameters.def"
-    CUDA_MODULES_MAX = CUDA_MAX_modules
+    CUDA_MODULES_MAX = CUDA_MAX_modules,
+    CUDA_LARGE_TABLE, /* the number of the table behind theirs */
+    CUDA_TABLES_MAX
 };
 
 struct cuda_device {
@@ -39,7 +41,12 @@ struct cuda_device {
      * workload. */
     uint32_t *table; /* device */
     uint32_t *host_values; /* pinned */
-    cudaTextureObject_t textures[CUDA_MODULES_MAX][SASS_WIDTH_COUNT]; /* by the logarithm of an element's bytes; or 0 */
+    /* Table CUDA_LARGE_TABLE, of large_bytes: as large as any cell asked for that is beyond those. */
+    uint32_t *large; /* device */
+    uint32_t *large_values; /* owned */
+    uint64_t large_bytes;
+    uint64_t seed; /* of all tables: the large one begins as table 0 does */
+    cudaTextureObject_t textures[CUDA_TABLES_MAX][SASS_WIDTH_COUNT]; /* by the logarithm of an element's bytes; or 0 */
     struct cuda_memory memory; /* inputs and outputs */
     struct cuda_indices *indices; /* owned: a list */
     uint32_t *other; /* device: other_bytes zeros, which lookups load beside the table */
@@ -85,8 +92,16 @@ bool cuda_device_need_other(struct cuda_device *device, uint64_t bytes);
 const struct cuda_module *cuda_device_module(struct cuda_device *device, const struct workload *workload, uint32_t k,
                                              CUdeviceptr *bank);
 
-/* Makes a texture object over a table on the device, with elements of `width` bytes. True on success. */
-bool cuda_device_texture(struct cuda_device *device, const uint32_t *table, uint32_t width,
+/* Table k (below CUDA_TABLES_MAX) on the device, and its values on the host. */
+uint32_t *cuda_device_table(const struct cuda_device *device, uint32_t k);
+const uint32_t *cuda_device_values(const struct cuda_device *device, uint32_t k);
+
+/* Sees to it that the large table has so many bytes; its textures are gone where it had fewer. False when out of
+ * memory: then there is none. */
+bool cuda_device_need_large(struct cuda_device *device, uint64_t bytes);
+
+/* Makes a texture object over a table of so many bytes on the device, with elements of `width` bytes. True on success. */
+bool cuda_device_texture(struct cuda_device *device, const uint32_t *table, size_t bytes, uint32_t width,
                          cudaTextureObject_t *texture);
 
 /* Sees to it that textures[k] has the one of that width, over table k. True on success. */

@@ -1,11 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 #include "cuda_launch.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "kernel_args.h"
 
 /* -- open ---------------------------------------------------------------------------------------------- */
+
+/* The table that launches in a module read. */
+static uint32_t table_number(const struct cell *cell, uint32_t module)
+{
+    return table_is_large(cell->path, cell->parameters) ? CUDA_LARGE_TABLE : module;
+}
+
+/* Sees to it that the device has the table, with a texture over it where the cell reads that. */
+static bool open_table(struct cuda_device *device, const struct cell *cell, uint32_t module,
+                       char reason[CELL_REASON_BYTES])
+{
+    const uint32_t table = table_number(cell, module), bytes = table_bytes(cell->path, cell->parameters);
+
+    if (table == CUDA_LARGE_TABLE && !cuda_device_need_large(device, bytes))
+        snprintf(reason, CELL_REASON_BYTES, "out of memory for a table of %" PRIu32 " bytes", bytes);
+    else if (cell->path->unit == UNIT_TEXTURE &&
+             !cuda_device_need_texture(device, table, table_width(cell->parameters)))
+        snprintf(reason, CELL_REASON_BYTES, "cannot make the texture");
+    else
+        return true;
+    return false;
+}
 
 /* Modules that launches of the cell alternate between. */
 static uint32_t module_count(const struct cell *cell)
@@ -27,10 +50,8 @@ static bool open_function(struct cuda_device *device, const struct cell *cell, u
         snprintf(reason, CELL_REASON_BYTES, "the program has no kernel for this cell");
         return false;
     }
-    if (cell->path->unit == UNIT_TEXTURE && !cuda_device_need_texture(device, k, table_width(cell->parameters))) {
-        snprintf(reason, CELL_REASON_BYTES, "cannot make the texture");
+    if (!open_table(device, cell, k, reason))
         return false;
-    }
     if (!cuda_device_need_other(device, cell->parameters[PARAMETER_pressure_bytes])) {
         snprintf(reason, CELL_REASON_BYTES, "out of memory for --pressure-bytes");
         return false;
@@ -107,7 +128,7 @@ static uint32_t turn_module(const struct cuda_launch *launch, uint32_t turn)
 
 const uint32_t *cuda_launch_values(const struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn)
 {
-    return device->host_values + turn_module(launch, turn) * CBANK_TABLE_LENGTH;
+    return cuda_device_values(device, table_number(launch->cell, turn_module(launch, turn)));
 }
 
 /* Where a module's table is on the device. */
@@ -115,7 +136,7 @@ static void *table_home(const struct cuda_device *device, const struct cuda_laun
 {
     if (launch->cell->path->home == TABLE_CONSTANT)
         return (void *)(uintptr_t)launch->banks[module];
-    return device->table + module * CBANK_TABLE_LENGTH;
+    return cuda_device_table(device, module);
 }
 
 bool cuda_launch_refills(const struct cuda_launch *launch)
@@ -159,14 +180,15 @@ static struct kernel_args launch_arguments(const struct cuda_device *device, con
     const struct cell *cell = launch->cell;
     const struct image_size image = workload_image(cell->workload, cell->elements);
     const uint64_t rows[] = {image.width, image.height, image.depth};
+    const uint32_t table = table_number(cell, module);
 
     return (struct kernel_args){
         .input = cell->indices ? cuda_indices_find(device, cell->indices, placement) : buffers->input[placement],
         .output = buffers->output[placement],
-        .table = device->table + module * CBANK_TABLE_LENGTH,
+        .table = cuda_device_table(device, table),
         .elements = (uint32_t)cell->elements,
         .divergence = 0,
-        .texture = device->textures[module][__builtin_ctz(table_width(cell->parameters))],
+        .texture = device->textures[table][__builtin_ctz(table_width(cell->parameters))],
         .numbers = pattern_numbers(cell->parameters),
         .pattern = cell->indices ? 0 : (uint32_t)(cell->pattern - patterns),
         .length = table_length(cell->path, cell->parameters),
@@ -195,7 +217,8 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
         arguments.other_mask = other_bytes / (uint32_t)sizeof(uint32_t) - 1;
     }
 
-    void *parameters[] = {&arguments, &restricted, device->host_values + module * CBANK_TABLE_LENGTH};
+    /* The table by value, where it lies in the parameters: it is never the large one. */
+    void *parameters[] = {&arguments, &restricted, (void *)(uintptr_t)cuda_device_values(device, module)};
 
     return cuda_device_launch(device, launch->functions[module], cell_grid_blocks(cell), cell->block_size,
                               cell_shared_bytes(cell), parameters);

@@ -34,7 +34,7 @@ uint32_t cuda_launch_blocks(struct cuda_device *device, const struct cuda_launch
 /* Registers a thread of the kernel uses. */
 uint32_t cuda_launch_registers(struct cuda_device *device, const struct cuda_launch *launch);
 
-/* The table that launch number `turn` reads: CBANK_TABLE_LENGTH values on the host, owned by the device. */
+/* The table that launch number `turn` reads: its values on the host, owned by the device. */
 const uint32_t *cuda_launch_values(const struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn);
 
 /* Which launch of a cell: launches of a chain go through the modules in turn. */
