@@ -911,7 +911,7 @@ static void simulate_many(double factor, const struct noise *noise, size_t compa
 /* What is advised to settle a cell does settle it, mostly. */
 static void test_settle(void **state)
 {
-    struct noise noise = {0.0023, 0.0005, 1, 20};
+    struct noise noise = {0.0021, 0.0005, 1, 20};
     struct side base = simulate(24, 1, &noise, 1), new_side = simulate(24, 1, &noise, 2);
     struct comparison comparison = compare(&base, &new_side, &defaults);
     const size_t undecided = comparison.counts[VERDICT_INCONCLUSIVE];
@@ -934,7 +934,7 @@ static void test_settle(void **state)
  * where several processes show that it is more. */
 static void test_coverage(void **state)
 {
-    static const struct noise assumed = {0.0008, 0.0015, 1, 20}, louder = {0.0068, 0.0015, 3, 20};
+    static const struct noise assumed = {0.0006, 0.001, 1, 20}, louder = {0.0068, 0.0015, 3, 20};
     const size_t comparisons = repetitions(100, 20);
 
     (void)state;
