@@ -96,8 +96,7 @@ typedef double part(const struct work *work);
 struct unit {
     size_t requests; /* of all payload loads: offset of a count of struct access_counts */
     uint32_t instructions; /* index and load */
-    double
-        latency_cycles; /* of a load that waits for nobody, as characterize finds it of GH100; 0: the warps' simulation has it */
+    double latency_cycles; /* of a load that waits for nobody, as characterized on GH100; 0: simulated by warp */
     double strided_cycles; /* of a grid that strides, beside all else: by those lookups that take no more than 3 us */
     bool through_levels; /* the table comes through the constant levels */
     bool through_l1; /* its sectors come through L1 */
@@ -500,7 +499,8 @@ static struct model_parts predict_parts(const struct work *work)
     const double sectors = unit->through_l1 ? model_first_block_sectors(cell, (uint32_t)work->steps) : 0;
     const double parameter = cell->path->home == TABLE_PARAMETER ? STRIDED_PARAMETER_CYCLES : 0;
     const double strided = cell_strides(cell) ? unit->strided_cycles + parameter : 0;
-    const double instructions = work->access->warps_active * warp_instructions(work) + staging_instructions(work);
+    const double instructions =
+        (double)work->access->warps_active * warp_instructions(work) + staging_instructions(work);
     const double unit_cycles = optional(unit->cycles, work) + optional(unit->other_cycles, work);
     const double serialization_ns = cycles_to_ns(card, fmax(unit_cycles, l1_cycles(work)) * busiest);
 
