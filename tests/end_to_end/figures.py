@@ -658,7 +658,7 @@ class Drawn(Case):
                                (0.3, 0.05, "small")):
                 axes.text(x, y, text, ha="center", va="center", fontsize=3 if text == "small" else 7)
             axes.text(0.7, 0, "foot", va="center", transform=axes.transAxes)
-            axes.text(2, 0.5, "beyond")
+            drawn.text(0.99, 0.5, "beyond")
             output.lay_out(drawn)
             found = legible.findings(drawn)
         for words in ("'on the line' on line", "'one' and 'other'", "'small' is of 3.0 pt", "'beyond' reaches over the edge",
