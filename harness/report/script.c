@@ -39,10 +39,7 @@ const char *script_python(const char *modules)
 {
     char try[256];
 
-    /* Looked for, not imported: that takes as long as all else that the program does. */
-    snprintf(try, sizeof(try),
-             "from importlib.util import find_spec\nraise SystemExit(not all(map(find_spec, '%s'.split(', '))))",
-             modules);
+    snprintf(try, sizeof(try), "try:\n import %s\nexcept ImportError:\n raise SystemExit(1)", modules);
     for (size_t i = 0; i < sizeof(pythons) / sizeof(pythons[0]); i++) {
         char *words[] = {(char *)pythons[i], "-c", try, NULL};
         int code;
