@@ -82,7 +82,7 @@ static void compress_anywhere(uint32_t state[WORDS], const unsigned char *block)
 
 #ifdef __x86_64__
 
-/* The same by instructions of the processor, which take two words' halves of the state: a, b, e, f and c, d, g, h. */
+/* By instructions of the processor, whose operands are halves of the state: a, b, e, f and c, d, g, h. */
 __attribute__((target("sha,sse4.1"))) static void compress_quickly(uint32_t state[WORDS], const unsigned char *block)
 {
     const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);

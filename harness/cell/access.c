@@ -211,10 +211,10 @@ static bool open_walk(const struct cell *cell, struct walk *out)
         .length = length,
         .turns = calloc(turns + sectors + lines + divide_up(length, sizeof(*out->turns)), sizeof(*out->turns)),
     };
-    if (!out->turns)
+    if (!out->turns) {
         log_memory("the elements of a table of %" PRIu32 " bytes", table_bytes(cell->path, cell->parameters));
-    if (!out->turns)
         return false;
+    }
     out->sectors = out->turns + turns;
     out->lines = out->sectors + sectors;
     out->used = (uint8_t *)(out->lines + lines);

@@ -382,6 +382,15 @@ class Time(Case):
             self.assertEqual((cell["modes"], cell["time_ns"]["stop_reason"]), (2, "modes"))
             self.assertEqual(cell["flags"], ["multimodal"])
 
+    def test_tables_lie_in_several_places(self):
+        """Where the table's place moves the time, the interval has it; where it lies in a constant bank, it does not."""
+        for path, moved in (("global,texture", 0.004), ("constant", 0)):
+            cells = self.measure("--path", path, "--pattern", "per_block", "--elements", "12800", "--counters", "none",
+                                 table_placement=0.004)[0]["cells"]
+            for cell in cells:
+                self.assertEqual(cell["placements"], 24)
+                self.assertAlmostEqual(cell["placement_deviation"], moved, delta=0.002)
+
     def test_a_neighbour_is_seen(self):
         for neighbour in (3, 5, 0):
             result, said = self.measure(*SMALL, neighbour_ms=neighbour)

@@ -257,7 +257,9 @@ static double cell_ns(const struct device *device, struct launch *launch)
         function->workload->takes & PARAMETER_BIT(modules) && device->module && device->module != function->module;
     const bool slow = settings.slow[0] && strcmp(function->path->name, settings.slow) == 0 &&
                       (settings.slow_device < 0 || device_ordinal(device) == settings.slow_device);
+    const bool lies = function->path->home == TABLE_GLOBAL;
     uint64_t place = (uint64_t)settings.seed + (uintptr_t)launch->args.cell.input;
+    uint64_t table_place = (uint64_t)settings.seed + (uintptr_t)launch->args.cell.table;
 
     if (*known == 0) {
         struct cell cell = behaviour->cell;
@@ -271,7 +273,8 @@ static double cell_ns(const struct device *device, struct launch *launch)
             isnan(model.time_ns) ? dram_ns(&behaviour->access) : model.time_ns - model.parts.launch_ns + card.launch_ns;
     }
     return (*known + (alternates ? card.alternate_ns : 0)) * (slow ? settings.slow_factor : 1) *
-           (1 + settings.placement * device_gauss(&place));
+           (1 + settings.placement * device_gauss(&place)) *
+           (1 + (lies ? settings.table_placement * device_gauss(&table_place) : 0));
 }
 
 /* -- faults -------------------------------------------------------------------------------------------- */

@@ -130,6 +130,7 @@ static const struct setting {
     NUMBER(slow_factor),
     NUMBER(slow_device),
     NUMBER(placement),
+    NUMBER(table_placement),
     NUMBER(pace),
     NUMBER(deny_counters),
     NUMBER(in_turn),

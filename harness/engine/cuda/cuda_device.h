@@ -13,19 +13,11 @@
 #include "cuda_call.h"
 #include "cuda_indices.h"
 #include "cuda_module.h"
+#include "cuda_tables.h"
 #include "engine.h"
 #include "image.h"
 #include "status.h"
 #include "tool_args.h"
-
-/* Modules of one workload at most: what the parameter `modules` goes up to. */
-enum {
-#define PARAMETER(name, option, summary, unit, min, max, multiple, fallback, left_out) CUDA_MAX_##name = max,
-#include "parameters.def"
-    CUDA_MODULES_MAX = CUDA_MAX_modules,
-    CUDA_LARGE_TABLE, /* the number of the table behind theirs */
-    CUDA_TABLES_MAX
-};
 
 struct cuda_device {
     uint32_t ordinal;
@@ -37,24 +29,16 @@ struct cuda_device {
     struct cuda_module tools;
     struct cuda_module *modules; /* of the workloads: CUDA_MODULES_MAX each, loaded when they are first asked for */
     CUfunction tool_empty, tool_stir, tool_flush, tool_stamp, tool_clock;
-    /* CUDA_MODULES_MAX tables of CBANK_TABLE_LENGTH values. Table k is also in the constant bank of module k of each
-     * workload. */
-    uint32_t *table; /* device */
-    uint32_t *host_values; /* pinned */
-    /* Table CUDA_LARGE_TABLE, of large_bytes: as large as any cell asked for that is beyond those. */
-    uint32_t *large; /* device */
-    uint32_t *large_values; /* owned */
-    uint64_t large_bytes;
-    uint64_t seed; /* of all tables: the large one begins as table 0 does */
-    cudaTextureObject_t textures[CUDA_TABLES_MAX][SASS_WIDTH_COUNT]; /* by the logarithm of an element's bytes; or 0 */
+    uint64_t seed; /* of the tables */
+    struct cuda_table tables[CUDA_TABLES_MAX]; /* owned */
     struct cuda_memory memory; /* inputs and outputs */
     struct cuda_indices *indices; /* owned: a list */
     uint32_t *other; /* device: other_bytes zeros, which lookups load beside the table */
     uint64_t other_bytes;
     uint32_t *flush_buffer; /* device: flush_words zeros */
     uint64_t flush_words;
-    struct clock_reading *clock_readings; /* pinned and mapped: one for each cell, one for spins, one for a tick */
-    size_t clock_reading_count;
+    struct clock_reading *clock_readings; /* pinned and mapped: cell_count of cells, then one of spins, one of a tick */
+    size_t cell_count;
     uint64_t *stamps_ns; /* device: TOOL_STAMPS_MAX of the sample that is under way */
 };
 
@@ -74,8 +58,8 @@ struct cuda_request {
     double patience; /* seconds; 0: as cuda_expect says */
 };
 
-/* Makes the device current, loads the tools (from machine code, else from PTX) and fills the tables from the seed.
- * STATUS_ENVIRONMENT, logged, when it cannot. On success the caller closes. */
+/* Makes the device current and loads the tools (from machine code, else from PTX). STATUS_ENVIRONMENT, logged, when it
+ * cannot. On success the caller closes. */
 enum status cuda_device_open(struct cuda_device *device, const struct cuda_request *request);
 
 /* Releases; accepts a zeroed struct. */
@@ -91,21 +75,6 @@ bool cuda_device_need_other(struct cuda_device *device, uint64_t bytes);
  * *bank. NULL, logged, when it cannot be loaded. */
 const struct cuda_module *cuda_device_module(struct cuda_device *device, const struct workload *workload, uint32_t k,
                                              CUdeviceptr *bank);
-
-/* Table k (below CUDA_TABLES_MAX) on the device, and its values on the host. */
-uint32_t *cuda_device_table(const struct cuda_device *device, uint32_t k);
-const uint32_t *cuda_device_values(const struct cuda_device *device, uint32_t k);
-
-/* Sees to it that the large table has so many bytes; its textures are gone where it had fewer. False when out of
- * memory: then there is none. */
-bool cuda_device_need_large(struct cuda_device *device, uint64_t bytes);
-
-/* Makes a texture object over a table of so many bytes on the device, with elements of `width` bytes. True on success. */
-bool cuda_device_texture(struct cuda_device *device, const uint32_t *table, size_t bytes, uint32_t width,
-                         cudaTextureObject_t *texture);
-
-/* Sees to it that textures[k] has the one of that width, over table k. True on success. */
-bool cuda_device_need_texture(struct cuda_device *device, uint32_t k, uint32_t width);
 
 /* Enqueues one launch of the flush, of the kernel that stirs the order of the SMs, of the empty kernel, of the one that
  * stamps the time (stamp number `stamp`), of the clock probe (into reading number `cell`, with the stamps), of a kernel

@@ -14,16 +14,17 @@ static uint32_t table_number(const struct cell *cell, uint32_t module)
     return table_is_large(cell->path, cell->parameters) ? CUDA_LARGE_TABLE : module;
 }
 
-/* Sees to it that the device has the table, with a texture over it where the cell reads that. */
+/* Sees to it that the device has the table, with a texture over it where the cell reads that. Tables of one number are as large as
+ * any cell asks for: CBANK_TABLE_BYTES or, of the large one, more. */
 static bool open_table(struct cuda_device *device, const struct cell *cell, uint32_t module,
                        char reason[CELL_REASON_BYTES])
 {
-    const uint32_t table = table_number(cell, module), bytes = table_bytes(cell->path, cell->parameters);
+    const uint32_t table = table_number(cell, module), asked = table_bytes(cell->path, cell->parameters);
+    const uint32_t bytes = asked < CBANK_TABLE_BYTES ? CBANK_TABLE_BYTES : asked;
 
-    if (table == CUDA_LARGE_TABLE && !cuda_device_need_large(device, bytes))
+    if (!cuda_table_need(device, table, bytes))
         snprintf(reason, CELL_REASON_BYTES, "out of memory for a table of %" PRIu32 " bytes", bytes);
-    else if (cell->path->unit == UNIT_TEXTURE &&
-             !cuda_device_need_texture(device, table, table_width(cell->parameters)))
+    else if (cell->path->unit == UNIT_TEXTURE && !cuda_table_need_texture(device, table, table_width(cell->parameters)))
         snprintf(reason, CELL_REASON_BYTES, "cannot make the texture");
     else
         return true;
@@ -128,15 +129,17 @@ static uint32_t turn_module(const struct cuda_launch *launch, uint32_t turn)
 
 const uint32_t *cuda_launch_values(const struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn)
 {
-    return cuda_device_values(device, table_number(launch->cell, turn_module(launch, turn)));
+    return device->tables[table_number(launch->cell, turn_module(launch, turn))].values;
 }
 
-/* Where a module's table is on the device. */
-static void *table_home(const struct cuda_device *device, const struct cuda_launch *launch, uint32_t module)
+/* Where the table of a launch is on the device. */
+static void *table_home(const struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
+    const uint32_t module = turn_module(launch, turn.number);
+
     if (launch->cell->path->home == TABLE_CONSTANT)
         return (void *)(uintptr_t)launch->banks[module];
-    return cuda_device_table(device, module);
+    return cuda_table_find(device, table_number(launch->cell, module), turn.placement);
 }
 
 bool cuda_launch_refills(const struct cuda_launch *launch)
@@ -145,20 +148,21 @@ bool cuda_launch_refills(const struct cuda_launch *launch)
     return launch->cell->workload->before == BEFORE_REFILL && launch->cell->path->home != TABLE_PARAMETER;
 }
 
-static bool write_table(struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn, uint32_t bytes)
+static bool write_table(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn,
+                        uint32_t bytes)
 {
-    return cuda_device_write(device, table_home(device, launch, turn_module(launch, turn)),
-                             cuda_launch_values(device, launch, turn), bytes);
+    return cuda_device_write(device, table_home(device, launch, turn), cuda_launch_values(device, launch, turn.number),
+                             bytes);
 }
 
-bool cuda_launch_clear_table(struct cuda_device *device, const struct cuda_launch *launch)
+bool cuda_launch_clear_table(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
-    return cuda_device_set(device, table_home(device, launch, 0), 0, CBANK_TABLE_BYTES);
+    return cuda_device_set(device, table_home(device, launch, turn), 0, CBANK_TABLE_BYTES);
 }
 
-bool cuda_launch_restore_table(struct cuda_device *device, const struct cuda_launch *launch)
+bool cuda_launch_restore_table(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
-    return write_table(device, launch, 0, CBANK_TABLE_BYTES);
+    return write_table(device, launch, turn, CBANK_TABLE_BYTES);
 }
 
 /* -- launches ------------------------------------------------------------------------------------------ */
@@ -185,10 +189,10 @@ static struct kernel_args launch_arguments(const struct cuda_device *device, con
     return (struct kernel_args){
         .input = cell->indices ? cuda_indices_find(device, cell->indices, placement) : buffers->input[placement],
         .output = buffers->output[placement],
-        .table = cuda_device_table(device, table),
+        .table = cuda_table_find(device, table, placement),
         .elements = (uint32_t)cell->elements,
         .divergence = 0,
-        .texture = device->textures[table][__builtin_ctz(table_width(cell->parameters))],
+        .texture = cuda_table_find_texture(device, table, placement, table_width(cell->parameters)),
         .numbers = pattern_numbers(cell->parameters),
         .pattern = cell->indices ? 0 : (uint32_t)(cell->pattern - patterns),
         .length = table_length(cell->path, cell->parameters),
@@ -201,7 +205,7 @@ static struct kernel_args launch_arguments(const struct cuda_device *device, con
 bool cuda_launch_before(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
     return !cuda_launch_refills(launch) ||
-           write_table(device, launch, turn.number, launch->cell->parameters[PARAMETER_refill_bytes]);
+           write_table(device, launch, turn, launch->cell->parameters[PARAMETER_refill_bytes]);
 }
 
 bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
@@ -218,7 +222,7 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
     }
 
     /* The table by value, where it lies in the parameters: it is never the large one. */
-    void *parameters[] = {&arguments, &restricted, (void *)(uintptr_t)cuda_device_values(device, module)};
+    void *parameters[] = {&arguments, &restricted, device->tables[module].values};
 
     return cuda_device_launch(device, launch->functions[module], cell_grid_blocks(cell), cell->block_size,
                               cell_shared_bytes(cell), parameters);

@@ -34,14 +34,14 @@ uint32_t cuda_launch_blocks(struct cuda_device *device, const struct cuda_launch
 /* Registers a thread of the kernel uses. */
 uint32_t cuda_launch_registers(struct cuda_device *device, const struct cuda_launch *launch);
 
-/* The table that launch number `turn` reads: its values on the host, owned by the device. */
-const uint32_t *cuda_launch_values(const struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn);
-
 /* Which launch of a cell: launches of a chain go through the modules in turn. */
 struct cuda_turn {
     uint32_t number;
-    uint32_t placement; /* of input and output, see cuda_buffers.h */
+    uint32_t placement; /* of input, output, indices and table, see cuda_buffers.h */
 };
+
+/* The table that launch number `turn` reads: its values on the host, owned by the device. */
+const uint32_t *cuda_launch_values(const struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn);
 
 /* Enqueues what is done before a launch; the kernel itself; both. True on success. */
 bool cuda_launch_before(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn);
@@ -51,7 +51,7 @@ bool cuda_launch_cell(struct cuda_device *device, const struct cuda_launch *laun
 /* Whether the host writes the cell's table before every launch, and if so: clears what it writes to, or writes all of
  * it as it is for other cells. To see that the writing happens. */
 bool cuda_launch_refills(const struct cuda_launch *launch);
-bool cuda_launch_clear_table(struct cuda_device *device, const struct cuda_launch *launch);
-bool cuda_launch_restore_table(struct cuda_device *device, const struct cuda_launch *launch);
+bool cuda_launch_clear_table(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn);
+bool cuda_launch_restore_table(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn);
 
 #endif

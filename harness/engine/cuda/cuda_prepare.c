@@ -129,11 +129,11 @@ static enum status prepare_indices(struct engine_session *session, struct result
     return status;
 }
 
-/* Further placements of buffers and indices, from the memory that is left: without them there is one. */
+/* Further placements of buffers, indices and tables, from the memory that is left: without them there is one. */
 static enum status prepare_placements(struct engine_session *session)
 {
     struct cuda_device *device = &session->device;
-    const bool had = cuda_buffers_multiply(device) && cuda_indices_multiply(device);
+    const bool had = cuda_buffers_multiply(device) && cuda_indices_multiply(device) && cuda_tables_multiply(device);
 
     if (!had && cuda_device_lost(device))
         return cuda_end_run(device, cuda_device_error(device));

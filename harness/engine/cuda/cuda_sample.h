@@ -12,7 +12,7 @@
 
 enum {
     CUDA_LAUNCHES_MAX = 1000,    /* of one sample: bounds the size of a graph */
-    CUDA_LEAD_IN_LAUNCHES = 2,   /* at least */
+    CUDA_LEAD_IN_LAUNCHES = 2,   /* of each draw of a hot sample */
     CUDA_REFERENCE_LAUNCHES = 2, /* of a short stretch of a hot sample, at most */
     CUDA_DRAW_STAMPS = 4,        /* of a draw: about its short stretch, and about its long one */
     CUDA_DRAWS_MAX = TOOL_STAMPS_MAX / CUDA_DRAW_STAMPS,

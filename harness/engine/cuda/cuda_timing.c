@@ -43,7 +43,7 @@ struct sampling {
     struct cuda_chain chain;
     struct cuda_sample sample;
     double *scratch; /* of a series of samples_max */
-    double *totals_ns; /* of this process's samples, from the first event to the last */
+    double *totals_ns; /* of this process's samples, from the first stamp to the last */
     size_t before; /* samples of an earlier process */
     size_t warm_ups; /* samples that are still to be launched before one counts */
     bool split; /* were of several modes once: such a cell settles no sooner than it has MODES_ENOUGH */

@@ -31,8 +31,8 @@ static bool run_refilled(struct cuda_device *device, const struct cuda_launch *l
 
     memset(values, 0, CBANK_TABLE_BYTES);
     memcpy(values, cuda_launch_values(device, launch, 0), launch->cell->parameters[PARAMETER_refill_bytes]);
-    return cuda_launch_clear_table(device, launch) && run_once(device, launch, turn) &&
-           cuda_launch_restore_table(device, launch) && cuda_device_wait(device);
+    return cuda_launch_clear_table(device, launch, turn) && run_once(device, launch, turn) &&
+           cuda_launch_restore_table(device, launch, turn) && cuda_device_wait(device);
 }
 
 /* A comparison with the CPU reference, made in parts. */

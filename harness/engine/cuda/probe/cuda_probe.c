@@ -26,7 +26,7 @@ static bool allocate(struct cuda_probe *probe)
            CUDA(device, cudaMallocHost, (void **)&probe->host_readings, readings) &&
            CUDA(device, cudaMalloc, (void **)&probe->turn, sizeof(uint32_t)) &&
            CUDA(device, cudaMemset, probe->table, 0, links) && CUDA(device, cudaMemset, probe->readings, 0, readings) &&
-           cuda_device_texture(device, probe->table, CBANK_TABLE_BYTES, sizeof(uint32_t), &probe->texture);
+           cuda_table_texture(device, probe->table, CBANK_TABLE_BYTES, sizeof(uint32_t), &probe->texture);
 }
 
 static enum status open_parts(struct cuda_probe *probe, const struct cuda_request *request)

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include "cuda_tables.h"
+
+#include "cuda_device.h"
+#include "random.h"
+
+/* Placements begin at multiples of so many bytes, as allocations and textures do. Steps of 79 go through all multiples
+ * of 64 KiB, and any few of them lie far apart. */
+enum { STEP_BYTES = 512, STEPS = CBANK_TABLE_BYTES / STEP_BYTES, STEPS_APART = 79 };
+
+/* Words before a table in its allocation: what follows it is nobody's, so that tools for memory errors see a read there. */
+static size_t words_before(uint32_t placement)
+{
+    return (size_t)(placement * STEPS_APART % STEPS) * (STEP_BYTES / sizeof(uint32_t));
+}
+
+static bool allocate(struct cuda_device *device, struct cuda_table *table, size_t bytes)
+{
+    const size_t before = words_before(table->count);
+    uint32_t *allocated = NULL;
+
+    if (!CUDA(device, cudaMalloc, (void **)&allocated, before * sizeof(*allocated) + bytes))
+        return false;
+    table->on_device[table->count++] = allocated + before;
+    return true;
+}
+
+static void release(struct cuda_device *device, struct cuda_table *table)
+{
+    const uint32_t placement = --table->count;
+
+    for (uint32_t i = 0; i < SASS_WIDTH_COUNT; i++) {
+        if (table->textures[placement][i])
+            CUDA_TRY(device, cudaDestroyTextureObject, table->textures[placement][i]);
+        table->textures[placement][i] = 0;
+    }
+    CUDA_TRY(device, cudaFree, table->on_device[placement] - words_before(placement));
+}
+
+static void close_table(struct cuda_device *device, struct cuda_table *table)
+{
+    while (table->count > 0)
+        release(device, table);
+    CUDA_TRY(device, cudaFreeHost, table->values);
+    *table = (struct cuda_table){0};
+}
+
+/* Tables have values of their own. The seed of the inputs follows that of table 0. */
+static uint64_t seed_of(const struct cuda_device *device, uint32_t k)
+{
+    return device->seed + (k > 0 ? k + 1 : 0);
+}
+
+bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes)
+{
+    struct cuda_table *table = &device->tables[k];
+    const size_t words = (bytes + sizeof(uint32_t) - 1) / sizeof(uint32_t), whole = words * sizeof(uint32_t);
+
+    if (table->bytes >= bytes)
+        return true;
+    close_table(device, table);
+    if (!CUDA(device, cudaMallocHost, (void **)&table->values, whole) || !allocate(device, table, whole)) {
+        close_table(device, table);
+        return false;
+    }
+    table->bytes = whole;
+    random_fill_floats(seed_of(device, k), table->values, words);
+    if (cuda_device_write(device, table->on_device[0], table->values, whole) && cuda_device_wait(device))
+        return true;
+    close_table(device, table);
+    return false;
+}
+
+bool cuda_table_texture(struct cuda_device *device, const uint32_t *on_device, size_t bytes, uint32_t width,
+                        cudaTextureObject_t *texture)
+{
+    const int bits = width < sizeof(uint32_t) ? 8 * (int)width : 32, rest = width > 8 ? bits : 0;
+    const struct cudaResourceDesc resource = {
+        .resType = cudaResourceTypeLinear,
+        .res.linear = {.devPtr = (void *)(uintptr_t)on_device,
+                       .desc = {bits, width > sizeof(uint32_t) ? bits : 0, rest, rest, cudaChannelFormatKindUnsigned},
+                       .sizeInBytes = bytes},
+    };
+    const struct cudaTextureDesc description = {.readMode = cudaReadModeElementType};
+
+    return CUDA(device, cudaCreateTextureObject, texture, &resource, &description, NULL);
+}
+
+/* The texture of a placement, made when it is first asked for. */
+static bool place_texture(struct cuda_device *device, struct cuda_table *table, uint32_t placement, uint32_t log2_width)
+{
+    cudaTextureObject_t *texture = &table->textures[placement][log2_width];
+
+    return *texture || cuda_table_texture(device, table->on_device[placement], table->bytes, 1u << log2_width, texture);
+}
+
+bool cuda_table_need_texture(struct cuda_device *device, uint32_t k, uint32_t width)
+{
+    struct cuda_table *table = &device->tables[k];
+    bool made = true;
+
+    for (uint32_t i = 0; made && i < table->count; i++)
+        made = place_texture(device, table, i, (uint32_t)__builtin_ctz(width));
+    return made;
+}
+
+/* One more placement, with the values and the textures of the first. */
+static bool add_placement(struct cuda_device *device, struct cuda_table *table)
+{
+    const uint32_t placement = table->count;
+    bool added;
+
+    if (!allocate(device, table, table->bytes))
+        return false;
+    added = CUDA(device, cudaMemcpyAsync, table->on_device[placement], table->on_device[0], table->bytes,
+                 cudaMemcpyDeviceToDevice, device->stream);
+    for (uint32_t i = 0; added && i < SASS_WIDTH_COUNT; i++)
+        added = !table->textures[0][i] || place_texture(device, table, placement, i);
+    if (!added)
+        release(device, table);
+    return added;
+}
+
+bool cuda_tables_multiply(struct cuda_device *device)
+{
+    bool multiplied = true;
+
+    for (uint32_t k = 0; k < CUDA_TABLES_MAX; k++) {
+        struct cuda_table *table = &device->tables[k];
+
+        while (multiplied && table->bytes > 0 &&
+               cuda_buffers_spare(device, table->count, CBANK_TABLE_BYTES + table->bytes))
+            multiplied = add_placement(device, table);
+    }
+    return multiplied;
+}
+
+uint32_t *cuda_table_find(const struct cuda_device *device, uint32_t k, uint32_t placement)
+{
+    const struct cuda_table *table = &device->tables[k];
+
+    return table->on_device[placement % table->count];
+}
+
+cudaTextureObject_t cuda_table_find_texture(const struct cuda_device *device, uint32_t k, uint32_t placement,
+                                            uint32_t width)
+{
+    const struct cuda_table *table = &device->tables[k];
+
+    return table->textures[placement % table->count][__builtin_ctz(width)];
+}
+
+void cuda_tables_close(struct cuda_device *device)
+{
+    for (uint32_t k = 0; k < CUDA_TABLES_MAX; k++)
+        close_table(device, &device->tables[k]);
+}

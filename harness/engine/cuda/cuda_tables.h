@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ * Tables on the device, on several placements like the buffers of cuda_buffers.h.
+ *
+ * Lines of the table fall into other slices of L2 where its address is another one, which makes loads of a few lines faster or
+ * slower. A user's table lies anywhere, so that each placement begins at another multiple of 512 bytes. */
+#ifndef CBANK_CUDA_TABLES_H
+#define CBANK_CUDA_TABLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cuda_runtime_api.h>
+
+#include "cuda_buffers.h"
+#include "parameter.h"
+#include "sass.h"
+
+struct cuda_device;
+
+enum {
+#define PARAMETER(name, option, summary, unit, min, max, multiple, fallback, left_out) CUDA_MAX_##name = max,
+#include "parameters.def"
+    CUDA_MODULES_MAX = CUDA_MAX_modules, /* of one workload: what the parameter `modules` goes up to */
+    CUDA_LARGE_TABLE, /* the number of the table behind theirs, for cells whose table is larger */
+    CUDA_TABLES_MAX
+};
+
+/* A table: number k is also in the constant bank of module k of each workload. */
+struct cuda_table {
+    size_t bytes; /* 0: there is none yet */
+    uint32_t count; /* of placements */
+    uint32_t *values; /* on the host, pinned; owned */
+    uint32_t *on_device[CUDA_PLACEMENTS_MAX]; /* owned */
+    cudaTextureObject_t textures[CUDA_PLACEMENTS_MAX]
+                                [SASS_WIDTH_COUNT]; /* by the logarithm of an element's bytes; or 0 */
+};
+
+/* Sees to it that table k (below CUDA_TABLES_MAX) has `bytes` or more of random values, on one placement; its textures are gone
+ * where it had fewer. False when out of memory: then there is none. */
+bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes);
+
+/* Sees to it that table k, which is there, has a texture of elements of `width` bytes on each placement. True on success. */
+bool cuda_table_need_texture(struct cuda_device *device, uint32_t k, uint32_t width);
+
+/* Makes a texture object over `bytes` bytes on the device, with elements of `width` bytes. True on success. */
+bool cuda_table_texture(struct cuda_device *device, const uint32_t *on_device, size_t bytes, uint32_t width,
+                        cudaTextureObject_t *texture);
+
+/* Copies all tables and their textures to further placements, as far as the device has memory to spare: see cuda_buffers_spare.
+ * False when a call failed: there are fewer then. */
+bool cuda_tables_multiply(struct cuda_device *device);
+
+/* Where table k, which is there, is for a placement of the buffers, of those that it has in turn; and its texture. */
+uint32_t *cuda_table_find(const struct cuda_device *device, uint32_t k, uint32_t placement);
+cudaTextureObject_t cuda_table_find_texture(const struct cuda_device *device, uint32_t k, uint32_t placement,
+                                            uint32_t width);
+
+/* Releases all; accepts what nothing was allocated in. */
+void cuda_tables_close(struct cuda_device *device);
+
+#endif
