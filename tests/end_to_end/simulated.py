@@ -434,7 +434,7 @@ class Faults(Case):
         result, _ = self.measure(*SMALL[2:], "--elements", "12800,128000", status=1, free=1000000)
         self.assertEqual({(cell["elements"], cell["status"]) for cell in result["cells"]},
                          {(128000, "failed"), (12800, "ok")})
-        self.assertIn("out of memory", self.cbank("run", *SMALL, "--engine", "cuda", status=3, free=100000).stderr)
+        self.assertIn("out of memory", self.cbank("run", *SMALL, "--engine", "cuda", status=3, free=60000).stderr)
         self.cbank("run", "--elements", "128000", "--engine", "cuda", status=2, memory=1000000)
 
     def test_wrong_data_is_found_and_its_cell_named(self):

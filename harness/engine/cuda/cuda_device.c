@@ -97,6 +97,8 @@ enum status cuda_device_open(struct cuda_device *device, const struct cuda_reque
         status = open_tools(device);
     if (status == STATUS_OK)
         status = open_timer(device);
+    if (status == STATUS_OK && !cuda_table_need(device, 0, CBANK_TABLE_BYTES))
+        status = log_error(STATUS_ENVIRONMENT, "cannot fill a table: %s", cuda_device_error(device));
     if (status != STATUS_OK)
         cuda_device_close(device);
     return status;
