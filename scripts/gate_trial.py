@@ -17,8 +17,9 @@ import tempfile
 
 import trials
 
-# Of each slowdown, in percent: the regime of which 95 cells in 100 are to be found; None: the gate is not to fail.
-SLOWDOWNS = {1.5: "hot", 5: "cold", 0.3: None}
+# Of each slowdown, in percent: the regime of which 95 cells in 100 are to be found. Smaller ones cannot be planted in samples of
+# 100 us: the least is a kernel that spins for 0.6 us.
+SLOWDOWNS = {1.5: "hot", 5: "cold"}
 FOUND_LEAST = 0.95
 
 
@@ -68,12 +69,11 @@ def show(report):
         compared = found[f"slow_{percent}_percent"]
         failed = sum(one["failed"] for one in compared)
         said = f"{path} made {percent} % slower:".ljust(34) + f"gate failed in {failed} of {count}"
-        planted = [identity for identity in report["planted"] if regime and f"/{regime}" in identity]
+        planted = [identity for identity in report["planted"] if f"/{regime}" in identity]
         if planted:
             called = sum(f"{identity} regressed" in one["changed"] for one in compared for identity in planted)
             said += f", {called} of {count * len(planted)} {regime} cells called regressed"
             met &= called >= FOUND_LEAST * count * len(planted)
-        met &= regime is not None or failed == 0
         print(said)
     return met
 

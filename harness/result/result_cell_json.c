@@ -152,7 +152,7 @@ static const struct field_kind kind_samples = {write_samples, read_samples};
 static const struct field_kind kind_clocks = {write_clocks, read_clocks};
 
 static const struct names stop_reasons =
-    NAMES(stop_reason_names, STOP_MODELLED + 1, "converged, samples, time, modes, modelled");
+    NAMES(stop_reason_names, STOP_MODELLED + 1, "converged, samples, time, modes, places, modelled");
 
 static const struct field time_rows[] = {
     {FIELD(field_number, struct cell_time, "median", summary.median, NULLABLE)},

@@ -7,20 +7,13 @@
 
 enum { CHUNK = 1 << 22 }; /* indices that are made 32-bit integers at a time */
 
-static struct cuda_indices *find(const struct cuda_device *device, const struct indices *indices)
+const struct cuda_indices *cuda_indices_find(const struct cuda_device *device, const struct indices *indices)
 {
-    struct cuda_indices *array = device->indices;
+    const struct cuda_indices *array = device->indices;
 
     while (array && array->of != indices)
         array = array->next;
     return array;
-}
-
-const uint32_t *cuda_indices_find(const struct cuda_device *device, const struct indices *indices, uint32_t placement)
-{
-    const struct cuda_indices *array = find(device, indices);
-
-    return array ? array->on_device[placement % array->count] : NULL;
 }
 
 /* A file may be larger than the host has memory for: it goes there in pieces. */
@@ -49,7 +42,7 @@ bool cuda_indices_add(struct cuda_device *device, const struct indices *indices)
 {
     struct cuda_indices *array;
 
-    if (find(device, indices))
+    if (cuda_indices_find(device, indices))
         return true;
     array = calloc(1, sizeof(*array));
     if (!array)

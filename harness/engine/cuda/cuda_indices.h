@@ -27,8 +27,8 @@ bool cuda_indices_add(struct cuda_device *device, const struct indices *indices)
  * failed: there are fewer then. */
 bool cuda_indices_multiply(struct cuda_device *device);
 
-/* Where an array that was added is for a placement of the buffers, of those that it has in turn; NULL where it was not added. */
-const uint32_t *cuda_indices_find(const struct cuda_device *device, const struct indices *indices, uint32_t placement);
+/* An array that was added; NULL where it was not. */
+const struct cuda_indices *cuda_indices_find(const struct cuda_device *device, const struct indices *indices);
 
 /* Releases all; accepts what nothing was allocated in. */
 void cuda_indices_close(struct cuda_device *device);

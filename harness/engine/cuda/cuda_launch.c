@@ -132,6 +132,11 @@ const uint32_t *cuda_launch_values(const struct cuda_device *device, const struc
     return device->tables[table_number(launch->cell, turn_module(launch, turn))].values;
 }
 
+static uint32_t *place_table(const struct cuda_table *table, uint32_t placement)
+{
+    return table->on_device[placement % table->count];
+}
+
 /* Where the table of a launch is on the device. */
 static void *table_home(const struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
@@ -139,7 +144,7 @@ static void *table_home(const struct cuda_device *device, const struct cuda_laun
 
     if (launch->cell->path->home == TABLE_CONSTANT)
         return (void *)(uintptr_t)launch->banks[module];
-    return cuda_table_find(device, table_number(launch->cell, module), turn.placement);
+    return place_table(&device->tables[table_number(launch->cell, module)], turn.placement);
 }
 
 bool cuda_launch_refills(const struct cuda_launch *launch)
@@ -165,6 +170,38 @@ bool cuda_launch_restore_table(struct cuda_device *device, const struct cuda_lau
     return write_table(device, launch, turn, CBANK_TABLE_BYTES);
 }
 
+/* -- placements ---------------------------------------------------------------------------------------- */
+
+uint32_t cuda_launch_placements(const struct cuda_device *device, const struct cuda_launch *launch)
+{
+    const struct cell *cell = launch->cell;
+    const struct cuda_indices *indices = cell->indices ? cuda_indices_find(device, cell->indices) : NULL;
+    const uint32_t buffers = cuda_buffers_find(device, launch->room)->count, arrays = indices ? indices->count : 1;
+    const bool moves = cell->path->home == TABLE_GLOBAL;
+    const uint32_t tables = moves ? device->tables[table_number(cell, 0)].count : 1;
+    const uint32_t most = buffers > arrays ? buffers : arrays;
+
+    return most > tables ? most : tables;
+}
+
+uint32_t *cuda_launch_output(const struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
+{
+    const struct cuda_buffers *buffers = cuda_buffers_find(device, launch->room);
+
+    return buffers->output[turn.placement % buffers->count];
+}
+
+/* What a launch reads: its elements, or their indices. */
+static const uint32_t *place_input(const struct cuda_device *device, const struct cuda_launch *launch,
+                                   uint32_t placement)
+{
+    const struct cuda_indices *indices =
+        launch->cell->indices ? cuda_indices_find(device, launch->cell->indices) : NULL;
+    const struct cuda_buffers *buffers = cuda_buffers_find(device, launch->room);
+
+    return indices ? indices->on_device[placement % indices->count] : buffers->input[placement % buffers->count];
+}
+
 /* -- launches ------------------------------------------------------------------------------------------ */
 
 /* What an image needs, or the copies of a table. */
@@ -178,21 +215,20 @@ static uint32_t width_or_copies(const struct cell *cell)
 }
 
 static struct kernel_args launch_arguments(const struct cuda_device *device, const struct cuda_launch *launch,
-                                           uint32_t module, uint32_t placement)
+                                           struct cuda_turn turn)
 {
-    const struct cuda_buffers *buffers = cuda_buffers_find(device, launch->room);
     const struct cell *cell = launch->cell;
     const struct image_size image = workload_image(cell->workload, cell->elements);
     const uint64_t rows[] = {image.width, image.height, image.depth};
-    const uint32_t table = table_number(cell, module);
+    const struct cuda_table *table = &device->tables[table_number(cell, turn_module(launch, turn.number))];
 
     return (struct kernel_args){
-        .input = cell->indices ? cuda_indices_find(device, cell->indices, placement) : buffers->input[placement],
-        .output = buffers->output[placement],
-        .table = cuda_table_find(device, table, placement),
+        .input = place_input(device, launch, turn.placement),
+        .output = cuda_launch_output(device, launch, turn),
+        .table = place_table(table, turn.placement),
         .elements = (uint32_t)cell->elements,
         .divergence = 0,
-        .texture = cuda_table_find_texture(device, table, placement, table_width(cell->parameters)),
+        .texture = table->textures[turn.placement % table->count][__builtin_ctz(table_width(cell->parameters))],
         .numbers = pattern_numbers(cell->parameters),
         .pattern = cell->indices ? 0 : (uint32_t)(cell->pattern - patterns),
         .length = table_length(cell->path, cell->parameters),
@@ -212,7 +248,7 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
 {
     const struct cell *cell = launch->cell;
     const uint32_t module = turn_module(launch, turn.number);
-    struct kernel_args arguments = launch_arguments(device, launch, module, turn.placement);
+    struct kernel_args arguments = launch_arguments(device, launch, turn);
     const uint32_t other_bytes = cell->parameters[PARAMETER_pressure_bytes];
     const uint32_t *restricted = arguments.table;
 

@@ -37,8 +37,14 @@ uint32_t cuda_launch_registers(struct cuda_device *device, const struct cuda_lau
 /* Which launch of a cell: launches of a chain go through the modules in turn. */
 struct cuda_turn {
     uint32_t number;
-    uint32_t placement; /* of input, output, indices and table, see cuda_buffers.h */
+    uint32_t placement; /* of input, output, indices and table: those that each has, in turn */
 };
+
+/* How many placements differ: those of what a launch reads or writes that has the most. */
+uint32_t cuda_launch_placements(const struct cuda_device *device, const struct cuda_launch *launch);
+
+/* Where the output of a launch is. */
+uint32_t *cuda_launch_output(const struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn);
 
 /* The table that launch number `turn` reads: its values on the host, owned by the device. */
 const uint32_t *cuda_launch_values(const struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn);

@@ -135,21 +135,6 @@ bool cuda_tables_multiply(struct cuda_device *device)
     return multiplied;
 }
 
-uint32_t *cuda_table_find(const struct cuda_device *device, uint32_t k, uint32_t placement)
-{
-    const struct cuda_table *table = &device->tables[k];
-
-    return table->on_device[placement % table->count];
-}
-
-cudaTextureObject_t cuda_table_find_texture(const struct cuda_device *device, uint32_t k, uint32_t placement,
-                                            uint32_t width)
-{
-    const struct cuda_table *table = &device->tables[k];
-
-    return table->textures[placement % table->count][__builtin_ctz(width)];
-}
-
 void cuda_tables_close(struct cuda_device *device)
 {
     for (uint32_t k = 0; k < CUDA_TABLES_MAX; k++)

@@ -51,11 +51,6 @@ bool cuda_table_texture(struct cuda_device *device, const uint32_t *on_device, s
  * False when a call failed: there are fewer then. */
 bool cuda_tables_multiply(struct cuda_device *device);
 
-/* Where table k, which is there, is for a placement of the buffers, of those that it has in turn; and its texture. */
-uint32_t *cuda_table_find(const struct cuda_device *device, uint32_t k, uint32_t placement);
-cudaTextureObject_t cuda_table_find_texture(const struct cuda_device *device, uint32_t k, uint32_t placement,
-                                            uint32_t width);
-
 /* Releases all; accepts what nothing was allocated in. */
 void cuda_tables_close(struct cuda_device *device);
 

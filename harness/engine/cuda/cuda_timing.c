@@ -202,7 +202,7 @@ static enum status sampling_open(struct timing *timing, size_t index, const stru
     };
     if (sampling->done)
         return STATUS_OK;
-    sampling->chain.placements = cuda_buffers_find(timing->device, item->launch->room)->count;
+    sampling->chain.placements = cuda_launch_placements(timing->device, item->launch);
     cuda_expect_cell(timing->device, item->result, ESTIMATE_LAUNCHES);
     if (!make_room(sampling, timing->options->samples_max))
         return fail(sampling, "out of memory for samples");
@@ -234,41 +234,69 @@ static void describe(const struct sampling *sampling, double max_noise, struct s
     series_describe(time->samples_ns, summary->count, max_noise * summary->median, sampling->scratch, series);
 }
 
-/* Whether a narrow interval may stay as it is: further samples would cost more than they tell. However many there are, those
- * of one place tell no more than 1 / rho independent ones (series.h). */
+/* Whether samples told nearly all that those of these places can tell. However many there are, those of one place tell no more
+ * than 1 / rho independent ones (series.h). */
+static bool is_told(const struct sampling *sampling, double rho)
+{
+    const double each = (double)sampling->result->time.summary.count / sampling->chain.placements;
+
+    return each * rho >= TOLD * (1 - rho);
+}
+
+/* Whether a narrow interval may stay as it is: further samples would cost more than they tell. */
 static bool is_enough(const struct timing *timing, const struct sampling *sampling, double half_width,
                       const struct series *series)
 {
-    const double count = (double)sampling->result->time.summary.count, rho = series->within;
+    const double count = (double)sampling->result->time.summary.count;
 
-    return NARROWER * half_width <= timing->options->max_noise ||
-           count / sampling->chain.placements * rho >= TOLD * (1 - rho) ||
+    return NARROWER * half_width <= timing->options->max_noise || is_told(sampling, series->within) ||
            count * sampling->each >= settled_seconds / (double)timing->count;
+}
+
+/* Whether samples of one place agree, and further ones would not make the interval narrower: it is that of the places, which
+ * differ. */
+static bool is_placed(const struct timing *timing, const struct sampling *sampling, const struct series *series)
+{
+    const double noise = timing->options->max_noise, rho = series->within, deviation = series->placement_deviation;
+
+    return is_told(sampling, rho) && deviation * deviation * (1 - rho) <= rho * noise * noise;
+}
+
+/* Why sampling may stop for its series; STOP_NONE to go on. */
+static enum stop_reason series_stop(const struct timing *timing, struct sampling *sampling, bool at_limit)
+{
+    const double max_noise = timing->options->max_noise;
+    const bool many = sampling->result->time.summary.count >= MODES_ENOUGH;
+    struct series series;
+    struct summary summary;
+    double half_width;
+
+    describe(sampling, max_noise, &series, &summary);
+    half_width = stats_relative_half_width(&summary);
+    if (!is_one_mode(&series)) {
+        sampling->split = true;
+        return many ? STOP_MODES : STOP_NONE;
+    }
+    if (sampling->split && !many)
+        return STOP_NONE;
+    if (half_width > max_noise)
+        return is_placed(timing, sampling, &series) ? STOP_PLACES : STOP_NONE;
+    return at_limit || is_enough(timing, sampling, half_width, &series) ? STOP_CONVERGED : STOP_NONE;
 }
 
 /* Why sampling may stop now; STOP_NONE to go on. */
 static enum stop_reason sampling_stop(const struct timing *timing, struct sampling *sampling)
 {
-    const struct engine_options *options = timing->options;
     const size_t count = sampling->result->time.summary.count;
     const size_t least = (size_t)PLACE_SAMPLES * sampling->chain.placements;
-    const bool last = count >= options->samples_max, late = sampling->seconds >= options->seconds_max;
-    struct series series;
-    struct summary summary;
-    double half_width;
-    bool modes;
+    const bool last = count >= timing->options->samples_max, late = sampling->seconds >= timing->options->seconds_max;
+    enum stop_reason stop;
 
     if (!last && (count < SAMPLES_MIN || count < least))
         return STOP_NONE;
-    describe(sampling, options->max_noise, &series, &summary);
-    half_width = stats_relative_half_width(&summary);
-    modes = !is_one_mode(&series);
-    sampling->split = sampling->split || modes;
-    if (modes && count >= MODES_ENOUGH)
-        return STOP_MODES;
-    if (half_width <= options->max_noise && !modes && (!sampling->split || count >= MODES_ENOUGH) &&
-        (last || late || is_enough(timing, sampling, half_width, &series)))
-        return STOP_CONVERGED;
+    stop = series_stop(timing, sampling, last || late);
+    if (stop != STOP_NONE)
+        return stop;
     return last ? STOP_SAMPLES : late ? STOP_TIME : STOP_NONE;
 }
 
@@ -306,17 +334,28 @@ static void settle(struct sampling *sampling, const struct engine_options *optio
  * runs. Nothing of a sample's own takes as long: none of 86,000 committed samples does. */
 static const double slice_ns = 0.5e6, slice_share = 0.1;
 
-/* Samples of this process that a slice was in. */
+/* Those of totals_ns[first], [first + step] ... below [count] that a slice was in. */
+static size_t count_longer(const double *totals_ns, size_t first, size_t count, size_t step)
+{
+    double least = INFINITY;
+    size_t longer = 0;
+
+    for (size_t i = first; i < count; i += step)
+        least = fmin(least, totals_ns[i]);
+    for (size_t i = first; i < count; i += step)
+        longer += totals_ns[i] > least + fmax(slice_ns, slice_share * least);
+    return longer;
+}
+
+/* Samples of this process that a slice was in. Those of one place are looked at together, where there are enough. */
 static size_t count_interrupted(const struct sampling *sampling)
 {
     const size_t count = sampling->done ? 0 : sampling->result->time.summary.count - sampling->before;
-    double least = INFINITY;
+    const size_t step = count > sampling->chain.placements ? sampling->chain.placements : 1;
     size_t interrupted = 0;
 
-    for (size_t i = 0; i < count; i++)
-        least = fmin(least, sampling->totals_ns[i]);
-    for (size_t i = 0; i < count; i++)
-        interrupted += sampling->totals_ns[i] > least + fmax(slice_ns, slice_share * least);
+    for (size_t first = 0; first < step; first++)
+        interrupted += count_longer(sampling->totals_ns, first, count, step);
     return interrupted;
 }
 

@@ -16,7 +16,7 @@ enum {
 static bool run_once(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
     const size_t bytes = launch->cell->elements * sizeof(uint32_t);
-    uint32_t *output = cuda_buffers_find(device, launch->room)->output[turn.placement];
+    uint32_t *output = cuda_launch_output(device, launch, turn);
 
     return cuda_device_set(device, output, POISON, bytes) && cuda_launch_cell(device, launch, turn) &&
            cuda_device_read(device, device->memory.host_output, output, bytes) && cuda_device_wait(device);
@@ -125,7 +125,7 @@ static enum status verify_cell(struct engine_session *session, struct cell_resul
 {
     struct cuda_device *device = &session->device;
     const struct cuda_launch *launch = &session->cells[index].launch;
-    const uint32_t placements = cuda_buffers_find(device, launch->room)->count;
+    const uint32_t placements = cuda_launch_placements(device, launch);
     const bool refilled = cuda_launch_refills(launch);
     uint32_t *values = session->refilled_values;
 
