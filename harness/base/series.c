@@ -101,6 +101,9 @@ static void correlate(const double *samples, size_t count, const double *sorted,
     series->autocorrelation = neighbour_correlation(ranks, count);
     lag = series->autocorrelation > 0 ? series->autocorrelation : 0;
     series->effective *= (1 - lag) / (1 + lag) / (1 + (each > 1 ? each - 1 : 0) * series->within);
+    /* Too few of each placement to say how alike they are: they may be quite so. */
+    if (each < 2)
+        series->effective = fmin(series->effective, series->placements);
 }
 
 void series_summarize(const double *samples, size_t count, uint32_t placements, double *scratch, struct series *series,

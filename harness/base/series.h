@@ -32,7 +32,8 @@ extern const struct series series_unknown;
  * effective = count / (1 + (m - 1) rho) x (1 - r) / (1 + r). rho is the correlation of the m samples of a placement
  * within each other (one-way analysis of variance, on ranks), the first factor Kish's design effect (Survey Sampling,
  * 1965, section 5.4); r is the autocorrelation, the second factor that of Bayley and Hammersley (The effective number
- * of independent observations in an autocorrelated time series, 1946). Neither correlation counts below 0. */
+ * of independent observations in an autocorrelated time series, 1946). Neither correlation counts below 0. Where m is
+ * less than 2, rho is not known: `effective` is at most the number of placements. */
 void series_summarize(const double *samples, size_t count, uint32_t placements, double *scratch, struct series *series,
                       struct summary *summary);
 

@@ -100,6 +100,22 @@ static void test_samples_of_placements(void **state)
 }
 
 /* Ranks 1 to 8 in time: by hand, about 4.5, products of neighbours 26.25, squares 42. */
+/* How alike samples of a placement are shows in two of each. Before, forty of 24 count as 24. */
+static void test_few_samples_of_each_placement(void **state)
+{
+    double samples[40], scratch[SERIES_SCRATCH(40)];
+    struct series series;
+    struct summary summary;
+
+    (void)state;
+    for (size_t i = 0; i < 40; i++)
+        samples[i] = 100 + (double)(i % 24 * 7 % 24);
+    series_summarize(samples, 40, 24, scratch, &series, &summary);
+    assert_near(series.effective, 24, 1e-9);
+    series_summarize(samples, 24, 24, scratch, &series, &summary);
+    assert_near(series.effective, 24, 1e-9);
+}
+
 static void test_neighbours_in_time(void **state)
 {
     const double samples[] = {1, 2, 3, 4, 5, 6, 7, 80};
@@ -284,6 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dips_by_linear_programming),
         cmocka_unit_test(test_samples_of_placements),
+        cmocka_unit_test(test_few_samples_of_each_placement),
         cmocka_unit_test(test_neighbours_in_time),
         cmocka_unit_test(test_few_samples),
         cmocka_unit_test(test_coverage_of_the_stopping_rule),

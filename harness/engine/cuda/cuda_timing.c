@@ -11,8 +11,7 @@
 #include "series.h"
 
 enum {
-    SAMPLES_MIN = 24,       /* before an interval is believed; and PLACE_SAMPLES of each place */
-    PLACE_SAMPLES = 2,
+    SAMPLES_MIN = CUDA_PLACEMENTS_MAX, /* before an interval is believed: each place once */
     INTERRUPTED_MANY = 3,   /* samples of a group that were interrupted: something else has the device */
     MODES_ENOUGH = 60,      /* samples by which a cell of several modes is known to be one */
     EVERY_LOOK = 16,        /* samples up to which each is looked at */
@@ -253,13 +252,15 @@ static bool is_enough(const struct timing *timing, const struct sampling *sampli
            count * sampling->each >= settled_seconds / (double)timing->count;
 }
 
-/* Whether samples of one place agree, and further ones would not make the interval narrower: it is that of the places, which
- * differ. */
-static bool is_placed(const struct timing *timing, const struct sampling *sampling, const struct series *series)
+/* Whether the interval is wide because places differ: for these places it would be narrow enough, and further samples of them
+ * would tell no more, or may not be taken. What is left of the variance is 1 - rho of 1 + (each - 1) rho (series.h). */
+static bool is_placed(const struct timing *timing, const struct sampling *sampling, double half_width, double rho,
+                      bool at_limit)
 {
-    const double noise = timing->options->max_noise, rho = series->within, deviation = series->placement_deviation;
+    const double each = (double)sampling->result->time.summary.count / sampling->chain.placements;
+    const double share = each > 1 ? sqrt((1 - rho) / (1 + (each - 1) * rho)) : 1;
 
-    return is_told(sampling, rho) && deviation * deviation * (1 - rho) <= rho * noise * noise;
+    return share * half_width <= timing->options->max_noise && (at_limit || is_told(sampling, rho));
 }
 
 /* Why sampling may stop for its series; STOP_NONE to go on. */
@@ -280,7 +281,7 @@ static enum stop_reason series_stop(const struct timing *timing, struct sampling
     if (sampling->split && !many)
         return STOP_NONE;
     if (half_width > max_noise)
-        return is_placed(timing, sampling, &series) ? STOP_PLACES : STOP_NONE;
+        return is_placed(timing, sampling, half_width, series.within, at_limit) ? STOP_PLACES : STOP_NONE;
     return at_limit || is_enough(timing, sampling, half_width, &series) ? STOP_CONVERGED : STOP_NONE;
 }
 
@@ -288,11 +289,10 @@ static enum stop_reason series_stop(const struct timing *timing, struct sampling
 static enum stop_reason sampling_stop(const struct timing *timing, struct sampling *sampling)
 {
     const size_t count = sampling->result->time.summary.count;
-    const size_t least = (size_t)PLACE_SAMPLES * sampling->chain.placements;
     const bool last = count >= timing->options->samples_max, late = sampling->seconds >= timing->options->seconds_max;
     enum stop_reason stop;
 
-    if (!last && (count < SAMPLES_MIN || count < least))
+    if (!last && count < SAMPLES_MIN)
         return STOP_NONE;
     stop = series_stop(timing, sampling, last || late);
     if (stop != STOP_NONE)
