@@ -404,6 +404,9 @@ class Time(Case):
                 self.assertLess(len(time["samples"]), 400)
                 self.assertGreater(time["ci_high"] / time["ci_low"], 1.02)
                 self.assertAlmostEqual(cell["placement_deviation"], 0.1, delta=0.05)
+        once = self.measure("--path", "global", "--pattern", "per_block", "--elements", "12800", "--counters", "none",
+                            "--sample-us", "10000", "--max-samples", "24", table_placement=0.1)[0]["cells"]
+        self.assertEqual([(cell["neighbour"], len(cell["time_ns"]["samples"])) for cell in once], [(False, 24)])
         wandering = self.measure("--path", "global", "--pattern", "per_block", "--elements", "12800", "--counters",
                                  "none", table_placement=0.1, noise=0.1)[0]["cells"]
         self.assertEqual([cell["flags"] for cell in wandering], [["unstable"]])

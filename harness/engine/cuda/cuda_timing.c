@@ -331,31 +331,37 @@ static void settle(struct sampling *sampling, const struct engine_options *optio
 /* -- neighbours --------------------------------------------------------------------------------------- */
 
 /* A process that computes on the device, too, has it in slices of a millisecond or more, in which nothing of a sample
- * runs. Nothing of a sample's own takes as long: none of 86,000 committed samples does. */
-static const double slice_ns = 0.5e6, slice_share = 0.1;
+ * runs. Nothing of a sample's own takes as long, compared with another one of its place: none of 86,000 committed samples
+ * does. Samples of other places may take twice as long. */
+static const double slice_ns = 0.5e6, slice_share = 0.1, places_share = 1.5;
 
-/* Those of totals_ns[first], [first + step] ... below [count] that a slice was in. */
-static size_t count_longer(const double *totals_ns, size_t first, size_t count, size_t step)
+/* The least of totals_ns[first], [first + step] ... below [count]. */
+static double least_total(const double *totals_ns, size_t first, size_t count, size_t step)
 {
     double least = INFINITY;
-    size_t longer = 0;
 
     for (size_t i = first; i < count; i += step)
         least = fmin(least, totals_ns[i]);
-    for (size_t i = first; i < count; i += step)
-        longer += totals_ns[i] > least + fmax(slice_ns, slice_share * least);
-    return longer;
+    return least;
 }
 
-/* Samples of this process that a slice was in. Those of one place are looked at together, where there are enough. */
+static bool is_longer(double total_ns, double least, double share)
+{
+    return total_ns > least + fmax(slice_ns, share * least);
+}
+
+/* Samples of this process that a slice was in. */
 static size_t count_interrupted(const struct sampling *sampling)
 {
     const size_t count = sampling->done ? 0 : sampling->result->time.summary.count - sampling->before;
-    const size_t step = count > sampling->chain.placements ? sampling->chain.placements : 1;
+    const size_t places = sampling->chain.placements;
+    const double least = least_total(sampling->totals_ns, 0, count, 1);
     size_t interrupted = 0;
 
-    for (size_t first = 0; first < step; first++)
-        interrupted += count_longer(sampling->totals_ns, first, count, step);
+    for (size_t i = 0; i < count; i++)
+        interrupted +=
+            is_longer(sampling->totals_ns[i], least, places_share) ||
+            is_longer(sampling->totals_ns[i], least_total(sampling->totals_ns, i % places, count, places), slice_share);
     return interrupted;
 }
 
