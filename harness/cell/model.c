@@ -260,17 +260,17 @@ static double texture_cycles(const struct work *work)
 }
 
 /* A line is in one slice of L2, which answers one request for it after the other. Requests for the same sectors at a time are
- * answered two at once: those of all loads where they ask for the same, and else the fewer the more sectors they choose from. */
+ * answered two at once, the fewer the less loads are alike. More sectors of a line take longer where its slice has no other. The
+ * last two are guesses that fit serialization.json and convolution.json. */
 static double l2_ns(const struct work *work)
 {
     const struct model_l2_asked asked = work->asked;
-    const double choices = model_first_block_sectors(work->cell, (uint32_t)work->steps) * asked.loads / asked.sectors;
-    double busiest = asked.lines / work->card->l2_slices;
+    const double sectors = asked.sectors / asked.lines, more = asked.alike * (sectors * sectors - 1) / 30;
+    const double wide = fmin(asked.busiest, asked.loads) * (1 + more);
+    const double busiest = fmax(fmax(asked.lines / work->card->l2_slices, asked.busiest), wide);
 
-    for (uint32_t i = 0; i < MODEL_TABLE_SLICES; i++)
-        busiest = fmax(busiest, asked.slices[i]);
     return (double)work->access->payload_loads * busiest / asked.loads * work->card->l2_request_ns *
-           (1 - 0.5 / choices);
+           (1 - 0.5 * asked.alike * asked.alike);
 }
 
 /* clang-format off */

@@ -16,17 +16,27 @@ enum { L2_LINE_BYTES = 128 };
 /* Blocks that are looked at for what a launch asks L2 for, where they differ. */
 enum { L2_BLOCKS = 16 };
 
-/* Lines of L2 that hold the table. */
-enum { TABLE_L2_LINES = CBANK_TABLE_BYTES / L2_LINE_BYTES };
+/* Lines of L2 that hold the table; and addresses that it is tried at: multiples of 512 bytes, each of 16 within 8 KiB once. */
+enum { TABLE_L2_LINES = CBANK_TABLE_BYTES / L2_LINE_BYTES, BASES = 16, BASE_LINES = 3 * 512 / L2_LINE_BYTES };
 
-/* The slice of a line of the table. Found for GH100: loads of 2, 4, 8, 16 and 32 lines of results/h200/serialization.json take as
- * long as the busiest of these slices. */
+/* The slice of a line. Found for GH100: loads of 2, 4, 8, 16 and 32 lines of results/h200/serialization.json, of tables in 24
+ * places, take as long as the busiest of these slices. */
 static uint32_t slice_of(uint32_t line)
 {
     return (((line >> 3) ^ (line >> 1 & 1) << 2) & 7) + (line >> 7 << 3);
 }
 
-static void ask_l2(struct model_l2_asked *asked, const uint32_t *index, uint32_t threads, uint32_t width)
+enum { SLICES = 8 + ((TABLE_L2_LINES + BASES * BASE_LINES) >> 7 << 3) };
+
+/* What was asked for: lines of each slice, by tables at each address; and of the first block, whose loads are at a time, sectors. */
+struct wanted {
+    double slices[BASES][SLICES];
+    bool of_first; /* what comes next */
+    double sectors[CBANK_TABLE_BYTES / ACCESS_SECTOR_BYTES], loads;
+};
+
+static void ask_l2(struct model_l2_asked *asked, struct wanted *wanted, const uint32_t *index, uint32_t threads,
+                   uint32_t width)
 {
     uint8_t sectors[TABLE_L2_LINES] = {0}; /* of each line: a set */
 
@@ -35,29 +45,64 @@ static void ask_l2(struct model_l2_asked *asked, const uint32_t *index, uint32_t
         const uint32_t line = byte / L2_LINE_BYTES;
         const uint8_t sector = (uint8_t)(1u << byte % L2_LINE_BYTES / ACCESS_SECTOR_BYTES);
 
+        for (uint32_t k = 0; sectors[line] == 0 && k < BASES; k++)
+            wanted->slices[k][slice_of(line + k * BASE_LINES)]++;
         asked->lines += sectors[line] == 0;
-        asked->slices[slice_of(line)] += sectors[line] == 0;
         asked->sectors += !(sectors[line] & sector);
+        wanted->sectors[byte / ACCESS_SECTOR_BYTES] += wanted->of_first && !(sectors[line] & sector);
         sectors[line] |= sector;
     }
     asked->loads++;
+    wanted->loads += wanted->of_first;
+}
+
+/* The lines of the busiest slice: the mean over the addresses. */
+static double find_busiest(const struct wanted *wanted)
+{
+    double sum = 0;
+
+    for (uint32_t k = 0; k < BASES; k++) {
+        double busiest = 0;
+
+        for (uint32_t i = 0; i < SLICES; i++)
+            busiest = fmax(busiest, wanted->slices[k][i]);
+        sum += busiest;
+    }
+    return sum / BASES;
+}
+
+/* See struct model_l2_asked. */
+static double find_alike(const struct wanted *wanted)
+{
+    double sum = 0, squares = 0;
+
+    for (size_t i = 0; i < sizeof(wanted->sectors) / sizeof(wanted->sectors[0]); i++) {
+        sum += wanted->sectors[i];
+        squares += wanted->sectors[i] * wanted->sectors[i];
+    }
+    return squares / sum / wanted->loads;
 }
 
 struct model_l2_asked model_l2_sample(const struct cell *cell)
 {
     const uint32_t grid = cell_blocks(cell), sampled = !cell->indices ? 1 : grid < L2_BLOCKS ? grid : L2_BLOCKS;
     struct model_l2_asked asked = {0};
+    struct wanted wanted = {0};
     uint32_t index[CELL_BLOCK_SIZE_MAX];
 
     for (uint32_t i = 0; i < sampled * workload_steps(cell->workload, cell->parameters); i++) {
         const uint32_t block = (uint32_t)((uint64_t)(i % sampled) * grid / sampled);
         const uint32_t threads = cell->pattern->scope == INDEX_IMMEDIATE ? 1 : cell_block_threads(cell, block);
 
+        wanted.of_first = i % sampled == 0;
         cell_indices(cell, block, threads, i / sampled, index);
         for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS)
-            ask_l2(&asked, index + first, threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS,
+            ask_l2(&asked, &wanted, index + first,
+                   threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS,
                    table_width(cell->parameters));
     }
+    asked.busiest = find_busiest(&wanted);
+    asked.alike = find_alike(&wanted);
     return asked;
 }
 

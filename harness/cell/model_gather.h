@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What loads of the table ask L2 for, lines, sectors, and the slices that these are in; and L1: who waits for sectors that are not
+ * What loads of the table ask L2 for: lines, sectors, and how many of one slice; and L1: who waits for sectors that are not
  * there yet, and for copies of the table that are made of them. */
 #ifndef CBANK_MODEL_GATHER_H
 #define CBANK_MODEL_GATHER_H
@@ -7,13 +7,12 @@
 #include "card.h"
 #include "cell.h"
 
-/* Slices that lines of the table are in, at most. */
-enum { MODEL_TABLE_SLICES = 32 };
-
 /* What the payload loads of the first block ask L2 for; where indices are data, those of some blocks of all the grid. */
 struct model_l2_asked {
     double loads, lines, sectors; /* lines and sectors of each load, added up */
-    double slices[MODEL_TABLE_SLICES]; /* lines */
+    double
+        alike; /* chance that two loads of the first block want the same sector, of those that each wants: 1 where all do */
+    double busiest; /* of the lines, those in the slice that has the most: the mean of tables at several addresses */
 };
 
 struct model_l2_asked model_l2_sample(const struct cell *cell);

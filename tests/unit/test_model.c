@@ -839,8 +839,8 @@ static void what_comes_before_a_launch_by_hand(void **state)
 }
 
 /* 4 blocks of 1024 on 2 SMs, 64 warps each. Uniform: 3 cycles a load. Operand: 7. Texture: 4, and 1 for the
- * load of the input. L2: all loads ask for one line, in one slice, for one of its four sectors: an eighth of the requests is
- * answered with another. Of pseudo_random they ask for 32 lines each, far more than L2 has slices, and hardly two for the same. */
+ * load of the input. L2: all loads ask for one line, in one slice, for one of its four sectors: the chance that two are
+ * alike is a quarter, and its square's half of the requests are answered with another. Of pseudo_random they ask for 32 lines each, far more than L2 has slices, and hardly two for the same. */
 static void other_units_by_hand(void **state)
 {
     struct model_cell model;
@@ -861,7 +861,7 @@ static void other_units_by_hand(void **state)
     cell = make_cell("global_l2", "per_warp", 4096, 1024, "hot");
     model = predict(&cell, &small_card);
     assert_near(model.parts.serialization_ns, 64 * 2, 1e-9);
-    assert_near(model.parts.serialization_ns + model.parts.misses_ns, 128 * 5 * 7 / 8.0, 1e-9);
+    assert_near(model.parts.serialization_ns + model.parts.misses_ns, 128 * 5 * (1 - 0.5 / 16), 1e-9);
     cell = make_cell("global_l2", "pseudo_random", 4096, 1024, "hot");
     model = predict(&cell, &small_card);
     assert_true(model.parts.serialization_ns + model.parts.misses_ns <= 128 * 32 * 5 / 4.0);
@@ -869,15 +869,16 @@ static void other_units_by_hand(void **state)
 }
 
 /* Lines that an H200 has in one slice: how many times as long as of one line loads of so many take, see
- * results/h200/serialization.json. All loads ask for the same: two requests are answered at once. */
+ * results/h200/serialization.json, on average of the table's places. Measured are 1.46, 2.92, 3.54 and 3.92 where rows have
+ * fractions. All loads ask for the same: two requests are answered at once. */
 static void lines_share_slices_as_measured(void **state)
 {
     static const struct {
         uint32_t distinct, stride;
         double lines;
-    } rows[] = {{1, 4, 1},    {2, 128, 2}, {4, 128, 2}, {8, 128, 4},  {16, 128, 4},
-                {32, 128, 4}, {2, 256, 1}, {4, 256, 2}, {8, 256, 2},  {16, 256, 2},
-                {32, 256, 4}, {2, 512, 2}, {8, 512, 2}, {16, 512, 2}, {32, 512, 4}};
+    } rows[] = {{1, 4, 1},        {2, 128, 2},   {4, 128, 2},   {8, 128, 3},  {16, 128, 4},
+                {32, 128, 4},     {2, 256, 1},   {4, 256, 1.5}, {8, 256, 2},  {16, 256, 2},
+                {32, 256, 3.875}, {2, 512, 1.5}, {8, 512, 2},   {16, 512, 2}, {32, 512, 3.9375}};
     struct card card = small_card;
 
     (void)state;
