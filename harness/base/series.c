@@ -283,11 +283,10 @@ static size_t count_outliers(const double *sorted, size_t count)
     return count - count_below(sorted, count, high + reach, true) + count_below(sorted, count, low - reach, false);
 }
 
-/* Takes the share of its median's effect that is a placement's out of its samples. Returns the placements' deviation. */
+/* Takes the effects of placements out of their samples, where they are real. Returns the placements' deviation. */
 static double level_placements(double *values, size_t count, const struct series *series, double *scratch)
 {
-    const double each = (double)count / (double)series->placements;
-    const double share = series->within < real_effect ? 0 : each * series->within / (1 + (each - 1) * series->within);
+    const bool real = series->within >= real_effect;
     double squares = 0, mean = 0;
     double *effects = scratch, *sorted = scratch + series->placements;
 
@@ -303,7 +302,7 @@ static double level_placements(double *values, size_t count, const struct series
     for (size_t p = 0; p < series->placements; p++) {
         squares += (effects[p] - mean) * (effects[p] - mean);
         for (size_t i = p; i < count; i += series->placements)
-            values[i] -= share * (effects[p] - mean);
+            values[i] -= real ? effects[p] - mean : 0;
     }
     return series->placements > 1 ? sqrt(squares / (double)(series->placements - 1)) / mean : NAN;
 }

@@ -263,7 +263,17 @@ static void test_modes(void **state)
     }
 }
 
-/* A group of a mode's least size is not taken apart again. */
+/* Loads of a few lines from L2 take one time or twice as long, as the place says, and in each place always the same. */
+static void test_places_of_two_kinds_are_no_modes(void **state)
+{
+    double samples[60];
+
+    (void)state;
+    for (size_t i = 0; i < 60; i++)
+        samples[i] = (i % 24 * 7 % 5 < 2 ? 65 : 123.6) + 0.01 * (double)(i * 13 % 11);
+    assert_near(describe(samples, 60, 24, 0.5).series.modes, 1, 0);
+}
+
 /* Samples that come in steps of the clock, as those of short chains do. */
 static void test_steps_are_no_modes(void **state)
 {
@@ -272,6 +282,7 @@ static void test_steps_are_no_modes(void **state)
     assert_true(share_of_modes(STEPPED, MOST, 0, 1) <= 0.9); /* nothing spread: what there is to see */
 }
 
+/* A group of a mode's least size is not taken apart again. */
 static void test_modes_of_the_least_size(void **state)
 {
     double samples[MOST];
@@ -305,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_few_samples),
         cmocka_unit_test(test_coverage_of_the_stopping_rule),
         cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_places_of_two_kinds_are_no_modes),
         cmocka_unit_test(test_steps_are_no_modes),
         cmocka_unit_test(test_modes_of_the_least_size),
         cmocka_unit_test(test_modes_that_do_not_matter),
