@@ -28,6 +28,7 @@ SWEEPS = {
     "lookup": ("results/h200/sweeps/lookup.json", "matrix"),
     "warps": ("results/h200/sweeps/warps.json", "sweep"),
     "pressure": ("results/h200/sweeps/pressure.json", "sweep"),
+    "large": ("results/h200/sweeps/large.json", "sweep"),
     "copies": ("results/h200/sweeps/copies.json", "sweep"),
 }
 
