@@ -100,7 +100,8 @@ static void correlate(const double *samples, size_t count, const double *sorted,
     series->within = take_out(ranks, count, series->placements);
     series->autocorrelation = neighbour_correlation(ranks, count);
     lag = series->autocorrelation > 0 ? series->autocorrelation : 0;
-    series->effective *= (1 - lag) / (1 + lag) / (1 + (each > 1 ? each - 1 : 0) * series->within);
+    series->effective =
+        1 / (series->within / series->placements + (1 - series->within) * (1 + lag) / (1 - lag) / (double)count);
     /* Too few of each placement to say how alike they are: they may be quite so. */
     if (each < 2)
         series->effective = fmin(series->effective, series->placements);

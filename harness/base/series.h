@@ -29,11 +29,12 @@ extern const struct series series_unknown;
 /* Summary of samples[0 .. count - 1], count >= 1, over `placements` >= 1, and of the series what that takes: its
  * interval is that of `effective` samples.
  *
- * effective = count / (1 + (m - 1) rho) x (1 - r) / (1 + r). rho is the correlation of the m samples of a placement
- * within each other (one-way analysis of variance, on ranks), the first factor Kish's design effect (Survey Sampling,
- * 1965, section 5.4); r is the autocorrelation, the second factor that of Bayley and Hammersley (The effective number
- * of independent observations in an autocorrelated time series, 1946). Neither correlation counts below 0. Where m is
- * less than 2, rho is not known: `effective` is at most the number of placements. */
+ * 1 / effective = rho / placements + (1 - rho) / count x (1 + r) / (1 - r). rho is the correlation of the samples of a
+ * placement within each other (one-way analysis of variance, on ranks): the share of the variance that is between
+ * placements, whose number tells how well it is known. With r = 0 that is Kish's design effect (Survey Sampling, 1965,
+ * section 5.4). r is the autocorrelation of what is left, its factor that of Bayley and Hammersley (The effective number
+ * of independent observations in an autocorrelated time series, 1946). Neither correlation counts below 0. Where a
+ * placement has fewer than two samples, rho is not known: `effective` is at most the number of placements. */
 void series_summarize(const double *samples, size_t count, uint32_t placements, double *scratch, struct series *series,
                       struct summary *summary);
 
