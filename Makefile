@@ -284,6 +284,8 @@ $(OBJ)/simulated/%.o: %.c $(OBJ)/flags.stamp
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(HOUSE) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
+$(filter $(OBJ)/simulated/harness/cell/card%,$(SIMULATED_CORE_OBJECTS)): $(CARDS)
+
 $(OBJ)/simulated/%.o: %.S $(OBJ)/flags.stamp
 	$(call say,AS,$<)
 	@mkdir -p $(@D)

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "compare.h"
+#include "deviation.h"
 #include "random.h"
 #include "size.h"
 #include "stats.h"
@@ -418,15 +419,18 @@ static void test_many_cells(void **state)
 static void test_missing_and_new(void **state)
 {
     struct side base = simulate(3, 1, &quiet, 1), new_side = simulate(2, 1, &quiet, 2);
-    struct comparison comparison = compare(&base, &new_side, &defaults);
+    struct compare_options options = defaults;
+    struct comparison comparison;
 
     (void)state;
+    options.threshold = 0.05; /* far beyond what plans differ by */
+    comparison = compare(&base, &new_side, &options);
     assert_int_equal(comparison.cells[0].verdict, VERDICT_MISSING);
     assert_true(comparison.cells[0].cell.elements == 1002);
     assert_true(isnan(comparison.cells[0].ratio.value) && isnan(comparison.cells[0].adjusted_p));
     assert_int_equal(comparison_status(&comparison), STATUS_FINDING);
     comparison_close(&comparison);
-    comparison = compare(&new_side, &base, &defaults);
+    comparison = compare(&new_side, &base, &options);
     assert_int_equal(cell_of(&comparison, 2)->verdict, VERDICT_NEW);
     assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_SAME); /* of other plans */
     assert_int_equal(comparison_status(&comparison), STATUS_OK);
@@ -934,7 +938,9 @@ static void test_settle(void **state)
  * where several processes show that it is more. */
 static void test_coverage(void **state)
 {
-    static const struct noise assumed = {0.0006, 0.001, 1, 20}, louder = {0.0068, 0.0015, 3, 20};
+    struct side any = make_side(1);
+    const struct noise assumed = {1.2 * deviation_default(CAUSE_process, &any.cells[0].cell, 1000).value, 0.001, 1, 20};
+    static const struct noise louder = {0.0068, 0.0015, 3, 20};
     const size_t comparisons = repetitions(100, 20);
 
     (void)state;
@@ -954,6 +960,7 @@ static void test_coverage(void **state)
         assert_true((double)covered > 24 * 0.95 * (double)comparisons - 4 * sqrt(24 * 0.0475 * (double)comparisons));
         assert_true((double)covered < 24 * 0.99 * (double)comparisons);
     }
+    side_close(&any);
 }
 
 static void test_false_alarms(void **state)

@@ -336,7 +336,7 @@ static void test_default(void **state)
         assert_int_equal(brief.origin, DEVIATION_DEFAULT);
     }
     assert_true(deviation_default(CAUSE_process, &cold, 2000).value >
-                5 * deviation_default(CAUSE_process, &hot, 2000).value);
+                3 * deviation_default(CAUSE_process, &hot, 2000).value);
 }
 
 /* By hand, and what R's p.adjust(method = "holm") gives. */

@@ -4,24 +4,26 @@
 #include "cuda_device.h"
 #include "random.h"
 
-/* Placements begin at multiples of so many bytes, as allocations and textures do. Steps of 79 go through all multiples
- * of 64 KiB, and any few of them lie far apart. */
+/* Placements begin at multiples of so many bytes, as allocations and textures do, counted from a multiple of a table's. Steps
+ * of 79 go through all of them, and any few of them lie far apart. */
 enum { STEP_BYTES = 512, STEPS = CBANK_TABLE_BYTES / STEP_BYTES, STEPS_APART = 79 };
 
-/* Words before a table in its allocation: what follows it is nobody's, so that tools for memory errors see a read there. */
-static size_t words_before(uint32_t placement)
+/* Where a placement begins in what was allocated for it: it does not depend on what else is. */
+static uint32_t *begin_of(void *allocated, uint32_t placement)
 {
-    return (size_t)(placement * STEPS_APART % STEPS) * (STEP_BYTES / sizeof(uint32_t));
+    const uintptr_t first = ((uintptr_t)allocated + CBANK_TABLE_BYTES - 1) / CBANK_TABLE_BYTES * CBANK_TABLE_BYTES;
+
+    return (uint32_t *)(first + (uintptr_t)(placement * STEPS_APART % STEPS * STEP_BYTES));
 }
 
 static bool allocate(struct cuda_device *device, struct cuda_table *table, size_t bytes)
 {
-    const size_t before = words_before(table->count);
-    uint32_t *allocated = NULL;
+    void **allocated = &table->allocated[table->count];
 
-    if (!CUDA(device, cudaMalloc, (void **)&allocated, before * sizeof(*allocated) + bytes))
+    if (!CUDA(device, cudaMalloc, allocated, 2 * (size_t)CBANK_TABLE_BYTES + bytes))
         return false;
-    table->on_device[table->count++] = allocated + before;
+    table->on_device[table->count] = begin_of(*allocated, table->count);
+    table->count++;
     return true;
 }
 
@@ -34,7 +36,7 @@ static void release(struct cuda_device *device, struct cuda_table *table)
             CUDA_TRY(device, cudaDestroyTextureObject, table->textures[placement][i]);
         table->textures[placement][i] = 0;
     }
-    CUDA_TRY(device, cudaFree, table->on_device[placement] - words_before(placement));
+    CUDA_TRY(device, cudaFree, table->allocated[placement]);
 }
 
 static void close_table(struct cuda_device *device, struct cuda_table *table)
@@ -129,7 +131,7 @@ bool cuda_tables_multiply(struct cuda_device *device)
         struct cuda_table *table = &device->tables[k];
 
         while (multiplied && table->bytes > 0 &&
-               cuda_buffers_spare(device, table->count, CBANK_TABLE_BYTES + table->bytes))
+               cuda_buffers_spare(device, table->count, 2 * CBANK_TABLE_BYTES + table->bytes))
             multiplied = add_placement(device, table);
     }
     return multiplied;

@@ -2,7 +2,8 @@
  * Tables on the device, on several placements like the buffers of cuda_buffers.h.
  *
  * Lines of the table fall into other slices of L2 where its address is another one, which makes loads of a few lines faster or
- * slower. A user's table lies anywhere, so that each placement begins at another multiple of 512 bytes. */
+ * slower. A user's table lies anywhere, so that each placement begins at another multiple of 512 bytes, the same
+ * in every plan. */
 #ifndef CBANK_CUDA_TABLES_H
 #define CBANK_CUDA_TABLES_H
 
@@ -31,7 +32,8 @@ struct cuda_table {
     size_t bytes; /* 0: there is none yet */
     uint32_t count; /* of placements */
     uint32_t *values; /* on the host, pinned; owned */
-    uint32_t *on_device[CUDA_PLACEMENTS_MAX]; /* owned */
+    void *allocated[CUDA_PLACEMENTS_MAX]; /* owned */
+    uint32_t *on_device[CUDA_PLACEMENTS_MAX]; /* in it */
     cudaTextureObject_t textures[CUDA_PLACEMENTS_MAX]
                                 [SASS_WIDTH_COUNT]; /* by the logarithm of an element's bytes; or 0 */
 };
