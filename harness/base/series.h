@@ -43,8 +43,8 @@ void series_summarize(const double *samples, size_t count, uint32_t placements, 
  * Modes are the two groups that differ most, and those of each, where the groups' medians differ by more than `apart`
  * and either the dip test of Hartigan and Hartigan (The dip test of unimodality, 1985) says at 1 % that there is more
  * than one mode, or the groups leave less than a tenth of the variance. What a placement's median differs by is taken
- * out first, where rho is plain: a spread of placements is no mode. Nor are the steps of
- * the clock: equal values are spread over a step first. */
+ * out first, where rho is plain: a spread of placements is no mode. Nor are the steps of the clock: equal values are
+ * spread over a step first. */
 void series_describe(const double *samples, size_t count, double apart, double *scratch, struct series *series);
 
 /* The dip of sorted values: the greatest distance of their distribution to the nearest that has one mode; scratch is

@@ -11,7 +11,7 @@
 struct model_l2_asked {
     double loads, lines, sectors; /* lines and sectors of each load, added up */
     double
-        alike; /* chance that two loads of the first block want the same sector, of those that each wants: 1 where all do */
+        alike; /* chance that two loads of the first block want the same, for each sector of a load: 1 where all do */
     double busiest; /* of the lines, those in the slice that has the most: the mean of tables at several addresses */
 };
 

@@ -58,8 +58,8 @@ struct cuda_request {
     double patience; /* seconds; 0: as cuda_expect says */
 };
 
-/* Makes the device current and loads the tools (from machine code, else from PTX), and fills table 0. STATUS_ENVIRONMENT, logged, when it
- * cannot. On success the caller closes. */
+/* Makes the device current, loads the tools (from machine code, else from PTX) and fills table 0.
+ * STATUS_ENVIRONMENT, logged, when it cannot. On success the caller closes. */
 enum status cuda_device_open(struct cuda_device *device, const struct cuda_request *request);
 
 /* Releases; accepts a zeroed struct. */

@@ -2,8 +2,8 @@
  * Tables on the device, on several placements like the buffers of cuda_buffers.h.
  *
  * Lines of the table fall into other slices of L2 where its address is another one, which makes loads of a few lines faster or
- * slower. A user's table lies anywhere, so that each placement begins at another multiple of 512 bytes, the same
- * in every plan. */
+ * slower. A user's table lies anywhere, so that each placement begins at another multiple of 512 bytes, the same in
+ * every plan. */
 #ifndef CBANK_CUDA_TABLES_H
 #define CBANK_CUDA_TABLES_H
 
