@@ -33,19 +33,48 @@ static uint64_t sum_of(const double *samples, size_t count)
     return sum ? sum : 1;
 }
 
-struct process_time process_of(double *samples, size_t count, const char *process)
+/* The standard error of the median's logarithm, from the interval that needs no distribution. */
+static double error_of(double *samples, size_t count)
 {
-    struct process_time out = {.count = count, .process = process, .error = NAN, .least = samples[0]};
     const size_t rank = stats_median_rank(count, STATS_CONFIDENCE), half = count / 2;
 
-    out.samples = sum_of(samples, count);
-    out.median = stats_median_unsorted(samples, count); /* then all below the half are below it */
+    if (rank == 0)
+        return NAN;
+    stats_median_unsorted(samples, count); /* then all below the half are below it */
+    return process_error(stats_select(samples, half, rank - 1),
+                         stats_select(samples + half, count - half, count - rank - half));
+}
+
+/* Takes out of samples what the means of their placements differ by. Returns what that makes their deviation smaller by. */
+static double level(double *samples, size_t count, size_t placements)
+{
+    double all = 0;
+
+    for (size_t i = 0; i < count; i++)
+        all += samples[i] / (double)count;
+    for (size_t first = 0; first < placements; first++) {
+        double mean = 0, n = 0;
+
+        for (size_t i = first; i < count; i += placements)
+            mean += (samples[i] - mean) / ++n;
+        for (size_t i = first; i < count; i += placements)
+            samples[i] -= mean - all;
+    }
+    return sqrt(1 - (double)placements / (double)count);
+}
+
+struct process_time process_of(const double *samples, size_t count, uint32_t placements, double *scratch)
+{
+    struct process_time out = {.count = count, .least = samples[0], .samples = sum_of(samples, count)};
+    double share = 1;
+
     for (size_t i = 0; i < count; i++)
         out.least = fmin(out.least, samples[i]);
-    /* From the interval that needs no distribution. */
-    if (rank > 0)
-        out.error = process_error(stats_select(samples, half, rank - 1),
-                                  stats_select(samples + half, count - half, count - rank - half));
+    out.median = stats_median_unsorted(memcpy(scratch, samples, count * sizeof(*samples)), count);
+    memcpy(scratch, samples, count * sizeof(*samples));
+    if (placements > 1 && count >= 2 * (size_t)placements)
+        share = level(scratch, count, placements);
+    out.error = error_of(scratch, count) / share;
     return out;
 }
 

@@ -18,8 +18,10 @@ struct process_time {
         samples; /* a number that follows from all of them, in whatever order they are; 0 in a store, without them */
 };
 
-/* Of such samples, count >= 1, which it puts into another order. */
-struct process_time process_of(double *samples, size_t count, const char *process);
+/* Of such samples, count >= 1, taken on so many placements in turn (0: not known), with room for `count` of them; of a process
+ * that is not known. The error has nothing of what placements differ by, where each has two samples: other processes have the
+ * same ones. */
+struct process_time process_of(const double *samples, size_t count, uint32_t placements, double *scratch);
 
 /* The standard error of a median's logarithm, of which the interval of STATS_CONFIDENCE is this. NaN where there is no
  * interval. */
@@ -31,14 +33,14 @@ bool process_same(const struct process_time *one, const struct process_time *oth
 /* One side of a comparison of one cell. */
 struct sample_side {
     const struct process_time *processes; /* not owned */
-    size_t count;                            /* at least 1 */
-    bool modelled;                           /* predictions, which do not differ between processes */
+    size_t count; /* at least 1 */
+    bool modelled; /* predictions, which do not differ between processes */
 };
 
 /* What a side says of a cell. */
 struct estimate {
-    double ns;            /* the median of the medians of its processes */
-    double within;        /* standard error of such a median within its process, of its logarithm: root of the mean
+    double ns; /* the median of the medians of its processes */
+    double within; /* standard error of such a median within its process, of its logarithm: root of the mean
                              square over the processes; NaN where one has too few samples to say */
     struct deviation own; /* between the medians of its processes */
 };
@@ -50,7 +52,7 @@ enum status side_estimate(const struct sample_side *side, struct estimate *out);
 struct ratio {
     double value;
     double ci_low, ci_high; /* at a level; NaN where nothing is known to make them of */
-    double p;               /* two-sided, of the ratio being 1; NaN likewise */
+    double p; /* two-sided, of the ratio being 1; NaN likewise */
 };
 
 /* Intervals that leave out the truth with probability `p`. Most cells have as many degrees of freedom as the one before:

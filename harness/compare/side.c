@@ -70,19 +70,20 @@ static bool add_process(struct side_cell *cell, const struct cell_time *time, bo
     const double *samples = modelled ? &summary->median : time->samples_ns;
     const size_t count = modelled ? !isnan(*samples) : samples ? summary->count : 0;
     struct process_time *larger = realloc(cell->processes, (cell->process_count + 1) * sizeof(*larger));
-    double *copy = malloc((count + 1) * sizeof(*copy));
-    const bool good = larger && copy;
+    double *scratch = malloc((count + 1) * sizeof(*scratch));
+    const bool good = larger && scratch;
 
     if (larger)
         cell->processes = larger;
-    if (good && count > 0)
-        larger[cell->process_count++] = process_of(memcpy(copy, samples, count * sizeof(*copy)), count, process);
-    else if (good && !samples && summary->count > 0 && !isnan(summary->median))
+    if (good && count > 0) {
+        larger[cell->process_count] = process_of(samples, count, time->series.placements, scratch);
+        larger[cell->process_count++].process = process;
+    } else if (good && !samples && summary->count > 0 && !isnan(summary->median))
         larger[cell->process_count++] =
             (struct process_time){summary->count,  process,
                                   summary->median, process_error(summary->ci_low, summary->ci_high),
                                   summary->median, 0};
-    free(copy);
+    free(scratch);
     return good;
 }
 

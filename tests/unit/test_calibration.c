@@ -41,12 +41,12 @@ static struct cell cell_at(size_t index)
 static struct side make_side(struct side_cell cells[3])
 {
     static struct process_time all[3];
-    double a[] = {99, 150, 100}, b[] = {102}, c[] = {101.5, 100.5};
+    double a[] = {99, 150, 100}, b[] = {102}, c[] = {101.5, 100.5}, scratch[3];
     struct side side = {.label = "side", .files = 3, .cells = cells, .cell_count = 3};
 
-    all[0] = process_of(a, 3, NULL);
-    all[1] = process_of(b, 1, NULL);
-    all[2] = process_of(c, 2, NULL);
+    all[0] = process_of(a, 3, 0, scratch);
+    all[1] = process_of(b, 1, 0, scratch);
+    all[2] = process_of(c, 2, 0, scratch);
     side.identity =
         (struct side_identity){.engine = "cuda", .device = {.name = "NVIDIA Test", .uuid = "GPU-1", .driver = "570"}};
     /* Not in the tables' order: a calibration sorts. */
@@ -115,8 +115,8 @@ static void test_noise_of_processes(void **state)
  * what the cells show. */
 static void test_pooled(void **state)
 {
-    double samples[][7] = {{97, 98, 99, 100, 101, 102, 103}, {99, 100, 101, 102, 103, 104, 105}};
-    struct process_time processes[] = {process_of(samples[0], 7, NULL), process_of(samples[1], 7, NULL)};
+    double samples[][7] = {{97, 98, 99, 100, 101, 102, 103}, {99, 100, 101, 102, 103, 104, 105}}, scratch[7];
+    struct process_time processes[] = {process_of(samples[0], 7, 0, scratch), process_of(samples[1], 7, 0, scratch)};
     struct side_cell side_cell = {.cell = cell_at(2), .processes = processes, .process_count = 2};
     struct side_cell cells[3];
     struct side side = make_side(cells);

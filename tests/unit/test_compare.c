@@ -62,16 +62,17 @@ static struct side make_side(size_t cells)
     return side;
 }
 
+enum { SAMPLES_MAX = 256 };
+
 static void add_process(struct side_cell *cell, double *samples, size_t count)
 {
+    double scratch[SAMPLES_MAX];
     struct process_time *processes = realloc(cell->processes, (cell->process_count + 1) * sizeof(*processes));
 
     assert_non_null(processes);
     cell->processes = processes;
-    processes[cell->process_count++] = process_of(samples, count, NULL);
+    processes[cell->process_count++] = process_of(samples, count, 0, scratch);
 }
-
-enum { SAMPLES_MAX = 256 };
 
 /* Noise of a simulated measurement, relative. */
 struct noise {

@@ -194,7 +194,9 @@ static void test_of_median(void **state)
 static void test_estimate(void **state)
 {
     double a[] = {96, 104, 99, 100, 101, 102, 98}, b[] = {102}, c[] = {500, 101, 1};
-    const struct process_time processes[] = {process_of(a, 7, NULL), process_of(b, 1, NULL), process_of(c, 3, NULL)};
+    double scratch[7];
+    const struct process_time processes[] = {process_of(a, 7, 0, scratch), process_of(b, 1, 0, scratch),
+                                             process_of(c, 3, 0, scratch)};
     struct estimate found;
 
     (void)state;
@@ -209,11 +211,32 @@ static void test_estimate(void **state)
     assert_true(found.within == 0 && found.own.degrees == 0);
 }
 
+/* The error is that of samples about their placement's mean: here 0.1 of 100, whatever placements differ by. */
+static void test_error_within_placements(void **state)
+{
+    enum { COUNT = 240, PLACEMENTS = 24 };
+    double samples[COUNT], even[COUNT], scratch[COUNT];
+    uint64_t seed = 5;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++) {
+        even[i] = 100 + 0.1 * normal(&seed);
+        samples[i] = even[i] + (i % PLACEMENTS < PLACEMENTS / 2 ? 40 : 0);
+    }
+    assert_true(process_of(samples, COUNT, 0, scratch).error > 0.05);
+    assert_near(process_of(samples, COUNT, PLACEMENTS, scratch).error / process_of(even, COUNT, 0, scratch).error, 1,
+                0.3);
+    assert_true(process_of(samples, COUNT, PLACEMENTS, scratch).median ==
+                process_of(samples, COUNT, 0, scratch).median);
+    /* Fewer than two of each say nothing of it. */
+    assert_true(process_of(samples, 47, PLACEMENTS, scratch).error == process_of(samples, 47, 0, scratch).error);
+}
+
 /* Of the same samples the same is said, in whatever order they are; of one that is another, something else. */
 static void test_process(void **state)
 {
     enum { COUNT = 100 };
-    double sorted[COUNT], turned[COUNT], other[COUNT];
+    double sorted[COUNT], turned[COUNT], other[COUNT], scratch[COUNT];
     uint64_t seed = 3;
 
     (void)state;
@@ -227,14 +250,15 @@ static void test_process(void **state)
         memcpy(other, turned, sizeof(other));
         other[count / 2] = nextafter(other[count / 2], 0);
         stats_sort(sorted, count);
-        of_turned = process_of(turned, count, "a");
-        of_other = process_of(other, count, "a");
+        of_turned = process_of(turned, count, 0, scratch);
+        of_other = process_of(other, count, 1, scratch);
         assert_true(of_turned.median == stats_median(sorted, count) && of_turned.least == sorted[0]);
         if (rank > 0)
             assert_true(of_turned.error == process_error(sorted[rank - 1], sorted[count - rank]));
         else
             assert_true(isnan(of_turned.error));
-        of_sorted = process_of(sorted, count, "a");
+        of_sorted = process_of(sorted, count, 0, scratch);
+        of_turned.process = of_other.process = of_sorted.process = "a";
         assert_true(process_same(&of_turned, &of_sorted) && !process_same(&of_turned, &of_other));
         of_sorted.process = "b";
         assert_false(process_same(&of_turned, &of_sorted));
@@ -369,14 +393,23 @@ static void test_holm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_student_p),     cmocka_unit_test(test_student_quantile),
-        cmocka_unit_test(test_of_values),     cmocka_unit_test(test_of_range),
-        cmocka_unit_test(test_sum),           cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_scale),         cmocka_unit_test(test_at_least),
-        cmocka_unit_test(test_of_median),     cmocka_unit_test(test_estimate),
-        cmocka_unit_test(test_process),       cmocka_unit_test(test_ratio),
-        cmocka_unit_test(test_process_error), cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_default),       cmocka_unit_test(test_holm),
+        cmocka_unit_test(test_student_p),
+        cmocka_unit_test(test_student_quantile),
+        cmocka_unit_test(test_of_values),
+        cmocka_unit_test(test_of_range),
+        cmocka_unit_test(test_sum),
+        cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_at_least),
+        cmocka_unit_test(test_of_median),
+        cmocka_unit_test(test_estimate),
+        cmocka_unit_test(test_error_within_placements),
+        cmocka_unit_test(test_process),
+        cmocka_unit_test(test_ratio),
+        cmocka_unit_test(test_process_error),
+        cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_default),
+        cmocka_unit_test(test_holm),
     };
 
     return cmocka_run_group_tests_name("deviation", tests, NULL, NULL);

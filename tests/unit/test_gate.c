@@ -89,11 +89,11 @@ static void add_process(struct side *side, double factor, double between, uint64
     side->files++;
     for (size_t i = 0; i < CELLS; i++) {
         const double center = median_ns * (i == 0 ? factor : 1) * exp(between * normal(state));
-        double samples[SAMPLES];
+        double samples[SAMPLES], scratch[SAMPLES];
 
         for (size_t k = 0; k < SAMPLES; k++)
             samples[k] = center * exp(within * normal(state));
-        side->cells[i].processes[side->cells[i].process_count++] = process_of(samples, SAMPLES, NULL);
+        side->cells[i].processes[side->cells[i].process_count++] = process_of(samples, SAMPLES, 0, scratch);
     }
 }
 
