@@ -230,7 +230,7 @@ def fuzzer_links():
 
 def fuzz(found):
     """Each corpus, and a second of mutations of it, the same each time; `make fuzz` goes on for longer."""
-    build = make("BUILD=build/asan", "CC=clang", "SANITIZE=1", "fuzzers")
+    build = make("BUILD=build/asan", "CC=clang", "SANITIZE=1", "FAST=-O0", "fuzzers")
     return Part("fuzz", build, ["scripts/fuzz.sh", "--runs", "20000", "--seed", "1", "--jobs", "1", "--folder", found],
                 after=["sanitizer build"], skip=None if fuzzer_links() else "clang has no runtime library of fuzzers")
 
@@ -238,7 +238,7 @@ def fuzz(found):
 def sanitized(suffix, build, *variables):
     """A build with ASan and UBSan and what runs in it, with few repetitions."""
     name, small = "sanitizer build" + suffix, {"CBANK_TEST": "small"}
-    return [Part(name, make(f"BUILD={build}", "SANITIZE=1", *variables, "all", "tests", jobs=max(1, SLOTS // 2))),
+    return [Part(name, make(f"BUILD={build}", "SANITIZE=1", "FAST=-O0", *variables, "all", "tests", jobs=max(1, SLOTS // 2))),
             unit_tests("unit tests, sanitizers" + suffix, build, [name], **small),
             python("tests/end_to_end/e2e.py", f"{build}/cbank", [name], ", sanitizers" + suffix, **small)]
 
