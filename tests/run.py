@@ -42,11 +42,11 @@ LOGS = "build/test-logs"
 SLOTS = len(os.sched_getaffinity(0))
 
 # About how long parts take, in seconds of one processor: the long ones start first, and what is left is guessed.
-SECONDS = {"build": 115, "sanitizer build": 90, "sanitizer build, gcc": 110,
+SECONDS = {"build": 115, "sanitizer build": 65, "sanitizer build, gcc": 110,
            "build, scratch tree": 18, "build, simulated GPU": 16, "build, simulated GPU, sanitizers": 26, "lint": 51,
            "fuzz": 18, "unit tests": 39, "unit tests, sanitizers": 68, "unit tests, sanitizers, gcc": 90,
-           "kernels/cuda_11_8": 180, "kernels/toolkit": 85, "kernels/kernel_faults": 50, "kernels/kernel_checks": 56,
-           "end_to_end/report": 150, "end_to_end/readme": 60, "end_to_end/model": 60, "end_to_end/figures": 60, "end_to_end/scratch": 50,
+           "kernels/cuda_11_8": 180, "kernels/toolkit": 85, "kernels/kernel_faults": 40, "kernels/kernel_checks": 27,
+           "end_to_end/report": 150, "end_to_end/readme": 60, "end_to_end/model": 60, "end_to_end/figures": 60, "end_to_end/scratch": 40,
            "end_to_end/packages": 47, "end_to_end/simulated": 30, "end_to_end/faults, sanitizers": 35,
            "end_to_end/walk, sanitizers": 30, "end_to_end/cards": 30, "end_to_end/characterize": 26,
            "end_to_end/e2e": 25, "end_to_end/e2e, sanitizers": 26, "end_to_end/e2e, sanitizers, gcc": 26,

@@ -996,12 +996,13 @@ def axe():
         return file.read()
 
 
-# Of rows of a table that are made of the same elements of the same classes, two show what all do.
+# Of rows of a table that are made of the same elements with the same attributes and classes, two show what all do.
 ROWS_ALIKE_GO = """
     for (const body of document.querySelectorAll('tbody')) {
         const seen = {};
         for (const row of [...body.rows]) {
-            const kind = [row, ...row.querySelectorAll('*')].map(e => `${e.tagName}.${e.getAttribute('class')}`).join();
+            const kind = [row, ...row.querySelectorAll('*')].map(
+                e => [e.tagName, e.getAttribute('class'), ...e.getAttributeNames()]).join();
             seen[kind] = (seen[kind] || 0) + 1;
             if (seen[kind] > 2)
                 row.remove();
