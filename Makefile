@@ -4,8 +4,8 @@
 #
 # Variables: CC, BUILD (where to build), CUDA (toolkit directory; empty for none), NO_CUDA=1, NO_SQLITE=1 (no stores),
 # ARCHS ("75 90", or all), CCBIN (host compiler of nvcc), SANITIZE=1, STATIC=1 (cJSON in the program),
-# WERROR=-Werror, PYTHON, ARGS (for `make run`, `bench-gpu`, `plots`), FILES (for `make plots`), FUZZ_SECONDS (for `make
-# fuzz`), PREFIX, DESTDIR, V=1 (show the commands).
+# WERROR=-Werror, FAST=-O0, PYTHON, ARGS (for `make run`, `bench-gpu`, `plots`), FILES (for `make plots`),
+# FUZZ_SECONDS (for `make fuzz`), PREFIX, DESTDIR, V=1 (show the commands).
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DELETE_ON_ERROR:
@@ -213,10 +213,15 @@ $(OBJ)/harness/main.o $(OBJ)/tests/%.o: HOUSE = $(EVERY_ROOM) -Itests/unit
 $(OBJ)/patterns/%.o: HOUSE = -Ipatterns
 $(OBJ)/kernels/%.o: HOUSE = -Ikernels -Ipatterns
 
+# FAST=-O0: what does not compute much is compiled in half of the time. What was compiled otherwise stays.
+FAST ?=
+BUSY := $(addsuffix /%,patterns kernels harness/base harness/cell harness/characterize) \
+        $(foreach test,access cache geometry lookup model warps workload,tests/unit/test_$(test).c)
+
 $(OBJ)/%.o: %.c $(OBJ)/flags.stamp
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(HOUSE) $(EXTRA) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(HOUSE) $(EXTRA) $(CFLAGS_ALL) $(if $(filter $(BUSY),$<),,$(FAST)) -MMD -MP -c -o $@ $<
 
 $(OBJ)/%.o: %.S $(OBJ)/flags.stamp
 	$(call say,AS,$<)
@@ -529,4 +534,4 @@ help: ## this list
 	@echo 'Targets:'
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
 	    printf '  %-14s %s\n' "$$name" "$$text"; done
-	@echo 'Variables: CC BUILD CUDA CCBIN NO_CUDA NO_SQLITE ARCHS SANITIZE STATIC WERROR ARGS FILES FUZZ_SECONDS PREFIX DESTDIR V (see the Makefile)'
+	@echo 'Variables: CC BUILD CUDA CCBIN NO_CUDA NO_SQLITE ARCHS SANITIZE STATIC WERROR FAST ARGS FILES FUZZ_SECONDS PREFIX DESTDIR V (see the Makefile)'

@@ -42,11 +42,11 @@ LOGS = "build/test-logs"
 SLOTS = len(os.sched_getaffinity(0))
 
 # About how long parts take, in seconds of one processor: the long ones start first, and what is left is guessed.
-SECONDS = {"build": 115, "sanitizer build": 90, "sanitizer build, gcc": 110,
+SECONDS = {"build": 115, "sanitizer build": 65, "sanitizer build, gcc": 110,
            "build, scratch tree": 18, "build, simulated GPU": 16, "build, simulated GPU, sanitizers": 26, "lint": 51,
            "fuzz": 18, "unit tests": 39, "unit tests, sanitizers": 68, "unit tests, sanitizers, gcc": 90,
-           "kernels/cuda_11_8": 180, "kernels/toolkit": 85, "kernels/kernel_faults": 50, "kernels/kernel_checks": 56,
-           "end_to_end/report": 150, "end_to_end/readme": 60, "end_to_end/model": 60, "end_to_end/figures": 60, "end_to_end/scratch": 50,
+           "kernels/cuda_11_8": 180, "kernels/toolkit": 85, "kernels/kernel_faults": 40, "kernels/kernel_checks": 27,
+           "end_to_end/report": 150, "end_to_end/readme": 60, "end_to_end/model": 60, "end_to_end/figures": 60, "end_to_end/scratch": 40,
            "end_to_end/packages": 47, "end_to_end/simulated": 30, "end_to_end/faults, sanitizers": 35,
            "end_to_end/walk, sanitizers": 30, "end_to_end/cards": 30, "end_to_end/characterize": 26,
            "end_to_end/e2e": 25, "end_to_end/e2e, sanitizers": 26, "end_to_end/e2e, sanitizers, gcc": 26,
@@ -230,7 +230,7 @@ def fuzzer_links():
 
 def fuzz(found):
     """Each corpus, and a second of mutations of it, the same each time; `make fuzz` goes on for longer."""
-    build = make("BUILD=build/asan", "CC=clang", "SANITIZE=1", "fuzzers")
+    build = make("BUILD=build/asan", "CC=clang", "SANITIZE=1", "FAST=-O0", "fuzzers")
     return Part("fuzz", build, ["scripts/fuzz.sh", "--runs", "20000", "--seed", "1", "--jobs", "1", "--folder", found],
                 after=["sanitizer build"], skip=None if fuzzer_links() else "clang has no runtime library of fuzzers")
 
@@ -238,7 +238,7 @@ def fuzz(found):
 def sanitized(suffix, build, *variables):
     """A build with ASan and UBSan and what runs in it, with few repetitions."""
     name, small = "sanitizer build" + suffix, {"CBANK_TEST": "small"}
-    return [Part(name, make(f"BUILD={build}", "SANITIZE=1", *variables, "all", "tests", jobs=max(1, SLOTS // 2))),
+    return [Part(name, make(f"BUILD={build}", "SANITIZE=1", "FAST=-O0", *variables, "all", "tests", jobs=max(1, SLOTS // 2))),
             unit_tests("unit tests, sanitizers" + suffix, build, [name], **small),
             python("tests/end_to_end/e2e.py", f"{build}/cbank", [name], ", sanitizers" + suffix, **small)]
 

@@ -590,10 +590,10 @@ class Drawn(Case):
     def check_metadata(self, made):
         with open(MATRIX, "rb") as file:
             sha256 = hashlib.sha256(file.read()).hexdigest()
-        commit = read(MATRIX)["tool"]["git_commit"]
+        commit, device = read(MATRIX)["tool"]["git_commit"], read(MATRIX)["device"]
         for form in ("pdf", "svg", "png", "tex"):
             text = made[f"core-matrix-matrix.{form}"].decode("latin-1")
-            for words in ("core-matrix.json", sha256, commit, "NVIDIA H200", "580.159.04"):
+            for words in ("core-matrix.json", sha256, commit, device["name"], device["driver"]):
                 self.assertIn(words, text.replace("\\", ""), form)
             for date in ("CreationDate", "<dc:date>", "tIME"):
                 self.assertNotIn(date, text)

@@ -247,14 +247,14 @@ class Ingested(Case):
         finding = self.only(self.fleet(status=1), "slower")
         self.assertEqual((finding["level"], len(finding["gpus"]), finding["since_utc"][:10]), ("driver", 4, "2026-03-04"))
         self.assertEqual(finding["who"], "all 4 GPUs with driver 590.1")
-        self.assertEqual(finding["why"], "driver 580.159.04 -> 590.1")
+        self.assertEqual(finding["why"], f"driver {SOURCE['device']['driver']} -> 590.1")
         # Held against another baseline, it is the same finding; where no night before it is looked at, it is none.
-        self.only(self.fleet("--baseline", "580.159.04", status=1), "slower")
+        self.only(self.fleet("--baseline", SOURCE["device"]["driver"], status=1), "slower")
         self.only(self.fleet("--baseline", "2026-03-03", status=1), "slower")
         self.assertEqual(self.fleet("--nights", "3", "--threshold", "0.5%")["findings"], [])
         for wrong in ("590.2", "2025-01-01"):
             done = run("fleet", "store.db", "--baseline", wrong, cwd=self.folder, status=2)
-            self.assertIn("drivers: 580.159.04, 590.1", done.stderr)
+            self.assertIn(f"drivers: {SOURCE['device']['driver']}, 590.1", done.stderr)
 
     def test_faster_moved_and_added_ones_pass(self):
         def change(result, gpu, night):

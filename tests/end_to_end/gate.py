@@ -5,6 +5,7 @@ them with a planted change. CBANK names the program (default build/cbank)."""
 
 import copy
 import csv
+import glob
 import io
 import itertools
 import json
@@ -438,9 +439,9 @@ class Reports(Case):
         text = self.cbank("history", os.path.dirname(FIRST)).stdout
         starts = [line.split()[0] for line in text.split("\n\n")[0].splitlines()[1:] if line[0] == "2"]
         self.assertEqual(starts, sorted(starts))
-        self.assertEqual(len(starts), 11)
+        self.assertEqual(len(starts), len(glob.glob(os.path.join(os.path.dirname(FIRST), "*.json"))))
         self.assertTrue(all(len(line) <= 80 for line in text.splitlines()), text)
-        for word in ("measured", read_json(FIRST)["device"]["uuid"][:12], "580.159.04"):
+        for word in ("measured", read_json(FIRST)["device"]["uuid"][:12], read_json(FIRST)["device"]["driver"]):
             self.assertIn(word, text)
         wide = self.cbank("history", FIRST, "--markdown").stdout
         for word in ("| engine |", "| cuda |", "| host |"):
@@ -496,8 +497,8 @@ class Calibration(Case):
         self.assertEqual({(cell["path"], cell["elements"]) for cell in calibration["cells"]}, {("constant", 4096)})
         self.assertEqual(calibration["processes"], 2)
 
-    def test_the_committed_file_of_version_1(self):
-        path = os.path.join(ROOT, "results/h200/gate/calibration.json")
+    def test_a_file_of_version_1(self):
+        path = os.path.join(ROOT, "tests/data/calibration-1.0.json")
         schema = read_json(os.path.join(ROOT, "results/calibration-1.schema.json"))
         jsonschema.Draft202012Validator(schema).validate(read_json(path))
         comparison = self.compare(FIRST, SECOND, "--calibration", path)
@@ -542,14 +543,18 @@ class Simulation(Case):
         self.script("gate_simulation.py", "--program", CBANK, "--trials", "8", "--first", "2", "--json", path)
         rows = read_json(path)["rows"]
         self.assertEqual([(row["processes"], row["threshold_percent"]) for row in rows], [(1, 0.5), (1, 1)])
-        self.assertEqual((rows[1]["alarms"], rows[1]["found"]), (0, 16))
+        # Drawn from how the committed cells scatter: of 16 slowdowns more than three of four, whatever they were.
+        self.assertLessEqual(rows[1]["alarms"], 1)
+        self.assertGreater(rows[1]["found"], 12)
 
     def test_a_few_gates(self):
         path = os.path.join(self.folder, "looks.json")
         self.script("gate_simulation.py", "--program", CBANK, "--gate", "--trials", "6", "--first", "2", "--json", path)
         rows = read_json(path)["rows"]
         self.assertEqual([row["threshold_percent"] for row in rows], [0.5, 1])
-        self.assertEqual([(row["alarms"], row["found"]) for row in rows], [(0, 12), (0, 12)])
+        for row in rows:  # of 12 slowdowns
+            self.assertLessEqual(row["alarms"], 1)
+            self.assertGreater(row["found"], 9)
         self.assertLess(rows[1]["processes"], 6 * 10)
 
     def test_the_committed_table_of_gates(self):

@@ -177,9 +177,8 @@ class Advise(Case):
     def test_a_choice_that_was_wrong(self):
         chosen = self.advise()[0]["choice"]
         advice, said = self.advise(slow=chosen, slow_factor=3)
-        places = {place["path"]: place for place in advice["ranking"]}
         self.assertNotEqual(advice["choice"], chosen)
-        self.assertEqual((places[chosen]["predicted"]["off"], places["constant"]["predicted"]["off"]), (True, False))
+        self.assertEqual([place["path"] for place in advice["ranking"] if place["predicted"]["off"]], [chosen])
         self.assertRegex(said, rf"off: {chosen} takes \d+% of what was predicted")
         self.assertRegex(said, f"the model would have chosen {chosen}, which takes [0-9.]+x the time of {advice['choice']}")
 

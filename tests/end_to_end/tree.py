@@ -28,16 +28,17 @@ DISASSEMBLER = shutil.which("nvdisasm", path=PATH)
 # Any disassembler that is about knows this one.
 ARCHITECTURE = "90"
 
-# One of each shape.
+# One of each shape, and patterns of each scope.
 WORKLOADS = ["add", "stencil_1d", "conv_1d", "lookup"]
+PATTERNS = ["per_block", "per_warp", "per_thread", "pseudo_random", "lockstep"]
 
 
 def kernels(paths=0, patterns=0, workloads=0):
     """How many there are on an architecture that has every path, with so many more rows. Of add, 9 paths that take every
-    one of 9 patterns, constant_uniform with 3 and constant_operand with 2, for the path's whole table and for tables of 5
+    one of PATTERNS, constant_uniform with 2 and constant_operand with 1, for the path's whole table and for tables of 5
     widths; of lookup, those 9 paths and 2 for small tables, for tables of 5 widths, one in flight; of the others lockstep
     on those 9 and the two that are left to the compiler, radius 1."""
-    return 6 * ((9 + paths) * (9 + patterns) + 3 + 2) + 5 * (11 + paths) + (11 + paths) * (2 + workloads)
+    return 6 * ((9 + paths) * (len(PATTERNS) + patterns) + 2 + 1) + 5 * (11 + paths) + (11 + paths) * (2 + workloads)
 
 
 KERNELS = kernels()
@@ -75,14 +76,19 @@ class Scratch:
             return set(names) - {"images", "obj"}
         return {".git", "local", "__pycache__", "simulated" if folder == os.path.join(ROOT, "build/obj") else ""} & set(names)
 
-    def keep_workloads(self):
-        """Leaves WORKLOADS in the table, with one variant at most, and what compilers choose of these open."""
+    def keep_few(self):
+        """Leaves WORKLOADS and PATTERNS in the tables, with one variant at most, and what compilers choose of these open."""
         head, *rows = re.split(r"(?m)^(?=WORKLOAD\(|#undef)", self.read("kernels/workloads.def"))
         rows = [re.sub(r"(PARAMETER_BIT\(\w+\),\s+)[1-9]", r"\g<1>1", row) for row in rows
                 if row.startswith("#undef") or re.match(r"WORKLOAD\((\w+)", row).group(1) in WORKLOADS]
         if len(rows) != len(WORKLOADS) + 1:
             raise AssertionError("kernels/workloads.def is not as this test thinks")
         self.write("kernels/workloads.def", head + "".join(rows))
+        head, *rows = re.split(r"(?m)^(?=PATTERN\(|#undef PATTERN)", self.read("patterns/patterns.def"))
+        rows = [row for row in rows if row.startswith("#undef") or re.match(r"PATTERN\((\w+)", row).group(1) in PATTERNS]
+        if len(rows) != len(PATTERNS) + 1:
+            raise AssertionError("patterns/patterns.def is not as this test thinks")
+        self.write("patterns/patterns.def", head + "".join(rows))
         self.write("scripts/chosen.txt", "1.0 sm_10 none 0 0\n")
 
     def close(self):
@@ -126,7 +132,7 @@ class Scratch:
         """`only`: workloads whose kernels a change of kernels.cu is about; those of others stay as they are."""
         others = set(WORKLOADS + ["probes", "tools"]) - set(only) if only else ()
         stay = [f"--old-file=build/images/{name}.compute_{architecture}.ptx" for name in sorted(others)]
-        done = self.try_make(*stay, *targets or ["all"], architecture=architecture)
+        done = self.try_make("FAST=-O0", *stay, *targets or ["all"], architecture=architecture)
         if done.returncode != 0:
             raise AssertionError(f"make fails:\n{done.stdout}{done.stderr}")
         return done
@@ -158,7 +164,7 @@ def build(root=None):
     """A copy with WORKLOADS alone, built."""
     scratch = Scratch(ROOT, root)
     if TOOLKIT:
-        scratch.keep_workloads()
+        scratch.keep_few()
     scratch.make()
     return scratch
 

@@ -338,7 +338,7 @@ static void test_version_1_0(void **state)
     struct calibration read;
 
     (void)state;
-    assert_int_equal(calibration_read("results/h200/gate/calibration.json", &read), STATUS_OK);
+    assert_int_equal(calibration_read("tests/data/calibration-1.0.json", &read), STATUS_OK);
     assert_int_equal(read.cell_count, 24);
     assert_int_equal(read.processes, 20);
     assert_string_equal(read.device.name, "NVIDIA H200");
