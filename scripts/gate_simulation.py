@@ -54,6 +54,18 @@ def name(cell):
     return f"{cell['path']}/{cell['pattern']}/{cell['elements']}"
 
 
+def width_of(cell):
+    """The logarithm of an interval's quotient, of samples about their placement's mean: what cbank compare has of an error."""
+    samples, placements = cell["time_ns"]["samples"], cell["placements"]
+    middle, count = statistics.mean(samples), len(samples)
+    if count >= 2 * placements:
+        means = [statistics.mean(samples[place::placements]) for place in range(placements)]
+        samples = [sample - means[i % placements] + middle for i, sample in enumerate(samples)]
+    samples = sorted(samples)
+    rank = int(count / 2 - math.sqrt(count))
+    return math.log(samples[count - 1 - rank] / samples[rank]) / math.sqrt(1 - placements / count if count >= 2 * placements else 1)
+
+
 @functools.lru_cache(maxsize=None)
 def template(regime):
     """A result without what is not compared, and of each cell: time, deviation between processes, of samples."""
@@ -63,7 +75,7 @@ def template(regime):
         if same[0]["regime"] == regime:
             times = [cell["time_ns"] for cell in same]
             logs = [math.log(time["median"]) for time in times]
-            width = statistics.mean(math.log(time["ci_high"] / time["ci_low"]) for time in times)
+            width = statistics.mean(map(width_of, same))
             truth.append((math.exp(statistics.mean(logs)), statistics.stdev(logs), width / RANKS_WIDTH))
             cells.append({**same[0], "counters": {}, "flags": []})
     return {**results[0], "cells": cells}, truth

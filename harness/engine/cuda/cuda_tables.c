@@ -67,7 +67,7 @@ bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes)
     }
     table->bytes = whole;
     random_fill_floats(seed_of(device, k), table->values, words);
-    if (cuda_device_write(device, table->on_device[0], table->values, whole) && cuda_device_wait(device))
+    if (CUDA(device, cudaMemcpy, table->on_device[0], table->values, whole, cudaMemcpyHostToDevice))
         return true;
     close_table(device, table);
     return false;
