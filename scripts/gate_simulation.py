@@ -6,7 +6,7 @@ usage: gate_simulation.py [--program build/cbank] [--gate] [--trials 100] [--fir
        gate_simulation.py --show FILE
 
 Every trial writes results of 24 cells as those of the default plan on an H200, and asks the built program to compare
-them: no decision is made here. Times, how much processes differ in each cell, and how sure a process is of its median
+them: no decision is made here. Times, how much processes differ in each cell, and how sure one is of its median in its places,
 are those of ten committed processes (results/h200/processes). Noise of 2 and 4 is as many times what processes differ by.
 Heavy tails: Student's t of 3 degrees of freedom, scaled to the same deviation. All cells of a process share half of their
 variance. Cells that did not settle count as settled: flags are not what is simulated. In NEW two cells, the shortest and
