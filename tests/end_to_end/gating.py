@@ -5,6 +5,7 @@ build/tests/simulated/cbank, of `make simulated`). A program of a side is a scri
 
 import csv
 import glob
+import contextlib
 import json
 import os
 import shlex
@@ -213,8 +214,9 @@ class Children(Case):
         for _ in range(1000):
             with open(f"/proc/{gate.pid}/task/{gate.pid}/children", encoding="utf-8") as file:
                 children = file.read().split()
-            if children and read_bytes(f"/proc/{children[0]}/cmdline").startswith(b"sleep"):
-                return int(children[0])
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # an earlier child, which ended meanwhile
+                if children and read_bytes(f"/proc/{children[0]}/cmdline").startswith(b"sleep"):
+                    return int(children[0])
             time.sleep(0.01)
         raise AssertionError("it does not hang")
 
