@@ -3,9 +3,9 @@
 """End-to-end tests of cbank gate on a simulated GPU (tests/simulated/simulated.h), whose program CBANK names (default
 build/tests/simulated/cbank, of `make simulated`). A program of a side is a script that plants what differs."""
 
+import contextlib
 import csv
 import glob
-import contextlib
 import json
 import os
 import shlex
