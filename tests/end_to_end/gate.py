@@ -545,18 +545,14 @@ class Simulation(Case):
         self.script("gate_simulation.py", "--program", CBANK, "--trials", "8", "--first", "2", "--json", path)
         rows = read_json(path)["rows"]
         self.assertEqual([(row["processes"], row["threshold_percent"]) for row in rows], [(1, 0.5), (1, 1)])
-        # Drawn from how the committed cells scatter: of 16 slowdowns more than three of four, whatever they were.
-        self.assertLessEqual(rows[1]["alarms"], 1)
-        self.assertGreater(rows[1]["found"], 12)
+        self.assertEqual((rows[1]["alarms"], rows[1]["found"]), (0, 16))
 
     def test_a_few_gates(self):
         path = os.path.join(self.folder, "looks.json")
         self.script("gate_simulation.py", "--program", CBANK, "--gate", "--trials", "6", "--first", "2", "--json", path)
         rows = read_json(path)["rows"]
         self.assertEqual([row["threshold_percent"] for row in rows], [0.5, 1])
-        for row in rows:  # of 12 slowdowns
-            self.assertLessEqual(row["alarms"], 1)
-            self.assertGreater(row["found"], 9)
+        self.assertEqual([(row["alarms"], row["found"]) for row in rows], [(0, 12), (0, 12)])
         self.assertLess(rows[1]["processes"], 6 * 10)
 
     def test_the_committed_table_of_gates(self):
