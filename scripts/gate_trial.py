@@ -9,7 +9,7 @@ usage: gate_trial.py [--program build/cbank] [--trials 20] [--slow global] --jso
 Every result is of a process of its own. False alarms: each result against the one before it. Power: results with
 work added to one path (cbank run --slow, a developer option), each against one without. Writes what each
 comparison said, and exits 1 when a figure of merit is missed: no false alarm; of the planted cells, 95 in 100 are called
-regressed, hot ones at 1.5 % and cold ones at 5 %; 0.3 % never fails the gate.
+regressed, hot ones at 1.5 % and cold ones at 5 %.
 """
 
 import os

@@ -33,14 +33,14 @@ static uint64_t sum_of(const double *samples, size_t count)
     return sum ? sum : 1;
 }
 
-/* The standard error of the median's logarithm, from the interval that needs no distribution. */
+/* The standard error of the median's logarithm, from the interval that needs no distribution. All samples below the half are
+ * below it: stats_median_unsorted leaves them so. */
 static double error_of(double *samples, size_t count)
 {
     const size_t rank = stats_median_rank(count, STATS_CONFIDENCE), half = count / 2;
 
     if (rank == 0)
         return NAN;
-    stats_median_unsorted(samples, count); /* then all below the half are below it */
     return process_error(stats_select(samples, half, rank - 1),
                          stats_select(samples + half, count - half, count - rank - half));
 }
@@ -71,9 +71,10 @@ struct process_time process_of(const double *samples, size_t count, uint32_t pla
     for (size_t i = 0; i < count; i++)
         out.least = fmin(out.least, samples[i]);
     out.median = stats_median_unsorted(memcpy(scratch, samples, count * sizeof(*samples)), count);
-    memcpy(scratch, samples, count * sizeof(*samples));
-    if (placements > 1 && count >= 2 * (size_t)placements)
-        share = level(scratch, count, placements);
+    if (placements > 1 && count >= 2 * (size_t)placements) {
+        share = level(memcpy(scratch, samples, count * sizeof(*samples)), count, placements);
+        stats_median_unsorted(scratch, count);
+    }
     out.error = error_of(scratch, count) / share;
     return out;
 }

@@ -175,7 +175,7 @@ bool cuda_launch_restore_table(struct cuda_device *device, const struct cuda_lau
 uint32_t cuda_launch_placements(const struct cuda_device *device, const struct cuda_launch *launch)
 {
     const struct cell *cell = launch->cell;
-    const struct cuda_indices *indices = cell->indices ? cuda_indices_find(device, cell->indices) : NULL;
+    const struct cuda_indices *indices = cuda_indices_find(device, cell->indices);
     const uint32_t buffers = cuda_buffers_find(device, launch->room)->count, arrays = indices ? indices->count : 1;
     const bool moves = cell->path->home == TABLE_GLOBAL;
     const uint32_t tables = moves ? device->tables[table_number(cell, 0)].count : 1;
@@ -195,8 +195,7 @@ uint32_t *cuda_launch_output(const struct cuda_device *device, const struct cuda
 static const uint32_t *place_input(const struct cuda_device *device, const struct cuda_launch *launch,
                                    uint32_t placement)
 {
-    const struct cuda_indices *indices =
-        launch->cell->indices ? cuda_indices_find(device, launch->cell->indices) : NULL;
+    const struct cuda_indices *indices = cuda_indices_find(device, launch->cell->indices);
     const struct cuda_buffers *buffers = cuda_buffers_find(device, launch->room);
 
     return indices ? indices->on_device[placement % indices->count] : buffers->input[placement % buffers->count];
