@@ -259,18 +259,9 @@ static double texture_cycles(const struct work *work)
            sectors * TEXTURE_SECTOR_CYCLES;
 }
 
-/* A line is in one slice of L2, which answers one request for it after the other. Requests for the same sectors at a time are
- * answered two at once, the fewer the less loads are alike. More sectors of a line take longer where its slice has no other. The
- * last two are guesses that fit serialization.json and convolution.json. */
 static double l2_ns(const struct work *work)
 {
-    const struct model_l2_asked asked = work->asked;
-    const double sectors = asked.sectors / asked.lines, more = asked.alike * (sectors * sectors - 1) / 30;
-    const double wide = fmin(asked.busiest, asked.loads) * (1 + more);
-    const double busiest = fmax(fmax(asked.lines / work->card->l2_slices, asked.busiest), wide);
-
-    return (double)work->access->payload_loads * busiest / asked.loads * work->card->l2_request_ns *
-           (1 - 0.5 * asked.alike * asked.alike);
+    return (double)work->access->payload_loads * work->asked.turns / work->asked.loads * work->card->l2_request_ns;
 }
 
 /* clang-format off */
@@ -576,7 +567,7 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
     }
     find_stream(&work);
     if (work.unit->beyond_ns == l2_ns || gathers(&work))
-        work.asked = model_l2_sample(cell);
+        work.asked = model_l2_sample(cell, card);
     if (status == STATUS_OK && work.unit->through_levels && !room.levels[0].kept_between_launches)
         status = simulate_warps(&work);
     if (status != STATUS_OK)

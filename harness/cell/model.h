@@ -48,9 +48,8 @@ struct model_parts {
                                 UNIT_IDC: the longer of two. A level is busy for requests x request_cycles +
                                 misses x miss_cycles, levels work at the same time: the busiest. Where an SM has room
                                  for several blocks, one load of each has the first alone. And the busiest SM by model_warps.h: its warps wait for lines and for turns. Less serialization_ns.
-                                 UNIT_L2: what the busiest slice of L2 takes: lines that loads ask it for x
-                                 l2_request_ns, of l2_slices at most; up to half of them with another's, where loads ask
-                                 for the same sectors */
+                                 UNIT_L2: what the busiest slice of L2 takes, see model_gather.c: its turns x
+                                 l2_request_ns; one a line, more for many sectors, half where loads ask for the same */
     double
         stream_ns; /* 4 bytes an element in (of a lookup, for each index) and out: at the rate of L2 what stays in it, else of
                                 DRAM; input rows that are read for their neighbours' sake once more each, from L2 */

@@ -7,102 +7,179 @@
 
 #include "access.h"
 #include "model.h"
+#include "stats.h"
 
 /* -- L2 ------------------------------------------------------------------------------------------------ */
 
 /* What L2 keeps in one slice. */
-enum { L2_LINE_BYTES = 128 };
+enum { L2_LINE_BYTES = 128, LINE_SECTORS = L2_LINE_BYTES / ACCESS_SECTOR_BYTES, MASKS = 1 << LINE_SECTORS };
 
 /* Blocks that are looked at for what a launch asks L2 for, where they differ. */
 enum { L2_BLOCKS = 16 };
 
-/* Lines of L2 that hold the table; and addresses that it is tried at: multiples of 512 bytes, each of 16 within 8 KiB once. */
-enum { TABLE_L2_LINES = CBANK_TABLE_BYTES / L2_LINE_BYTES, BASES = 16, BASE_LINES = 3 * 512 / L2_LINE_BYTES };
+/* Lines of L2 that hold the table; and places that it is tried at, multiples of 512 bytes, as it is measured (cuda_tables.c). */
+enum { TABLE_L2_LINES = CBANK_TABLE_BYTES / L2_LINE_BYTES, PLACES = 24 };
+enum { STEP_LINES = 512 / L2_LINE_BYTES, STEPS = TABLE_L2_LINES / STEP_LINES, STEPS_APART = 79 };
 
-/* The slice of a line. Found for GH100: loads of 2, 4, 8, 16 and 32 lines of results/h200/serialization.json, of tables in 24
- * places, take as long as the busiest of these slices. */
-static uint32_t slice_of(uint32_t line)
+/* Where lines lie. Found for GH100, by the times that lookups at random in tables of 33 bytes to 52 KB take in each of 24 places
+ * (results/advise/h200.json): a page of 4 KB is in one stack of slices, eight of them. Four pages behind each other are in two
+ * stacks, two in each; which, 16 bits of an address do not say. The next four pages have one of those stacks, and another. A
+ * kilobyte of a page has two slices, for 256 bytes in turn; the next kilobyte has the next two. */
+enum { PAGE_LINES = 32, CHUNK_PAGES = 4, KILOBYTE_LINES = 8, HALF_LINES = 2, STACK_SLICES = 8 };
+
+enum { STACKS_MAX = 2 * TABLE_L2_LINES / PAGE_LINES / CHUNK_PAGES + 1 };
+
+/* Which of the two stacks a page is in, for three ways of pairing four pages. */
+static const uint8_t pairs[][CHUNK_PAGES] = {{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 0}};
+
+enum { PAIRS = sizeof(pairs) / sizeof(pairs[0]) };
+
+static uint32_t stack_of(uint32_t page, uint32_t place, uint32_t stacks)
 {
-    return (((line >> 3) ^ (line >> 1 & 1) << 2) & 7) + (line >> 7 << 3);
+    const uint32_t chunk = page / CHUNK_PAGES, turn = (13 * place + chunk) / CHUNK_PAGES;
+
+    return (chunk + (pairs[turn % PAIRS][page % CHUNK_PAGES] ^ (turn / PAIRS & 1))) % stacks;
 }
 
-enum { SLICES = 8 + ((TABLE_L2_LINES + BASES * BASE_LINES) >> 7 << 3) };
+static uint32_t slice_of(uint32_t line, uint32_t place, uint32_t stacks)
+{
+    const uint32_t at = line + place * STEPS_APART % STEPS * STEP_LINES, page = at / PAGE_LINES;
 
-/* What was asked for: lines of each slice, by tables at each address; and of the first block, whose loads are at a time, sectors. */
-struct wanted {
-    double slices[BASES][SLICES];
-    bool of_first; /* what comes next */
-    double sectors[CBANK_TABLE_BYTES / ACCESS_SECTOR_BYTES], loads;
+    return stack_of(page, place, stacks) * STACK_SLICES + at / KILOBYTE_LINES % 4 * 2 + ((at / HALF_LINES ^ page) & 1);
+}
+
+/* Turns of a slice for a request of so many sectors of a line: one that it answers alone, and one that it answers with another's;
+ * and of a line, which is not read for the next before it was for this. By the same lookups; what is answered with another's,
+ * by loads of the same lines in results/h200/serialization.json. */
+static const double turns_alone[LINE_SECTORS + 1] = {0, 1, 1, 1.21, 1.66};
+static const double turns_shared[LINE_SECTORS + 1] = {0, 0.47, 0.48, 0.495, 0.51};
+static const double turns_line[LINE_SECTORS + 1] = {0, 0.495, 0.533, 0.64, 0.745};
+
+/* Of requests that are alike with this chance a power of it is answered with another's. By the lookups. */
+enum { ALIKE_POWER = 3 };
+
+/* Turns, were all requests answered alone, or all with another's. */
+struct turns {
+    double alone, shared;
 };
+
+/* Requests for each set of sectors of a line; the first, of none: all of the line. */
+struct requests {
+    uint16_t counts[TABLE_L2_LINES][MASKS];
+};
+
+/* What was asked for: turns of each slice, by tables in each place; and requests of this step and of the one before, whose loads
+ * are at a time. */
+struct wanted {
+    uint32_t stacks, lines; /* of L2; that hold the table */
+    struct turns slices[PLACES][STACKS_MAX * STACK_SLICES], one_by_one;
+    struct requests now, before;
+    double warps, before_warps; /* of these steps */
+    /* Of all steps: pairs of a request and another load; of those, what wants the same sectors, or, of one step, the same line. */
+    double pairs, alike, step_pairs, lines_alike;
+};
+
+static void add_turns(struct turns *turns, const double shared[LINE_SECTORS + 1], int sectors)
+{
+    turns->alone += turns_alone[sectors];
+    turns->shared += shared[sectors];
+}
 
 static void ask_l2(struct model_l2_asked *asked, struct wanted *wanted, const uint32_t *index, uint32_t threads,
                    uint32_t width)
 {
     uint8_t sectors[TABLE_L2_LINES] = {0}; /* of each line: a set */
 
-    for (uint32_t i = 0; i < threads; i++) {
-        const uint32_t byte = index[i] * width;
-        const uint32_t line = byte / L2_LINE_BYTES;
-        const uint8_t sector = (uint8_t)(1u << byte % L2_LINE_BYTES / ACCESS_SECTOR_BYTES);
+    for (uint32_t i = 0; i < threads; i++)
+        sectors[index[i] * width / L2_LINE_BYTES] |=
+            (uint8_t)(1u << index[i] * width % L2_LINE_BYTES / ACCESS_SECTOR_BYTES);
+    for (uint32_t line = 0; line < wanted->lines; line++) {
+        const int count = __builtin_popcount(sectors[line]);
 
-        for (uint32_t k = 0; sectors[line] == 0 && k < BASES; k++)
-            wanted->slices[k][slice_of(line + k * BASE_LINES)]++;
-        asked->lines += sectors[line] == 0;
-        asked->sectors += !(sectors[line] & sector);
-        wanted->sectors[byte / ACCESS_SECTOR_BYTES] += wanted->of_first && !(sectors[line] & sector);
-        sectors[line] |= sector;
+        for (uint32_t k = 0; count > 0 && k < PLACES; k++)
+            add_turns(&wanted->slices[k][slice_of(line, k, wanted->stacks)], turns_shared, count);
+        add_turns(&wanted->one_by_one, turns_line, count);
+        wanted->now.counts[line][sectors[line]] += count > 0;
+        wanted->now.counts[line][0] += count > 0;
+        asked->lines += count > 0;
+        asked->sectors += count;
     }
     asked->loads++;
-    wanted->loads += wanted->of_first;
+    wanted->warps++;
 }
 
-/* The lines of the busiest slice: the mean over the addresses. */
-static double find_busiest(const struct wanted *wanted)
+/* The step ends: counts pairs within it, and with the step before. */
+static void end_step(struct wanted *wanted)
 {
-    double sum = 0;
+    for (uint32_t line = 0; line < wanted->lines; line++) {
+        const uint16_t *const now = wanted->now.counts[line], *const before = wanted->before.counts[line];
 
-    for (uint32_t k = 0; k < BASES; k++) {
-        double busiest = 0;
-
-        for (uint32_t i = 0; i < SLICES; i++)
-            busiest = fmax(busiest, wanted->slices[k][i]);
-        sum += busiest;
+        wanted->step_pairs += now[0] * (wanted->warps - 1);
+        wanted->lines_alike += (double)now[0] * (now[0] - 1);
+        wanted->pairs += now[0] * (wanted->warps - 1 + wanted->before_warps);
+        for (uint32_t mask = 1; mask < MASKS; mask++)
+            wanted->alike += (double)now[mask] * (now[mask] - 1 + before[mask]);
     }
-    return sum / BASES;
+    memcpy(wanted->before.counts, wanted->now.counts, wanted->lines * sizeof(*wanted->now.counts));
+    memset(wanted->now.counts, 0, wanted->lines * sizeof(*wanted->now.counts));
+    wanted->before_warps = wanted->warps;
+    wanted->warps = 0;
 }
 
-/* See struct model_l2_asked. */
-static double find_alike(const struct wanted *wanted)
+/* A load that is alone is like another one. */
+static double share_of(double count, double of)
 {
-    double sum = 0, squares = 0;
-
-    for (size_t i = 0; i < sizeof(wanted->sectors) / sizeof(wanted->sectors[0]); i++) {
-        sum += wanted->sectors[i];
-        squares += wanted->sectors[i] * wanted->sectors[i];
-    }
-    return squares / sum / wanted->loads;
+    return of > 0 ? count / of : 1;
 }
 
-struct model_l2_asked model_l2_sample(const struct cell *cell)
+static double turns_of(const struct turns *turns, double shared)
 {
-    const uint32_t grid = cell_blocks(cell), sampled = !cell->indices ? 1 : grid < L2_BLOCKS ? grid : L2_BLOCKS;
-    struct model_l2_asked asked = {0};
-    struct wanted wanted = {0};
+    return (1 - shared) * turns->alone + shared * turns->shared;
+}
+
+/* The turns of the busiest slice: the median over the places. And the lines that loads ask for at a time are one by one. */
+static double find_turns(const struct wanted *wanted, double requests, double loads)
+{
+    const double shared = pow(share_of(wanted->alike, wanted->pairs), ALIKE_POWER);
+    const double lines_alike = share_of(wanted->lines_alike, wanted->step_pairs);
+    double busiest[PLACES] = {0};
+
+    for (uint32_t k = 0; k < PLACES; k++)
+        for (uint32_t i = 0; i < STACKS_MAX * STACK_SLICES; i++)
+            busiest[k] = fmax(busiest[k], turns_of(&wanted->slices[k][i], shared));
+    return fmax(stats_median_unsorted(busiest, PLACES),
+                turns_of(&wanted->one_by_one, shared) * lines_alike * loads / requests);
+}
+
+/* What the warps of a block want in a step. */
+static void ask_block(const struct cell *cell, uint32_t block, uint32_t step, struct model_l2_asked *asked,
+                      struct wanted *wanted)
+{
+    const uint32_t threads = cell->pattern->scope == INDEX_IMMEDIATE ? 1 : cell_block_threads(cell, block);
     uint32_t index[CELL_BLOCK_SIZE_MAX];
 
-    for (uint32_t i = 0; i < sampled * workload_steps(cell->workload, cell->parameters); i++) {
-        const uint32_t block = (uint32_t)((uint64_t)(i % sampled) * grid / sampled);
-        const uint32_t threads = cell->pattern->scope == INDEX_IMMEDIATE ? 1 : cell_block_threads(cell, block);
+    cell_indices(cell, block, threads, step, index);
+    for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS)
+        ask_l2(asked, wanted, index + first,
+               threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS,
+               table_width(cell->parameters));
+}
 
-        wanted.of_first = i % sampled == 0;
-        cell_indices(cell, block, threads, i / sampled, index);
-        for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS)
-            ask_l2(&asked, &wanted, index + first,
-                   threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS,
-                   table_width(cell->parameters));
+struct model_l2_asked model_l2_sample(const struct cell *cell, const struct card *card)
+{
+    const uint32_t grid = cell_blocks(cell), sampled = !cell->indices ? 1 : grid < L2_BLOCKS ? grid : L2_BLOCKS;
+    const uint32_t steps = workload_steps(cell->workload, cell->parameters);
+    struct model_l2_asked asked = {0};
+    struct wanted wanted = {.stacks = card->l2_slices > STACK_SLICES ? card->l2_slices / STACK_SLICES : 1,
+                            .lines = (table_bytes(cell->path, cell->parameters) + L2_LINE_BYTES - 1) / L2_LINE_BYTES};
+
+    for (uint32_t step = 0; step < steps; step++) {
+        for (uint32_t i = 0; i < sampled; i++)
+            ask_block(cell, (uint32_t)((uint64_t)i * grid / sampled), step, &asked, &wanted);
+        if (cell->indices || step + 1 == steps)
+            end_step(&wanted);
     }
-    asked.busiest = find_busiest(&wanted);
-    asked.alike = find_alike(&wanted);
+    asked.turns = find_turns(&wanted, asked.lines, asked.loads);
     return asked;
 }
 

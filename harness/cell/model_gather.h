@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What loads of the table ask L2 for: lines, sectors, and how many of one slice; and L1: who waits for sectors that are not
+ * What loads of the table ask L2 for: lines, sectors, and what the busiest slice does; and L1: who waits for sectors that are not
  * there yet, and for copies of the table that are made of them. */
 #ifndef CBANK_MODEL_GATHER_H
 #define CBANK_MODEL_GATHER_H
@@ -10,12 +10,10 @@
 /* What the payload loads of the first block ask L2 for; where indices are data, those of some blocks of all the grid. */
 struct model_l2_asked {
     double loads, lines, sectors; /* lines and sectors of each load, added up */
-    double
-        alike; /* chance that two loads of the first block want the same, for each sector of a load: 1 where all do */
-    double busiest; /* of the lines, those in the slice that has the most: the mean of tables at several addresses */
+    double turns; /* of the busiest bank, see model_gather.c: the median of tables in several places */
 };
 
-struct model_l2_asked model_l2_sample(const struct cell *cell);
+struct model_l2_asked model_l2_sample(const struct cell *cell, const struct card *card);
 
 /* What a load waits longer that is the first to want a sector. Of GH100: results/h200/sweeps and results/advise/h200.json. */
 enum { MODEL_FIRST_CYCLES = 215 };
