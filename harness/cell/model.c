@@ -36,6 +36,9 @@ enum { LAST_LOAD_CYCLES = 68 };
  * results/advise/h200.json whose indices do not stay in L2. */
 enum { INDEX_CYCLES = 345, INDEX_DRAM_CYCLES = 800 };
 
+/* A first wave of few elements is sooner done than a full one. Of GH100, by lookups likewise: of one group. */
+enum { FEW_NS = 190, FEW_ELEMENTS = 12000 };
+
 /* Indices are read only: of so much of L2 all stay there, and none where they are so much. Of GH100, by lookups likewise. */
 #define INDICES_KEPT_SHARE 0.62
 #define INDICES_LOST_SHARE 0.9
@@ -478,6 +481,11 @@ static enum status simulate_warps(struct work *work)
     return status;
 }
 
+static double few_ns(const struct cell *cell)
+{
+    return cell_strides(cell) ? FEW_NS * fmin(1, FEW_ELEMENTS / (double)cell->elements) : 0;
+}
+
 static struct model_parts predict_parts(const struct work *work)
 {
     const struct cell *cell = work->cell;
@@ -498,7 +506,7 @@ static struct model_parts predict_parts(const struct work *work)
     return (struct model_parts){
         .launch_ns = card->launch_ns + (alternates ? card->alternate_ns : 0) +
                      (copies ? card->copy_ns + cell->parameters[PARAMETER_refill_bytes] / card->copy_bytes_per_ns : 0),
-        .wave_ns = card->wave_ns + (cell->regime->flush ? card->cold_ns : 0) +
+        .wave_ns = card->wave_ns + (cell->regime->flush ? card->cold_ns : 0) - few_ns(cell) +
                    cycles_to_ns(card, sectors * card->l1_miss_cycles + model_staging_cycles(cell, card) + strided),
         .residency_ns = residency_ns(work),
         .issue_ns = cycles_to_ns(card, instructions * busiest) / card->issue_per_cycle,
