@@ -58,52 +58,44 @@ static const double turns_line[LINE_SECTORS + 1] = {0, 0.495, 0.533, 0.64, 0.745
 /* Of requests that are alike with this chance a power of it is answered with another's. By the lookups. */
 enum { ALIKE_POWER = 3 };
 
-/* Turns, were all requests answered alone, or all with another's. */
-struct turns {
-    double alone, shared;
-};
-
 /* Requests for each set of sectors of a line; the first, of none: all of the line. */
 struct requests {
     uint16_t counts[TABLE_L2_LINES][MASKS];
 };
 
-/* What was asked for: turns of each slice, by tables in each place; and requests of this step and of the one before, whose loads
- * are at a time. */
+/* What was asked for: of each line, requests for so many of its sectors; and requests of this step and of the one before, whose
+ * loads are at a time. */
 struct wanted {
-    uint32_t stacks, lines; /* of L2; that hold the table */
-    struct turns slices[PLACES][STACKS_MAX * STACK_SLICES], one_by_one;
+    uint32_t lines; /* that hold the table */
+    uint8_t sectors[TABLE_L2_LINES]; /* of each line: a set, that a load asks for */
+    uint32_t asked[TABLE_L2_LINES][LINE_SECTORS + 1];
     struct requests now, before;
     double warps, before_warps; /* of these steps */
     /* Of all steps: pairs of a request and another load; of those, what wants the same sectors, or, of one step, the same line. */
     double pairs, alike, step_pairs, lines_alike;
 };
 
-static void add_turns(struct turns *turns, const double shared[LINE_SECTORS + 1], int sectors)
-{
-    turns->alone += turns_alone[sectors];
-    turns->shared += shared[sectors];
-}
-
 static void ask_l2(struct model_l2_asked *asked, struct wanted *wanted, const uint32_t *index, uint32_t threads,
                    uint32_t width)
 {
-    uint8_t sectors[TABLE_L2_LINES] = {0}; /* of each line: a set */
+    uint32_t lines[CBANK_WARP_THREADS], count = 0;
 
-    for (uint32_t i = 0; i < threads; i++)
-        sectors[index[i] * width / L2_LINE_BYTES] |=
-            (uint8_t)(1u << index[i] * width % L2_LINE_BYTES / ACCESS_SECTOR_BYTES);
-    for (uint32_t line = 0; line < wanted->lines; line++) {
-        const int count = __builtin_popcount(sectors[line]);
+    for (uint32_t i = 0; i < threads; i++) {
+        const uint32_t byte = index[i] * width, line = byte / L2_LINE_BYTES;
 
-        for (uint32_t k = 0; count > 0 && k < PLACES; k++)
-            add_turns(&wanted->slices[k][slice_of(line, k, wanted->stacks)], turns_shared, count);
-        add_turns(&wanted->one_by_one, turns_line, count);
-        wanted->now.counts[line][sectors[line]] += count > 0;
-        wanted->now.counts[line][0] += count > 0;
-        asked->lines += count > 0;
-        asked->sectors += count;
+        lines[count] = line;
+        count += wanted->sectors[line] == 0;
+        wanted->sectors[line] |= (uint8_t)(1u << byte % L2_LINE_BYTES / ACCESS_SECTOR_BYTES);
     }
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t *const sectors = &wanted->sectors[lines[i]];
+
+        wanted->asked[lines[i]][__builtin_popcount(*sectors)]++;
+        wanted->now.counts[lines[i]][*sectors]++;
+        wanted->now.counts[lines[i]][0]++;
+        *sectors = 0;
+    }
+    asked->lines += count;
     asked->loads++;
     wanted->warps++;
 }
@@ -132,23 +124,44 @@ static double share_of(double count, double of)
     return of > 0 ? count / of : 1;
 }
 
-static double turns_of(const struct turns *turns, double shared)
+/* Turns for all that was asked of a line, where a part of it is answered with another's, in so many turns each. */
+static double line_turns(const struct wanted *wanted, uint32_t line, double part, const double with[LINE_SECTORS + 1])
 {
-    return (1 - shared) * turns->alone + shared * turns->shared;
+    double turns = 0;
+
+    for (uint32_t i = 1; i <= LINE_SECTORS; i++)
+        turns += wanted->asked[line][i] * ((1 - part) * turns_alone[i] + part * with[i]);
+    return turns;
 }
 
-/* The turns of the busiest slice: the median over the places. And the lines that loads ask for at a time are one by one. */
-static double find_turns(const struct wanted *wanted, double requests, double loads)
+/* The turns of the busiest slice: the median over the places. */
+static double busiest_turns(const struct wanted *wanted, double part, uint32_t stacks)
 {
-    const double shared = pow(share_of(wanted->alike, wanted->pairs), ALIKE_POWER);
-    const double lines_alike = share_of(wanted->lines_alike, wanted->step_pairs);
-    double busiest[PLACES] = {0};
+    double turns[PLACES][STACKS_MAX * STACK_SLICES] = {{0}}, busiest[PLACES] = {0};
 
-    for (uint32_t k = 0; k < PLACES; k++)
-        for (uint32_t i = 0; i < STACKS_MAX * STACK_SLICES; i++)
-            busiest[k] = fmax(busiest[k], turns_of(&wanted->slices[k][i], shared));
-    return fmax(stats_median_unsorted(busiest, PLACES),
-                turns_of(&wanted->one_by_one, shared) * lines_alike * loads / requests);
+    for (uint32_t line = 0; line < wanted->lines; line++) {
+        const double more = line_turns(wanted, line, part, turns_shared);
+
+        for (uint32_t k = 0; more > 0 && k < PLACES; k++) {
+            double *const sum = &turns[k][slice_of(line, k, stacks)];
+
+            *sum += more;
+            busiest[k] = fmax(busiest[k], *sum);
+        }
+    }
+    return stats_median_unsorted(busiest, PLACES);
+}
+
+/* And the lines that loads ask for at a time are one by one. */
+static double find_turns(const struct wanted *wanted, const struct model_l2_asked *asked, uint32_t stacks)
+{
+    const double part = pow(share_of(wanted->alike, wanted->pairs), ALIKE_POWER);
+    const double lines_alike = share_of(wanted->lines_alike, wanted->step_pairs);
+    double one_by_one = 0;
+
+    for (uint32_t line = 0; line < wanted->lines; line++)
+        one_by_one += line_turns(wanted, line, part, turns_line);
+    return fmax(busiest_turns(wanted, part, stacks), one_by_one * lines_alike * asked->loads / asked->lines);
 }
 
 /* What the warps of a block want in a step. */
@@ -170,16 +183,16 @@ struct model_l2_asked model_l2_sample(const struct cell *cell, const struct card
     const uint32_t grid = cell_blocks(cell), sampled = !cell->indices ? 1 : grid < L2_BLOCKS ? grid : L2_BLOCKS;
     const uint32_t steps = workload_steps(cell->workload, cell->parameters);
     struct model_l2_asked asked = {0};
-    struct wanted wanted = {.stacks = card->l2_slices > STACK_SLICES ? card->l2_slices / STACK_SLICES : 1,
-                            .lines = (table_bytes(cell->path, cell->parameters) + L2_LINE_BYTES - 1) / L2_LINE_BYTES};
+    const uint32_t stacks = card->l2_slices > STACK_SLICES ? card->l2_slices / STACK_SLICES : 1;
+    struct wanted wanted = {.lines = (table_bytes(cell->path, cell->parameters) + L2_LINE_BYTES - 1) / L2_LINE_BYTES};
 
     for (uint32_t step = 0; step < steps; step++) {
         for (uint32_t i = 0; i < sampled; i++)
             ask_block(cell, (uint32_t)((uint64_t)i * grid / sampled), step, &asked, &wanted);
-        if (cell->indices || step + 1 == steps)
+        if (cell->path->unit == UNIT_L2 && (cell->indices || step + 1 == steps))
             end_step(&wanted);
     }
-    asked.turns = find_turns(&wanted, asked.lines, asked.loads);
+    asked.turns = cell->path->unit == UNIT_L2 ? find_turns(&wanted, &asked, stacks) : 0;
     return asked;
 }
 
