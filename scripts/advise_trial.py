@@ -13,7 +13,8 @@ every path that holds its table, into FOLDER/NUMBER.json; files that are there s
 those that are there. `show` prints, of every place that was measured, how many were predicted, and how many of those times are
 within 15 %; of every configuration the regret, which is the measured time of the choice over that of the best place, less 1;
 the same of each fixed answer, where its path cannot hold the table of `global`; how often it was too close to call, and how
-often that was right: the two were within the error that it named. With --modelled the predictions stand for what was measured,
+often that was right: the two were within the error that it named; of the others, how often no place was faster than the choice by
+what is told. Last come the errors of ratios, as rows of harness/advise/uncertainty.def. With --modelled the predictions stand for what was measured,
 so that the regret is 0, of those configurations for which `global` has one: what is left says how well fixed answers do on what
 was drawn. Exit status 0; 1 for a cell that is not ok; 2 for a bad file; that of cbank where it fails.
 """
@@ -21,10 +22,13 @@ was drawn. Exit status 0; 1 for a cell that is not ok; 2 for a bad file; that of
 import argparse
 import concurrent.futures
 import json
+import math
 import os
 import random
 import subprocess
 import sys
+
+import model_uncertainty
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WITHIN = 0.15
@@ -100,7 +104,8 @@ def cbank(program, *words):
 
 def advise(program, card, options):
     words = [f"--{name}={value}" for name, value in options.items()]
-    return json.loads(cbank(program, "advise", *words, *([f"--card={card}"] if card else []), "--json=-"))
+    words += [f"--card={card}"] if card else []
+    return json.loads(cbank(program, "advise", "--no-crossovers", *words, "--json=-"))
 
 
 def measure(program, configurations, first, folder):
@@ -159,7 +164,7 @@ def line(name, regrets):
 
 def show(advices, times):
     """advices: of cbank advise; times: {path: ns} of each."""
-    errors, right, close, regrets, fixed = [], 0, 0, [], {}
+    errors, right, close, called, regrets, fixed = [], 0, 0, 0, [], {}
     for advice, found in zip(advices, times):
         best, predicted = min(found.values()), {place["path"]: place for place in advice["ranking"]}
         errors += [abs(place["time_ns"] / found[path] - 1) for path, place in predicted.items() if path in found]
@@ -168,6 +173,7 @@ def show(advices, times):
             fixed.setdefault(path, []).append(found.get(path, found[FALLBACK]) / best - 1)
         nearest = [path for path in advice["too_close"] if path in found]
         close += bool(nearest)
+        called += not nearest and best >= (1 - advice["told"]) * found[advice["choice"]]
         right += any(max(found[path] / found[advice["choice"]], found[advice["choice"]] / found[path]) <=
                      1 + predicted[path]["ratio_error"] for path in nearest)
     print(f"{len(times)} configurations, {sum(map(len, times))} times, {len(errors)} of them predicted: "
@@ -176,6 +182,18 @@ def show(advices, times):
     for path in sorted(fixed, key=lambda path: quantile(fixed[path], 0.95)):
         line(f"always {path}", fixed[path])
     print(f"too close to call: {close} of {len(times)}, right in {right}")
+    print(f"called: {len(times) - close}; no place was faster than the choice by {advices[0]['told']:.0%} in {called} of them "
+          f"({called / max(len(times) - close, 1):.1%})")
+
+
+def pairs(advices, times):
+    """Of the choice and each other place whose predicted time is near: see model_uncertainty.pair_rows."""
+    for advice, found in zip(advices, times):
+        first = advice["ranking"][0]
+        for place in advice["ranking"][1:]:
+            if place["relative"] < model_uncertainty.NEAR and {first["path"], place["path"]} <= set(found):
+                error = math.log(found[place["path"]] / found[first["path"]] / place["relative"])
+                yield first["path"], place["path"], place["apart"], error
 
 
 def main():
@@ -207,7 +225,10 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         advices = list(pool.map(lambda number: advise(program, options.card, configurations[number]), numbers))
     if not options.modelled:
-        return show(advices, [times[number] for number in numbers])
+        times = [times[number] for number in numbers]
+        show(advices, times)
+        return model_uncertainty.print_rows(model_uncertainty.pair_rows(pairs(advices, times),
+                                                                        model_uncertainty.units_of(program)))
     times = [{place["path"]: place["time_ns"] for place in advice["ranking"]} for advice in advices]
     return show(*zip(*[pair for pair in zip(advices, times) if FALLBACK in pair[1]]))
 

@@ -5,9 +5,13 @@
 usage: model_uncertainty.py [--check] [--program build/cbank]
 
 Of every cell of results/h200/*.json and of its sweeps that is hot and not of refill, each once, cbank explain says the time that was
-measured and the one that is modelled. The error of a cell is the logarithm of their quotient; that of a pair of cells
-that differ in the path alone is the difference of two errors. A row has what nine of ten errors of its unit, or of its pair of
-units, are not beyond, with a sign taken away. Constants and parameters, which one unit answers, are a pair, too.
+measured and the one that is modelled. The error of a cell is the logarithm of their quotient. A row of a unit has what nine of ten
+of its errors are not beyond, with a sign taken away.
+
+The error of a pair of places is the difference of theirs. It grows with what the parts of their modelled times differ by, as a
+share of the longer one. Rows of pairs of units are those that scripts/advise_trial.py show printed of the configurations that were
+drawn (results/advise/h200.txt); of pairs that it has not, of the cells that differ in the path alone and whose modelled times are
+within a factor of NEAR: what eight of ten are not beyond, which is nine of ten on one side.
 
 Prints the table. With --check, exits 1 where uncertainty.def is not that. Exit status of cbank explain where that fails.
 """
@@ -27,14 +31,17 @@ import model_table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TABLE = os.path.join(ROOT, "harness/advise/uncertainty.def")
-SHARE = 0.9
+TRIAL = os.path.join(ROOT, "results/advise/h200.txt")
+SHARE, PAIR_SHARE = 0.9, 0.8
 CELLS_FEWEST = 10
+BELOW, NEAR = (0.08, 0.2, math.inf), 1.5
+ROW = r"^(?:TIME|RATIO)_ERROR\(([\w, .]+), (\d+), ([\d.]+)\)"
 ROUNDING = 0.003
 AXES = ("workload", "pattern", "elements", "block_size", "parameters")
 
 
 def errors(program):
-    """{configuration: {path: error}} of every cell, the first where several files have it."""
+    """{configuration: {path: (error, time, parts)}} of every cell, the first where several files have it."""
     found = collections.defaultdict(dict)
     files = [name for pattern in ("*.json", "sweeps/*.json") for name in sorted(glob.glob(f"results/h200/{pattern}"))]
     for name in files:
@@ -42,39 +49,64 @@ def errors(program):
             if cell["remainder"] is None or cell["regime"] != "hot" or cell["workload"] == "refill":
                 continue
             configuration = json.dumps([cell[axis] for axis in AXES], sort_keys=True)
-            error = math.log(cell["time_ns"]["median"] / cell["modelled"]["time_ns"])
-            found[configuration].setdefault(cell["path"], error)
+            modelled = cell["modelled"]
+            error = math.log(cell["time_ns"]["median"] / modelled["time_ns"])
+            found[configuration].setdefault(cell["path"], (error, modelled["time_ns"], list(modelled["parts_ns"].values())))
     return found
 
 
-def within(values):
-    """What SHARE of the values are not beyond."""
+def within(values, share):
+    """What so many of the values are not beyond."""
     ordered = sorted(map(abs, values))
-    return ordered[math.ceil(SHARE * len(ordered)) - 1]
+    return ordered[math.ceil(share * len(ordered)) - 1]
+
+
+def units_of(program):
+    """{path: unit}, in the order of paths.def."""
+    listed = json.loads(subprocess.run([program, "list", "--json"], capture_output=True, text=True, check=True).stdout)["paths"]
+    return {path["name"]: path["unit"].upper() for path in listed if path["loads"]}
+
+
+def pair_rows(pairs, units):
+    """{(unit, unit, below): (how many, error)} of [(path, path, apart, error)]: for each pair of units that has enough."""
+    order = list(dict.fromkeys(units.values()))
+    samples = collections.defaultdict(list)
+    for one, other, apart, error in pairs:
+        names = sorted((units[one], units[other]), key=order.index)
+        samples[*names, next(str(below) for below in BELOW if apart < below)].append(error)
+    keys = sorted(samples, key=lambda key: (order.index(key[0]), order.index(key[1]), float(key[2])))
+    return {key: (len(samples[key]), within(samples[key], PAIR_SHARE)) for key in keys if len(samples[key]) >= CELLS_FEWEST}
+
+
+def print_rows(table):
+    for key, (count, error) in table.items():
+        print(f"{'TIME' if len(key) == 1 else 'RATIO'}_ERROR({', '.join(key).replace('inf', 'INFINITY')}, {count}, {error:.3f})")
+
+
+def cell_pairs(cells):
+    """Of one configuration."""
+    for (one, (error, time, parts)), (other, (error_2, time_2, parts_2)) in itertools.combinations(cells.items(), 2):
+        if 1 / NEAR < time / time_2 < NEAR:
+            apart = sum(abs(part - part_2) for part, part_2 in zip(parts, parts_2)) / max(time, time_2)
+            yield one, other, apart, error - error_2
 
 
 def derive(program):
-    """{(unit,) or (unit, unit): (how many, error)}"""
-    listed = json.loads(subprocess.run([program, "list", "--json"], capture_output=True, text=True, check=True).stdout)["paths"]
-    units = {path["name"]: path["unit"].upper() for path in listed if path["loads"]}
-    order = list(dict.fromkeys(units.values()))
-    samples = collections.defaultdict(list)
-    for cells in errors(program).values():
-        cells = {path: error for path, error in cells.items() if path in units}
-        for path, error in cells.items():
-            samples[(units[path],)].append(error)
-        for one, other in itertools.combinations(cells, 2):
-            key = tuple(sorted((units[one], units[other]), key=order.index))
-            samples[key].append(cells[one] - cells[other])
-    return {key: (len(samples[key]), within(samples[key]))
-            for key in sorted(samples, key=lambda key: (len(key), *map(order.index, key)))
-            if len(samples[key]) >= CELLS_FEWEST}
+    """{(unit,) or (unit, unit, below): (how many, error)}"""
+    units, trial = units_of(program), written(TRIAL)
+    configurations = [{path: said for path, said in cells.items() if path in units} for cells in errors(program).values()]
+    singles = {(unit,): [said[0] for cells in configurations for path, said in cells.items() if units[path] == unit]
+               for unit in dict.fromkeys(units.values())}
+    table = {key: (len(values), within(values, SHARE)) for key, values in singles.items() if len(values) >= CELLS_FEWEST}
+    rows = pair_rows([pair for cells in configurations for pair in cell_pairs(cells)], units)
+    drawn = {key[:2] for key in trial}
+    return {**table, **trial, **{key: value for key, value in rows.items() if key[:2] not in drawn}}
 
 
-def written():
-    with open(TABLE, encoding="utf-8") as file:
-        rows = re.findall(r"^(?:TIME|RATIO)_ERROR\(([\w, ]+), ([\d.]+)\)", file.read(), re.MULTILINE)
-    return {tuple(names.split(", ")[:-1]): (int(names.split(", ")[-1]), float(error)) for names, error in rows}
+def written(path):
+    with open(path, encoding="utf-8") as file:
+        rows = re.findall(ROW, file.read(), re.MULTILINE)
+    return {tuple(key.replace("INFINITY", "inf").split(", ")): (int(count), float(error)) for key, count, error in rows}
 
 
 def main():
@@ -85,9 +117,8 @@ def main():
     program = os.path.abspath(options.program)
     os.chdir(ROOT)
     table = derive(program)
-    for key, (count, error) in table.items():
-        print(f"{'TIME' if len(key) == 1 else 'RATIO'}_ERROR({', '.join(key)}, {count}, {error:.3f})")
-    have = written() if options.check else table
+    print_rows(table)
+    have = written(TABLE) if options.check else table
     if set(have) != set(table) or any(have[key][0] != table[key][0] or abs(have[key][1] - table[key][1]) > ROUNDING
                                       for key in table):
         sys.exit("model_uncertainty: harness/advise/uncertainty.def is not this table")

@@ -5,15 +5,15 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "log.h"
 #include "parallel.h"
 #include "places.h"
 
 const char *const advise_standing_names[ADVISE_STANDING_COUNT] = {
-    [ADVISE_FIRST] = "best",
-    [ADVISE_ALIKE_FIRST] = "as good",
-    [ADVISE_TOO_CLOSE] = "too close to call",
+    [ADVISE_FIRST] = "best",          [ADVISE_ALIKE_FIRST] = "as good",
+    [ADVISE_NO_FASTER] = "no faster", [ADVISE_TOO_CLOSE] = "too close to call",
     [ADVISE_SLOWER] = "slower",
 };
 
@@ -106,11 +106,27 @@ static int compare_places(const void *left, const void *right)
     return order ? order : (a->path > b->path) - (a->path < b->path);
 }
 
-static enum advise_standing standing_of(const struct advised_place *place)
+static enum advise_standing standing_of(const struct advised_place *place, double told)
 {
-    if (place->relative * (1 + place->ratio_error) <= 1 + ADVISE_ALIKE)
-        return ADVISE_ALIKE_FIRST;
-    return place->relative <= 1 + place->ratio_error ? ADVISE_TOO_CLOSE : ADVISE_SLOWER;
+    const double least = place->relative / (1 + place->ratio_error), most = place->relative * (1 + place->ratio_error);
+
+    if (least < 1 - told)
+        return ADVISE_TOO_CLOSE;
+    if (least > 1)
+        return ADVISE_SLOWER;
+    return most <= 1 + told ? ADVISE_ALIKE_FIRST : ADVISE_NO_FASTER;
+}
+
+/* See struct advised_place. */
+static double apart_of(const struct advised_place *place, const struct advised_place *first)
+{
+    double parts[sizeof(struct model_parts) / sizeof(double)], firsts[sizeof(parts) / sizeof(parts[0])], sum = 0;
+
+    memcpy(parts, &place->model.parts, sizeof(parts));
+    memcpy(firsts, &first->model.parts, sizeof(firsts));
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        sum += fabs(parts[i] - firsts[i]);
+    return sum / fmax(place->model.time_ns, first->model.time_ns);
 }
 
 /* Half of an interval, as a share of its place's time. */
@@ -124,13 +140,15 @@ void advise_rank(struct advice *advice)
     const struct advised_place *first = advice->places;
 
     qsort(advice->places, advice->count, sizeof(*advice->places), compare_places);
+    advice->told = advice->modelled ? ADVISE_TOLD_MODELLED : ADVISE_TOLD_MEASURED;
     for (size_t i = 0; i < advice->count; i++) {
         struct advised_place *place = &advice->places[i];
 
         place->relative = place->time_ns / first->time_ns;
-        place->ratio_error = advice->modelled ? advise_ratio_error(first->path->unit, place->path->unit)
+        place->apart = apart_of(place, first);
+        place->ratio_error = advice->modelled ? advise_ratio_error(first->path->unit, place->path->unit, place->apart)
                                               : half_width(first) + half_width(place);
-        place->standing = place == first ? ADVISE_FIRST : standing_of(place);
+        place->standing = place == first ? ADVISE_FIRST : standing_of(place, advice->told);
     }
     if (advice->count > 0)
         advice->places[0].ratio_error = 0;

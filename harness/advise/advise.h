@@ -17,22 +17,25 @@ struct user_code;
 
 /* -- what the model is known to be wrong by ------------------------------------------------------------ */
 
-/* The share that is not reached in nine of ten committed cells (uncertainty.def), as a factor less 1: of the time of a
- * cell of that unit, and of the ratio of the times of two cells that differ in the path alone, whose common errors
- * cancel. Of units without committed cells the largest that is known. */
+/* As a factor less 1, see uncertainty.def. Of the time of a cell of that unit: what nine of ten are not beyond. Of the ratio of
+ * the times of two places of one configuration, whose common errors cancel: what nine of ten are not beyond on one side;
+ * `apart` is the share of the time in which they differ. Of units that the table does not have, the largest that it has. */
 double advise_time_error(enum load_unit unit);
-double advise_ratio_error(enum load_unit one, enum load_unit other);
+double advise_ratio_error(enum load_unit one, enum load_unit other, double apart);
 
 /* -- places ------------------------------------------------------------------------------------------- */
 
-/* Below this share two places are as good as each other. */
-#define ADVISE_ALIKE 0.01
+/* A difference of places that is told, as a share of the time: of predicted times, and of measured ones. What is less makes
+ * no place better than another. */
+#define ADVISE_TOLD_MODELLED 0.05
+#define ADVISE_TOLD_MEASURED 0.01
 
-/* How a place stands to the first of the ranking. */
+/* How a place stands to the first of the ranking, wherever the error of their ratio may have it. */
 enum advise_standing {
     ADVISE_FIRST,
-    ADVISE_ALIKE_FIRST, /* slower by less than ADVISE_ALIKE, the error of the ratio added */
-    ADVISE_TOO_CLOSE,   /* by less than the error of the ratio */
+    ADVISE_ALIKE_FIRST, /* neither faster nor slower by what is told */
+    ADVISE_NO_FASTER, /* not faster by what is told; slower or not */
+    ADVISE_TOO_CLOSE, /* it may be faster by what is told */
     ADVISE_SLOWER,
     ADVISE_STANDING_COUNT
 };
@@ -55,11 +58,12 @@ struct advised_place {
     struct access_counts access;
     struct model_cell model;
     double time_ns, low_ns, high_ns;
-    double relative;    /* time over that of the first */
-    double ratio_error; /* of that, see advise_ratio_error; half the intervals' sum where it was measured */
+    double relative; /* time over that of the first */
+    double apart; /* of the modelled times: what the parts of the two differ by, as a share of the longer */
+    double ratio_error; /* of `relative`, see advise_ratio_error; half the intervals' sum where it was measured */
     enum advise_standing standing;
     char reason[ADVISE_REASON_BYTES]; /* what takes the time, or why there is none */
-    bool measured;    /* time_ns, low_ns and high_ns are, and this is what was predicted: */
+    bool measured; /* time_ns, low_ns and high_ns are, and this is what was predicted: */
     struct advised_prediction predicted;
 };
 
@@ -80,12 +84,13 @@ struct advised_stretch {
 enum { ADVISE_STRETCHES_MAX = 32 };
 
 struct advice {
-    const char *card_file;      /* NULL: the built-in card */
+    const char *card_file; /* NULL: the built-in card */
     const struct card *card;
-    struct cell cell;           /* the configuration: without a path */
-    const char *indices_path;   /* NULL: made */
-    bool modelled;              /* times are; the crossovers always are */
-    struct device_info device;  /* on which they were measured, unless modelled */
+    struct cell cell; /* the configuration: without a path */
+    const char *indices_path; /* NULL: made */
+    bool modelled; /* times are; the crossovers always are */
+    double told; /* the share of a difference that is told */
+    struct device_info device; /* on which they were measured, unless modelled */
     struct advised_place *places; /* owned: ranked, `count` of them, then those that cannot be */
     size_t count, excluded;
     struct advised_stretch stretches[ADVISE_STRETCHES_MAX];

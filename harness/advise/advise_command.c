@@ -20,7 +20,7 @@ struct advise_options {
     uint64_t parameters[PARAMETER_COUNT]; /* those that have a row here */
     const char *card_path, *json_path;
     const char *kernel_path, *function; /* NULL: not given */
-    bool measure;
+    bool measure, no_crossovers;
     struct look_options look;
 };
 
@@ -62,6 +62,8 @@ static const struct option_row rows[] = {
      MEMBER(card_path)},
     {.name = "measure", .help = "measure the places on the first GPU, and rank them by that", .kind = &option_flag,
      MEMBER(measure)},
+    {.name = "no-crossovers", .help = "do not look for where another place becomes the best, which takes most of the time",
+     .kind = &option_flag, MEMBER(no_crossovers)},
     {.name = "kernel", .argument = "FILE", .help = "a cubin of your own: say what the loads of its kernels are, and whether that is what is advised",
      .kind = &option_text, MEMBER(kernel_path)},
     {.name = "function", .argument = "NAME", .help = "with --kernel: this kernel alone, by its name, mangled or not",
@@ -211,7 +213,7 @@ static enum status advise_cell(const struct advise_options *options, const struc
 
     advice->card_file = options->card_path;
     advice->indices_path = options->indices_path;
-    status = advise_find_stretches(advice);
+    status = options->no_crossovers ? STATUS_OK : advise_find_stretches(advice);
     if (status == STATUS_OK && options->measure)
         status = advise_measure(advice, indices, invocation);
     /* Where some places failed, the others are ranked. */
@@ -263,13 +265,13 @@ const struct command advise_command = {
     .details =
         "Lookups of one configuration are predicted by the card for every path that can hold the table; no GPU is needed,\n"
         "and every number is modelled. Of each place: the time with the interval that nine of ten committed cells of\n"
-        "its kind are within, what it is to the best, and what takes the time. Places are too close to call where their\n"
-        "times differ by less than the model's error of such a ratio, as the committed results show it. Then the C++\n"
-        "to write, the instruction to look for in the SASS, and where another place is the best: along distinct\n"
+        "its kind are within, what it is to the best, and what takes the time. The error of a ratio of two times is what\n"
+        "committed results show. As good: within 5 %, wherever that error may have the ratio. No faster: not by 5 %.\n"
+        "Too close to call: the place may be faster by 5 %. Then the C++ to write, the instruction to look for in the SASS, and where another place is the best: along distinct\n"
         "addresses of a warp, bytes of the table and lookups of a thread.\n"
         "\n"
-        "With --measure the places are measured on the first GPU, as cbank run measures them, and ranked by that; too\n"
-        "close to call is then what differs by less than the intervals. The prediction stands beside each time, and what it\n"
+        "With --measure the places are measured on the first GPU, as cbank run measures them, and ranked by that;\n"
+        "the error is then that of the intervals, and 1 % is told. The prediction stands beside each time, and what it\n"
         "was off by where that is more than its error. With --kernel: which loads the kernels of a cubin have, how many,\n"
         "how many in loops, and which place those are.\n"
         "\n"

@@ -46,6 +46,7 @@ static const struct field place_rows[] = {
     {FIELD(field_number, struct advised_place, "low", low_ns, REQUIRED)},
     {FIELD(field_number, struct advised_place, "high", high_ns, REQUIRED)},
     {FIELD(field_number, struct advised_place, "relative", relative, REQUIRED)},
+    {FIELD(field_number, struct advised_place, "apart", apart, REQUIRED)},
     {FIELD(field_number, struct advised_place, "ratio_error", ratio_error, REQUIRED)},
     {FIELD(field_name, struct advised_place, "standing", standing, REQUIRED), .of = &standings},
     {FIELD(field_text, struct advised_place, "reason", reason, REQUIRED)},
@@ -159,6 +160,7 @@ static const enum advise_standing alike = ADVISE_ALIKE_FIRST, too_close = ADVISE
 static const struct field root_rows[] = {
     {.key = "tool", .kind = &field_tool},
     {FIELD(field_bool, struct advice, "modelled", modelled, REQUIRED)},
+    {FIELD(field_number, struct advice, "told", told, REQUIRED)},
     {.key = "device", .kind = &kind_device},
     {.key = "card", .kind = &field_object, .of = &card_object},
     {.key = "configuration", .kind = &kind_configuration},

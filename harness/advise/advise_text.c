@@ -71,8 +71,10 @@ static void interval_value(const struct grid_column *column, const void *row, st
 
 static void standing_value(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    static const enum grid_style styles[ADVISE_STANDING_COUNT] = {
-        [ADVISE_FIRST] = GRID_GOOD, [ADVISE_ALIKE_FIRST] = GRID_GOOD, [ADVISE_TOO_CLOSE] = GRID_DOUBT};
+    static const enum grid_style styles[ADVISE_STANDING_COUNT] = {[ADVISE_FIRST] = GRID_GOOD,
+                                                                  [ADVISE_ALIKE_FIRST] = GRID_GOOD,
+                                                                  [ADVISE_NO_FASTER] = GRID_PLAIN,
+                                                                  [ADVISE_TOO_CLOSE] = GRID_DOUBT};
     const struct advised_place *place = row;
 
     (void)column;
@@ -215,7 +217,9 @@ static void print_choice(const struct advise_view *view)
     fputc('\n', view->stream);
     advise_put(view, "best: %s", first->path->name);
     if (list_standing(advice, ADVISE_ALIKE_FIRST, names))
-        advise_put(view, "as good: %s", names);
+        advise_put(view, "as good, within %.0f %%: %s", 100 * advice->told, names);
+    if (list_standing(advice, ADVISE_NO_FASTER, names))
+        advise_put(view, "not faster by %.0f %%: %s", 100 * advice->told, names);
     if (list_standing(advice, ADVISE_TOO_CLOSE, names))
         advise_put(view, "too close to call: %s", names);
     if (code) {

@@ -3,22 +3,22 @@
 
 #include "advise.h"
 
-/* Shares as logarithms, as the errors were averaged. */
+/* Errors as logarithms, as they were found. */
 static const struct time_row {
     enum load_unit unit;
     double error;
 } time_rows[] = {
 #define TIME_ERROR(unit, cells, error) {UNIT_##unit, error},
-#define RATIO_ERROR(one, other, pairs, error)
+#define RATIO_ERROR(one, other, below, pairs, error)
 #include "uncertainty.def"
 };
 
 static const struct ratio_row {
     enum load_unit one, other;
-    double error;
+    double below, error;
 } ratio_rows[] = {
 #define TIME_ERROR(unit, cells, error)
-#define RATIO_ERROR(one, other, pairs, error) {UNIT_##one, UNIT_##other, error},
+#define RATIO_ERROR(one, other, below, pairs, error) {UNIT_##one, UNIT_##other, below, error},
 #include "uncertainty.def"
 };
 
@@ -36,16 +36,23 @@ double advise_time_error(enum load_unit unit)
     return expm1(largest);
 }
 
-double advise_ratio_error(enum load_unit one, enum load_unit other)
+static bool is_of(const struct ratio_row *row, enum load_unit one, enum load_unit other)
 {
+    return (row->one == one && row->other == other) || (row->one == other && row->other == one);
+}
+
+double advise_ratio_error(enum load_unit one, enum load_unit other, double apart)
+{
+    const struct ratio_row *found = NULL;
     double largest = 0;
 
+    /* The rows of a pair stand in the order of `below`: its first that holds, else its last. */
     for (size_t i = 0; i < RATIO_ROWS; i++) {
         const struct ratio_row *row = &ratio_rows[i];
 
-        if ((row->one == one && row->other == other) || (row->one == other && row->other == one))
-            return expm1(row->error);
         largest = fmax(largest, row->error);
+        if (is_of(row, one, other) && (!found || apart >= found->below))
+            found = row;
     }
-    return expm1(largest);
+    return expm1(found ? found->error : largest);
 }

@@ -245,6 +245,7 @@ static void say_outside(struct user_kernel *kernel)
 static const char *const verdicts[ADVISE_STANDING_COUNT] = {
     [ADVISE_FIRST] = "as advised",
     [ADVISE_ALIKE_FIRST] = "as good as advised",
+    [ADVISE_NO_FASTER] = "no faster than advised",
     [ADVISE_TOO_CLOSE] = "too close to call",
     [ADVISE_SLOWER] = "not as advised",
 };

@@ -25,7 +25,8 @@ CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank"
 PATHS = ("constant", "global", "readonly", "restrict", "global_l2", "texture", "shared", "shared_copies", "param")
 ELEMENTS = 16384
 SMALL = ("--elements", str(ELEMENTS))
-ALIKE = 0.01
+TOLD = 0.05
+PARTS = ("launch", "wave", "residency", "issue", "serialization", "misses", "stream")
 
 
 def cbank(*words, folder=None):
@@ -44,12 +45,12 @@ def write_npy(path, rows):
 
 
 def uncertainty():
-    """{(unit,) or frozenset of units: error}"""
+    """{(unit,): error, frozenset of units: [(below, error)]}"""
     with open(os.path.join(ROOT, "harness/advise/uncertainty.def"), encoding="utf-8") as file:
         text = file.read()
     table = {(unit,): float(error) for unit, error in re.findall(r"^TIME_ERROR\((\w+), \d+, ([\d.]+)\)", text, re.M)}
-    for one, other, error in re.findall(r"^RATIO_ERROR\((\w+), (\w+), \d+, ([\d.]+)\)", text, re.M):
-        table[frozenset((one, other))] = float(error)
+    for one, other, below, error in re.findall(r"^RATIO_ERROR\((\w+), (\w+), ([\d.]+|INFINITY), \d+, ([\d.]+)\)", text, re.M):
+        table.setdefault(frozenset((one, other)), []).append((float(below.replace("INFINITY", "inf")), float(error)))
     return table
 
 
@@ -104,15 +105,40 @@ class Advise(Scratch):
                 factor = math.exp(errors[(unit,)])
                 self.assertAlmostEqual(place["low"] * factor, place["time_ns"], delta=1e-6)
                 self.assertAlmostEqual(place["high"], place["time_ns"] * factor, delta=1e-6)
-                ratio, most = place["time_ns"] / first["time_ns"], math.exp(errors[frozenset((unit, units[first["path"]]))])
-                wanted = ("best" if place is first else "as good" if ratio * most <= 1 + ALIKE
-                          else "too close to call" if ratio <= most else "slower")
+                rows = errors[frozenset((unit, units[first["path"]]))]
+                error = next((error for below, error in rows if place["apart"] < below), rows[-1][1])
+                ratio, most = place["time_ns"] / first["time_ns"], math.exp(error)
+                wanted = ("best" if place is first else "too close to call" if ratio / most < 1 - TOLD
+                          else "slower" if ratio / most > 1 else "as good" if ratio * most <= 1 + TOLD else "no faster")
                 self.assertEqual(place["standing"], wanted, place)
                 standings.add(wanted)
             self.assertEqual(advice["alike"], [p["path"] for p in advice["ranking"] if p["standing"] == "as good"])
             self.assertEqual(advice["too_close"],
                              [p["path"] for p in advice["ranking"] if p["standing"] == "too close to call"])
-        self.assertEqual(len(standings), 4)
+        self.assertLessEqual({"best", "as good", "no faster", "slower"}, standings)
+
+    def test_apart_is_of_the_parts_of_both_times(self):
+        """They are those that cbank explain prints of cells of the model engine."""
+        words = ("--table-bytes", "4096", "--source", "uniform", *SMALL)
+        advice = self.advise(*words, "--width", "4")
+        done = cbank("run", "--engine", "model", "--quiet", "--counters", "none", "--json", self.path("modelled.json"),
+                     "--workload", "lookup", "--path", "global,shared,constant", "--loads", "4", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        explained = json.loads(cbank("explain", "--json", self.path("modelled.json")).stdout)
+        cells = {cell["path"]: cell["modelled"] for cell in explained["results"][0]["cells"]}
+        places = {place["path"]: place for place in advice["ranking"]}
+        self.assertEqual(places[advice["choice"]]["apart"], 0)
+        self.assertIn(advice["choice"], cells)
+        for path, cell in cells.items():
+            apart = sum(abs(cell["parts_ns"][part] - cells[advice["choice"]]["parts_ns"][part]) for part in PARTS)
+            self.assertAlmostEqual(places[path]["apart"], apart / cell["time_ns"], places=9)
+
+    def test_without_crossovers_the_rest_is_as_with_them(self):
+        words = ("--table-bytes", "4096", *SMALL)
+        with_them, without = self.advise(*words), self.advise(*words, "--no-crossovers")
+        self.assertTrue(with_them.pop("crossovers"))
+        self.assertEqual(without.pop("crossovers"), [])
+        self.assertEqual(with_them, without)
 
     def test_reasons_have_the_numbers_of_a_file(self):
         """Every warp reads 32 addresses of the first 128 bytes in one load, and one in the other."""
@@ -286,7 +312,8 @@ class Kernel(Scratch):
             advice = self.advise(self.file(90), *words)
             kernel, = advice["code"]["kernels"]
             constant, = [place for place in advice["ranking"] if place["path"] == "constant"]
-            wanted = {"best": "as advised", "as good": "as good as advised", "too close to call": "too close to call",
+            wanted = {"best": "as advised", "as good": "as good as advised", "no faster": "no faster than advised",
+                      "too close to call": "too close to call",
                       "slower": "not as advised"}[constant["standing"]]
             self.assertTrue(kernel["verdict"].startswith(wanted), kernel["verdict"])
             self.assertIn(verdict, kernel["verdict"])
