@@ -170,6 +170,8 @@ def in_folder(folder):
 
 def number(value):
     """A finite number or None. Large integers are strings in JSON."""
+    if type(value) is float and math.isfinite(value):  # as most are
+        return value
     if isinstance(value, str):
         value = int(value)
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or
@@ -208,7 +210,7 @@ def identity(cell):
 def time_of(cell):
     """(median, low, high) in ns; None where there is none."""
     time = cell["time_ns"] or {}
-    return tuple(positive(time.get(key)) for key in ("median", "ci_low", "ci_high"))
+    return positive(time.get("median")), positive(time.get("ci_low")), positive(time.get("ci_high"))
 
 
 class Selection:

@@ -158,12 +158,10 @@ def lay_out(figure):
 @contextlib.contextmanager
 def measured_once(figure):
     """What stands around axes is as wide and high wherever these are: of the two rounds of a layout the second need not measure it."""
-    from matplotlib.axes import Axes
-    every = figure.findobj(Axes)
-    for axes in every:
+    for axes in figure.axes:
         axes.get_tightbbox = functools.partial(box_around, axes, axes.get_tightbbox, [])
     yield
-    for axes in every:
+    for axes in figure.axes:
         del axes.get_tightbbox
 
 

@@ -218,7 +218,7 @@ def settle(figure):
     """Moves names of lines apart, now that the figure is laid out."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     renderer = FigureCanvasAgg(figure).get_renderer()
-    for axes in figure.findobj(lambda artist: hasattr(artist, "names")):
+    for axes in (axes for axes in figure.axes if hasattr(axes, "names")):
         room = axes.get_window_extent(renderer)
         sizes = [(text.get_window_extent(renderer).height + 1.5) / room.height for _, text, _ in axes.names]
         before = 1 + (ASIDE_PT - BEFORE_NAME_PT) / 72 * axes.figure.dpi / room.width

@@ -198,7 +198,7 @@ def write(folder, program, files, library):
                                    for place, cell in enumerate(one.content["cells"], 1)])
     content["made_with"] = f"matplotlib {output.version()} and jinja2 {jinja2.__version__}"
     templates = environment()
-    with drawn.drawing(folder, found, where) as drawings:
+    with drawn.drawing(folder, found, where) as (known, all_known):
         for one, its in zip(of, cells):
             text = rendered(templates, "cells.html", one=one, cells=its, counters=results.counter_rows(one),
                             version=program.version)
@@ -206,15 +206,8 @@ def write(folder, program, files, library):
         with open(os.path.join(HERE, "templates/style.css"), "rb") as file:
             output.write(os.path.join(folder, "style.css"), file.read())
         index = rendered(templates, "index.html", **content)
-        write_index(folder, index, [(its, None) for _, _, pages, _ in found for its in pages])
-        write_index(folder, index, drawings())
-
-
-def write_index(folder, text, drawings):
-    """drawings: [(Drawing, what is known of it)]."""
-    for its, known in drawings:
-        text = its.filled(text, known)
-    output.write(os.path.join(folder, "index.html"), text.encode())
+        for figures in (lambda: known, all_known):
+            output.write(os.path.join(folder, "index.html"), drawn.filled(index, figures()).encode())
 
 
 def environment_of(files):
