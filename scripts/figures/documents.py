@@ -2,6 +2,7 @@
 """Documents that cbank writes, read and checked; which of their cells were chosen."""
 
 import fnmatch
+import functools
 import hashlib
 import json
 import math
@@ -271,6 +272,7 @@ def chosen(document, selection):
     return found
 
 
+@functools.lru_cache(maxsize=64)
 def timed(document, selection):
     """The chosen cells that are ok and have a time."""
     found = [cell for cell in chosen(document, selection) if cell["status"] == "ok" and time_of(cell)[0]]

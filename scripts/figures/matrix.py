@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The matrix: time of each pattern by each path, a dot each, and what constant memory costs beside global memory."""
 
+import functools
+
 from . import documents, panels, style, sweep
 
 NAME = "matrix"
@@ -16,6 +18,7 @@ COLUMNS = ("workload", "elements", "block_size", "regime", "pattern", "parameter
 ABOVE, BASE = "constant", "global"
 
 
+@functools.lru_cache(maxsize=64)  # a page has them in several places
 def times(document, selection=documents.ALL):
     """Of all timed cells."""
     cells = documents.timed(document, selection)
