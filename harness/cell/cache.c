@@ -24,8 +24,7 @@ enum { SRRIP_COMES = 2, SRRIP_GOES = 3 };
 
 struct cache_line {
     uint64_t number; /* address / line_bytes */
-    uint64_t
-        used; /* cache->clock of the last lookup, of CACHE_FIFO of the first, of others 1; 0 when the place is empty */
+    uint64_t used; /* cache->clock of the last lookup, of CACHE_FIFO of the first, of others 1; 0: an empty place */
 };
 
 enum status cache_open(struct cache *cache, uint32_t capacity_bytes, uint32_t line_bytes, uint32_t ways,

@@ -638,6 +638,13 @@ class Inputs(Case):
         for more in ({}, {"XDG_CACHE_HOME": cache}, {"XDG_CACHE_HOME": self.write("file", "")}):
             self.same(first, Report(folder(), *of_two_engines(), **more))
 
+    def test_what_is_kept_is_of_its_file(self):
+        """Of one content under two names each has its own."""
+        first = modelled(os.path.join(self.folder, "first.json"), *UNCOUNTED, "--path", "constant")
+        second = shutil.copyfile(first, os.path.join(self.folder, "second.json"))
+        for path, name in ((first, "first"), (second, "second"), (first, "first")):
+            self.assertIn(f"<h1>Cells of {name}, modelled</h1>", self.report(path).bytes(f"cells/{name}.html").decode())
+
     def same(self, first, second):
         self.assertEqual(first.files(), second.files())
         for name in first.files():
