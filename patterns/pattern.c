@@ -19,12 +19,12 @@
         for (uint32_t thread = 0; thread < threads; thread++)                                            \
             index[thread] = name##_index(block, thread, step, length, numbers);                          \
     }                                                                                                    \
-    /* Where the compiler knows the length, it needs no division. */                                     \
+    /* Where the compiler knows that the length is a power of two, it needs no division. */              \
     static void name##_block_indices(uint32_t block, uint32_t threads, uint32_t step, uint32_t length,   \
                                      struct pattern_numbers numbers, uint32_t *index)                    \
     {                                                                                                    \
-        if (length == CBANK_TABLE_LENGTH)                                                                \
-            name##_indices(block, threads, step, CBANK_TABLE_LENGTH, numbers, index);                    \
+        if ((length & (length - 1)) == 0)                                                                \
+            name##_indices(block, threads, step, 1u << __builtin_ctz(length), numbers, index);           \
         else                                                                                             \
             name##_indices(block, threads, step, length, numbers, index);                                \
     }

@@ -50,7 +50,7 @@ struct pattern {
     uint32_t (*index)(uint32_t block, uint32_t thread, uint32_t step, uint32_t length, struct pattern_numbers numbers);
 
     /* The same for threads 0 .. threads - 1 of one block at once, into index[0 .. threads - 1]. Fast where
-     * length is CBANK_TABLE_LENGTH. */
+     * length is a power of two. */
     void (*block_indices)(uint32_t block, uint32_t threads, uint32_t step, uint32_t length,
                           struct pattern_numbers numbers, uint32_t *index);
 };

@@ -9,6 +9,8 @@
 #include "sass.h"
 #include "table.h"
 
+enum { SECTORS_OF_LINE = ACCESS_LINE_BYTES / ACCESS_SECTOR_BYTES };
+
 /* Distinct things that the loads of some warps touch, summed over the loads. */
 struct distinct_counts {
     uint64_t addresses, lines, sectors, wavefronts;
@@ -19,8 +21,8 @@ struct walk {
     uint32_t width, width_log2;    /* bytes of an element */
     uint32_t copies;               /* of the table in shared memory */
     uint32_t *turns; /* scratch of distinct_groups: of the table and its copies; owned, with what follows: */
-    uint32_t *sectors, *lines; /* the last turn that each was touched in */
-    uint8_t *used; /* elements that any load has read */
+    uint32_t *elements, *sectors, *lines; /* the number of the last load that touched each, 0 for none */
+    uint32_t loads;
     size_t length; /* of the table */
     struct distinct_counts counts; /* of the last block */
 };
@@ -68,13 +70,11 @@ uint32_t access_distinct(const uint32_t *index, uint32_t threads, uint32_t *turn
 static uint32_t fullest_bank(const uint32_t *elements, uint32_t count, uint32_t words)
 {
     uint8_t banks[ACCESS_BANKS] = {0};
-    uint8_t fullest = 0;
+    uint32_t fullest = 0;
 
     for (uint32_t i = 0; i < count; i++)
-        for (uint32_t word = 0; word < words; word++)
-            banks[(elements[i] * words + word) % ACCESS_BANKS]++;
-    for (uint32_t bank = 0; bank < ACCESS_BANKS; bank++)
-        fullest = banks[bank] > fullest ? banks[bank] : fullest;
+        for (uint32_t word = 0; word < words; word++) /* the fullest grows by one at a time */
+            fullest += banks[(elements[i] * words + word) % ACCESS_BANKS]++ == fullest;
     return fullest;
 }
 
@@ -113,22 +113,19 @@ static uint32_t count_copied_wavefronts(struct walk *walk, const uint32_t *index
 /* Counts in one pass what distinct_groups would in three. */
 static void count_warp(struct walk *walk, const uint32_t *index, uint32_t threads)
 {
-    const uint32_t to_sector = 5 - walk->width_log2, to_line = 6 - walk->width_log2;
+    const uint32_t to_sector = 5 - walk->width_log2, load = ++walk->loads;
     const uint32_t different = is_uniform(index, threads) ? 1 : threads;
+    uint32_t *const touched = walk->elements, *const in_sectors = walk->sectors, *const in_lines = walk->lines;
     uint32_t elements[CBANK_WARP_THREADS], addresses = 0, sectors = 0, lines = 0;
-    const uint32_t warp = ++walk->turns[0];
 
     for (uint32_t thread = 0; thread < different; thread++) {
-        const uint32_t element = index[thread];
-        uint32_t *touched = &walk->turns[1 + element];
-        uint32_t *sector = &walk->sectors[element >> to_sector], *line = &walk->lines[element >> to_line];
+        const uint32_t element = index[thread], sector = element >> to_sector, line = sector / SECTORS_OF_LINE;
 
         elements[addresses] = element;
-        addresses += *touched != warp;
-        sectors += *sector != warp;
-        lines += *line != warp;
-        *touched = *sector = *line = warp;
-        walk->used[element] = true;
+        addresses += touched[element] != load;
+        sectors += in_sectors[sector] != load;
+        lines += in_lines[line] != load;
+        touched[element] = in_sectors[sector] = in_lines[line] = load;
     }
     walk->counts.addresses += addresses;
     walk->counts.sectors += sectors;
@@ -137,14 +134,25 @@ static void count_warp(struct walk *walk, const uint32_t *index, uint32_t thread
                                                 : count_wavefronts(walk, index, threads, elements, addresses);
 }
 
+/* Whether no thread reads beyond the table; else *highest. */
+static bool are_within(const uint32_t *index, uint32_t threads, uint32_t length, uint32_t *highest)
+{
+    bool beyond = false;
+
+    for (uint32_t thread = 0; thread < threads; thread++)
+        beyond |= index[thread] >= length;
+    *highest = 0;
+    for (uint32_t thread = 0; beyond && thread < threads; thread++)
+        *highest = index[thread] > *highest ? index[thread] : *highest;
+    return !beyond;
+}
+
 static enum status count_block(const struct cell *cell, struct walk *walk, const uint32_t *index, uint32_t threads)
 {
     const uint32_t length = table_length(cell->path, cell->parameters);
-    uint32_t highest = 0;
+    uint32_t highest;
 
-    for (uint32_t thread = 0; thread < threads; thread++)
-        highest = index[thread] > highest ? index[thread] : highest;
-    if (highest >= length)
+    if (!are_within(index, threads, length, &highest))
         return log_error(STATUS_USAGE,
                          "%s reads element %" PRIu32 " of a table of %" PRIu32 "; correct its row in %ss.def",
                          cell->pattern->name, highest, length, cell_pattern_table(cell->workload)->what);
@@ -157,13 +165,12 @@ static enum status count_block(const struct cell *cell, struct walk *walk, const
     return STATUS_OK;
 }
 
-/* Whether a block reads what the one before it read, as most do; reads its indices where that is not known without, since all
- * that have as many threads are alike. */
-static bool is_as_before(const struct cell *cell, bool alike, uint32_t block, uint32_t step,
+/* Whether the first threads of a block read what those of the one before it read, as most do; reads their indices where that is
+ * not known without, since all blocks that have as many threads are alike. */
+static bool is_as_before(const struct cell *cell, bool alike, uint32_t block, uint32_t step, uint32_t threads,
                          uint32_t buffers[2][CELL_BLOCK_SIZE_MAX])
 {
-    const uint32_t threads = cell_block_threads(cell, block);
-    const bool as_many = block > 0 && cell_block_threads(cell, block - 1) == threads;
+    const bool as_many = block > 0 && cell_block_threads(cell, block - 1) == cell_block_threads(cell, block);
 
     if (as_many && alike)
         return true;
@@ -171,18 +178,21 @@ static bool is_as_before(const struct cell *cell, bool alike, uint32_t block, ui
     return as_many && memcmp(buffers[0], buffers[1], threads * sizeof(buffers[0][0])) == 0;
 }
 
-/* Walks all blocks at one step. The counts of a block that reads what the one before it read are those of that one. Where the
- * whole grid reads one element of one table, the counts of one thread are those of every warp. */
+/* Walks all blocks at one step. The counts of a block that reads what the one before it read are those of that one. Where all
+ * threads of a block, or of the grid, read one element of one table, the counts of one thread are those of every warp. */
 static enum status count_blocks(const struct cell *cell, uint32_t step, struct walk *walk, struct access_counts *out)
 {
-    const bool immediate = cell->pattern->scope == INDEX_IMMEDIATE && walk->copies == 1;
+    const enum index_scope scope = walk->copies == 1 ? cell->pattern->scope : INDEX_THREAD;
     const bool alike = cell_blocks_alike(cell);
-    const uint64_t blocks = immediate ? 1 : cell_blocks(cell), times = immediate ? out->warps_active : 1;
+    const uint64_t blocks = scope == INDEX_IMMEDIATE ? 1 : cell_blocks(cell);
     uint32_t buffers[2][CELL_BLOCK_SIZE_MAX];
 
     for (uint32_t block = 0; block < blocks; block++) {
-        if (!is_as_before(cell, alike, block, step, buffers)) {
-            const uint32_t threads = immediate ? 1 : cell_block_threads(cell, block);
+        const uint32_t all = cell_block_threads(cell, block), threads = scope == INDEX_THREAD ? all : 1;
+        const uint64_t warps = divide_up(all, CBANK_WARP_THREADS);
+        const uint64_t times = scope == INDEX_THREAD ? 1 : scope == INDEX_BLOCK ? warps : out->warps_active;
+
+        if (!is_as_before(cell, alike, block, step, threads, buffers)) {
             const enum status status = count_block(cell, walk, buffers[block % 2], threads);
 
             if (status != STATUS_OK)
@@ -209,15 +219,15 @@ static bool open_walk(const struct cell *cell, struct walk *out)
         .width_log2 = (uint32_t)__builtin_ctz(width),
         .copies = copies,
         .length = length,
-        .turns = calloc(turns + sectors + lines + divide_up(length, sizeof(*out->turns)), sizeof(*out->turns)),
+        .turns = calloc(turns + length + sectors + lines, sizeof(*out->turns)),
     };
     if (!out->turns) {
         log_memory("the elements of a table of %" PRIu32 " bytes", table_bytes(cell->path, cell->parameters));
         return false;
     }
-    out->sectors = out->turns + turns;
+    out->elements = out->turns + turns;
+    out->sectors = out->elements + length;
     out->lines = out->sectors + sectors;
-    out->used = (uint8_t *)(out->lines + lines);
     return true;
 }
 
@@ -235,7 +245,7 @@ static enum status count_payload(const struct cell *cell, struct access_counts *
     out->lines *= pieces;
     out->sectors *= pieces;
     for (size_t i = 0; status == STATUS_OK && i < walk.length; i++)
-        out->footprint_bytes += walk.width * (uint64_t)walk.used[i];
+        out->footprint_bytes += walk.elements[i] ? walk.width : 0;
     free(walk.turns);
     return status;
 }

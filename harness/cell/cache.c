@@ -24,7 +24,7 @@ enum { SRRIP_COMES = 2, SRRIP_GOES = 3 };
 
 struct cache_line {
     uint64_t number; /* address / line_bytes */
-    uint64_t used; /* cache->clock of the last lookup, of all but CACHE_LRU of the first; 0 when the place is empty */
+    uint64_t used; /* cache->clock of the last lookup, of CACHE_FIFO of the first, of others 1; 0: an empty place */
 };
 
 enum status cache_open(struct cache *cache, uint32_t capacity_bytes, uint32_t line_bytes, uint32_t ways,
@@ -170,9 +170,28 @@ bool cache_lookup(struct cache *cache, uint64_t address)
         goes = goes->used ? set + goes_from(cache, of) : goes;
         mark(cache, &cache->marks[first], (uint32_t)(goes - set), false);
     }
-    *goes = (struct cache_line){.number = number, .used = cache->clock};
+    *goes = (struct cache_line){.number = number, .used = cache->replacement > CACHE_FIFO ? 1 : cache->clock};
     cache->misses++;
     return false;
+}
+
+void cache_copy(struct cache *to, const struct cache *from)
+{
+    const size_t places = (size_t)from->sets * from->ways;
+
+    memcpy(to->lines, from->lines, places * sizeof(*to->lines));
+    memcpy(to->marks, from->marks, places * sizeof(*to->marks));
+    memcpy(to->hands, from->hands, from->sets * sizeof(*to->hands));
+    to->random = from->random;
+}
+
+bool cache_same(const struct cache *a, const struct cache *b)
+{
+    const size_t places = (size_t)a->sets * a->ways;
+
+    return memcmp(a->lines, b->lines, places * sizeof(*a->lines)) == 0 &&
+           memcmp(a->marks, b->marks, places * sizeof(*a->marks)) == 0 &&
+           memcmp(a->hands, b->hands, a->sets * sizeof(*a->hands)) == 0 && a->random == b->random;
 }
 
 void cache_clear(struct cache *cache)

@@ -57,6 +57,13 @@ bool cache_lookup(struct cache *cache, uint64_t address);
 void cache_turn_from(uint8_t *turns, uint32_t ways, uint32_t place);
 uint32_t cache_led_to(const uint8_t *turns, uint32_t ways);
 
+/* Makes a cache of the same geometry and replacement hold what the other holds; counts and the age of lookups stay. */
+void cache_copy(struct cache *to, const struct cache *from);
+
+/* Whether two such caches hold the same, so that both answer alike whatever is looked up next. Of CACHE_LRU and CACHE_FIFO ages
+ * are compared, too, which differ where lookups were made: then false, though they may. */
+bool cache_same(const struct cache *a, const struct cache *b);
+
 /* Forgets all lines and counts; what is random goes on. */
 void cache_clear(struct cache *cache);
 

@@ -16,9 +16,12 @@ struct simulation {
     uint32_t blocks_resident; /* on an SM at a time */
     uint64_t waves;           /* sm_count x blocks_resident blocks each */
     struct cache *caches[CARD_LEVELS_MAX]; /* owned arrays: the instances of each level that the simulated SMs share */
+    struct cache *before[CARD_LEVELS_MAX]; /* as many, owned: as the last wave found them */
     uint64_t read_bytes; /* from the first of the bank to the last that is read */
     uint32_t turns[ACCESS_TURNS(CBANK_TABLE_BYTES)]; /* scratch of access_distinct */
     struct model_levels tally; /* of the simulated SMs, so far */
+    struct model_levels wave; /* where `settled`, of every wave that is like the last one */
+    bool settled; /* the last wave left the caches as it found them */
 };
 
 uint32_t model_table_begin(const struct cell *cell)
@@ -37,11 +40,28 @@ static uint32_t instances(const struct simulation *simulation, uint32_t level)
 
 static void simulation_close(struct simulation *simulation)
 {
-    for (uint32_t l = 0; l < simulation->card->level_count; l++) {
-        for (uint32_t i = 0; simulation->caches[l] && i < instances(simulation, l); i++)
-            cache_close(&simulation->caches[l][i]);
-        free(simulation->caches[l]);
-    }
+    for (uint32_t l = 0; l < simulation->card->level_count; l++)
+        for (uint32_t of = 0; of < 2; of++) {
+            struct cache *caches = of ? simulation->before[l] : simulation->caches[l];
+
+            for (uint32_t i = 0; caches && i < instances(simulation, l); i++)
+                cache_close(&caches[i]);
+            free(caches);
+        }
+}
+
+/* The instances of a level; on failure, logged, those that are open. */
+static enum status open_level(const struct simulation *simulation, uint32_t l, struct cache **out)
+{
+    const struct card_level *level = &simulation->card->levels[l];
+    enum status status = STATUS_OK;
+
+    *out = calloc(instances(simulation, l), sizeof(**out));
+    if (!*out)
+        return log_memory("the simulated caches");
+    for (uint32_t i = 0; i < instances(simulation, l) && status == STATUS_OK; i++)
+        status = cache_open(&(*out)[i], level->capacity_bytes, level->line_bytes, level->ways, level->replacement);
+    return status;
 }
 
 /* On failure too, the caller closes. Without `every`, as many SMs as share an instance stand for all. */
@@ -59,16 +79,10 @@ static enum status simulation_open(struct simulation *simulation, const struct c
     wave_blocks = (uint64_t)card->sm_count * simulation->blocks_resident;
     simulation->waves = (cell_blocks(cell) + wave_blocks - 1) / wave_blocks;
 
-    for (uint32_t l = 0; l < card->level_count; l++) {
-        const struct card_level *level = &card->levels[l];
-        const uint32_t count = instances(simulation, l);
-
-        simulation->caches[l] = calloc(count, sizeof(*simulation->caches[l]));
-        if (!simulation->caches[l])
-            return log_memory("the simulated caches");
-        for (uint32_t i = 0; i < count && status == STATUS_OK; i++)
-            status = cache_open(&simulation->caches[l][i], level->capacity_bytes, level->line_bytes, level->ways,
-                                level->replacement);
+    for (uint32_t l = 0; l < card->level_count && status == STATUS_OK; l++) {
+        status = open_level(simulation, l, &simulation->caches[l]);
+        if (status == STATUS_OK)
+            status = open_level(simulation, l, &simulation->before[l]);
     }
     return status;
 }
@@ -104,20 +118,64 @@ static void simulate_block(struct simulation *simulation, uint32_t sm, uint32_t 
     }
 }
 
-/* Waves first .. last - 1 on the simulated SMs. */
-static void simulate_waves(struct simulation *simulation, uint64_t first, uint64_t last)
+static void simulate_wave(struct simulation *simulation, uint64_t wave)
 {
     const uint32_t resident = simulation->blocks_resident;
 
-    for (uint64_t wave = first; wave < last; wave++)
-        for (uint32_t step = 0; step < workload_steps(simulation->cell->workload, simulation->cell->parameters); step++)
-            for (uint64_t turn = wave * resident; turn < (wave + 1) * resident; turn++)
-                for (uint32_t sm = 0; sm < simulation->sms; sm++) {
-                    const uint64_t block = turn * simulation->card->sm_count + sm;
+    for (uint32_t step = 0; step < workload_steps(simulation->cell->workload, simulation->cell->parameters); step++)
+        for (uint64_t turn = wave * resident; turn < (wave + 1) * resident; turn++)
+            for (uint32_t sm = 0; sm < simulation->sms; sm++) {
+                const uint64_t block = turn * simulation->card->sm_count + sm;
 
-                    if (block < cell_blocks(simulation->cell))
-                        simulate_block(simulation, sm, (uint32_t)block, step);
-                }
+                if (block < cell_blocks(simulation->cell))
+                    simulate_block(simulation, sm, (uint32_t)block, step);
+            }
+}
+
+static void remember_caches(struct simulation *simulation)
+{
+    for (uint32_t l = 0; l < simulation->card->level_count; l++)
+        for (uint32_t i = 0; i < instances(simulation, l); i++)
+            cache_copy(&simulation->before[l][i], &simulation->caches[l][i]);
+}
+
+static bool caches_are_as_before(const struct simulation *simulation)
+{
+    for (uint32_t l = 0; l < simulation->card->level_count; l++)
+        for (uint32_t i = 0; i < instances(simulation, l); i++)
+            if (!cache_same(&simulation->before[l][i], &simulation->caches[l][i]))
+                return false;
+    return true;
+}
+
+static void add_levels(struct model_levels *sum, const struct model_levels *levels, double sign)
+{
+    for (uint32_t l = 0; l < CARD_LEVELS_MAX; l++) {
+        sum->requests[l] += sign * levels->requests[l];
+        sum->misses[l] += sign * levels->misses[l];
+    }
+}
+
+/* Waves first .. last - 1 on the simulated SMs. Where all waves ask for the same, one that leaves the caches as it found them
+ * stands for those after it. The last is another, as it may be of fewer blocks. */
+static void simulate_waves(struct simulation *simulation, uint64_t first, uint64_t last)
+{
+    const bool alike = cell_blocks_alike(simulation->cell);
+
+    for (uint64_t wave = first; wave < last; wave++) {
+        const bool like_others = alike && wave + 1 < simulation->waves;
+        const struct model_levels begin = simulation->tally;
+
+        if (like_others && simulation->settled) {
+            add_levels(&simulation->tally, &simulation->wave, 1);
+            continue;
+        }
+        remember_caches(simulation);
+        simulate_wave(simulation, wave);
+        simulation->settled = like_others && caches_are_as_before(simulation);
+        simulation->wave = simulation->tally;
+        add_levels(&simulation->wave, &begin, -1);
+    }
 }
 
 /* How many waves to simulate: all, or as many as MODEL_LOOKUPS_MAX allows, two at least. */
@@ -152,6 +210,7 @@ static void simulate_launch_before(struct simulation *simulation, uint64_t waves
         return;
     simulate_waves(simulation, 0, waves);
     simulation->tally = (struct model_levels){0};
+    simulation->settled = false;
     for (uint32_t l = 0; l < card->level_count; l++)
         for (uint32_t i = 0; i < instances(simulation, l) && !card->levels[l].kept_between_launches; i++)
             cache_clear(&simulation->caches[l][i]);

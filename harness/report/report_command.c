@@ -98,8 +98,8 @@ const struct command report_command = {
         "files of one chip, and the page of several chips begins with what is known of each. The page has summary, environment,\n"
         "matrix, characterization, comparison where two results (or a comparison) are given, fleet, history, explanation, every\n"
         "figure as SVG beside its table and its CSV, and a page with all cells of each result, which each number leads to. What\n"
-        "cannot be drawn is named, with why. The text is there first, figures follow; these and explanations are kept in\n"
-        "~/.cache/cbank/figures, or where XDG_CACHE_HOME says. Needs python3 with matplotlib and jinja2. Files of the page are\n"
-        "replaced, others stay.",
+        "cannot be drawn is named, with why. The text is there first, figures follow; these, explanations and pages of cells\n"
+        "are kept in ~/.cache/cbank/figures, or where XDG_CACHE_HOME says. Needs python3 with matplotlib and jinja2. Files of\n"
+        "the page are replaced, others stay.",
     .run = report,
 };

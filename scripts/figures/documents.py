@@ -2,6 +2,7 @@
 """Documents that cbank writes, read and checked; which of their cells were chosen."""
 
 import fnmatch
+import functools
 import hashlib
 import json
 import math
@@ -170,6 +171,8 @@ def in_folder(folder):
 
 def number(value):
     """A finite number or None. Large integers are strings in JSON."""
+    if type(value) is float and math.isfinite(value):  # as most are
+        return value
     if isinstance(value, str):
         value = int(value)
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or
@@ -208,7 +211,7 @@ def identity(cell):
 def time_of(cell):
     """(median, low, high) in ns; None where there is none."""
     time = cell["time_ns"] or {}
-    return tuple(positive(time.get(key)) for key in ("median", "ci_low", "ci_high"))
+    return positive(time.get("median")), positive(time.get("ci_low")), positive(time.get("ci_high"))
 
 
 class Selection:
@@ -269,6 +272,7 @@ def chosen(document, selection):
     return found
 
 
+@functools.lru_cache(maxsize=64)
 def timed(document, selection):
     """The chosen cells that are ok and have a time."""
     found = [cell for cell in chosen(document, selection) if cell["status"] == "ok" and time_of(cell)[0]]

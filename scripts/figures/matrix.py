@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The matrix: time of each pattern by each path, a dot each, and what constant memory costs beside global memory."""
 
+import functools
+
 from . import documents, panels, style, sweep
 
 NAME = "matrix"
@@ -16,6 +18,7 @@ COLUMNS = ("workload", "elements", "block_size", "regime", "pattern", "parameter
 ABOVE, BASE = "constant", "global"
 
 
+@functools.lru_cache(maxsize=64)  # a page has them in several places
 def times(document, selection=documents.ALL):
     """Of all timed cells."""
     cells = documents.timed(document, selection)
@@ -182,9 +185,9 @@ def draw_points(axes, lines, factor):
     for (path, flagged), its in panels.grouped(every, lambda place: (place[1]["path"], bool(place[1]["flags"]))).items():
         rows, look = [row for _, row in its], style.look(path)
         at = [y + 0.76 * ((paths.index(path) + 0.5) / len(paths) - 0.5) for y, _ in its]
-        axes.errorbar([row["time_ns_median"] / factor for row in rows], at, xerr=panels.intervals(rows, "time_ns", factor),
-                      elinewidth=0.7, capsize=0, **style.line_of(look, linestyle="none", markersize=3.2 if len(paths) < 6 else 2.4,
-                                                                 **(style.HOLLOW if flagged else {})))
+        panels.draw_points(axes, ([row["time_ns_median"] / factor for row in rows], at), panels.intervals(rows, "time_ns", factor), along="x",
+                           bars_width=0.7, capsize=0, **style.line_of(look, linestyle="none", markersize=3.2 if len(paths) < 6 else 2.4,
+                                                                      **(style.HOLLOW if flagged else {})))
     for y, line in enumerate(lines):
         ratio = [style.ratio_text(row["ratio_to_global"]) for row in line if row["path"] == ABOVE and row["ratio_to_global"]]
         if ratio:

@@ -4,6 +4,7 @@
 import contextlib
 import csv
 import functools
+import importlib.metadata
 import io
 import logging
 import os
@@ -95,10 +96,14 @@ def table_text(columns, rows, caption, label, provenance):
 # -- figures ------------------------------------------------------------------------------------------------------
 
 
+@functools.lru_cache(maxsize=None)
 def version():
-    """matplotlib's, which the bytes of a figure depend on."""
-    import matplotlib
-    return matplotlib.__version__
+    """matplotlib's, which the bytes of a figure depend on. Where nothing is drawn, it is not loaded for that."""
+    try:
+        return importlib.metadata.version("matplotlib")
+    except importlib.metadata.PackageNotFoundError:
+        import matplotlib
+        return matplotlib.__version__
 
 
 def latex_found():
@@ -158,12 +163,10 @@ def lay_out(figure):
 @contextlib.contextmanager
 def measured_once(figure):
     """What stands around axes is as wide and high wherever these are: of the two rounds of a layout the second need not measure it."""
-    from matplotlib.axes import Axes
-    every = figure.findobj(Axes)
-    for axes in every:
+    for axes in figure.axes:
         axes.get_tightbbox = functools.partial(box_around, axes, axes.get_tightbbox, [])
     yield
-    for axes in every:
+    for axes in figure.axes:
         del axes.get_tightbbox
 
 

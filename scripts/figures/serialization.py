@@ -124,8 +124,8 @@ def draw_path(axes, path, members):
     points = sorted((row for row in members if row["record"] == "point"), key=lambda row: row["distinct"])
     fits = [row for row in members if row["record"] == "fit"]
     for in_fit, its in panels.grouped(points, lambda row: row.get("in_fit") is not False).items():
-        axes.errorbar([row["distinct"] for row in its], [row["value"] for row in its], panels.intervals(its),
-                      **style.line(path, linestyle="none", linewidth=0.6, markerfacecolor=style.look(path).color if in_fit else "white"))
+        panels.draw_points(axes, ([row["distinct"] for row in its], [row["value"] for row in its]), panels.intervals(its),
+                           **style.line(path, linestyle="none", linewidth=0.6, markerfacecolor=style.look(path).color if in_fit else "white"))
     if fits:
         draw_fit(axes, path, fits[0], points)
     else:

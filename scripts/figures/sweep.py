@@ -249,8 +249,8 @@ def as_quick(points, others):
 
 
 def draw_line(axes, look, points, factor):
-    axes.errorbar([row["axis_value"] for row in points], [row["time_ns_median"] / factor for row in points],
-                  panels.intervals(points, "time_ns", factor), elinewidth=0.5, **style.line_of(look, markersize=2.6))
+    panels.draw_points(axes, ([row["axis_value"] for row in points], [row["time_ns_median"] / factor for row in points]),
+                       panels.intervals(points, "time_ns", factor), bars_width=0.5, **style.line_of(look, markersize=2.6))
     flagged = [row for row in points if row["flags"]]
     if flagged:
         axes.plot([row["axis_value"] for row in flagged], [row["time_ns_median"] / factor for row in flagged], zorder=3,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Figures that were drawn before, and explanations of results, by the hash of all that they depend on: data, scripts, program,
-matplotlib and its fonts. In $XDG_CACHE_HOME/cbank/figures; where that cannot be written, each is made again."""
+"""Figures that were drawn before, explanations of results and pages of their cells, by the hash of all that they depend on: data,
+scripts, program, matplotlib and its fonts. In $XDG_CACHE_HOME/cbank/figures; where that cannot be written, each is made again."""
 
 import contextlib
 import glob
@@ -14,7 +14,7 @@ from figures import output
 
 FILES_MAX = 500  # that are kept, the last used
 HERE = os.path.dirname(os.path.abspath(__file__))
-SCRIPTS = ("../*.py", "../figures/*", "*.py")
+SCRIPTS = ("../*.py", "../figures/*", "*.py", "templates/*")
 
 
 def found():

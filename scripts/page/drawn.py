@@ -5,6 +5,7 @@ import contextlib
 import io
 import multiprocessing
 import os
+import re
 import zipfile
 
 import markupsafe
@@ -39,16 +40,22 @@ class Drawing:
         # Stand for what is known when it is drawn.
         self.size, self.archive_kb = (markupsafe.Markup(f"\ue000{what} {self.stem}\ue001") for what in ("size", "archive"))
 
-    def filled(self, text, found):
-        """The text of a page with what was found of the figure, or with nothing: ((width, height), bytes of the archive)."""
-        size, archive = (' width="{}" height="{}"'.format(*found[0]), f", {round(found[1] / 1024, 1)} KB") if found else ("", "")
-        return text.replace(self.size, size).replace(self.archive_kb, archive)
-
     @property
     def alt(self):
         """What the figure shows, for who does not see it; the numbers are in the table."""
         return f"{self.title}. {self.summary}" + (f" {self.note}." if self.note else "") + \
             " Its data are in the table below."
+
+
+def filled(text, found):
+    """The text of a page with what is known of its figures: {stem: ((width, height), bytes of the archive)}; of others nothing."""
+    def known(match):
+        what, stem = match[1], match[2]
+        if stem not in found:
+            return ""
+        size, archive = found[stem]
+        return ' width="{}" height="{}"'.format(*size) if what == "size" else f", {round(archive / 1024, 1)} KB"
+    return re.sub("\ue000(size|archive) ([^\ue001]*)\ue001", known, text)
 
 
 def path_of(page, ending):
@@ -227,18 +234,24 @@ def notes_of(rows, same, shown, whole=None):
 # -- drawing ------------------------------------------------------------------------------------------------------
 
 
-def draw(task):
-    """Draws and writes one, or takes it as it was drawn before: (width, height), bytes of the archive."""
-    folder, where, page = task
-    key = page.name, page.stem, page.title, page.note, page.provenance, page.rows
-    kept = cache.read(where, key)
-    if kept is None:
-        kept = drawn_of(page)
-        cache.write(where, key, *kept)
-    (drawn, archive), size = kept
+def key_of(page):
+    return page.name, page.stem, page.title, page.note, page.provenance, page.rows
+
+
+def written(folder, page, made):
+    """Writes what `drawn_of` makes; says (width, height) and bytes of the archive."""
+    (drawn, archive), size = made
     output.write(os.path.join(folder, path_of(page, "svg")), drawn)
     output.write(os.path.join(folder, path_of(page, "zip")), archive)
     return size, len(archive)
+
+
+def draw(task):
+    """Draws, keeps and writes one."""
+    folder, where, page = task
+    made = drawn_of(page)
+    cache.write(where, key_of(page), *made)
+    return written(folder, page, made)
 
 
 def drawn_of(page):
@@ -267,14 +280,24 @@ def zipped(texts):
 
 @contextlib.contextmanager
 def drawing(folder, found, where):
-    """Draws each on a processor of its own, as far as there are any, while the caller goes on. Gives a function that waits, and
-    returns [(Drawing, what `draw` says of it)]."""
-    every = [its for _, _, pages, _ in found for its in pages]
+    """Takes those that were drawn before, and draws the others, each on a processor of its own as far as there are any, while the
+    caller goes on. Gives {stem: what `written` says of it} of the former, and a function that waits and returns that of all."""
+    every = [its.page for _, _, pages, _ in found for its in pages]
     os.makedirs(os.path.join(folder, FOLDER), exist_ok=True)
-    tasks = [(folder, where, its.page) for its in every]
-    import matplotlib
+    known = {page.stem: written(folder, page, kept) for page in every if (kept := cache.read(where, key_of(page)))}
+    missing = [page for page in every if page.stem not in known]
     with contextlib.ExitStack() as stack:
-        with style.sheet(), matplotlib.rc_context({"svg.fonttype": "none"}):
-            pool = stack.enter_context(multiprocessing.get_context("fork").Pool(max(1, min(len(os.sched_getaffinity(0)), len(tasks)))))
-        sizes = pool.imap(draw, tasks)
-        yield lambda: list(zip(every, sizes))
+        made = stack.enter_context(pool(len(missing))).imap(draw, [(folder, where, page) for page in missing]) if missing else []
+        yield known, lambda: {**known, **{page.stem: its for page, its in zip(missing, made)}}
+
+
+@contextlib.contextmanager
+def pool(tasks):
+    """Processes that have all that drawing needs: forked, so that none looks for it again."""
+    import matplotlib.backends.backend_agg  # pylint: disable=unused-import
+    import matplotlib.backends.backend_svg  # pylint: disable=unused-import
+    import matplotlib.figure
+    with style.sheet(), matplotlib.rc_context({"svg.fonttype": "none"}):
+        made = multiprocessing.get_context("fork").Pool(min(len(os.sched_getaffinity(0)), tasks))
+    with made:
+        yield made

@@ -194,27 +194,34 @@ def write(folder, program, files, library):
         "contents": contents(matrices, found, shown),
         "interactive": interactive.of(of, library) if library and of else None,
     }
-    cells = each(of, lambda one: [results.Cell(one, place, cell)
-                                   for place, cell in enumerate(one.content["cells"], 1)])
     content["made_with"] = f"matplotlib {output.version()} and jinja2 {jinja2.__version__}"
     templates = environment()
-    with drawn.drawing(folder, found, where) as drawings:
-        for one, its in zip(of, cells):
-            text = rendered(templates, "cells.html", one=one, cells=its, counters=results.counter_rows(one),
-                            version=program.version)
-            output.write(os.path.join(folder, one.cells_page), text.encode())
+    cells = each(of, lambda one: cells_page(templates, program, one, where if program.sha256 else None))
+    with drawn.drawing(folder, found, where) as (known, all_known):
+        for one, data in zip(of, cells):
+            output.write(os.path.join(folder, one.cells_page), data())
         with open(os.path.join(HERE, "templates/style.css"), "rb") as file:
             output.write(os.path.join(folder, "style.css"), file.read())
         index = rendered(templates, "index.html", **content)
-        write_index(folder, index, [(its, None) for _, _, pages, _ in found for its in pages])
-        write_index(folder, index, drawings())
+        for figures in (lambda: known, all_known):
+            output.write(os.path.join(folder, "index.html"), drawn.filled(index, figures()).encode())
 
 
-def write_index(folder, text, drawings):
-    """drawings: [(Drawing, what is known of it)]."""
-    for its, known in drawings:
-        text = its.filled(text, known)
-    output.write(os.path.join(folder, "index.html"), text.encode())
+def cells_page(templates, program, one, where):
+    """A function that gives the page of a result's cells, in bytes: as it was made before, or anew. What is wrong in the file is
+    found before that."""
+    key = "cells", program.sha256, program.version, one.name, one.label, one.sha256
+    kept = cache.read(where, key)
+    if kept:
+        return lambda: kept[0][0]
+    cells = [results.Cell(one, place, cell) for place, cell in enumerate(one.content["cells"], 1)]
+    counters = results.counter_rows(one)
+
+    def made():
+        data = rendered(templates, "cells.html", one=one, cells=cells, counters=counters, version=program.version).encode()
+        cache.write(where, key, [data], None)
+        return data
+    return made
 
 
 def environment_of(files):

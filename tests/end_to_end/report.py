@@ -25,7 +25,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import types
 import unittest
 import xml.etree.ElementTree as ET
 import zipfile
@@ -639,6 +638,13 @@ class Inputs(Case):
         for more in ({}, {"XDG_CACHE_HOME": cache}, {"XDG_CACHE_HOME": self.write("file", "")}):
             self.same(first, Report(folder(), *of_two_engines(), **more))
 
+    def test_what_is_kept_is_of_its_file(self):
+        """Of one content under two names each has its own."""
+        first = modelled(os.path.join(self.folder, "first.json"), *UNCOUNTED, "--path", "constant")
+        second = shutil.copyfile(first, os.path.join(self.folder, "second.json"))
+        for path, name in ((first, "first"), (second, "second"), (first, "first")):
+            self.assertIn(f"<h1>Cells of {name}, modelled</h1>", self.report(path).bytes(f"cells/{name}.html").decode())
+
     def same(self, first, second):
         self.assertEqual(first.files(), second.files())
         for name in first.files():
@@ -661,10 +667,9 @@ class Inputs(Case):
         """The page is there while figures are drawn; their sizes are, once they are."""
         sys.path.insert(0, os.path.join(ROOT, "scripts"))
         from page import drawn
-        its = types.SimpleNamespace(stem="s", size="\ue000size s\ue001", archive_kb="\ue000archive s\ue001")
-        text = f"<img{its.size}> zip{its.archive_kb}"
-        self.assertEqual([drawn.Drawing.filled(its, text, found) for found in (None, ((9, 8), 2048))],
-                         ["<img> zip", '<img width="9" height="8"> zip, 2.0 KB'])
+        text = "<img\ue000size s\ue001> zip\ue000archive s\ue001<img\ue000size t\ue001>"
+        self.assertEqual([drawn.filled(text, found) for found in ({}, {"s": ((9, 8), 2048)})],
+                         ["<img> zip<img>", '<img width="9" height="8"> zip, 2.0 KB<img>'])
         self.assertFalse(re.search("[\ue000\ue001]", measured().text))
         for image in measured().page().root.all("img"):
             self.assertRegex(image.attributes["width"] + image.attributes["height"], r"^\d{4,}$")

@@ -229,6 +229,31 @@ static void a_tree_of_two_is_lru(void **state)
     cache_close(&lru);
 }
 
+/* Until it is asked for something else; and where a tree has turned, though it holds the same lines. */
+static void a_copy_is_the_same(void **state)
+{
+    (void)state;
+    for (enum cache_replacement replacement = 0; replacement < CACHE_REPLACEMENT_COUNT; replacement++) {
+        struct cache cache, copy;
+
+        assert_int_equal(cache_open(&cache, 512, 64, 4, replacement), STATUS_OK);
+        assert_int_equal(cache_open(&copy, 512, 64, 4, replacement), STATUS_OK);
+        assert_true(cache_same(&cache, &copy));
+        for (uint64_t i = 0; i < 20; i++)
+            cache_lookup(&cache, i * 64);
+        assert_false(cache_same(&cache, &copy));
+        cache_copy(&copy, &cache);
+        assert_true(cache_same(&cache, &copy));
+        cache_lookup(&cache, UINT64_C(17) * 64); /* not what its set was asked for last */
+        if (replacement == CACHE_LRU || replacement == CACHE_TREE)
+            assert_false(cache_same(&cache, &copy));
+        cache_lookup(&cache, UINT64_C(20) * 64);
+        assert_false(cache_same(&cache, &copy));
+        cache_close(&cache);
+        cache_close(&copy);
+    }
+}
+
 static void clear_forgets(void **state)
 {
     struct cache cache;
@@ -288,6 +313,7 @@ int main(void)
         cmocka_unit_test(random_hits_some),
         cmocka_unit_test(a_tree_of_two_is_lru),
         cmocka_unit_test(one_set_holds_its_ways),
+        cmocka_unit_test(a_copy_is_the_same),
         cmocka_unit_test(clear_forgets),
         cmocka_unit_test(bad_geometry_is_refused),
         cmocka_unit_test(closing_zeroed_is_fine),

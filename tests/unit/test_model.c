@@ -583,6 +583,34 @@ static void levels_match_lists(void **state)
             }
 }
 
+/* Of two ways the tree is LRU, of which every wave is simulated: those that stand for others say the same. */
+static void waves_that_settle_stand_for_others(void **state)
+{
+    static const uint64_t elements[] = {1000, 10000, 100000, 100001, 3000000, 3000001};
+
+    (void)state;
+    for (size_t p = 0; p < pattern_count; p++)
+        for (size_t e = 0; e < 2 * sizeof(elements) / sizeof(elements[0]); e++) {
+            const struct cell cell =
+                make_cell("constant", patterns[p].name, elements[e / 2], 256, e % 2 ? "cold" : "hot");
+            struct model_levels levels[2] = {0};
+            struct access_counts access;
+
+            assert_int_equal(access_count(&cell, &access), STATUS_OK);
+            for (size_t tree = 0; tree < 2; tree++) {
+                struct card card = small_card;
+
+                for (uint32_t l = 0; l < card.level_count; l++) {
+                    card.levels[l].ways = 2;
+                    card.levels[l].replacement = tree ? CACHE_TREE : CACHE_LRU;
+                    card.levels[l].kept_between_launches = l == e / 2 % 2;
+                }
+                assert_int_equal(model_simulate(&cell, &access, &card, &levels[tree]), STATUS_OK);
+            }
+            assert_memory_equal(&levels[0], &levels[1], sizeof(levels[0]));
+        }
+}
+
 /* -- single warps ------------------------------------------------------------------------------------- */
 
 /* One warp on the H200's card: 64-byte lines in the first level, 256-byte lines in the second. per_block and per_warp:
@@ -1189,6 +1217,7 @@ int main(void)
         cmocka_unit_test(busiest_sm_counts),
         cmocka_unit_test(later_waves_even_out),
         cmocka_unit_test(levels_match_lists),
+        cmocka_unit_test(waves_that_settle_stand_for_others),
         cmocka_unit_test(single_warps_by_hand),
         cmocka_unit_test(partitions_fetch_their_lines),
         cmocka_unit_test(long_stream_by_rate),
