@@ -34,6 +34,7 @@ TABLE = os.path.join(ROOT, "harness/advise/uncertainty.def")
 TRIAL = os.path.join(ROOT, "results/advise/h200.txt")
 SHARE, PAIR_SHARE = 0.9, 0.8
 CELLS_FEWEST = 10
+LIKE = {"REGISTERS": "SHARED"}  # registers that a warp exchanges go the way of shared memory
 BELOW, NEAR = (0.08, 0.2, math.inf), 1.5
 ROW = r"^(?:TIME|RATIO)_ERROR\(([\w, .]+), (\d+), ([\d.]+)\)"
 ROUNDING = 0.003
@@ -68,14 +69,25 @@ def units_of(program):
 
 
 def pair_rows(pairs, units):
-    """{(unit, unit, below): (how many, error)} of [(path, path, apart, error)]: for each pair of units that has enough."""
+    """{(unit, unit, below): (how many, error)} of [(path, path, apart, error)]: for each pair of units that has enough. What has too
+    few goes with what is farther apart, at the end with what is less so."""
     order = list(dict.fromkeys(units.values()))
     samples = collections.defaultdict(list)
     for one, other, apart, error in pairs:
-        names = sorted((units[one], units[other]), key=order.index)
-        samples[*names, next(str(below) for below in BELOW if apart < below)].append(error)
-    keys = sorted(samples, key=lambda key: (order.index(key[0]), order.index(key[1]), float(key[2])))
-    return {key: (len(samples[key]), within(samples[key], PAIR_SHARE)) for key in keys if len(samples[key]) >= CELLS_FEWEST}
+        names = sorted((LIKE.get(units[path], units[path]) for path in (one, other)), key=order.index)
+        samples[tuple(names)].append((apart, error))
+    table = {}
+    for names in sorted(samples, key=lambda names: [order.index(name) for name in names]):
+        found, start = [], 0
+        for below in BELOW:
+            errors_below = [error for apart, error in samples[names] if start <= apart < below]
+            if len(errors_below) >= CELLS_FEWEST:
+                found.append((below, errors_below))
+                start = below
+        if found and start < math.inf:
+            found[-1] = (math.inf, found[-1][1] + [error for apart, error in samples[names] if apart >= start])
+        table.update({(*names, str(below)): (len(values), within(values, PAIR_SHARE)) for below, values in found})
+    return table
 
 
 def print_rows(table):

@@ -41,6 +41,12 @@ static bool is_of(const struct ratio_row *row, enum load_unit one, enum load_uni
     return (row->one == one && row->other == other) || (row->one == other && row->other == one);
 }
 
+/* Registers that a warp exchanges go the way of shared memory. */
+static enum load_unit way_of(enum load_unit unit)
+{
+    return unit == UNIT_REGISTERS ? UNIT_SHARED : unit;
+}
+
 double advise_ratio_error(enum load_unit one, enum load_unit other, double apart)
 {
     const struct ratio_row *found = NULL;
@@ -51,7 +57,7 @@ double advise_ratio_error(enum load_unit one, enum load_unit other, double apart
         const struct ratio_row *row = &ratio_rows[i];
 
         largest = fmax(largest, row->error);
-        if (is_of(row, one, other) && (!found || apart >= found->below))
+        if (is_of(row, way_of(one), way_of(other)) && (!found || apart >= found->below))
             found = row;
     }
     return expm1(found ? found->error : largest);
