@@ -25,6 +25,7 @@ import json
 import math
 import os
 import random
+import statistics
 import subprocess
 import sys
 
@@ -33,6 +34,7 @@ import model_uncertainty
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WITHIN = 0.15
 FALLBACK = "global"
+BY_PLACE = "global_l2"  # whose time depends on where the table lies
 
 # What is drawn: sizes evenly by their logarithm, the rest evenly.
 WIDTHS = (1, 2, 4, 8, 16)
@@ -123,6 +125,15 @@ def measure(program, configurations, first, folder):
         print(f"{number + 1} of {len(configurations)}", file=sys.stderr)
 
 
+def time_of(cell):
+    """What is kept of a cell. Of BY_PLACE the medians of the table's placements, too."""
+    time = {"flags": cell["flags"], **{key: cell["time_ns"][key] for key in ("median", "ci_low", "ci_high")}}
+    if cell["path"] == BY_PLACE:
+        samples, count = cell["time_ns"]["samples"], cell["placements"]
+        time["by_place"] = [statistics.median(samples[place::count]) for place in range(count)]
+    return time
+
+
 def collect(configurations, folder):
     """Of each configuration that was measured its GPU, and of each place the time, its interval and flags."""
     origin, rows = {}, {}
@@ -139,9 +150,7 @@ def collect(configurations, folder):
         tool = {key: value for key, value in result["tool"].items() if key != "argv"}
         origin = {"tool": tool, "device": result["device"]}
         rows[number] = {"uuid": result["device"]["uuid"],
-                        "places": {cell["path"]: {"flags": cell["flags"], **{key: cell["time_ns"][key]
-                                                                             for key in ("median", "ci_low", "ci_high")}}
-                                   for cell in result["cells"] if cell["status"] == "ok"}}
+                        "places": {cell["path"]: time_of(cell) for cell in result["cells"] if cell["status"] == "ok"}}
     lines = ",\n".join(f'  "{number}": {json.dumps(row)}' for number, row in rows.items())
     print(f'{json.dumps(origin)[:-1]}, "measured": {{\n{lines}\n}}}}')
 

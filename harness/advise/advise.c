@@ -112,9 +112,9 @@ static enum advise_standing standing_of(const struct advised_place *place, doubl
 
     if (least < 1 - told)
         return ADVISE_TOO_CLOSE;
-    if (least > 1)
-        return ADVISE_SLOWER;
-    return most <= 1 + told ? ADVISE_ALIKE_FIRST : ADVISE_NO_FASTER;
+    if (most <= 1 + told)
+        return ADVISE_ALIKE_FIRST;
+    return least > 1 ? ADVISE_SLOWER : ADVISE_NO_FASTER;
 }
 
 /* See struct advised_place. */
