@@ -262,6 +262,15 @@ static double texture_cycles(const struct work *work)
            sectors * TEXTURE_SECTOR_CYCLES;
 }
 
+/* An SM has its part of what L2 delivers: of a small grid that is less than slices do. */
+static double l2_cycles(const struct work *work)
+{
+    const struct card *card = work->card;
+    const double bytes_per_cycle = card->l2_bytes_per_ns / card->sm_count / (card->sm_clock_mhz / 1000);
+
+    return (double)work->access->sectors * ACCESS_SECTOR_BYTES / bytes_per_cycle;
+}
+
 static double l2_ns(const struct work *work)
 {
     return (double)work->access->payload_loads * work->asked.turns / work->asked.loads * work->card->l2_request_ns;
@@ -277,7 +286,7 @@ static const struct unit units[] = {
     [UNIT_IMC] = {REQUESTS(payload_loads), .instructions = 1, .cycles = immediate_cycles, .wait_cycles = line_wait_cycles},
     [UNIT_L1] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 41, .through_l1 = true, .global = true},
     [UNIT_L2] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 270, .strided_cycles = 100,
-                 .global = true, .beyond_ns = l2_ns},
+                 .global = true, .cycles = l2_cycles, .beyond_ns = l2_ns},
     [UNIT_TEXTURE] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 94, .strided_cycles = 200,
                       .through_l1 = true, .l1_cycles = texture_cycles},
     [UNIT_SHARED] = {REQUESTS(wavefronts), .instructions = 1, .latency_cycles = 23, .strided_cycles = -110, .shared = true},
