@@ -65,11 +65,14 @@ def store_says(path):
 WARNINGS = list(warnings.filters)  # of a process as it starts; unittest asks for more
 
 
-def as_started(script, arguments, folder, seconds):
+def as_started(script, arguments, folder, environment, seconds):
     """Runs a script in this process, which has forked for it, as one that was started for it would; its exit status."""
     signal.alarm(seconds)
     warnings.filters[:] = WARNINGS
     os.chdir(folder or os.getcwd())
+    if environment is not None:
+        os.environ.clear()
+        os.environ.update(environment)
     sys.argv, sys.path[0], sys.dont_write_bytecode = [script, *arguments], os.path.dirname(script), True
     for name, module in list(sys.modules.items()):
         if (getattr(module, "__file__", None) or "").startswith(os.path.join(ROOT, "scripts")):
@@ -92,7 +95,7 @@ DRAWING = ("matplotlib.style", "matplotlib.figure", "matplotlib.dates", "matplot
            "matplotlib.backends.backend_svg", "matplotlib.backends.backend_pdf")
 
 
-def run_script(name, *arguments, folder=None, loads=(), seconds=300):
+def run_script(name, *arguments, folder=None, environment=None, loads=(), seconds=300):
     """Runs one of scripts/ in a fork of this process, where the modules of others that it loads are, once for all: that
     takes longer than most scripts do. What subprocess.run returns."""
     for module in loads:
@@ -108,7 +111,7 @@ def run_script(name, *arguments, folder=None, loads=(), seconds=300):
             try:
                 os.dup2(out.fileno(), 1)
                 os.dup2(err.fileno(), 2)
-                status = as_started(words[0], words[1:], folder, seconds)
+                status = as_started(words[0], words[1:], folder, environment, seconds)
                 sys.stdout.flush()
                 sys.stderr.flush()
             finally:
