@@ -20,6 +20,7 @@ Files are found: tests/unit/test_*.c, and in tests/end_to_end and tests/kernels 
 Those that have a build of their own to make or take long are named in SECONDS, below, so that they start first.
 """
 
+import fractions
 import glob
 import os
 import queue
@@ -54,6 +55,9 @@ SECONDS = {"build": 115, "sanitizer build": 65, "sanitizer build, gcc": 110,
            "end_to_end/walk": 15, "end_to_end/faults": 15, "end_to_end/fleet": 10, "end_to_end/fleet_verdict": 10,
            "end_to_end/advise": 15, "end_to_end/lookup": 16, "end_to_end/fleet_slurm": 10, "end_to_end/fleet_slurm, nights": 20}
 SECONDS_OF_OTHERS = 4
+# Parts that wait most of their time, for a moment to kill or for what hangs: so many of them run in one slot.
+WAITING = {"end_to_end/faults": 3, "end_to_end/walk": 3, "end_to_end/fleet_slurm": 3, "end_to_end/fleet_slurm, nights": 3,
+           "end_to_end/faults, sanitizers": 2, "end_to_end/walk, sanitizers": 2}
 
 # Of tests/end_to_end, those of the program for the simulated GPU; and those of them whose subject are calls that fail,
 # the ones that sanitizers are for.
@@ -116,7 +120,8 @@ class Part:
     """Commands that run one after the other when the parts that it is `after` have passed."""
 
     def __init__(self, name, *commands, after=(), skip=None, slots=1, **environment):
-        self.name, self.commands, self.after, self.skip, self.slots = name, commands, after, skip, slots
+        self.name, self.commands, self.after, self.skip = name, commands, after, skip
+        self.slots = fractions.Fraction(slots, WAITING.get(name, 1))
         self.environment = environment
         self.passed = self.failed = self.skipped = 0
         self.took = self.used = 0.0  # seconds, and seconds of processors
@@ -124,7 +129,7 @@ class Part:
 
     @property
     def seconds(self):
-        return SECONDS.get(self.name, SECONDS_OF_OTHERS) / self.slots
+        return float(SECONDS.get(self.name, SECONDS_OF_OTHERS) / self.slots)
 
     @property
     def log(self):

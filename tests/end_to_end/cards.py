@@ -15,7 +15,7 @@ import unittest
 
 import jsonschema
 
-from common import FULL, ROOT, Scratch, read_json, repetitions
+from common import FULL, NOT_QUICK, QUICK, ROOT, Scratch, read_json, repetitions, run_script
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 NAMES = sorted(os.path.basename(path)[:-5] for path in glob.glob(os.path.join(ROOT, "results/base_cards/*.json")))
@@ -303,7 +303,6 @@ class NewCard(Case):
 class Fit(Case):
     """Results of the model engine with a card, and the fit from another one."""
 
-    SCRIPT = os.path.join(ROOT, "scripts/fit_card.py")
     PLANTED = {"wave_ns": 900, "cold_ns": 400, "l1_miss_cycles": 2.5, "block_l2_ns": 350, "block_dram_ns": 900}
 
     def planted(self):
@@ -318,10 +317,13 @@ class Fit(Case):
                          "--regime", "all", *words, "--json", path)
         return path
 
-    def fit(self, *words, status=0, **environment):
-        return self.run_in_root(sys.executable, self.SCRIPT, "--program", CBANK, *words, status=status,
-                                environment=environment)
+    def fit(self, *words, status=0):
+        done = run_script("fit_card.py", "--program", CBANK, *words, folder=ROOT, loads=("scipy.optimize", "scipy.stats"))
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        return done
 
+    @unittest.skipIf(QUICK, NOT_QUICK)
     @unittest.skipUnless(HAS_SCIPY, "no scipy")
     def test_planted_parameters_are_found_and_others_left(self):
         patterns = ["--pattern", "per_warp,per_thread,pseudo_random"]
@@ -356,8 +358,9 @@ class Fit(Case):
     @unittest.skipUnless(HAS_SCIPY, "no scipy")
     def test_the_same_input_gives_the_same_card(self):
         result = self.result("--elements", "128000", "--path", "global", "--pattern", "per_warp,pseudo_random")
-        printed = [self.fit("--card", self.path("planted.json"), "-o", self.path(name), result).stdout
-                   for name in ("one.json", "two.json")]
+        start = write_json(self.path("start.json"), {**self.planted(), "wave_ns": 1.3 * self.PLANTED["wave_ns"]})
+        printed = [self.fit("--card", start, "-o", self.path(name), result).stdout for name in ("one.json", "two.json")]
+        self.assertAlmostEqual(read_json(self.path("one.json"))["wave_ns"] / self.PLANTED["wave_ns"], 1, delta=0.03, msg=printed[0])
         self.assertEqual(printed[0], printed[1])
         self.assertEqual(read_bytes(self.path("one.json")), read_bytes(self.path("two.json")))
 
@@ -379,7 +382,8 @@ class Fit(Case):
         os.mkdir(self.path("scipy"))
         with open(self.path("scipy/__init__.py"), "w", encoding="utf-8") as file:
             file.write("raise ImportError('there is no scipy')\n")
-        done = self.fit("--card", "a", "-o", "b", "c", status=3, PYTHONPATH=self.folder)
+        done = self.run_in_root(sys.executable, "scripts/fit_card.py", "--card", "a", "-o", "b", "c", status=3,
+                                environment={"PYTHONPATH": self.folder})
         self.assertIn("python3-scipy", done.stderr)
 
 
