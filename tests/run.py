@@ -311,7 +311,8 @@ def gpu(toolkit):
 
 def parts_of(suite, found):
     toolkit = os.environ.get("CBANK_CUDA", "")
-    build = Part("build", make("all", "tests", jobs=SLOTS), slots=SLOTS)
+    fast = () if suite == "all" else ("FAST_TESTS=-O0",)
+    build = Part("build", make(*fast, "all", "tests", jobs=SLOTS), slots=SLOTS)
     if suite == "all":
         full = os.environ.setdefault("CBANK_TEST", "full") == "full"
         return [build, scratch_tree(), *test(toolkit), *kernels(), *tests_of("end_to_end", of=LONG),
