@@ -67,17 +67,17 @@ WARNINGS = list(warnings.filters)  # of a process as it starts; unittest asks fo
 
 def as_started(script, arguments, folder, environment, seconds):
     """Runs a script in this process, which has forked for it, as one that was started for it would; its exit status."""
-    signal.alarm(seconds)
-    warnings.filters[:] = WARNINGS
-    os.chdir(folder or os.getcwd())
-    if environment is not None:
-        os.environ.clear()
-        os.environ.update(environment)
-    sys.argv, sys.path[0], sys.dont_write_bytecode = [script, *arguments], os.path.dirname(script), True
-    for name, module in list(sys.modules.items()):
-        if (getattr(module, "__file__", None) or "").startswith(os.path.join(ROOT, "scripts")):
-            del sys.modules[name]
     try:
+        signal.alarm(seconds)
+        warnings.filters[:] = WARNINGS
+        os.chdir(folder or os.getcwd())
+        if environment is not None:
+            os.environ.clear()
+            os.environ.update(environment)
+        sys.argv, sys.path[0], sys.dont_write_bytecode = [script, *arguments], os.path.dirname(script), True
+        for name, module in list(sys.modules.items()):
+            if (getattr(module, "__file__", None) or "").startswith(os.path.join(ROOT, "scripts")):
+                del sys.modules[name]
         runpy.run_path(script, run_name="__main__")
     except SystemExit as ended:
         if ended.code is None or isinstance(ended.code, int):
@@ -98,6 +98,7 @@ DRAWING = ("matplotlib.style", "matplotlib.figure", "matplotlib.dates", "matplot
 def run_script(name, *arguments, folder=None, environment=None, loads=(), seconds=300):
     """Runs one of scripts/ in a fork of this process, where the modules of others that it loads are, once for all: that
     takes longer than most scripts do. What subprocess.run returns."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a process forks best with one thread
     for module in loads:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
