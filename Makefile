@@ -272,10 +272,7 @@ $(FUZZER): $(FUZZ_OBJECTS) $(filter-out $(OBJ)/harness/main.o $(OBJ)/harness/bas
 
 SIMULATED := $(BUILD)/tests/simulated
 SIMULATED_LINKS := $(addprefix $(SIMULATED)/,libcuda.so.1 libnvidia-ml.so.1 libcupti.so.13 libnvperf_host.so)
-SIMULATED_NEEDLESS := change_point child clock library memory series sha256 stats grid grid_text npy cell_json device image \
-                      index_list kernel_loads sass_code sass_old
-SIMULATED_CORE := $(filter-out $(foreach name,$(SIMULATED_NEEDLESS),%/$(name).c),$(wildcard patterns/*.c kernels/*.c \
-                    $(foreach room,base document cell,harness/$(room)/*.c)))
+SIMULATED_CORE := $(wildcard patterns/*.c kernels/*.c $(foreach room,base document cell,harness/$(room)/*.c))
 SIMULATED_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename $(wildcard tests/simulated/*.c)))
 SIMULATED_CORE_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename $(SIMULATED_CORE) harness/cell/card_texts.S))
 
