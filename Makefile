@@ -4,7 +4,7 @@
 #
 # Variables: CC, BUILD (where to build), CUDA (toolkit directory; empty for none), NO_CUDA=1, NO_SQLITE=1 (no stores),
 # ARCHS ("75 90", or all), CCBIN (host compiler of nvcc), SANITIZE=1, STATIC=1 (cJSON in the program),
-# WERROR=-Werror, FAST=-O0, PYTHON, ARGS (for `make run`, `bench-gpu`, `plots`), FILES (for `make plots`),
+# WERROR=-Werror, FAST=-O0, FAST_TESTS=-O0, PYTHON, ARGS (for `make run`, `bench-gpu`, `plots`), FILES (for `make plots`),
 # FUZZ_SECONDS (for `make fuzz`), PREFIX, DESTDIR, V=1 (show the commands).
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory
@@ -213,15 +213,17 @@ $(OBJ)/harness/main.o $(OBJ)/tests/%.o: HOUSE = $(EVERY_ROOM) -Itests/unit
 $(OBJ)/patterns/%.o: HOUSE = -Ipatterns
 $(OBJ)/kernels/%.o: HOUSE = -Ikernels -Ipatterns
 
-# FAST=-O0: what does not compute much is compiled in half of the time. What was compiled otherwise stays.
+# FAST=-O0: what does not compute much is compiled in half of the time; FAST_TESTS=-O0: of unit tests alone. What was
+# compiled otherwise stays.
 FAST ?=
+FAST_TESTS ?=
 BUSY := $(addsuffix /%,patterns kernels harness/base harness/cell harness/characterize) \
         $(foreach test,access cache geometry lookup model warps workload,tests/unit/test_$(test).c)
 
 $(OBJ)/%.o: %.c $(OBJ)/flags.stamp
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(HOUSE) $(EXTRA) $(CFLAGS_ALL) $(if $(filter $(BUSY),$<),,$(FAST)) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(HOUSE) $(EXTRA) $(CFLAGS_ALL) $(if $(filter $(BUSY),$<),,$(FAST) $(if $(filter tests/unit/%,$<),$(FAST_TESTS))) -MMD -MP -c -o $@ $<
 
 $(OBJ)/%.o: %.S $(OBJ)/flags.stamp
 	$(call say,AS,$<)

@@ -87,14 +87,24 @@ bool cell_equal(const struct cell *a, const struct cell *b)
 
 uint64_t cell_axis(const struct cell *cell, size_t axis)
 {
-    const uint64_t axes[] = {[AXIS_WORKLOAD] = (uintptr_t)cell->workload, [AXIS_ELEMENTS] = cell->elements,
-                             [AXIS_BLOCK_SIZE] = cell->block_size,        [AXIS_REGIME] = (uintptr_t)cell->regime,
-                             [AXIS_PATTERN] = (uintptr_t)cell->pattern,   [AXIS_TRACE] = cell->trace,
-                             [AXIS_PATH] = (uintptr_t)cell->path};
-
-    if (axis >= AXIS_PARAMETERS && axis < AXIS_PATH)
+    switch (axis) {
+    case AXIS_WORKLOAD:
+        return (uintptr_t)cell->workload;
+    case AXIS_ELEMENTS:
+        return cell->elements;
+    case AXIS_BLOCK_SIZE:
+        return cell->block_size;
+    case AXIS_REGIME:
+        return (uintptr_t)cell->regime;
+    case AXIS_PATTERN:
+        return (uintptr_t)cell->pattern;
+    case AXIS_TRACE:
+        return cell->trace;
+    case AXIS_PATH:
+        return (uintptr_t)cell->path;
+    default:
         return parameter_value(cell->parameters, (enum parameter_index)(axis - AXIS_PARAMETERS));
-    return axes[axis];
+    }
 }
 
 static int axis_order(const struct cell *a, const struct cell *b, size_t axis)

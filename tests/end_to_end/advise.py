@@ -245,7 +245,7 @@ class Advise(Scratch):
         self.assertNotEqual(drawn, trial("draw", "--seed", "4", "--count", "3"))
         configurations = json.loads(drawn)
         for configuration in configurations["configurations"]:
-            configuration["elements"] = ELEMENTS
+            configuration.update({"elements": ELEMENTS, "loads": 8})
             configuration.pop("pressure-bytes", None)  # beside much of it, nothing is predicted of `global`
         with open(self.path("drawn.json"), "w", encoding="utf-8") as file:
             json.dump(configurations, file)

@@ -15,6 +15,8 @@ CBANK names the program (default build/cbank).
 import array
 import collections
 import concurrent.futures
+import filecmp
+import functools
 import json
 import os
 import re
@@ -89,13 +91,28 @@ def settled(data):
     return data
 
 
+def given(source, target):
+    """What a command may write into is its own, of what it reads there is one: files are written anew, not written over."""
+    name = os.path.basename(source)
+    (shutil.copy2 if name.startswith("out") or name.endswith(".db") else os.link)(source, target)
+
+
+says = functools.lru_cache(store_says)
+
+
+def left_in(path, before):
+    """What a store says, where it was the file `before`: most commands leave it alone."""
+    alone = os.path.exists(before) and not os.path.exists(f"{path}-wal") and filecmp.cmp(path, before, shallow=False)
+    return says(before) if alone else store_says(path)
+
+
 class Outcome:
     """What a command left behind in a folder of its own."""
 
     def __init__(self, inputs, arguments, fault=None):
         with tempfile.TemporaryDirectory() as folder:
             work, log = os.path.join(folder, "work"), os.path.join(folder, "log")
-            shutil.copytree(inputs, work, symlinks=True)
+            shutil.copytree(inputs, work, copy_function=given)
             before = set(os.listdir(work))
             library = {"CBANK_ALLOCATION_FAIL": fault} if fault else {"CBANK_ALLOCATION_LOG": log,
                                                                       "CBANK_ALLOCATION_CALLS": str(CALLS_OF_A_PLACE)}
@@ -105,7 +122,7 @@ class Outcome:
             self.files = {}
             left = set(os.listdir(work)) - before | {name for name in before if name.startswith("out")}
             for name in sorted(name for name in left if name.endswith(".db")):
-                self.files[name] = store_says(os.path.join(work, name))
+                self.files[name] = left_in(os.path.join(work, name), os.path.join(inputs, name))
             # What SQLite left beside a store is part of it, and went with it into what it says.
             for name in left - set(self.files) - {f"{name}{end}" for name in self.files for end in ("-wal", "-shm")}:
                 with open(os.path.join(work, name), "rb") as file:

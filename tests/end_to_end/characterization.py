@@ -4,14 +4,12 @@
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import unittest
 
 import jsonschema
 
-from common import ROOT
+from common import ROOT, run_script
 
 
 
@@ -90,8 +88,7 @@ class Characterization(unittest.TestCase):
         self.rows = {row["name"]: row for row in self.made["experiments"]}
 
     def script(self, path):
-        return subprocess.run([sys.executable, os.path.join(ROOT, "scripts/characterization.py"), path],
-                              capture_output=True, text=True, timeout=60, check=False)
+        return run_script("characterization.py", path)
 
     def write(self, text):
         with open(self.file, "w", encoding="utf-8") as file:

@@ -13,10 +13,9 @@ import subprocess
 import sys
 import unittest
 
-from common import ROOT, Scratch
+from common import ROOT, Scratch, run_script
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
-CLAIMS = os.path.join(ROOT, "scripts/claims.py")
 RECORD = os.path.join(ROOT, "scripts/record.sh")
 PATTERNS = ("per_block", "per_warp", "per_thread", "pseudo_random")
 LONG, SHORT = 12800000, 128000
@@ -65,8 +64,7 @@ class Case(Scratch):
         return name
 
     def script(self, *arguments, status=0):
-        done = subprocess.run([sys.executable, CLAIMS, *arguments], cwd=self.folder, capture_output=True, text=True,
-                              timeout=60, check=False)
+        done = run_script("claims.py", *arguments, folder=self.folder)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         if status == 0:
             return done.stdout

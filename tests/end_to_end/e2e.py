@@ -4,6 +4,7 @@
 
 import copy
 import csv
+import functools
 import json
 import os
 import re
@@ -837,8 +838,11 @@ class CommittedResults(Case):
     # What is null where all is well.
     TROUBLE = {"counters_reason", "cells.counters.reason", "cells.reason", "ended", "health.grew", "health.xids"}
 
-    def results(self):
-        """(path, as it is, of schema 2.0) of each."""
+    @classmethod
+    @functools.lru_cache
+    def results(cls):
+        """[(path, as it is, of schema 2.0)], with the first and the last cells of each."""
+        made = []
         paths = [os.path.join(ROOT, "tests/data/result-1.0.json")]
         for folder, folders, names in os.walk(os.path.join(ROOT, "results")):
             folders[:] = [name for name in folders if name != "local"]  # of whoever works here
@@ -846,14 +850,19 @@ class CommittedResults(Case):
         for path in sorted(paths):
             given = read_json(path)
             if given.get("schema", {}).get("name") == "cbank-result":
-                yield path, given, json.loads(self.check(cbank("show", "--json", path), 0).stdout)
+                done = cbank("show", "--json", path)
+                if done.returncode != 0:
+                    raise AssertionError(done.stderr)
+                made.append((path, *({**result, "cells": result["cells"][:40] + result["cells"][40:][-4:]}
+                                     for result in (given, json.loads(done.stdout)))))
+        return made
 
     def test_valid(self):
         older = jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/result-1.schema.json")))
         for path, given, newest in self.results():
             with self.subTest(path):
                 schema = older if given["schema"]["version"].startswith("1.") else validator()
-                for schema, result in ((schema, given), (validator(), newest)):
+                for schema, result in ((schema, given), *([] if newest == given else [(validator(), newest)])):
                     schema.validate({**result, "cells": result["cells"][:4] + result["cells"][-4:]})
 
     def empty(self, value, place=""):

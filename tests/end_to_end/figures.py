@@ -24,7 +24,7 @@ import sys
 import tempfile
 import unittest
 
-from common import FULL, QUICK, ROOT, Scratch, repetitions
+from common import DRAWING, FULL, QUICK, ROOT, Scratch, repetitions, run_script
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 PLOT = os.path.join(ROOT, "scripts/plot.py")
@@ -88,10 +88,13 @@ class Case(Scratch):
 
     def plot(self, *arguments, status=0, environment=None):
         """(lines of stdout, lines of stderr)."""
-        out = os.path.join(self.folder, "out")
-        done = subprocess.run([sys.executable, PLOT, "-o", out, "--program", CBANK, *arguments], cwd=self.folder,
-                              capture_output=True, text=True, timeout=120, check=False,
-                              env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})})
+        words = ["-o", os.path.join(self.folder, "out"), "--program", CBANK, *arguments]
+        if environment:
+            done = subprocess.run([sys.executable, PLOT, *words], cwd=self.folder, capture_output=True, text=True,
+                                  timeout=120, check=False,
+                                  env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment})
+        else:
+            done = run_script("plot.py", *words, folder=self.folder, loads=DRAWING)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         self.assertNotIn("Traceback", done.stderr)
         return done.stdout.splitlines(), done.stderr.splitlines()

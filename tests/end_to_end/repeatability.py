@@ -5,14 +5,11 @@ program (default build/cbank)."""
 
 import json
 import os
-import subprocess
-import sys
 import unittest
 
-from common import ROOT, Scratch
+from common import ROOT, Scratch, run_script
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
-SCRIPT = os.path.join(ROOT, "scripts/repeatability.py")
 
 # (path, pattern, median, interval): three cells longer than 10 us, and two that are not, one of them at the limit.
 REFERENCE = (("constant", "per_block", 20000, (19900, 20100)), ("constant", "per_warp", 40000, (39900, 40100)),
@@ -47,8 +44,8 @@ class Case(Scratch):
             return json.load(file)
 
     def script(self, *arguments, status=0):
-        done = subprocess.run([sys.executable, SCRIPT, *arguments], cwd=self.folder, capture_output=True, text=True,
-                              timeout=120, check=False, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+        done = run_script("repeatability.py", *arguments, folder=self.folder,
+                          environment={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         if status:
             self.assertEqual(done.stdout, "")

@@ -30,7 +30,7 @@ import xml.etree.ElementTree as ET
 import zipfile
 from html.parser import HTMLParser
 
-from common import FULL, NOT_QUICK, QUICK, ROOT, read_json
+from common import DRAWING, FULL, NOT_QUICK, QUICK, ROOT, read_json, run_script
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
@@ -170,13 +170,18 @@ def keep(content, count):
                                  for key in content["exact_counters"]}
 
 
-class Report:
-    """A report that was made, and its pages."""
+def report_script(*arguments, **more):
+    """What `cbank report` runs, without what that takes to start."""
+    return run_script("report.py", "--program", CBANK, *arguments, environment=environment(**more), loads=(*DRAWING, "jinja2"))
 
-    def __init__(self, folder, *arguments, status=0, **more):
+
+class Report:
+    """A report that was made, and its pages: by the program, or by the script alone."""
+
+    def __init__(self, folder, *arguments, program=True, **more):
         self.folder = folder
-        self.done = cbank("report", *arguments, "-o", folder, **more)
-        if self.done.returncode != status:
+        self.done = (functools.partial(cbank, "report") if program else report_script)(*arguments, "-o", folder, **more)
+        if self.done.returncode != 0:
             raise AssertionError(f"exit {self.done.returncode}: {self.done.stdout}{self.done.stderr}")
 
     @functools.lru_cache(maxsize=None)
@@ -266,8 +271,8 @@ class Case(unittest.TestCase):
             file.write(content if isinstance(content, str) else json.dumps(content))
         return path
 
-    def report(self, *arguments, status=0, **more):
-        return Report(os.path.join(self.folder, "out"), *arguments, status=status, **more)
+    def report(self, *arguments):
+        return Report(os.path.join(self.folder, "out"), *arguments, program=False)
 
     def check(self, report, scripts=False):
         """Everything that has to be so on every page."""
@@ -455,9 +460,8 @@ class Content(Case):
     def test_figures_are_those_of_plot(self):
         """The same data, byte by byte, and images with no style of their own."""
         out = os.path.join(self.folder, "figures")
-        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/plot.py"), "--program", CBANK, "--format", "svg,tex",
-                               "-o", out, "--figure", "matrix", "--figure", "counters", MATRIX],
-                              capture_output=True, text=True, check=False, env=environment())
+        done = run_script("plot.py", "--program", CBANK, "--format", "svg,tex", "-o", out, "--figure", "matrix",
+                          "--figure", "counters", MATRIX, environment=environment(), loads=DRAWING)
         self.assertEqual(done.returncode, 0, done.stderr)
         stems = [name.removesuffix(".csv") for name in os.listdir(out) if name.endswith(".csv")]
         self.assertEqual(len(stems), 3)
@@ -636,7 +640,7 @@ class Inputs(Case):
             with open(path, "r+b") as file:
                 file.truncate(100 * size)
         for more in ({}, {"XDG_CACHE_HOME": cache}, {"XDG_CACHE_HOME": self.write("file", "")}):
-            self.same(first, Report(folder(), *of_two_engines(), **more))
+            self.same(first, Report(folder(), *of_two_engines(), program=False, **more))
 
     def test_what_is_kept_is_of_its_file(self):
         """Of one content under two names each has its own."""
@@ -808,7 +812,7 @@ class Atlas(Case):
         chip("b/two")
         for changed, words in (({"name": "NVIDIA Z"}, "mixes GPUs"), ({"driver": "1.2"}, "mixes drivers")):
             mixed_folder = chip("a/other", changed)
-            said = cbank("report", mixed_folder, "-o", os.path.join(self.folder, "out"))
+            said = report_script(mixed_folder, "-o", os.path.join(self.folder, "out"))
             self.assertEqual(said.returncode, 2, said.stderr)
             for word in (words, "a/one.json", "a/other.json", "folder of its own"):
                 self.assertIn(word, said.stderr)
@@ -816,7 +820,7 @@ class Atlas(Case):
         os.mkdir(os.path.join(self.folder, "empty"))
         for folders, words in ((("a", "b"), "are both of NVIDIA H200"), (("empty",), "holds no JSON file"),
                                (("a", "a"), "is named twice")):
-            said = cbank("report", *(os.path.join(self.folder, name) for name in folders), "-o", os.path.join(self.folder, "out"))
+            said = report_script(*(os.path.join(self.folder, name) for name in folders), "-o", os.path.join(self.folder, "out"))
             self.assertEqual(said.returncode, 2, said.stderr)
             self.assertIn(words, said.stderr)
 
@@ -832,7 +836,7 @@ class Verdicts(Case):
         keep(content, 4)
         without_samples(content)
         change(content)
-        found, report = self.verdict(Report(folder(), self.write("a.json", content)))
+        found, report = self.verdict(self.report(self.write("a.json", content)))
         self.check(report)
         return found.get("class"), found.text
 
@@ -870,8 +874,10 @@ class Verdicts(Case):
 
 
 class Refusals(Case):
-    def refused(self, *arguments, status=2, words=(), **more):
-        done = cbank("report", *arguments, **more)
+    COMMAND = functools.partial(cbank, "report")
+
+    def refused(self, *arguments, status=2, words=(), run=report_script, **more):
+        done = run(*arguments, **more)
         self.assertEqual(done.returncode, status, done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertTrue(done.stderr.startswith("cbank: error: "), done.stderr)
@@ -881,7 +887,8 @@ class Refusals(Case):
 
     def test_wrong_files(self):
         out = ["-o", os.path.join(self.folder, "out")]
-        self.refused("missing.json", *out, words=["missing.json", "No such file"])
+        for run in (self.COMMAND, report_script):
+            self.refused("missing.json", *out, run=run, words=["missing.json", "No such file"])
         self.refused(MATRIX, self.write("a.json", "{"), *out, words=["a.json", "is not JSON"])
         self.refused(self.write("a.json", "{}"), *out, words=["a.json", "has no schema.name"])
         self.refused(os.path.join(ROOT, "results/h200/gate/calibration.json"), *out, words=["cbank-calibration"])
@@ -890,9 +897,9 @@ class Refusals(Case):
         self.refused(self.write("a.json", broken), *out, words=["a.json", "not what its schema says", "counters"])
 
     def test_usage(self):
-        self.refused(MATRIX, words=["-o DIR"])
-        self.refused("-o", self.folder, words=["report needs FILE|DIR..."])
-        self.refused(MATRIX, "-o", self.folder, "--interactiv3", words=["interactive"])
+        for arguments, word in (([MATRIX], "-o DIR"), (["-o", self.folder], "report needs FILE|DIR..."),
+                                ([MATRIX, "-o", self.folder, "--interactiv3"], "interactive")):
+            self.refused(*arguments, words=[word], run=self.COMMAND)
 
     def test_wrong_folder(self):
         self.refused(MATRIX, "-o", self.write("file", ""), words=["file is a file, not a folder"])
@@ -910,7 +917,7 @@ class Refusals(Case):
             self.write("sitecustomize.py", "import importlib.util as u\nfind = u.find_spec\n"
                        f"u.find_spec = lambda name, *more: None if name == '{name}' else find(name, *more)\n")
             self.refused(MATRIX, "-o", os.path.join(self.folder, "out"), status=3, words=[f"python3-{name}"],
-                         PYTHONPATH=self.folder)
+                         run=self.COMMAND, PYTHONPATH=self.folder)
 
     def test_library(self):
         out = ["-o", os.path.join(self.folder, "out"), "--interactive", "--library"]

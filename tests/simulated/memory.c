@@ -9,6 +9,10 @@
 
 static struct block *blocks;
 
+/* Some that were found last, since programs ask for few at a time. */
+enum { RECENT = 8 };
+static struct block *recent[RECENT];
+
 /* -- blocks -------------------------------------------------------------------------------------------- */
 
 static char *map(size_t bytes, int protection)
@@ -69,14 +73,22 @@ static void drop_pending(struct block *block, uint32_t index)
             (--block->pending_count - index) * sizeof(block->pending[0]));
 }
 
+static bool holds(const struct block *block, const char *at, size_t bytes, enum block_kind kind)
+{
+    return block && block->kind == kind && at >= block->address && bytes <= block->bytes &&
+           (size_t)(at - block->address) <= block->bytes - bytes;
+}
+
 struct block *block_find(const void *address, size_t bytes, enum block_kind kind)
 {
-    const char *const at = address;
+    static uint32_t turn;
 
+    for (size_t i = 0; i < RECENT; i++)
+        if (holds(recent[i], address, bytes, kind))
+            return recent[i];
     for (struct block *block = blocks; block; block = block->next)
-        if (block->kind == kind && at >= block->address && bytes <= block->bytes &&
-            (size_t)(at - block->address) <= block->bytes - bytes)
-            return block;
+        if (holds(block, address, bytes, kind))
+            return recent[turn++ % RECENT] = block;
     return NULL;
 }
 
@@ -129,6 +141,7 @@ void block_close(struct block *block)
     while (*at != block)
         at = &(*at)->next;
     *at = block->next;
+    memset(recent, 0, sizeof(recent));
     while (block->pending_count > 0)
         release_pending(block, 0);
     if (block->kind == BLOCK_DEVICE) {
