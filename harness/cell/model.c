@@ -31,28 +31,25 @@ enum { LAST_LOAD_CYCLES = 68 };
 /* What a block that is alone on its SM has of the life of one that is not, at least: nothing is known of less. */
 #define LIFE_LEAST 0.5
 
-/* From a lookup to the next of a warp whose grid strides, less the lookup's own latency: its index comes from L2, or from DRAM,
- * and the address is made of it. Of GH100: results/h200/sweeps/warps.json, four warps an SM, of every path, and lookups of
- * results/advise/h200.json whose indices do not stay in L2. */
+/* From a lookup to the next of a warp whose grid strides, less its own latency: its index comes from L2, or from DRAM, and the
+ * address is made of it. Of GH100: results/h200/sweeps/warps.json, and results/advise/h200.json where they do not stay in L2. */
 enum { INDEX_CYCLES = 345, INDEX_DRAM_CYCLES = 800 };
 
-/* A first wave of few elements is sooner done than a full one. Of GH100, by lookups likewise: of one group. */
-enum { FEW_NS = 190, FEW_ELEMENTS = 12000 };
-
-/* Indices are read only: of so much of L2 all stay there, and none where they are so much. Of GH100, by lookups likewise. */
+/* Indices are read only: of so much of L2 all stay there, and none where they are so much. Likewise. */
 #define INDICES_KEPT_SHARE 0.62
 #define INDICES_LOST_SHARE 0.9
+
+/* A first wave of few elements is sooner done than a full one. Likewise. */
+enum { FEW_NS = 190, FEW_ELEMENTS = 12000 };
 
 /* Lines of 128 bytes that L1 looks up in a cycle, and what a sector more of a texture's load takes. By the same lookups, and
  * those of results/h200/sweeps/lookup.json. */
 #define L1_LINES_PER_CYCLE    2.4
 #define TEXTURE_SECTOR_CYCLES 0.5
 
-/* Blocks that an SM begins at once; of a grid that strides the later ones end later, the less the more rounds they make. */
-enum { AT_ONCE = 2 };
-
-/* What lookups of kernel parameters take less than those of constants: their first lines come with the launch. Likewise. */
-enum { STRIDED_PARAMETER_CYCLES = -80 };
+/* Blocks that an SM begins at once; of a grid that strides the later ones end later, the less the more rounds they make. And what
+ * lookups of kernel parameters take less than those of constants: their first lines come with the launch. Likewise. */
+enum { AT_ONCE = 2, STRIDED_PARAMETER_CYCLES = -80 };
 
 /* What a strided grid keeps busy overlaps, but not wholly: parts add by this power. A guess by the same cells. */
 #define OVERLAP_POWER 2.5
@@ -265,10 +262,9 @@ static double texture_cycles(const struct work *work)
 /* An SM has its part of what L2 delivers: of a small grid that is less than slices do. */
 static double l2_cycles(const struct work *work)
 {
-    const struct card *card = work->card;
-    const double bytes_per_cycle = card->l2_bytes_per_ns / card->sm_count / (card->sm_clock_mhz / 1000);
+    const double ns = (double)work->access->sectors * ACCESS_SECTOR_BYTES / work->card->l2_bytes_per_ns;
 
-    return (double)work->access->sectors * ACCESS_SECTOR_BYTES / bytes_per_cycle;
+    return ns * work->card->sm_count * work->card->sm_clock_mhz / 1000;
 }
 
 static double l2_ns(const struct work *work)
@@ -490,11 +486,6 @@ static enum status simulate_warps(struct work *work)
     return status;
 }
 
-static double few_ns(const struct cell *cell)
-{
-    return cell_strides(cell) ? FEW_NS * fmin(1, FEW_ELEMENTS / (double)cell->elements) : 0;
-}
-
 static struct model_parts predict_parts(const struct work *work)
 {
     const struct cell *cell = work->cell;
@@ -507,6 +498,7 @@ static struct model_parts predict_parts(const struct work *work)
     const double sectors = unit->through_l1 ? model_first_block_sectors(cell, (uint32_t)work->steps) : 0;
     const double parameter = cell->path->home == TABLE_PARAMETER ? STRIDED_PARAMETER_CYCLES : 0;
     const double strided = cell_strides(cell) ? unit->strided_cycles + parameter : 0;
+    const double few_ns = cell_strides(cell) ? FEW_NS * fmin(1, FEW_ELEMENTS / (double)cell->elements) : 0;
     const double instructions =
         (double)work->access->warps_active * warp_instructions(work) + staging_instructions(work);
     const double unit_cycles = optional(unit->cycles, work) + optional(unit->other_cycles, work);
@@ -515,7 +507,7 @@ static struct model_parts predict_parts(const struct work *work)
     return (struct model_parts){
         .launch_ns = card->launch_ns + (alternates ? card->alternate_ns : 0) +
                      (copies ? card->copy_ns + cell->parameters[PARAMETER_refill_bytes] / card->copy_bytes_per_ns : 0),
-        .wave_ns = card->wave_ns + (cell->regime->flush ? card->cold_ns : 0) - few_ns(cell) +
+        .wave_ns = card->wave_ns + (cell->regime->flush ? card->cold_ns : 0) - few_ns +
                    cycles_to_ns(card, sectors * card->l1_miss_cycles + model_staging_cycles(cell, card) + strided),
         .residency_ns = residency_ns(work),
         .issue_ns = cycles_to_ns(card, instructions * busiest) / card->issue_per_cycle,
