@@ -59,6 +59,8 @@ SECONDS_OF_OTHERS = 4
 WAITING = {"end_to_end/faults": 3, "end_to_end/walk": 3, "end_to_end/fleet_slurm": 3, "end_to_end/fleet_slurm, nights": 3,
            "end_to_end/faults, sanitizers": 2, "end_to_end/walk, sanitizers": 2}
 
+ROOM_TO_WAIT = fractions.Fraction(1, 2)  # slots that they have beside those of all
+
 # Of tests/end_to_end, those of the program for the simulated GPU; and those of them whose subject are calls that fail,
 # the ones that sanitizers are for.
 SIMULATED = ("simulated.py", "health.py", "faults.py", "walk.py", "gating.py", "contribute.py")
@@ -327,6 +329,11 @@ def parts_of(suite, found):
 
 # ---- Running it
 
+def slots_of(parts):
+    waiting = sum(part.slots for part in parts if part.slots < 1)
+    return sum(part.slots for part in parts if part.slots >= 1) + max(waiting - ROOM_TO_WAIT, 0)
+
+
 
 class Runner:
     """Runs parts on SLOTS processors: of those that may start the longest, with all that waits for it, first."""
@@ -359,7 +366,7 @@ class Runner:
             self.say(part)
         ready = [part for part in self.waiting if set(part.after) <= self.passed]
         for part in sorted(ready, key=self.weight, reverse=True):
-            if part.slots <= SLOTS - sum(other.slots for other in self.running):
+            if slots_of({*self.running, part}) <= SLOTS:
                 self.waiting.remove(part)
                 self.running.add(part)
                 threading.Thread(target=self.work, args=[part], daemon=True).start()
