@@ -411,7 +411,7 @@ class Time(Case):
         self.assertEqual([cell["flags"] for cell in wandering], [["unstable"]])
 
     def test_a_neighbour_is_seen(self):
-        for neighbour in (3, 5, 0):
+        for neighbour in (3, 4, 0):  # of every 5 ms it is in 3 to 5 of these samples, and 3 are asked for
             result, said = self.measure(*SMALL, neighbour_ms=neighbour)
             self.assertEqual("something else has the GPU" in said, neighbour > 0)
             for cell in result["cells"]:
