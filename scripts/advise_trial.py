@@ -25,10 +25,10 @@ import json
 import math
 import os
 import random
-import statistics
 import subprocess
 import sys
 
+import l2_slices
 import model_uncertainty
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -129,8 +129,7 @@ def time_of(cell):
     """What is kept of a cell. Of BY_PLACE the medians of the table's placements, too."""
     time = {"flags": cell["flags"], **{key: cell["time_ns"][key] for key in ("median", "ci_low", "ci_high")}}
     if cell["path"] == BY_PLACE:
-        samples, count = cell["time_ns"]["samples"], cell["placements"]
-        time["by_place"] = [statistics.median(samples[place::count]) for place in range(count)]
+        time["by_place"] = l2_slices.places(cell)
     return time
 
 

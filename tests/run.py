@@ -334,7 +334,6 @@ def slots_of(parts):
     return sum(part.slots for part in parts if part.slots >= 1) + max(waiting - ROOM_TO_WAIT, 0)
 
 
-
 class Runner:
     """Runs parts on SLOTS processors: of those that may start the longest, with all that waits for it, first."""
 
