@@ -47,6 +47,12 @@ extern const size_t path_count;
  * several tables at a time, which lie one behind the other: of all of them. */
 uint32_t table_width(const uint32_t values[PARAMETER_COUNT]);
 uint32_t table_bytes(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
+
+/* Places that a table in global memory lies in, in turn, where there is room; and the bytes from a multiple of CBANK_TABLE_BYTES to
+ * where it begins in one: a multiple of 512, as allocations and textures begin at. As many places as there are such multiples are
+ * different, and any few of them lie far apart. */
+enum { TABLE_PLACEMENTS = 24 };
+uint32_t table_placement_bytes(uint32_t placement);
 uint32_t table_length(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
 
 /* Whether the path holds small tables: it is for workloads alone whose indices are data, and has no probes. */

@@ -17,9 +17,8 @@ enum { L2_LINE_BYTES = 128, LINE_SECTORS = L2_LINE_BYTES / ACCESS_SECTOR_BYTES, 
 /* Blocks that are looked at for what a launch asks L2 for, where they differ. */
 enum { L2_BLOCKS = 16 };
 
-/* Lines of L2 that hold the table; and places that it is tried at, multiples of 512 bytes, as it is measured (cuda_tables.c). */
-enum { TABLE_L2_LINES = CBANK_TABLE_BYTES / L2_LINE_BYTES, PLACES = 24 };
-enum { STEP_LINES = 512 / L2_LINE_BYTES, STEPS = TABLE_L2_LINES / STEP_LINES, STEPS_APART = 79 };
+/* Lines of L2 that hold the table; and places that it is tried at: those that it is measured in. */
+enum { TABLE_L2_LINES = CBANK_TABLE_BYTES / L2_LINE_BYTES, PLACES = TABLE_PLACEMENTS };
 
 /* Where lines lie. Found for GH100, by the times that lookups at random in tables of 33 bytes to 52 KB take in each of 24 places
  * (results/advise/h200.json): a page of 4 KB is in one stack of slices, eight of them. Four pages behind each other are in two
@@ -43,7 +42,7 @@ static uint32_t stack_of(uint32_t page, uint32_t place, uint32_t stacks)
 
 static uint32_t slice_of(uint32_t line, uint32_t place, uint32_t stacks)
 {
-    const uint32_t at = line + place * STEPS_APART % STEPS * STEP_LINES, page = at / PAGE_LINES;
+    const uint32_t at = line + table_placement_bytes(place) / L2_LINE_BYTES, page = at / PAGE_LINES;
 
     return stack_of(page, place, stacks) * STACK_SLICES + at / KILOBYTE_LINES % 4 * 2 + ((at / HALF_LINES ^ page) & 1);
 }

@@ -11,7 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CUDA_PLACEMENTS_MAX = 24 };
+#include "path.h"
+
+enum { CUDA_PLACEMENTS_MAX = TABLE_PLACEMENTS };
 
 struct cuda_device;
 

@@ -4,16 +4,12 @@
 #include "cuda_device.h"
 #include "random.h"
 
-/* Placements begin at multiples of so many bytes, as allocations and textures do, counted from a multiple of a table's. Steps
- * of 79 go through all of them, and any few of them lie far apart. */
-enum { STEP_BYTES = 512, STEPS = CBANK_TABLE_BYTES / STEP_BYTES, STEPS_APART = 79 };
-
 /* Where a placement begins in what was allocated for it: it does not depend on what else is. */
 static uint32_t *begin_of(void *allocated, uint32_t placement)
 {
     const uintptr_t first = ((uintptr_t)allocated + CBANK_TABLE_BYTES - 1) / CBANK_TABLE_BYTES * CBANK_TABLE_BYTES;
 
-    return (uint32_t *)(first + (uintptr_t)(placement * STEPS_APART % STEPS * STEP_BYTES));
+    return (uint32_t *)(first + table_placement_bytes(placement));
 }
 
 static bool allocate(struct cuda_device *device, struct cuda_table *table, size_t bytes)
