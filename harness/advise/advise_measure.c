@@ -28,7 +28,7 @@ static bool take_time(struct advised_place *place, const struct cell_result *mea
                                     .low_ns = place->low_ns,
                                     .high_ns = place->high_ns,
                                     .off = time->ci_low > place->high_ns || time->ci_high < place->low_ns};
-    place->time_ns = time->median;
+    place->time_ns = time->value;
     place->low_ns = time->ci_low;
     place->high_ns = time->ci_high;
     return true;

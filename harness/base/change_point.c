@@ -33,7 +33,7 @@ static double noise_of(const double *values, size_t count, double *scratch)
     for (size_t i = 0; i + 1 < count; i++)
         scratch[i] = fabs(values[i + 1] - values[i]);
     stats_summarize(scratch, count - 1, scratch + count, &summary);
-    return summary.median / (0.6745 * sqrt(2));
+    return summary.value / (0.6745 * sqrt(2));
 }
 
 /* Fills prefix[1 .. count]. A split exists of no values, and of `least` or more. */

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "student.h"
+
 enum {
     CORRELATED_MIN = 8, /* samples from which a correlation is told */
     MODES_MIN = 20,     /* samples of which modes are asked */
@@ -90,7 +92,6 @@ static double neighbour_correlation(const double *values, size_t count)
 /* Fills what is told by ranks, with room for `count` of them. */
 static void correlate(const double *samples, size_t count, const double *sorted, double *ranks, struct series *series)
 {
-    const double each = (double)count / (double)series->placements;
     double lag;
 
     series->effective = (double)count;
@@ -100,11 +101,22 @@ static void correlate(const double *samples, size_t count, const double *sorted,
     series->within = take_out(ranks, count, series->placements);
     series->autocorrelation = neighbour_correlation(ranks, count);
     lag = series->autocorrelation > 0 ? series->autocorrelation : 0;
-    series->effective =
-        1 / (series->within / series->placements + (1 - series->within) * (1 + lag) / (1 - lag) / (double)count);
-    /* Too few of each placement to say how alike they are: they may be quite so. */
-    if (each < 2)
-        series->effective = fmin(series->effective, series->placements);
+    series->effective *= (1 - lag) / (1 + lag);
+}
+
+/* Sets value and interval. */
+static void estimate(const double *samples, size_t count, double *scratch, const struct series *series,
+                     struct summary *summary)
+{
+    const struct trimmed_mean mean = stats_trimmed_mean(samples, count, series->placements, scratch);
+    const double share = series->effective / (double)count;
+    double half = NAN;
+
+    if (isfinite(mean.error))
+        half = mean.error / sqrt(share) * student_quantile(1 - STATS_CONFIDENCE, fmax(1, mean.degrees * share));
+    summary->value = mean.value;
+    summary->ci_low = mean.value - half;
+    summary->ci_high = mean.value + half;
 }
 
 void series_summarize(const double *samples, size_t count, uint32_t placements, double *scratch, struct series *series,
@@ -118,7 +130,8 @@ void series_summarize(const double *samples, size_t count, uint32_t placements, 
         sorted[i] = samples[i];
     stats_sort(sorted, count);
     correlate(samples, count, sorted, scratch + count, series);
-    stats_summarize_sorted(sorted, count, series->effective, sorted, summary);
+    stats_describe_sorted(sorted, count, scratch + count, summary);
+    estimate(samples, count, scratch + count, series, summary);
 }
 
 /* -- the dip -------------------------------------------------------------------------------------------- */

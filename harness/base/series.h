@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What a series of samples says beside its median: how far they depend on each other and on where the buffers lay, into
- * how many modes they fall, and how many lie far out. */
+ * What a series of samples says: its trimmed mean and the interval of that, how far samples depend on each other and on
+ * where the buffers lay, into how many modes they fall, and how many lie far out. */
 #ifndef CBANK_SERIES_H
 #define CBANK_SERIES_H
 
@@ -12,13 +12,14 @@
 /* Samples that were taken on several placements in turn: sample i on placement i modulo their number. */
 struct series {
     uint32_t placements;        /* 1: all on the same; 0: not known, as is all that follows */
-    double within;              /* rho, see below */
+    double within; /* rho: correlation of the samples of a placement within each other (one-way analysis of variance, on
+                      ranks): the share of the variance that is between placements */
     double
         placement_deviation; /* standard deviation of the placements' medians, as a share of the median; NaN for one */
     double autocorrelation; /* of neighbours in time, of ranks, what placements do taken out; NaN for too few */
     double modes; /* 1, or as many as are told apart; NaN for too few */
     double outliers; /* share beyond Tukey's fences, 1.5 quartile ranges outside the quartiles */
-    double effective; /* independent samples that tell as much of the median; at most the count */
+    double effective; /* independent samples that tell as much; at most the count */
 };
 
 extern const struct series series_unknown;
@@ -26,15 +27,13 @@ extern const struct series series_unknown;
 /* Doubles of scratch for a series of `count` samples. */
 #define SERIES_SCRATCH(count) (8 * (count))
 
-/* Summary of samples[0 .. count - 1], count >= 1, over `placements` >= 1, and of the series what that takes: its
- * interval is that of `effective` samples.
+/* Summary of samples[0 .. count - 1], count >= 1, over `placements` >= 1, and of the series what that takes. The value is
+ * the trimmed mean, whose strata are the placements (stats.h): every process has the same ones in turn, so that what they
+ * differ by is no error of their mean. Its interval is Student's t at STATS_CONFIDENCE.
  *
- * 1 / effective = rho / placements + (1 - rho) / count x (1 + r) / (1 - r). rho is the correlation of the samples of a
- * placement within each other (one-way analysis of variance, on ranks): the share of the variance that is between
- * placements, whose number tells how well it is known. With r = 0 that is Kish's design effect (Survey Sampling, 1965,
- * section 5.4). r is the autocorrelation of what is left, its factor that of Bayley and Hammersley (The effective number
- * of independent observations in an autocorrelated time series, 1946). Neither correlation counts below 0. Where a
- * placement has fewer than two samples, rho is not known: `effective` is at most the number of placements. */
+ * Samples that depend on those before tell less: effective = count x (1 - r) / (1 + r), where r is the autocorrelation of
+ * what is left when the placements' means are taken out, not counted below 0 (Bayley and Hammersley, The effective number
+ * of independent observations in an autocorrelated time series, 1946). Error and degrees of freedom are those of so many. */
 void series_summarize(const double *samples, size_t count, uint32_t placements, double *scratch, struct series *series,
                       struct summary *summary);
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int compare_doubles(const void *left, const void *right)
 {
@@ -112,25 +113,11 @@ size_t stats_median_rank(size_t count, double confidence)
     return k;
 }
 
-/* The interval of sorted values that tell no more than `effective` independent ones. */
-static void find_interval(const double *sorted, size_t count, double effective, struct summary *out)
-{
-    const size_t enough = stats_median_rank(count, STATS_CONFIDENCE);
-    const size_t rank = stats_median_rank((size_t)effective, STATS_CONFIDENCE);
-    /* The same quantile among all; where so few have no interval, all there is. */
-    const size_t same = (size_t)((double)rank * (double)(count + 1) / ((double)(size_t)effective + 1));
-    const size_t k = rank ? same : 1;
-
-    out->ci_low = enough ? sorted[k - 1] : NAN;
-    out->ci_high = enough ? sorted[count - k] : NAN;
-}
-
-void stats_summarize_sorted(const double *sorted, size_t count, double effective, double *scratch, struct summary *out)
+void stats_describe_sorted(const double *sorted, size_t count, double *scratch, struct summary *out)
 {
     out->count = count;
     out->median = stats_median(sorted, count);
     out->min = sorted[0];
-    find_interval(sorted, count, effective, out);
     for (size_t i = 0; i < count; i++)
         scratch[i] = fabs(sorted[i] - out->median);
     stats_sort(scratch, count);
@@ -139,10 +126,15 @@ void stats_summarize_sorted(const double *sorted, size_t count, double effective
 
 void stats_summarize(const double *samples, size_t count, double *sorted, struct summary *out)
 {
+    const size_t rank = stats_median_rank(count, STATS_CONFIDENCE);
+
     for (size_t i = 0; i < count; i++)
         sorted[i] = samples[i];
     stats_sort(sorted, count);
-    stats_summarize_sorted(sorted, count, (double)count, sorted, out);
+    out->ci_low = rank ? sorted[rank - 1] : NAN;
+    out->ci_high = rank ? sorted[count - rank] : NAN;
+    stats_describe_sorted(sorted, count, sorted, out);
+    out->value = out->median;
 }
 
 double stats_relative_half_width(const struct summary *summary)
@@ -150,7 +142,59 @@ double stats_relative_half_width(const struct summary *summary)
     const double half = (summary->ci_high - summary->ci_low) / 2;
 
     /* Written so that NaN, from a missing interval, is caught too. */
-    if (!(half >= 0) || !(summary->median > 0))
+    if (!(half >= 0) || !(summary->value > 0))
         return INFINITY;
-    return half / summary->median;
+    return half / summary->value;
+}
+
+/* -- the trimmed mean ---------------------------------------------------------------------------------- */
+
+/* How many are cut at each end. */
+static size_t trimmed(size_t count)
+{
+    return count < 5 ? 0 : count < 10 ? 1 : count / 10;
+}
+
+/* Values between two ends, over the lower of them. */
+static void winsorize(const double *samples, size_t count, double low, double high, double *out)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = fmin(fmax(samples[i], low), high) - low;
+}
+
+/* The sum of squares within strata. */
+static double squares_within(const double *values, size_t count, size_t strata)
+{
+    double squares = 0;
+
+    for (size_t first = 0; first < strata; first++) {
+        double mean = 0, n = 0;
+
+        for (size_t i = first; i < count; i += strata)
+            mean += (values[i] - mean) / ++n;
+        for (size_t i = first; i < count; i += strata)
+            squares += (values[i] - mean) * (values[i] - mean);
+    }
+    return squares;
+}
+
+struct trimmed_mean stats_trimmed_mean(const double *samples, size_t count, size_t strata, double *scratch)
+{
+    const size_t cut = trimmed(count), left = count - 2 * cut, groups = strata && count >= 2 * strata ? strata : 1;
+    struct trimmed_mean out = {.error = NAN};
+    double low, high, sum = 0;
+
+    memcpy(scratch, samples, count * sizeof(*samples));
+    high = stats_select(scratch, count, count - 1 - cut);
+    low = stats_select(scratch, count - cut, cut);
+    winsorize(samples, count, low, high, scratch);
+    for (size_t i = 0; i < count; i++)
+        sum += scratch[i];
+    /* Of those cut, the lower ones are 0 here. */
+    out.value = low + (sum - (double)cut * (high - low)) / (double)left;
+    if (count < STATS_SAMPLES_MIN || left <= groups)
+        return out;
+    out.degrees = (double)(left - groups);
+    out.error = sqrt(squares_within(scratch, count, groups) / (double)(count - groups) * (double)count) / (double)left;
+    return out;
 }

@@ -25,27 +25,47 @@ double stats_select(double *values, size_t count, size_t rank);
 
 struct summary {
     size_t count;
+    double value;           /* what stands for them all: the median, or of times the trimmed mean (series.h) */
+    double ci_low, ci_high; /* its interval; NaN where count is too small */
     double median;
-    double ci_low, ci_high; /* distribution-free interval of the median; NaN where count is too small */
     double min;
     double mad; /* median absolute deviation from the median, not scaled */
 };
 
-/* Summary of samples[0 .. count - 1]; sorted is room for count doubles, overwritten. count >= 1.
+/* Summary of samples[0 .. count - 1], by their median; sorted is room for count doubles, overwritten. count >= 1.
  *
  * The interval is [x_(k), x_(n+1-k)], order statistics from 1, with the largest k for which
  * P(Binomial(n, 1/2) <= k - 1) <= (1 - STATS_CONFIDENCE) / 2. It needs no distribution and n >= 6. */
 void stats_summarize(const double *samples, size_t count, double *sorted, struct summary *out);
 
-/* The same of values that are sorted and tell no more than `effective` <= count independent ones: the interval is theirs, at
- * the same quantiles of all; the whole range where so few have none. scratch is room for count doubles, and may be
- * sorted[] itself. */
-void stats_summarize_sorted(const double *sorted, size_t count, double effective, double *scratch, struct summary *out);
+/* Count, median, min and mad of values that are sorted; scratch is room for count doubles, and may be sorted[] itself. */
+void stats_describe_sorted(const double *sorted, size_t count, double *scratch, struct summary *out);
 
 /* The k above; 0 when n is too small for the confidence. */
 size_t stats_median_rank(size_t count, double confidence);
 
-/* Half the width of the interval over the median; infinite where there is no interval. */
+/* Half the width of the interval over the value; infinite where there is no interval. */
 double stats_relative_half_width(const struct summary *summary);
+
+/* Fewest samples that an interval is told of: as many as a median needs at STATS_CONFIDENCE. */
+#define STATS_SAMPLES_MIN 6
+
+/* A trimmed mean and how sure it is. */
+struct trimmed_mean {
+    double value;
+    double error;   /* its standard error; NaN of fewer than STATS_SAMPLES_MIN samples */
+    double degrees; /* of freedom of that error */
+};
+
+/* The mean of samples[0 .. count - 1], count >= 1, without the tenth at each end that is smallest and largest; without one at
+ * each end at least, of five or more. Sample i is of stratum i modulo `strata`, and further samples would be of the same
+ * strata: the error is that of samples within them. It is the root of
+ *
+ *     sum (w - mean of w in its stratum)^2 / (n - strata), over (h / n) sqrt n
+ *
+ * of the winsorized samples w, h of n left after trimming, with h - strata degrees of freedom: that of Tukey and McLaughlin
+ * (Less vulnerable confidence and significance procedures for location, Sankhya A 25, 1963) where strata is 1, which it is
+ * taken for (or 0, not known) where a stratum has fewer than two samples. scratch: room for count doubles. */
+struct trimmed_mean stats_trimmed_mean(const double *samples, size_t count, size_t strata, double *scratch);
 
 #endif

@@ -58,7 +58,7 @@ struct number number_of_latency(const struct summary *latency)
     return (struct number){NULL,
                            "cycles, the clock's own included",
                            "median of single accesses, distribution-free interval",
-                           latency->median,
+                           latency->value,
                            latency->ci_low,
                            latency->ci_high,
                            latency->count,

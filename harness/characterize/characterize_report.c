@@ -195,7 +195,7 @@ static void value_latency(const struct grid_column *column, const void *row, str
     const struct summary *latency = &((const struct geometry_level *)row)->latency;
 
     (void)column;
-    snprintf(out->room, sizeof(out->room), "%.4g [%.4g, %.4g]", latency->median, latency->ci_low, latency->ci_high);
+    snprintf(out->room, sizeof(out->room), "%.4g [%.4g, %.4g]", latency->value, latency->ci_low, latency->ci_high);
     out->text = out->room;
 }
 
@@ -271,7 +271,7 @@ static double clock_cycles(const struct characterization *all, const struct outc
     snprintf(name, sizeof(name), "latency_%s", outcome->experiment.path);
     chain = characterization_outcome(all, name);
     return chain && chain->number_count && outcome->geometry->level_count
-               ? outcome->geometry->level[0].latency.median - chain->numbers[0].value
+               ? outcome->geometry->level[0].latency.value - chain->numbers[0].value
                : NAN;
 }
 
@@ -284,7 +284,7 @@ static enum status print_levels(int width, const struct characterization *all, c
 
     memcpy(level, outcome->geometry->level, sizeof(level));
     for (size_t i = 0; i < outcome->geometry->level_count && !isnan(clock); i++) {
-        level[i].latency.median -= clock;
+        level[i].latency.value -= clock;
         level[i].latency.ci_low -= clock;
         level[i].latency.ci_high -= clock;
     }

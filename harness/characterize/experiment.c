@@ -47,7 +47,7 @@ void experiment_median(struct number *number, const double *samples, size_t coun
     struct summary summary;
 
     stats_summarize(samples, count, sorted, &summary);
-    number->value = summary.median;
+    number->value = summary.value;
     number->low = summary.ci_low;
     number->high = summary.ci_high;
     number->samples = count;

@@ -30,7 +30,7 @@ const struct geometry_finding geometry_findings[GEOMETRY_FINDINGS] = {
 
 double geometry_behind(const struct geometry *geometry, size_t level)
 {
-    return (geometry->level[level].latency.median + geometry->level[level + 1].latency.median) / 2;
+    return (geometry->level[level].latency.value + geometry->level[level + 1].latency.value) / 2;
 }
 
 /* -- findings ----------------------------------------------------------------------------------------- */

@@ -37,7 +37,7 @@ static enum status calibrate(const struct side_cell *cell, struct calibrated_cel
     if (cell->status != CELL_OK || cell->process_count < 2)
         return STATUS_OK;
     for (size_t i = 0; i < cell->process_count; i++) {
-        const double median = cell->processes[i].median;
+        const double median = cell->processes[i].value;
 
         least = fmin(least, median);
         greatest = fmax(greatest, median);

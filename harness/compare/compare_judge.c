@@ -11,6 +11,7 @@
 #include "compare.h"
 #include "log.h"
 #include "stats.h"
+#include "student.h"
 #include "text.h"
 
 static const double significance = 0.05; /* of the adjusted p */

@@ -89,8 +89,4 @@ struct deviation deviation_pool(const struct deviation *one, const struct deviat
 /* Variance of the median of `count` >= 1 independent normal values of variance 1. */
 double deviation_of_median(size_t count);
 
-/* Two-sided p of Student's t, and the t that has a p; degrees > 0. */
-double student_p(double t, double degrees);
-double student_quantile(double p, double degrees);
-
 #endif

@@ -7,9 +7,10 @@
 
 #include "log.h"
 #include "stats.h"
+#include "student.h"
 
 /* student_quantile(1 - STATS_CONFIDENCE, INFINITY), which would take longer than all else here: so many errors are from a
- * median to an end of its interval. */
+ * value to an end of its interval. */
 static const double errors_to_end = 1.9599877075001344;
 
 double process_error(double ci_low, double ci_high)
@@ -33,49 +34,17 @@ static uint64_t sum_of(const double *samples, size_t count)
     return sum ? sum : 1;
 }
 
-/* The standard error of the median's logarithm, from the interval that needs no distribution. All samples below the half are
- * below it: stats_median_unsorted leaves them so. */
-static double error_of(double *samples, size_t count)
-{
-    const size_t rank = stats_median_rank(count, STATS_CONFIDENCE), half = count / 2;
-
-    if (rank == 0)
-        return NAN;
-    return process_error(stats_select(samples, half, rank - 1),
-                         stats_select(samples + half, count - half, count - rank - half));
-}
-
-/* Takes out of samples what the means of their placements differ by. Returns what that makes their deviation smaller by. */
-static double level(double *samples, size_t count, size_t placements)
-{
-    double all = 0;
-
-    for (size_t i = 0; i < count; i++)
-        all += samples[i] / (double)count;
-    for (size_t first = 0; first < placements; first++) {
-        double mean = 0, n = 0;
-
-        for (size_t i = first; i < count; i += placements)
-            mean += (samples[i] - mean) / ++n;
-        for (size_t i = first; i < count; i += placements)
-            samples[i] -= mean - all;
-    }
-    return sqrt(1 - (double)placements / (double)count);
-}
-
 struct process_time process_of(const double *samples, size_t count, uint32_t placements, double *scratch)
 {
-    struct process_time out = {.count = count, .least = samples[0], .samples = sum_of(samples, count)};
-    double share = 1;
+    const struct trimmed_mean mean = stats_trimmed_mean(samples, count, placements, scratch);
+    struct process_time out = {.count = count,
+                               .value = mean.value,
+                               .error = mean.error / mean.value,
+                               .least = samples[0],
+                               .samples = sum_of(samples, count)};
 
     for (size_t i = 0; i < count; i++)
         out.least = fmin(out.least, samples[i]);
-    out.median = stats_median_unsorted(memcpy(scratch, samples, count * sizeof(*samples)), count);
-    if (placements > 1 && count >= 2 * (size_t)placements) {
-        share = level(memcpy(scratch, samples, count * sizeof(*samples)), count, placements);
-        stats_median_unsorted(scratch, count);
-    }
-    out.error = error_of(scratch, count) / share;
     return out;
 }
 
@@ -83,26 +52,26 @@ bool process_same(const struct process_time *one, const struct process_time *oth
 {
     if (!one->process || !other->process || strcmp(one->process, other->process) != 0 || one->count != other->count)
         return false;
-    return one->samples && other->samples ? one->samples == other->samples : one->median == other->median;
+    return one->samples && other->samples ? one->samples == other->samples : one->value == other->value;
 }
 
 enum status side_estimate(const struct sample_side *side, struct estimate *out)
 {
-    double *medians = malloc(side->count * sizeof(*medians)), squares = 0;
+    double *values = malloc(side->count * sizeof(*values)), squares = 0;
 
-    if (!medians)
+    if (!values)
         return log_memory("a comparison");
     for (size_t i = 0; i < side->count; i++) {
         const double error = side->modelled ? 0 : side->processes[i].error;
 
-        medians[i] = side->processes[i].median;
+        values[i] = side->processes[i].value;
         squares += error * error;
     }
-    stats_sort(medians, side->count);
-    out->ns = stats_median(medians, side->count);
+    stats_sort(values, side->count);
+    out->ns = stats_median(values, side->count);
     out->within = sqrt(squares / (double)side->count);
-    out->own = side->modelled ? (struct deviation){0} : deviation_of(medians, side->count);
-    free(medians);
+    out->own = side->modelled ? (struct deviation){0} : deviation_of(values, side->count);
+    free(values);
     return STATUS_OK;
 }
 

@@ -13,17 +13,16 @@
 struct process_time {
     size_t count;        /* of samples, at least 1 */
     const char *process; /* not owned: which process it is, a text that no other has; NULL: not known */
-    double median, error, least; /* error: standard error of the median's logarithm, NaN where not known */
+    double value, error, least; /* value: the trimmed mean; error: standard error of its logarithm, NaN where not known */
     uint64_t
         samples; /* a number that follows from all of them, in whatever order they are; 0 in a store, without them */
 };
 
 /* Of such samples, count >= 1, taken on so many placements in turn (0: not known), with room for `count` of them; of a process
- * that is not known. The error has nothing of what placements differ by, where each has two samples: other processes have the
- * same ones. */
+ * that is not known. The error has nothing of what placements differ by (stats_trimmed_mean). */
 struct process_time process_of(const double *samples, size_t count, uint32_t placements, double *scratch);
 
-/* The standard error of a median's logarithm, of which the interval of STATS_CONFIDENCE is this. NaN where there is no
+/* The standard error of a time's logarithm, of which the interval of STATS_CONFIDENCE is this. NaN where there is no
  * interval. */
 double process_error(double ci_low, double ci_high);
 
@@ -39,10 +38,10 @@ struct sample_side {
 
 /* What a side says of a cell. */
 struct estimate {
-    double ns; /* the median of the medians of its processes */
-    double within; /* standard error of such a median within its process, of its logarithm: root of the mean
+    double ns; /* the median of the times of its processes */
+    double within; /* standard error of such a time within its process, of its logarithm: root of the mean
                              square over the processes; NaN where one has too few samples to say */
-    struct deviation own; /* between the medians of its processes */
+    struct deviation own; /* between the times of its processes */
 };
 
 /* STATUS_ENVIRONMENT when out of memory. */

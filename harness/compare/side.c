@@ -67,7 +67,7 @@ static bool add_value(struct side_counter *counter, double value)
 static bool add_process(struct side_cell *cell, const struct cell_time *time, bool modelled, const char *process)
 {
     const struct summary *summary = &time->summary;
-    const double *samples = modelled ? &summary->median : time->samples_ns;
+    const double *samples = modelled ? &summary->value : time->samples_ns;
     const size_t count = modelled ? !isnan(*samples) : samples ? summary->count : 0;
     struct process_time *larger = realloc(cell->processes, (cell->process_count + 1) * sizeof(*larger));
     double *scratch = malloc((count + 1) * sizeof(*scratch));
@@ -78,11 +78,11 @@ static bool add_process(struct side_cell *cell, const struct cell_time *time, bo
     if (good && count > 0) {
         larger[cell->process_count] = process_of(samples, count, time->series.placements, scratch);
         larger[cell->process_count++].process = process;
-    } else if (good && !samples && summary->count > 0 && !isnan(summary->median))
+    } else if (good && !samples && summary->count > 0 && !isnan(summary->value))
         larger[cell->process_count++] =
             (struct process_time){summary->count,  process,
-                                  summary->median, process_error(summary->ci_low, summary->ci_high),
-                                  summary->median, 0};
+                                  summary->value, process_error(summary->ci_low, summary->ci_high),
+                                  summary->value, 0};
     free(scratch);
     return good;
 }

@@ -30,7 +30,7 @@ struct grid_value {
 typedef void grid_format(double value, char out[TEXT_NUMBER_BYTES]);
 
 struct grid_column {
-    const char *key; /* in CSV and JSON, with the unit of the number: "median_ns" */
+    const char *key; /* in CSV and JSON, with the unit of the number: "time_ns" */
     const char *heading; /* in text and Markdown */
     const char *group; /* stands above the headings of neighbours with the same; NULL: none */
     grid_format *format; /* NULL: a column of text, aligned left */

@@ -98,7 +98,7 @@ void engine_settle_clock(struct cell_result *cell, double *mhz, size_t count)
             mhz[known++] = mhz[i];
     stats_sort(mhz, known);
     time->sm_clock_mhz = known ? stats_median(mhz, known) : NAN;
-    time->cycles = time->summary.median * 1e-3 * time->sm_clock_mhz;
+    time->cycles = time->summary.value * 1e-3 * time->sm_clock_mhz;
     if (known && mhz[known - 1] - mhz[0] > varied * time->sm_clock_mhz)
         cell->flags |= FLAG_CLOCK_VARIED;
 }

@@ -137,7 +137,7 @@ static void set_time(struct cell_time *time, double ns, double sm_clock_mhz)
 {
     free(time->samples_ns);
     *time = (struct cell_time){
-        .summary = {.median = ns, .ci_low = ns, .ci_high = ns, .min = ns},
+        .summary = {.value = ns, .median = ns, .ci_low = ns, .ci_high = ns, .min = ns},
         .series = series_unknown,
         .stop_reason = STOP_MODELLED,
         .cycles = ns * sm_clock_mhz / 1000,

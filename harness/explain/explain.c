@@ -33,7 +33,7 @@ double explain_part_ns(const struct model_parts *parts, size_t part)
 
 bool explain_is_long(const struct explained_cell *cell)
 {
-    return isfinite(cell->remainder) && cell->time->median > EXPLAIN_LONG_NS;
+    return isfinite(cell->remainder) && cell->time->value > EXPLAIN_LONG_NS;
 }
 
 /* -- counts ------------------------------------------------------------------------------------------- */
@@ -196,7 +196,7 @@ static enum status predict(const struct explanation *explanation, size_t i, cons
         .registers = measured ? own->kernel.registers : 0,
         .instructions = measured ? counter_counted(own->counters, own->counter_count, "instructions") : NAN,
     };
-    const double measured_ns = own->status == CELL_OK || own->status == CELL_PENDING ? own->time.summary.median : NAN;
+    const double measured_ns = own->status == CELL_OK || own->status == CELL_PENDING ? own->time.summary.value : NAN;
     char obstacle[CELL_REASON_BYTES];
     enum status status;
 
@@ -225,7 +225,7 @@ static enum status explain_cell(struct explanation *explanation, size_t i, const
     enum status status;
 
     cell->cell = &explanation->result.cells[i];
-    cell->time = isfinite(cell->cell->time.summary.median) ? &cell->cell->time.summary : NULL;
+    cell->time = isfinite(cell->cell->time.summary.value) ? &cell->cell->time.summary : NULL;
     cell->remainder_ns = cell->remainder = NAN;
     status = predict(explanation, i, card, before, access);
     if (status == STATUS_OK)

@@ -46,7 +46,7 @@ static const struct names counter_statuses = {.names = counter_status_names};
 static const struct names agreements = {.names = explain_agreement_names};
 
 static const struct field time_rows[] = {
-    {FIELD(field_number, struct summary, "median", median, REQUIRED)},
+    {FIELD(field_number, struct summary, "value", value, REQUIRED)},
     {FIELD(field_number, struct summary, "ci_low", ci_low, NULLABLE)},
     {FIELD(field_number, struct summary, "ci_high", ci_high, NULLABLE)},
 };

@@ -54,7 +54,7 @@ static void print_time(const struct view *view, const struct explained_cell *cel
         put(view, 2 * INDENT, "  %s%snot timed, modelled %s", status, *status ? ": " : "", predicted.text);
     else
         put(view, 2 * INDENT, "  %s %s%s%s, modelled %s, remainder %s, %s", time_word(view),
-            text_of(text_time, cell->time->median).text, modelled ? "" : " ",
+            text_of(text_time, cell->time->value).text, modelled ? "" : " ",
             modelled ? "" : text_of(text_half_width, stats_relative_half_width(cell->time)).text, predicted.text,
             remainder, text_of(text_change, cell->remainder).text);
     fputs(over ? "\033[0m" : "", view->stream);

@@ -10,6 +10,7 @@
 #include "log.h"
 #include "parallel.h"
 #include "stats.h"
+#include "student.h"
 
 enum {
     SCALE_LEAST = 12,  /* differences that tell the scale of a series by itself */

@@ -9,6 +9,7 @@
 #include "deviation.h"
 #include "log.h"
 #include "stats.h"
+#include "student.h"
 
 static const size_t lengths[] = {1, 2, 3, 5, 8, 13, 21, 30};
 enum { LENGTHS = sizeof(lengths) / sizeof(lengths[0]) };

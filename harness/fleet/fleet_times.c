@@ -298,7 +298,7 @@ static enum status read_cells(struct reading *reading, struct store *store)
     struct sql *sql = store_sql(store);
     struct sql_statement *identities =
         sql_prepare(sql, "SELECT identity_id, identity, cell FROM identities ORDER BY identity");
-    struct sql_statement *rows = sql_prepare(sql, "SELECT run_id, median_ns, ci_low_ns, ci_high_ns FROM times"
+    struct sql_statement *rows = sql_prepare(sql, "SELECT run_id, time_ns, ci_low_ns, ci_high_ns FROM times"
                                                   " WHERE identity_id = ?1 AND run_id >= ?2 AND status = 'ok'"
                                                   " ORDER BY run_id");
     enum status status = STATUS_OK;

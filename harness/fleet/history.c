@@ -180,7 +180,7 @@ static bool add_cells(const struct reading *reading, struct history_run *run, co
         good = point;
         if (!point)
             break;
-        point->median_ns = cell->status == CELL_OK ? cell->time.summary.median : NAN;
+        point->time_ns = cell->status == CELL_OK ? cell->time.summary.value : NAN;
         point->half_width = stats_relative_half_width(&cell->time.summary);
         point->flags = cell->flags;
         point->sha256 = share(reading->history, cell->kernel.sha256, &good);
@@ -324,7 +324,7 @@ static bool add_series(struct stored *stored, struct sql_statement *get, const s
 
     while (good && sql_row(get)) {
         struct history_run *run = run_at(stored, sql_integer(get, 0), &at);
-        struct summary summary = {.median = sql_number(get, 1),
+        struct summary summary = {.value = sql_number(get, 1),
                                   .ci_low = sql_number(get, 2),
                                   .ci_high = sql_number(get, 3)};
         const struct stored_texts *kernel = row_at(&stored->kernels, sql_integer(get, 6));
@@ -338,7 +338,7 @@ static bool add_series(struct stored *stored, struct sql_statement *get, const s
         good = point;
         if (!point)
             break;
-        point->median_ns = strcmp(status, cell_status_names[CELL_OK]) == 0 ? summary.median : NAN;
+        point->time_ns = strcmp(status, cell_status_names[CELL_OK]) == 0 ? summary.value : NAN;
         point->half_width = stats_relative_half_width(&summary);
         point->flags = (uint32_t)sql_integer(get, 4);
         point->sha256 = kernel ? kernel->texts[0] : NULL;
@@ -351,7 +351,7 @@ static void add_all_series(struct stored *stored)
 {
     struct sql_statement *list = sql_prepare(stored->sql, "SELECT identity_id, identity, cell FROM identities");
     struct sql_statement *get =
-        sql_prepare(stored->sql, "SELECT run_id, median_ns, ci_low_ns, ci_high_ns, flags, status, kernel_id FROM times"
+        sql_prepare(stored->sql, "SELECT run_id, time_ns, ci_low_ns, ci_high_ns, flags, status, kernel_id FROM times"
                                  " WHERE identity_id = ?1 ORDER BY run_id");
     const char *name = stored->reading->name;
     bool good = true;
@@ -486,7 +486,7 @@ void history_sort(struct history *history)
         struct history_point *point = &history->points[i];
 
         if (history_same_series(point - 1, point))
-            point->change = point->median_ns / (point - 1)->median_ns - 1;
+            point->change = point->time_ns / (point - 1)->time_ns - 1;
     }
 }
 

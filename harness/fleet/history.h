@@ -33,7 +33,7 @@ struct history_point {
     const struct history_run *run;
     const struct cell *cell;
     size_t order; /* among those of the cell: by GPU and engine, then by start */
-    double median_ns, half_width; /* the latter relative; NaN without */
+    double time_ns, half_width; /* the latter relative; NaN without */
     double change; /* since the latest earlier run of that GPU and engine that has the cell; NaN: none */
     uint32_t flags;
     const char *sha256; /* of the kernel */

@@ -8,6 +8,7 @@
 #include "change_point.h"
 #include "history.h"
 #include "log.h"
+#include "student.h"
 #include "text.h"
 
 enum { RUNS_OF_A_LEVEL = 2, RUNS_OF_A_SERIES = 2 * RUNS_OF_A_LEVEL };
@@ -35,7 +36,7 @@ static struct deviation noise_of(const struct history_point *point, const struct
     if (run->modelled)
         return (struct deviation){0};
     return noise_find(noise, &(struct noise_of){.cell = point->cell,
-                                                .median_ns = point->median_ns,
+                                                .median_ns = point->time_ns,
                                                 .uuid = known(run->uuid),
                                                 .name = known(run->name),
                                                 .driver = known(run->driver),
@@ -98,10 +99,10 @@ static enum status find(struct history *history, size_t first, size_t end, struc
     for (size_t i = first; i < end; i++) {
         const struct history_point *point = &history->points[i];
 
-        if (!(point->median_ns > 0) || point->flags & FLAGS_DOUBTFUL)
+        if (!(point->time_ns > 0) || point->flags & FLAGS_DOUBTFUL)
             continue;
         levels->points[levels->count] = point;
-        levels->values[levels->count++] = log(point->median_ns);
+        levels->values[levels->count++] = log(point->time_ns);
     }
     if (levels->count < RUNS_OF_A_SERIES)
         return STATUS_OK;

@@ -117,7 +117,7 @@ static const struct grid_column run_columns[] = {
 };
 static const struct grid_column series_columns[] = {
     RUN_COLUMNS(4, 1, 2),
-    {.key = "median_ns", .heading = "median", .format = text_time, .value = grid_number, .of = OF_POINT(median_ns)},
+    {.key = "time_ns", .heading = "time", .format = text_time, .value = grid_number, .of = OF_POINT(time_ns)},
     {.key = "relative_half_width", .heading = "95% CI", .format = text_half_width, .value = grid_number, .of = OF_POINT(half_width), .rank = 3},
     CHANGE_COLUMN,
     DATA_COLUMNS,

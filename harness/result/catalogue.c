@@ -19,8 +19,8 @@ size_t cell_samples(const struct cell_result *cell, const double **samples)
     const struct cell_time *time = &cell->time;
     const bool sampled = time->samples_ns && time->summary.count > 0;
 
-    *samples = sampled ? time->samples_ns : &time->summary.median;
-    return sampled ? time->summary.count : isfinite(time->summary.median) ? 1 : 0;
+    *samples = sampled ? time->samples_ns : &time->summary.value;
+    return sampled ? time->summary.count : isfinite(time->summary.value) ? 1 : 0;
 }
 
 /* The cell's entry, which is made where there is none; NULL when out of memory. Results of one plan agree in their

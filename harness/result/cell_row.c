@@ -101,9 +101,9 @@ static const struct cell_column table[] = {
     {.column = {COLUMN("verified", "verified", NULL, grid_bool), CELL(verified)}, .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_TIME},
     {.column = {COLUMN("flags", "flags", NULL, value_flags)}, .views = VIEW_CELLS | VIEW_SAMPLES},
     {.column = {COLUMN("note", "note", NULL, grid_array), ROW(note)}, .views = VIEW_TIME},
-    {.column = {COLUMN("median_ns", "time", text_time, value_time), CELL(time.summary.median)}, .views = VIEW_MEASURED},
-    {.column = {COLUMN("median_ns", "modelled", text_time, value_time), CELL(time.summary.median)}, .views = VIEW_MODELLED},
-    {.column = {COLUMN("median_ns", "median", text_time, grid_number), CELL(time.summary.median)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("time_ns", "time", text_time, value_time), CELL(time.summary.value)}, .views = VIEW_MEASURED},
+    {.column = {COLUMN("time_ns", "modelled", text_time, value_time), CELL(time.summary.value)}, .views = VIEW_MODELLED},
+    {.column = {COLUMN("time_ns", "time", text_time, grid_number), CELL(time.summary.value)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("half_width", "95% CI", text_half_width, grid_number), ROW(half_width)}, .views = VIEW_MEASURED},
     {.column = {COLUMN("interval", "95% CI", NULL, value_interval)}, .views = VIEW_TIME},
     {.column = {COLUMN("ci_low_ns", "low", text_time, grid_number), CELL(time.summary.ci_low)}, .views = VIEW_CELLS},
@@ -200,7 +200,7 @@ bool cell_row_timed(const struct cell_row *row)
 {
     const enum cell_status status = row->found->status;
 
-    return (status == CELL_OK || status == CELL_PENDING) && isfinite(row->found->time.summary.median);
+    return (status == CELL_OK || status == CELL_PENDING) && isfinite(row->found->time.summary.value);
 }
 
 bool cell_row_multiplies(const struct cell_row *row)
@@ -249,7 +249,7 @@ static void derive(struct cell_row *row, double best)
 {
     enum { ELEMENT_BYTES = 4 };
     const struct cell *cell = row->cell;
-    const double ns = row->found->time.summary.median;
+    const double ns = row->found->time.summary.value;
     const uint32_t loads = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
 
     if (!cell_row_timed(row))
@@ -285,7 +285,7 @@ static void derive_line(struct cell_row *rows, size_t count)
 
     for (size_t i = 0; i < count; i++)
         if (cell_row_timed(&rows[i]) && rows[i].cell->path->loads)
-            best = fmin(best, rows[i].found->time.summary.median);
+            best = fmin(best, rows[i].found->time.summary.value);
     for (size_t i = 0; i < count; i++)
         derive(&rows[i], best);
 }

@@ -313,7 +313,7 @@ const struct command counters_command = {
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct counters_options),
     .details =
-        "A COLUMN is a counter of the result (idc_requests), a number of show --csv (median_ns, cycles, operations), or a\n"
+        "A COLUMN is a counter of the result (idc_requests), a number of show --csv (time_ns, cycles, operations), or a\n"
         "quotient of two such (idc_active_cycles/idc_requests). Without columns: all counters of the result. An exact counter is followed by =\n"
         "where it is what was expected and by ! where it is not; \"-\" stands for what the cell does not have.",
     .run = counters_of,

@@ -33,7 +33,7 @@ enum { BMF_MEASURE_CHARACTERS_MAX = 64 };
 
 static double cell_median(const struct cell_result *cell)
 {
-    return cell ? cell->time.summary.median : NAN;
+    return cell ? cell->time.summary.value : NAN;
 }
 
 /* -- csv ---------------------------------------------------------------------------------------------- */
@@ -313,7 +313,7 @@ static cJSON *tuner_result(const struct result *result, const struct cell_result
     json_add_text(object, "invalidity", invalidities[cell->status]);
     json_add_integer(object, "correctness", cell->verified);
     measurements = json_add(object, "measurements", cJSON_CreateArray());
-    tuner_measurement(measurements, "time", cell->time.summary.median / NS_PER_MS, "ms");
+    tuner_measurement(measurements, "time", cell->time.summary.value / NS_PER_MS, "ms");
     for (size_t i = 0; i < cell->counter_count; i++)
         tuner_measurement(measurements, cell->counters[i].name, cell->counters[i].value, cell->counters[i].unit);
     return object;

@@ -40,7 +40,7 @@ const char *const cell_flag_reasons[] = {
     "an exact counter is not what was expected",
     "samples are of more than one process: the run was interrupted",
     "errors of the device grew during the run",
-    "the samples fall into several modes, which one median does not tell",
+    "the samples fall into several modes, which one number does not tell",
     "something else had the GPU while the cell was timed",
 };
 
@@ -94,7 +94,7 @@ enum status result_open(struct result *result, const struct cell *cells, size_t 
         struct cell_time *time = &result->cells[i].time;
 
         result->cells[i].cell = cells[i];
-        time->summary = (struct summary){.median = NAN, .ci_low = NAN, .ci_high = NAN, .min = NAN, .mad = NAN};
+        time->summary = (struct summary){.value = NAN, .median = NAN, .ci_low = NAN, .ci_high = NAN, .min = NAN, .mad = NAN};
         time->series = series_unknown;
         time->cycles = NAN;
         time->sm_clock_mhz = NAN;

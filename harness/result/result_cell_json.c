@@ -3,6 +3,7 @@
 #include "result_cell_json.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "cell_json.h"
 #include "result.h"
@@ -155,6 +156,7 @@ static const struct names stop_reasons =
     NAMES(stop_reason_names, STOP_MODELLED + 1, "converged, samples, time, modes, places, modelled");
 
 static const struct field time_rows[] = {
+    {FIELD(field_number, struct cell_time, "value", summary.value, LATER)},
     {FIELD(field_number, struct cell_time, "median", summary.median, NULLABLE)},
     {FIELD(field_number, struct cell_time, "ci_low", summary.ci_low, NULLABLE)},
     {FIELD(field_number, struct cell_time, "ci_high", summary.ci_high, NULLABLE)},
@@ -167,6 +169,28 @@ static const struct field time_rows[] = {
     {WITHIN("clocks_mhz", kind_clocks)},
 };
 static const struct object time_object = {.fields = FIELDS(time_rows), .given = SIZE_MAX};
+
+/* Files before 2.4 have the median and its interval: of their samples the value is found here, so that files of all versions
+ * can be held against each other. */
+static void find_value(const struct node *node, void *element)
+{
+    struct cell_time *time = &((struct cell_result *)element)->time;
+    struct series series;
+    double *scratch;
+
+    if (!isnan(time->summary.value) || isnan(time->summary.median))
+        return;
+    time->summary.value = time->summary.median;
+    if (time->summary.count == 0)
+        return;
+    scratch = malloc(SERIES_SCRATCH(time->summary.count) * sizeof(*scratch));
+    if (scratch)
+        series_summarize(time->samples_ns, time->summary.count, time->series.placements ? time->series.placements : 1,
+                         scratch, &series, &time->summary);
+    else
+        node_refuse(node, "time_ns", "fewer samples: out of memory");
+    free(scratch);
+}
 
 /* -- the kernel, and what it does ---------------------------------------------------------------------- */
 
@@ -388,4 +412,5 @@ const struct objects result_cells = {
     .element_bytes = sizeof(struct cell_result),
     .count = offsetof(struct result, cell_count),
     .max = CELLS_MAX,
+    .check = find_value,
 };

@@ -76,7 +76,7 @@ CREATE TABLE kernels (
 CREATE TABLE times (
     identity_id INTEGER NOT NULL REFERENCES identities,
     run_id INTEGER NOT NULL REFERENCES runs,
-    median_ns REAL,
+    time_ns REAL,
     ci_low_ns REAL,
     ci_high_ns REAL,
     flags INTEGER NOT NULL,
@@ -151,6 +151,6 @@ CREATE VIEW counters AS
     FROM measured_counters JOIN counter_names USING (counter_id);
 CREATE VIEW history AS
     SELECT identity, datetime(started_utc, 'unixepoch') AS started, host_name, host_slot, uuid, gpus.name AS gpu, driver,
-           vbios, status, median_ns, ci_low_ns, ci_high_ns, sm_clock_mhz, times.flags, sass_sha256, file, run_id
+           vbios, status, time_ns, ci_low_ns, ci_high_ns, sm_clock_mhz, times.flags, sass_sha256, file, run_id
     FROM times JOIN identities USING (identity_id) JOIN runs USING (run_id) JOIN gpus USING (gpu_id)
          LEFT JOIN kernels USING (kernel_id);

@@ -1,5 +1,5 @@
--- The store's second version: how far the processes of a cell differ, which is the noise of its median. A deviation is the
--- standard deviation of the logarithm of one process's median: 0.01 is 1 %. degrees are its degrees of freedom.
+-- The store's second version: how far the processes of a cell differ, which is the noise of its time. A deviation is the
+-- standard deviation of the logarithm of one process's time: 0.01 is 1 %. degrees are its degrees of freedom.
 
 -- Calibrations that were put in (cbank calibrate), and what they are of.
 CREATE TABLE calibrations (
@@ -23,7 +23,7 @@ CREATE TABLE calibrated (
     PRIMARY KEY (identity_id, calibration_id)
 ) WITHOUT ROWID;
 
--- What is known where nobody calibrated, of the program that wrote last: the root of relative^2 + (ns / median_ns)^2.
+-- What is known where nobody calibrated, of the program that wrote last: the root of relative^2 + (ns / time_ns)^2.
 CREATE TABLE default_deviations (
     cause TEXT NOT NULL,  -- process; board: what another GPU of the model adds
     regime TEXT NOT NULL, -- hot, cold
@@ -38,11 +38,11 @@ CREATE TABLE default_deviations (
 -- which what boards differ by is added), and a later one before an earlier one. Else the default does ('default').
 CREATE VIEW process_deviations AS
     WITH measured AS (
-        SELECT run_id, times.identity_id, json_extract(cell, '$.regime') AS regime, times.median_ns, uuid, gpus.name AS gpu,
+        SELECT run_id, times.identity_id, json_extract(cell, '$.regime') AS regime, times.time_ns, uuid, gpus.name AS gpu,
                coalesce(driver, '') AS driver, sass_sha256
         FROM times JOIN identities USING (identity_id) JOIN runs USING (run_id) JOIN gpus USING (gpu_id)
              LEFT JOIN kernels USING (kernel_id)
-        WHERE NOT modelled AND times.median_ns > 0
+        WHERE NOT modelled AND times.time_ns > 0
     ), chosen AS (
         SELECT measured.*,
                coalesce(max(calibration_id) FILTER (WHERE calibrations.uuid = measured.uuid), max(calibration_id))
@@ -57,7 +57,7 @@ CREATE VIEW process_deviations AS
                CASE WHEN calibration_id IS NULL THEN 'default' WHEN calibrations.uuid = chosen.uuid THEN 'calibration'
                     ELSE 'calibration_of_another_board' END AS origin,
                coalesce(deviation * deviation,
-                        process.relative * process.relative + process.ns * process.ns / chosen.median_ns / chosen.median_ns)
+                        process.relative * process.relative + process.ns * process.ns / chosen.time_ns / chosen.time_ns)
                    AS variance,
                coalesce(calibrated.degrees, process.degrees) AS degrees,
                CASE WHEN calibrations.uuid != chosen.uuid THEN board.relative * board.relative

@@ -160,7 +160,7 @@ static void take_cell(struct store *store, int64_t run_id, struct cell_result *c
     TAKE_TEXT(cell->reason, &row);
     cell->verified = next_integer(&row);
     cell->flags = (uint32_t)next_integer(&row);
-    *summary = (struct summary){.median = next_number(&row)};
+    *summary = (struct summary){.value = next_number(&row)};
     summary->ci_low = next_number(&row);
     summary->ci_high = next_number(&row);
     summary->min = next_number(&row);
@@ -258,7 +258,7 @@ static void prepare(struct store *store)
             " shared_bytes_per_sm, shared_bytes_reserved, l2_bytes, memory_bytes"
             " FROM runs JOIN gpus USING (gpu_id) JOIN geometries USING (geometry_id) WHERE run_id = ?1",
         [READ_TIMES] =
-            "SELECT identity_id, cell, counter_set_id, status, reason, verified, flags, median_ns, ci_low_ns,"
+            "SELECT identity_id, cell, counter_set_id, status, reason, verified, flags, time_ns, ci_low_ns,"
             " ci_high_ns, min_ns, mad_ns, sample_count, effective_samples, cycles, sm_clock_mhz, sass_sha256,"
             " code FROM identities CROSS JOIN times USING (identity_id) LEFT JOIN kernels USING (kernel_id)"
             " WHERE run_id = ?1",

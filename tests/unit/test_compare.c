@@ -16,6 +16,7 @@
 #include "random.h"
 #include "size.h"
 #include "stats.h"
+#include "student.h"
 
 static const struct compare_options defaults = {.threshold = 0.01, .counter_threshold = 0.05};
 

@@ -14,6 +14,7 @@
 #include "random.h"
 #include "ratio.h"
 #include "stats.h"
+#include "student.h"
 
 static void assert_near(double value, double expected, double relative)
 {

@@ -39,7 +39,7 @@ static void clock_that_varies_is_marked(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(clock_cases) / sizeof(clock_cases[0]); i++) {
         const struct clock_case *row = &clock_cases[i];
-        struct cell_result cell = {.time.summary.median = 2000, .flags = FLAG_UNSTABLE};
+        struct cell_result cell = {.time.summary.value = 2000, .flags = FLAG_UNSTABLE};
         double mhz[CLOCKS];
 
         memcpy(mhz, row->mhz, sizeof(mhz));

@@ -182,7 +182,7 @@ static void describe(const struct sim *sim, const struct geometry *found)
         const struct geometry_level *level = &found->level[i];
 
         printf("    found: %.1f cycles, fits %u, capacity %u = %u x %u x %u (fetch %u), %s, taken %u%s%s\n",
-               level->latency.median, level->fits_bytes.value, level->capacity_bytes.value, level->ways.value,
+               level->latency.value, level->fits_bytes.value, level->capacity_bytes.value, level->ways.value,
                level->sets.value, level->line_bytes.value, level->fetch_bytes.value, level->replacement_name,
                level->lines_taken.value, level->contradiction[0] ? "; " : "", level->contradiction);
     }
@@ -224,11 +224,11 @@ static uint32_t compare_with_truth(const struct sim *sim, const struct geometry 
         const struct sim_level *truth;
 
         /* A level that never answers, the one before it being as large as the memory, is not seen. */
-        while (i < sim->level_count && fabs(level->latency.median - sim->levels[i].cycles) > 1)
+        while (i < sim->level_count && fabs(level->latency.value - sim->levels[i].cycles) > 1)
             i++;
         truth = &sim->levels[i];
-        if (i == sim->level_count && fabs(level->latency.median - sim->memory_cycles) > 1) {
-            printf("  seed %llu: a level of %g cycles\n", (unsigned long long)seed, level->latency.median);
+        if (i == sim->level_count && fabs(level->latency.value - sim->memory_cycles) > 1) {
+            printf("  seed %llu: a level of %g cycles\n", (unsigned long long)seed, level->latency.value);
             wrong++;
         }
         if (i == sim->level_count) {
@@ -360,7 +360,7 @@ static void strangers_are_counted(void **state)
     assert_int_equal(found.level[1].fetch_bytes.value, 256);
     assert_false(found.level[1].capacity_bytes.known);
     assert_non_null(strstr(found.level[1].capacity_bytes.reason, "all of the 65536 bytes"));
-    assert_true(fabs(found.level[1].latency.median - 110) <= 0.5);
+    assert_true(fabs(found.level[1].latency.value - 110) <= 0.5);
     assert_true(found.level[1].latency.ci_low <= 110 && found.level[1].latency.ci_high >= 110);
     assert_true(found.plateau_count >= 2);
     assert_true(fabs(found.plateau[0].cycles - 38) < 15);

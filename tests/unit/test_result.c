@@ -159,7 +159,7 @@ static void test_round_trip(void **state)
     assert_true(isnan(back.cells[0].counters[1].value));
     assert_true(back.cells[0].model.levels.requests[1] == 500);
     assert_int_equal(back.cells[1].status, CELL_PENDING);
-    assert_true(isnan(back.cells[1].time.summary.median) && back.cells[1].time.stop_reason == STOP_NONE);
+    assert_true(isnan(back.cells[1].time.summary.value) && back.cells[1].time.stop_reason == STOP_NONE);
     assert_false(back.cells[1].kernel.known || back.cells[1].modelled);
     assert_string_equal(back.cells[0].kernel.code, "LDC 2 EXIT 1;AAB;x");
     assert_null(back.cells[1].kernel.code);

@@ -139,7 +139,7 @@ static void test_few_samples(void **state)
     assert_int_equal(out.series.placements, 3);
     assert_true(isnan(out.series.autocorrelation) && isnan(out.summary.ci_low));
     assert_near(out.series.effective, 3, 0);
-    assert_near(out.summary.median, 2, 0);
+    assert_near(out.summary.value, 2, 0);
 }
 
 /* -- simulations --------------------------------------------------------------------------------------- */

@@ -160,7 +160,7 @@ static void test_troubled(void **state)
     values[7].reason = "GH100 has no such metric";
     result.cells[9].verified = false;
     result.cells[10].status = CELL_PENDING;
-    result.cells[10].time.summary.median = NAN;
+    result.cells[10].time.summary.value = NAN;
     result.cells[13].time.summary.ci_low = NAN;
     result.cells[14].time.summary = (struct summary){.median = NAN, .ci_low = NAN, .ci_high = NAN};
     result.cells[15].modelled = false;
@@ -263,7 +263,7 @@ static void test_paths(void **state)
                   0.001);
         add_operations(cell);
         if (!cell->cell.path->loads) {
-            cell->time.summary.median = 500;
+            cell->time.summary.value = 500;
             cell->model.requests_per_load = NAN;
         }
     }

@@ -72,7 +72,7 @@ static void fill(struct result *result, size_t count, double base)
         for (int k = 0; k < 3; k++)
             cell->time.samples_ns[k] = base + k;
         cell->time.summary.count = 3;
-        cell->time.summary.median = base + 1;
+        cell->time.summary.value = base + 1;
         cell->time.launches_per_sample = 10;
         cell->time.stop_reason = STOP_CONVERGED;
         cell->time.sm_clock_mhz = 1900 + base;
@@ -224,7 +224,7 @@ static void test_model(void **state)
         result.cells[i].time.summary.count = 0;
         result.cells[i].time.stop_reason = STOP_MODELLED;
     }
-    result.cells[1].time.summary.median = NAN;
+    result.cells[1].time.summary.value = NAN;
     put(&result, 0);
     assert_int_equal(side_read(paths_of[0], &side), STATUS_OK);
     assert_string_equal(side.identity.engine, "model");

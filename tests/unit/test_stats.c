@@ -84,7 +84,7 @@ static void test_summary_odd(void **state)
     (void)state;
     stats_summarize(samples, 7, sorted, &summary);
     assert_int_equal(summary.count, 7);
-    assert_true(summary.median == 5);
+    assert_true(summary.value == 5);
     assert_true(summary.min == 1);
     assert_true(summary.ci_low == 1);    /* rank 1 of 7 */
     assert_true(summary.ci_high == 100);
@@ -99,7 +99,7 @@ static void test_summary_even(void **state)
 
     (void)state;
     stats_summarize(samples, 10, sorted, &summary);
-    assert_true(summary.median == 5.5);
+    assert_true(summary.value == 5.5);
     assert_true(summary.ci_low == 2); /* rank 2 of 10 */
     assert_true(summary.ci_high == 9);
     assert_true(summary.mad == 2.5);
@@ -114,11 +114,11 @@ static void test_too_few_for_an_interval(void **state)
 
     (void)state;
     stats_summarize(samples, 5, sorted, &summary);
-    assert_true(summary.median == 4 && summary.mad == 0);
+    assert_true(summary.value == 4 && summary.mad == 0);
     assert_true(isnan(summary.ci_low) && isnan(summary.ci_high));
     assert_true(isinf(stats_relative_half_width(&summary)));
     stats_summarize(samples, 1, sorted, &summary);
-    assert_true(summary.median == 4 && summary.min == 4);
+    assert_true(summary.value == 4 && summary.min == 4);
 }
 
 static void test_half_width_of_nonsense(void **state)

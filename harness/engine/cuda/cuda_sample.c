@@ -140,7 +140,7 @@ double cuda_sample_total_ns(const struct cuda_chain *chain)
 double cuda_sample_median(const struct cuda_chain *chain, size_t samples)
 {
     double ns[CALIBRATION_SAMPLES], sorted[CALIBRATION_SAMPLES];
-    struct summary summary = {.median = NAN};
+    struct summary summary = {.value = NAN};
     struct cuda_sample sample = {0};
 
     if (!cuda_sample_place(&sample, chain, 0))
@@ -155,7 +155,7 @@ double cuda_sample_median(const struct cuda_chain *chain, size_t samples)
     stats_summarize(ns, samples, sorted, &summary);
 out:
     cuda_sample_close(&sample, chain->device);
-    return summary.median;
+    return summary.value;
 }
 
 double cuda_time_empty_launch(struct cuda_device *device)

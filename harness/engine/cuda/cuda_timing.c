@@ -21,8 +21,7 @@ enum {
     ESTIMATE_SAMPLES = 3,   /* ... so often */
     LAUNCHES_LEAST = 20,    /* of a hot sample, unless it would be more than LONGER as long as asked for */
     LONGER = 10,
-    NARROWER = 6,           /* an interval so much narrower than asked for is not made narrower still, ... */
-    TOLD = 9,               /* ... nor where samples told so many tenths of what further ones of these places can */
+    NARROWER = 6,           /* an interval so much narrower than asked for is not made narrower still */
     FAULT_ROUND = 60,       /* with a planted fault: from here on, when some cells have settled, ... */
     FAULT_ITEM = 1,         /* ... in this one */
     DROPPED_MAX = 3,        /* rounds that may fail without a cell to put it down to */
@@ -217,7 +216,7 @@ static enum status sampling_open(struct timing *timing, size_t index, const stru
     return STATUS_OK;
 }
 
-/* Samples of several modes are not told by one median. */
+/* Samples of several modes are not told by one number. */
 static bool is_one_mode(const struct series *series)
 {
     return !(series->modes > 1);
@@ -230,37 +229,18 @@ static void describe(const struct sampling *sampling, double max_noise, struct s
 
     series_summarize(time->samples_ns, time->summary.count, sampling->chain.placements, sampling->scratch, series,
                      summary);
-    series_describe(time->samples_ns, summary->count, max_noise * summary->median, sampling->scratch, series);
+    series_describe(time->samples_ns, summary->count, max_noise * summary->value, sampling->scratch, series);
 }
 
-/* Whether samples told nearly all that those of these places can tell. However many there are, those of one place tell no more
- * than 1 / rho independent ones (series.h). */
-static bool is_told(const struct sampling *sampling, double rho)
+/* Whether a narrow interval may stay as it is: every place had its turn twice, and further samples would cost more than they
+ * tell. */
+static bool is_enough(const struct timing *timing, const struct sampling *sampling, double half_width)
 {
-    const double each = (double)sampling->result->time.summary.count / sampling->chain.placements;
+    const size_t count = sampling->result->time.summary.count;
 
-    return each * rho >= TOLD * (1 - rho);
-}
-
-/* Whether a narrow interval may stay as it is: further samples would cost more than they tell. */
-static bool is_enough(const struct timing *timing, const struct sampling *sampling, double half_width,
-                      const struct series *series)
-{
-    const double count = (double)sampling->result->time.summary.count;
-
-    return NARROWER * half_width <= timing->options->max_noise || is_told(sampling, series->within) ||
-           count * sampling->each >= settled_seconds / (double)timing->count;
-}
-
-/* Whether the interval is wide because places differ: for these places it would be narrow enough, and further samples of them
- * would tell no more, or may not be taken. What is left of the variance is 1 - rho of 1 + (each - 1) rho (series.h). */
-static bool is_placed(const struct timing *timing, const struct sampling *sampling, double half_width, double rho,
-                      bool at_limit)
-{
-    const double each = (double)sampling->result->time.summary.count / sampling->chain.placements;
-    const double share = each > 1 ? sqrt((1 - rho) / (1 + (each - 1) * rho)) : 1;
-
-    return share * half_width <= timing->options->max_noise && (at_limit || is_told(sampling, rho));
+    return count >= 2 * (size_t)sampling->chain.placements &&
+           (NARROWER * half_width <= timing->options->max_noise ||
+            (double)count * sampling->each >= settled_seconds / (double)timing->count);
 }
 
 /* Why sampling may stop for its series; STOP_NONE to go on. */
@@ -278,11 +258,9 @@ static enum stop_reason series_stop(const struct timing *timing, struct sampling
         sampling->split = true;
         return many ? STOP_MODES : STOP_NONE;
     }
-    if (sampling->split && !many)
+    if (half_width > max_noise || (sampling->split && !many))
         return STOP_NONE;
-    if (half_width > max_noise)
-        return is_placed(timing, sampling, half_width, series.within, at_limit) ? STOP_PLACES : STOP_NONE;
-    return at_limit || is_enough(timing, sampling, half_width, &series) ? STOP_CONVERGED : STOP_NONE;
+    return at_limit || is_enough(timing, sampling, half_width) ? STOP_CONVERGED : STOP_NONE;
 }
 
 /* Why sampling may stop now; STOP_NONE to go on. */

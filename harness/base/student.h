@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT
+ * Student's t. */
+#ifndef CBANK_STUDENT_H
+#define CBANK_STUDENT_H
+
+/* Two-sided p of Student's t, and the t that has a p; degrees > 0. */
+double student_p(double t, double degrees);
+double student_quantile(double p, double degrees);
+
+#endif
