@@ -70,7 +70,7 @@ static struct geometry_number unknown(const char *reason)
 
 static struct geometry_level cache(uint32_t line, uint32_t ways, uint32_t capacity)
 {
-    return (struct geometry_level){.latency = {.median = 30, .ci_low = 29, .ci_high = 31, .count = 100},
+    return (struct geometry_level){.latency = {.value = 30, .ci_low = 29, .ci_high = 31, .count = 100},
                                    .fetch_bytes = known(line),
                                    .line_bytes = known(line),
                                    .fits_bytes = known(capacity),

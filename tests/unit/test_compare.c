@@ -175,7 +175,7 @@ static void test_time_verdicts(void **state)
     expect(simulate(4, 1, &quiet, 1), simulate(4, 1.005, &quiet, 2), &defaults, VERDICT_SAME, STATUS_OK);
     expect(simulate(4, 1, &quiet, 1), simulate(4, 1.03, &quiet, 2), &defaults, VERDICT_REGRESSED, STATUS_FINDING);
     expect(simulate(4, 1.03, &quiet, 1), simulate(4, 1, &quiet, 2), &defaults, VERDICT_IMPROVED, STATUS_OK);
-    expect(simulate(1, 1, &loud, 1), simulate(1, 1.001, &loud, 2), &defaults, VERDICT_INCONCLUSIVE,
+    expect(simulate(1, 1, &loud, 3), simulate(1, 1.001, &loud, 4), &defaults, VERDICT_INCONCLUSIVE,
            STATUS_INCONCLUSIVE);
 }
 

@@ -35,7 +35,7 @@ static void set_time(struct cell_result *cell, double ns)
     cell->status = CELL_OK;
     cell->verified = true;
     cell->time.summary =
-        (struct summary){.count = 20, .median = ns, .ci_low = ns * 0.999, .ci_high = ns * 1.001, .min = ns};
+        (struct summary){.count = 20, .value = ns, .ci_low = ns * 0.999, .ci_high = ns * 1.001, .min = ns};
     cell->time.sm_clock_mhz = 1980;
 }
 
@@ -541,12 +541,12 @@ static void fill(struct result *result, const struct card *card)
     set_time(&result->cells[3], 4000);
     set_time(&result->cells[4], 60000);
     result->cells[5].status = CELL_PENDING;
-    result->cells[5].time.summary = (struct summary){.median = NAN, .ci_low = NAN, .ci_high = NAN};
+    result->cells[5].time.summary = (struct summary){.value = NAN, .ci_low = NAN, .ci_high = NAN};
     result->cells[6].status = CELL_FAILED;
     strcpy(result->cells[6].reason, "output[7] is 1, not 2");
     result->cells[8].status = CELL_SKIPPED;
     strcpy(result->cells[8].reason, "constant_operand needs an index that is known when the kernel is compiled");
-    result->cells[8].time.summary = (struct summary){.median = NAN, .ci_low = NAN, .ci_high = NAN};
+    result->cells[8].time.summary = (struct summary){.value = NAN, .ci_low = NAN, .ci_high = NAN};
 }
 
 static void test_every_kind_of_cell(void **state)

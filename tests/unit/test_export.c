@@ -42,7 +42,7 @@ static void time_cell(struct cell_result *cell, double ns)
     for (size_t i = 0; i < SAMPLES; i++)
         cell->time.samples_ns[i] = ns + 0.25 * (double)i;
     cell->time.summary = (struct summary){
-        .count = SAMPLES, .median = ns + 0.25, .ci_low = ns, .ci_high = ns + 0.5, .min = ns, .mad = 0.25};
+        .count = SAMPLES, .value = ns + 0.25, .ci_low = ns, .ci_high = ns + 0.5, .min = ns, .mad = 0.25};
     cell->time.launches_per_sample = 330;
     cell->time.sm_clock_mhz = 1980.5;
 }
@@ -152,7 +152,7 @@ static void test_modelled(void **state)
     result.modelled_time = true;
     result.cells[0].status = CELL_OK;
     result.cells[0].time.summary =
-        (struct summary){.median = 1234.5, .ci_low = 1234.5, .ci_high = 1234.5, .min = 1234.5};
+        (struct summary){.value = 1234.5, .ci_low = 1234.5, .ci_high = 1234.5, .min = 1234.5};
     text = written("csv", &pointer, 1);
     assert_non_null(strstr(text, ",0,1234.5\r\n"));
     free(text);

@@ -60,7 +60,7 @@ static void time_cell(struct cell_result *cell, double ns, double half_width)
     cell->model.requests_per_load = cell->cell.path->unit == UNIT_IDC ? 32 : 4;
     cell->model.parts.stream_ns = ns / 2;
     cell->time.summary = (struct summary){.count = 20,
-                                          .median = ns,
+                                          .value = ns,
                                           .ci_low = ns * (1 - half_width),
                                           .ci_high = ns * (1 + half_width),
                                           .min = ns,
@@ -162,7 +162,7 @@ static void test_troubled(void **state)
     result.cells[10].status = CELL_PENDING;
     result.cells[10].time.summary.value = NAN;
     result.cells[13].time.summary.ci_low = NAN;
-    result.cells[14].time.summary = (struct summary){.median = NAN, .ci_low = NAN, .ci_high = NAN};
+    result.cells[14].time.summary = (struct summary){.value = NAN, .ci_low = NAN, .ci_high = NAN};
     result.cells[15].modelled = false;
     check_shown(&result, "troubled");
     close_result(&result);

@@ -157,7 +157,7 @@ static void test_one_file(void **state)
         assert_int_equal(cell->status, CELL_OK);
         assert_int_equal(cell->process_count, 1);
         assert_int_equal(cell->processes[0].count, 3);
-        assert_true(cell->processes[0].median == 101 && cell->processes[0].least == 100);
+        assert_true(cell->processes[0].value == 101 && cell->processes[0].least == 100);
         assert_true(cell->clock.value == 2000 && !cell->modelled);
         assert_string_equal(cell->sha256, "aa");
     }

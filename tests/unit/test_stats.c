@@ -75,6 +75,11 @@ static void test_large_ranks(void **state)
     assert_int_equal(stats_median_rank(1000000, 0.95), 499020);
 }
 
+static void assert_near(double value, double expected, double most)
+{
+    assert_true(fabs(value - expected) <= most);
+}
+
 static void test_summary_odd(void **state)
 {
     const double samples[] = {9, 1, 5, 3, 7, 2, 100};
@@ -123,12 +128,62 @@ static void test_too_few_for_an_interval(void **state)
 
 static void test_half_width_of_nonsense(void **state)
 {
-    const struct summary zero = {.count = 6, .median = 0, .ci_low = 0, .ci_high = 0};
-    const struct summary negative = {.count = 6, .median = -1, .ci_low = -2, .ci_high = 1};
+    const struct summary zero = {.count = 6, .value = 0, .ci_low = 0, .ci_high = 0};
+    const struct summary negative = {.count = 6, .value = -1, .ci_low = -2, .ci_high = 1};
 
     (void)state;
     assert_true(isinf(stats_relative_half_width(&zero)));
     assert_true(isinf(stats_relative_half_width(&negative)));
+}
+
+/* By hand, and as scipy 1.10 says (trim_mean and mstats.trimmed_stde of a seventh). */
+static void test_trimmed_mean(void **state)
+{
+    const double samples[] = {9, 1, 5, 3, 7, 2, 100};
+    double scratch[7];
+    const struct trimmed_mean found = stats_trimmed_mean(samples, 7, 1, scratch);
+
+    (void)state;
+    assert_near(found.value, 5.2, 1e-12);                /* 2 3 5 7 9 */
+    assert_near(found.error, 1.6370705543744897, 1e-12); /* 2 2 3 5 7 9 9: squares 402 / 7, / 6, * 7, the root, / 5 */
+    assert_true(found.degrees == 4);
+    /* An array of no strata is one of one. */
+    assert_true(stats_trimmed_mean(samples, 7, 0, scratch).error == found.error);
+}
+
+/* Eight placements that differ much, three samples of each. By numpy. */
+static void test_trimmed_mean_of_strata(void **state)
+{
+    const double samples[] = {10,   10.5, 13, 12.5, 20, 19,   31,   28,   10.2, 10.9, 12.8, 12.9,
+                              19.6, 18.5, 30.5, 29, 11, 10.1, 13.3, 12.2, 20.4, 19.9, 29.7, 28.8};
+    double scratch[24];
+    const struct trimmed_mean found = stats_trimmed_mean(samples, 24, 8, scratch);
+
+    (void)state;
+    assert_near(found.value, 17.61, 1e-12);
+    assert_near(found.error, 0.10488088481701512, 1e-12);
+    assert_true(found.degrees == 12);
+    /* Fewer than two of a stratum tell nothing of what is within it: all that samples differ by is an error then. */
+    assert_true(stats_trimmed_mean(samples, 15, 8, scratch).error == stats_trimmed_mean(samples, 15, 1, scratch).error);
+    assert_true(stats_trimmed_mean(samples, 24, 1, scratch).error > 1);
+}
+
+/* Where nothing varies, nothing is lost in a digit; one that is far off moves nothing. */
+static void test_trimmed_mean_of_equals(void **state)
+{
+    double samples[30], scratch[30];
+
+    (void)state;
+    for (size_t count = 1; count <= 30; count++) {
+        struct trimmed_mean found;
+
+        for (size_t i = 0; i < count; i++)
+            samples[i] = 0.1;
+        samples[count / 2] = count < 5 ? 0.1 : 1e9;
+        found = stats_trimmed_mean(samples, count, 4, scratch);
+        assert_true(found.value == 0.1);
+        assert_true(count < STATS_SAMPLES_MIN ? isnan(found.error) : found.error == 0);
+    }
 }
 
 /* Of all lengths, of values that repeat and of values that are sorted already, in both directions. */
@@ -165,6 +220,9 @@ int main(void)
         cmocka_unit_test(test_summary_even),
         cmocka_unit_test(test_too_few_for_an_interval),
         cmocka_unit_test(test_half_width_of_nonsense),
+        cmocka_unit_test(test_trimmed_mean),
+        cmocka_unit_test(test_trimmed_mean_of_strata),
+        cmocka_unit_test(test_trimmed_mean_of_equals),
     };
 
     return cmocka_run_group_tests_name("stats", tests, NULL, NULL);
