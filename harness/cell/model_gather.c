@@ -133,10 +133,10 @@ static double line_turns(const struct wanted *wanted, uint32_t line, double part
     return turns;
 }
 
-/* The turns of the busiest slice: the median over the places. */
+/* The turns of the busiest slice: over the places, as a time is (series.h). */
 static double busiest_turns(const struct wanted *wanted, double part, uint32_t stacks)
 {
-    double turns[PLACES][STACKS_MAX * STACK_SLICES] = {{0}}, busiest[PLACES] = {0};
+    double turns[PLACES][STACKS_MAX * STACK_SLICES] = {{0}}, busiest[PLACES] = {0}, scratch[PLACES];
 
     for (uint32_t line = 0; line < wanted->lines; line++) {
         const double more = line_turns(wanted, line, part, turns_shared);
@@ -148,7 +148,7 @@ static double busiest_turns(const struct wanted *wanted, double part, uint32_t s
             busiest[k] = fmax(busiest[k], *sum);
         }
     }
-    return stats_median_unsorted(busiest, PLACES);
+    return stats_trimmed_mean(busiest, PLACES, 1, scratch).value;
 }
 
 /* And the lines that loads ask for at a time are one by one. */

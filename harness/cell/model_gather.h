@@ -10,7 +10,7 @@
 /* What the payload loads of the first block ask L2 for; where indices are data, those of some blocks of all the grid. */
 struct model_l2_asked {
     double loads, lines; /* lines of each load, added up */
-    double turns; /* UNIT_L2: of the busiest slice, see model_gather.c: the median of tables in several places */
+    double turns; /* UNIT_L2: of the busiest slice, see model_gather.c: the trimmed mean of tables in several places */
 };
 
 struct model_l2_asked model_l2_sample(const struct cell *cell, const struct card *card);
