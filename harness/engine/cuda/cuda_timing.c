@@ -19,16 +19,16 @@ enum {
     DRAW_TICKS = 100,       /* ... and ticks of the timer that they last */
     ESTIMATE_LAUNCHES = 4,  /* chain that the first estimate of a launch comes from, ... */
     ESTIMATE_SAMPLES = 3,   /* ... so often */
-    LAUNCHES_LEAST = 20,    /* of a hot sample, unless it would be more than LONGER as long as asked for */
+    LAUNCHES_LEAST = 8,     /* of a hot sample, unless it would be more than LONGER as long as asked for */
     LONGER = 10,
-    NARROWER = 6,           /* an interval so much narrower than asked for is not made narrower still */
+    NARROWER = 8,           /* an interval so much narrower than asked for is not made narrower still */
     FAULT_ROUND = 60,       /* with a planted fault: from here on, when some cells have settled, ... */
     FAULT_ITEM = 1,         /* ... in this one */
     DROPPED_MAX = 3,        /* rounds that may fail without a cell to put it down to */
 };
 
 static const double stretch_seconds = 0.25; /* of samples that are enqueued at a time, so that none is kept for long */
-static const double settled_seconds = 3; /* of all items, for intervals narrower than asked for */
+static const double settled_seconds = 4; /* of all items, for intervals narrower than asked for */
 static const double reference_ns = 150e3; /* of a short stretch, no longer than it takes to be like the end of it */
 static const double cold_ns = 1e6; /* of cold launches in a sample, about */
 static const double replay_ns = 100e3; /* launches that are longer do not feel where their commands are */
