@@ -187,7 +187,7 @@ def show(advices, times):
     print(f"{len(times)} configurations, {sum(map(len, times))} times, {len(errors)} of them predicted: "
           f"{sum(error <= WITHIN for error in errors) / len(errors):.1%} within {WITHIN:.0%}")
     line("the advice", regrets)
-    for path in sorted(fixed, key=lambda path: quantile(fixed[path], 0.95)):
+    for path in sorted(fixed, key=lambda path: (quantile(fixed[path], 0.95), path)):
         line(f"always {path}", fixed[path])
     print(f"too close to call: {close} of {len(times)}, right in {right}")
     print(f"called: {len(times) - close}; no place was faster than the choice by {advices[0]['told']:.0%} in {called} of them "
