@@ -4,7 +4,7 @@
 
 usage: advise_trial.py draw --seed N [--count 300] > results/advise/configurations.json
        advise_trial.py measure [--program build/cbank] [--first N] CONFIGURATIONS FOLDER
-       advise_trial.py collect CONFIGURATIONS FOLDER > MEASURED
+       advise_trial.py collect [--program build/cbank] CONFIGURATIONS FOLDER > MEASURED
        advise_trial.py show [--program build/cbank] [--card FILE] CONFIGURATIONS MEASURED...
        advise_trial.py show --modelled [--program build/cbank] [--card FILE] CONFIGURATIONS
 
@@ -30,6 +30,7 @@ import sys
 
 import l2_slices
 import model_uncertainty
+import upgrade
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WITHIN = 0.15
@@ -89,10 +90,9 @@ def draw(seed, count):
     print(f'{{"seed": {seed}, "configurations": [\n{rows}\n]}}')
 
 
-def load(path):
+def load(path, program=None):
     try:
-        with open(path, encoding="utf-8") as file:
-            return json.load(file)
+        return upgrade.read(path, program)
     except (OSError, ValueError) as error:
         return fail(f"{path}: {error}")
 
@@ -127,20 +127,20 @@ def measure(program, configurations, first, folder):
 
 def time_of(cell):
     """What is kept of a cell. Of BY_PLACE the medians of the table's placements, too."""
-    time = {"flags": cell["flags"], **{key: cell["time_ns"][key] for key in ("median", "ci_low", "ci_high")}}
+    time = {"flags": cell["flags"], **{key: cell["time_ns"][key] for key in ("value", "ci_low", "ci_high")}}
     if cell["path"] == BY_PLACE:
         time["by_place"] = l2_slices.places(cell)
     return time
 
 
-def collect(configurations, folder):
+def collect(program, configurations, folder):
     """Of each configuration that was measured its GPU, and of each place the time, its interval and flags."""
     origin, rows = {}, {}
     for number in range(len(configurations)):
         path = os.path.join(folder, f"{number}.json")
         if not os.path.exists(path):
             continue
-        result = load(path)
+        result = load(path, program)
         wrong = [cell["identity"] for cell in result["cells"]
                  if cell["status"] != "skipped" and not (cell["status"] == "ok" and cell["verified"])]
         if wrong:
@@ -156,7 +156,7 @@ def collect(configurations, folder):
 
 def measured(paths):
     """{number: {path: time}} of what was collected."""
-    return {int(number): {place: time["median"] for place, time in row["places"].items()}
+    return {int(number): {place: l2_slices.time_of(time) for place, time in row["places"].items()}
             for path in paths for number, row in load(path)["measured"].items()}
 
 
@@ -187,7 +187,7 @@ def show(advices, times):
     print(f"{len(times)} configurations, {sum(map(len, times))} times, {len(errors)} of them predicted: "
           f"{sum(error <= WITHIN for error in errors) / len(errors):.1%} within {WITHIN:.0%}")
     line("the advice", regrets)
-    for path in sorted(fixed, key=lambda path: quantile(fixed[path], 0.95)):
+    for path in sorted(fixed, key=lambda path: (quantile(fixed[path], 0.95), path)):
         line(f"always {path}", fixed[path])
     print(f"too close to call: {close} of {len(times)}, right in {right}")
     print(f"called: {len(times) - close}; no place was faster than the choice by {advices[0]['told']:.0%} in {called} of them "
@@ -225,7 +225,7 @@ def main():
     if options.action == "measure":
         return measure(program, configurations, options.first, options.files[0])
     if options.action == "collect":
-        return collect(configurations, options.files[0])
+        return collect(program, configurations, options.files[0])
     times = measured(options.files)
     numbers = range(len(configurations)) if options.modelled else sorted(times)
     if len(numbers) < len(configurations):

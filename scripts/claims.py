@@ -8,8 +8,9 @@ FILEs are results of one GPU, and characterizations of that GPU or another of it
 them is taken from the first. Each line has a claim, the
 published figure, the same figure from the cells of the results with its interval, and the verdict: the claim holds
 where the whole interval lies in the limits that the line names, does not hold where none of it does, and is undecided
-between. Intervals of times are those of the medians (95 %), of a quotient the quotients of their ends; counters have
-none. A figure is missing where no file has its cells, or these lack a counter or the interval of a time.
+between. Times are trimmed means over the placements, and their intervals those by Student's t (95 %); of a quotient the
+quotients of their ends; counters have none. A figure is missing where no file has its cells, or these lack a counter or
+the interval of a time.
 
 --parts takes the published add apart instead: its ratio of constant to global memory is that of the loads alone, times
 what the jump table adds (the kernels choose the pattern at run time), times what the division adds (of the two
@@ -19,7 +20,6 @@ Exit status 0; 2 for what is not a measured result of that GPU and, with --parts
 """
 
 import argparse
-import json
 import math
 import statistics
 import sys
@@ -107,7 +107,7 @@ def cell_name(identity):
 
 def measured(entry):
     """What figures are made of, checked."""
-    return {"time": [number(entry["time_ns"][key], above=0) for key in ("median", "ci_low", "ci_high")],
+    return {"time": [number(entry["time_ns"][key], above=0) for key in ("value", "ci_low", "ci_high")],
             "counters": {name: number(counter["value"]) for name, counter in entry["counters"].items()
                          if counter["status"] == "ok"},
             "operations_per_byte": {kind: number(value)
@@ -123,15 +123,11 @@ class Results:
         self.experiments, self.characterized = {}, None
         for name in files:
             try:
-                self.read(name, program)
+                self.take(name, upgrade.read(name, program))
             except KeyError as error:
                 fail(f"{name} is not a result: no {error}")
             except (OSError, ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
                 fail(f"{name} is not a result: {error}")
-
-    def read(self, name, program):
-        with open(name, encoding="utf-8") as file:
-            self.take(name, upgrade.current(name, json.load(file), program))
 
     def take(self, name, result):
         """The content of a file of the newest version."""
@@ -454,7 +450,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      usage=argparse.SUPPRESS)
     parser.add_argument("--parts", action="store_true", help="take the published add apart")
-    parser.add_argument("--program", metavar="FILE", help="cbank, which reads results of version 1.x")
+    parser.add_argument("--program", metavar="FILE", help="cbank, which reads results of versions before 2.4")
     parser.add_argument("files", metavar="FILE", nargs="+")
     options = parser.parse_args()
     results = Results(options.files, options.program)

@@ -28,6 +28,8 @@ import subprocess
 import sys
 import tempfile
 
+import upgrade
+
 ROUNDS = 2
 SMALL = 0.1          # residual from which the loss grows more slowly (soft_l1): where cells are to be within
 STEP = 0.01          # of the Jacobian, as a part of the value
@@ -107,14 +109,15 @@ def rounded(value):
 # -- cards and results --------------------------------------------------------------------------------------------
 
 
-def read_json(path, name):
-    """(the file's value, its SHA-256) of a file whose schema has that name."""
+def read_json(path, name, program):
+    """(the file's value, its SHA-256) of a file whose schema has that name. The program reads older results."""
     try:
         with open(path, "rb") as file:
             text = file.read()
         value = json.loads(text)
         if value["schema"]["name"] != name:
             fail(f"{path} is a {value['schema']['name']}, not a {name}")
+        value = upgrade.current(path, value, program)
     except (OSError, ValueError, KeyError, TypeError) as error:
         fail(f"{path} is no {name}: {error}")
     return value, hashlib.sha256(text).hexdigest()
@@ -151,14 +154,14 @@ def selected(cell, cells):
 
 
 def timed(cell):
-    return cell["status"] == "ok" and cell["time_ns"]["median"]
+    return cell["status"] == "ok" and cell["time_ns"]["value"]
 
 
 class Results:
-    def __init__(self, paths):
+    def __init__(self, paths, program):
         self.files = []
         for path in paths:
-            result, sha256 = read_json(path, "cbank-result")
+            result, sha256 = read_json(path, "cbank-result", program)
             self.files.append({"path": path, "sha256": sha256, "result": result})
 
     def evidence(self):
@@ -187,7 +190,7 @@ class Model:
             with open(path, "w", encoding="utf-8") as out:
                 json.dump(reduced, out)
             self.paths.append(path)
-            self.measured += [cell["time_ns"]["median"] for cell in reduced["cells"]]
+            self.measured += [cell["time_ns"]["value"] for cell in reduced["cells"]]
 
     def residuals(self, card):
         """log(measured / modelled) of each cell."""
@@ -283,8 +286,8 @@ def fit_group(model, card, limits, names):
 
 class Fit:
     def __init__(self, options, folder):
-        self.results = Results(options.results)
-        self.before, _ = read_json(options.card, "cbank-card")
+        self.results = Results(options.results, options.program)
+        self.before, _ = read_json(options.card, "cbank-card", options.program)
         self.card = copy.deepcopy(self.before)
         self.program, self.folder = options.program, folder
         self.origins, self.notes, self.better = {}, {}, {}
@@ -391,7 +394,7 @@ def quality(model, card):
 def print_files(program, folder, fit, paths, title):
     rows = [[title, "cells", "rms before", "after", "over 10 us within 10 %", "after", "up to 10 us", "after"]]
     for path in paths:
-        model = Model(program, folder, Results([path]), {})
+        model = Model(program, folder, Results([path], program), {})
         if not model.paths:
             continue
         before, after = quality(model, fit.before), quality(model, fit.card)

@@ -25,6 +25,7 @@ import subprocess
 import sys
 
 import trials
+import upgrade
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RANGE_OF_20 = 3.735  # mean of the range of 20 normal values of deviation 1
@@ -37,9 +38,8 @@ KEYS = ("plant", "tails", "gpus", "nights", "trials", "verdicts", "planted", "fo
 PLAN = (("none", 101, 3, 12, 1), ("step", 60, 20, 20, 1), ("step", 14, 20, 14, 1), ("drift", 60, 20, 60, 1), ("driver", 60, 20, 20, 1))
 
 
-def read(path):
-    with open(os.path.join(ROOT, "results", path), encoding="utf-8") as file:
-        return json.load(file)
+def read(path, program=None):
+    return upgrade.read(os.path.join(ROOT, "results", path), program)
 
 
 def deviations():
@@ -48,21 +48,21 @@ def deviations():
             for cell in read("h200/gate/calibration.json")["cells"]]
 
 
-def hot(name):
+def hot(name, program):
     cells = {}
-    for cell in read(f"{name}.json")["cells"]:
+    for cell in read(f"{name}.json", program)["cells"]:
         time = cell["time_ns"]
         if cell["regime"] == "hot" and time and time["ci_low"]:
             within = math.log(time["ci_high"] / time["ci_low"]) / 2 / NORMAL
-            cells[cell["path"], cell["pattern"], cell["elements"]] = (time["median"], within)
+            cells[cell["path"], cell["pattern"], cell["elements"]] = (time["value"], within)
     return cells
 
 
-def tails():
+def tails(program):
     """What pairs of processes differed by, of deviation 1 and symmetric."""
     values = []
     for pair in PAIRS:
-        one, other = map(hot, pair)
+        one, other = (hot(name, program) for name in pair)
         for key in one.keys() & other.keys():
             (a, within_a), (b, within_b) = one[key], other[key]
             expected = math.sqrt(2 * (PROCESS_NS / a) ** 2 + within_a ** 2 + within_b ** 2)
@@ -73,7 +73,7 @@ def tails():
 
 def simulate(args, small):
     cells = "".join(f"{deviation!r} {path}\n" for deviation, path in deviations())
-    noise = {"resampled": cells + "\n" + "".join(f"{value!r}\n" for value in tails()), "heavy": cells + "\n"}
+    noise = {"resampled": cells + "\n" + "".join(f"{value!r}\n" for value in tails(args.program)), "heavy": cells + "\n"}
     rows = []
     for plant, nights, times, small_nights, small_times in PLAN:
         for name, text in noise.items():

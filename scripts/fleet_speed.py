@@ -73,8 +73,7 @@ def in_lines(text):
 def make_results(program, folder, count, night):
     """A result of each of `count` GPUs."""
     path = os.path.join(ROOT, SOURCE)
-    with open(path, encoding="utf-8") as file:
-        result = upgrade.current(path, json.load(file), program)
+    result = upgrade.read(path, program)
     chance = random.Random(night)
     os.mkdir(folder)
     for gpu in range(count):

@@ -6,7 +6,7 @@ usage: gate_simulation.py [--program build/cbank] [--gate] [--trials 100] [--fir
        gate_simulation.py --show FILE
 
 Every trial writes results of 24 cells as those of the default plan on an H200, and asks the built program to compare
-them: no decision is made here. Times, how much processes differ in each cell, and how sure one is of its median in its places,
+them: no decision is made here. Times, how much processes differ in each cell, and how sure one is of its time in its places,
 are those of ten committed processes (results/h200/processes). Noise of 2 and 4 is as many times what processes differ by.
 Heavy tails: Student's t of 3 degrees of freedom, scaled to the same deviation. All cells of a process share half of their
 variance. Cells that did not settle count as settled: flags are not what is simulated. In NEW two cells, the shortest and
@@ -33,10 +33,14 @@ import subprocess
 import sys
 import tempfile
 
+import upgrade
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SAMPLES = 20
-RANKS = (5, 14)  # of the interval of the median of so many, from 0
-RANKS_WIDTH = 1.1807  # of what is between them, on average, in normal samples of deviation 1
+PLACEMENTS = 5  # of so many samples
+ERROR = 0.2241  # of their trimmed mean, on average, where they are normal of deviation 1
+STUDENT = 2.201  # half of the interval over that: 95 %, 16 - 5 degrees of freedom
+TRIMMED, SAMPLES_MIN = 10, 5  # one of so many at each end; of so many samples one at least
 PLANTED = 1.5  # times the threshold
 CALIBRATING = 5  # processes
 REGIMES, TAILS, NOISES, PROCESSES, THRESHOLDS = ("hot", "cold"), ("normal", "heavy"), (1, 2, 4), (1, 3, 5), (0.5, 1, 2)
@@ -46,24 +50,29 @@ GATE_KEYS = ("regime", "tails", "noise", "threshold_percent")
 
 
 def read(path):
-    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-        return json.load(file)
+    return upgrade.read(os.path.join(ROOT, path))
 
 
 def name(cell):
     return f"{cell['path']}/{cell['pattern']}/{cell['elements']}"
 
 
-def width_of(cell):
-    """The logarithm of an interval's quotient, of samples about their placement's mean: what cbank compare has of an error."""
-    samples, placements = cell["time_ns"]["samples"], cell["placements"]
-    middle, count = statistics.mean(samples), len(samples)
-    if count >= 2 * placements:
-        means = [statistics.mean(samples[place::placements]) for place in range(placements)]
-        samples = [sample - means[i % placements] + middle for i, sample in enumerate(samples)]
-    samples = sorted(samples)
-    rank = int(count / 2 - math.sqrt(count))
-    return math.log(samples[count - 1 - rank] / samples[rank]) / math.sqrt(1 - placements / count if count >= 2 * placements else 1)
+def trimmed_mean(samples, placements):
+    """(mean, its standard error), as stats_trimmed_mean in harness/base/stats.h has them."""
+    count, ordered = len(samples), sorted(samples)
+    cut = max(count // TRIMMED, 1) if count >= SAMPLES_MIN else 0
+    low, high = ordered[cut], ordered[-1 - cut]
+    strata = placements if placements and count >= 2 * placements else 1
+    within = [min(max(sample, low), high) for sample in samples]
+    squares = sum((len(stratum) - 1) * statistics.variance(stratum) for stratum in (within[i::strata] for i in range(strata)))
+    left = count - 2 * cut
+    return statistics.fmean(ordered[cut:count - cut]), math.sqrt(squares / (count - strata) * count) / left
+
+
+def error_of(cell):
+    """Of a cell's time, as a share of it: what cbank compare has of it."""
+    mean, error = trimmed_mean(cell["time_ns"]["samples"], cell["placements"])
+    return error / mean
 
 
 @functools.lru_cache(maxsize=None)
@@ -74,10 +83,10 @@ def template(regime):
     for same in zip(*(result["cells"] for result in results)):
         if same[0]["regime"] == regime:
             times = [cell["time_ns"] for cell in same]
-            logs = [math.log(time["median"]) for time in times]
-            width = statistics.mean(map(width_of, same))
-            truth.append((math.exp(statistics.mean(logs)), statistics.stdev(logs), width / RANKS_WIDTH))
-            cells.append({**same[0], "counters": {}, "flags": []})
+            logs = [math.log(time["value"]) for time in times]
+            error = statistics.mean(map(error_of, same))
+            truth.append((math.exp(statistics.mean(logs)), statistics.stdev(logs), error / ERROR))
+            cells.append({**same[0], "counters": {}, "flags": [], "placements": PLACEMENTS})
     return {**results[0], "cells": cells}, truth
 
 
@@ -102,15 +111,17 @@ def write_process(path, rng, scenario, factors, second, **more):
     regime, tails, noise = scenario
     result, truth = template(regime)
     cells, shared = [], draw(rng, tails)
-    for cell, (median, between, within), factor in zip(result["cells"], truth, factors):
+    for cell, (usual, between, within), factor in zip(result["cells"], truth, factors):
         moved = noise * between * (shared + draw(rng, tails)) / math.sqrt(2)
-        middle = median * factor * math.exp(moved)
-        samples = sorted(math.exp(within * rng.gauss(0, 1)) for _ in range(SAMPLES))
-        # What processes differ by has in it how unsure their medians are: that of the samples is not added.
-        samples = [sample * middle * 2 / (samples[9] + samples[10]) for sample in samples]
-        time = {**cell["time_ns"], "samples": samples, "median": middle, "effective_samples": SAMPLES, "ci_low": samples[RANKS[0]],
-                "ci_high": samples[RANKS[1]], "min": samples[0]}
-        cells.append({**cell, "time_ns": time})
+        value = usual * factor * math.exp(moved)
+        samples = [math.exp(within * rng.gauss(0, 1)) for _ in range(SAMPLES)]
+        # What processes differ by has in it how unsure their times are: that of the samples is not added.
+        mean, error = trimmed_mean(samples, PLACEMENTS)
+        samples = [sample * value / mean for sample in samples]
+        half = STUDENT * error * value / mean
+        cells.append({**cell, "time_ns": {**cell["time_ns"], "samples": samples, "value": value, "median": statistics.median(samples),
+                                          "ci_low": value - half, "ci_high": value + half, "min": min(samples),
+                                          "effective_samples": SAMPLES}})
     started = f"2026-01-01T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
     with open(path, "w", encoding="utf-8") as file:
         json.dump({**result, "tool": {**result["tool"], **more}, "started_utc": started, "cells": cells}, file)

@@ -36,7 +36,7 @@ def make(arguments, rest):
             return trials.measure(program, os.path.join(folder, f"{name}.json"), *rest, *more)
 
         plain = [one_more(f"plain-{i}") for i in range(count + 1)]
-        first, times = trials.read(plain[0])
+        first, times = trials.read(plain[0], program)
         found = {"a_a": [trials.compare(program, a, b) for a, b in zip(plain, plain[1:])]}
         for percent in SLOWDOWNS:
             slow = [one_more(f"slow-{percent}-{i}", "--slow", f"{arguments.slow}:{percent}") for i in range(count)]

@@ -29,6 +29,12 @@ def places(cell):
     return [statistics.median(samples[place::count]) for place in range(count)]
 
 
+def time_of(kept):
+    """Of what scripts/advise_trial.py keeps of a cell. Files before version 2.4 of results have no value: the mean over the
+    places is the nearest to it, where they are kept."""
+    return kept.get("value") or (statistics.fmean(kept["by_place"]) if "by_place" in kept else kept["median"])
+
+
 def show_same(result, turn_ns):
     print("all loads read the same: so many addresses, so far apart; turns of a load, and in how many places")
     print(f"{'bytes apart':<14}" + "".join(f"{count:<14}" for count in COUNTS).rstrip())
@@ -50,7 +56,7 @@ def show_random(measured, configurations, turn_ns):
     rows = []
     for number, found in measured["measured"].items():
         asked, times = configurations[int(number)], found["places"]
-        if asked["source"] != "uniform" or times["global_l2"]["median"] < LONGER * min(time["median"] for time in times.values()):
+        if asked["source"] != "uniform" or time_of(times["global_l2"]) < LONGER * min(map(time_of, times.values())):
             continue
         loads = asked["elements"] * asked["loads"] / 32
         turns = sorted(time / turn_ns / loads for time in times["global_l2"]["by_place"])

@@ -23,6 +23,8 @@ import re
 import sqlite3
 import sys
 
+import upgrade
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 NODE = 8
 RANGE_OF_20 = 3.735  # mean of the range of 20 normal values of deviation 1
@@ -37,15 +39,14 @@ STEPS, PATHS = 4, ("constant", "global", "readonly")
 
 
 def read(path):
-    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-        return json.load(file)
+    return upgrade.read(os.path.join(ROOT, path))
 
 
 def known_cells():
     """(cell of the result, time, deviation between processes) of each."""
     noise = {(c["path"], c["pattern"], c["elements"]): math.log1p(c["noise"]) / RANGE_OF_20
              for c in read("results/h200/gate/calibration.json")["cells"]}
-    return [(cell, cell["time_ns"]["median"], noise[cell["path"], cell["pattern"], cell["elements"]])
+    return [(cell, cell["time_ns"]["value"], noise[cell["path"], cell["pattern"], cell["elements"]])
             for cell in read("results/h200/core-matrix.json")["cells"]]
 
 
@@ -145,12 +146,12 @@ def fill(store, args, plants, cells):
             together = rng.gauss(0, 1)
             levels[board] = [BOARD * (together + rng.gauss(0, 1)) / math.sqrt(2) for _ in cells]
         of = [plant for plant in plants if gpu in plant["gpus"]]
-        for index, (cell, median, deviation) in enumerate(cells):
+        for index, (cell, time, deviation) in enumerate(cells):
             moved = levels[board][index] + deviation * (shared + draw(rng, args.tails)) / math.sqrt(2)
-            ns = median * math.exp(moved + change_of(of, gpu, cell["path"], night, args.nights))
+            ns = time * math.exp(moved + change_of(of, gpu, cell["path"], night, args.nights))
             rows[index].append((index + 1, run, ns, ns * 0.9993, ns * 1.0007, kernels[cell["kernel"]["sass_sha256"]]))
     for of_cell in rows:
-        store.executemany("INSERT INTO times (identity_id, run_id, median_ns, ci_low_ns, ci_high_ns, flags, status, verified,"
+        store.executemany("INSERT INTO times (identity_id, run_id, time_ns, ci_low_ns, ci_high_ns, flags, status, verified,"
                           " sample_count, kernel_id, counter_set_id) VALUES (?, ?, ?, ?, ?, 0, 'ok', 1, 20, ?, 1)", of_cell)
 
 

@@ -59,7 +59,7 @@ def of_constants(cell):
 
 
 def is_long(cell):
-    return cell["remainder"] is not None and cell["time_ns"]["median"] > LONG_NS
+    return cell["remainder"] is not None and cell["time_ns"]["value"] > LONG_NS
 
 
 def fills(cell):

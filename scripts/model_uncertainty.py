@@ -51,7 +51,7 @@ def errors(program):
                 continue
             configuration = json.dumps([cell[axis] for axis in AXES], sort_keys=True)
             modelled = cell["modelled"]
-            error = math.log(cell["time_ns"]["median"] / modelled["time_ns"])
+            error = math.log(cell["time_ns"]["value"] / modelled["time_ns"])
             found[configuration].setdefault(cell["path"], (error, modelled["time_ns"], list(modelled["parts_ns"].values())))
     return found
 

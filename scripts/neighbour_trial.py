@@ -52,12 +52,13 @@ class Neighbour:
 
 
 def results(program, folder, count, run_options):
-    """The medians and flags of every cell of so many processes."""
+    """The times and flags of every cell of so many processes."""
     found = []
     for number in range(count):
-        result, times = trials.read(trials.measure(program, os.path.join(folder, f"{number}.json"), *run_options))
+        path = trials.measure(program, os.path.join(folder, f"{number}.json"), *run_options)
+        result, times = trials.read(path, program)
         flags = {cell["identity"]: cell["flags"] for cell in result["cells"]}
-        found.append({identity: {"median_ns": time["median"], "flags": flags[identity]} for identity, time in times.items()})
+        found.append({identity: {"time_ns": time["value"], "flags": flags[identity]} for identity, time in times.items()})
     return result, found
 
 
@@ -80,14 +81,14 @@ def is_shared(result):
 def show(report):
     """Prints the figures; returns whether every neighbour that mattered was seen, and none where there was none."""
     quiet = report["quiet"]
-    usual = {identity: statistics.median(result[identity]["median_ns"] for result in quiet if identity in result)
+    usual = {identity: statistics.median(result[identity]["time_ns"] for result in quiet if identity in result)
              for identity in quiet[0]}
     alarms = sum(map(is_shared, quiet))
     print(f"{'quiet:':17}{alarms} of {len(quiet)} results flagged")
     met = alarms == 0
     for kind, beside in report["beside"].items():
         moved = [cell for result in beside for identity, cell in result.items()
-                 if abs(cell["median_ns"] / usual[identity] - 1) > MOVED]
+                 if abs(cell["time_ns"] / usual[identity] - 1) > MOVED]
         seen = sum("shared" in cell["flags"] for cell in moved)
         print(f"beside {kind + ':':10}{sum(map(is_shared, beside))} of {len(beside)} results flagged; "
               f"{len(moved)} cells moved by more than {100 * MOVED:.0f} %, {seen} of them flagged")

@@ -4,8 +4,8 @@
 
 usage: process_deviation.py [--check]
 
-Of each set of committed results of one GPU and driver that ran one plan, a cell gives the variance of its medians, with
-a degree of freedom less than there are results. It has all in it by which the medians differ, how well a process knows
+Of each set of committed results of one GPU and driver that ran one plan, a cell gives the variance of its times, with
+a degree of freedom less than there are results. It has all in it by which the times differ, how well a process knows
 its own too. Cells of several modes are left out. The variance of a cell is taken to be relative^2 + (ns / time)^2, times a
 factor that differs from cell to cell as an inverse chi square of `degrees` does: then its quotient by the sum has the F
 distribution, and relative, ns and degrees are those of the greatest likelihood (Smyth 2004, with a prior that depends on
@@ -24,6 +24,8 @@ import re
 import statistics
 import sys
 
+import upgrade
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TABLE = os.path.join(ROOT, "harness/compare/deviation.def")
 NORMAL = 1.959964
@@ -33,8 +35,7 @@ ROUNDING = 0.06  # relative: two digits
 
 def load(name):
     """The cells of a result by identity: time, code, whether it settled."""
-    with open(os.path.join(ROOT, "results", name), encoding="utf-8") as file:
-        result = json.load(file)
+    result = upgrade.read(os.path.join(ROOT, "results", name))
     cells = {}
     for cell in result["cells"]:
         time = cell["time_ns"]
@@ -42,7 +43,7 @@ def load(name):
             continue
         key = tuple(str(cell[name]) for name in ("workload", "path", "pattern", "elements", "block_size", "regime"))
         key += tuple(sorted(cell["parameters"].items()))
-        cells[key] = (time["median"], cell["kernel"]["sass_sha256"], "unstable" not in cell["flags"])
+        cells[key] = (time["value"], cell["kernel"]["sass_sha256"], "unstable" not in cell["flags"])
     return cells
 
 
@@ -69,16 +70,16 @@ def alike(names, column, settled=True):
 
 
 def of_boards(names, result):
-    """(variance, degrees, time) of the hot cells of trials of processes (medians of all of a board) and of a result, each of
-    another board."""
-    medians = []
+    """(variance, degrees, time) of the hot cells of trials of processes (medians over those of a board) and of a
+    result, each of another board."""
+    boards = []
     for name in names:
         with open(os.path.join(ROOT, "results", name), encoding="utf-8") as file:
-            medians.append({cell["identity"]: cell["median_ns"] for cell in json.load(file)["cells"]})
-    medians.append({"/".join(key[:6]): cell[0] for key, cell in load(result).items()})
+            boards.append({cell["identity"]: cell["median_ns"] for cell in json.load(file)["cells"]})
+    boards.append({"/".join(key[:6]): cell[0] for key, cell in load(result).items()})
     rows = []
-    for identity in medians[-1]:
-        logs = [math.log(board[identity]) for board in medians]
+    for identity in boards[-1]:
+        logs = [math.log(board[identity]) for board in boards]
         rows.append((statistics.variance(logs), len(logs) - 1, math.exp(statistics.mean(logs))))
     return rows
 

@@ -7,8 +7,8 @@ usage: process_trial.py [--program build/cbank] --json FILE RESULT...
        process_trial.py --show FILE
        process_trial.py --table FILE...
 
-Results are of one plan, each of a process of its own, nothing changed between them. Of each cell: the range of the
-medians as a share of their median; in how many processes the interval held that median (coverage); the widest half of
+Results are of one plan, each of a process of its own, nothing changed between them. Of each cell: the range of its
+times as a share of their median; in how many processes the interval held that median (coverage); the widest half of
 an interval. Of every pair of processes: whether cbank compare, one process a side and without a calibration, fails,
 and how many cells it calls changed. Exits 1 when a figure is not what is asked for (LIMITS); 2 for files that are no
 results of one plan and GPU.
@@ -33,11 +33,11 @@ def options(parser):
 
 
 def describe_cell(identity, times):
-    medians = [time["median"] for time in times]
-    middle = statistics.median(medians)
-    return {"identity": identity, "median_ns": middle, "range": (max(medians) - min(medians)) / middle,
+    values = [time["value"] for time in times]
+    middle = statistics.median(values)
+    return {"identity": identity, "median_ns": middle, "range": (max(values) - min(values)) / middle,
             "coverage": sum(time["ci_low"] <= middle <= time["ci_high"] for time in times) / len(times),
-            "half_width": max((time["ci_high"] - time["ci_low"]) / 2 / time["median"] for time in times)}
+            "half_width": max((time["ci_high"] - time["ci_low"]) / 2 / time["value"] for time in times)}
 
 
 def measure(program, count, folder, run_options):
@@ -50,7 +50,7 @@ def make(arguments, rest):
     if bool(arguments.run) != bool(arguments.folder):
         trials.fail("--run and --folder go together")
     paths = measure(arguments.program, arguments.run, arguments.folder, rest) if arguments.run else rest
-    read_all = [trials.read(path) for path in paths]
+    read_all = [trials.read(path, arguments.program) for path in paths]
     if len(paths) < 2 or len({(result["device"]["uuid"], *times) for result, times in read_all}) != 1:
         trials.fail("two results or more, of one GPU and the same cells, are needed")
     first, cells = read_all[0]

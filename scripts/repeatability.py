@@ -6,8 +6,8 @@ usage: repeatability.py [--json FILE] REFERENCE OTHER...
        repeatability.py --run FOLDER [--program build/cbank] [--json FILE] [-- RUN OPTION...]
 
 REFERENCE and OTHER are result files of one plan. For each OTHER, and apart for cells longer and not longer than 10 us
-in REFERENCE: the differences between the two medians of a cell, and how many pairs of intervals overlap, that is,
-whose medians lie within the sum of the halves that face each other. With --run the plan is measured on a GPU first,
+in REFERENCE: the differences between the two times of a cell, and how many pairs of intervals overlap, that is,
+whose times lie within the sum of the halves that face each other. With --run the plan is measured on a GPU first,
 into FOLDER: twice, then with short and with long samples. Nothing is judged. Exit status 0; 2 for what is not a
 result or of another plan; that of cbank run when it fails.
 """
@@ -19,6 +19,8 @@ import os
 import statistics
 import subprocess
 import sys
+
+import upgrade
 
 KEYS = ("workload", "path", "pattern", "elements", "block_size", "regime", "parameters")
 LONG_NS = 10000
@@ -43,8 +45,8 @@ def number(value):
 
 def read_cell(cell):
     time = cell["time_ns"]
-    median, low, high = (number(time[key]) for key in ("median", "ci_low", "ci_high"))
-    return {"median": median if cell["status"] == "ok" else None,
+    value, low, high = (number(time[key]) for key in ("value", "ci_low", "ci_high"))
+    return {"time": value if cell["status"] == "ok" else None,
             "interval": (low, high) if low is not None and high is not None else None,
             "code": (cell["kernel"] or {}).get("sass_sha256")}
 
@@ -59,12 +61,11 @@ def keyed(identity):
     return {**dict(zip(KEYS, identity)), "parameters": dict(identity[-1])}
 
 
-def read(path):
+def read(path, program):
     """What is needed of a result, checked; its cells by their identity, in the order of the file."""
     try:
-        with open(path, encoding="utf-8") as file:
-            result = json.load(file)
-        if result["schema"]["name"] != "cbank-result" or result["schema"]["version"].split(".")[0] not in ("1", "2"):
+        result = upgrade.read(path, program)
+        if result["schema"]["name"] != "cbank-result" or result["schema"]["version"].split(".")[0] != "2":
             raise ValueError("its schema is not that of a result of version 1 or 2")
         cells = {}
         for cell in result["cells"]:
@@ -103,13 +104,13 @@ def differing(reference, other):
 
 def compare_cell(identity, a, b):
     """The difference of b from a; None where a side has no time."""
-    if a["median"] is None or b["median"] is None:
+    if a["time"] is None or b["time"] is None:
         return None
     overlap = None
     if a["interval"] and b["interval"]:
         overlap = a["interval"][0] <= b["interval"][1] and b["interval"][0] <= a["interval"][1]
-    return {**keyed(identity), "reference_ns": a["median"], "time_ns": b["median"],
-            "difference": b["median"] / a["median"] - 1, "intervals_overlap": overlap}
+    return {**keyed(identity), "reference_ns": a["time"], "time_ns": b["time"],
+            "difference": b["time"] / a["time"] - 1, "intervals_overlap": overlap}
 
 
 def summary(cells):
@@ -157,7 +158,7 @@ def show(reference, others):
         fields = [text.rjust(width) if title in ("compared", "median", "largest") else text.ljust(width)
                   for title, text, width in zip(HEADER, line, widths)]
         print("  ".join(fields).rstrip())
-    print("median, largest: difference of a cell's median, as a share of the reference's; "
+    print("median, largest: difference of a cell's time, as a share of the reference's; "
           "overlap: 95 % intervals that do")
     for other in others:
         if other["cells_without_time"]:
@@ -186,7 +187,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      usage=argparse.SUPPRESS)
     parser.add_argument("--run", metavar="FOLDER", help="measure into this folder first")
-    parser.add_argument("--program", default="build/cbank", help="what measures (default %(default)s)")
+    parser.add_argument("--program", default=upgrade.PROGRAM,
+                        help="what measures, and reads results of versions before 2.4 (default build/cbank)")
     parser.add_argument("--json", metavar="FILE", help="write the summaries and the difference of every cell, too")
     parser.add_argument("words", metavar="FILE", nargs="*", help="results; with --run: options of cbank run, after --")
     options = parser.parse_args()
@@ -194,10 +196,10 @@ def main():
     if len(paths) < 2:
         parser.error("a reference and at least one other result are needed")
 
-    reference = read(paths[0])
+    reference = read(paths[0], options.program)
     if not reference["cells"]:
         fail(f"{paths[0]} has no cells")
-    others = [compare(reference, read(path)) for path in paths[1:]]
+    others = [compare(reference, read(path, options.program)) for path in paths[1:]]
     for other in others:
         if not other["cells"]:
             fail(f"{other['file']} and {paths[0]} have a time of no cell both")

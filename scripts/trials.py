@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 
+import upgrade
+
 NAME = os.path.basename(sys.argv[0]).removesuffix(".py")
 
 
@@ -37,14 +39,13 @@ def compare(program, base, new):
             "changed": [f"{cell['identity']} {cell['verdict']}" for cell in changed]}
 
 
-def read(path):
+def read(path, program=None):
     """A result, and the times of its cells that have one by their identities."""
     try:
-        with open(path, encoding="utf-8") as file:
-            result = json.load(file)
+        result = upgrade.read(path, program)
         return result, {cell["identity"]: cell["time_ns"] for cell in result["cells"] if cell["status"] == "ok"}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        fail(f"{path} is no result of version 2 or later: {error}")
+        fail(f"{path} is no result: {error}")
 
 
 def origin(result):

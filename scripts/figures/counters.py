@@ -11,23 +11,23 @@ EXTRA = True
 SUMMARY = "each counter against the time, a point for each cell"
 TAKES = ("result",)
 NEEDS = "a result (cbank run --json) with counters"
-METHOD = ("Median time of a launch with its 95 % interval; counters of one launch, which is not one of those that were "
-          "timed, without interval. Counters that are the same in all cells are left out.")
+METHOD = ("Time of a launch: trimmed mean over the placements with its 95 % interval by Student's t; counters of one launch, "
+          "which is not one of those that were timed, without interval. Counters that are the same in all cells are left out.")
 COLUMNS = ("counter", "unit", "kind", "workload", "elements", "block_size", "regime", "pattern", "parameters", "path",
-           "value", "expected", "time_ns_median", "time_ns_ci_low", "time_ns_ci_high", "engine", "source",
+           "value", "expected", "time_ns", "time_ns_ci_low", "time_ns_ci_high", "engine", "source",
            "source_sha256")
 
 
 def rows(document, selection=documents.ALL):
     made = {}
     for cell in documents.timed(document, selection):
-        median, low, high = documents.time_of(cell)
+        time, low, high = documents.time_of(cell)
         for name, counter in cell["counters"].items():
             if counter["status"] == "ok":
                 made.setdefault(name, []).append(
                     {**documents.identity(cell), "counter": name, "unit": counter["unit"], "kind": counter["kind"],
                      "value": documents.number(counter["value"]), "expected": documents.number(counter["expected"]),
-                     "time_ns_median": median, "time_ns_ci_low": low, "time_ns_ci_high": high,
+                     "time_ns": time, "time_ns_ci_low": low, "time_ns_ci_high": high,
                      "engine": document.content["engine"], **document.source()})
     if not made:
         reason = document.content.get("counters_reason")
@@ -52,7 +52,7 @@ def says(made):
 
 def correlation(members):
     """Spearman's: of ranks, the mean one of those that are equal."""
-    ranks = [ranked([row[key] for row in members]) for key in ("value", "time_ns_median")]
+    ranks = [ranked([row[key] for row in members]) for key in ("value", "time_ns")]
     middle = (len(members) + 1) / 2
     above = sum((x - middle) * (y - middle) for x, y in zip(*ranks))
     below = math.prod(math.sqrt(sum((x - middle)**2 for x in its)) for its in ranks)
@@ -77,7 +77,7 @@ def draw(made, width_mm, note=None):
     across = min(4 if wide else 2, len(parts))
     down = -(-len(parts) // across)
     figure, body = style.figure(width_mm, 38 * down, style.path_handles({row["path"] for row in made}, "point"), note)
-    unit, factor = style.time_unit(min(row["time_ns_median"] for row in made))
+    unit, factor = style.time_unit(min(row["time_ns"] for row in made))
     for i, (axes, (name, members)) in enumerate(zip(panels.grid(body, len(parts), across, sharey="all"),
                                                     parts.items())):
         draw_panel(axes, members, factor)
@@ -85,7 +85,7 @@ def draw(made, width_mm, note=None):
         axes.set_xlabel(members[0]["unit"], fontsize="small")
         if i % across == 0:
             axes.set_ylabel(f"time, {unit}")
-    times = [row["time_ns_median"] / factor for row in made]
+    times = [row["time_ns"] / factor for row in made]
     style.log_axis(axes, "y", min(times) / 1.15, max(times) * 1.15)  # that all share
     return figure
 
@@ -95,9 +95,9 @@ def draw_panel(axes, members, factor):
     scale(axes, [row["value"] for row in members])
     for path in style.in_order(row["path"] for row in members):
         points = [row for row in members if row["path"] == path]
-        ends = [[row["time_ns_median"] - (row["time_ns_ci_low"] or row["time_ns_median"]),
-                 (row["time_ns_ci_high"] or row["time_ns_median"]) - row["time_ns_median"]] for row in points]
-        axes.errorbar([row["value"] for row in points], [row["time_ns_median"] / factor for row in points],
+        ends = [[row["time_ns"] - (row["time_ns_ci_low"] or row["time_ns"]),
+                 (row["time_ns_ci_high"] or row["time_ns"]) - row["time_ns"]] for row in points]
+        axes.errorbar([row["value"] for row in points], [row["time_ns"] / factor for row in points],
                       [[end / factor for end in side] for side in zip(*ends)] if points else None,
                       **style.line(path, linestyle="none", markersize=3, elinewidth=0.5, capsize=0))
 

@@ -21,7 +21,7 @@ KINDS = {
     "cbank-history": ("history", ("rows", "changes", "forgotten")),
 }
 LISTS = ("cells", "experiments", "results", "findings", "gpus", "rows", "changes", "forgotten")
-# Major versions that are read, of those that are not of 1.x.
+# Major versions that are read, of those that are not older ones, which the program reads (upgrade.py).
 MAJORS = {"cbank-result": ("2",), "cbank-comparison": ("3",), "cbank-explanation": ("2",), "cbank-characterization": ("1", "2")}
 
 # What identifies a cell beside its parameters.
@@ -120,7 +120,7 @@ def newest(name, content, program):
     except ValueError as error:
         raise WrongFile(error) from None
     except OSError as error:
-        raise WrongFile(f"{name} is of version 1.x, and {error.filename} cannot be run to read it: {error.strerror}; "
+        raise WrongFile(f"{name} is of a version before 2.4, and {error.filename} cannot be run to read it: {error.strerror}; "
                         "build it, or name it: --program") from None
 
 
@@ -146,7 +146,7 @@ def kind_of(name, content):
 
 
 def read(name, program=None):
-    """The program reads results of version 1.x."""
+    """The program reads results of versions before 2.4."""
     try:
         with open(name, "rb") as file:
             data = file.read()
@@ -188,7 +188,7 @@ def positive(value):
 
 
 def quotient(above, below):
-    """(value, low, high) of above / below, each (median, low, high). The ends are quotients of opposite ends: the
+    """(value, low, high) of above / below, each (time, low, high). The ends are quotients of opposite ends: the
     interval is wider than 95 %. None where there is none."""
     value = above[0] / below[0] if above[0] and below[0] else None
     low = above[1] / below[2] if above[1] and below[2] else None
@@ -209,9 +209,9 @@ def identity(cell):
 
 
 def time_of(cell):
-    """(median, low, high) in ns; None where there is none."""
+    """(time, low, high) in ns; None where there is none."""
     time = cell["time_ns"] or {}
-    return positive(time.get("median")), positive(time.get("ci_low")), positive(time.get("ci_high"))
+    return positive(time.get("value")), positive(time.get("ci_low")), positive(time.get("ci_high"))
 
 
 class Selection:

@@ -8,7 +8,7 @@ PLACE = 50
 SUMMARY = "ratio of the times of two sides, such as two drivers, with intervals and the equivalence band"
 TAKES = ("comparison",)
 NEEDS = "a comparison (cbank compare BASE NEW --json)"
-METHOD = ("Ratio of medians, new to base, with its interval by Student's t, as the comparison holds "
+METHOD = ("Ratio of times, new to base, with its interval by Student's t, as the comparison holds "
           "them; the band is its threshold.")
 COLUMNS = ("workload", "elements", "block_size", "regime", "pattern", "parameters", "path", "verdict", "ratio",
            "ratio_low", "ratio_high", "threshold", "base_ns", "new_ns", "base", "new", "engine", "source",

@@ -10,9 +10,9 @@ PLACE = 95
 SUMMARY = "the time of cells night by night, a line for each GPU, with the levels that changed"
 TAKES = ("history",)
 NEEDS = "a history of cells (cbank history STORE --cell CELL --json)"
-METHOD = ("Times: medians. Level changed: the first run of a level that cbank history found, with the change from the level "
+METHOD = ("Times: trimmed means over the placements. Level changed: the first run of a level that cbank history found, with the change from the level "
           "before and its interval of 95 %.")
-COLUMNS = (*documents.CELL_KEYS, "parameters", "device", "uuid", "host", "slot", "driver", "engine", "started_utc", "median_ns",
+COLUMNS = (*documents.CELL_KEYS, "parameters", "device", "uuid", "host", "slot", "driver", "engine", "started_utc", "time_ns",
            "state", "change", "change_low", "change_high", "with", "source", "source_sha256")
 
 NAMED_MAX = 6  # GPUs that have a look of their own: those that changed most
@@ -37,17 +37,17 @@ def rows(document, selection=documents.ALL):
     changes = {(change["cell"], change["uuid"], change["since_utc"]): change for change in content["changes"]}
     made = []
     for row in content["rows"]:
-        if row.get("median_ns") is None:
+        if row.get("time_ns") is None:
             continue
         cell = cell_of(row["cell"])
         change = changes.get((row["cell"], row["uuid"], row["started_utc"]), {})
         if cell in selection:
             made.append({**documents.identity(cell), **{key: row[key] for key in ("device", "uuid", "host", "slot", "driver", "engine")},
-                         "started_utc": row["started_utc"], "median_ns": documents.positive(row["median_ns"]),
+                         "started_utc": row["started_utc"], "time_ns": documents.positive(row["time_ns"]),
                          "state": row["state"], "change": change.get("change"), "change_low": change.get("ci_low"),
                          "change_high": change.get("ci_high"), "with": change.get("with"), **document.source()})
     if not made:
-        with_cells = any("median_ns" in row for row in content["rows"])
+        with_cells = any("time_ns" in row for row in content["rows"])
         raise documents.NotDrawn("no chosen cell has a time" if with_cells else
                                  "it has no times of cells: cbank history --cell CELL --json")
     return made
@@ -133,16 +133,16 @@ def title_of(row):
 
 def draw_panel(axes, members, looks):
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-    unit, factor = style.time_unit(max(row["median_ns"] for row in members))
+    unit, factor = style.time_unit(max(row["time_ns"] for row in members))
     series = panels.grouped(members, series_key)
     for key in sorted(series, key=lambda its: (its in looks, its)):  # those with a look of their own on top
         its = looks[key][0] if key in looks else None
         when = [time_of(row) for row in series[key]]
-        axes.plot(when, [row["median_ns"] / factor for row in series[key]], marker="." if len(when) == 1 else None,
+        axes.plot(when, [row["time_ns"] / factor for row in series[key]], marker="." if len(when) == 1 else None,
                   **({"color": its.color, "linestyle": its.dashes, "zorder": 3} if its else {"color": "0.75", "linewidth": 0.4, "zorder": 2}))
         for row in series[key]:
             if row["change"] is not None:
-                axes.plot(time_of(row), row["median_ns"] / factor, marker=MARKS[bool(row["with"])][0], markeredgecolor="black",
+                axes.plot(time_of(row), row["time_ns"] / factor, marker=MARKS[bool(row["with"])][0], markeredgecolor="black",
                           markeredgewidth=0.4, color=its.color if its else "0.75", zorder=4 if its else 2.5)
     locator = AutoDateLocator(minticks=3, maxticks=6)
     axes.xaxis.set_major_locator(locator)

@@ -10,9 +10,9 @@ PLACE = 10
 SUMMARY = "time of each pattern by each path, a dot each with its interval; beside it the ratio of constant to global memory"
 TAKES = ("result",)
 NEEDS = "a result (cbank run --json)"
-METHOD = ("Median time of a launch with its 95 % interval by order statistics. Ratio: quotient of medians; ends of its "
-          "interval: quotients of opposite ends, which is wider than 95 %.")
-COLUMNS = ("workload", "elements", "block_size", "regime", "pattern", "parameters", "path", "time_ns_median",
+METHOD = ("Time of a launch: trimmed mean over the placements with its 95 % interval by Student's t. Ratio: quotient of times; "
+          "ends of its interval: quotients of opposite ends, which is wider than 95 %.")
+COLUMNS = ("workload", "elements", "block_size", "regime", "pattern", "parameters", "path", "time_ns",
            "time_ns_ci_low", "time_ns_ci_high", "ratio_to_global", "ratio_low", "ratio_high", "flags", "engine",
            "source", "source_sha256")
 ABOVE, BASE = "constant", "global"
@@ -45,7 +45,7 @@ def row(document, cell, bases):
     time = documents.time_of(cell)
     base = bases.get(tuple(with_path(cell, BASE).values()), (None, None, None))
     ratio, low, high = documents.quotient(time, base) if cell["path"] != BASE else (1, None, None)
-    return {**documents.identity(cell), "time_ns_median": time[0], "time_ns_ci_low": time[1],
+    return {**documents.identity(cell), "time_ns": time[0], "time_ns_ci_low": time[1],
             "time_ns_ci_high": time[2], "ratio_to_global": ratio, "ratio_low": low, "ratio_high": high,
             "flags": " ".join(cell["flags"]), "engine": document.content["engine"], **document.source()}
 
@@ -58,8 +58,8 @@ def says(made):
         ends = [f"{style.ratio_text(row['ratio_to_global'])} times ({row_text(row, made)})" for row in (ratios[0], ratios[-1])]
         ends = f"A launch{of} through {ABOVE} memory takes {spread_text(ends)} as long as one through {BASE} memory"
     else:
-        by_time = sorted(made, key=lambda row: row["time_ns_median"])
-        ends = [f"{style.time_text(row['time_ns_median'])} ({row['path']}, {row_text(row, made)})" for row in (by_time[0], by_time[-1])]
+        by_time = sorted(made, key=lambda row: row["time_ns"])
+        ends = [f"{style.time_text(row['time_ns'])} ({row['path']}, {row_text(row, made)})" for row in (by_time[0], by_time[-1])]
         ends = f"A launch{of} takes {spread_text(ends)}"
     return "; ".join(filter(None, (ends, panels.quickest_text(made)))) + "."
 
@@ -163,7 +163,7 @@ def draw(made, width_mm, note=None):
 def draw_panel(axes, members, same):
     """`same`: what need not be said of a line. Returns the names of the lines."""
     lines = panels.grouped(members, line_of)
-    all_times = [row[key] or row["time_ns_median"] for row in members for key in ("time_ns_ci_low", "time_ns_ci_high")]
+    all_times = [row[key] or row["time_ns"] for row in members for key in ("time_ns_ci_low", "time_ns_ci_high")]
     unit, factor = style.time_unit(min(all_times))
     low, high = min(all_times) / factor, max(all_times) / factor
     style.log_axis(axes, "x", low / 1.2, high * 1.2)
@@ -185,7 +185,7 @@ def draw_points(axes, lines, factor):
     for (path, flagged), its in panels.grouped(every, lambda place: (place[1]["path"], bool(place[1]["flags"]))).items():
         rows, look = [row for _, row in its], style.look(path)
         at = [y + 0.76 * ((paths.index(path) + 0.5) / len(paths) - 0.5) for y, _ in its]
-        panels.draw_points(axes, ([row["time_ns_median"] / factor for row in rows], at), panels.intervals(rows, "time_ns", factor), along="x",
+        panels.draw_points(axes, ([row["time_ns"] / factor for row in rows], at), panels.intervals(rows, "time_ns", factor), along="x",
                            bars_width=0.7, capsize=0, **style.line_of(look, linestyle="none", markersize=3.2 if len(paths) < 6 else 2.4,
                                                                       **(style.HOLLOW if flagged else {})))
     for y, line in enumerate(lines):

@@ -81,7 +81,7 @@ def grouped(rows, key):
 
 def intervals(rows, key=None, factor=1):
     """[how far below the values their intervals go, how far above], in units of so many; 0 where there is none."""
-    value, low, high = (f"{key}_median", f"{key}_ci_low", f"{key}_ci_high") if key else ("value", "ci_low", "ci_high")
+    value, low, high = (key, f"{key}_ci_low", f"{key}_ci_high") if key else ("value", "ci_low", "ci_high")
     return [[abs((row[end] or row[value]) - row[value]) / factor for row in rows] for end in (low, high)]
 
 
@@ -113,9 +113,9 @@ def quickest_text(made):
     for members in grouped(made, lambda row: tuple(row.get(key) for key in same)).values():
         if len(members) > 1:
             points += 1
-            least = min(row["time_ns_median"] for row in members)
+            least = min(row["time_ns"] for row in members)
             for row in members:
-                near[row["path"]] = near.get(row["path"], 0) + (row["time_ns_median"] <= NEAR * least)
+                near[row["path"]] = near.get(row["path"], 0) + (row["time_ns"] <= NEAR * least)
     paths = sorted(style.in_order(near), key=lambda path: -near[path])
     paths = paths[:3] + [path for path in paths[3:] if path == "constant"]
     words = [f"{path} at {near[path] or 'none'}" for path in paths]

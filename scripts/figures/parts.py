@@ -15,7 +15,8 @@ PAGES_MAX = 1
 SUMMARY = "measured time of each cell beside the modelled one, part by part"
 TAKES = ("explanation",)
 NEEDS = "an explanation (cbank explain --json), or a result and the program, which makes one"
-METHOD = ("Measured: median with its 95 % interval. Modelled: launch + wave + the longest of residency, issue, "
+METHOD = ("Measured: trimmed mean over the placements with its 95 % interval by Student's t. Modelled: launch + wave + "
+          "the longest of residency, issue, "
           "serialization + misses, and stream (stacked); the others overlap with it (hidden).")
 COLUMNS = ("workload", "elements", "block_size", "regime", "pattern", "parameters", "path", "part", "drawn", "time_ns",
            "time_ns_ci_low", "time_ns_ci_high", "share_of_measured", "ends_at_share", "remainder", "card", "result",

@@ -10,13 +10,13 @@ from . import documents, panels, style
 NAME = "samples"
 PLACE = 70
 EXTRA = True
-SUMMARY = "every sample of each cell in the order taken, with median, interval, clock and throttle marks"
+SUMMARY = "every sample of each cell in the order taken, with the time of the cell, its interval, clock and throttle marks"
 TAKES = ("result",)
 NEEDS = "a result (cbank run --json) with samples"
-METHOD = ("Each sample's deviation from the median of its cell; interval: 95 % of the median by order statistics. SM "
-          "clock: median over the samples of the cell.")
-COLUMNS = ("workload", "elements", "block_size", "regime", "pattern", "parameters", "path", "sample", "time_ns",
-           "deviation_percent", "time_ns_median", "time_ns_ci_low", "time_ns_ci_high", "sm_clock_mhz", "flags",
+METHOD = ("Each sample's deviation from the time of its cell, which is their trimmed mean over the placements; its 95 % interval "
+          "by Student's t. SM clock: median over the samples of the cell.")
+COLUMNS = ("workload", "elements", "block_size", "regime", "pattern", "parameters", "path", "sample", "sample_ns",
+           "deviation_percent", "time_ns", "time_ns_ci_low", "time_ns_ci_high", "sm_clock_mhz", "flags",
            "throttle_before", "throttle_after", "engine", "source", "source_sha256")
 
 # Letters of flags beside the clock.
@@ -27,14 +27,14 @@ def rows(document, selection=documents.ALL):
     throttle = document.content["device"]["throttle"]
     made = []
     for cell in documents.timed(document, selection):
-        median, low, high = documents.time_of(cell)
-        same = {**documents.identity(cell), "time_ns_median": median, "time_ns_ci_low": low, "time_ns_ci_high": high,
+        time, low, high = documents.time_of(cell)
+        same = {**documents.identity(cell), "time_ns": time, "time_ns_ci_low": low, "time_ns_ci_high": high,
                 "sm_clock_mhz": documents.number(cell["sm_clock_mhz"]), "flags": " ".join(cell["flags"]),
                 "throttle_before": documents.number(throttle["before"]),
                 "throttle_after": documents.number(throttle["after"]),
                 "engine": document.content["engine"], **document.source()}
-        made += [{**same, "sample": i, "time_ns": time, "deviation_percent": 100 * (time / median - 1)}
-                 for i, time in enumerate(cell["time_ns"]["samples"], 1)]
+        made += [{**same, "sample": i, "sample_ns": sample, "deviation_percent": 100 * (sample / time - 1)}
+                 for i, sample in enumerate(cell["time_ns"]["samples"], 1)]
     if not made:
         raise documents.NotDrawn("it is modelled, and has no samples" if document.content["engine"] == "model" else
                                  "no chosen cell has samples")
@@ -43,7 +43,7 @@ def rows(document, selection=documents.ALL):
 
 def table(made):
     """One row a cell: nobody prints samples."""
-    return [{key: value for key, value in members[0].items() if key not in ("sample", "time_ns", "deviation_percent")} |
+    return [{key: value for key, value in members[0].items() if key not in ("sample", "sample_ns", "deviation_percent")} |
             {"samples": len(members), "lowest_percent": min(row["deviation_percent"] for row in members),
              "highest_percent": max(row["deviation_percent"] for row in members)}
             for members in panels.grouped(made, cell_of).values()]
@@ -57,7 +57,7 @@ ROW_MM = 4.4
 def says(made):
     widest = max(table(made), key=lambda row: row["highest_percent"] - row["lowest_percent"])
     return (f"Samples scatter most in {panels.cell_text(widest)} at {style.count_text(widest['elements'])} elements: from "
-            f"{widest['lowest_percent']:+.2f} to {widest['highest_percent']:+.2f} % of its median.")
+            f"{widest['lowest_percent']:+.2f} to {widest['highest_percent']:+.2f} % of its time.")
 
 
 def cell_of(row):
@@ -83,8 +83,8 @@ def throttle_text(row):
 def handles():
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
-    return [(Patch(facecolor="0.8"), "95 % interval of the median"),
-            (Line2D([], [], color="black", linewidth=0.8), "median")]
+    return [(Patch(facecolor="0.8"), "95 % interval of the time"),
+            (Line2D([], [], color="black", linewidth=0.8), "time of the cell")]
 
 
 def draw(made, width_mm, note=None):
@@ -101,7 +101,7 @@ def draw(made, width_mm, note=None):
         for y, members in enumerate(cells.values()):
             draw_cell(axes, y, members)
         panels.name_rows(axes, panels.panel_text(panel), [panels.cell_text(members[0]) for members in cells.values()], width_mm)
-    axes.set_xlabel("% from the median of the cell")
+    axes.set_xlabel("% from the time of the cell")
     return figure
 
 
@@ -110,7 +110,7 @@ def draw_cell(axes, y, members):
     from matplotlib.patches import Rectangle
     first, its = members[0], style.look(members[0]["path"])
     if first["time_ns_ci_low"] and first["time_ns_ci_high"]:
-        low, high = (100 * (first[key] / first["time_ns_median"] - 1) for key in ("time_ns_ci_low", "time_ns_ci_high"))
+        low, high = (100 * (first[key] / first["time_ns"] - 1) for key in ("time_ns_ci_low", "time_ns_ci_high"))
         axes.add_patch(Rectangle((low, y - 0.42), high - low, 0.84, facecolor="0.8", edgecolor="none", zorder=1))
     axes.plot([0, 0], [y - 0.42, y + 0.42], color="black", linewidth=0.8, zorder=2)
     axes.plot([row["deviation_percent"] for row in members],

@@ -10,8 +10,9 @@ PLACE = 15
 SUMMARY = "time against what was varied (distinct addresses, elements, bytes, warps, radius), a line for each path"
 TAKES = ("result",)
 NEEDS = "a result (cbank run --json) in which something takes three values or more"
-METHOD = "Median time of a launch with its 95 % interval by order statistics; lines from point to point, nothing fitted."
-COLUMNS = ("axis", "axis_value", "lines", *documents.CELL_KEYS, "parameters", "time_ns_median", "time_ns_ci_low",
+METHOD = ("Time of a launch: trimmed mean over the placements with its 95 % interval by Student's t; lines from point to "
+          "point, nothing fitted.")
+COLUMNS = ("axis", "axis_value", "lines", *documents.CELL_KEYS, "parameters", "time_ns", "time_ns_ci_low",
            "time_ns_ci_high", "flags", "engine", "source", "source_sha256")
 
 # What can be an axis, the first that has enough values, and what lines are told apart by. Any other number comes after
@@ -82,9 +83,9 @@ def rows(document, selection=documents.ALL):
     for cell in cells:
         axis = axes.get((cell["workload"], cell["pattern"]))
         if axis and axis.name in numbers_of(cell):
-            median, low, high = documents.time_of(cell)
+            time, low, high = documents.time_of(cell)
             made.append({"axis": axis.name, "axis_value": numbers_of(cell)[axis.name], "lines": axis.lines,
-                         **documents.identity(cell), "time_ns_median": median, "time_ns_ci_low": low, "time_ns_ci_high": high,
+                         **documents.identity(cell), "time_ns": time, "time_ns_ci_low": low, "time_ns_ci_high": high,
                          "flags": " ".join(cell["flags"]), "engine": document.content["engine"], **document.source()})
     if not made:
         raise documents.NotDrawn(f"nothing takes {VALUES_MIN} values in the chosen cells")
@@ -104,19 +105,19 @@ def changes_text(made):
     series = [sorted(its, key=lambda row: row["axis_value"]) for its in panels.grouped(made, lambda row: (panel_of(row), line_of(row))).values()]
     series = [its for its in series if len(its) >= VALUES_MIN]
     names = panels.told_apart([facts_of(its[0], whole=True) for its in series])[1]
-    ratios = [its[-1]["time_ns_median"] / its[0]["time_ns_median"] for its in series]
+    ratios = [its[-1]["time_ns"] / its[0]["time_ns"] for its in series]
     words = []
     for choose in (min, max) if series else ():
         place = choose(range(len(series)), key=lambda i: ratios[i])
         first, last = series[place][0], series[place][-1]
-        words.append(f"{style.ratio_text(ratios[place])} times ({names[place] or first['path']}: {style.time_text(first['time_ns_median'])} "
-                     f"at {value_text(first)}, {style.time_text(last['time_ns_median'])} at {value_text(last)}{steepest_text(series[place])})")
+        words.append(f"{style.ratio_text(ratios[place])} times ({names[place] or first['path']}: {style.time_text(first['time_ns'])} "
+                     f"at {value_text(first)}, {style.time_text(last['time_ns'])} at {value_text(last)}{steepest_text(series[place])})")
     return words and f"with the {axis_text(made[0])} a launch takes from {words[0]} to {words[1]} as long"
 
 
 def steepest_text(its):
     """Where the time grows most, if that is faster than what is varied."""
-    steps = [(after["time_ns_median"] / before["time_ns_median"], before, after) for before, after in zip(its, its[1:])]
+    steps = [(after["time_ns"] / before["time_ns"], before, after) for before, after in zip(its, its[1:])]
     growth, before, after = max(steps, key=lambda step: step[0])
     steep = len(steps) > 2 and growth > 1.1 * after["axis_value"] / before["axis_value"]
     return f", {style.ratio_text(growth)} times from {value_text(before)} to {value_text(after)}" if steep else ""
@@ -200,7 +201,7 @@ def draw(made, width_mm, note=None):
 
 def draw_panel(axes, members, scaled, panel_mm):
     """`scaled`: the rows that the scales have room for."""
-    axis, times = members[0]["axis"], [row["time_ns_median"] for row in scaled]
+    axis, times = members[0]["axis"], [row["time_ns"] for row in scaled]
     unit, factor = style.time_unit(min(times))
     values = [row["axis_value"] for row in scaled]
     room = panel_mm - 13 - panels.LETTER_MM * max(len(line_of(row)) for row in members)
@@ -216,7 +217,7 @@ def draw_panel(axes, members, scaled, panel_mm):
     lines = lines_of(members)
     for look, points in lines:
         draw_line(axes, look, points, factor)
-    panels.name_lines(axes, [(its[-1]["axis_value"], its[-1]["time_ns_median"] / factor, text, style.ink_of(look))
+    panels.name_lines(axes, [(its[-1]["axis_value"], its[-1]["time_ns"] / factor, text, style.ink_of(look))
                              for look, its, text in named(lines)])
     axes.set_xlabel(axis_text(members[0]))
     axes.set_ylabel(f"time of a launch, {unit}")
@@ -245,13 +246,13 @@ def named(lines):
 def as_quick(points, others):
     """Whether both lines have the same points, each within 1 %."""
     return [row["axis_value"] for row in points] == [row["axis_value"] for row in others] and all(
-        max(times) <= panels.NEAR * min(times) for times in zip(*([row["time_ns_median"] for row in its] for its in (points, others))))
+        max(times) <= panels.NEAR * min(times) for times in zip(*([row["time_ns"] for row in its] for its in (points, others))))
 
 
 def draw_line(axes, look, points, factor):
-    panels.draw_points(axes, ([row["axis_value"] for row in points], [row["time_ns_median"] / factor for row in points]),
+    panels.draw_points(axes, ([row["axis_value"] for row in points], [row["time_ns"] / factor for row in points]),
                        panels.intervals(points, "time_ns", factor), bars_width=0.5, **style.line_of(look, markersize=2.6))
     flagged = [row for row in points if row["flags"]]
     if flagged:
-        axes.plot([row["axis_value"] for row in flagged], [row["time_ns_median"] / factor for row in flagged], zorder=3,
+        axes.plot([row["axis_value"] for row in flagged], [row["time_ns"] / factor for row in flagged], zorder=3,
                   **{**style.line_of(look, markersize=2.6, linestyle="none"), **style.HOLLOW})

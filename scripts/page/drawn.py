@@ -213,7 +213,7 @@ UNITS = {"ns": "ns", "mhz": "MHz", "bytes": "bytes", "cycles": "cycles", "percen
 
 
 def heading(column):
-    """time_ns_median -> time median, ns"""
+    """time_ns_ci_low -> time ci low, ns"""
     parts = column.split("_")
     unit = next((UNITS[part] for part in parts if part in UNITS and len(parts) > 1), None)
     if unit:

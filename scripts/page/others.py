@@ -222,7 +222,7 @@ def comparison_table(name, document, base, new):
                                                    settle_text(cell)))))])
     options = document.content["options"]
     return Table(f"Comparison of {name}: worst first",
-                 ["cell", "verdict", "base, median time", "new, median time", "new / base, ×",
+                 ["cell", "verdict", "base, time", "new, time", "new / base, ×",
                   f"{100 * options.get('confidence', 0.95):g} % interval, ×",
                   "notes"], rows,
                  [f"equivalence band: {1 - options['threshold']:g} to {1 + options['threshold']:g}; the same where the "

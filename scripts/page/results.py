@@ -129,8 +129,8 @@ def headline(one):
     """What constant memory costs beside global memory, pattern by pattern."""
     rows = [[head(" ".join(panels.group_text(panels.group_of(row)).split("\n")), one.href(row)),
              words(panels.panel_text(panels.panel_of(row))), *ratio_values(one, row),
-             Value(tables.time(row["time_ns_median"]), one.href(row)),
-             Value(tables.time(base["time_ns_median"]), one.href(base))] for row, base in ratios(one)]
+             Value(tables.time(row["time_ns"]), one.href(row)),
+             Value(tables.time(base["time_ns"]), one.href(base))] for row, base in ratios(one)]
     return Table(f"Constant to global memory, pattern by pattern: {one.shown_name}",
                  ["pattern", "workload and size", "constant / global, ×", "interval", "constant, time",
                   "global, time"], rows)
@@ -285,7 +285,7 @@ def row_values(program, one, members, paths, marks):
 
 
 def cell_values(one, cell, best, marks):
-    median, low, high = documents.time_of(cell)
+    time, low, high = documents.time_of(cell)
     href, mark = one.href(cell), ""
     flag = flag_of(one, cell)
     if flag:
@@ -294,10 +294,10 @@ def cell_values(one, cell, best, marks):
     if not has_time(cell):
         said = cell["status"] if cell["status"] != "ok" else "not timed"
         return [Value(said + mark, href), *[Value(tables.NONE)] * (2 if one.modelled else 3)]
-    ratio = median / best if best else None
-    made = [Value(tables.time(median) + mark, href, strong=median == best)]
+    ratio = time / best if best else None
+    made = [Value(tables.time(time) + mark, href, strong=time == best)]
     if not one.modelled:
-        made.append(Value(tables.half_width(median, low, high), href))
+        made.append(Value(tables.half_width(time, low, high), href))
     return made + [Value(tables.times(ratio) if ratio else tables.NONE, href),
                    Value(tables.NONE if asked is None else f"{asked:.1f}", href if asked is not None else None)]
 
@@ -326,7 +326,7 @@ class Cell:
                                                    None if self.modelled else verified)))),
                 ("flags", ", ".join(cell["flags"])),
                 ("table, bytes", tables.count(cell.get("table_bytes") or cell["array_bytes"])),
-                ("modelled time" if self.modelled else "median time", self.time_text(time)),
+                ("modelled time" if self.modelled else "time", self.time_text()),
                 ("minimum, MAD", time.get("min") and f"{tables.time(time['min'])}, {tables.time(time.get('mad'))}"),
                 ("samples", self.samples_text(time)),
                 ("SM cycles, SM clock", self.clock_text()),
@@ -342,12 +342,12 @@ class Cell:
                                                  if its is not None))]
         return [(name, text) for name, text in made if text]
 
-    def time_text(self, time):
-        median, low, high = (documents.positive(time.get(key)) for key in ("median", "ci_low", "ci_high"))
-        if median is None:
+    def time_text(self):
+        value, low, high = documents.time_of(self.cell)
+        if value is None:
             return None
         inside = "" if self.modelled else tables.interval(low, high, digits)
-        return f"{tables.time(median)}: {digits(median)} ns" + (f", 95 % interval {inside} ns" if inside else "")
+        return f"{tables.time(value)}: {digits(value)} ns" + (f", 95 % interval {inside} ns" if inside else "")
 
     def samples_text(self, time):
         count = len(time.get("samples") or [])

@@ -65,11 +65,11 @@ def time(ns):
     return f"{ns:.{digits}f}{NARROW}{TIME_UNITS[unit]}"
 
 
-def half_width(median, low, high):
-    """Of an interval, as a share of the median, as cbank show prints it."""
-    if None in (median, low, high) or not median > 0 or high < low:
+def half_width(value, low, high):
+    """Of an interval, as a share of the value, as cbank show prints it."""
+    if None in (value, low, high) or not value > 0 or high < low:
         return "±?"
-    percent = 100 * (high - low) / 2 / median
+    percent = 100 * (high - low) / 2 / value
     return f"±{percent:.{2 if percent < 9.995 else 1 if percent < 99.95 else 0}f}%"
 
 

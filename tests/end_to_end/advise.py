@@ -64,7 +64,7 @@ class Advise(Scratch):
         """{path: time} by the model engine."""
         done = cbank("run", "--engine", "model", "--quiet", "--counters", "none", "--json", "-", *words)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return {cell["path"]: cell["time_ns"]["median"] for cell in json.loads(done.stdout)["cells"]
+        return {cell["path"]: cell["time_ns"]["value"] for cell in json.loads(done.stdout)["cells"]
                 if cell["status"] == "ok"}
 
     def refused(self, *words, saying):
@@ -254,7 +254,7 @@ class Advise(Scratch):
             advice = self.advise(*[f"--{name}={value}" for name, value in configuration.items()])
             cells = [{"path": place["path"], "status": "ok", "verified": True, "flags": [], "identity": "a",
                       "placements": 2,
-                      "time_ns": {"median": place["time_ns"] * (4 if place["path"] == "global" else 1), "ci_low": 1,
+                      "time_ns": {"value": place["time_ns"] * (4 if place["path"] == "global" else 1), "ci_low": 1,
                                   "ci_high": 1, "samples": [3, 4, 5, 6, 7]}} for place in advice["ranking"]]
             with open(self.path(f"{number}.json"), "w", encoding="utf-8") as file:
                 json.dump({"tool": {}, "device": {"uuid": "GPU-1"}, "cells": cells}, file)

@@ -24,11 +24,11 @@ LONG, SHORT = 12800000, 128000
 def cell(workload, path, pattern="per_warp", elements=LONG, time=(None, None, None), block_size=1024, counters=None,
          operations=None, **parameters):
     """A time of one number has an interval of no width."""
-    median, low, high = time if isinstance(time, tuple) else (time, time, time)
+    value, low, high = time if isinstance(time, tuple) else (time, time, time)
     counted = {name: {"status": "ok", "value": value} for name, value in (counters or {}).items()}
     return {"workload": workload, "path": path, "pattern": pattern, "elements": elements, "block_size": block_size,
             "regime": "hot", "parameters": parameters, "status": "ok", "counters": counted,
-            "time_ns": {"median": median, "ci_low": low, "ci_high": high},
+            "time_ns": {"value": value, "ci_low": low, "ci_high": high},
             "operations_per_byte": operations or {"ideal": None, "dram": None, "l2": None}}
 
 
@@ -39,7 +39,7 @@ def named(cell):
 
 
 def result(*cells, **device):
-    return {"schema": {"name": "cbank-result", "version": "2.0"}, "engine": "cuda", "cells": [named(one) for one in cells],
+    return {"schema": {"name": "cbank-result", "version": "2.4"}, "engine": "cuda", "cells": [named(one) for one in cells],
             "device": {"uuid": "GPU-1", "name": "GPU of a test", "driver": "580.1", "sm_count": 4,
                        "l2_bytes": 6 * 2**20, **device}}
 

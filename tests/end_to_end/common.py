@@ -23,6 +23,7 @@ import unittest
 import warnings
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 
 # What many repetitions or many files show is tried with few in `make test`, and with all in `make test-all`.
 # tests/unit/size.h reads the same variable.
@@ -47,6 +48,11 @@ def take_objects(build):
 def read_json(path):
     with open(path, encoding="utf-8") as file:
         return json.load(file)
+
+
+def read_result(path):
+    """A result of any version, as the newest has it."""
+    return json.loads(subprocess.run([CBANK, "show", "--json", path], capture_output=True, check=True, timeout=60).stdout)
 
 
 def store_says(path):

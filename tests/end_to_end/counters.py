@@ -113,7 +113,7 @@ class Values(Case):
         self.assertEqual([row["l1_sectors"] for row in found[:3]], ["513", "", "512"])
 
     def test_formats_agree(self):
-        columns = ("l1_sectors", "instructions/l1_sectors", "median_ns")
+        columns = ("l1_sectors", "instructions/l1_sectors", "time_ns")
         rows = json.loads(self.counters(self.file, *columns, "--json"))
         found = list(csv.DictReader(io.StringIO(self.counters(self.file, *columns, "--csv"))))
         self.assertEqual([row["modelled"] for row in rows], ["true"] * 4)

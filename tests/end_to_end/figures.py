@@ -47,17 +47,17 @@ from figures import documents, output, panels, style  # noqa: E402
 
 
 def cell(path="constant", pattern="per_warp", time=(1000, 990, 1010), elements=128000, samples=(), **more):
-    median, low, high = time
+    value, low, high = time
     return {"workload": "add", "path": path, "pattern": pattern, "elements": elements, "block_size": 1024,
             "regime": "hot", "parameters": {}, "array_bytes": 65536, "status": "ok", "reason": None, "verified": True,
-            "time_ns": {"median": median, "ci_low": low, "ci_high": high, "min": low, "mad": 5,
+            "time_ns": {"value": value, "median": low, "ci_low": low, "ci_high": high, "min": low, "mad": 5,
                         "launches_per_sample": 10, "stop_reason": "converged", "samples": list(samples)},
             "cycles": None, "sm_clock_mhz": 1980, "flags": [], "counters": {}, "operations": None,
             "operations_per_byte": {"ideal": None, "dram": None, "l2": None}, "kernel": None, "model": None, **more}
 
 
 def result(*cells, engine="cuda", complete=True, name="GPU of a test", **more):
-    return {"schema": {"name": "cbank-result", "version": "2.0"}, "engine": engine, "complete": complete,
+    return {"schema": {"name": "cbank-result", "version": "2.4"}, "engine": engine, "complete": complete,
             "tool": {"name": "cbank", "version": "0.1.0", "git_commit": "0123abc", "git_dirty": False},
             "device": {"name": name, "driver": "580.1", "uuid": "GPU-1", "compute_capability": "9.0",
                        "throttle": {"known": True, "before": 0, "after": 0}},
@@ -159,7 +159,7 @@ def explained_cell(bound_by, **parts):
     of = cell("constant", "per_warp", (1000, 995, 1005))
     keys = ("workload", "path", "pattern", "elements", "block_size", "regime", "parameters", "array_bytes", "status",
             "reason")
-    return {**{key: of[key] for key in keys}, "time_ns": {"median": 1000, "ci_low": 995, "ci_high": 1005},
+    return {**{key: of[key] for key in keys}, "time_ns": {"value": 1000, "ci_low": 995, "ci_high": 1005},
             "modelled": {"time_ns": 900, "bound_by": bound_by,
                          "parts_ns": {"launch": 100, "wave": 200, "residency": 0, "issue": 50, "serialization": 0,
                                       "misses": 0, "stream": 10, **parts}},
@@ -222,9 +222,9 @@ FLEET = {"schema": {"name": "cbank-fleet", "version": "1.0"}, "verdict": "findin
                                   gpu("n2", "2", "replaced", 0, "GPU-4"), gpu("n2", "2", "quiet", 0, "GPU-3", False)]}
 
 
-def run_of(night, median, uuid="GPU-1-2", cell="add/constant/per_warp/128000/1024/hot", **more):
+def run_of(night, time, uuid="GPU-1-2", cell="add/constant/per_warp/128000/1024/hot", **more):
     return {"started_utc": f"2026-01-{night:02}T22:00:00Z", "engine": "cuda", "times": "measured", "device": "GPU of a test",
-            "gpu": uuid[:5], "host": "n1", "driver": "580.1", "median_ns": median, "relative_half_width": 0.001, "change": None,
+            "gpu": uuid[:5], "host": "n1", "driver": "580.1", "time_ns": time, "relative_half_width": 0.001, "change": None,
             "uuid": uuid, "cell": cell, "state": None, "failed": None, "slot": "00000000:07:00.0", "vbios": None, "file": "a.json",
             "hash": None, **more}
 
@@ -278,7 +278,7 @@ class Data(Case):
                  for count in (1, 2, 4) for stride in (4, 64)]
         both = result(*cells, *FOUR)
         rows = self.golden("sweep", both)
-        self.assertEqual([(row["axis"], row["axis_value"], row["parameters"], row["time_ns_median"]) for row in rows[:3]],
+        self.assertEqual([(row["axis"], row["axis_value"], row["parameters"], row["time_ns"]) for row in rows[:3]],
                          [("distinct", "1", "distinct=1 stride_bytes=4", "1000"), ("distinct", "1", "distinct=1 stride_bytes=64", "1000"),
                           ("distinct", "2", "distinct=2 stride_bytes=4", "2000")])
         document = self.document(both)
@@ -408,7 +408,7 @@ class Data(Case):
 
     def test_samples(self):
         rows = self.golden("samples", result(cell(samples=(990, 1000, 1020), flags=["unstable"])))
-        self.assertEqual([(row["sample"], row["time_ns"], round(float(row["deviation_percent"]), 9)) for row in rows],
+        self.assertEqual([(row["sample"], row["sample_ns"], round(float(row["deviation_percent"]), 9)) for row in rows],
                          [("1", "990", -1), ("2", "1000", 0), ("3", "1020", 2)])
         self.assertEqual([rows[0][key] for key in ("sm_clock_mhz", "flags", "throttle_before")],
                          ["1980", "unstable", "0"])
@@ -426,7 +426,7 @@ class Data(Case):
 
     def test_history(self):
         module, rows = figures.FIGURES["history"], self.golden("history", HISTORY)
-        self.assertEqual([(row["uuid"], row["pattern"], row["parameters"], row["median_ns"], row["change"]) for row in rows],
+        self.assertEqual([(row["uuid"], row["pattern"], row["parameters"], row["time_ns"], row["change"]) for row in rows],
                          [("GPU-1-2", "per_warp", "", "1000", ""), ("GPU-1-2", "per_warp", "", "1020", "0.02"),
                           ("GPU-3-4", "per_warp", "", "990", ""), ("GPU-1-2", "strided", "stride_bytes=64", "2000", "")])
         self.assertEqual([rows[1][key] for key in ("change_low", "change_high", "with")], ["0.019", "0.021", "driver 580.1 -> 590.2"])
@@ -436,7 +436,7 @@ class Data(Case):
                          ["2026-01-02", "2026-01-01", "2026-01-02"])  # of each series the last
         self.assertEqual(module.looks_of(made)["GPU of a test", "GPU-1-2", "cuda"], (module.LOOKS[0], "n1:07:00.0 GPU-1"))
         self.assertEqual(len(module.rows(self.document(HISTORY), documents.Selection(["pattern=strided"]))), 1)
-        without = [{key: value for key, value in row.items() if key != "median_ns"} for row in HISTORY["rows"]]
+        without = [{key: value for key, value in row.items() if key != "time_ns"} for row in HISTORY["rows"]]
         for content, selection, why in ((HISTORY, ["path=global"], "no chosen cell"), ({**HISTORY, "rows": without}, [], "--cell CELL --json")):
             with self.assertRaisesRegex(documents.NotDrawn, why):
                 module.rows(self.document(content), documents.Selection(selection))
@@ -757,7 +757,7 @@ class Reasons(Case):
         self.assertNotIn("matrix", why)
 
     def test_nothing_measured(self):
-        pending = [{**one, "status": "pending", "time_ns": {**one["time_ns"], "median": None}} for one in FOUR]
+        pending = [{**one, "status": "pending", "time_ns": {**one["time_ns"], "value": None}} for one in FOUR]
         why = self.not_drawn(result(*pending, complete=False), status=2)
         self.assertEqual(why["matrix"], "no chosen cell has a time")
 
@@ -850,7 +850,7 @@ class WrongFiles(Case):
         self.refused(self.write("a.json", lacking), "it has no 'cells'")
 
     def test_broken_within(self):
-        self.refused(self.write("a.json", result({**FOUR[0], "time_ns": {"median": "fast"}})),
+        self.refused(self.write("a.json", result({**FOUR[0], "time_ns": {"value": "fast"}})),
                      "not what its schema says")
         self.refused(self.write("a.json", result({"path": "constant"})), "not what its schema says")
         self.refused(self.write("a.json", result("cell")), "not what its schema says")

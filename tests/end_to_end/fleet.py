@@ -24,17 +24,17 @@ import xml.etree.ElementTree
 
 import jsonschema
 
-from common import ROOT, Scratch, read_json, repetitions
+from common import ROOT, Scratch, read_json, read_result, repetitions
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 import process_deviation  # noqa: E402
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
-SOURCE = read_json(os.path.join(ROOT, "results/h100/core-matrix.json"))
-for CELL in SOURCE["cells"]:  # of a quiet GPU, whatever the committed one was: samples are in +-0.08 % of their median
-    MEDIAN, COUNT = CELL["time_ns"]["median"], len(CELL["time_ns"]["samples"])
-    CELL["time_ns"].update(ci_low=MEDIAN * 0.9998, ci_high=MEDIAN * 1.0002, mad=MEDIAN * 0.0004, min=MEDIAN * 0.9992,
-                           samples=[MEDIAN * (1 + 0.0004 * (place % 5 - 2)) for place in range(COUNT // 5 * 5)])
+SOURCE = read_result(os.path.join(ROOT, "results/h100/core-matrix.json"))
+for CELL in SOURCE["cells"]:  # of a quiet GPU, whatever the committed one was: samples are in +-0.08 % of their time
+    TIME, COUNT = CELL["time_ns"]["value"], len(CELL["time_ns"]["samples"])
+    CELL["time_ns"].update(median=TIME, ci_low=TIME * 0.9998, ci_high=TIME * 1.0002, mad=TIME * 0.0004, min=TIME * 0.9992,
+                           samples=[TIME * (1 + 0.0004 * (place % 5 - 2)) for place in range(COUNT // 5 * 5)])
 CARD = os.path.join(ROOT, "results/cards/h200.json")
 FIRST_NIGHT = datetime.datetime(2026, 3, 1, 2, 0, 0)
 
@@ -140,7 +140,7 @@ class Ingest(Case):
               device["name"], "n00", "00000000:05:00.0", "1001", "cuda", 0, device["driver"], device["vbios"],
               result["tool"]["version"], result["tool"]["git_commit"], 1, device["sm_count"], device["l2_bytes"],
               device["compute_capability"])])
-        found = self.ask("SELECT identity, cell, status, reason, verified, median_ns, ci_low_ns, ci_high_ns, min_ns, mad_ns,"
+        found = self.ask("SELECT identity, cell, status, reason, verified, time_ns, ci_low_ns, ci_high_ns, min_ns, mad_ns,"
                          " sample_count, stop_reason, cycles, sm_clock_mhz, flags, sass_sha256, identity_id"
                          " FROM times JOIN identities USING (identity_id) LEFT JOIN kernels USING (kernel_id)")
         self.assertEqual(len(found), 24)
@@ -152,7 +152,7 @@ class Ingest(Case):
             cell, = [cell for cell in result["cells"] if all(cell[key] == where[key] for key in (
                 "workload", "path", "pattern", "elements", "block_size", "regime", "parameters", "array_bytes"))]
             time = cell["time_ns"]
-            self.assertEqual(row[2:14], (cell["status"], cell["reason"], cell["verified"], time["median"], time["ci_low"],
+            self.assertEqual(row[2:14], (cell["status"], cell["reason"], cell["verified"], time["value"], time["ci_low"],
                                          time["ci_high"], time["min"], time["mad"], len(time["samples"]),
                                          time["stop_reason"], cell["cycles"], cell["sm_clock_mhz"]))
             self.assertEqual([name for bit, name in names.items() if row[14] & bit], cell["flags"])
@@ -268,7 +268,7 @@ class BadInput(Case):
 
     def test_two_results_of_one_gpu_at_one_second(self):
         again = result_of(0, 0)
-        again["cells"][0]["time_ns"]["median"] *= 1.5
+        again["cells"][0]["time_ns"]["value"] *= 1.5
         self.write("again.json", again)
         self.refused("again.json", "again.json: the same GPU and second as another run, good.json")
         other = result_of(0, 0, cells=4)
@@ -461,7 +461,7 @@ class Compare(Case):
         for cell in result["cells"]:
             if cell["path"] == "constant":
                 time = cell["time_ns"]
-                for key in ("median", "ci_low", "ci_high", "min", "mad"):
+                for key in ("value", "median", "ci_low", "ci_high", "min", "mad"):
                     time[key] *= slower
                 time["samples"] = [sample * slower for sample in time["samples"]]
         self.write(f"new/gpu{gpu:02d}.json", result)
@@ -584,7 +584,7 @@ class History(Case):
                     factor *= 1.02 if gpu == 1 and cell["path"] == "constant" and night >= self.STEP else 1
                     factor *= 0.99 if gpu == 2 and cell["path"] == "global" and night >= 5 else 1
                     time = cell["time_ns"]
-                    for key in ("median", "ci_low", "ci_high"):
+                    for key in ("value", "ci_low", "ci_high"):
                         time[key] *= factor
                 self.write(f"all/{night:02d}-{gpu}.json", result)
         self.cbank("ingest", "store.db", "all")
@@ -630,7 +630,7 @@ class History(Case):
         cells = [{**{key: cell[key] for key in ("workload", "path", "pattern", "elements", "block_size", "regime",
                                                "parameters", "array_bytes")},
                   "noise": 0.1, "process_deviation": {"value": deviation, "degrees_of_freedom": 20, "origin": "calibration"},
-                  "median_ns": cell["time_ns"]["median"], "sass_sha256": cell["kernel"]["sass_sha256"]}
+                  "median_ns": cell["time_ns"]["value"], "sass_sha256": cell["kernel"]["sass_sha256"]}
                  for cell in SOURCE["cells"][:6]]
         return {"schema": {"name": "cbank-calibration", "version": "2.0"}, "tool": SOURCE["tool"], "engine": "cuda",
                 "modelled": False, "device": {**result_of(gpu, 0)["device"], "driver": SOURCE["device"]["driver"]},
@@ -665,15 +665,15 @@ class History(Case):
         """The view and the program say the same, of each origin."""
         self.write("calibration.json", self.calibration(1, 0.0003))
         self.cbank("ingest", "store.db", "calibration.json")
-        rows = self.ask("SELECT uuid, driver, identity, times.median_ns, deviation, degrees, origin, calibration,"
+        rows = self.ask("SELECT uuid, driver, identity, times.time_ns, deviation, degrees, origin, calibration,"
                         " calibrated.median_ns FROM process_deviations JOIN identities USING (identity_id) JOIN runs USING (run_id) JOIN gpus USING (gpu_id)"
                         " JOIN times USING (run_id, identity_id)"
                         " LEFT JOIN (SELECT DISTINCT identity_id, median_ns FROM calibrated) AS calibrated USING (identity_id)")
         self.assertEqual(len(rows), self.NIGHTS * self.GPUS * 6)
-        for uuid, driver, _, median, deviation, degrees, origin, file, calibrated in rows:
+        for uuid, driver, _, time, deviation, degrees, origin, file, calibrated in rows:
             if driver != SOURCE["device"]["driver"]:
                 self.assertEqual((origin, file), ("default", None))
-                for value, expected in zip((deviation, degrees), default_deviation("process", median)):
+                for value, expected in zip((deviation, degrees), default_deviation("process", time)):
                     self.assertAlmostEqual(value, expected, 12)
             elif uuid.startswith("GPU-00000001"):
                 self.assertEqual((origin, deviation, degrees, file), ("calibration", 0.0003, 20, "calibration.json"))

@@ -17,11 +17,11 @@ import xml.etree.ElementTree
 
 import jsonschema
 
-from common import ROOT, Scratch, read_json
+from common import ROOT, Scratch, read_json, read_result
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 MAKE = os.path.join(ROOT, "scripts/make_fleet.py")
-SOURCE = read_json(os.path.join(ROOT, "results/h200/core-matrix.json"))
+SOURCE = read_result(os.path.join(ROOT, "results/h200/core-matrix.json"))
 FIRST_NIGHT = datetime.datetime(2026, 3, 1, 22, 0, 0)
 
 
@@ -180,7 +180,7 @@ class Ingested(Case):
     @staticmethod
     def scale(cell, factor):
         time = cell["time_ns"]
-        for key in ("median", "ci_low", "ci_high", "min", "mad"):
+        for key in ("value", "median", "ci_low", "ci_high", "min", "mad"):
             time[key] *= factor
         time["samples"] = [sample * factor for sample in time["samples"]]
 
@@ -320,7 +320,7 @@ class Ingested(Case):
         calibration = {
             "schema": {"name": "cbank-calibration", "version": "2.0"}, "tool": SOURCE["tool"], "engine": "cuda", "modelled": False,
             "device": SOURCE["device"], "processes": 20,
-            "cells": [{**{key: cell[key] for key in keys}, "noise": 0.2, "median_ns": cell["time_ns"]["median"],
+            "cells": [{**{key: cell[key] for key in keys}, "noise": 0.2, "median_ns": cell["time_ns"]["value"],
                        "process_deviation": {"value": 0.05, "degrees_of_freedom": 20, "origin": "processes"},
                        "sass_sha256": cell["kernel"]["sass_sha256"]} for cell in self.cells]}
         for driver, findings in (("of another driver", 1), (SOURCE["device"]["driver"], 0)):

@@ -18,7 +18,7 @@ import xml.etree.ElementTree as xml
 
 import jsonschema
 
-from common import ROOT, Scratch, read_json
+from common import ROOT, Scratch, read_json, read_result
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 from page import others  # noqa: E402
@@ -36,7 +36,7 @@ def read(path):
 def scale(cell, factor):
     """Makes a cell slower by a factor, all its samples alike."""
     time = cell["time_ns"]
-    for key in ("median", "ci_low", "ci_high", "min", "mad"):
+    for key in ("value", "median", "ci_low", "ci_high", "min", "mad"):
         time[key] *= factor
     time["samples"] = [sample * factor for sample in time["samples"]]
 
@@ -50,7 +50,7 @@ class Case(Scratch):
 
     def plant(self, change, source=SECOND, name="new.json"):
         """A copy of a result after change(result)."""
-        result = copy.deepcopy(read_json(source))
+        result = read_result(source)
         change(result)
         path = os.path.join(self.folder, name)
         with open(path, "w", encoding="utf-8") as file:
@@ -121,7 +121,7 @@ class Verdicts(Case):
                 result["started_utc"] = f"202{round(factor * 5)}-01-02T03:04:05Z"
                 for cell in result["cells"]:
                     samples = [1000 * factor * (1 + i / 500) for i in range(20)]
-                    cell["time_ns"] = {**cell["time_ns"], "samples": samples, "median": samples[10],
+                    cell["time_ns"] = {**cell["time_ns"], "samples": samples, "value": sum(samples) / 20, "median": samples[10],
                                        "ci_low": samples[5], "ci_high": samples[14], "min": samples[0], "mad": 10,
                                        "stop_reason": "converged"}
             return change
@@ -263,7 +263,7 @@ class SameData(Case):
         """The intervals decide then: of a quiet cell that it is the same, of one that varies more than 1 % that they do not."""
         def width(cell):
             time = cell["time_ns"]
-            return (time["ci_high"] - time["ci_low"]) / time["median"]
+            return (time["ci_high"] - time["ci_low"]) / time["value"]
 
         def changed(result):
             widest = max((cell for cell in result["cells"] if cell["status"] == "ok"), key=width)
@@ -518,8 +518,8 @@ class Calibration(Case):
                  "device": {key: read_json(FIRST)["device"][key] for key in ("name", "uuid", "driver")},
                  "cells": [{**{key: cell[key] for key in ("workload", "path", "pattern", "elements", "block_size",
                                                           "regime", "array_bytes")},
-                            "noise": 0.03, "median_ns": cell["time_ns"]["median"],
-                            "sass_sha256": cell["kernel"]["sass_sha256"]} for cell in read_json(FIRST)["cells"]]}
+                            "noise": 0.03, "median_ns": cell["time_ns"]["value"],
+                            "sass_sha256": cell["kernel"]["sass_sha256"]} for cell in read_result(FIRST)["cells"]]}
         path = os.path.join(self.folder, "noise.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(noise, file)
@@ -643,7 +643,7 @@ class Parameters(Case):
     def test_history_and_exports(self):
         rows = json.loads(self.cbank("history", "a.json", "--cell", "*/radius=3", "--json").stdout)["rows"]
         self.assertEqual(len(rows), sum("radius" in cell["parameters"] for cell in self.cells))
-        self.assertEqual(sum(row["median_ns"] is None for row in rows),
+        self.assertEqual(sum(row["time_ns"] is None for row in rows),
                          sum("radius" in cell["parameters"] and cell["status"] == "skipped" for cell in self.cells))
         for name in ("csv", "gbench", "bmf", "otava"):
             with self.subTest(name):

@@ -11,7 +11,7 @@ from common import ROOT, Scratch, run_script
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 
-# (path, pattern, median, interval): three cells longer than 10 us, and two that are not, one of them at the limit.
+# (path, pattern, time, interval): three cells longer than 10 us, and two that are not, one of them at the limit.
 REFERENCE = (("constant", "per_block", 20000, (19900, 20100)), ("constant", "per_warp", 40000, (39900, 40100)),
              ("global", "per_block", 50000, (49900, 50100)),
              ("constant", "per_thread", 10000, (9990, 10010)), ("global", "per_warp", 2000, (1990, 2010)))
@@ -21,15 +21,15 @@ OTHER = (("constant", "per_block", 20100, (20100, 20200)), ("constant", "per_war
          ("constant", "per_thread", 10000, (9990, 10010)), ("global", "per_warp", 2040, (2011, 2050)))
 
 
-def cell(path, pattern, median, interval):
+def cell(path, pattern, time, interval):
     low, high = interval or (None, None)
     return {"workload": "add", "path": path, "pattern": pattern, "elements": 128000, "block_size": 1024,
-            "regime": "hot", "status": "ok", "time_ns": {"median": median, "ci_low": low, "ci_high": high},
+            "regime": "hot", "status": "ok", "time_ns": {"value": time, "ci_low": low, "ci_high": high},
             "kernel": {"sass_sha256": "0" * 64}}
 
 
 def result(rows):
-    return {"schema": {"name": "cbank-result", "version": "1.0"}, "engine": "cuda",
+    return {"schema": {"name": "cbank-result", "version": "2.4"}, "engine": "cuda",
             "device": {"uuid": "GPU-1", "driver": "580.1"}, "cells": [cell(*row) for row in rows]}
 
 
@@ -68,7 +68,7 @@ class Table(Case):
             "file        cells        compared  median  largest  in                 overlap",
             "other.json  over 10 us          3   0.50%   -1.00%  constant/per_warp  2 of 3",
             "            up to 10 us         2   1.00%   +2.00%  global/per_warp    1 of 2",
-            "median, largest: difference of a cell's median, as a share of the reference's; "
+            "median, largest: difference of a cell's time, as a share of the reference's; "
             "overlap: 95 % intervals that do"])
 
     def test_several_files_in_the_order_given(self):
@@ -103,7 +103,7 @@ class Table(Case):
     def test_cells_without_time_are_left_out_and_said(self):
         def fail_two(other):
             other["cells"][1].update(status="failed")
-            other["cells"][4]["time_ns"].update(median=None, ci_low=None, ci_high=None)
+            other["cells"][4]["time_ns"].update(value=None, ci_low=None, ci_high=None)
 
         lines = self.compare(fail_two).stdout.splitlines()
         # Left: +0.5 % and +0.1 %; 0.
@@ -161,7 +161,7 @@ class Parameters(Case):
         said = self.script("reference.json", self.write("other.json", made), status=2).stderr
         self.assertIn("reference.json: add/constant/distinct/128000/1024/hot is in one of them alone", said)
 
-    def test_version_1_0_and_no_parameters_are_the_same(self):
+    def test_none_and_no_object_are_the_same(self):
         self.write_both({})
         self.script("reference.json", self.write("other.json", result([("constant", "distinct", 20000, None)])))
 
@@ -170,6 +170,14 @@ class Parameters(Case):
             self.write_both(bad)
             said = self.script("reference.json", "other.json", status=2).stderr
             self.assertIn("reference.json is not a result: ", said)
+
+
+class Older(Case):
+    def test_the_program_reads_them(self):
+        """Their cells have no time but that of the samples."""
+        name = os.path.join(ROOT, "tests/data/result-1.0.json")
+        lines = self.script("--program", CBANK, name, name).stdout.splitlines()
+        self.assertEqual([line.split()[-6:-4] for line in lines[2:4]], [["0.00%", "+0.00%"]] * 2)
 
 
 class BadInput(Case):
@@ -185,7 +193,7 @@ class BadInput(Case):
                     "twice": result(REFERENCE + REFERENCE[:1]),
                     "deep": "[" * 100000}
         for value in ("20", True, -1, 0, [], float("inf"), float("nan"), 10 ** 400):
-            contents[f"median {str(value)[:5]}"] = result([(*REFERENCE[0][:2], value, None), *REFERENCE[1:]])
+            contents[f"time {str(value)[:5]}"] = result([(*REFERENCE[0][:2], value, None), *REFERENCE[1:]])
         for name, content in contents.items():
             self.write(name + ".json", content)
             for arguments in (("good.json", name + ".json"), (name + ".json", "good.json")):

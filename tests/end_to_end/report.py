@@ -30,7 +30,7 @@ import xml.etree.ElementTree as ET
 import zipfile
 from html.parser import HTMLParser
 
-from common import DRAWING, FULL, NOT_QUICK, QUICK, ROOT, read_json, run_script
+from common import DRAWING, FULL, NOT_QUICK, QUICK, ROOT, read_json, read_result, run_script
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
@@ -222,7 +222,7 @@ def measured():
 
 def part_of(path, keep):
     """A file of the same name with those cells of a result that are kept; of the same cells it is the same file."""
-    result = read_json(path)
+    result = read_result(path)
     result["cells"] = [cell for place, cell in enumerate(result["cells"]) if keep(place, cell)]
     made = os.path.join(TEMPORARY.name, f"part-{len(result['cells'])}", os.path.basename(path))
     os.makedirs(os.path.dirname(made), exist_ok=True)
@@ -343,13 +343,13 @@ def target_of(report, cell):
 
 
 def ratios_to_global(result):
-    """[((ratio of medians, ends that are quotients of opposite ends), cell)] of constant memory, the least ratio first."""
+    """[((ratio of times, ends that are quotients of opposite ends), cell)] of constant memory, the least ratio first."""
     times = {(cell["path"], cell["pattern"], cell["elements"]): cell["time_ns"] for cell in result["cells"]}
     made = []
     for cell in (cell for cell in result["cells"] if cell["path"] == "constant"):
         time, base = cell["time_ns"], times["global", cell["pattern"], cell["elements"]]
         made.append(([time[key] / base[under] for key, under in
-                      (("median", "median"), ("ci_low", "ci_high"), ("ci_high", "ci_low"))], cell))
+                      (("value", "value"), ("ci_low", "ci_high"), ("ci_high", "ci_low"))], cell))
     return sorted(made, key=lambda pair: pair[0][0])
 
 
@@ -389,7 +389,7 @@ class Content(Case):
                     self.assertIn(cells[0].text, section.text)
                     self.assertIn(("constant", "global", "readonly")[column // 4], next(section.all("h2")).text)
                     if column % 4 == 0:
-                        self.assertIn(f"median time {cell.text}:".replace(" ", ""), section.text.replace(" ", ""))
+                        self.assertIn(f"time {cell.text}:".replace(" ", ""), section.text.replace(" ", ""))
                     found += 1
         self.assertEqual(found, 24 * 4)
 
@@ -411,14 +411,14 @@ class Content(Case):
 
     def test_cells_have_all_counters(self):
         page = measured().page("cells/core-matrix.html")
-        for place, cell in enumerate(read_json(MATRIX)["cells"], 1):
+        for place, cell in enumerate(read_result(MATRIX)["cells"], 1):
             section = page.by_id(f"cell-{place}")
             rows = {cells[0].text: [other.text for other in cells[1:]]
                     for table in section.all("table") for cells in rows_of(table)}
             expected = {name: [str(counter["value"]), "" if counter["expected"] is None else "="]
                         for name, counter in cell["counters"].items()}
             self.assertEqual(rows, expected)
-            self.assertIn(f"{cell['time_ns']['median']:.7g} ns", section.text)
+            self.assertIn(f"{cell['time_ns']['value']:.7g} ns", section.text)
 
     def test_summary_counts(self):
         rows = list(rows_of(next(measured().page().section("summary").all("table"))))
@@ -438,7 +438,7 @@ class Content(Case):
         table = [table for table in measured().page().section("summary").all("table")
                  if "constant" in next(table.all("caption")).text][0]
         cells = next(rows_of(table))
-        ratios = ratios_to_global(read_json(MATRIX))
+        ratios = ratios_to_global(read_result(MATRIX))
         self.assertEqual(len(ratios), 8)
         self.assertEqual([cell.text for cell in cells[1:]],
                          [text for (value, low, high), cell in (ratios[0], ratios[-1]) for text in (
@@ -505,7 +505,7 @@ class Content(Case):
 
 class Inputs(Case):
     def changed(self, name, change, source=MATRIX):
-        content = read_json(source)
+        content = read_result(source)
         change(content)
         return self.write(name, content)
 
@@ -542,7 +542,7 @@ class Inputs(Case):
             self.four(content)
             content["complete"] = False
             content["cells"][3].update(status="pending", counters={}, verified=False,
-                                       time_ns={**content["cells"][3]["time_ns"], "median": None, "ci_low": None,
+                                       time_ns={**content["cells"][3]["time_ns"], "value": None, "median": None, "ci_low": None,
                                                 "ci_high": None, "samples": []})
             content["cells"][2].update(status="failed", reason="it is wrong", verified=False)
             content["cells"][1]["flags"] = ["throttled"]
@@ -832,7 +832,7 @@ class Verdicts(Case):
         return next(its for its in report.page().root.all("p") if "verdict" in (its.get("class") or "")), report
 
     def of(self, change):
-        content = read_json(MATRIX)
+        content = read_result(MATRIX)
         keep(content, 4)
         without_samples(content)
         change(content)
@@ -892,7 +892,7 @@ class Refusals(Case):
         self.refused(MATRIX, self.write("a.json", "{"), *out, words=["a.json", "is not JSON"])
         self.refused(self.write("a.json", "{}"), *out, words=["a.json", "has no schema.name"])
         self.refused(os.path.join(ROOT, "results/h200/gate/calibration.json"), *out, words=["cbank-calibration"])
-        broken = read_json(MATRIX)
+        broken = read_result(MATRIX)
         del broken["cells"][3]["counters"]
         self.refused(self.write("a.json", broken), *out, words=["a.json", "not what its schema says", "counters"])
 
