@@ -73,7 +73,8 @@ def tails(program):
 
 def simulate(args, small):
     cells = "".join(f"{deviation!r} {path}\n" for deviation, path in deviations())
-    noise = {"resampled": cells + "\n" + "".join(f"{value!r}\n" for value in tails(args.program)), "heavy": cells + "\n"}
+    noise = {"resampled": cells + "\n" + "".join(f"{value!r}\n" for value in tails(args.program)),
+             "heavy": cells + "\n"}
     rows = []
     for plant, nights, times, small_nights, small_times in PLAN:
         for name, text in noise.items():

@@ -6,10 +6,10 @@ usage: gate_simulation.py [--program build/cbank] [--gate] [--trials 100] [--fir
        gate_simulation.py --show FILE
 
 Every trial writes results of 24 cells as those of the default plan on an H200, and asks the built program to compare
-them: no decision is made here. Times, how much processes differ in each cell, and how sure one is of its time in its places,
-are those of ten committed processes (results/h200/processes). Noise of 2 and 4 is as many times what processes differ by.
-Heavy tails: Student's t of 3 degrees of freedom, scaled to the same deviation. All cells of a process share half of their
-variance. Cells that did not settle count as settled: flags are not what is simulated. In NEW two cells, the shortest and
+them: no decision is made here. Times, how much processes differ in each cell, and how sure one is of its time in its
+places, are those of ten committed processes (results/h200/processes). Noise of 2 and 4 is as many times what processes
+differ by. Heavy tails: Student's t of 3 degrees of freedom, scaled to the same deviation. All cells of a process share half
+of their variance. Cells that did not settle count as settled: flags are not what is simulated. In NEW two cells, the shortest and
 the longest, are slower by 1.5 times the threshold; an alarm is a regression or an improvement of another. No calibration
 is given, but in the last column: there cbank calibrate makes one of five more processes of the same noise.
 
@@ -64,7 +64,8 @@ def trimmed_mean(samples, placements):
     low, high = ordered[cut], ordered[-1 - cut]
     strata = placements if placements and count >= 2 * placements else 1
     within = [min(max(sample, low), high) for sample in samples]
-    squares = sum((len(stratum) - 1) * statistics.variance(stratum) for stratum in (within[i::strata] for i in range(strata)))
+    each = [within[i::strata] for i in range(strata)]
+    squares = sum((len(stratum) - 1) * statistics.variance(stratum) for stratum in each)
     left = count - 2 * cut
     return statistics.fmean(ordered[cut:count - cut]), math.sqrt(squares / (count - strata) * count) / left
 
@@ -119,9 +120,9 @@ def write_process(path, rng, scenario, factors, second, **more):
         mean, error = trimmed_mean(samples, PLACEMENTS)
         samples = [sample * value / mean for sample in samples]
         half = STUDENT * error * value / mean
-        cells.append({**cell, "time_ns": {**cell["time_ns"], "samples": samples, "value": value, "median": statistics.median(samples),
-                                          "ci_low": value - half, "ci_high": value + half, "min": min(samples),
-                                          "effective_samples": SAMPLES}})
+        time = {"samples": samples, "value": value, "ci_low": value - half, "ci_high": value + half, "min": min(samples),
+                "median": statistics.median(samples), "effective_samples": SAMPLES}
+        cells.append({**cell, "time_ns": {**cell["time_ns"], **time}})
     started = f"2026-01-01T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
     with open(path, "w", encoding="utf-8") as file:
         json.dump({**result, "tool": {**result["tool"], **more}, "started_utc": started, "cells": cells}, file)

@@ -30,8 +30,8 @@ def places(cell):
 
 
 def time_of(kept):
-    """Of what scripts/advise_trial.py keeps of a cell. Files before version 2.4 of results have no value: the mean over the
-    places is the nearest to it, where they are kept."""
+    """Of what scripts/advise_trial.py keeps of a cell. Trials of results before version 2.4 have no value: the mean
+    over the places is the nearest to it, where they are kept."""
     return kept.get("value") or (statistics.fmean(kept["by_place"]) if "by_place" in kept else kept["median"])
 
 

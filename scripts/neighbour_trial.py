@@ -58,7 +58,8 @@ def results(program, folder, count, run_options):
         path = trials.measure(program, os.path.join(folder, f"{number}.json"), *run_options)
         result, times = trials.read(path, program)
         flags = {cell["identity"]: cell["flags"] for cell in result["cells"]}
-        found.append({identity: {"time_ns": time["value"], "flags": flags[identity]} for identity, time in times.items()})
+        found.append({identity: {"time_ns": time["value"], "flags": flags[identity]}
+                      for identity, time in times.items()})
     return result, found
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Older results as of the version that is read here: those of schema 1.x, and of 2.x below 2.4, whose cells have no
-time_ns.value. What a file does not say, the program does: identities, exact counters, reasons, the time of the samples."""
+time_ns.value. What a file does not say, the program does: identities, exact counters, reasons, the time that
+the samples give."""
 
 import json
 import os

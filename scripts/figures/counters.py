@@ -11,8 +11,9 @@ EXTRA = True
 SUMMARY = "each counter against the time, a point for each cell"
 TAKES = ("result",)
 NEEDS = "a result (cbank run --json) with counters"
-METHOD = ("Time of a launch: trimmed mean over the placements with its 95 % interval by Student's t; counters of one launch, "
-          "which is not one of those that were timed, without interval. Counters that are the same in all cells are left out.")
+METHOD = ("Time of a launch: trimmed mean over the placements with its 95 % interval by Student's t; counters of one "
+          "launch, which is not one of those that were timed, without interval. Counters that are the same in all cells are "
+          "left out.")
 COLUMNS = ("counter", "unit", "kind", "workload", "elements", "block_size", "regime", "pattern", "parameters", "path",
            "value", "expected", "time_ns", "time_ns_ci_low", "time_ns_ci_high", "engine", "source",
            "source_sha256")

@@ -120,8 +120,8 @@ def newest(name, content, program):
     except ValueError as error:
         raise WrongFile(error) from None
     except OSError as error:
-        raise WrongFile(f"{name} is of a version before 2.4, and {error.filename} cannot be run to read it: {error.strerror}; "
-                        "build it, or name it: --program") from None
+        raise WrongFile(f"{name} is of a version before 2.4, and {error.filename} cannot be run to read it: "
+                        f"{error.strerror}; build it, or name it: --program") from None
 
 
 def kind_of(name, content):

@@ -9,9 +9,9 @@ PLACE = 60
 SUMMARY = "time of constant and of global memory and their ratio, chips by patterns, from all results given"
 TAKES = ("result",)
 NEEDS = "results (cbank run --json) with cells on the paths constant and global"
-METHOD = ("Time of an SM: time of a launch, the trimmed mean over the placements, by the SMs of the chip and the warps of its "
-          "elements. Ratio: time on path constant to time on path global; ends of the interval: quotients of opposite ends, which "
-          "is wider than 95 %. A cell that is in several results of a chip is taken from the first.")
+METHOD = ("Time of an SM: time of a launch, the trimmed mean over the placements, by the SMs of the chip and the warps of "
+          "its elements. Ratio: time on path constant to time on path global; ends of the interval: quotients of opposite "
+          "ends, which is wider than 95 %. A cell that is in several results of a chip is taken from the first.")
 COLUMNS = ("workload", "elements", "block_size", "regime", "pattern", "parameters", "device", "compute_capability",
            "driver", "engine", "constant_ns", "global_ns", "constant_sm_ns", "global_sm_ns", "ratio", "ratio_low", "ratio_high", "source",
            "source_sha256")

@@ -10,8 +10,8 @@ PLACE = 95
 SUMMARY = "the time of cells night by night, a line for each GPU, with the levels that changed"
 TAKES = ("history",)
 NEEDS = "a history of cells (cbank history STORE --cell CELL --json)"
-METHOD = ("Times: trimmed means over the placements. Level changed: the first run of a level that cbank history found, with the change from the level "
-          "before and its interval of 95 %.")
+METHOD = ("Times: trimmed means over the placements. Level changed: the first run of a level that cbank history found, "
+          "with the change from the level before and its interval of 95 %.")
 COLUMNS = (*documents.CELL_KEYS, "parameters", "device", "uuid", "host", "slot", "driver", "engine", "started_utc", "time_ns",
            "state", "change", "change_low", "change_high", "with", "source", "source_sha256")
 

@@ -10,8 +10,8 @@ PLACE = 10
 SUMMARY = "time of each pattern by each path, a dot each with its interval; beside it the ratio of constant to global memory"
 TAKES = ("result",)
 NEEDS = "a result (cbank run --json)"
-METHOD = ("Time of a launch: trimmed mean over the placements with its 95 % interval by Student's t. Ratio: quotient of times; "
-          "ends of its interval: quotients of opposite ends, which is wider than 95 %.")
+METHOD = ("Time of a launch: trimmed mean over the placements with its 95 % interval by Student's t. Ratio: quotient of "
+          "times; ends of its interval: quotients of opposite ends, which is wider than 95 %.")
 COLUMNS = ("workload", "elements", "block_size", "regime", "pattern", "parameters", "path", "time_ns",
            "time_ns_ci_low", "time_ns_ci_high", "ratio_to_global", "ratio_low", "ratio_high", "flags", "engine",
            "source", "source_sha256")

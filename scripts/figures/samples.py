@@ -13,8 +13,8 @@ EXTRA = True
 SUMMARY = "every sample of each cell in the order taken, with the time of the cell, its interval, clock and throttle marks"
 TAKES = ("result",)
 NEEDS = "a result (cbank run --json) with samples"
-METHOD = ("Each sample's deviation from the time of its cell, which is their trimmed mean over the placements; its 95 % interval "
-          "by Student's t. SM clock: median over the samples of the cell.")
+METHOD = ("Each sample's deviation from the time of its cell, which is their trimmed mean over the placements; its 95 % "
+          "interval by Student's t. SM clock: median over the samples of the cell.")
 COLUMNS = ("workload", "elements", "block_size", "regime", "pattern", "parameters", "path", "sample", "sample_ns",
            "deviation_percent", "time_ns", "time_ns_ci_low", "time_ns_ci_high", "sm_clock_mhz", "flags",
            "throttle_before", "throttle_after", "engine", "source", "source_sha256")

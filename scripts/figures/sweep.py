@@ -10,8 +10,8 @@ PLACE = 15
 SUMMARY = "time against what was varied (distinct addresses, elements, bytes, warps, radius), a line for each path"
 TAKES = ("result",)
 NEEDS = "a result (cbank run --json) in which something takes three values or more"
-METHOD = ("Time of a launch: trimmed mean over the placements with its 95 % interval by Student's t; lines from point to "
-          "point, nothing fitted.")
+METHOD = ("Time of a launch: trimmed mean over the placements with its 95 % interval by Student's t; lines from point "
+          "to point, nothing fitted.")
 COLUMNS = ("axis", "axis_value", "lines", *documents.CELL_KEYS, "parameters", "time_ns", "time_ns_ci_low",
            "time_ns_ci_high", "flags", "engine", "source", "source_sha256")
 

@@ -21,6 +21,9 @@ from common import ROOT, Scratch, read_json
 sys.path.insert(0, os.path.join(ROOT, "tests/kernels"))
 import loads  # noqa: E402
 
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+import l2_slices  # noqa: E402
+
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 PATHS = ("constant", "global", "readonly", "restrict", "global_l2", "texture", "shared", "shared_copies", "param")
 ELEMENTS = 16384
@@ -268,6 +271,10 @@ class Advise(Scratch):
         self.assertRegex(shown, "regret of always global: median [1-9][0-9]{2}")
         self.assertIn("regret of the advice: median 0.0%, 95th percentile 0.0%", trial("show", "--modelled",
                                                                                       self.path("drawn.json")))
+
+    def test_times_of_trials_of_any_age(self):
+        for kept, time in (({"value": 4, "by_place": [1, 3]}, 4), ({"median": 5}, 5), ({"median": 5, "by_place": [1, 3]}, 2)):
+            self.assertEqual(l2_slices.time_of(kept), time)
 
 
 class Kernel(Scratch):

@@ -52,7 +52,8 @@ def read_json(path):
 
 def read_result(path):
     """A result of any version, as the newest has it."""
-    return json.loads(subprocess.run([CBANK, "show", "--json", path], capture_output=True, check=True, timeout=60).stdout)
+    done = subprocess.run([CBANK, "show", "--json", path], capture_output=True, check=True, timeout=60)
+    return json.loads(done.stdout)
 
 
 def store_says(path):

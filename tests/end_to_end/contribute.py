@@ -312,7 +312,7 @@ class Check(Case):
                 if cell["path"] == "global":
                     time_ns = cell["time_ns"]
                     time_ns["samples"] = [1.05 * sample for sample in time_ns["samples"]]
-                    for key in ("median", "ci_low", "ci_high", "min"):
+                    for key in ("value", "median", "ci_low", "ci_high", "min"):
                         time_ns[key] *= 1.05
 
         self.edit("second-process", plant)

@@ -115,7 +115,7 @@ class Smoke(Case):
         for cell in result["cells"]:
             self.assertEqual(cell["status"], "ok", cell)
             self.assertEqual(cell["array_bytes"], 65536)
-            self.assertGreater(cell["time_ns"]["median"], 0)
+            self.assertGreater(cell["time_ns"]["value"], 0)
         for name in PATTERNS + PATHS:
             self.assertIn(name, done.stdout)
         self.assertIn("model", done.stdout)
@@ -224,7 +224,7 @@ class Run(Case):
             self.assertEqual(cell["status"] == "skipped", bool(cell["reason"]), cell)
             if cell["reason"]:
                 reasons.setdefault(cell["reason"], []).append(cell)
-                self.assertIsNone(cell["time_ns"]["median"])
+                self.assertIsNone(cell["time_ns"]["value"])
         self.assertEqual(sorted((reason, len(cells)) for reason, cells in reasons.items()), [
             ("constant_operand needs an index that is known when the kernel is compiled", 1),
             ("conv_3d has a radius of 3 at most", len(PATHS + MORE_PATHS)),
@@ -328,12 +328,12 @@ class Run(Case):
         self.assertIn("per_warp", json.dumps(result["tool"]["argv"]))
 
     def test_another_card_changes_the_prediction(self):
-        default = self.run_plan(*ONE_CELL)["cells"][0]["time_ns"]["median"]
+        default = self.run_plan(*ONE_CELL)["cells"][0]["time_ns"]["value"]
         card = read_json(os.path.join(ROOT, "results/cards/h200.json"))
         card["launch_ns"] = card["launch_ns"] + 12345
         path = os.path.join(self.folder, "card.json")
         write_text(path, json.dumps(card))
-        changed = self.run_plan(*ONE_CELL, "--card", path)["cells"][0]["time_ns"]["median"]
+        changed = self.run_plan(*ONE_CELL, "--card", path)["cells"][0]["time_ns"]["value"]
         self.assertAlmostEqual(changed - default, 12345, places=3)
 
     def test_planted_fault_is_a_finding(self):
@@ -440,7 +440,7 @@ class Explain(Case):
         result["complete"] = False
         for cell in result["cells"][-1:]:
             cell["status"] = "pending"
-            cell["time_ns"].update(median=None, ci_low=None, ci_high=None, min=None, mad=None)
+            cell["time_ns"].update(value=None, median=None, ci_low=None, ci_high=None, min=None, mad=None)
         write_text(self.file, json.dumps(result))
         done = self.check(cbank("explain", self.file), 0)
         self.assertIn("incomplete", done.stdout)
@@ -496,7 +496,7 @@ class Interrupted(Case):
     def test_resume_measures_only_what_is_missing(self):
         partial, complete = self.partial()
         # A time that no model predicts: it stays, so this cell was not measured again.
-        partial["cells"][0]["time_ns"]["median"] = 123456789.0
+        partial["cells"][0]["time_ns"]["value"] = 123456789.0
         write_text(self.file, json.dumps(partial))
         self.check(cbank("run", "--resume", self.file), 0)
         resumed = read_json(self.file)
@@ -504,7 +504,7 @@ class Interrupted(Case):
         self.assertIs(resumed["complete"], True)
         self.assertEqual(resumed["seed"], complete["seed"])
         self.assertEqual(resumed["started_utc"], complete["started_utc"])
-        self.assertEqual(resumed["cells"][0]["time_ns"]["median"], 123456789.0)
+        self.assertEqual(resumed["cells"][0]["time_ns"]["value"], 123456789.0)
         self.assertEqual(resumed["cells"][1:], complete["cells"][1:])
 
     def test_resume_into_another_file(self):

@@ -125,7 +125,7 @@ class Model(Case):
             self.assertEqual((cell["table_bytes"], cell["array_bytes"]), (1200000, 1200000))
             self.assertAlmostEqual(cell["model"]["requests_per_load"],
                                    sum(len({index // 8 for index in warp}) for warp in warps) / len(warps))
-            self.assertIsNone(cell["time_ns"]["median"])
+            self.assertIsNone(cell["time_ns"]["value"])
             self.assertIn("how much L1 keeps of a table", cell["reason"])
         skipped = {cell["path"]: cell for cell in cells if cell["status"] == "skipped"}
         self.assertEqual(skipped["constant"]["reason"], "constant holds a table of 65536 bytes at most")
@@ -190,7 +190,7 @@ class Model(Case):
         self.cbank("explain", self.file)
         self.cbank("show", self.file, "--cell", identity)
         result["cells"][1].update(status="pending", counters={})
-        result["cells"][1]["time_ns"].update(median=None, samples=[], stop_reason=None)
+        result["cells"][1]["time_ns"].update(value=None, median=None, samples=[], stop_reason=None)
         result.update(complete=False, finished_utc=None)
         with open(self.file, "w", encoding="utf-8") as file:
             json.dump(result, file)
@@ -281,7 +281,7 @@ class Gpu(Case):
         large = [cell for cell in done if cell["table_bytes"] > 65536]
         self.assertEqual({cell["path"] for cell in large}, {"global", "restrict", "global_l2", "texture"})
         self.assertEqual(len(large), 2 * 2 * 3 * 4)
-        self.assertTrue(all(cell["verified"] and cell["time_ns"]["median"] > 0 for cell in done))
+        self.assertTrue(all(cell["verified"] and cell["time_ns"]["value"] > 0 for cell in done))
         self.assertEqual({cell["model"]["time_ns"] for cell in large}, {None})
         self.assertEqual({cell["status"] for cell in result["cells"]}, {"ok", "skipped"})
         self.assertEqual(result["exact_counters"]["differing"], 0)

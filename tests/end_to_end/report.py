@@ -542,8 +542,8 @@ class Inputs(Case):
             self.four(content)
             content["complete"] = False
             content["cells"][3].update(status="pending", counters={}, verified=False,
-                                       time_ns={**content["cells"][3]["time_ns"], "value": None, "median": None, "ci_low": None,
-                                                "ci_high": None, "samples": []})
+                                       time_ns={**content["cells"][3]["time_ns"], "value": None, "median": None,
+                                                "ci_low": None, "ci_high": None, "samples": []})
             content["cells"][2].update(status="failed", reason="it is wrong", verified=False)
             content["cells"][1]["flags"] = ["throttled"]
             content["cells"][0]["counters"]["ldc_instructions"]["value"] = 1

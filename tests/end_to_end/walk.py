@@ -101,7 +101,7 @@ class Run:
             samples = old["time_ns"]["samples"]
             if new["identity"] != old["identity"] or new["status"] != "ok" or new["time_ns"]["samples"][:len(samples)] != samples:
                 return f"resuming: {new['identity']} is {new['status']}, its samples are not kept"
-            if old["time_ns"]["stop_reason"] and new["time_ns"]["median"] != old["time_ns"]["median"]:
+            if old["time_ns"]["stop_reason"] and new["time_ns"]["value"] != old["time_ns"]["value"]:
                 return f"resuming: {new['identity']} had settled and changed"
         return None
 
