@@ -31,6 +31,7 @@ TABLE = os.path.join(ROOT, "harness/compare/deviation.def")
 NORMAL = 1.959964
 DEGREES_LEAST, DEGREES_MOST = 1, 50
 ROUNDING = 0.06  # relative: two digits
+PLACED = 0.01     # deviation of the placements from which a cell's time is one of its places
 
 
 def load(name):
@@ -43,7 +44,8 @@ def load(name):
             continue
         key = tuple(str(cell[name]) for name in ("workload", "path", "pattern", "elements", "block_size", "regime"))
         key += tuple(sorted(cell["parameters"].items()))
-        cells[key] = (time["value"], cell["kernel"]["sass_sha256"], "unstable" not in cell["flags"])
+        cells[key] = (time["value"], cell["kernel"]["sass_sha256"], "unstable" not in cell["flags"],
+                      cell["placement_deviation"])
     return cells
 
 
@@ -71,12 +73,12 @@ def alike(names, column, settled=True):
 
 def of_boards(names, result):
     """(variance, degrees, time) of the hot cells of trials of processes (medians over those of a board) and of a
-    result, each of another board."""
+    result, each of another board. Cells that take other times in other places are left out: the first trials had one."""
     boards = []
     for name in names:
         with open(os.path.join(ROOT, "results", name), encoding="utf-8") as file:
             boards.append({cell["identity"]: cell["median_ns"] for cell in json.load(file)["cells"]})
-    boards.append({"/".join(key[:6]): cell[0] for key, cell in load(result).items()})
+    boards.append({"/".join(key[:6]): cell[0] for key, cell in load(result).items() if (cell[3] or 0) < PLACED})
     rows = []
     for identity in boards[-1]:
         logs = [math.log(board[identity]) for board in boards]

@@ -17,7 +17,7 @@ command -v compute-sanitizer > /dev/null || {
     exit 3
 }
 
-common="run --engine cuda --counters none --max-samples 1 --sample-us 10 --quiet --elements 4096 --block-size 256"
+common="run --engine cuda --counters none --max-samples 6 --sample-us 10 --quiet --elements 4096 --block-size 256"
 plans=(
     "--workload all --path all --pattern per_block"
     "--workload add --path all --pattern hashed"
