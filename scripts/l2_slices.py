@@ -33,7 +33,7 @@ def time_of(kept):
     """Of what scripts/advise_trial.py keeps of a cell. Trials of results before version 2.4 have no value: the trimmed
     mean over the places is the nearest to it, where they are kept."""
     if "value" in kept or "by_place" not in kept:
-        return kept.get("value", kept["median"])
+        return kept["value"] if "value" in kept else kept["median"]
     cut = max(1, len(kept["by_place"]) // 10)
     return statistics.fmean(sorted(kept["by_place"])[cut:-cut])
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Older results as of the version that is read here: those of schema 1.x, and of 2.x below 2.4, whose cells have no
-time_ns.value. What a file does not say, the program does: identities, exact counters, reasons, the time that
+"""Older results as of the version that is read here: those of schema 1.x, and of 2.x below 2.5, whose cells have no
+time_ns.value, or another interval. What a file does not say, the program does: identities, exact counters, reasons, the time that
 the samples give."""
 
 import json
@@ -9,7 +9,7 @@ import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROGRAM = os.environ.get("CBANK", os.path.join(ROOT, "build/cbank"))
-VALUE_MINOR = 4  # of version 2: the first with time_ns.value
+VALUE_MINOR = 5  # of version 2: the first with such a time
 
 
 def is_older(version):
@@ -18,7 +18,7 @@ def is_older(version):
 
 
 def current(path, content, program=None):
-    """The content of a result's file, of version 2.4 or later; that of any other file as it is. Raises ValueError, with
+    """The content of a result's file, of version 2.5 or later; that of any other file as it is. Raises ValueError, with
     what the program says, and OSError where there is no program."""
     schema = content["schema"] if isinstance(content, dict) and isinstance(content.get("schema"), dict) else {}
     version = schema.get("version")

@@ -104,6 +104,9 @@ static void correlate(const double *samples, size_t count, const double *sorted,
     series->effective *= (1 - lag) / (1 + lag);
 }
 
+/* SERIES_PROCESS, as half an interval of a normal distribution. */
+static const double process_half = 1.959964 * SERIES_PROCESS;
+
 /* Sets value and interval. */
 static void estimate(const double *samples, size_t count, double *scratch, const struct series *series,
                      struct summary *summary)
@@ -113,7 +116,8 @@ static void estimate(const double *samples, size_t count, double *scratch, const
     double half = NAN;
 
     if (isfinite(mean.error))
-        half = mean.error / sqrt(share) * student_quantile(1 - STATS_CONFIDENCE, fmax(1, mean.degrees * share));
+        half = hypot(mean.error / sqrt(share) * student_quantile(1 - STATS_CONFIDENCE, fmax(1, mean.degrees * share)),
+                     process_half * mean.value);
     summary->value = mean.value;
     summary->ci_low = mean.value - half;
     summary->ci_high = mean.value + half;
@@ -132,6 +136,13 @@ void series_summarize(const double *samples, size_t count, uint32_t placements, 
     correlate(samples, count, sorted, scratch + count, series);
     stats_describe_sorted(sorted, count, scratch + count, summary);
     estimate(samples, count, scratch + count, series, summary);
+}
+
+double series_own_half_width(const struct summary *summary)
+{
+    const double half = stats_relative_half_width(summary);
+
+    return isfinite(half) ? sqrt(fmax(half * half - process_half * process_half, 0)) : half;
 }
 
 /* -- the dip -------------------------------------------------------------------------------------------- */

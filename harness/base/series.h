@@ -29,13 +29,21 @@ extern const struct series series_unknown;
 
 /* Summary of samples[0 .. count - 1], count >= 1, over `placements` >= 1, and of the series what that takes. The value is
  * the trimmed mean, whose strata are the placements (stats.h): every process has the same ones in turn, so that what they
- * differ by is no error of their mean. Its interval is Student's t at STATS_CONFIDENCE.
+ * differ by is no error of their mean. Its interval is Student's t at STATS_CONFIDENCE, and beside that what no process can
+ * know of itself: SERIES_PROCESS, the deviation between processes that cells had whose samples agreed best
+ * (docs/comparing.md has the trials).
  *
  * Samples that depend on those before tell less: effective = count x (1 - r) / (1 + r), where r is the autocorrelation of
  * what is left when the placements' means are taken out, not counted below 0 (Bayley and Hammersley, The effective number
  * of independent observations in an autocorrelated time series, 1946). Error and degrees of freedom are those of so many. */
 void series_summarize(const double *samples, size_t count, uint32_t placements, double *scratch, struct series *series,
                       struct summary *summary);
+
+/* A share of the time, of one deviation. */
+#define SERIES_PROCESS 0.0005
+
+/* Half the width of such an interval over the value, without SERIES_PROCESS; infinite where there is no interval. */
+double series_own_half_width(const struct summary *summary);
 
 /* Fills the rest of a series that was summarized: of the same samples.
  *

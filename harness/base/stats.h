@@ -25,7 +25,7 @@ double stats_select(double *values, size_t count, size_t rank);
 
 struct summary {
     size_t count;
-    double value;           /* what stands for them all: the median, or of times the trimmed mean (series.h) */
+    double value; /* what stands for them all: the median, or of times the trimmed mean (series.h) */
     double ci_low, ci_high; /* its interval; NaN where count is too small */
     double median;
     double min;
@@ -53,7 +53,7 @@ double stats_relative_half_width(const struct summary *summary);
 /* A trimmed mean and how sure it is. */
 struct trimmed_mean {
     double value;
-    double error;   /* its standard error; NaN of fewer than STATS_SAMPLES_MIN samples */
+    double error; /* its standard error; NaN of fewer than STATS_SAMPLES_MIN samples */
     double degrees; /* of freedom of that error */
 };
 

@@ -16,8 +16,7 @@ enum {
     INSTRUCTIONS_PER_INPUT_LOAD = 3,    /* after the first: bounds, load */
     INSTRUCTIONS_PER_TILE_LOAD = 4,     /* load, arithmetic, and what fills the tile */
     INSTRUCTIONS_PER_STAGING_LOAD = 7,  /* a round of the loop that copies */
-    PARAMETERS_PER_WARP =
-        4, /* loads of kernel parameters that the first level answers beside the payload: add has 3 to 5 */
+    PARAMETERS_PER_WARP = 4,            /* loads of kernel parameters beside the payload: add has 3 to 5 */
 };
 
 /* ... for choosing the pattern, and dividing by the length. */
@@ -42,17 +41,15 @@ enum { INDEX_CYCLES = 345, INDEX_DRAM_CYCLES = 800 };
 /* A first wave of few elements is sooner done than a full one. Likewise. */
 enum { FEW_NS = 190, FEW_ELEMENTS = 12000 };
 
-/* Lines of 128 bytes that L1 looks up in a cycle, and what a sector more of a texture's load takes. By the same lookups, and
- * those of results/h200/sweeps/lookup.json. */
-#define L1_LINES_PER_CYCLE    2.4
+/* Lines of 128 bytes that L1 looks up in a cycle; what a sector more of a texture's load takes. Also by sweeps/lookup.json. */
+#define L1_LINES_PER_CYCLE    2.8
 #define TEXTURE_SECTOR_CYCLES 0.5
-
 /* Blocks that an SM begins at once; of a grid that strides the later ones end later, the less the more rounds they make. And what
  * lookups of kernel parameters take less than those of constants: their first lines come with the launch. Likewise. */
 enum { AT_ONCE = 2, STRIDED_PARAMETER_CYCLES = -80 };
 
 /* What a strided grid keeps busy overlaps, but not wholly: parts add by this power. A guess by the same cells. */
-#define OVERLAP_POWER 2.5
+#define OVERLAP_POWER 2.7
 
 static double cycles_to_ns(const struct card *card, double cycles)
 {
@@ -83,8 +80,7 @@ struct work {
     struct model_levels levels;
     struct model_l2_asked asked; /* of loads that go past L1, or gather from it */
     bool alone; /* blocks have their SM to themselves, and make more than one load */
-    double
-        waits_ns; /* of the busiest SM for its constants, see model_warps.h: beyond its first wave, and all its waves */
+    double waits_ns; /* of the busiest SM for its constants, beyond its first wave, or in all its waves */
     double steps; /* payload loads of a thread */
     double kept; /* part of the input, and of the output that the launch before wrote, that is still in L2 */
     double written; /* part of the output's size that L2 writes to DRAM during the launch */
@@ -98,6 +94,7 @@ struct unit {
     uint32_t instructions; /* index and load */
     double latency_cycles; /* of a load that waits for nobody, as characterized on GH100; 0: simulated by warp */
     double strided_cycles; /* of a grid that strides, beside all else: by those lookups that take no more than 3 us */
+    double output_cycles; /* of L1, for the output of a warp that strides: by lookups of one load a thread */
     bool through_levels; /* the table comes through the constant levels */
     bool through_l1; /* its sectors come through L1 */
     bool global; /* loads are global loads */
@@ -172,6 +169,7 @@ static double l1_cycles(const struct work *work)
         (double)(access->stream_loads + access->staging_loads + (unit->global ? access->payload_loads : 0));
     const double sectors = (double)(access->stream_sectors + access->staging_sectors +
                                     (unit->global || unit->through_l1 ? access->sectors : 0));
+    const double outputs = cell_strides(work->cell) ? (double)work->cell->elements / CBANK_WARP_THREADS : 0;
     const double wavefronts =
         (double)access->warps_active * workload_tile_loads(work->cell->workload, work->cell->parameters) +
         (double)(access->staging_loads + (unit->shared ? unit_requests(unit, access) : 0));
@@ -179,7 +177,7 @@ static double l1_cycles(const struct work *work)
     return fmax(fmax(loads / card->l1_requests_per_cycle + optional(unit->l1_cycles, work),
                      sectors / card->l1_sectors_per_cycle),
                 gather_cycles(work)) +
-           wavefronts / card->shared_wavefronts_per_cycle;
+           outputs * unit->output_cycles + wavefronts / card->shared_wavefronts_per_cycle;
 }
 
 /* -- units: the indexed constant cache ---------------------------------------------------------------- */
@@ -280,14 +278,16 @@ static const struct unit units[] = {
                   .cycles = idc_cycles, .other_cycles = parameter_cycles, .beyond_ns = levels_ns},
     [UNIT_UNIFORM] = {REQUESTS(payload_loads), .instructions = 3, .cycles = uniform_cycles, .wait_cycles = line_wait_cycles},
     [UNIT_IMC] = {REQUESTS(payload_loads), .instructions = 1, .cycles = immediate_cycles, .wait_cycles = line_wait_cycles},
-    [UNIT_L1] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 41, .through_l1 = true, .global = true},
-    [UNIT_L2] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 270, .strided_cycles = 100,
+    [UNIT_L1] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 41, .output_cycles = 8, .through_l1 = true,
+                 .global = true},
+    [UNIT_L2] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 270, .strided_cycles = 100, .output_cycles = 8,
                  .global = true, .cycles = l2_cycles, .beyond_ns = l2_ns},
     [UNIT_TEXTURE] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 94, .strided_cycles = 200,
-                      .through_l1 = true, .l1_cycles = texture_cycles},
-    [UNIT_SHARED] = {REQUESTS(wavefronts), .instructions = 1, .latency_cycles = 23, .strided_cycles = -110, .shared = true},
+                      .output_cycles = 8, .through_l1 = true, .l1_cycles = texture_cycles},
+    [UNIT_SHARED] = {REQUESTS(wavefronts), .instructions = 1, .latency_cycles = 23, .strided_cycles = -110, .output_cycles = 8,
+                     .shared = true},
     /* A shuffle goes the way of a load from shared memory, in one turn: 32 results a cycle and SM, says the manual. */
-    [UNIT_REGISTERS] = {REQUESTS(payload_loads), .instructions = 1, .latency_cycles = 23, .shared = true},
+    [UNIT_REGISTERS] = {REQUESTS(payload_loads), .instructions = 1, .latency_cycles = 23, .output_cycles = 8, .shared = true},
 };
 /* clang-format on */
 
@@ -365,7 +365,7 @@ static double input_first_cycles(const struct work *work)
     return input_loads_first(work) * work->cell->block_size / CBANK_WARP_THREADS / work->card->l1_requests_per_cycle;
 }
 
-/* What the payload of one block adds to its life: what is slowest of its loads and instructions, and waiting. */
+/* What the payload of one block adds to its life: the slowest of its loads and instructions, and waiting. */
 static double block_payload_ns(const struct work *work)
 {
     const double own_cycles = work->unit->through_levels ? 0 : optional(work->unit->cycles, work);

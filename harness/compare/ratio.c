@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "series.h"
 #include "stats.h"
 #include "student.h"
 
@@ -15,7 +16,9 @@ static const double errors_to_end = 1.9599877075001344;
 
 double process_error(double ci_low, double ci_high)
 {
-    return log(ci_high / ci_low) / 2 / errors_to_end;
+    const double error = log(ci_high / ci_low) / 2 / errors_to_end;
+
+    return isnan(error) ? NAN : sqrt(fmax(error * error - SERIES_PROCESS * SERIES_PROCESS, 0));
 }
 
 /* A sum of what each sample is mixed to, so that samples in another order give the same. Never 0. */

@@ -13,7 +13,8 @@
 struct process_time {
     size_t count;        /* of samples, at least 1 */
     const char *process; /* not owned: which process it is, a text that no other has; NULL: not known */
-    double value, error, least; /* value: the trimmed mean; error: standard error of its logarithm, NaN where not known */
+    double value, error,
+        least; /* value: the trimmed mean; error: standard error of its logarithm, NaN where not known */
     uint64_t
         samples; /* a number that follows from all of them, in whatever order they are; 0 in a store, without them */
 };
@@ -22,7 +23,7 @@ struct process_time {
  * that is not known. The error has nothing of what placements differ by (stats_trimmed_mean). */
 struct process_time process_of(const double *samples, size_t count, uint32_t placements, double *scratch);
 
-/* The standard error of a time's logarithm, of which the interval of STATS_CONFIDENCE is this. NaN where there is no
+/* The standard error of a time's logarithm, of which the interval of STATS_CONFIDENCE is this (series.h), without SERIES_PROCESS. NaN where there is no
  * interval. */
 double process_error(double ci_low, double ci_high);
 

@@ -13,9 +13,9 @@
 
 /* A file that is being read. */
 struct reader {
-    const char *file;    /* what messages call it */
-    uint32_t major;      /* of the version that the file has */
-    enum status status;  /* not OK after the first error */
+    const char *file;      /* what messages call it */
+    uint32_t major, minor; /* of the version that the file has */
+    enum status status;    /* not OK after the first error */
 };
 
 /* An object or array of the file. It refers to the node that it is in, which must outlive it. */

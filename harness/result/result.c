@@ -94,7 +94,8 @@ enum status result_open(struct result *result, const struct cell *cells, size_t 
         struct cell_time *time = &result->cells[i].time;
 
         result->cells[i].cell = cells[i];
-        time->summary = (struct summary){.value = NAN, .median = NAN, .ci_low = NAN, .ci_high = NAN, .min = NAN, .mad = NAN};
+        time->summary =
+            (struct summary){.value = NAN, .median = NAN, .ci_low = NAN, .ci_high = NAN, .min = NAN, .mad = NAN};
         time->series = series_unknown;
         time->cycles = NAN;
         time->sm_clock_mhz = NAN;

@@ -170,18 +170,19 @@ static const struct field time_rows[] = {
 };
 static const struct object time_object = {.fields = FIELDS(time_rows), .given = SIZE_MAX};
 
-/* Files before 2.4 have the median and its interval: of their samples the value is found here, so that files of all versions
- * can be held against each other. */
+/* Files before 2.4 have the median and its interval, and those before 2.5 an interval of the process alone: of their samples
+ * value and interval are found here, so that files of all versions can be held against each other. */
 static void find_value(const struct node *node, void *element)
 {
+    const struct reader *reader = node->reader;
     struct cell_time *time = &((struct cell_result *)element)->time;
     struct series series;
     double *scratch;
 
-    if (!isnan(time->summary.value) || isnan(time->summary.median))
-        return;
-    time->summary.value = time->summary.median;
-    if (time->summary.count == 0)
+    if (isnan(time->summary.value))
+        time->summary.value = time->summary.median;
+    if (time->summary.count == 0 || isnan(time->summary.value) || reader->major > 2 ||
+        (reader->major == 2 && reader->minor >= 5))
         return;
     scratch = malloc(SERIES_SCRATCH(time->summary.count) * sizeof(*scratch));
     if (scratch)

@@ -74,7 +74,7 @@ static const struct member run_members[] = {
     RUN(POINTER, tool.cuda_toolkit),
 };
 static const struct member time_members[] = {
-    TIME(DOUBLE, time.summary.value),  TIME(DOUBLE, time.summary.ci_low),
+    TIME(DOUBLE, time.summary.value),   TIME(DOUBLE, time.summary.ci_low),
     TIME(DOUBLE, time.summary.ci_high), TIME(UINT32, flags),
     TIME(DOUBLE, time.sm_clock_mhz),
 };

@@ -39,7 +39,7 @@ def named(cell):
 
 
 def result(*cells, **device):
-    return {"schema": {"name": "cbank-result", "version": "2.4"}, "engine": "cuda", "cells": [named(one) for one in cells],
+    return {"schema": {"name": "cbank-result", "version": "2.5"}, "engine": "cuda", "cells": [named(one) for one in cells],
             "device": {"uuid": "GPU-1", "name": "GPU of a test", "driver": "580.1", "sm_count": 4,
                        "l2_bytes": 6 * 2**20, **device}}
 

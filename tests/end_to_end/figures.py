@@ -57,7 +57,7 @@ def cell(path="constant", pattern="per_warp", time=(1000, 990, 1010), elements=1
 
 
 def result(*cells, engine="cuda", complete=True, name="GPU of a test", **more):
-    return {"schema": {"name": "cbank-result", "version": "2.4"}, "engine": engine, "complete": complete,
+    return {"schema": {"name": "cbank-result", "version": "2.5"}, "engine": engine, "complete": complete,
             "tool": {"name": "cbank", "version": "0.1.0", "git_commit": "0123abc", "git_dirty": False},
             "device": {"name": name, "driver": "580.1", "uuid": "GPU-1", "compute_capability": "9.0",
                        "throttle": {"known": True, "before": 0, "after": 0}},

@@ -29,7 +29,7 @@ def cell(path, pattern, time, interval):
 
 
 def result(rows):
-    return {"schema": {"name": "cbank-result", "version": "2.4"}, "engine": "cuda",
+    return {"schema": {"name": "cbank-result", "version": "2.5"}, "engine": "cuda",
             "device": {"uuid": "GPU-1", "driver": "580.1"}, "cells": [cell(*row) for row in rows]}
 
 

@@ -917,7 +917,7 @@ static void simulate_many(double factor, const struct noise *noise, size_t compa
 /* What is advised to settle a cell does settle it, mostly. */
 static void test_settle(void **state)
 {
-    struct noise noise = {0.0021, 0.0005, 1, 20};
+    struct noise noise = {0.0003, 0.016, 1, 20};
     struct side base = simulate(24, 1, &noise, 1), new_side = simulate(24, 1, &noise, 2);
     struct comparison comparison = compare(&base, &new_side, &defaults);
     const size_t undecided = comparison.counts[VERDICT_INCONCLUSIVE];

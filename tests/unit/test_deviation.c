@@ -13,6 +13,7 @@
 #include "cells.h"
 #include "random.h"
 #include "ratio.h"
+#include "series.h"
 #include "stats.h"
 #include "student.h"
 
@@ -252,7 +253,8 @@ static void test_process(void **state)
         stats_sort(sorted, count);
         of_turned = process_of(turned, count, 0, scratch);
         of_other = process_of(other, count, 1, scratch);
-        assert_true(of_turned.value == stats_trimmed_mean(turned, count, 1, scratch).value && of_turned.least == sorted[0]);
+        assert_true(of_turned.value == stats_trimmed_mean(turned, count, 1, scratch).value &&
+                    of_turned.least == sorted[0]);
         assert_true(isnan(of_turned.error) == (count < STATS_SAMPLES_MIN));
         of_sorted = process_of(sorted, count, 0, scratch);
         of_turned.process = of_other.process = of_sorted.process = "a";
@@ -293,7 +295,8 @@ static void test_process_error(void **state)
     const double ends = student_quantile(1 - STATS_CONFIDENCE, INFINITY);
 
     (void)state;
-    assert_near(process_error(1, exp(2 * 0.001 * ends)), 0.001, 1e-12);
+    assert_near(process_error(1, exp(2 * hypot(0.001, SERIES_PROCESS) * ends)), 0.001, 1e-12);
+    assert_true(process_error(1, 1) == 0);
 }
 
 /* A cell's deviation is the prior's times its own factor, whose square is degrees / chi square(degrees). Its ratio of two

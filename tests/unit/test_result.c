@@ -45,7 +45,8 @@ static void fill_measured_cell(struct cell_result *cell)
     cell->status = CELL_OK;
     cell->verified = true;
     cell->time = (struct cell_time){
-        .summary = {.count = 6, .value = 0.1, .median = 0.2, .ci_low = DBL_MIN, .ci_high = 1e300, .min = DBL_MIN, .mad = 0.25},
+        .summary =
+            {.count = 6, .value = 0.1, .median = 0.2, .ci_low = DBL_MIN, .ci_high = 1e300, .min = DBL_MIN, .mad = 0.25},
         .series = {.placements = 3,
                    .placement_deviation = 0.0026,
                    .autocorrelation = -0.25,
@@ -265,12 +266,12 @@ static const struct {
     const char *from, *to, *message;
 } refused_rows[] = {
     {"\"cbank-result\"", "\"cbank-card\"", "a.json: schema.name: 'cbank-card' is no result"},
-    {"\"version\":\t\"2.4\"", "\"version\":\t\"3.0\"", "a.json: schema.version: 3.0, this build reads up to 2.x; use"},
-    {"\"version\":\t\"2.4\"", "\"version\":\t\"0.9\"", "schema.version: 0.9, this build reads from 1.0 on"},
-    {"\"version\":\t\"2.4\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
-    {"\"version\":\t\"2.4\"", "\"version\":\t1.0", "schema.version: expected a string, it is this number"},
-    {"\"version\":\t\"2.4\"", "\"version\":\t\"+1.0\"", "schema.version: expected a version"},
-    {"\"version\":\t\"2.4\"", "\"version\":\t\"1.\"", "schema.version: expected a version"},
+    {"\"version\":\t\"2.5\"", "\"version\":\t\"3.0\"", "a.json: schema.version: 3.0, this build reads up to 2.x; use"},
+    {"\"version\":\t\"2.5\"", "\"version\":\t\"0.9\"", "schema.version: 0.9, this build reads from 1.0 on"},
+    {"\"version\":\t\"2.5\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
+    {"\"version\":\t\"2.5\"", "\"version\":\t1.0", "schema.version: expected a string, it is this number"},
+    {"\"version\":\t\"2.5\"", "\"version\":\t\"+1.0\"", "schema.version: expected a version"},
+    {"\"version\":\t\"2.5\"", "\"version\":\t\"1.\"", "schema.version: expected a version"},
     {"\"cbank-result\"", "\"\\u001b]0;a\\n\"", "schema.name: '?]0;a?' is no result"},
     {"\"schema\"", "\"Schema\"", "schema: expected an object, it is missing"},
     {"\"cuda\"", "\"cude\"", "a.json: engine: this build has no engine 'cude'"},
@@ -374,7 +375,7 @@ static void test_newer_minor(void **state)
     fill(&result);
     assert_int_equal(result_write(&result, path), STATUS_OK);
     result_close(&result);
-    edit("\"version\":\t\"2.4\"", "\"version\":\t\"1.7\", \"more\": [{}]");
+    edit("\"version\":\t\"2.5\"", "\"version\":\t\"1.7\", \"more\": [{}]");
     edit("\"elements\":", "\"humidity\": {\"percent\": 40}, \"elements\":");
     assert_int_equal(result_read(path, &back), STATUS_OK);
     assert_int_equal(back.cells[0].cell.elements, 128000);
@@ -403,7 +404,7 @@ static void test_version_1_0(void **state)
     result.cells[1].cell = cell_of(1, 0);
     result.cells[0].time.samples_ns[4] = 1; /* cJSON by itself, which writes this file, cannot write DBL_MAX */
     assert_int_equal(result_write(&result, path), STATUS_OK);
-    edit("\"version\":\t\"2.4\"", "\"version\":\t\"1.0\"");
+    edit("\"version\":\t\"2.5\"", "\"version\":\t\"1.0\"");
     assert_int_equal(json_read_file(path, &root), STATUS_OK);
     for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
         remove_members(json_get(root, "cells"), later[i]);
@@ -441,8 +442,8 @@ static void require_within(const cJSON *old, const cJSON *new, const struct json
     cJSON_ArrayForEach (item, old) {
         const struct json_place inner = {.parent = place, .key = item->string, .index = index++};
 
-        /* Before 2.4 the interval was that of the median. */
-        if (json_get(old, "median") && !json_get(old, "value") && strncmp(item->string, "ci_", 3) == 0)
+        /* Before 2.5 the interval was another. */
+        if (json_get(old, "median") && strncmp(item->string, "ci_", 3) == 0)
             continue;
 
         require_within(item, item->string ? json_get(new, item->string) : other, &inner);

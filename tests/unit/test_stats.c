@@ -154,8 +154,8 @@ static void test_trimmed_mean(void **state)
 /* Eight placements that differ much, three samples of each. By numpy. */
 static void test_trimmed_mean_of_strata(void **state)
 {
-    const double samples[] = {10,   10.5, 13, 12.5, 20, 19,   31,   28,   10.2, 10.9, 12.8, 12.9,
-                              19.6, 18.5, 30.5, 29, 11, 10.1, 13.3, 12.2, 20.4, 19.9, 29.7, 28.8};
+    const double samples[] = {10,   10.5, 13,   12.5, 20, 19,   31,   28,   10.2, 10.9, 12.8, 12.9,
+                              19.6, 18.5, 30.5, 29,   11, 10.1, 13.3, 12.2, 20.4, 19.9, 29.7, 28.8};
     double scratch[24];
     const struct trimmed_mean found = stats_trimmed_mean(samples, 24, 8, scratch);
 

@@ -234,12 +234,12 @@ static void describe(const struct sampling *sampling, double max_noise, struct s
 
 /* Whether a narrow interval may stay as it is: every place had its turn twice, and further samples would cost more than they
  * tell. */
-static bool is_enough(const struct timing *timing, const struct sampling *sampling, double half_width)
+static bool is_enough(const struct timing *timing, const struct sampling *sampling, const struct summary *summary)
 {
     const size_t count = sampling->result->time.summary.count;
 
     return count >= 2 * (size_t)sampling->chain.placements &&
-           (NARROWER * half_width <= timing->options->max_noise ||
+           (NARROWER * series_own_half_width(summary) <= timing->options->max_noise ||
             (double)count * sampling->each >= settled_seconds / (double)timing->count);
 }
 
@@ -250,17 +250,15 @@ static enum stop_reason series_stop(const struct timing *timing, struct sampling
     const bool many = sampling->result->time.summary.count >= MODES_ENOUGH;
     struct series series;
     struct summary summary;
-    double half_width;
 
     describe(sampling, max_noise, &series, &summary);
-    half_width = stats_relative_half_width(&summary);
     if (!is_one_mode(&series)) {
         sampling->split = true;
         return many ? STOP_MODES : STOP_NONE;
     }
-    if (half_width > max_noise || (sampling->split && !many))
+    if (stats_relative_half_width(&summary) > max_noise || (sampling->split && !many))
         return STOP_NONE;
-    return at_limit || is_enough(timing, sampling, half_width) ? STOP_CONVERGED : STOP_NONE;
+    return at_limit || is_enough(timing, sampling, &summary) ? STOP_CONVERGED : STOP_NONE;
 }
 
 /* Why sampling may stop now; STOP_NONE to go on. */
