@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Runs the kernels under NVIDIA's compute-sanitizer on the first GPU: memcheck, racecheck, initcheck and synccheck, each over
-# every workload by every path, lookups in tables of every width, and several tables beside other data.
+# every workload, every path, lookups in tables of every width, and several tables beside other data.
 #
 # usage: scripts/sanitize_kernels.sh [TOOL...]
 #
@@ -19,7 +19,7 @@ command -v compute-sanitizer > /dev/null || {
 
 common="run --engine cuda --counters none --max-samples 6 --sample-us 10 --quiet --elements 4096 --block-size 256"
 plans=(
-    "--workload all --path all --pattern per_block"
+    "--workload all --path constant,global,shared,staging --pattern per_block"
     "--workload add --path all --pattern hashed"
     "--workload lookup --path all --width 1,2,4,8,16 --table-bytes 128 --source uniform --loads 4"
     "--workload lookup --path all --table-bytes 1024 --table-count 2 --pressure-bytes 4096 --source zipf --loads 4"
