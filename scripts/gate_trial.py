@@ -46,21 +46,8 @@ def make(arguments, rest):
             "comparisons": found}
 
 
-def show_first(report):
-    """A report of an earlier version, which does not say which cells were planted."""
-    count, path = report["trials"], report["path"]
-    alarms, found, failed = (report[key] for key in ("false_alarms", "found_at_1.5_percent",
-                                                     "gate_failed_at_0.3_percent"))
-    print(f"two processes, nothing changed:   {alarms} false alarms in {count} comparisons")
-    print(f"{path} made 1.5 % slower:        found in {found} of {count}")
-    print(f"{path} made 0.3 % slower:        gate failed in {failed} of {count}")
-    return alarms == 0 and found >= FOUND_LEAST * count and failed == 0
-
-
 def show(report):
     """Prints the figures of merit; returns whether they are met."""
-    if "planted" not in report:
-        return show_first(report)
     count, path, found = report["trials"], report["path"], report["comparisons"]
     alarms = sum(bool(one["changed"]) for one in found["a_a"])
     print(f"two processes, nothing changed:   {alarms} false alarms in {count} comparisons")

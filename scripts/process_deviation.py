@@ -143,7 +143,7 @@ def derive():
     plan = fit(plans, process, most=sum(map(together, plan_changes)))
     cold_plans, cold_changes = alike(("h200/core-matrix-cold.json", "h200/sizes.json"), "cold")
     cold_plan = fit(cold_plans, lambda time: math.hypot(cold[0], cold[1] / time), most=together(cold_changes[0]))
-    trials = [f"h200/processes/{name}.json" for name in ("trial", "other-board", "hot-trial", "slow-board")]
+    trials = [f"h200/processes/{name}.json" for name in ("trial", "other-board", "third-board", "slow-board")]
     boards = of_boards(trials, "h200/core-matrix.json")
     board = fit(boards, process, degrees=len(trials))
     table = {("process", "hot"): hot, ("process", "cold"): cold, ("process", "copies"): copies,
