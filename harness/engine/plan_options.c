@@ -166,7 +166,7 @@ const struct option_row measure_option_rows[] = {
      .help = "default, none, or names of the table and of CUPTI metrics with their rollup, as sm__cycles_active.sum",
      .kind = &option_counters, MEASURE(counters), .fallback = "default"},
     {.name = "max-noise", .argument = "PERCENT",
-     .help = "half a cell's interval, as a share of its median, that is asked for (default 0.5)",
+     .help = "half a cell's interval, as a share of its time, that is asked for (default 0.5)",
      .kind = &option_number, MEASURE(max_noise_percent), .low = 0.001, .high = 100, .unit = "percent", .fallback = "0.5"},
     {.name = "sample-us", .argument = "US",
      .help = "length of a hot sample; of slow kernels up to ten times as long (default 100)",
