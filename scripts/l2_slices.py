@@ -34,8 +34,8 @@ def time_of(kept):
     mean over the places is the nearest to it, where they are kept."""
     if "value" in kept or "by_place" not in kept:
         return kept["value"] if "value" in kept else kept["median"]
-    cut = max(1, len(kept["by_place"]) // 10)
-    return statistics.fmean(sorted(kept["by_place"])[cut:-cut])
+    cut = len(kept["by_place"]) // 10
+    return statistics.fmean(sorted(kept["by_place"])[cut:len(kept["by_place"]) - cut])
 
 
 def show_same(result, turn_ns):

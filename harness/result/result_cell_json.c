@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cell_json.h"
+#include "log.h"
 #include "result.h"
 
 /* Most cells that are read. A file with this many has more than JSON_VALUES_MAX values if they are complete. */
@@ -189,7 +190,7 @@ static void find_value(const struct node *node, void *element)
         series_summarize(time->samples_ns, time->summary.count, time->series.placements ? time->series.placements : 1,
                          scratch, &series, &time->summary);
     else
-        node_refuse(node, "time_ns", "fewer samples: out of memory");
+        node->reader->status = log_memory("the samples of a cell");
     free(scratch);
 }
 

@@ -112,7 +112,7 @@ class Verdicts(Case):
 
     def test_a_budget_that_is_too_small(self):
         """What would do is said as a command, which goes on with what there is and ends."""
-        small = ["--base-program", CBANK, "--threshold", "0.25", "--keep", self.kept, "--processes", "1"]
+        small = ["--base-program", CBANK, "--threshold", "0.1", "--keep", self.kept, "--processes", "1"]
         report, said = self.gate(*small, "--strict", status=4)
         self.assertEqual(report["counts"]["inconclusive"], 4)
         needed = max(cell["processes_to_settle"] for cell in report["cells"])

@@ -372,7 +372,7 @@ class Time(Case):
             time = cell["time_ns"]
             self.assertEqual((cell["placements"], cell["modes"], cell["neighbour"]), (24, 1, False))
             self.assertAlmostEqual(cell["placement_deviation"], 0.004, delta=0.003)
-            self.assertLess(time["ci_high"] / time["ci_low"], 1.001)
+            self.assertLess(time["ci_high"] / time["ci_low"], 1.003)
             self.assertAlmostEqual(time["value"] / statistics.fmean(time["samples"]), 1, delta=0.001)
             for place in range(24):  # the noise of the device is 0.05 %
                 samples = time["samples"][place::24]
@@ -404,7 +404,7 @@ class Time(Case):
                 time = cell["time_ns"]
                 self.assertEqual((time["stop_reason"], cell["flags"], cell["neighbour"]), ("converged", [], False))
                 self.assertLess(len(time["samples"]), 400)
-                self.assertLess(time["ci_high"] / time["ci_low"], 1.001)
+                self.assertLess(time["ci_high"] / time["ci_low"], 1.003)
                 self.assertAlmostEqual(cell["placement_deviation"], 0.1, delta=0.05)
         once = self.measure("--path", "global", "--pattern", "per_block", "--elements", "12800", "--counters", "none",
                             "--sample-us", "10000", "--max-samples", "24", table_placement=0.1)[0]["cells"]
