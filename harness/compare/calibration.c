@@ -37,10 +37,10 @@ static enum status calibrate(const struct side_cell *cell, struct calibrated_cel
     if (cell->status != CELL_OK || cell->process_count < 2)
         return STATUS_OK;
     for (size_t i = 0; i < cell->process_count; i++) {
-        const double median = cell->processes[i].value;
+        const double time = cell->processes[i].value;
 
-        least = fmin(least, median);
-        greatest = fmax(greatest, median);
+        least = fmin(least, time);
+        greatest = fmax(greatest, time);
     }
     status = side_estimate(&(struct sample_side){cell->processes, cell->process_count, false}, &estimate);
     if (!(least > 0) || !isfinite(greatest / least) || status != STATUS_OK)
@@ -53,7 +53,7 @@ static enum status calibrate(const struct side_cell *cell, struct calibrated_cel
 }
 
 /* Pools what each cell shows with the default, scaled to what all of its regime show. Cells of which it is not known how
- * sure their medians are stay as they are, and so do predictions. */
+ * sure their times are stay as they are, and so do predictions. */
 static enum status pool(struct calibration *calibration)
 {
     struct deviation_evidence *cells = calloc(calibration->cell_count + 1, sizeof(*cells));

@@ -15,9 +15,9 @@
 
 struct calibrated_cell {
     struct cell cell;
-    double noise;               /* relative: the greatest ratio of the medians of two processes, less 1, which grows
+    double noise;               /* relative: the greatest ratio of the times of two processes, less 1, which grows
                                    with their number; NaN not known */
-    double within;              /* error that medians had within their processes; NaN not known */
+    double within;              /* error that times had within their processes; NaN not known */
     bool has_deviation;         /* the next is known */
     struct deviation deviation; /* between processes, that error included: the cell's own, pooled with what all cells
                                    show (deviation.h) */

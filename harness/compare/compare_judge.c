@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * From the times of two sides to verdicts.
  *
- * The logarithm of a ratio of medians has a standard error: the deviation between processes over how many there are, and
+ * The logarithm of a ratio of times has a standard error: the deviation between processes over how many there are, and
  * what differing plans or boards add, which no number of processes takes away. The deviation is what was known before
  * (deviation.h) and what the processes of the sides show, by degrees of freedom. Intervals and p are Student's. */
 #include <math.h>
@@ -82,7 +82,7 @@ static struct deviation_evidence evidence_of(const struct comparison *comparison
     };
     const char *why[SIDES] = {0};
 
-    if (isnan(within)) /* so few samples that the default says nothing of their medians */
+    if (isnan(within)) /* so few samples that the default says nothing of their times */
         return out;
     out.before = deviation_default(CAUSE_process, &cell->cell, cell->ns[BASE]);
     for (size_t i = 0; calibration && i < SIDES && (i == BASE || why[BASE]); i++)

@@ -3,7 +3,7 @@
  *
  * Samples of one process share its buffers' places, clocks and temperature, so what a second process reads is told by
  * the deviation between processes, never by the spread within one. Deviations are of the logarithm of a process's
- * median: 0.01 is 1 %. Each has degrees of freedom, and every interval is Student's t at those.
+ * time: 0.01 is 1 %. Each has degrees of freedom, and every interval is Student's t at those.
  *
  * Few processes know a deviation badly. It is therefore pooled with what was known before (a default, a calibration),
  * by degrees of freedom, after the prior was scaled to what all cells of the regime show together: Smyth, Linear models
@@ -25,7 +25,7 @@ enum deviation_origin {
     DEVIATION_DEFAULT,     /* deviation.def */
     DEVIATION_CALIBRATED,  /* a calibration of this GPU */
     DEVIATION_OTHER_BOARD, /* one of another GPU of the model, what boards differ by added */
-    DEVIATION_PROCESSES,   /* medians of several processes */
+    DEVIATION_PROCESSES,   /* times of several processes */
     DEVIATION_RANGE,       /* the greatest difference among them, all that older calibrations say */
     DEVIATION_ORIGINS
 };
@@ -33,7 +33,7 @@ enum deviation_origin {
 extern const char *const deviation_origin_names[DEVIATION_ORIGINS];
 
 struct deviation {
-    double value;   /* standard deviation of the logarithm of one process's median */
+    double value;   /* standard deviation of the logarithm of one process's time */
     double degrees; /* of freedom; 0: not known */
     enum deviation_origin origin;
 };
@@ -47,7 +47,7 @@ enum deviation_cause { CAUSE_process, CAUSE_plan, CAUSE_board, CAUSES };
 /* What a cell of that time differs by for a cause, by default. */
 struct deviation deviation_default(enum deviation_cause cause, const struct cell *cell, double ns);
 
-/* What was known before of how processes differ, where the samples of these say how sure a median is `within` its process:
+/* What was known before of how processes differ, where the samples of these say how sure a time is `within` its process:
  * at least that. These may have taken fewer samples than those from which it is known. */
 struct deviation deviation_at_least(struct deviation before, double within);
 
@@ -66,7 +66,7 @@ struct deviation deviation_sum(const struct deviation *parts, const double *weig
 struct deviation_evidence {
     bool flush; /* of the regime */
     struct deviation before; /* no degrees: not known */
-    struct deviation own; /* between the medians that were seen; no degrees: there were too few */
+    struct deviation own; /* between the times that were seen; no degrees: there were too few */
 };
 
 /* By how much what was seen of the cells of a regime exceeds what was known before, all together. */

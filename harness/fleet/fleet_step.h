@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Whether the end of a series of times differs from its past, and since when. Values are logarithms of medians: 0.01 is
+ * Whether the end of a series of times differs from its past, and since when. Values are logarithms of times: 0.01 is
  * 1 %.
  *
  * The last 1, 2, 3, 5, 8, 13, 21 or 30 values are held against all before them, or against a baseline, by the median of

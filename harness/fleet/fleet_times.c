@@ -203,7 +203,7 @@ static enum status add_cell(struct fleet *fleet)
     return STATUS_OK;
 }
 
-/* What is known before of a value: how far processes differ, at least as far as the median is unsure within its own. Where a
+/* What is known before of a value: how far processes differ, at least as far as the time is unsure within its own. Where a
  * model has several GPUs, none is the one that was calibrated. */
 static struct deviation known_before(const struct reading *reading, size_t of_model, const struct cell *cell,
                                      const char *sha256)

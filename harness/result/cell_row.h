@@ -20,7 +20,7 @@ struct cell_row {
     char note[CELL_NOTE_BYTES]; /* its status and reason, what its flags mean; "" for nothing */
     const char *mark;           /* of its footnote, with blanks as wide as others; "": the table has none */
     const char *instruction;    /* of the payload load; NULL: the kernel is not known */
-    double half_width; /* of the interval, as a share of the median */
+    double half_width; /* of the interval, as a share of the time */
     double ratio;      /* to the shortest time of the same pattern in the same table, of paths that load */
     bool best;         /* it is that time */
     double rate; /* GB/s: bytes that the kernel has to move, an element in, one out, and one a payload load of each

@@ -4,7 +4,7 @@
  *   csv     RFC 4180, one header line. A cell without samples has one row, with sample and time_ns empty. A parameter
  *           is a column of its own, so that what it varies can be grouped by; empty where the cell does not take it.
  *   bmf     Bencher Metric Format v0, which Bencher's `json` adapter reads. One result: lower_value and
- *           upper_value are the interval of the median. Several: value is the median over the results, the bounds
+ *           upper_value are the interval of the time. Several: value is the median over the results, the bounds
  *           the least and greatest of them. Cells that every result skipped are left out, here and in otava. Names of
  *           measures have at most 64 characters; longer ones are left out, with a warning.
  *   kernel_tuner
@@ -31,7 +31,7 @@
 
 enum { BMF_MEASURE_CHARACTERS_MAX = 64 };
 
-static double cell_median(const struct cell_result *cell)
+static double cell_time_ns(const struct cell_result *cell)
 {
     return cell ? cell->time.summary.value : NAN;
 }
@@ -117,7 +117,7 @@ static void bmf_add_values(cJSON *benchmark, const char *name, double *values, s
 static void bmf_entry(const struct cell_result *const *found, size_t count, cJSON *benchmark, double *values)
 {
     for (size_t r = 0; r < count; r++)
-        values[r] = cell_median(found[r]);
+        values[r] = cell_time_ns(found[r]);
     if (count == 1)
         bmf_add(benchmark, "time_ns", values[0], found[0]->time.summary.ci_low, found[0]->time.summary.ci_high);
     else
@@ -172,7 +172,7 @@ static int compare_dates(const void *left, const void *right)
 /* The time of an entry in a result. Otava takes no empty number. */
 static void value_series(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    const double ns = cell_median(((const struct entry *)column->of)->found[((const struct dated *)row)->index]);
+    const double ns = cell_time_ns(((const struct entry *)column->of)->found[((const struct dated *)row)->index]);
 
     snprintf(out->room, sizeof(out->room), "%.17g", ns);
     out->text = isfinite(ns) ? out->room : "nan";
@@ -204,7 +204,7 @@ static size_t otava_columns(const struct catalogue *catalogue, struct grid_colum
             continue;
         columns[count++] = (struct grid_column){.key = entry->name, .value = value_series, .of = entry};
         for (size_t r = 0; r < catalogue->result_count; r++)
-            gaps += !isfinite(cell_median(entry->found[r]));
+            gaps += !isfinite(cell_time_ns(entry->found[r]));
         if (gaps > 0)
             log_warning("%s has no time in %zu of %zu results, and nan there; leave it out of Otava's metrics",
                         entry->name, gaps, catalogue->result_count);

@@ -67,7 +67,7 @@ struct cell_time {
     enum stop_reason stop_reason; /* STOP_NONE: not timed, or not to the end: then there may be samples */
     double *samples_ns;           /* summary.count values in the order taken; owned */
     double *clocks_mhz;           /* SM clock of each, 0: not known; owned; NULL once the cell is timed */
-    double cycles;                /* median in SM cycles; NaN when the clock is not known */
+    double cycles;                /* the time in SM cycles; NaN when the clock is not known */
     double sm_clock_mhz;          /* median over the samples; NaN when not known */
 };
 

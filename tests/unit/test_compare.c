@@ -941,7 +941,7 @@ static void test_settle(void **state)
 static void test_coverage(void **state)
 {
     struct side any = make_side(1);
-    const struct noise assumed = {1.2 * deviation_default(CAUSE_process, &any.cells[0].cell, 1000).value, 0.001, 1, 20};
+    const struct noise assumed = {deviation_default(CAUSE_process, &any.cells[0].cell, 1000).value, 0.0003, 1, 20};
     static const struct noise louder = {0.0068, 0.0015, 3, 20};
     const size_t comparisons = repetitions(100, 20);
 

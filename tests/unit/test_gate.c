@@ -197,15 +197,15 @@ static void test_what_is_slower_is_found(void **state)
 /* Processes of NEW alone help less: what BASE's only one is off by stays. */
 static void test_a_side_that_gets_no_more(void **state)
 {
-    struct compare_options options = {.threshold = 0.002, .looks = GATE_LOOKS};
+    struct compare_options options = {.threshold = 0.0015, .looks = GATE_LOOKS};
     struct side base = open_side(), new_side = open_side();
     struct comparison both, one;
     uint64_t random = 3;
     size_t more = 0;
 
     (void)state;
-    add_process(&base, 1, 0.001, &random);
-    add_process(&new_side, 1, 0.001, &random);
+    add_process(&base, 1, 0.0004, &random);
+    add_process(&new_side, 1, 0.0004, &random);
     assert_int_equal(compare_sides(&base, &new_side, &options, &both), STATUS_OK);
     options.fixed[BASE] = true;
     assert_int_equal(compare_sides(&base, &new_side, &options, &one), STATUS_OK);
