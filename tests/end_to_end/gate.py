@@ -3,7 +3,6 @@
 """End-to-end tests of compare, calibrate, history and export on committed results of a real GPU and on copies of
 them with a planted change. CBANK names the program (default build/cbank)."""
 
-import copy
 import csv
 import glob
 import io
