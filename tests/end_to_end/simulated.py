@@ -410,6 +410,9 @@ class Time(Case):
                             "--sample-us", "10000", "--max-samples", "24", table_placement=0.1)[0]["cells"]
         self.assertEqual([(cell["neighbour"], cell["flags"], len(cell["time_ns"]["samples"])) for cell in once],
                          [(False, ["unstable"], 24)])
+        twice = self.measure("--path", "global", "--pattern", "per_block", "--elements", "12800", "--counters", "none",
+                             "--max-samples", "48", table_placement=0.1, noise=0.0002)[0]["cells"]
+        self.assertEqual([(cell["flags"], len(cell["time_ns"]["samples"])) for cell in twice], [([], 48)])
         wandering = self.measure("--path", "global", "--pattern", "per_block", "--elements", "12800", "--counters",
                                  "none", table_placement=0.1, noise=0.1)[0]["cells"]
         self.assertEqual([cell["flags"] for cell in wandering], [["unstable"]])

@@ -305,6 +305,9 @@ static void test_places_of_two_kinds_are_no_modes(void **state)
     for (size_t i = 0; i < 60; i++)
         samples[i] = (i % 24 * 7 % 5 < 2 ? 65 : 123.6) + 0.01 * (double)(i * 13 % 11);
     assert_near(describe(samples, 60, 24, 0.5).series.modes, 1, 0);
+    assert_near(describe(samples, 48, 24, 0.5).series.modes, 1, 0);
+    /* One of a place may be its place's, or a mode. */
+    assert_true(isnan(describe(samples, 47, 24, 0.5).series.modes));
 }
 
 /* Samples that come in steps of the clock, as those of short chains do. */
