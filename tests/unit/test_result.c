@@ -127,6 +127,14 @@ static void fill(struct result *result)
     strcpy(result->cells[3].reason, "output[7] is 1, not 2");
 }
 
+static void expect_series(const struct series *read, const struct series *written)
+{
+    assert_int_equal(read->placements, written->placements);
+    assert_true(read->placement_deviation == written->placement_deviation);
+    assert_true(read->autocorrelation == written->autocorrelation && read->modes == written->modes);
+    assert_true(read->outliers == written->outliers && read->effective == written->effective);
+}
+
 /* Writing, reading and writing again gives the same bytes. */
 static void test_round_trip(void **state)
 {
@@ -153,7 +161,7 @@ static void test_round_trip(void **state)
     assert_string_equal(back.finished_utc, "");
     assert_memory_equal(back.cells[0].time.samples_ns, result.cells[0].time.samples_ns, 6 * sizeof(double));
     assert_int_equal(back.cells[0].time.summary.count, 6);
-    assert_memory_equal(&back.cells[0].time.series, &result.cells[0].time.series, sizeof(struct series));
+    expect_series(&back.cells[0].time.series, &result.cells[0].time.series);
     assert_true(back.cells[1].time.series.placements == 0 && isnan(back.cells[1].time.series.modes));
     assert_int_equal(back.cells[0].flags, FLAG_THROTTLED | FLAG_COUNTER_DIFFERS);
     assert_int_equal(back.cells[0].counters[1].status, COUNTER_NO_PERMISSION);
