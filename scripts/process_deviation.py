@@ -137,7 +137,7 @@ def derive():
     copies = fit(copies_rows, most=sum(map(together, copies_changes)), relative=1e-6)
     process = lambda time: math.hypot(hot[0], hot[1] / time)  # noqa: E731
     plans, plan_changes = [], []
-    for names in (("core-matrix", "all-paths"), ("core-matrix", "sizes"), ("stencil-blocks", "all-paths")):
+    for names in (("core-matrix", "all-paths"), ("core-matrix", "sizes"), ("core-matrix", "refill"), ("stencil-blocks", "all-paths")):
         rows, changes = alike([f"h200/{name}.json" for name in names], "hot")
         plans, plan_changes = plans + rows, plan_changes + changes[:1]
     plan = fit(plans, process, most=sum(map(together, plan_changes)))
@@ -151,7 +151,7 @@ def derive():
              ("board", "hot"): board, ("board", "cold"): board, ("board", "copies"): board}
     basis = [f"process: {len(hot_rows)} hot and {len(cold_rows)} cold cells of 10 processes on one H200, settled or not; "
              f"{len(copies_rows)} with copies of 3 on another",
-             f"plan: {len(plans)} hot cells of three pairs and {len(cold_plans)} cold of one, on an H200",
+             f"plan: {len(plans)} hot cells of four pairs and {len(cold_plans)} cold of one, on an H200",
              f"board: {len(boards)} cells of five H200, which say it with four degrees together",
              "what boards add to cold cells, and plans and boards to cells with copies, is taken to be as in hot ones"]
     return table, basis

@@ -178,11 +178,20 @@ static double squares_within(const double *values, size_t count, size_t strata)
     return squares;
 }
 
+/* The variance of the mean of strata that are drawn anew, from sums of squares: Searle, Linear Models, 1971, chapter 9. */
+static double strata_variance(double all, double within, size_t count, size_t strata)
+{
+    const double each = (double)count / (double)strata, between = (all - within) / (double)(strata - 1);
+    const double own = within / (double)(count - strata);
+
+    return fmax(between - own, 0) / each / (double)strata;
+}
+
 struct trimmed_mean stats_trimmed_mean(const double *samples, size_t count, size_t strata, double *scratch)
 {
     const size_t cut = trimmed(count), left = count - 2 * cut, groups = strata && count >= 2 * strata ? strata : 1;
     struct trimmed_mean out = {.error = NAN};
-    double low, high, sum = 0;
+    double low, high, within, share, sum = 0;
 
     memcpy(scratch, samples, count * sizeof(*samples));
     high = stats_select(scratch, count, count - 1 - cut);
@@ -194,7 +203,11 @@ struct trimmed_mean stats_trimmed_mean(const double *samples, size_t count, size
     out.value = low + (sum - (double)cut * (high - low)) / (double)left;
     if (count < STATS_SAMPLES_MIN || left <= groups)
         return out;
+    within = squares_within(scratch, count, groups);
+    share = (double)left / (double)count;
     out.degrees = (double)(left - groups);
-    out.error = sqrt(squares_within(scratch, count, groups) / (double)(count - groups) * (double)count) / (double)left;
+    out.error = sqrt(within / (double)(count - groups) / (double)count) / share;
+    if (groups > 1)
+        out.strata = sqrt(strata_variance(squares_within(scratch, count, 1), within, count, groups)) / share;
     return out;
 }

@@ -55,6 +55,7 @@ struct trimmed_mean {
     double value;
     double error; /* its standard error; NaN of fewer than STATS_SAMPLES_MIN samples */
     double degrees; /* of freedom of that error */
+    double strata; /* error that other strata would add: from one-way analysis of variance; 0 of one stratum */
 };
 
 /* The mean of samples[0 .. count - 1], count >= 1, without the tenth at each end that is smallest and largest; without one at

@@ -2,7 +2,8 @@
  * From the times of two sides to verdicts.
  *
  * The logarithm of a ratio of times has a standard error: the deviation between processes over how many there are, and
- * what differing plans or boards add, which no number of processes takes away. The deviation is what was known before
+ * what differing plans or boards add, which no number of processes takes away. Processes of one plan have the same places for
+ * buffers and tables, whatever the board; those of another plan have others. The deviation is what was known before
  * (deviation.h) and what the processes of the sides show, by degrees of freedom. Intervals and p are Student's. */
 #include <math.h>
 #include <stdlib.h>
@@ -94,11 +95,21 @@ static struct deviation_evidence evidence_of(const struct comparison *comparison
     return out;
 }
 
+/* What the sides differ by since their plans do, each by a half: what is known of all cells, and the places of this one. */
+static struct deviation plan_deviation(const struct comparison_cell *cell)
+{
+    struct deviation out = deviation_default(CAUSE_plan, &cell->cell, cell->ns[BASE]);
+    const double placed[] = {cell->estimates[BASE].placed, cell->estimates[NEW].placed};
+
+    out.value = sqrt(out.value * out.value + (placed[BASE] * placed[BASE] + placed[NEW] * placed[NEW]) / 2);
+    return out;
+}
+
 /* Standard error of the ratio's logarithm with as many processes. */
 static struct deviation error_of(const struct comparison *comparison, const struct comparison_cell *cell,
                                  const struct deviation *process, const size_t counts[SIDES])
 {
-    const struct deviation parts[] = {*process, deviation_default(CAUSE_plan, &cell->cell, cell->ns[BASE]),
+    const struct deviation parts[] = {*process, plan_deviation(cell),
                                       deviation_default(CAUSE_board, &cell->cell, cell->ns[BASE])};
     double weights[] = {0, 2 * cell->gpu->plans_differ, 2 * comparison->boards_differ};
 

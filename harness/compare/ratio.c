@@ -43,6 +43,7 @@ struct process_time process_of(const double *samples, size_t count, uint32_t pla
     struct process_time out = {.count = count,
                                .value = mean.value,
                                .error = mean.error / mean.value,
+                               .placed = mean.strata / mean.value,
                                .least = samples[0],
                                .samples = sum_of(samples, count)};
 
@@ -60,7 +61,7 @@ bool process_same(const struct process_time *one, const struct process_time *oth
 
 enum status side_estimate(const struct sample_side *side, struct estimate *out)
 {
-    double *values = malloc(side->count * sizeof(*values)), squares = 0;
+    double *values = malloc(side->count * sizeof(*values)), squares = 0, placed = 0;
 
     if (!values)
         return log_memory("a comparison");
@@ -69,10 +70,12 @@ enum status side_estimate(const struct sample_side *side, struct estimate *out)
 
         values[i] = side->processes[i].value;
         squares += error * error;
+        placed += pow(side->modelled ? 0 : side->processes[i].placed, 2);
     }
     stats_sort(values, side->count);
     out->ns = stats_median(values, side->count);
     out->within = sqrt(squares / (double)side->count);
+    out->placed = sqrt(placed / (double)side->count);
     out->own = side->modelled ? (struct deviation){0} : deviation_of(values, side->count);
     free(values);
     return STATUS_OK;

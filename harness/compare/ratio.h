@@ -15,6 +15,7 @@ struct process_time {
     const char *process; /* not owned: which process it is, a text that no other has; NULL: not known */
     double value, error,
         least; /* value: the trimmed mean; error: standard error of its logarithm, NaN where not known */
+    double placed; /* standard error that other placements would add; 0 where there is one, or nothing is known */
     uint64_t
         samples; /* a number that follows from all of them, in whatever order they are; 0 in a store, without them */
 };
@@ -43,6 +44,7 @@ struct estimate {
     double within; /* standard error of such a time within its process, of its logarithm: root of the mean
                              square over the processes; NaN where one has too few samples to say */
     struct deviation own; /* between the times of its processes */
+    double placed; /* standard error that other placements would add: all its processes have the same ones */
 };
 
 /* STATUS_ENVIRONMENT when out of memory. */

@@ -79,10 +79,11 @@ static bool add_process(struct side_cell *cell, const struct cell_time *time, bo
         larger[cell->process_count] = process_of(samples, count, time->series.placements, scratch);
         larger[cell->process_count++].process = process;
     } else if (good && !samples && summary->count > 0 && !isnan(summary->value))
-        larger[cell->process_count++] =
-            (struct process_time){summary->count, process,
-                                  summary->value, process_error(summary->ci_low, summary->ci_high),
-                                  summary->value, 0};
+        larger[cell->process_count++] = (struct process_time){.count = summary->count,
+                                                              .process = process,
+                                                              .value = summary->value,
+                                                              .error = process_error(summary->ci_low, summary->ci_high),
+                                                              .least = summary->value};
     free(scratch);
     return good;
 }

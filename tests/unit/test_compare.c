@@ -316,6 +316,40 @@ static void test_plans_and_boards(void **state)
     close_all(&comparison, &base, &new_side);
 }
 
+/* One process of a cell whose 24 placements differ by several percent, each the same in two samples. */
+static void add_placed(struct side_cell *cell, double factor)
+{
+    double samples[48], scratch[48];
+
+    for (size_t i = 0; i < 48; i++)
+        samples[i] = 1000 * factor * (1 + 0.005 * (double)(i % 24 * 7 % 24));
+    cell->processes = calloc(1, sizeof(*cell->processes));
+    assert_non_null(cell->processes);
+    cell->processes[cell->process_count++] = process_of(samples, 48, 24, scratch);
+}
+
+/* Of one plan, placements are the same in every process, and 3 % is told. Another plan has others. */
+static void test_places_of_other_plans(void **state)
+{
+    struct side base = make_side(2), new_side = make_side(2);
+    struct comparison comparison;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        add_placed(&base.cells[i], 1);
+        add_placed(&new_side.cells[i], i == 0 ? 1.03 : 1);
+    }
+    comparison = compare(&base, &new_side, &defaults);
+    assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_REGRESSED);
+    assert_int_equal(cell_of(&comparison, 1)->verdict, VERDICT_SAME);
+    comparison_close(&comparison);
+    new_side.cell_count = 1;
+    comparison = compare(&base, &new_side, &defaults);
+    assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_INCONCLUSIVE);
+    new_side.cell_count = 2;
+    close_all(&comparison, &base, &new_side);
+}
+
 static struct side modelled(double ns)
 {
     struct side side = make_side(1);
@@ -1005,6 +1039,7 @@ int main(void)
         cmocka_unit_test(test_one_process_by_hand),
         cmocka_unit_test(test_unstable),
         cmocka_unit_test(test_plans_and_boards),
+        cmocka_unit_test(test_places_of_other_plans),
         cmocka_unit_test(test_settle),
         cmocka_unit_test(test_coverage),
         cmocka_unit_test(test_modelled),

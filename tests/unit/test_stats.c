@@ -163,6 +163,8 @@ static void test_trimmed_mean_of_strata(void **state)
     assert_near(found.value, 17.61, 1e-12);
     assert_near(found.error, 0.10488088481701512, 1e-12);
     assert_true(found.degrees == 12);
+    assert_near(found.strata, 3.2908748294119508, 1e-12);
+    assert_true(stats_trimmed_mean(samples, 24, 1, scratch).strata == 0);
     /* Fewer than two of a stratum tell nothing of what is within it: all that samples differ by is an error then. */
     assert_true(stats_trimmed_mean(samples, 15, 8, scratch).error == stats_trimmed_mean(samples, 15, 1, scratch).error);
     assert_true(stats_trimmed_mean(samples, 24, 1, scratch).error > 1);
