@@ -10,7 +10,7 @@
 
 #include "log.h"
 
-enum { WAIT_MS = 60000 };
+enum { WAIT_MS = 60000, BUSY_MS = 5 };
 
 struct sql {
     sqlite3 *database;
@@ -112,6 +112,19 @@ void sql_run(struct sql *sql, const char *text)
 {
     if (sql->status == STATUS_OK)
         good(sql, sqlite3_exec(sql->database, text, NULL, NULL, NULL));
+}
+
+void sql_write_ahead(struct sql *sql)
+{
+    int code = SQLITE_BUSY, waited = 0;
+
+    /* SQLite does not wait for others here by itself. */
+    while (sql->status == STATUS_OK && (code & 0xff) == SQLITE_BUSY && waited < WAIT_MS) {
+        code = sqlite3_exec(sql->database, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+        waited += code == SQLITE_OK ? 0 : sqlite3_sleep(BUSY_MS);
+    }
+    if (sql->status == STATUS_OK)
+        good(sql, code);
 }
 
 int64_t sql_integer_of(struct sql *sql, const char *text)
@@ -248,9 +261,10 @@ const char *sql_text(struct sql_statement *statement, int column)
 /* The version of the database's schema; -1, logged, where it is another program's or a newer one. */
 static int64_t version_of(struct sql *sql, int32_t application, int count)
 {
+    /* The owner comes last: who makes the store meanwhile commits all three at once, and one who saw tables sees whose. */
+    const int64_t tables = sql_integer_of(sql, "SELECT count(*) FROM sqlite_schema");
     const int64_t version = sql_integer_of(sql, "PRAGMA user_version");
     const int64_t owner = sql_integer_of(sql, "PRAGMA application_id");
-    const int64_t tables = sql_integer_of(sql, "SELECT count(*) FROM sqlite_schema");
 
     if (sql->status == STATUS_OK && owner != application && (owner || version || tables))
         sql->status = log_error(STATUS_USAGE,

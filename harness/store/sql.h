@@ -39,6 +39,10 @@ const char *sql_path(const struct sql *sql);
 /* Runs statements that have no values and whose rows nobody wants, with semicolons between. */
 void sql_run(struct sql *sql, const char *text);
 
+/* Has changes written ahead (WAL), so that readers and a writer do not wait for each other. Waits for other processes that
+ * open the database now. */
+void sql_write_ahead(struct sql *sql);
+
 /* The integer that is the first column of the first row of a statement without values; 0 where there is none. */
 int64_t sql_integer_of(struct sql *sql, const char *text);
 

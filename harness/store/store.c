@@ -102,7 +102,7 @@ enum status store_open(const char *path, enum sql_access access, struct store **
     if (status == STATUS_OK)
         status = migrate(store->sql);
     if (status == STATUS_OK && access == SQL_WRITE) {
-        sql_run(store->sql, "PRAGMA journal_mode = WAL");
+        sql_write_ahead(store->sql);
         sql_begin(store->sql);
         write_flags(store->sql);
         sql_commit(store->sql);

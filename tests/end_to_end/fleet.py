@@ -179,6 +179,16 @@ class Ingest(Case):
         self.assertEqual(self.ask("SELECT count(*) FROM times"), [(60,)])
         self.dump()
 
+    def test_many_make_a_store_at_the_same_time(self):
+        """Whoever comes while another makes the store, or changes how it is written, waits."""
+        self.nights("all", 1, 1, cells=1)
+        for number in range(repetitions(60, 15)):
+            words = [CBANK, "ingest", f"store{number}.db", "all"]
+            running = [subprocess.Popen(words, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                       for _ in range(6)]
+            said = [process.communicate(timeout=120)[1] for process in running]
+            self.assertEqual([process.returncode for process in running], [0] * 6, said)
+
     def test_killed_at_any_moment_nothing_that_was_in_is_lost(self):
         self.nights("all", 8, 25, cells=1)  # four transactions
         chance = random.Random(1)

@@ -112,7 +112,7 @@ class Verdicts(Case):
 
     def test_a_budget_that_is_too_small(self):
         """What would do is said as a command, which goes on with what there is and ends."""
-        small = ["--base-program", CBANK, "--threshold", "0.1", "--keep", self.kept, "--processes", "1"]
+        small = ["--base-program", CBANK, "--threshold", "0.05", "--keep", self.kept, "--processes", "1"]
         report, said = self.gate(*small, "--strict", status=4)
         self.assertEqual(report["counts"]["inconclusive"], 4)
         needed = max(cell["processes_to_settle"] for cell in report["cells"])
@@ -136,10 +136,10 @@ class Verdicts(Case):
     def test_what_compare_advises(self):
         for name in ("base.json", "new.json"):
             self.cbank("run", *PLAN, "--quiet", "--json", name)
-        done = self.cbank("compare", "base.json", "new.json", "--threshold", "0.1", "--json", "-")
+        done = self.cbank("compare", "base.json", "new.json", "--threshold", "0.05", "--json", "-")
         command = json.loads(done.stdout)["to_settle"]
         self.assertRegex(command, f": cbank gate --base-program {CBANK} --new-program {CBANK} --engine cuda .* --processes "
-                                  r"\d+ --threshold 0.1$")
+                                  r"\d+ --threshold 0.05$")
         words = shlex.split(command.split(": cbank ")[1])
         self.assertIn("same of 4 cells", self.cbank(*words).stdout)
 
