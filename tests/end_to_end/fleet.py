@@ -182,7 +182,7 @@ class Ingest(Case):
     def test_many_make_a_store_at_the_same_time(self):
         """Whoever comes while another makes the store, or changes how it is written, waits."""
         self.nights("all", 1, 1, cells=1)
-        for number in range(repetitions(60, 15)):
+        for number in range(repetitions(200, 60)):
             words = [CBANK, "ingest", f"store{number}.db", "all"]
             running = [subprocess.Popen(words, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
                        for _ in range(6)]
