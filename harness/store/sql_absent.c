@@ -26,6 +26,7 @@ enum status sql_status(const struct sql *sql) { UNUSED_1(sql); return STATUS_ENV
 void sql_fail(struct sql *sql, enum status status) { UNUSED_2(sql, status); }
 const char *sql_path(const struct sql *sql) { UNUSED_1(sql); return ""; }
 void sql_run(struct sql *sql, const char *text) { UNUSED_2(sql, text); }
+void sql_write_ahead(struct sql *sql) { UNUSED_1(sql); }
 int64_t sql_integer_of(struct sql *sql, const char *text) { UNUSED_2(sql, text); return 0; }
 void sql_begin(struct sql *sql) { UNUSED_1(sql); }
 enum status sql_commit(struct sql *sql) { UNUSED_1(sql); return STATUS_ENVIRONMENT; }
