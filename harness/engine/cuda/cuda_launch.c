@@ -127,24 +127,23 @@ static uint32_t turn_module(const struct cuda_launch *launch, uint32_t turn)
     return turn % launch->modules;
 }
 
-const uint32_t *cuda_launch_values(const struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn)
+static const struct cuda_table *turn_table(const struct cuda_device *device, const struct cuda_launch *launch,
+                                           uint32_t turn)
 {
-    return device->tables[table_number(launch->cell, turn_module(launch, turn))].values;
+    return &device->tables[table_number(launch->cell, turn_module(launch, turn))];
 }
 
-static uint32_t *place_table(const struct cuda_table *table, uint32_t placement)
+const uint32_t *cuda_launch_values(const struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn)
 {
-    return table->on_device[placement % table->count];
+    return turn_table(device, launch, turn)->values;
 }
 
 /* Where the table of a launch is on the device. */
 static void *table_home(const struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
-    const uint32_t module = turn_module(launch, turn.number);
-
     if (launch->cell->path->home == TABLE_CONSTANT)
-        return (void *)(uintptr_t)launch->banks[module];
-    return place_table(&device->tables[table_number(launch->cell, module)], turn.placement);
+        return (void *)(uintptr_t)launch->banks[turn_module(launch, turn.number)];
+    return cuda_table_site(turn_table(device, launch, turn.number), turn.placement, turn.site);
 }
 
 bool cuda_launch_refills(const struct cuda_launch *launch)
@@ -172,16 +171,35 @@ bool cuda_launch_restore_table(struct cuda_device *device, const struct cuda_lau
 
 /* -- placements ---------------------------------------------------------------------------------------- */
 
+/* The table of a launch, if it is one of those that lie in several places; else NULL. */
+static const struct cuda_table *placed_table(const struct cuda_device *device, const struct cuda_launch *launch)
+{
+    return launch->cell->path->home == TABLE_GLOBAL ? turn_table(device, launch, 0) : NULL;
+}
+
 uint32_t cuda_launch_placements(const struct cuda_device *device, const struct cuda_launch *launch)
 {
-    const struct cell *cell = launch->cell;
-    const struct cuda_indices *indices = cuda_indices_find(device, cell->indices);
+    const struct cuda_indices *indices = cuda_indices_find(device, launch->cell->indices);
+    const struct cuda_table *table = placed_table(device, launch);
     const uint32_t buffers = cuda_buffers_find(device, launch->room)->count, arrays = indices ? indices->count : 1;
-    const bool moves = cell->path->home == TABLE_GLOBAL;
-    const uint32_t tables = moves ? device->tables[table_number(cell, 0)].count : 1;
-    const uint32_t most = buffers > arrays ? buffers : arrays;
+    const uint32_t tables = table ? table->count : 1, most = buffers > arrays ? buffers : arrays;
 
     return most > tables ? most : tables;
+}
+
+uint32_t cuda_launch_sites(const struct cuda_device *device, const struct cuda_launch *launch)
+{
+    const struct cuda_table *table = placed_table(device, launch);
+
+    return table ? table->sites : 1;
+}
+
+uint64_t cuda_launch_bytes(const struct cuda_device *device, const struct cuda_launch *launch)
+{
+    const struct cuda_indices *indices = cuda_indices_find(device, launch->cell->indices);
+    const uint64_t read = indices ? indices->of->count : launch->room;
+
+    return (read + launch->room) * sizeof(uint32_t) + launch->cell->parameters[PARAMETER_pressure_bytes];
 }
 
 uint32_t *cuda_launch_output(const struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
@@ -219,15 +237,15 @@ static struct kernel_args launch_arguments(const struct cuda_device *device, con
     const struct cell *cell = launch->cell;
     const struct image_size image = workload_image(cell->workload, cell->elements);
     const uint64_t rows[] = {image.width, image.height, image.depth};
-    const struct cuda_table *table = &device->tables[table_number(cell, turn_module(launch, turn.number))];
+    const struct cuda_table *table = turn_table(device, launch, turn.number);
 
     return (struct kernel_args){
         .input = place_input(device, launch, turn.placement),
         .output = cuda_launch_output(device, launch, turn),
-        .table = place_table(table, turn.placement),
+        .table = cuda_table_site(table, turn.placement, turn.site),
         .elements = (uint32_t)cell->elements,
         .divergence = 0,
-        .texture = table->textures[turn.placement % table->count][__builtin_ctz(table_width(cell->parameters))],
+        .texture = cuda_table_site_texture(table, turn.placement, turn.site, table_width(cell->parameters)),
         .numbers = pattern_numbers(cell->parameters),
         .pattern = cell->indices ? 0 : (uint32_t)(cell->pattern - patterns),
         .length = table_length(cell->path, cell->parameters),

@@ -38,10 +38,17 @@ uint32_t cuda_launch_registers(struct cuda_device *device, const struct cuda_lau
 struct cuda_turn {
     uint32_t number;
     uint32_t placement; /* of input, output, indices and table: those that each has, in turn */
+    uint32_t site; /* of the table in its placement: those that it has, in turn */
 };
 
 /* How many placements differ: those of what a launch reads or writes that has the most. */
 uint32_t cuda_launch_placements(const struct cuda_device *device, const struct cuda_launch *launch);
+
+/* Bytes that a launch reads and writes beside its table. */
+uint64_t cuda_launch_bytes(const struct cuda_device *device, const struct cuda_launch *launch);
+
+/* Sites that the table of a launch has in its placement; 1 where it is in a constant bank or in the parameters. */
+uint32_t cuda_launch_sites(const struct cuda_device *device, const struct cuda_launch *launch);
 
 /* Where the output of a launch is. */
 uint32_t *cuda_launch_output(const struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn);

@@ -8,15 +8,17 @@
 enum { CALIBRATION_SAMPLES = 31 }; /* of the empty kernel */
 
 /* A launch of the cell; without one, of the empty kernel. */
-static bool launch_once(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
+static bool launch_once(const struct cuda_chain *chain, uint32_t number, uint32_t place, uint32_t site)
 {
-    return launch ? cuda_launch_cell(device, launch, turn) : cuda_launch_empty(device);
+    const struct cuda_turn turn = {number, place, site % chain->sites};
+
+    return chain->launch ? cuda_launch_cell(chain->device, chain->launch, turn) : cuda_launch_empty(chain->device);
 }
 
-static bool launch_many(const struct cuda_chain *chain, uint32_t place, uint32_t launches)
+static bool launch_many(const struct cuda_chain *chain, uint32_t place, uint32_t site, uint32_t launches)
 {
     for (uint32_t i = 0; i < launches; i++)
-        if (!launch_once(chain->device, chain->launch, (struct cuda_turn){i, place}))
+        if (!launch_once(chain, i, place, site + i))
             return false;
     return true;
 }
@@ -34,13 +36,15 @@ static bool slow(const struct cuda_chain *chain, uint32_t draw)
     return draw > 0 || chain->slow_ns == 0 || cuda_launch_spin(chain->device, chain->slow_ns);
 }
 
+/* The launches that long stretches are longer by go through the sites, from draw to draw. */
 static bool enqueue_hot(const struct cuda_chain *chain, uint32_t place, uint32_t draw)
 {
-    const uint32_t longer = chain->reference + chain->launches / chain->draws;
+    const uint32_t each = chain->launches / chain->draws, site = draw * each;
 
-    return cuda_launch_stir(chain->device) && launch_many(chain, place, chain->lead_in) && stamp(chain, draw, 0) &&
-           launch_many(chain, place, chain->reference) && stamp(chain, draw, 1) && stamp(chain, draw, 2) &&
-           launch_many(chain, place, longer) && slow(chain, draw) && stamp(chain, draw, 3);
+    return cuda_launch_stir(chain->device) && launch_many(chain, place, site, chain->lead_in) &&
+           stamp(chain, draw, 0) && launch_many(chain, place, site, chain->reference) && stamp(chain, draw, 1) &&
+           stamp(chain, draw, 2) && launch_many(chain, place, site, chain->reference + each) && slow(chain, draw) &&
+           stamp(chain, draw, 3);
 }
 
 static bool enqueue_cold(const struct cuda_chain *chain, uint32_t place, uint32_t draw)
@@ -48,9 +52,8 @@ static bool enqueue_cold(const struct cuda_chain *chain, uint32_t place, uint32_
     struct cuda_device *device = chain->device;
 
     return cuda_launch_flush(device) && stamp(chain, draw, 0) && cuda_launch_empty(device) && stamp(chain, draw, 1) &&
-           cuda_launch_flush(device) && stamp(chain, draw, 2) &&
-           launch_once(device, chain->launch, (struct cuda_turn){draw, place}) && slow(chain, draw) &&
-           stamp(chain, draw, 3);
+           cuda_launch_flush(device) && stamp(chain, draw, 2) && launch_once(chain, draw, place, draw) &&
+           slow(chain, draw) && stamp(chain, draw, 3);
 }
 
 static bool enqueue_draws(const struct cuda_chain *chain, uint32_t place)
@@ -166,6 +169,7 @@ double cuda_time_empty_launch(struct cuda_device *device)
                                      .draws = CUDA_DRAWS_MAX,
                                      .launches = CUDA_LAUNCHES_MAX / 4,
                                      .placements = 1,
+                                     .sites = 1,
                                      .replays = 1};
 
     return cuda_sample_median(&chain, CALIBRATION_SAMPLES);

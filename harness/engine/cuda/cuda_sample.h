@@ -28,6 +28,7 @@ struct cuda_chain {
         reference; /* of a draw: launches before its stretches, and those of the short one; cold: 0 */
     uint32_t launches; /* that long stretches are longer by, of all draws: as many of each */
     uint32_t placements; /* of the buffers, see cuda_buffers.h */
+    uint32_t sites; /* of the table that launches go through in turn, see cuda_tables.h */
     uint32_t replays; /* of its graph before the one that counts, so that its commands are in the caches */
     uint64_t slow_ns; /* planted slowdown: work added to a long stretch */
     size_t reading; /* where the clock probe writes */

@@ -12,11 +12,33 @@ static uint32_t *begin_of(void *allocated, uint32_t placement)
     return (uint32_t *)(first + table_placement_bytes(placement));
 }
 
-static bool allocate(struct cuda_device *device, struct cuda_table *table, size_t bytes)
+/* Sites of a placement of a table of so many bytes: in all an eighth of L2 at most, of which 0 bytes are known where there is
+ * none. */
+static uint32_t sites_of(const struct cuda_device *device, size_t bytes)
+{
+    const uint64_t share = device->info->l2_bytes / 8 / CBANK_TABLE_BYTES;
+
+    if (bytes > CBANK_TABLE_BYTES || share < 1)
+        return 1;
+    return share < CUDA_SITES_MAX ? (uint32_t)share : CUDA_SITES_MAX;
+}
+
+/* Bytes from the first site's begin to the last one's end. */
+static size_t sites_bytes(const struct cuda_table *table)
+{
+    return (table->sites - 1) * (size_t)CBANK_TABLE_BYTES + table->bytes;
+}
+
+static size_t placement_bytes(const struct cuda_table *table)
+{
+    return 2 * (size_t)CBANK_TABLE_BYTES + sites_bytes(table);
+}
+
+static bool allocate(struct cuda_device *device, struct cuda_table *table)
 {
     void **allocated = &table->allocated[table->count];
 
-    if (!CUDA(device, cudaMalloc, allocated, 2 * (size_t)CBANK_TABLE_BYTES + bytes))
+    if (!CUDA(device, cudaMalloc, allocated, placement_bytes(table)))
         return false;
     table->on_device[table->count] = begin_of(*allocated, table->count);
     table->count++;
@@ -25,14 +47,14 @@ static bool allocate(struct cuda_device *device, struct cuda_table *table, size_
 
 static void release(struct cuda_device *device, struct cuda_table *table)
 {
-    const uint32_t placement = --table->count;
+    cudaTextureObject_t *const textures = table->textures[--table->count][0];
 
-    for (uint32_t i = 0; i < SASS_WIDTH_COUNT; i++) {
-        if (table->textures[placement][i])
-            CUDA_TRY(device, cudaDestroyTextureObject, table->textures[placement][i]);
-        table->textures[placement][i] = 0;
+    for (uint32_t i = 0; i < CUDA_SITES_MAX * SASS_WIDTH_COUNT; i++) {
+        if (textures[i])
+            CUDA_TRY(device, cudaDestroyTextureObject, textures[i]);
+        textures[i] = 0;
     }
-    CUDA_TRY(device, cudaFree, table->allocated[placement]);
+    CUDA_TRY(device, cudaFree, table->allocated[table->count]);
 }
 
 static void close_table(struct cuda_device *device, struct cuda_table *table)
@@ -49,6 +71,25 @@ static uint64_t seed_of(const struct cuda_device *device, uint32_t k)
     return device->seed + (k > 0 ? k + 1 : 0);
 }
 
+static bool copy(struct cuda_device *device, void *to, const void *from, size_t bytes)
+{
+    return CUDA(device, cudaMemcpyAsync, to, from, bytes, cudaMemcpyDeviceToDevice, device->stream);
+}
+
+/* Copies what is at the first site to the others, twice as much each time. */
+static bool fill_sites(struct cuda_device *device, const struct cuda_table *table)
+{
+    bool filled = true;
+
+    for (uint32_t i = 1; filled && i < table->sites; i *= 2) {
+        const uint32_t left = table->sites - i;
+
+        filled = copy(device, cuda_table_site(table, 0, i), table->on_device[0],
+                      (left < i ? left : i) * (size_t)CBANK_TABLE_BYTES);
+    }
+    return filled;
+}
+
 bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes)
 {
     struct cuda_table *table = &device->tables[k];
@@ -57,16 +98,28 @@ bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes)
     if (table->bytes >= bytes)
         return true;
     close_table(device, table);
-    if (!CUDA(device, cudaMallocHost, (void **)&table->values, whole) || !allocate(device, table, whole)) {
-        close_table(device, table);
-        return false;
-    }
     table->bytes = whole;
-    random_fill_floats(seed_of(device, k), table->values, words);
-    if (CUDA(device, cudaMemcpy, table->on_device[0], table->values, whole, cudaMemcpyHostToDevice))
-        return true;
+    table->sites = sites_of(device, whole);
+    if (CUDA(device, cudaMallocHost, (void **)&table->values, whole) && allocate(device, table)) {
+        random_fill_floats(seed_of(device, k), table->values, words);
+        if (CUDA(device, cudaMemcpy, table->on_device[0], table->values, whole, cudaMemcpyHostToDevice) &&
+            fill_sites(device, table))
+            return true;
+    }
     close_table(device, table);
     return false;
+}
+
+uint32_t *cuda_table_site(const struct cuda_table *table, uint32_t placement, uint32_t site)
+{
+    return table->on_device[placement % table->count] +
+           site % table->sites * (CBANK_TABLE_BYTES / sizeof(*table->on_device[0]));
+}
+
+cudaTextureObject_t cuda_table_site_texture(const struct cuda_table *table, uint32_t placement, uint32_t site,
+                                            uint32_t width)
+{
+    return table->textures[placement % table->count][site % table->sites][__builtin_ctz(width)];
 }
 
 bool cuda_table_texture(struct cuda_device *device, const uint32_t *on_device, size_t bytes, uint32_t width,
@@ -84,12 +137,19 @@ bool cuda_table_texture(struct cuda_device *device, const uint32_t *on_device, s
     return CUDA(device, cudaCreateTextureObject, texture, &resource, &description, NULL);
 }
 
-/* The texture of a placement, made when it is first asked for. */
-static bool place_texture(struct cuda_device *device, struct cuda_table *table, uint32_t placement, uint32_t log2_width)
+/* The textures of a placement, made when they are first asked for. */
+static bool place_textures(struct cuda_device *device, struct cuda_table *table, uint32_t placement,
+                           uint32_t log2_width)
 {
-    cudaTextureObject_t *texture = &table->textures[placement][log2_width];
+    bool placed = true;
 
-    return *texture || cuda_table_texture(device, table->on_device[placement], table->bytes, 1u << log2_width, texture);
+    for (uint32_t i = 0; placed && i < table->sites; i++) {
+        cudaTextureObject_t *texture = &table->textures[placement][i][log2_width];
+
+        placed = *texture || cuda_table_texture(device, cuda_table_site(table, placement, i), table->bytes,
+                                                1u << log2_width, texture);
+    }
+    return placed;
 }
 
 bool cuda_table_need_texture(struct cuda_device *device, uint32_t k, uint32_t width)
@@ -98,7 +158,7 @@ bool cuda_table_need_texture(struct cuda_device *device, uint32_t k, uint32_t wi
     bool made = true;
 
     for (uint32_t i = 0; made && i < table->count; i++)
-        made = place_texture(device, table, i, (uint32_t)__builtin_ctz(width));
+        made = place_textures(device, table, i, (uint32_t)__builtin_ctz(width));
     return made;
 }
 
@@ -108,12 +168,11 @@ static bool add_placement(struct cuda_device *device, struct cuda_table *table)
     const uint32_t placement = table->count;
     bool added;
 
-    if (!allocate(device, table, table->bytes))
+    if (!allocate(device, table))
         return false;
-    added = CUDA(device, cudaMemcpyAsync, table->on_device[placement], table->on_device[0], table->bytes,
-                 cudaMemcpyDeviceToDevice, device->stream);
+    added = copy(device, table->on_device[placement], table->on_device[0], sites_bytes(table));
     for (uint32_t i = 0; added && i < SASS_WIDTH_COUNT; i++)
-        added = !table->textures[0][i] || place_texture(device, table, placement, i);
+        added = !table->textures[0][0][i] || place_textures(device, table, placement, i);
     if (!added)
         release(device, table);
     return added;
@@ -126,8 +185,7 @@ bool cuda_tables_multiply(struct cuda_device *device)
     for (uint32_t k = 0; k < CUDA_TABLES_MAX; k++) {
         struct cuda_table *table = &device->tables[k];
 
-        while (multiplied && table->bytes > 0 &&
-               cuda_buffers_spare(device, table->count, 2 * CBANK_TABLE_BYTES + table->bytes))
+        while (multiplied && table->bytes > 0 && cuda_buffers_spare(device, table->count, placement_bytes(table)))
             multiplied = add_placement(device, table);
     }
     return multiplied;

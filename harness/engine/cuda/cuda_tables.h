@@ -24,25 +24,36 @@ enum {
 #include "parameters.def"
     CUDA_MODULES_MAX = CUDA_MAX_modules, /* of one workload: what the parameter `modules` goes up to */
     CUDA_LARGE_TABLE, /* the number of the table behind theirs, for cells whose table is larger */
-    CUDA_TABLES_MAX
+    CUDA_TABLES_MAX,
+    CUDA_SITES_MAX = 30, /* of a placement: with room to begin anywhere in 64 KB, they fill 2 MB */
 };
 
-/* A table: number k is also in the constant bank of module k of each workload. */
+/* A table: number k is also in the constant bank of module k of each workload. A placement has it at several sites, which launches
+ * read in turn: where a site lies in L2 follows from more bits of its physical address than a program can choose. In 2 MB, which
+ * have one entry of a TLB, there are many; those of a placement fill an eighth of L2 at most. A table of more than
+ * CBANK_TABLE_BYTES has one site. */
 struct cuda_table {
     size_t bytes; /* 0: there is none yet */
     uint32_t count; /* of placements */
+    uint32_t sites; /* of each, CBANK_TABLE_BYTES apart */
     uint32_t *values; /* on the host, pinned; owned */
     void *allocated[CUDA_PLACEMENTS_MAX]; /* owned */
-    uint32_t *on_device[CUDA_PLACEMENTS_MAX]; /* in it */
-    cudaTextureObject_t textures[CUDA_PLACEMENTS_MAX]
+    uint32_t *on_device[CUDA_PLACEMENTS_MAX]; /* in it: the first site */
+    cudaTextureObject_t textures[CUDA_PLACEMENTS_MAX][CUDA_SITES_MAX]
                                 [SASS_WIDTH_COUNT]; /* by the logarithm of an element's bytes; or 0 */
 };
+
+/* Where the table is at a site (modulo their number) of a placement (likewise), on the device; and its texture of elements of so
+ * many bytes, 0 when there is none. */
+uint32_t *cuda_table_site(const struct cuda_table *table, uint32_t placement, uint32_t site);
+cudaTextureObject_t cuda_table_site_texture(const struct cuda_table *table, uint32_t placement, uint32_t site,
+                                            uint32_t width);
 
 /* Sees to it that table k (below CUDA_TABLES_MAX) has `bytes` or more of random values, on one placement; its textures are gone
  * where it had fewer. False when out of memory: then there is none. */
 bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes);
 
-/* Sees to it that table k, which is there, has a texture of elements of `width` bytes on each placement. True on success. */
+/* Sees to it that table k, which is there, has a texture of elements of `width` bytes at each site. True on success. */
 bool cuda_table_need_texture(struct cuda_device *device, uint32_t k, uint32_t width);
 
 /* Makes a texture object over `bytes` bytes on the device, with elements of `width` bytes. True on success. */

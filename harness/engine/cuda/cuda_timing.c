@@ -29,8 +29,10 @@ enum {
 
 static const double stretch_seconds = 0.25; /* of samples that are enqueued at a time, so that none is kept for long */
 static const double settled_seconds = 4; /* of all items, for intervals narrower than asked for */
-static const double reference_ns = 150e3; /* of a short stretch, no longer than it takes to be like the end of it */
+static const double reference_ns =
+    150e3; /* of a short stretch, and of what is before it: what it takes to be like the end */
 static const double cold_ns = 1e6; /* of cold launches in a sample, about */
+static const double sites_l2_share = 0.25; /* of L2, that launches may take which read several sites */
 static const double replay_ns = 100e3; /* launches that are longer do not feel where their commands are */
 
 /* -- sampling ----------------------------------------------------------------------------------------- */
@@ -102,13 +104,22 @@ static double estimate_ns(struct cuda_chain *chain)
     chain->lead_in = chain->reference = chain->cold ? 0 : 1;
     chain->draws = chain->cold ? ESTIMATE_LAUNCHES : 1;
     chain->launches = ESTIMATE_LAUNCHES;
+    chain->sites = 1;
     return cuda_sample_median(chain, ESTIMATE_SAMPLES);
 }
 
-/* Whether what launches of the cell read and write, and their commands, stay in L2. */
-static bool stays_in_l2(const struct cuda_chain *chain)
+/* Whether what launches of the cell read and write takes less than a share of L2. */
+static bool stays_in_l2(const struct cuda_chain *chain, double share)
 {
-    return 2 * sizeof(uint32_t) * chain->launch->room < chain->device->info->l2_bytes;
+    return (double)cuda_launch_bytes(chain->device, chain->launch) < share * (double)chain->device->info->l2_bytes;
+}
+
+/* A site that was not read since others were must still be in L2 for a hot sample: it is read in the replay before. */
+static uint32_t count_sites(const struct cuda_chain *chain)
+{
+    const bool many = chain->cold || (chain->replays && stays_in_l2(chain, sites_l2_share));
+
+    return many ? cuda_launch_sites(chain->device, chain->launch) : 1;
 }
 
 /* The launches of a hot sample in as many draws as may be, and as many of each. */
@@ -128,8 +139,8 @@ static void size_hot(struct cuda_chain *chain, double sample_ns, double launch_n
 
     divide(chain, launches_of(fmax(sample_ns, longer_ns), launch_ns, CUDA_LAUNCHES_MAX), launch_ns);
     chain->reference = launches_of(reference_ns, launch_ns, CUDA_REFERENCE_LAUNCHES);
-    chain->lead_in = CUDA_LEAD_IN_LAUNCHES;
-    chain->replays = launch_ns < replay_ns && stays_in_l2(chain);
+    chain->lead_in = launches_of(reference_ns, launch_ns, CUDA_LEAD_IN_LAUNCHES);
+    chain->replays = launch_ns < replay_ns && stays_in_l2(chain, 1);
 }
 
 /* Lengths of a cell's samples, by those that are there, else by a first estimate of a launch. False when the cell cannot
@@ -146,6 +157,10 @@ static bool size_chain(struct sampling *sampling, const struct engine_options *o
         chain->draws = chain->launches = launches_of(cold_ns, launch_ns, CUDA_DRAWS_MAX);
     else
         size_hot(chain, options->sample_ns, launch_ns);
+    chain->sites = count_sites(chain);
+    /* The first time that a graph is launched is slower, and all that one behind a flush or a replay can do without, or one
+     * that does not feel where its commands are. */
+    sampling->warm_ups = chain->cold || chain->replays || launch_ns >= replay_ns ? 1 : chain->placements;
     if (sampling->before && chain->cold)
         chain->draws = chain->launches = time->launches_per_sample;
     else if (sampling->before)
@@ -206,8 +221,6 @@ static enum status sampling_open(struct timing *timing, size_t index, const stru
         return fail(sampling, "out of memory for samples");
     if (!size_chain(sampling, timing->options))
         return fail(sampling, "cannot launch");
-    /* The first time that a graph is launched is slower, and all that one behind a flush or a replay can do without. */
-    sampling->warm_ups = sampling->chain.cold || sampling->chain.replays ? 1 : sampling->chain.placements;
     if (!make_places(sampling))
         return fail(sampling, "cannot make a graph");
     item->result->time.launches_per_sample = sampling->chain.launches;

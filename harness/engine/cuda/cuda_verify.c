@@ -24,13 +24,11 @@ static bool run_once(struct cuda_device *device, const struct cuda_launch *launc
 
 /* The same for a cell whose table is written before every launch, over a cleared table. `values` gets what is in the
  * table then. */
-static bool run_refilled(struct cuda_device *device, const struct cuda_launch *launch, uint32_t placement,
+static bool run_refilled(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn,
                          uint32_t *values)
 {
-    const struct cuda_turn turn = {.placement = placement};
-
     memset(values, 0, CBANK_TABLE_BYTES);
-    memcpy(values, cuda_launch_values(device, launch, 0), launch->cell->parameters[PARAMETER_refill_bytes]);
+    memcpy(values, cuda_launch_values(device, launch, turn.number), launch->cell->parameters[PARAMETER_refill_bytes]);
     return cuda_launch_clear_table(device, launch, turn) && run_once(device, launch, turn) &&
            cuda_launch_restore_table(device, launch, turn) && cuda_device_wait(device);
 }
@@ -120,7 +118,8 @@ static void check_output(struct engine_session *session, struct cell_result *cel
         engine_end_cell(cell, CELL_FAILED, "wrong output: %s", checking.first.text);
 }
 
-/* One launch in each module of the cell, on placements from number `index` on: the cells of a plan go through them all. */
+/* One launch in each module of the cell, on placements and sites from number `index` on: the cells of a plan go through them
+ * all. */
 static enum status verify_cell(struct engine_session *session, struct cell_result *cell, size_t index)
 {
     struct cuda_device *device = &session->device;
@@ -131,9 +130,9 @@ static enum status verify_cell(struct engine_session *session, struct cell_resul
 
     cuda_expect_cell(device, cell, 1);
     for (uint32_t i = 0; cell->status == CELL_PENDING && i < launch->modules; i++) {
-        const struct cuda_turn turn = {.number = i, .placement = (uint32_t)((index + i) % placements)};
+        const struct cuda_turn turn = {i, (uint32_t)((index + i) % placements), (uint32_t)(index + i)};
 
-        if (!(refilled ? run_refilled(device, launch, turn.placement, values) : run_once(device, launch, turn)))
+        if (!(refilled ? run_refilled(device, launch, turn, values) : run_once(device, launch, turn)))
             return cuda_fail(device, cell, "launch failed");
         check_output(session, cell, refilled ? values : cuda_launch_values(device, launch, i));
     }
