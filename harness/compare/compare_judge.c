@@ -5,6 +5,7 @@
  * what differing plans or boards add, which no number of processes takes away. Processes of one plan have the same places for
  * buffers and tables, whatever the board; those of another plan have others. The deviation is what was known before
  * (deviation.h) and what the processes of the sides show, by degrees of freedom. Intervals and p are Student's. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +96,19 @@ static struct deviation_evidence evidence_of(const struct comparison *comparison
     return out;
 }
 
-/* What the sides differ by since their plans do, each by a half: what is known of all cells, and the places of this one. */
+/* Sites of a table in a placement of a side: of those that do not know it, one. */
+static uint32_t side_sites(const struct comparison_cell *cell, size_t side)
+{
+    return cell->sides[side]->sites ? cell->sides[side]->sites : 1;
+}
+
+static bool sites_differ(const struct comparison_cell *cell)
+{
+    return side_sites(cell, BASE) != side_sites(cell, NEW);
+}
+
+/* What the sides differ by since their plans do, or their sites, each by a half: what is known of all cells, and the places
+ * of this one. */
 static struct deviation plan_deviation(const struct comparison_cell *cell)
 {
     struct deviation out = deviation_default(CAUSE_plan, &cell->cell, cell->ns[BASE]);
@@ -111,7 +124,7 @@ static struct deviation error_of(const struct comparison *comparison, const stru
 {
     const struct deviation parts[] = {*process, plan_deviation(cell),
                                       deviation_default(CAUSE_board, &cell->cell, cell->ns[BASE])};
-    double weights[] = {0, 2 * cell->gpu->plans_differ, 2 * comparison->boards_differ};
+    double weights[] = {0, 2 * (cell->gpu->plans_differ || sites_differ(cell)), 2 * comparison->boards_differ};
 
     for (size_t i = 0; i < SIDES; i++)
         weights[0] += cell->sides[i]->modelled ? 0 : deviation_of_median(counts[i]);
@@ -125,6 +138,9 @@ static void find_ratio(const struct comparison *comparison, struct ratio_level *
 {
     const size_t counts[] = {cell->sides[BASE]->process_count, cell->sides[NEW]->process_count};
 
+    if (sites_differ(cell))
+        comparison_note(cell, "the table had %" PRIu32 " and %" PRIu32 " sites a place", side_sites(cell, BASE),
+                        side_sites(cell, NEW));
     cell->error = error_of(comparison, cell, &cell->deviation, counts);
     cell->ratio = ratio_of(cell->ns[NEW] / cell->ns[BASE], &cell->error, level);
     cell->noise = sqrt(cell->ratio.ci_high / cell->ratio.ci_low) - 1;

@@ -256,6 +256,7 @@ static bool add_cell(struct side *side, struct side_cell *to, const struct resul
                 merge_status(to, from);
 
     to->modelled = to->modelled || result->modelled_time;
+    to->sites = from->time.sites > to->sites ? from->time.sites : to->sites;
     if (good && from->kernel.code && !to->code) {
         to->code = strdup(from->kernel.code);
         good = to->code;

@@ -392,11 +392,15 @@ class Time(Case):
                             (["--path", "constant", "--pattern", "per_block"], 0)):
             cells = self.measure(*plan, "--elements", "12800", "--counters", "none", table_placement=0.02)[0]["cells"]
             for cell in cells:
-                self.assertEqual(cell["placements"], 24)
+                self.assertEqual((cell["placements"], cell["sites"]), (24, 30 if 0 < moved < 0.01 else 1))
                 self.assertAlmostEqual(cell["placement_deviation"], moved, delta=0.5 * moved + 0.001)
         large = self.measure("--path", "constant,global", "--pattern", "per_block", "--elements", "12800000",
                              "--counters", "none", table_placement=0.004, free=4e9)[0]["cells"]
         self.assertEqual([cell["placements"] for cell in large], [5, 24])  # of buffers, and of tables
+        self.assertEqual([cell["sites"] for cell in large], [1, 1])  # buffers fill L2: another site would not be in it
+        cold = self.measure("--path", "global", "--pattern", "per_block", "--elements", "12800000", "--regime", "cold",
+                            "--counters", "none", free=4e9)[0]["cells"]
+        self.assertEqual([cell["sites"] for cell in cold], [30])  # but then nothing is
 
     def test_places_that_differ_settle(self):
         """Where places differ by more than is asked, their mean is known as well as the samples of each are; nor is it

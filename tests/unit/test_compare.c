@@ -328,7 +328,8 @@ static void add_placed(struct side_cell *cell, double factor)
     cell->processes[cell->process_count++] = process_of(samples, 48, 24, scratch);
 }
 
-/* Of one plan, placements are the same in every process, and 3 % is told. Another plan has others. */
+/* Of one plan, placements are the same in every process, and 3 % is told. Another plan has others, and so has another number of
+ * sites. */
 static void test_places_of_other_plans(void **state)
 {
     struct side base = make_side(2), new_side = make_side(2);
@@ -347,6 +348,18 @@ static void test_places_of_other_plans(void **state)
     comparison = compare(&base, &new_side, &defaults);
     assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_INCONCLUSIVE);
     new_side.cell_count = 2;
+    comparison_close(&comparison);
+    new_side.cells[0].sites = 1;
+    comparison = compare(&base, &new_side, &defaults);
+    assert_int_equal(cell_of(&comparison, 0)->verdict,
+                     VERDICT_REGRESSED); /* one is what there is where it is not known */
+    assert_string_equal(cell_of(&comparison, 0)->note, "");
+    comparison_close(&comparison);
+    new_side.cells[0].sites = 30;
+    comparison = compare(&base, &new_side, &defaults);
+    assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_INCONCLUSIVE);
+    assert_non_null(strstr(cell_of(&comparison, 0)->note, "the table had 1 and 30 sites a place"));
+    assert_string_equal(cell_of(&comparison, 1)->note, "");
     close_all(&comparison, &base, &new_side);
 }
 

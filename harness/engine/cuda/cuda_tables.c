@@ -12,8 +12,7 @@ static uint32_t *begin_of(void *allocated, uint32_t placement)
     return (uint32_t *)(first + table_placement_bytes(placement));
 }
 
-/* Sites of a placement of a table of so many bytes: in all an eighth of L2 at most, of which 0 bytes are known where there is
- * none. */
+/* Sites that a placement of a table of so many bytes has room for: in all an eighth of L2 at most. */
 static uint32_t sites_of(const struct cuda_device *device, size_t bytes)
 {
     const uint64_t share = device->info->l2_bytes / 8 / CBANK_TABLE_BYTES;
@@ -23,22 +22,22 @@ static uint32_t sites_of(const struct cuda_device *device, size_t bytes)
     return share < CUDA_SITES_MAX ? (uint32_t)share : CUDA_SITES_MAX;
 }
 
-/* Bytes from the first site's begin to the last one's end. */
-static size_t sites_bytes(const struct cuda_table *table)
+/* Bytes of that, from the first site's begin to the last one's end; and with room to begin where it should. */
+static size_t sites_bytes(const struct cuda_device *device, const struct cuda_table *table)
 {
-    return (table->sites - 1) * (size_t)CBANK_TABLE_BYTES + table->bytes;
+    return (sites_of(device, table->bytes) - 1) * (size_t)CBANK_TABLE_BYTES + table->bytes;
 }
 
-static size_t placement_bytes(const struct cuda_table *table)
+static size_t placement_bytes(const struct cuda_device *device, const struct cuda_table *table)
 {
-    return 2 * (size_t)CBANK_TABLE_BYTES + sites_bytes(table);
+    return 2 * (size_t)CBANK_TABLE_BYTES + sites_bytes(device, table);
 }
 
 static bool allocate(struct cuda_device *device, struct cuda_table *table)
 {
     void **allocated = &table->allocated[table->count];
 
-    if (!CUDA(device, cudaMalloc, allocated, placement_bytes(table)))
+    if (!CUDA(device, cudaMalloc, allocated, placement_bytes(device, table)))
         return false;
     table->on_device[table->count] = begin_of(*allocated, table->count);
     table->count++;
@@ -71,25 +70,6 @@ static uint64_t seed_of(const struct cuda_device *device, uint32_t k)
     return device->seed + (k > 0 ? k + 1 : 0);
 }
 
-static bool copy(struct cuda_device *device, void *to, const void *from, size_t bytes)
-{
-    return CUDA(device, cudaMemcpyAsync, to, from, bytes, cudaMemcpyDeviceToDevice, device->stream);
-}
-
-/* Copies what is at the first site to the others, twice as much each time. */
-static bool fill_sites(struct cuda_device *device, const struct cuda_table *table)
-{
-    bool filled = true;
-
-    for (uint32_t i = 1; filled && i < table->sites; i *= 2) {
-        const uint32_t left = table->sites - i;
-
-        filled = copy(device, cuda_table_site(table, 0, i), table->on_device[0],
-                      (left < i ? left : i) * (size_t)CBANK_TABLE_BYTES);
-    }
-    return filled;
-}
-
 bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes)
 {
     struct cuda_table *table = &device->tables[k];
@@ -99,11 +79,10 @@ bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes)
         return true;
     close_table(device, table);
     table->bytes = whole;
-    table->sites = sites_of(device, whole);
+    table->sites = 1;
     if (CUDA(device, cudaMallocHost, (void **)&table->values, whole) && allocate(device, table)) {
         random_fill_floats(seed_of(device, k), table->values, words);
-        if (CUDA(device, cudaMemcpy, table->on_device[0], table->values, whole, cudaMemcpyHostToDevice) &&
-            fill_sites(device, table))
+        if (CUDA(device, cudaMemcpy, table->on_device[0], table->values, whole, cudaMemcpyHostToDevice))
             return true;
     }
     close_table(device, table);
@@ -162,30 +141,62 @@ bool cuda_table_need_texture(struct cuda_device *device, uint32_t k, uint32_t wi
     return made;
 }
 
+static bool copy(struct cuda_device *device, void *to, const void *from, size_t bytes)
+{
+    return CUDA(device, cudaMemcpyAsync, to, from, bytes, cudaMemcpyDeviceToDevice, device->stream);
+}
+
+/* The textures of a placement like those at the first site of all. */
+static bool copy_textures(struct cuda_device *device, struct cuda_table *table, uint32_t placement)
+{
+    bool copied = true;
+
+    for (uint32_t i = 0; copied && i < SASS_WIDTH_COUNT; i++)
+        copied = !table->textures[0][0][i] || place_textures(device, table, placement, i);
+    return copied;
+}
+
+/* Copies what is at the first site of the first placement to its others, twice as much each time. When a call fails, there is one
+ * site. */
+static bool fill_sites(struct cuda_device *device, struct cuda_table *table)
+{
+    const uint32_t sites = sites_of(device, table->bytes);
+    bool filled = true;
+
+    for (uint32_t i = 1; filled && i < sites; i *= 2)
+        filled = copy(device, table->on_device[0] + i * (CBANK_TABLE_BYTES / sizeof(uint32_t)), table->on_device[0],
+                      (sites - i < i ? sites - i : i) * (size_t)CBANK_TABLE_BYTES);
+    table->sites = sites;
+    if (filled && copy_textures(device, table, 0))
+        return true;
+    table->sites = 1;
+    return false;
+}
+
 /* One more placement, with the values and the textures of the first. */
 static bool add_placement(struct cuda_device *device, struct cuda_table *table)
 {
     const uint32_t placement = table->count;
-    bool added;
 
     if (!allocate(device, table))
         return false;
-    added = copy(device, table->on_device[placement], table->on_device[0], sites_bytes(table));
-    for (uint32_t i = 0; added && i < SASS_WIDTH_COUNT; i++)
-        added = !table->textures[0][0][i] || place_textures(device, table, placement, i);
-    if (!added)
-        release(device, table);
-    return added;
+    if (copy(device, table->on_device[placement], table->on_device[0], sites_bytes(device, table)) &&
+        copy_textures(device, table, placement))
+        return true;
+    release(device, table);
+    return false;
 }
 
 bool cuda_tables_multiply(struct cuda_device *device)
 {
     bool multiplied = true;
 
-    for (uint32_t k = 0; k < CUDA_TABLES_MAX; k++) {
+    for (uint32_t k = 0; multiplied && k < CUDA_TABLES_MAX; k++) {
         struct cuda_table *table = &device->tables[k];
 
-        while (multiplied && table->bytes > 0 && cuda_buffers_spare(device, table->count, placement_bytes(table)))
+        multiplied = table->bytes == 0 || fill_sites(device, table);
+        while (multiplied && table->bytes > 0 &&
+               cuda_buffers_spare(device, table->count, placement_bytes(device, table)))
             multiplied = add_placement(device, table);
     }
     return multiplied;

@@ -35,7 +35,7 @@ enum {
 struct cuda_table {
     size_t bytes; /* 0: there is none yet */
     uint32_t count; /* of placements */
-    uint32_t sites; /* of each, CBANK_TABLE_BYTES apart */
+    uint32_t sites; /* of each, CBANK_TABLE_BYTES apart: one, until there are further placements */
     uint32_t *values; /* on the host, pinned; owned */
     void *allocated[CUDA_PLACEMENTS_MAX]; /* owned */
     uint32_t *on_device[CUDA_PLACEMENTS_MAX]; /* in it: the first site */
@@ -60,7 +60,8 @@ bool cuda_table_need_texture(struct cuda_device *device, uint32_t k, uint32_t wi
 bool cuda_table_texture(struct cuda_device *device, const uint32_t *on_device, size_t bytes, uint32_t width,
                         cudaTextureObject_t *texture);
 
-/* Copies all tables and their textures to further placements, as far as the device has memory to spare: see cuda_buffers_spare.
+/* Copies all tables and their textures to all sites, and to further placements as far as the device has memory to spare: see
+ * cuda_buffers_spare.
  * False when a call failed: there are fewer then. */
 bool cuda_tables_multiply(struct cuda_device *device);
 

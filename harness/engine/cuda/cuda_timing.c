@@ -180,7 +180,8 @@ static bool make_room(struct sampling *sampling, uint32_t samples_max)
     double *samples, *clocks;
     size_t room = samples_max;
 
-    if (!time->clocks_mhz || launches < 1 || launches > (sampling->chain.cold ? CUDA_DRAWS_MAX : CUDA_LAUNCHES_MAX))
+    if (!time->clocks_mhz || time->sites < 1 || launches < 1 ||
+        launches > (sampling->chain.cold ? CUDA_DRAWS_MAX : CUDA_LAUNCHES_MAX))
         time->summary.count = 0;
     sampling->before = time->summary.count;
     room = sampling->before > room ? sampling->before : room;
@@ -224,6 +225,7 @@ static enum status sampling_open(struct timing *timing, size_t index, const stru
     if (!make_places(sampling))
         return fail(sampling, "cannot make a graph");
     item->result->time.launches_per_sample = sampling->chain.launches;
+    item->result->time.sites = sampling->chain.sites;
     for (size_t i = 0; i < sampling->before; i++)
         sampling->seconds += sample_seconds(sampling, item->result->time.samples_ns[i]);
     return STATUS_OK;
