@@ -48,9 +48,14 @@ def read(path, program=None):
         fail(f"{path} is no result: {error}")
 
 
+def without_folders(command):
+    """A command line whose absolute paths are names alone: where a machine keeps things is nobody's concern."""
+    return " ".join(os.path.basename(word) if os.path.isabs(word) else word for word in command.split(" "))
+
+
 def origin(result):
     """What a report says of where it was made."""
-    return {"command": " ".join(sys.argv), "tool": result["tool"], "device": result["device"]}
+    return {"command": without_folders(" ".join(sys.argv)), "tool": result["tool"], "device": result["device"]}
 
 
 def main(doc, options, make, show):
@@ -59,17 +64,20 @@ def main(doc, options, make, show):
     parser = argparse.ArgumentParser(description=doc.splitlines()[0], allow_abbrev=False)
     parser.add_argument("--program", default="build/cbank")
     parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--show", metavar="FILE", help="print the figures of an earlier trial")
+    parser.add_argument("--show", metavar="FILE", help="print the figures of an earlier trial, and write it again as this "
+                        "version does where --json names a file")
     options(parser)
     arguments, rest = parser.parse_known_args()
     if arguments.show:
         with open(arguments.show, encoding="utf-8") as file:
             report = json.load(file)
+        report["command"] = without_folders(report["command"])
     elif arguments.json:
         report = make(arguments, rest)
+    else:
+        parser.error("--json FILE or --show FILE is needed")
+    if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(report, file, indent=1)
             file.write("\n")
-    else:
-        parser.error("--json FILE or --show FILE is needed")
     sys.exit(0 if show(report) else 1)

@@ -14,6 +14,7 @@ from common import ROOT
 
 sys.path[:0] = [os.path.join(ROOT, "scripts"), os.path.join(ROOT, "tests")]
 import run  # noqa: E402
+import trials  # noqa: E402
 from house import LIMITS, beyond, functions, parameters  # noqa: E402
 
 FOLDERS = ("patterns", "kernels", "harness")  # each may use those before it
@@ -68,6 +69,18 @@ class House(unittest.TestCase):
                 if VENDOR.match(included) and included not in own:
                     with self.subTest(name, included=included):
                         self.assertRegex(name, VENDOR_ALLOWED)
+
+    def test_results_name_no_folder_of_a_machine(self):
+        for name in sources("results/**/*.json"):
+            if not name.startswith("results/local"):
+                with self.subTest(name):
+                    self.assertEqual([line[:200] for line in lines(name)
+                                      if re.search(r'[" =](/home|/root|/work|/Users|/opt|/mnt)/', line)], [])
+
+    def test_a_trial_names_none(self):
+        command = "/a/process_trial.py --program /b/cbank --json c/trial.json --run 10"
+        self.assertEqual(trials.without_folders(command),
+                         "process_trial.py --program cbank --json c/trial.json --run 10")
 
     def test_lines_are_clean(self):
         for name in self.code() + sources("tests/**/*.[ch]", "tests/**/*.py", "scripts/*.py", "scripts/figures/*.*",
