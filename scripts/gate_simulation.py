@@ -33,6 +33,7 @@ import subprocess
 import sys
 import tempfile
 
+import stats
 import upgrade
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -40,7 +41,6 @@ SAMPLES = 20
 PLACEMENTS = 5  # of so many samples
 ERROR = 0.2241  # of their trimmed mean, on average, where they are normal of deviation 1
 STUDENT = 2.201  # half of the interval over that: 95 %, 16 - 5 degrees of freedom
-TRIMMED, SAMPLES_MIN = 10, 5  # one of so many at each end; of so many samples one at least
 PLANTED = 1.5  # times the threshold
 CALIBRATING = 5  # processes
 REGIMES, TAILS, NOISES, PROCESSES, THRESHOLDS = ("hot", "cold"), ("normal", "heavy"), (1, 2, 4), (1, 3, 5), (0.5, 1, 2)
@@ -57,22 +57,9 @@ def name(cell):
     return f"{cell['path']}/{cell['pattern']}/{cell['elements']}"
 
 
-def trimmed_mean(samples, placements):
-    """(mean, its standard error), as stats_trimmed_mean in harness/base/stats.h has them."""
-    count, ordered = len(samples), sorted(samples)
-    cut = max(count // TRIMMED, 1) if count >= SAMPLES_MIN else 0
-    low, high = ordered[cut], ordered[-1 - cut]
-    strata = placements if placements and count >= 2 * placements else 1
-    within = [min(max(sample, low), high) for sample in samples]
-    each = [within[i::strata] for i in range(strata)]
-    squares = sum((len(stratum) - 1) * statistics.variance(stratum) for stratum in each)
-    left = count - 2 * cut
-    return statistics.fmean(ordered[cut:count - cut]), math.sqrt(squares / (count - strata) * count) / left
-
-
 def error_of(cell):
     """Of a cell's time, as a share of it: what cbank compare has of it."""
-    mean, error = trimmed_mean(cell["time_ns"]["samples"], cell["placements"])
+    mean, error = stats.trimmed_mean(cell["time_ns"]["samples"], cell["placements"])
     return error / mean
 
 
@@ -117,7 +104,7 @@ def write_process(path, rng, scenario, factors, second, **more):
         value = usual * factor * math.exp(moved)
         samples = [math.exp(within * rng.gauss(0, 1)) for _ in range(SAMPLES)]
         # What processes differ by has in it how unsure their times are: that of the samples is not added.
-        mean, error = trimmed_mean(samples, PLACEMENTS)
+        mean, error = stats.trimmed_mean(samples, PLACEMENTS)
         samples = [sample * value / mean for sample in samples]
         half = STUDENT * error * value / mean
         time = {"samples": samples, "value": value, "ci_low": value - half, "ci_high": value + half, "min": min(samples),

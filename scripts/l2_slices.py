@@ -4,15 +4,18 @@
 
 usage: l2_slices.py [--card results/cards/h200.json] SERIALIZATION MEASURED CONFIGURATIONS
 
-SERIALIZATION is a result with pattern distinct on path global_l2; MEASURED and CONFIGURATIONS are of scripts/advise_trial.py. All
-times are turns of a slice a load: l2_request_ns of the card. Of SERIALIZATION the two that most places take, of 24. Of MEASURED are configurations whose indices are drawn at random, and which take LONGER as long on global_l2 as on the
-fastest path: the shortest, the median and the longest place.
+SERIALIZATION is a result with pattern distinct on path global_l2; MEASURED and CONFIGURATIONS are of
+scripts/advise_trial.py. All times are turns of a slice a load: l2_request_ns of the card. Of SERIALIZATION the two that
+most places take, of 24. Of MEASURED are configurations whose indices are drawn at random, and which take LONGER as long
+on global_l2 as on the fastest path: the shortest, the median and the longest place.
 """
 
 import argparse
 import collections
 import json
 import statistics
+
+import stats
 
 LONGER = 4
 COUNTS, STRIDES = (1, 2, 4, 8, 16, 32), (32, 64, 128, 256, 512)
@@ -34,8 +37,7 @@ def time_of(kept):
     mean over the places is the nearest to it, where they are kept."""
     if "value" in kept or "by_place" not in kept:
         return kept["value"] if "value" in kept else kept["median"]
-    cut = len(kept["by_place"]) // 10
-    return statistics.fmean(sorted(kept["by_place"])[cut:len(kept["by_place"]) - cut])
+    return stats.trimmed_mean(kept["by_place"], 1)[0]
 
 
 def show_same(result, turn_ns):

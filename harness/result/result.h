@@ -35,7 +35,7 @@ extern const struct engine_kind engine_kinds[];
 extern const size_t engine_kind_count;
 
 /* Why sampling of a cell stopped. */
-enum stop_reason { STOP_NONE, STOP_CONVERGED, STOP_SAMPLES, STOP_TIME, STOP_MODES, STOP_PLACES, STOP_MODELLED };
+enum stop_reason { STOP_NONE, STOP_CONVERGED, STOP_SAMPLES, STOP_TIME, STOP_MODES, STOP_MODELLED };
 
 /* What makes a cell's time doubtful: a set of bits. */
 enum cell_flag {

@@ -23,7 +23,7 @@ import jsonschema
 from common import ROOT, read_result
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
-from gate_simulation import trimmed_mean  # noqa: E402
+from stats import trimmed_mean  # noqa: E402
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 GOLDEN = os.path.join(ROOT, "tests", "golden")
