@@ -34,8 +34,8 @@ struct engine_kind {
 extern const struct engine_kind engine_kinds[];
 extern const size_t engine_kind_count;
 
-/* Why sampling of a cell stopped. */
-enum stop_reason { STOP_NONE, STOP_CONVERGED, STOP_SAMPLES, STOP_TIME, STOP_MODES, STOP_MODELLED };
+/* Why sampling of a cell stopped; for STOP_PLACES, in files before version 2.5 alone. */
+enum stop_reason { STOP_NONE, STOP_CONVERGED, STOP_SAMPLES, STOP_TIME, STOP_MODES, STOP_PLACES, STOP_MODELLED };
 
 /* What makes a cell's time doubtful: a set of bits. */
 enum cell_flag {
