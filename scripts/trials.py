@@ -71,7 +71,7 @@ def main(doc, options, make, show):
     if arguments.show:
         with open(arguments.show, encoding="utf-8") as file:
             report = json.load(file)
-        report["command"] = without_folders(report["command"])
+        report["command"] = without_folders(report.get("command", ""))
     elif arguments.json:
         report = make(arguments, rest)
     else:

@@ -467,7 +467,6 @@ static enum status simulate_warps(struct work *work)
     const struct card *card = work->card;
     const struct model_sm sm = busiest_sm(work);
     struct model_warps warps;
-    double fills;
     const enum status status = model_warps_run(cell, card, &sm, &warps);
 
     if (status != STATUS_OK)
@@ -476,10 +475,11 @@ static enum status simulate_warps(struct work *work)
     work->waits_ns =
         fmax(cycles_to_ns(card, warps.cycles - (cell_strides(work->cell) ? MODEL_WARPS_BEGIN_CYCLES : sm.life_cycles)),
              0);
-    fills = warps.fills * cell_blocks(cell) / sm.blocks;
+    warps.fills *= cell_blocks(cell) / sm.blocks;
+    work->levels.parameter_refills = warps.parameter_refills * cell_blocks(cell) / sm.blocks;
     /* Without the warps side by side each would fetch by itself what conflicts. */
-    if (warps.refills > 0 || fills < work->levels.misses[0]) {
-        work->levels.misses[0] = fmin(fills, work->levels.requests[0]);
+    if (warps.refills > 0 || warps.fills < work->levels.misses[0]) {
+        work->levels.misses[0] = fmin(warps.fills, work->levels.requests[0]);
         work->levels.requests[1] = work->levels.misses[0];
         work->levels.misses[1] = fmin(work->levels.misses[1], work->levels.requests[1]);
     }

@@ -110,7 +110,8 @@ struct model_count {
 };
 
 /* What the counter of that name counts, by the levels that model_predict gave: lookups of the table, and the lines that
- * every SM with a block fetches beside it. Those are parameter_lines into the first level and, from the second for its
+ * every SM with a block fetches beside it. Those are parameter_lines into the first level, what more a kernel reads that chooses
+ * its pattern at run time, and what of them comes again; and, from the second for its
  * immediate constant caches, one a partition, the share of immediate_lines of the partitions that have a warp. Whether
  * the second level holds those lines when they are asked for is not known: hence low and high. */
 struct model_count model_counter(const char *name, const struct cell *cell, const struct access_counts *access,

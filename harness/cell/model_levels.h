@@ -30,10 +30,21 @@ enum { MODEL_LOOKUPS_MAX = 1 << 19 };
 struct model_levels {
     double requests[CARD_LEVELS_MAX];
     double misses[CARD_LEVELS_MAX];
+    double
+        parameter_refills; /* of lines of parameters, into the first level, that were there before; 0 where warps were not simulated */
 };
 
 /* Byte of their bank at which the parameters of a kernel begin, with compute capability 9.0. */
 enum { MODEL_PARAMETERS_BEGIN = 0x210 };
+
+/* Lines that a warp reads beside the table, before it: from the first `line_bytes` of the bank of parameters, with the stack
+ * pointer, and from the kernel's own; where the pattern is chosen at run time, that of its number and one of the compiler's bank.
+ * So by the code of kernels for sm_90. Returns how many, at most MODEL_OTHER_LINES_MAX; their numbers in lines[]. Those of the
+ * table's bank are the line's number there. Those of others are beyond it, in the sets that they share with it: that follows from
+ * where the driver lays the banks. On GH100 the first line of the parameters is in the set of the table's sixth line, by the
+ * fills of results/h200/sizes.json; of the compiler's bank it is not known. */
+enum { MODEL_OTHER_LINES_MAX = 4, MODEL_OTHER_BANK_LINE = 1 << 20 };
+uint32_t model_other_lines(const struct cell *cell, uint32_t line_bytes, uint64_t lines[MODEL_OTHER_LINES_MAX]);
 
 /* Byte of its bank at which the table begins: 0, or behind the other parameters. */
 uint32_t model_table_begin(const struct cell *cell);

@@ -26,12 +26,6 @@ enum { STAGGER_CYCLES = 8, NEXT_BLOCK_CYCLES = 400 };
 /* Stops what would not end: lookups of one payload address, on average. */
 enum { LOOKUPS_MAX = 64 };
 
-/* Bytes of the bank of parameters whose lines every warp reads: the stack pointer's and the kernel's own. Beside a table in
- * another bank they are numbered beyond it, two apart: on GH100 in no set with every second line of the table. */
-static const uint32_t parameters_at[] = {0, MODEL_PARAMETERS_BEGIN};
-
-enum { PARAMETER_LINES = (1 << 20) + (1 << 13) + 1, PARAMETER_STEP = 2 };
-
 static const uint32_t NOBODY = UINT32_MAX;
 
 /* A place of a set. */
@@ -93,6 +87,7 @@ struct run {
     const struct card_level *level;
     struct model_sm sm;
     uint32_t sets, seat_warps; /* warps of a seat */
+    uint64_t table_line; /* first line of the table, which may hold other parameters, too */
     uint32_t group; /* loads of a warp that are under way at a time */
     uint32_t blocks, started; /* to simulate */
     uint32_t half_at; /* the block that begins the second half: whole waves before the last */
@@ -260,17 +255,6 @@ static bool enter(struct run *run, uint32_t number)
     return true;
 }
 
-static void want_parameters(const struct run *run, struct load *load)
-{
-    const bool own_bank = run->cell->path->home == TABLE_PARAMETER;
-
-    load->count = run->card->parameter_lines < CBANK_WARP_THREADS ? run->card->parameter_lines : CBANK_WARP_THREADS;
-    for (uint32_t i = 0; i < load->count; i++)
-        load->lines[i] = own_bank && i < sizeof(parameters_at) / sizeof(parameters_at[0])
-                             ? parameters_at[i] / run->level->line_bytes
-                             : PARAMETER_LINES + PARAMETER_STEP * i;
-}
-
 /* The addresses of the warp's load of that step. */
 static void want_step(struct run *run, const struct warp *warp, uint64_t at, struct load *load)
 {
@@ -301,7 +285,7 @@ static void begin_loads(struct run *run, uint32_t number, double time)
         if (load->of_table)
             want_step(run, warp, (uint64_t)warp->step + i, load);
         else
-            want_parameters(run, load);
+            load->count = model_other_lines(run->cell, run->level->line_bytes, load->lines);
     }
     event_push(run, time, number * run->group, ERRAND_NEW);
 }
@@ -400,7 +384,7 @@ static void end_load(struct run *run, uint32_t number, double now)
 static bool fetch_line(struct run *run, uint64_t line, uint32_t number, double now)
 {
     struct place *place = find_place(run, line);
-    const bool of_table = run->loads[number].of_table;
+    const bool of_table = line >= run->table_line && line < MODEL_OTHER_BANK_LINE;
     bool *fetched = &run->fetched[line % CBANK_TABLE_BYTES];
 
     if (!place)
@@ -410,6 +394,7 @@ static bool fetch_line(struct run *run, uint64_t line, uint32_t number, double n
         .line = line, .used = ++run->order, .comes = run->fill_port, .coming = true, .owner = number, .last = number};
     run->tally.fills += of_table;
     run->tally.refills += of_table && *fetched;
+    run->tally.parameter_refills += !of_table && *fetched;
     *fetched = true;
     event_push(run, place->comes, number, ERRAND_WOKEN);
     return true;
@@ -503,7 +488,7 @@ static void run_events(struct run *run)
 static uint32_t blocks_simulated(const struct run *run)
 {
     const struct cell *cell = run->cell;
-    const double most = ceil(run->sm.blocks), least = 2.0 * run->sm.resident;
+    const double most = ceil(run->sm.blocks), least = 3.0 * run->sm.resident;
     const double steps = workload_steps(cell->workload, cell->parameters);
     const uint32_t warps = cell->block_size / CBANK_WARP_THREADS;
     struct run first = *run;
@@ -532,6 +517,7 @@ static enum status run_open(struct run *run, const struct cell *cell, const stru
     uint32_t *queues;
 
     *run = (struct run){.cell = cell, .problem = cell_problem(cell), .card = card, .level = level, .sm = *sm};
+    run->table_line = model_table_begin(cell) / level->line_bytes;
     run->sets = level->capacity_bytes / (level->line_bytes * level->ways);
     run->seat_warps = cell->block_size / CBANK_WARP_THREADS;
     run->group = image_pieces(cell) * (strides(run) ? cell->parameters[PARAMETER_in_flight] : 1);
@@ -578,6 +564,8 @@ static struct model_warps whole_part(const struct run *run)
 
     return (struct model_warps){
         .fills = run->tally.fills + rest * (run->last.fills - run->half.fills),
+        .parameter_refills =
+            run->tally.parameter_refills + rest * (run->last.parameter_refills - run->half.parameter_refills),
         .refills = run->tally.refills + rest * (run->last.refills - run->half.refills),
         .lookups = run->tally.lookups + rest * (run->last.lookups - run->half.lookups),
         .cycles = run->tally.cycles + rest * (run->last.cycles - run->half.cycles),

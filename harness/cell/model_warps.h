@@ -43,7 +43,7 @@
 #include "access.h"
 #include "card.h"
 
-/* Lookups that are simulated of one launch, refusals aside: more of it goes on as the second half of them. Two waves of
+/* Lookups that are simulated of one launch, refusals aside: more of it goes on as the second half of them. Three waves of
  * blocks are, whatever they are. */
 enum { MODEL_WARPS_LOOKUPS = 1 << 15 };
 
@@ -66,6 +66,7 @@ struct model_sm {
 /* Of the whole part of one SM. */
 struct model_warps {
     double fills; /* of lines of the table */
+    double parameter_refills; /* of lines of parameters that were there before */
     double refills; /* of those, the fills of lines that were there before: 0 where lines do not conflict */
     double lookups; /* hits, misses and refusals */
     double cycles; /* from the first block's beginning to the last one's end */

@@ -676,6 +676,25 @@ static void partitions_fetch_their_lines(void **state)
     }
 }
 
+/* A kernel that chooses its pattern fetches two lines more, as all-paths.json has counted: 6 an SM where add has 4. One of them
+ * holds the first of a table that is a parameter. What comes again comes beside that. */
+static void other_kernels_fetch_more(void **state)
+{
+    const struct card card = default_card();
+    const struct access_counts access = {.blocks = 132};
+    struct model_levels levels = {.misses = {[0] = 264}};
+    struct cell cell = make_cell("constant", "per_warp", 128000, 1024, "hot");
+
+    (void)state;
+    assert_near(model_counter("idc_misses_new", &cell, &access, &card, &levels).low, 264 + 2 * 132, 0);
+    levels.parameter_refills = 10;
+    assert_near(model_counter("idc_misses_new", &cell, &access, &card, &levels).low, 264 + 2 * 132 + 10, 0);
+    cell.workload = ROW(workloads, workload_count, "add_switch");
+    assert_near(model_counter("idc_misses_new", &cell, &access, &card, &levels).low, 264 + 4 * 132 + 10, 0);
+    cell.path = ROW(paths, path_count, "param");
+    assert_near(model_counter("idc_misses_new", &cell, &access, &card, &levels).low, 264 + 3 * 132 + 10, 0);
+}
+
 /* -- long streams, of which a part is simulated -------------------------------------------------------- */
 
 /* per_block: the blocks of an SM are 132 elements apart, each in a line of its own, and the lines come
@@ -1220,6 +1239,7 @@ int main(void)
         cmocka_unit_test(waves_that_settle_stand_for_others),
         cmocka_unit_test(single_warps_by_hand),
         cmocka_unit_test(partitions_fetch_their_lines),
+        cmocka_unit_test(other_kernels_fetch_more),
         cmocka_unit_test(long_stream_by_rate),
         cmocka_unit_test(cold_misses_are_not_scaled),
         cmocka_unit_test(invariants_hold),

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "model_levels.h"
 #include "model_warps.h"
 #include "size.h"
 #include "table.h"
@@ -37,6 +38,13 @@ static struct card make_card(uint32_t ways, enum cache_replacement replacement)
 static const struct pattern *pattern_named(const char *name)
 {
     const struct table table = TABLE("pattern", patterns, pattern_count);
+
+    return table_find(&table, name);
+}
+
+static const struct workload *workload_named(const char *name)
+{
+    const struct table table = TABLE("workload", workloads, workload_count);
 
     return table_find(&table, name);
 }
@@ -221,6 +229,56 @@ static void what_fits_comes_once(void **state)
         /* Warps share: fewer fills than requests, by far. */
         assert_true(warps.fills < 640 * 8 / 2);
     }
+}
+
+/* Lines beside the table, by the code of kernels for sm_90: bytes 0 and 0x210 of the bank of parameters, of a kernel that chooses
+ * the pattern byte 0x240, and a line of the compiler's. Beside a table in another bank the first is in set 5 of 8. */
+static void other_lines_are_where_the_code_reads(void **state)
+{
+    struct cell cell = make_cell("per_warp", 1, 1, 0, 0);
+    uint64_t lines[MODEL_OTHER_LINES_MAX];
+
+    (void)state;
+    assert_int_equal(model_other_lines(&cell, 64, lines), 2);
+    assert_true(lines[0] > MODEL_OTHER_BANK_LINE && lines[0] % 8 == 5 && lines[1] == lines[0] + 8);
+    cell.path = path_named("param");
+    assert_int_equal(model_other_lines(&cell, 64, lines), 2);
+    assert_true(lines[0] == 0 && lines[1] == 8);
+    cell.workload = workload_named("add_runtime");
+    assert_int_equal(model_other_lines(&cell, 64, lines), 4);
+    assert_true(lines[0] == 0 && lines[1] == 8 && lines[2] == 9 && lines[3] > MODEL_OTHER_BANK_LINE);
+    cell.path = path_named("constant");
+    assert_int_equal(model_other_lines(&cell, 64, lines), 4);
+    assert_true(lines[2] == lines[0] + 9 && lines[3] > MODEL_OTHER_BANK_LINE);
+}
+
+/* A table that fills the level has its lines and those of parameters come again; one with room beside it has not. */
+static void parameters_take_places_of_the_table(void **state)
+{
+    struct card card = make_card(4, CACHE_TREE);
+    const struct cell all = make_cell("distinct", 640, 32, 32, 64), half = make_cell("distinct", 640, 32, 16, 64);
+    struct model_warps warps;
+
+    (void)state;
+    card.parameter_lines = 2;
+    warps = run_warps(&half, &card, 2, 2000);
+    assert_true(warps.fills == 16 && warps.refills == 0 && warps.parameter_refills == 0);
+    warps = run_warps(&all, &card, 2, 2000);
+    assert_true(warps.refills > 0 && warps.fills == 32 + warps.refills);
+    assert_true(warps.parameter_refills > 0);
+}
+
+/* A line of the table that holds parameters, too, is of the table, whoever fetches it. */
+static void a_line_with_both_is_of_the_table(void **state)
+{
+    struct card card = make_card(4, CACHE_TREE);
+    struct cell cell = make_cell("per_warp", 1, 1, 0, 0);
+
+    (void)state;
+    card.parameter_lines = 2;
+    cell.path = path_named("param");
+    cell.workload = workload_named("add_switch");
+    assert_true(run_warps(&cell, &card, 1, 0).fills == 1); /* one entry, in line 9 */
 }
 
 /* A block that waits for nothing takes its life, and one begins when another ends. */
@@ -478,6 +536,9 @@ int main(void)
         cmocka_unit_test(lines_come_sooner_where_few_ask),
         cmocka_unit_test(lines_come_apart),
         cmocka_unit_test(what_fits_comes_once),
+        cmocka_unit_test(other_lines_are_where_the_code_reads),
+        cmocka_unit_test(parameters_take_places_of_the_table),
+        cmocka_unit_test(a_line_with_both_is_of_the_table),
         cmocka_unit_test(lives_follow_each_other),
         cmocka_unit_test(the_rest_goes_on_as_before),
         cmocka_unit_test(every_cycle_says_the_same),
