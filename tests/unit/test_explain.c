@@ -361,7 +361,8 @@ static void test_reasons(void **state)
     struct cell_result *own = &result.cells[0];
 
     set_time(own, 1e6);
-    assert_int_equal(reasons_of(&result, &card), 0);
+    seen = reasons_of(&result, &card);
+    assert_true(has_reason(seen, "misses_uncounted") && __builtin_popcount(seen) == 1);
 
     own->flags = FLAG_UNSTABLE | FLAG_THROTTLED | FLAG_CLOCK_VARIED | FLAG_COUNTER_DIFFERS;
     own->time.sm_clock_mhz = 1700;
@@ -370,15 +371,18 @@ static void test_reasons(void **state)
     assert_true(has_reason(seen, "unstable") && has_reason(seen, "throttled") && has_reason(seen, "clock_varied"));
     assert_true(has_reason(seen, "counter_differs") && has_reason(seen, "clock_differs"));
     assert_true(has_reason(seen, "launch_differs"));
-    assert_int_equal(__builtin_popcount(seen), 6);
+    assert_int_equal(__builtin_popcount(seen), 7);
     own->flags = 0;
     own->time.sm_clock_mhz = NAN;
     result.device.launch_ns = NAN;
+    own->cell.path = &paths[1];
     assert_int_equal(reasons_of(&result, &card), 0);
+    own->cell.path = &paths[0];
 
     set_counters(own, misses, 2);
     seen = reasons_of(&result, &card);
     assert_true(has_reason(seen, "misses_differ") && has_reason(seen, "misses_retried"));
+    assert_false(has_reason(seen, "misses_uncounted"));
     own->counter_count = 0;
 
     own->cell.block_size = 256;
@@ -503,7 +507,7 @@ static void test_names_are_unique(void **state)
 static void fill(struct result *result, const struct card *card)
 {
     struct cell cells[9] = {make_cell(0, 2, 12800000, 0), make_cell(1, 2, 12800000, 0), make_cell(0, 0, 128000, 0),
-                            make_cell(2, 1, 128000, 1),   make_cell(0, 3, 128000, 1),   make_cell(1, 3, 128000, 0),
+                            make_cell(2, 1, 128000, 1),   make_cell(0, 0, 128000, 1),   make_cell(1, 3, 128000, 0),
                             make_cell(2, 3, 128000, 0),   make_cell(0, 0, 32, 0),       make_cell(1, 0, 128000, 0)};
     struct explanation explanation;
 
