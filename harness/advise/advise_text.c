@@ -1,26 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "advise_view.h"
 #include "sass.h"
 #include "text.h"
 
-enum { LINE_BYTES = 1024, INDENT = 2 };
-
-void advise_put(const struct advise_view *view, const char *format, ...)
-{
-    struct text_wrap wrap = {.stream = view->stream, .width = view->look.width, .indent = 2 * INDENT};
-    char text[LINE_BYTES];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    text_wrap(&wrap, text);
-    fputc('\n', view->stream);
-}
+enum { LINE_BYTES = 1024 };
 
 /* -- what was asked ------------------------------------------------------------------------------------ */
 

@@ -4,6 +4,7 @@
 #define CBANK_ADVISE_VIEW_H
 
 #include "advise.h"
+#include "text.h"
 
 struct advise_view {
     FILE *stream;
@@ -12,7 +13,8 @@ struct advise_view {
 };
 
 /* A paragraph whose first line begins as the text does, and whose others are indented. */
-__attribute__((format(printf, 2, 3))) void advise_put(const struct advise_view *view, const char *format, ...);
+#define advise_put(view, ...) \
+    text_paragraph((struct text_wrap){.stream = (view)->stream, .width = (view)->look.width, .indent = 4}, __VA_ARGS__)
 
 /* Prints what the user's code loads, where there is any. STATUS_ENVIRONMENT when out of memory. */
 enum status advise_print_code(const struct advise_view *view);

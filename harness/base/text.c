@@ -363,3 +363,16 @@ void text_wrap(struct text_wrap *wrap, const char *text)
         wrap_word(wrap, text - length, length);
     }
 }
+
+void text_paragraph(struct text_wrap wrap, const char *format, ...)
+{
+    char text[TEXT_PARAGRAPH_BYTES];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    fprintf(wrap.stream, "%*s", wrap.column, "");
+    text_wrap(&wrap, text);
+    putc('\n', wrap.stream);
+}

@@ -106,4 +106,8 @@ struct text_wrap {
 /* Writes text, as text_put without escapes. A word is divided where it is longer than a line. */
 void text_wrap(struct text_wrap *wrap, const char *text);
 
+/* Writes blanks up to wrap's column, text from there on, of TEXT_PARAGRAPH_BYTES at most, and ends the line. */
+enum { TEXT_PARAGRAPH_BYTES = 1024 };
+__attribute__((format(printf, 2, 3))) void text_paragraph(struct text_wrap wrap, const char *format, ...);
+
 #endif

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * What was found, in short. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "experiment.h"
 #include "grid.h"
 
-enum { INDENT = 2, LINE_BYTES = 768, NUMBERS_MAX = 256, NUMBER_COLUMNS = 10 /* behind the name */ };
+enum { INDENT = 2, NUMBERS_MAX = 256, NUMBER_COLUMNS = 10 /* behind the name */ };
 
 /* -- verdicts ------------------------------------------------------------------------------------------ */
 
@@ -88,19 +87,10 @@ const char *verdict_sentence(const struct verdict *verdict, char out[SENTENCE_BY
 /* -- numbers ------------------------------------------------------------------------------------------- */
 
 /* Prints a line of its own, wrapped. */
-__attribute__((format(printf, 3, 4))) static void print_line(int width, int indent, const char *format, ...)
-{
-    struct text_wrap wrap = {.stream = stdout, .width = width, .column = indent, .indent = indent + INDENT};
-    char line[LINE_BYTES];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(line, sizeof(line), format, arguments);
-    va_end(arguments);
-    printf("%*s", indent, "");
-    text_wrap(&wrap, line);
-    putchar('\n');
-}
+#define print_line(columns, first, ...)                                                                          \
+    text_paragraph(                                                                                              \
+        (struct text_wrap){.stream = stdout, .width = (columns), .column = (first), .indent = (first) + INDENT}, \
+        __VA_ARGS__)
 
 static void text_short(double value, char out[TEXT_NUMBER_BYTES])
 {
@@ -254,7 +244,7 @@ static bool missing_note(const void *row, size_t index, char *out, size_t bytes)
 
 static void print_groups(int width, const struct outcome *outcome)
 {
-    char sizes[LINE_BYTES / 2] = "";
+    char sizes[TEXT_PARAGRAPH_BYTES / 2] = "";
 
     for (uint32_t g = 0; g < outcome->group_count && strlen(sizes) + 8 < sizeof(sizes); g++)
         text_join(sizes, sizeof(sizes), " ", "%u", outcome_group_size(outcome, g));

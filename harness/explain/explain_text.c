@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "explain.h"
@@ -19,18 +18,9 @@ struct view {
 static const char *const lengths[] = {"up to 10 us", "over 10 us"};
 
 /* Prints a paragraph whose first line begins as the text does, and whose others are indented. */
-__attribute__((format(printf, 3, 4))) static void put(const struct view *view, int indent, const char *format, ...)
-{
-    struct text_wrap wrap = {.stream = view->stream, .width = view->look.width, .indent = indent};
-    char text[LINE_BYTES];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    text_wrap(&wrap, text);
-    fputc('\n', view->stream);
-}
+#define put(view, others, ...)                                                                                    \
+    text_paragraph((struct text_wrap){.stream = (view)->stream, .width = (view)->look.width, .indent = (others)}, \
+                   __VA_ARGS__)
 
 /* What the times in the file are. */
 static const char *time_word(const struct view *view)

@@ -3,10 +3,45 @@
 #ifndef CBANK_TESTS_CELLS_H
 #define CBANK_TESTS_CELLS_H
 
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
+#include <cmocka.h>
+
 #include "cell.h"
+#include "table.h"
+
+/* The row of that name, which must be there. */
+static inline const void *row_named(struct table table, const char *name)
+{
+    const void *row = table_find(&table, name);
+
+    assert_non_null(row);
+    return row;
+}
+
+static inline const struct workload *workload_named(const char *name)
+{
+    return row_named((struct table)TABLE("workload", workloads, workload_count), name);
+}
+
+static inline const struct path *path_named(const char *name)
+{
+    return row_named((struct table)TABLE("path", paths, path_count), name);
+}
+
+static inline const struct pattern *pattern_named(const char *name)
+{
+    return row_named((struct table)TABLE("pattern", patterns, pattern_count), name);
+}
+
+static inline const struct regime *regime_named(const char *name)
+{
+    return row_named((struct table)TABLE("regime", regimes, regime_count), name);
+}
 
 /* The cell of a path and a pattern by their places in the tables: 128,000 elements, blocks of 256, hot. */
 static inline struct cell cell_of(size_t path_index, size_t pattern_index)
@@ -26,9 +61,7 @@ static inline struct cell cell_distinct(size_t path_index, uint32_t distinct, ui
 {
     struct cell cell = cell_of(path_index, 0);
 
-    for (size_t i = 0; i < pattern_count; i++)
-        if (strcmp(patterns[i].name, "distinct") == 0)
-            cell.pattern = &patterns[i];
+    cell.pattern = pattern_named("distinct");
     cell.parameters[PARAMETER_distinct] = distinct;
     cell.parameters[PARAMETER_stride_bytes] = stride_bytes;
     return cell;

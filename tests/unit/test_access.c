@@ -10,6 +10,7 @@
 
 #include "access.h"
 #include "capture.h"
+#include "cells.h"
 #include "size.h"
 
 /* -- patterns that the table does not have ------------------------------------------------------------ */
@@ -87,34 +88,7 @@ static const struct pattern beyond = {.name = "beyond",
                                       .index = beyond_index,
                                       .block_indices = beyond_block_indices};
 
-/* -- rows --------------------------------------------------------------------------------------------- */
-
-static const void *find_row(const void *rows, size_t row_bytes, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++) {
-        const char *const *row = (const void *)((const char *)rows + i * row_bytes);
-
-        if (strcmp(*row, name) == 0)
-            return row;
-    }
-    fail_msg("no row %s", name);
-    return NULL;
-}
-
-static const struct pattern *find_pattern(const char *name)
-{
-    return find_row(patterns, sizeof(patterns[0]), pattern_count, name);
-}
-
-static const struct path *find_path(const char *name)
-{
-    return find_row(paths, sizeof(paths[0]), path_count, name);
-}
-
-static const struct workload *find_workload(const char *name)
-{
-    return find_row(workloads, sizeof(workloads[0]), workload_count, name);
-}
+/* -- cells -------------------------------------------------------------------------------------------- */
 
 static struct cell make_cell(const struct workload *workload, const struct path *path, const struct pattern *pattern,
                              uint64_t elements, uint32_t block_size)
@@ -439,7 +413,7 @@ static void table_patterns_match_brute_force(void **state)
     (void)state;
     for (size_t path = 0; path < 2; path++)
         for (size_t p = 0; p < pattern_count; p++) {
-            struct cell cell = make_cell(&workloads[0], find_path(some_paths[path]), &patterns[p], 1, 32);
+            struct cell cell = make_cell(&workloads[0], path_named(some_paths[path]), &patterns[p], 1, 32);
 
             if (cell_takes(cell.workload, cell.pattern) & PARAMETER_BIT(distinct)) {
                 cell.parameters[PARAMETER_distinct] = 8;
@@ -463,7 +437,7 @@ static void tables_of_every_width_match_brute_force(void **state)
         for (size_t p = 0; p < pattern_count; p++)
             for (uint32_t width = 1; width <= 16; width *= 2)
                 for (uint32_t bytes = 8; bytes <= CBANK_TABLE_BYTES; bytes *= 2) {
-                    struct cell cell = make_cell(&workloads[0], find_path(some_paths[path]), &patterns[p],
+                    struct cell cell = make_cell(&workloads[0], path_named(some_paths[path]), &patterns[p],
                                                  strcmp(some_paths[path], "shuffle") == 0 ? 1056 : 1001, 352);
 
                     cell.parameters[PARAMETER_width_bytes] = width == 4 ? 0 : width;
@@ -506,9 +480,9 @@ static void workloads_match_brute_force(void **state)
                 for (size_t b = 0; b < sizeof(block_sizes) / sizeof(block_sizes[0]); b += 3) {
                     struct cell cell =
                         make_cell(&workloads[w], &paths[p],
-                                  find_pattern(workload_steps(&workloads[w], (uint32_t[PARAMETER_COUNT]){0, 0, 1}) > 1
-                                                   ? "lockstep"
-                                                   : "per_warp"),
+                                  pattern_named(workload_steps(&workloads[w], (uint32_t[PARAMETER_COUNT]){0, 0, 1}) > 1
+                                                    ? "lockstep"
+                                                    : "per_warp"),
                                   elements[e], block_sizes[b]);
 
                     cell.parameters[PARAMETER_radius] = workloads[w].variants ? 2 : 0;
@@ -533,7 +507,7 @@ static void convolutions_match_brute_force(void **state)
              radius += workloads[w].dimensions)
             for (size_t e = (w + radius) % every; e < sizeof(elements) / sizeof(elements[0]); e += every) {
                 struct cell cell =
-                    make_cell(&workloads[w], find_path("staging"), find_pattern("lockstep"), elements[e], 96);
+                    make_cell(&workloads[w], path_named("staging"), pattern_named("lockstep"), elements[e], 96);
 
                 cell.parameters[PARAMETER_radius] = radius;
                 check(&cell);
@@ -543,8 +517,8 @@ static void convolutions_match_brute_force(void **state)
 /* Three planes and a part of a fourth: whole planes, whole rows and a part of one. */
 static void volume_matches_brute_force(void **state)
 {
-    struct cell cell =
-        make_cell(find_workload("conv_3d"), find_path("staging"), find_pattern("lockstep"), 3 * 1024 + 5 * 32 + 3, 256);
+    struct cell cell = make_cell(workload_named("conv_3d"), path_named("staging"), pattern_named("lockstep"),
+                                 3 * 1024 + 5 * 32 + 3, 256);
 
     (void)state;
     cell.parameters[PARAMETER_radius] = 1;
@@ -589,7 +563,7 @@ static void large_grid_by_hand(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct cell cell = make_cell(&workloads[0], &paths[0], find_pattern(rows[i].pattern), 12800000, 1024);
+        const struct cell cell = make_cell(&workloads[0], &paths[0], pattern_named(rows[i].pattern), 12800000, 1024);
         const struct access_counts expected = {
             .blocks = 12500,
             .warps_launched = 400000,
@@ -614,7 +588,7 @@ static void large_grid_by_hand(void **state)
 /* One element beyond a block: a second block of 32 warps, of which one has one thread with an element. */
 static void partial_block_by_hand(void **state)
 {
-    const struct cell cell = make_cell(&workloads[0], &paths[0], find_pattern("per_thread"), 1025, 1024);
+    const struct cell cell = make_cell(&workloads[0], &paths[0], pattern_named("per_thread"), 1025, 1024);
     const struct access_counts expected = {
         .blocks = 2,
         .warps_launched = 64,
@@ -639,7 +613,7 @@ static void partial_block_by_hand(void **state)
 /* Addresses 128 bytes apart are in one bank: 8 distinct ones take 8 turns. A block copies 16384 elements, 32 a load. */
 static void shared_memory_by_hand(void **state)
 {
-    struct cell cell = make_cell(find_workload("add"), find_path("shared"), find_pattern("distinct"), 2048, 1024);
+    struct cell cell = make_cell(workload_named("add"), path_named("shared"), pattern_named("distinct"), 2048, 1024);
     struct access_counts counts;
 
     (void)state;
@@ -652,7 +626,7 @@ static void shared_memory_by_hand(void **state)
     cell.parameters[PARAMETER_stride_bytes] = 64; /* two banks */
     assert_int_equal(access_count(&cell, &counts), STATUS_OK);
     assert_int_equal(counts.wavefronts, 64 * 4);
-    cell.path = find_path("staging");
+    cell.path = path_named("staging");
     assert_int_equal(access_count(&cell, &counts), STATUS_OK);
     assert_int_equal(counts.payload_loads + counts.addresses + counts.lines + counts.sectors + counts.wavefronts +
                          counts.footprint_bytes,
@@ -665,7 +639,8 @@ static void shared_memory_by_hand(void **state)
  * that read one copy, those that read another entry read the same bank. Every block copies 32 entries a load. */
 static void copies_by_hand(void **state)
 {
-    struct cell cell = make_cell(find_workload("add"), find_path("shared_copies"), find_pattern("hashed"), 2048, 1024);
+    struct cell cell =
+        make_cell(workload_named("add"), path_named("shared_copies"), pattern_named("hashed"), 2048, 1024);
     struct access_counts counts;
 
     (void)state;
@@ -677,7 +652,7 @@ static void copies_by_hand(void **state)
     assert_int_equal(counts.staging_loads, 2 * 64);
     assert_int_equal(counts.staging_sectors, 2 * 64);
     cell.parameters[PARAMETER_table_bytes] = 8192;
-    cell.pattern = find_pattern("distinct");
+    cell.pattern = pattern_named("distinct");
     cell.parameters[PARAMETER_distinct] = 32;
     cell.parameters[PARAMETER_stride_bytes] = 32;
     assert_int_equal(table_copies(cell.path, cell.parameters), 4);
@@ -692,7 +667,7 @@ static void copies_by_hand(void **state)
 static void stencil_by_hand(void **state)
 {
     const struct cell cell =
-        make_cell(find_workload("stencil_1d"), find_path("shared"), find_pattern("lockstep"), 1 << 24, 32);
+        make_cell(workload_named("stencil_1d"), path_named("shared"), pattern_named("lockstep"), 1 << 24, 32);
     struct access_counts counts;
 
     (void)state;
@@ -712,7 +687,7 @@ static void stencil_by_hand(void **state)
 static void convolution_by_hand(void **state)
 {
     struct cell cell =
-        make_cell(find_workload("conv_2d"), find_path("constant"), find_pattern("lockstep"), 1 << 24, 1024);
+        make_cell(workload_named("conv_2d"), path_named("constant"), pattern_named("lockstep"), 1 << 24, 1024);
     struct access_counts counts;
 
     (void)state;
@@ -750,7 +725,7 @@ static void cells_share_counts_where_they_are_the_same(void **state)
         for (size_t i = 0; i < 10; i++) {
             struct cell *cell = &cells[count++];
 
-            *cell = make_cell(&workloads[0], find_path(names[i % 5]), find_pattern("distinct"), 3000, 256);
+            *cell = make_cell(&workloads[0], path_named(names[i % 5]), pattern_named("distinct"), 3000, 256);
             cell->parameters[PARAMETER_distinct] = distinct;
             cell->parameters[PARAMETER_stride_bytes] = 256;
             cell->regime = &regimes[i / 5];

@@ -339,15 +339,6 @@ static uint32_t reasons_of(struct result *result, const struct card *card)
     return reasons;
 }
 
-static const void *find_row(const char *what, const void *rows, size_t row_bytes, size_t count, const char *name)
-{
-    const struct table table = {what, rows, row_bytes, &count};
-    const void *row = table_find(&table, name);
-
-    assert_non_null(row);
-    return row;
-}
-
 static void test_reasons(void **state)
 {
     const struct cell cell = make_cell(0, 1, 12800000, 0);
@@ -404,26 +395,26 @@ static void test_reasons(void **state)
     own->cell.elements = 12800000;
     set_time(own, 1e6);
 
-    own->cell.path = find_row("path", paths, sizeof(paths[0]), path_count, "texture");
+    own->cell.path = path_named("texture");
     seen = reasons_of(&result, &card);
     assert_true(has_reason(seen, "unit"));
     own->cell.path = &paths[0];
-    own->cell.workload = find_row("workload", workloads, sizeof(workloads[0]), workload_count, "refill");
+    own->cell.workload = workload_named("refill");
     own->cell.parameters[PARAMETER_refill_bytes] = 1024;
     seen = reasons_of(&result, &card);
     assert_true(has_reason(seen, "refill") && has_reason(seen, "workload"));
     own->cell.parameters[PARAMETER_refill_bytes] = 0;
-    own->cell.workload = find_row("workload", workloads, sizeof(workloads[0]), workload_count, "modules");
+    own->cell.workload = workload_named("modules");
     own->cell.parameters[PARAMETER_modules] = 2;
     seen = reasons_of(&result, &card);
     assert_true(has_reason(seen, "modules"));
     own->cell.workload = &workloads[0];
     own->cell.parameters[PARAMETER_modules] = 0;
 
-    own->cell.workload = find_row("workload", workloads, sizeof(workloads[0]), workload_count, "conv_2d");
+    own->cell.workload = workload_named("conv_2d");
     own->cell.parameters[PARAMETER_radius] = 3;
     own->cell.elements = 1 << 24;
-    own->cell.pattern = find_row("pattern", patterns, sizeof(patterns[0]), pattern_count, "lockstep");
+    own->cell.pattern = pattern_named("lockstep");
     own->kernel.registers = 40; /* room for 36 warps */
     set_time(own, 1e7);
     assert_true(has_reason(reasons_of(&result, &card), "alone"));
@@ -512,7 +503,7 @@ static void fill(struct result *result, const struct card *card)
     struct explanation explanation;
 
     cells[7].block_size = 32;
-    cells[8].path = find_row("path", paths, sizeof(paths[0]), path_count, "constant_operand");
+    cells[8].path = path_named("constant_operand");
     open_result(result, cells, 9);
     explain(result, card, &explanation);
     for (size_t i = 0; i < 9; i++)

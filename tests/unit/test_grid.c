@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "grid.h"
+#include "text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -351,13 +352,31 @@ static void test_no_rows(void **state)
     expect(printed(&empty, 60, false), "");
 }
 
+/* Blanks up to the column, lines no wider than the width, those after the first indented. */
+static void test_paragraph(void **state)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
+
+    (void)state;
+    assert_non_null(stream);
+    text_paragraph((struct text_wrap){.stream = stream, .width = 20, .column = 2, .indent = 4}, "%s %d words, %s",
+                   "there are", 7, "in three lines");
+    text_paragraph((struct text_wrap){.stream = stream, .width = 20, .indent = 4}, "  short");
+    fclose(stream);
+    assert_string_equal(text, "  there are 7\n    words, in three\n    lines\n  short\n");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wide),          cmocka_unit_test(test_narrower_set),     cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_stacked),       cmocka_unit_test(test_no_line_is_wider), cmocka_unit_test(test_color),
-        cmocka_unit_test(test_formats),       cmocka_unit_test(test_no_rows),          cmocka_unit_test(test_below),
-        cmocka_unit_test(test_fewest_blocks), cmocka_unit_test(test_records),          cmocka_unit_test(test_continued),
+        cmocka_unit_test(test_paragraph), cmocka_unit_test(test_wide),          cmocka_unit_test(test_narrower_set),
+        cmocka_unit_test(test_blocks),    cmocka_unit_test(test_stacked),       cmocka_unit_test(test_no_line_is_wider),
+        cmocka_unit_test(test_color),     cmocka_unit_test(test_formats),       cmocka_unit_test(test_no_rows),
+        cmocka_unit_test(test_below),     cmocka_unit_test(test_fewest_blocks), cmocka_unit_test(test_records),
+        cmocka_unit_test(test_continued),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

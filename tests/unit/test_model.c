@@ -13,6 +13,7 @@
 #include "access.h"
 #include "capture.h"
 #include "card.h"
+#include "cells.h"
 #include "counter.h"
 #include "engine.h"
 #include "model.h"
@@ -23,31 +24,17 @@
 
 /* -- what is modelled --------------------------------------------------------------------------------- */
 
-static const void *find_row(const void *rows, size_t row_bytes, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++) {
-        const char *const *row = (const void *)((const char *)rows + i * row_bytes);
-
-        if (strcmp(*row, name) == 0)
-            return row;
-    }
-    fail_msg("no row %s", name);
-    return NULL;
-}
-
-#define ROW(array, count, name) find_row(array, sizeof((array)[0]), count, name)
-
 /* A cell of add. Patterns that take them get 8 addresses 64 bytes apart. */
 static struct cell make_cell(const char *path, const char *pattern, uint64_t elements, uint32_t block_size,
                              const char *regime)
 {
     struct cell cell = {
         .workload = &workloads[0],
-        .path = ROW(paths, path_count, path),
-        .pattern = ROW(patterns, pattern_count, pattern),
+        .path = path_named(path),
+        .pattern = pattern_named(pattern),
         .elements = elements,
         .block_size = block_size,
-        .regime = ROW(regimes, regime_count, regime),
+        .regime = regime_named(regime),
     };
 
     if (cell.pattern->takes & PARAMETER_BIT(distinct)) {
@@ -62,7 +49,7 @@ static struct cell make_filter(const char *workload, const char *path, uint32_t 
 {
     struct cell cell = make_cell(path, "lockstep", elements, 1024, "hot");
 
-    cell.workload = ROW(workloads, workload_count, workload);
+    cell.workload = workload_named(workload);
     cell.parameters[PARAMETER_radius] = cell.workload->variants ? radius : 0;
     return cell;
 }
@@ -689,9 +676,9 @@ static void other_kernels_fetch_more(void **state)
     assert_near(model_counter("idc_misses_new", &cell, &access, &card, &levels).low, 264 + 2 * 132, 0);
     levels.parameter_refills = 10;
     assert_near(model_counter("idc_misses_new", &cell, &access, &card, &levels).low, 264 + 2 * 132 + 10, 0);
-    cell.workload = ROW(workloads, workload_count, "add_switch");
+    cell.workload = workload_named("add_switch");
     assert_near(model_counter("idc_misses_new", &cell, &access, &card, &levels).low, 264 + 4 * 132 + 10, 0);
-    cell.path = ROW(paths, path_count, "param");
+    cell.path = path_named("param");
     assert_near(model_counter("idc_misses_new", &cell, &access, &card, &levels).low, 264 + 3 * 132 + 10, 0);
 }
 
@@ -800,7 +787,7 @@ static void invariants_hold_for_every_workload(void **state)
                 struct cell cell = make_filter(workloads[w].name, paths[path].name, 2, elements[e]);
 
                 if (workload_steps(cell.workload, cell.parameters) == 1)
-                    cell.pattern = ROW(patterns, pattern_count, "per_warp");
+                    cell.pattern = pattern_named("per_warp");
                 cell.parameters[PARAMETER_modules] = cell.workload->takes & PARAMETER_BIT(modules) ? 2 : 0;
                 cell.parameters[PARAMETER_refill_bytes] = cell.workload->takes & PARAMETER_BIT(refill_bytes) ? 1024 : 0;
                 check_on_cards(&cell);
@@ -871,14 +858,14 @@ static void what_comes_before_a_launch_by_hand(void **state)
     struct cell cell = make_cell("constant", "per_warp", 4096, 1024, "hot");
 
     (void)state;
-    cell.workload = ROW(workloads, workload_count, "refill");
+    cell.workload = workload_named("refill");
     cell.parameters[PARAMETER_refill_bytes] = 4096;
     assert_near(predict(&cell, &small_card).parts.launch_ns, 1000 + 5000 + 2048, 1e-9);
-    cell.path = ROW(paths, path_count, "param");
+    cell.path = path_named("param");
     cell.parameters[PARAMETER_refill_bytes] = 1024;
     assert_near(predict(&cell, &small_card).parts.launch_ns, 1000, 1e-9);
     cell = make_cell("constant", "per_warp", 4096, 1024, "hot");
-    cell.workload = ROW(workloads, workload_count, "modules");
+    cell.workload = workload_named("modules");
     cell.parameters[PARAMETER_modules] = 1;
     assert_near(predict(&cell, &small_card).parts.launch_ns, 1000, 1e-9);
     cell.parameters[PARAMETER_modules] = 2;

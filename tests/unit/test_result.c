@@ -491,24 +491,6 @@ static void test_committed(void **state)
     }
 }
 
-static const struct workload *workload_named(const char *name)
-{
-    size_t i = 0;
-
-    while (strcmp(workloads[i].name, name) != 0)
-        i++;
-    return &workloads[i];
-}
-
-static const struct path *path_named(const char *name)
-{
-    size_t i = 0;
-
-    while (strcmp(paths[i].name, name) != 0)
-        i++;
-    return &paths[i];
-}
-
 /* A sum of products has 2 operations for its 4 bytes of input, or for 8 where the filter is in global memory too. */
 static void test_operations_per_byte(void **state)
 {

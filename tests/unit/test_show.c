@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "cells.h"
 #include "golden.h"
 #include "show.h"
 #include "table.h"
@@ -166,25 +167,6 @@ static void test_troubled(void **state)
     result.cells[15].modelled = false;
     check_shown(&result, "troubled");
     close_result(&result);
-}
-
-static size_t row_named(const char *what, const void *rows, size_t row_bytes, size_t count, const char *name)
-{
-    const struct table table = {what, rows, row_bytes, &count};
-    const char *row = table_find(&table, name);
-
-    assert_non_null(row);
-    return (size_t)(row - (const char *)rows) / row_bytes;
-}
-
-static const struct pattern *pattern_named(const char *name)
-{
-    return &patterns[row_named("pattern", patterns, sizeof(patterns[0]), pattern_count, name)];
-}
-
-static const struct workload *workload_named(const char *name)
-{
-    return &workloads[row_named("workload", workloads, sizeof(workloads[0]), workload_count, name)];
 }
 
 /* Adds a cell for each path. */

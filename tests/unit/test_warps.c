@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
+#include "cells.h"
 #include "model_levels.h"
 #include "model_warps.h"
 #include "size.h"
-#include "table.h"
 
 /* One SM, 8 sets of 4 lines of 64 bytes, a line comes 100 cycles after it is asked for, lines 30 cycles apart at least. */
 static struct card make_card(uint32_t ways, enum cache_replacement replacement)
@@ -33,27 +33,6 @@ static struct card make_card(uint32_t ways, enum cache_replacement replacement)
     };
 
     return card;
-}
-
-static const struct pattern *pattern_named(const char *name)
-{
-    const struct table table = TABLE("pattern", patterns, pattern_count);
-
-    return table_find(&table, name);
-}
-
-static const struct workload *workload_named(const char *name)
-{
-    const struct table table = TABLE("workload", workloads, workload_count);
-
-    return table_find(&table, name);
-}
-
-static const struct path *path_named(const char *name)
-{
-    const struct table table = TABLE("path", paths, path_count);
-
-    return table_find(&table, name);
 }
 
 /* So many warps in blocks of so many; distinct addresses so far apart, or another pattern where that is 0. */
