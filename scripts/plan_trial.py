@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Says how far the time of a cell depends on the rest of the plan, on this machine's GPU.
+
+usage: plan_trial.py [--program build/cbank] [--processes 3] --json FILE [RUN OPTION...]
+       plan_trial.py --show FILE
+
+Plans that have cells in common (PLANS) are measured in turn, each by so many processes. Buffers of a plan lie where those
+before them leave room, so that other plans have other places. Of each cell that several plans have: the range of the
+plans' medians, as a share of their median, beside the widest range of a plan's own processes. Run options are added to
+each plan. Exits 1 when plans of a cell are further apart than BETWEEN; 2 when a run fails.
+"""
+
+import collections
+import os
+import statistics
+import tempfile
+
+import trials
+
+BETWEEN = 0.005
+SHOWN = 8
+PLANS = {
+    "default": [],
+    "short": ["--elements", "128000"],
+    "loads from L2": ["--path", "global,readonly", "--pattern", "per_thread,pseudo_random", "--elements", "128000"],
+    "sizes": ["--elements", "1280,12800,128000,1280000,12800000", "--path", "global,readonly,texture"],
+    "patterns": ["--pattern", "per_block,per_warp,per_thread,pseudo_random,hashed,half_warp", "--elements", "128000"],
+}
+
+
+def options(parser):
+    parser.add_argument("--processes", type=int, default=3)
+
+
+def make(arguments, rest):
+    times, first = collections.defaultdict(lambda: collections.defaultdict(list)), None
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(arguments.processes):
+            for name, plan in PLANS.items():
+                path = trials.measure(arguments.program, os.path.join(folder, f"{name}-{number}.json"), "--counters", "none",
+                                      *plan, *rest)
+                result, cells = trials.read(path, arguments.program)
+                first = first or result
+                for identity, time in cells.items():
+                    times[identity][name].append(time["value"])
+    return {**trials.origin(first), "processes": arguments.processes, "run_options": rest, "plans": PLANS,
+            "cells": [{"identity": identity, "times_ns": plans} for identity, plans in times.items() if len(plans) > 1]}
+
+
+def spread(values):
+    return (max(values) - min(values)) / statistics.median(values)
+
+
+def show(report):
+    """Prints the cells whose plans are furthest apart; returns whether none is beyond BETWEEN."""
+    rows = sorted(((spread([statistics.median(times) for times in cell["times_ns"].values()]),
+                    max(map(spread, cell["times_ns"].values())), len(cell["times_ns"]), cell["identity"])
+                   for cell in report["cells"]), reverse=True)
+    beyond = sum(row[0] > BETWEEN for row in rows)
+    print(f"{report['device']['name']}: {len(rows)} cells of {len(report['plans'])} plans, {report['processes']} processes each; "
+          f"{beyond} with plans further apart than {BETWEEN:.1%}")
+    for between, within, plans, identity in rows[:SHOWN]:
+        print(f"  plans {between:.2%}, processes of one {within:.2%}, in {plans} plans: {identity}")
+    return not beyond
+
+
+if __name__ == "__main__":
+    trials.main(__doc__, options, make, show)
