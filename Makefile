@@ -92,19 +92,20 @@ endif
 
 # A folder of harness/ is a room: it sees itself, patterns/ and kernels/ from cell/ on, and those rooms above it in this
 # list that it names, and no other. An include that points up does not compile.
-ROOMS := base document command cell result engine engine/cuda engine/cuda/probe \
+ROOMS := base document command cell model result engine engine/cuda engine/cuda/probe \
          characterize store compare fleet explain advise report
-CORE  := base document command cell result engine
+CORE  := base document command cell model result engine
 SEES_base         :=
 SEES_document     := base
 SEES_command      := base document
 SEES_cell         := base document command
-SEES_result       := base document command cell
-SEES_engine       := base document command cell result
+SEES_model        := base document command cell
+SEES_result       := base document command cell model
+SEES_engine       := base document command cell model result
 SEES_engine/cuda  := $(CORE)
 SEES_engine/cuda/probe := $(CORE) engine/cuda
 SEES_characterize := $(CORE)
-SEES_store        := base document command cell result
+SEES_store        := base document command cell model result
 SEES_compare      := $(CORE) store
 SEES_fleet        := $(CORE) store compare
 SEES_explain      := $(CORE)
@@ -186,7 +187,7 @@ IMAGE_ARCHIVE := $(if $(CUDA),$(IMAGES)/images.a,$(OBJ)/no_images.a)
 
 # A fuzzer is guided by what it reaches in the rooms that read; clang knows how to tell it. It sees what strings are
 # compared with anyway; tracing every comparison of numbers takes half of the time.
-FUZZED := document command cell result engine characterize compare advise
+FUZZED := document command cell model result engine characterize compare advise
 GUIDED := $(if $(SANITIZE),$(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp))
 
 $(eval $(call stamp,$(OBJ)/flags.stamp,$(CC) $(CPPFLAGS_ALL) $(foreach room,$(ROOMS),$(call room_flags,$(room))) $(CFLAGS_ALL) $(if $(GUIDED),$(GUIDED) $(FUZZED))))
@@ -202,7 +203,7 @@ $(OBJ)/harness/command/version.o: $(OBJ)/version.stamp
 $(OBJ)/harness/cell/images.o: EXTRA = -DCBANK_IMAGES='"$(IMAGE_ARCHIVE)"'
 $(OBJ)/harness/cell/images.o: $(IMAGE_ARCHIVE) $(OBJ)/images.stamp
 # The cards go into the program by .incbin, which dependency files do not see.
-$(filter $(OBJ)/harness/cell/card%,$(OBJECTS)): $(CARDS)
+$(filter $(OBJ)/harness/model/card%,$(OBJECTS)): $(CARDS)
 
 $(OBJ)/harness/command/help_text.o: $(wildcard harness/command/*.txt)
 $(OBJ)/harness/store/store_text.o: $(wildcard harness/store/*.sql)
@@ -217,7 +218,7 @@ $(OBJ)/kernels/%.o: HOUSE = -Ikernels -Ipatterns
 # compiled otherwise stays.
 FAST ?=
 FAST_TESTS ?=
-BUSY := $(addsuffix /%,patterns kernels harness/base harness/cell harness/characterize) \
+BUSY := $(addsuffix /%,patterns kernels harness/base harness/cell harness/model harness/characterize) \
         $(foreach test,access cache geometry lookup model warps workload,tests/unit/test_$(test).c)
 
 $(OBJ)/%.o: %.c $(OBJ)/flags.stamp
@@ -272,9 +273,9 @@ $(FUZZER): $(FUZZ_OBJECTS) $(filter-out $(OBJ)/harness/main.o $(OBJ)/harness/bas
 
 SIMULATED := $(BUILD)/tests/simulated
 SIMULATED_LINKS := $(addprefix $(SIMULATED)/,libcuda.so.1 libnvidia-ml.so.1 libcupti.so.13 libnvperf_host.so)
-SIMULATED_CORE := $(wildcard patterns/*.c kernels/*.c $(foreach room,base document cell,harness/$(room)/*.c))
+SIMULATED_CORE := $(wildcard patterns/*.c kernels/*.c $(foreach room,base document cell model,harness/$(room)/*.c))
 SIMULATED_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename $(wildcard tests/simulated/*.c)))
-SIMULATED_CORE_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename $(SIMULATED_CORE) harness/cell/card_texts.S))
+SIMULATED_CORE_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename $(SIMULATED_CORE) harness/model/card_texts.S))
 
 # It is of compute capability 9.0.
 SIMULATED_WHY := $(if $(CUDA),$(if $(filter 90,$(ARCHS)),,the program has no kernels of sm_90: make ARCHS=90),it needs a CUDA toolkit)
@@ -291,7 +292,7 @@ $(OBJ)/simulated/%.o: %.c $(OBJ)/flags.stamp
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(HOUSE) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-$(filter $(OBJ)/simulated/harness/cell/card%,$(SIMULATED_CORE_OBJECTS)): $(CARDS)
+$(filter $(OBJ)/simulated/harness/model/card%,$(SIMULATED_CORE_OBJECTS)): $(CARDS)
 
 $(OBJ)/simulated/%.o: %.S $(OBJ)/flags.stamp
 	$(call say,AS,$<)

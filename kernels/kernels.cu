@@ -10,6 +10,7 @@
  */
 #include <stdint.h>
 
+#include "entry.cuh"
 #include "kernel_args.h"
 #include "workload.h"
 
@@ -29,32 +30,6 @@ extern __shared__ uint32_t cbank_staged[];
 template <class Element, uint32_t length> struct parameter_values {
     Element of[length];
 };
-
-/* An element of so many bytes, and 32 bits that all of its bytes are in: the compiler would load no others. */
-template <uint32_t width> struct element_of;
-#define ELEMENT(width, type_, fold)                                                                         \
-    template <> struct element_of<width> {                                                                  \
-        typedef type_ type;                                                                                 \
-        static __device__ uint32_t folded(type_ element) { return fold; }                                   \
-    }
-ELEMENT(1, uint8_t, element);
-ELEMENT(2, uint16_t, element);
-ELEMENT(4, uint32_t, element);
-ELEMENT(8, uint2, element.x + element.y);
-ELEMENT(16, uint4, element.x + element.y + element.z + element.w);
-
-/* The entry that thread `index` of the warp has: a shuffle for each of its words. */
-template <class Element> static __device__ Element shuffled(Element mine, uint32_t index)
-{
-    uint32_t words[(sizeof(Element) + 3) / 4] = {};
-
-    memcpy(words, &mine, sizeof(mine));
-#pragma unroll
-    for (uint32_t &word : words)
-        word = __shfl_sync(UINT32_MAX, word, (int)index);
-    memcpy(&mine, words, sizeof(mine));
-    return mine;
-}
 
 /* -- the rows as types --------------------------------------------------------------------------------- */
 
@@ -76,10 +51,11 @@ template <class Element> static __device__ Element shuffled(Element mine, uint32
 #include "patterns.def"
 
 /* Everywhere that a path can find the table. */
-template <class Values, class Element> struct places {
+template <class Values, class Element, class Held> struct places {
     const uint32_t *table, *restricted;
     uint64_t texture;
     const Values &values;
+    Held held;             /* the words of the table that the thread holds */
     Element mine;          /* the thread's own entry */
     const Element *copied; /* the thread's own copy in shared memory, `copies` from one entry to the next */
     uint32_t copies;
@@ -93,23 +69,26 @@ template <class Values, class Element> struct places {
         static constexpr enum index_scope scope = scope_;                                                   \
         static constexpr bool staged = unit == UNIT_SHARED, loads = loads_, whole = true;                   \
         static constexpr bool copied = (copies_) > 1, exchanged = unit == UNIT_REGISTERS;                   \
+        static constexpr bool selects = unit == UNIT_SELECT;                                                \
         typedef uint32_t element_type;                                                                      \
         typedef parameter_values<uint32_t, home == TABLE_PARAMETER ? length : 1> table_values;              \
-        template <class table_element, class Values>                                                        \
-        static __device__ table_element element(const places<Values, table_element> &place, uint32_t index) \
+        typedef held_words<selects ? length : 1> held_table;                                                \
+        template <class table_element, class Place>                                                         \
+        static __device__ table_element element(const Place &place, uint32_t index)                         \
         {                                                                                                   \
             const table_element *const table = (const table_element *)place.table;                          \
             const table_element *const restricted = (const table_element *)place.restricted;                \
             const table_element *const staged = (const table_element *)cbank_staged;                        \
             const table_element *const cbank_values = (const table_element *)::cbank_values;                \
             const uint64_t texture = place.texture;                                                         \
-            const Values &values = place.values;                                                            \
+            const auto &values = place.values;                                                              \
+            const held_table &held = place.held;                                                            \
             const table_element *const copied = place.copied;                                               \
             const uint32_t copies = place.copies;                                                           \
             const table_element mine = place.mine;                                                          \
                                                                                                             \
             (void)table, (void)restricted, (void)staged, (void)cbank_values, (void)texture, (void)values;   \
-            (void)copied, (void)copies, (void)mine, (void)index;                                            \
+            (void)held, (void)copied, (void)copies, (void)mine, (void)index;                                \
             if constexpr (loads)                                                                            \
                 return (access);                                                                            \
             else                                                                                            \
@@ -117,7 +96,7 @@ template <class Values, class Element> struct places {
         }                                                                                                   \
         static __device__ uint32_t words(const kernel_args &) { return length; }                            \
         static __device__ uint32_t entries(const kernel_args &) { return length; }                          \
-        static __device__ uint32_t load(const places<table_values, uint32_t> &place, uint32_t index)        \
+        static __device__ uint32_t load(const places<table_values, uint32_t, held_table> &place, uint32_t index) \
         {                                                                                                   \
             return element<uint32_t>(place, index);                                                         \
         }                                                                                                   \
@@ -133,7 +112,8 @@ template <class Path, uint32_t width> struct sized : Path {
     static constexpr bool whole = false;
     static __device__ uint32_t words(const kernel_args &args) { return (args.length * width + 3) / 4; }
     static __device__ uint32_t entries(const kernel_args &args) { return args.length; }
-    static __device__ uint32_t load(const places<table_values, element_type> &place, uint32_t index)
+    static __device__ uint32_t load(const places<table_values, element_type, typename Path::held_table> &place,
+                                    uint32_t index)
     {
         return element_of<width>::folded(Path::template element<element_type>(place, index));
     }
@@ -147,7 +127,21 @@ template <class Path> static __device__ uint32_t hidden_zero(const kernel_args &
 }
 
 /* What the code of a path finds the table by. */
-template <class Path> using places_of = places<typename Path::table_values, typename Path::element_type>;
+template <class Path>
+using places_of = places<typename Path::table_values, typename Path::element_type, typename Path::held_table>;
+
+/* The table, where the thread holds all of it, and what lies behind a shorter one: memory has a whole table's bytes. */
+template <class Path> static __device__ typename Path::held_table own_words(const kernel_args &args)
+{
+    typename Path::held_table held = {};
+
+    if constexpr (Path::selects) {
+#pragma unroll
+        for (uint32_t word = 0; word < held.words; word++)
+            held.of[word] = args.table[word];
+    }
+    return held;
+}
 
 /* The entry that the thread has of a table that its warp exchanges: the last, where there are fewer than threads. */
 template <class Path> static __device__ typename Path::element_type own_entry(const kernel_args &args)
@@ -442,8 +436,12 @@ __global__ void __launch_bounds__(CBANK_BLOCK_THREADS_MAX, 1)
     kernel(const CBANK_PARAMETER kernel_args args, const uint32_t *__restrict__ restricted,
            const CBANK_PARAMETER typename Path::table_values values)
 {
+    /* Only what has an element takes the table into registers: else compilers may do so before or behind the shape's own check. */
+    if (Path::selects && first_element<Path>() >= args.elements)
+        return;
+
     const places_of<Path> place = {args.table,           restricted,           args.texture, values,
-                                   own_entry<Path>(args), own_copy<Path>(args), args.copies};
+                                   own_words<Path>(args), own_entry<Path>(args), own_copy<Path>(args), args.copies};
 
     Workload::shape::template run<Workload, Path, Pattern>(args, place);
 }
@@ -462,7 +460,7 @@ template <class Workload, class Path, class Pattern,
                      architecture >= Path::architecture &&
                      (Workload::steps == 1 || Pattern::walks) &&
                      (Path::whole || (Workload::takes & PARAMETER_BIT(width_bytes)) != 0) &&
-                     !Path::copied && !Path::exchanged &&
+                     !Path::copied && !Path::exchanged && !Path::selects &&
                      (Workload::index == INDEX_COMPILED || (Pattern::core && Path::scope == INDEX_THREAD))>
 struct instance {
     static constexpr const void *get() { return (const void *)kernel<Workload, Path, Pattern>; }
@@ -480,7 +478,8 @@ struct pattern_source {
 /* A kernel of all sources, where the workload has such: its table is of any size, and lookups in flight a power of two. */
 template <class Workload, class Path,
           bool can = Workload::index == INDEX_LOADED && Path::scope == INDEX_THREAD && architecture >= Path::architecture &&
-                     !Path::whole && (Workload::in_flight & (Workload::in_flight - 1)) == 0>
+                     !Path::whole && (Workload::in_flight & (Workload::in_flight - 1)) == 0 &&
+                     (!Path::selects || 2 * sizeof(typename Path::element_type) <= Path::bytes)>
 struct loaded_instance {
     static constexpr const void *get() { return (const void *)kernel<Workload, Path, pattern_source>; }
 };

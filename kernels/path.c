@@ -49,7 +49,12 @@ uint32_t table_entries(const struct path *path, const uint32_t values[PARAMETER_
 
 int path_is_small(const struct path *path)
 {
-    return path->copies > 1 || path->unit == UNIT_REGISTERS;
+    return path->copies > 1 || path->unit == UNIT_REGISTERS || path->unit == UNIT_SELECT;
+}
+
+uint32_t path_held(const struct path *path)
+{
+    return path->unit == UNIT_SELECT ? path->bytes / sizeof(uint32_t) : path->unit == UNIT_REGISTERS;
 }
 
 uint32_t path_largest(const struct path *path)
@@ -57,7 +62,7 @@ uint32_t path_largest(const struct path *path)
     static const uint32_t largest[] = {[UNIT_L1] = CBANK_LARGE_BYTES,
                                        [UNIT_L2] = CBANK_LARGE_BYTES,
                                        [UNIT_TEXTURE] = CBANK_LARGE_BYTES,
-                                       [UNIT_REGISTERS] = 0};
+                                       [UNIT_SELECT] = 0};
 
     return largest[path->unit] ? largest[path->unit] : path->bytes;
 }

@@ -15,7 +15,17 @@ typedef uint32_t table_element;
 enum table_home { TABLE_CONSTANT, TABLE_GLOBAL, TABLE_PARAMETER };
 
 /* The first-level unit that answers a path's payload loads. */
-enum load_unit { UNIT_IDC, UNIT_UNIFORM, UNIT_IMC, UNIT_L1, UNIT_L2, UNIT_TEXTURE, UNIT_SHARED, UNIT_REGISTERS };
+enum load_unit {
+    UNIT_IDC,
+    UNIT_UNIFORM,
+    UNIT_IMC,
+    UNIT_L1,
+    UNIT_L2,
+    UNIT_TEXTURE,
+    UNIT_SHARED,
+    UNIT_REGISTERS,
+    UNIT_SELECT
+};
 
 /* Shared memory that copies of a table fill together, where a path makes several. */
 #define CBANK_COPIES_BYTES 32768u
@@ -57,6 +67,9 @@ uint32_t table_length(const struct path *path, const uint32_t values[PARAMETER_C
 
 /* Whether the path holds small tables: it is for workloads alone whose indices are data, and has no probes. */
 int path_is_small(const struct path *path);
+
+/* Registers of a thread that hold a part of the table before it loads: an entry, all of its words, or none. */
+uint32_t path_held(const struct path *path);
 
 /* Bytes of the largest table that lookups, whose indices are data, read by the path: more than `bytes` where they read it from
  * global memory itself. */

@@ -68,19 +68,25 @@ template <class Values> struct places {
 
 /* Small tables have no probe: their load expressions need to compile, no more. */
 static constexpr uint32_t copies = 1, mine = 0;
-static constexpr const uint32_t *copied = nullptr;
+static constexpr const uint32_t *copied = nullptr, *held = nullptr;
 
 template <class Element> static __device__ Element shuffled(Element own, uint32_t index)
 {
     return __shfl_sync(UINT32_MAX, own, (int)index);
 }
 
+template <class table_element> static __device__ table_element selected(const uint32_t *words, uint32_t index)
+{
+    return words[index];
+}
+
 #define PATH(name, summary, home, unit_, scope_, bytes, copies_, chosen, lowest, loads_, sass, ptx, access)          \
     struct path_##name {                                                                                    \
+        typedef uint32_t table_element;                                                                     \
         static constexpr enum index_scope scope = scope_;                                                   \
         static constexpr enum load_unit unit = unit_;                                                       \
         static constexpr uint32_t architecture = lowest;                                                    \
-        static constexpr bool small = (copies_) > 1 || unit_ == UNIT_REGISTERS, loads = loads_ && !small;    \
+        static constexpr bool small = (copies_) > 1 || unit_ >= UNIT_REGISTERS, loads = loads_ && !small;    \
         typedef parameter_values<home == TABLE_PARAMETER ? (bytes) / sizeof(uint32_t) : 1> table_values;     \
         static __device__ uint32_t load(const places<table_values> &place, uint32_t index)                  \
         {                                                                                                   \

@@ -177,7 +177,7 @@ def show(advices, times):
         best, predicted = min(found.values()), {place["path"]: place for place in advice["ranking"]}
         errors += [abs(place["time_ns"] / found[path] - 1) for path, place in predicted.items() if path in found]
         regrets.append(found[advice["choice"]] / best - 1)
-        for path in {path for advice in advices for path in [place["path"] for place in advice["ranking"]]}:
+        for path in {path for others in times for path in others}:
             fixed.setdefault(path, []).append(found.get(path, found[FALLBACK]) / best - 1)
         nearest = [path for path in advice["too_close"] if path in found]
         close += bool(nearest)

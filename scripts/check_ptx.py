@@ -24,7 +24,7 @@ INSTRUCTION = re.compile(r"^\s*(?:@!?%p\d+\s+)?([a-z][\w.:]*)\s*(.*?);")
 def classify(opcode):
     """The class that an instruction is counted under; None when it touches no memory of interest."""
     base, *modifiers = opcode.split(".")
-    if base == "shfl":
+    if base in ("shfl", "selp"):
         return base
     if base == "tex":
         return ".".join([base] + modifiers[:1])

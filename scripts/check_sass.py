@@ -32,6 +32,8 @@ LABEL = re.compile(r"^([.$\w]+):")
 LABEL_USE = re.compile(r"`\(([.$\w]+)\)")
 ADDRESS = re.compile(r"^\s*/\*([0-9a-f]+)\*/")
 INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(?:\{\s*)?(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)\s*(.*?)\s*[;}]")
+# No thread executes it: code for Volta has such SHFL.
+NEVER = re.compile(r"\*/\s+(?:\{\s*)?@!PT\s")
 WRITTEN = re.compile(r"1D, (\w+)$")  # registers that a texture load writes; all four where it does not say
 BANK = re.compile(r"\bc\[0x([0-9a-f]+)\]\s*\[([^\]]*)\]")
 
@@ -126,7 +128,7 @@ def classify(opcode, operands, user_bank):
     """The class that an instruction is counted under; None when it touches no memory of interest."""
     base, *modifiers = opcode.split(".")
     family = family_of(base, modifiers, operands, user_bank)
-    if not family or base.startswith(("ST", "LDL")) or family == "OPERAND":
+    if not family or base.startswith(("ST", "LDL")) or family in ("OPERAND", "SEL"):
         return family
     return kernel_check.sass_name(family, width(base, modifiers, operands))
 
@@ -149,7 +151,7 @@ def family_of(base, modifiers, operands, user_bank):
         return next((f"LDG.{word}" for word in ("CONSTANT", "STRONG") if word in modifiers), "LDG")
     if base in ("TLD", "TEX"):
         return "TLD"
-    if base == "SHFL":
+    if base in ("SHFL", "SEL"):
         return base
     if base.startswith(MEMORY) and base not in NOT_MEMORY:
         return base
@@ -221,7 +223,7 @@ def kernels(text, architecture):
                 raise kernel_check.Failure(f"no way to read this line of nvdisasm: {line.strip()}")
             labels.update((name, f"0x{address.group(1)}") for name in waiting)
             waiting = []
-            opcode, operands = instruction.groups()
+            opcode, operands = ("NOP", "") if NEVER.search(line) else instruction.groups()
             found[-1][1].append((int(address.group(1), 16), spelling(opcode, architecture), operands))
     return [(symbol, [(address, opcode, resolve(operands, labels)) for address, opcode, operands in code])
             for symbol, code in found]

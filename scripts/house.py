@@ -66,7 +66,7 @@ def parameters(signature):
 
 def lines_of_files():
     made = {}
-    for name in sources("c", "h", "def", "cu"):
+    for name in sources("c", "h", "def", "cu", "cuh"):
         if not LONG_FILES.search(name):
             with open(os.path.join(ROOT, name), encoding="utf-8") as file:
                 made[name] = len(file.readlines())

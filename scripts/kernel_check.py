@@ -62,8 +62,8 @@ SHAPES = {
 # What a kernel with too few registers does beside its loads; the compiler's matter.
 SPILLS = ("LDL", "STL")
 
-# By which compilers pass values of a warp on, too: a load of paths alone whose table is in registers.
-SHUFFLE = "SHFL"
+# By which compilers pass values of a warp on, and choose between values, too: {class: the unit whose paths load by it}.
+OF_COMPILERS = {"SHFL": "registers", "SEL": "select", "selp": "select"}
 
 SCOPES = ["thread", "block", "immediate"]
 
@@ -80,16 +80,22 @@ def widths(workload):
 
 def small(path):
     """Whether the path holds small tables: it is for workloads whose indices are data."""
-    return path["copies"] > 1 or path["unit"] == "registers"
+    return path["copies"] > 1 or path["unit"] in ("registers", "select")
 
 
-def can_be(workload, radius, path, pattern, architecture):
+def words_held(path):
+    """Words of the table that a thread holds, where that is all of the path's table."""
+    return path["bytes"] // 4 if path["unit"] == "select" else 0
+
+
+def can_be(workload, radius, path, pattern, width, architecture):
     """Whether there is such a kernel: what `instance` in kernels.cu and cell_obstacle in cell.c say."""
     compiled = workload["index"] == "compiled"
     if small(path) and not loaded(workload):
         return False
     if loaded(workload):
-        return path["scope"] == "thread" and architecture >= path["architecture"] and in_flight(radius) != 3
+        return (path["scope"] == "thread" and architecture >= path["architecture"] and in_flight(radius) != 3 and
+                (path["unit"] != "select" or 2 * width <= path["bytes"]))
     return (SCOPES.index(path["scope"]) <= SCOPES.index(pattern["scope"]) and
             architecture >= path["architecture"] and
             (steps(workload, radius) == 1 or pattern["walks"]) and
@@ -113,14 +119,25 @@ def sass_name(family, width):
     return base + SASS_WIDTHS[width] + point + rest
 
 
+def selections(count):
+    """Of `count` words, a power of two, one: SASS has two for a choice of four, the second under a predicate."""
+    return count // 2 if count < 4 else count // 4 * 2 + selections(count // 4)
+
+
 def sass_payload(path, width):
     """An element that is wider than the widest load takes several. Textures, operands and shuffles give 32 bits at least."""
+    if path["unit"] == "select":
+        words = max(width // 4, 1)
+        return path["sass"], words * selections(words_held(path) // words)
     piece = max(min(width, path["widest_bytes"]), 4 if path["unit"] in ("texture", "imc", "registers") else 1)
     return sass_name(path["sass"], piece), max(width // piece, 1)
 
 
 def ptx_payload(path, width):
-    """A texture load is of four components, whatever the texture has; a shuffle is of a word."""
+    """A texture load is of four components, whatever the texture has; a shuffle is of a word, and so is a selection, of two."""
+    if path["unit"] == "select":
+        words = max(width // 4, 1)
+        return path["ptx"], words * (words_held(path) // words - 1)
     if path["unit"] == "registers":
         return path["ptx"], max(width // path["widest_bytes"], 1)
     return path["ptx"] + ("" if path["unit"] == "texture" else PTX_WIDTHS[width]), 1
@@ -158,11 +175,13 @@ class Kernel:
         self.counts = collections.Counter({self.payload: self.payload_loads or 1})
         self.counts += collections.Counter({language.load: self.loads, language.store: 1,
                                             language.shared_load: tile_loads, language.shared_store: tile_stores})
-        copied = width if small(path) and self.sized else 4  # a table is copied by words, or else entry by entry
+        # A table is copied by words, or else entry by entry.
+        copied = width if small(path) and self.sized and not words_held(path) else 4
         self.copies = {language.widths_of(name, copied) for name in (language.load, language.shared_store)
                        if self.staged}
         if path["unit"] == "registers":
             self.counts[language.widths_of(language.load, copied)] += 1
+        self.counts[language.load] += words_held(path)
 
     def holds(self, counts):
         """Whether counts are what the path names."""
@@ -188,9 +207,10 @@ def expected_kernels(program, language, architecture):
         for radius in range(1, workload["variants"] + 1) if workload["variants"] else [0]:
             for path in paths:
                 for pattern in [SOURCE] if loaded(workload) else patterns:
-                    for width in widths(workload) if can_be(workload, radius, path, pattern, architecture) else []:
-                        kernel = Kernel(language, workload, radius, path, pattern, width)
-                        expected[kernel.symbol] = kernel
+                    for width in widths(workload):
+                        if can_be(workload, radius, path, pattern, width, architecture):
+                            kernel = Kernel(language, workload, radius, path, pattern, width)
+                            expected[kernel.symbol] = kernel
     if not expected:
         raise Failure(f"{program} lists no kernels")
     return expected
@@ -218,8 +238,9 @@ def compare(place, expected, found):
             print(f"FAIL {place} {name}: no such kernel in the tables")
             continue
         spills += any([counts.pop(name, 0) for name in SPILLS])
-        if kernel.path["unit"] != "registers":
-            counts.pop(SHUFFLE, None)
+        for other, unit in OF_COMPILERS.items():
+            if kernel.path["unit"] != unit:
+                counts.pop(other, None)
         holds = kernel.holds(counts)
         if kernel.path["chosen"]:
             choice = ("sized/" if kernel.sized else "") + kernel.path["name"]

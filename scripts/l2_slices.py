@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Shows what loads past L1 take by where the table lies: what harness/cell/model_gather.c has its slices of L2 from.
+"""Shows what loads past L1 take by where the table lies: what harness/model/model_gather.c has its slices of L2 from.
 
 usage: l2_slices.py [--card results/cards/h200.json] SERIALIZATION MEASURED CONFIGURATIONS
 

@@ -97,11 +97,20 @@ enum status places_predict(const struct cell *cell, const struct card *card, str
 
 /* -- ranking ------------------------------------------------------------------------------------------ */
 
-/* Of equal times the one that paths.def has first. */
+bool advised_place_is_sure(const struct advised_place *place)
+{
+    return place->measured || advise_error_known(place->path->unit);
+}
+
+/* Of equal times the one that paths.def has first. A prediction that no measurement was ever held against is behind all others:
+ * nothing is advised by it. */
 static int compare_places(const void *left, const void *right)
 {
     const struct advised_place *a = left, *b = right;
-    const int order = (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+    const int time = (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+    const int order = advised_place_is_sure(a) != advised_place_is_sure(b)
+                          ? advised_place_is_sure(b) - advised_place_is_sure(a)
+                          : time;
 
     return order ? order : (a->path > b->path) - (a->path < b->path);
 }
@@ -162,8 +171,9 @@ const struct advised_place *advise_predicted_choice(const struct advice *advice)
         const struct advised_place *place = &advice->places[i];
         const double time = place->predicted.time_ns;
 
-        if (place->predicted.known && (!choice || time < choice->predicted.time_ns ||
-                                       (time == choice->predicted.time_ns && place->path < choice->path)))
+        if (place->predicted.known && advise_error_known(place->path->unit) &&
+            (!choice || time < choice->predicted.time_ns ||
+             (time == choice->predicted.time_ns && place->path < choice->path)))
             choice = place;
     }
     return choice;

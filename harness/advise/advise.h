@@ -19,7 +19,9 @@ struct user_code;
 
 /* As a factor less 1, see uncertainty.def. Of the time of a cell of that unit: what nine of ten are not beyond. Of the ratio of
  * the times of two places of one configuration, whose common errors cancel: what nine of ten are not beyond on one side;
- * `apart` is the share of the time in which they differ. Of units that the table does not have, the largest that it has. */
+ * `apart` is the share of the time in which they differ. Of units that the table does not have, the largest that it has:
+ * whether it has times of a unit, the first says. */
+bool advise_error_known(enum load_unit unit);
 double advise_time_error(enum load_unit unit);
 double advise_ratio_error(enum load_unit one, enum load_unit other, double apart);
 
@@ -91,7 +93,8 @@ struct advice {
     bool modelled; /* times are; the crossovers always are */
     double told; /* the share of a difference that is told */
     struct device_info device; /* on which they were measured, unless modelled */
-    struct advised_place *places; /* owned: ranked, `count` of them, then those that cannot be */
+    struct advised_place
+        *places; /* owned: ranked, `count` of them, those that are not sure last; then those that cannot be */
     size_t count, excluded;
     struct advised_stretch stretches[ADVISE_STRETCHES_MAX];
     size_t stretch_count;
@@ -118,7 +121,11 @@ enum status advise_measure(struct advice *advice, struct index_list *indices, co
 /* The place that the model would have chosen, of those that were measured. NULL: it said nothing of them. */
 const struct advised_place *advise_predicted_choice(const struct advice *advice);
 
-/* Sorts the first advice->count places by their times, and sets relative, ratio_error and standing. */
+/* Whether the place's interval is of what was measured, or of an error that was found. */
+bool advised_place_is_sure(const struct advised_place *place);
+
+/* Sorts the first advice->count places by their times, those that are not sure behind all others, and sets relative, ratio_error
+ * and standing. */
 void advise_rank(struct advice *advice);
 
 /* Writes why the place takes as long as the model says. */

@@ -17,6 +17,12 @@ static void write_instruction(cJSON *object, const struct field *field, const vo
     json_add_text(object, field->key, image_instruction(&((const struct advised_place *)base)->cell));
 }
 
+/* Whether low and high are by errors that were found, of this unit. */
+static void write_error_known(cJSON *object, const struct field *field, const void *base)
+{
+    json_add(object, field->key, cJSON_CreateBool(advised_place_is_sure(base)));
+}
+
 static void write_stretch_path(cJSON *object, const struct field *field, const void *base)
 {
     json_add_text(object, field->key, ((const struct advised_stretch *)base)->path->name);
@@ -24,6 +30,7 @@ static void write_stretch_path(cJSON *object, const struct field *field, const v
 
 static const struct field_kind kind_path = {write_path, NULL};
 static const struct field_kind kind_instruction = {write_instruction, NULL};
+static const struct field_kind kind_error_known = {write_error_known, NULL};
 static const struct field_kind kind_stretch_path = {write_stretch_path, NULL};
 
 /* -- places ------------------------------------------------------------------------------------------- */
@@ -45,6 +52,7 @@ static const struct field place_rows[] = {
     {FIELD(field_number, struct advised_place, "time_ns", time_ns, REQUIRED)},
     {FIELD(field_number, struct advised_place, "low", low_ns, REQUIRED)},
     {FIELD(field_number, struct advised_place, "high", high_ns, REQUIRED)},
+    {.key = "error_known", .kind = &kind_error_known},
     {FIELD(field_number, struct advised_place, "relative", relative, REQUIRED)},
     {FIELD(field_number, struct advised_place, "apart", apart, REQUIRED)},
     {FIELD(field_number, struct advised_place, "ratio_error", ratio_error, REQUIRED)},

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "advise.h"
+#include "sass.h"
 #include "text.h"
 
 /* What one request of a unit is, in words. */
@@ -18,7 +19,8 @@ static const struct unit_words {
     [UNIT_L2] = {"sectors", "sectors from L2, past L1"},
     [UNIT_TEXTURE] = {"sectors", "sectors through the texture unit"},
     [UNIT_SHARED] = {"turns", "turns of the banks of shared memory"},
-    [UNIT_REGISTERS] = {"shuffle", "turns of the shuffle unit"},
+    [UNIT_REGISTERS] = {"shuffles", "turns of the shuffle unit"},
+    [UNIT_SELECT] = {"selections", "turns of the arithmetic units"},
 };
 
 static double term_unit(const struct model_parts *parts)
@@ -26,13 +28,21 @@ static double term_unit(const struct model_parts *parts)
     return parts->serialization_ns + parts->misses_ns;
 }
 
+/* Requests of a load; of a table in registers, instructions. */
+static struct text_number asked_each(const struct advised_place *place)
+{
+    const uint32_t instructions = place->path->unit >= UNIT_REGISTERS ? image_pieces(&place->cell) : 1;
+
+    return text_of(text_tenths, place->model.requests_per_load * instructions);
+}
+
 /* "32.0 addresses a load on average: as many turns of the constant cache". */
 static void say_requests(const struct advised_place *place, char *text)
 {
     const struct unit_words *words = &unit_words[place->path->unit];
 
-    text_join(text, ADVISE_REASON_BYTES, "; ", "%s %s a load on average: as many %s",
-              text_of(text_tenths, place->model.requests_per_load).text, words->asked, words->turns);
+    text_join(text, ADVISE_REASON_BYTES, "; ", "%s %s a load on average: as many %s", asked_each(place).text,
+              words->asked, words->turns);
 }
 
 /* Where the lines of the table do not all stay in the first constant level. */
@@ -68,7 +78,7 @@ void advise_find_reason(struct advised_place *place, const struct card *card)
     if (isnan(place->time_ns)) {
         text_join(text, ADVISE_REASON_BYTES, "; ",
                   "%s %s a load on average; how many of them come from L1, L2 or memory is not modelled",
-                  text_of(text_tenths, place->model.requests_per_load).text, unit_words[place->path->unit].asked);
+                  asked_each(place).text, unit_words[place->path->unit].asked);
     } else if (longest == unit) {
         say_requests(place, text);
     } else if (longest == parts->stream_ns) {
@@ -80,7 +90,7 @@ void advise_find_reason(struct advised_place *place, const struct card *card)
     } else {
         text_join(text, ADVISE_REASON_BYTES, "; ",
                   "waiting takes the time, round after round; the loads, of %s %s each, hide behind it",
-                  text_of(text_tenths, place->model.requests_per_load).text, unit_words[place->path->unit].asked);
+                  asked_each(place).text, unit_words[place->path->unit].asked);
     }
     say_fills(place, card, text);
     say_copy(place, text);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "advise_view.h"
@@ -89,7 +90,10 @@ static void predicted_value(const struct grid_column *column, const void *row, s
 
 static bool reason_note(const void *row, size_t index, char *out, size_t bytes)
 {
-    snprintf(out, bytes, "%s", ((const struct advised_place *)row)->reason);
+    const struct advised_place *place = row;
+    const bool said = isnan(place->time_ns) || advised_place_is_sure(place);
+
+    snprintf(out, bytes, "%s%s", place->reason, said ? "" : "; how far the model is off there was never measured");
     return index == 0;
 }
 

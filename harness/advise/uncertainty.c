@@ -24,16 +24,26 @@ static const struct ratio_row {
 
 enum { TIME_ROWS = sizeof(time_rows) / sizeof(time_rows[0]), RATIO_ROWS = sizeof(ratio_rows) / sizeof(ratio_rows[0]) };
 
+static const struct time_row *row_of(enum load_unit unit)
+{
+    for (size_t i = 0; i < TIME_ROWS; i++)
+        if (time_rows[i].unit == unit)
+            return &time_rows[i];
+    return NULL;
+}
+
+bool advise_error_known(enum load_unit unit)
+{
+    return row_of(unit);
+}
+
 double advise_time_error(enum load_unit unit)
 {
     double largest = 0;
 
-    for (size_t i = 0; i < TIME_ROWS; i++) {
-        if (time_rows[i].unit == unit)
-            return expm1(time_rows[i].error);
+    for (size_t i = 0; i < TIME_ROWS; i++)
         largest = fmax(largest, time_rows[i].error);
-    }
-    return expm1(largest);
+    return expm1(advise_error_known(unit) ? row_of(unit)->error : largest);
 }
 
 static bool is_of(const struct ratio_row *row, enum load_unit one, enum load_unit other)

@@ -255,6 +255,16 @@ struct reading {
     uint64_t loads, sectors;
 };
 
+/* Every warp of the grid's first round that has an element takes all of the table, each word by a load of its own. */
+static struct reading count_holding(const struct cell *cell)
+{
+    const uint64_t launched = (uint64_t)cell_grid_blocks(cell) * (cell->block_size / CBANK_WARP_THREADS);
+    const uint64_t with_element = divide_up(cell->elements, CBANK_WARP_THREADS);
+    const uint64_t loads = (launched < with_element ? launched : with_element) * path_held(cell->path);
+
+    return (struct reading){loads, loads};
+}
+
 /* Every block copies the table, a warp 32 neighbouring words at a time; or makes several copies, 32 neighbouring entries
  * of them at a time. Where a warp exchanges entries, each loads them. */
 static struct reading count_reading(const struct cell *cell)
@@ -266,6 +276,8 @@ static struct reading count_reading(const struct cell *cell)
 
     if (cell->path->unit == UNIT_REGISTERS)
         return (struct reading){blocks * warps, blocks * warps * sectors};
+    if (cell->path->unit == UNIT_SELECT)
+        return count_holding(cell);
     if (copies > 1)
         return (struct reading){blocks * copied, blocks * (copied > sectors ? copied : sectors)};
     return (struct reading){blocks * divide_up(staged, CBANK_WARP_THREADS * sizeof(uint32_t)),

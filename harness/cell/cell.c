@@ -203,13 +203,17 @@ static bool size_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES])
     return true;
 }
 
-/* What paths whose table is in registers cannot be: more entries than a warp has threads, or shuffles in a warp that is not whole. */
+/* What paths whose table is in registers cannot be: more entries than a warp has threads, or fewer than there is a choice of, or
+ * shuffles in a warp that is not whole. */
 static bool register_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES])
 {
     const struct path *path = cell->path;
 
     if (cell_length(cell) > path_entries(path))
         snprintf(text, CELL_REASON_BYTES, "%s holds %" PRIu32 " entries at most", path->name, path_entries(path));
+    else if (path->unit == UNIT_SELECT && 2 * table_width(cell->parameters) > path->bytes)
+        snprintf(text, CELL_REASON_BYTES, "%s holds no two entries of %" PRIu32 " bytes", path->name,
+                 table_width(cell->parameters));
     else if (path->unit == UNIT_REGISTERS && cell->elements % cell->block_size)
         snprintf(text, CELL_REASON_BYTES, "%s needs all threads of a warp: elements for whole blocks of %" PRIu32,
                  path->name, cell->block_size);

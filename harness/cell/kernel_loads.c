@@ -12,7 +12,7 @@
 /* Of constant banks: by which bank, and by what the index is. */
 static unsigned constant_kind(const struct instruction *instruction)
 {
-    const bool indexed = instruction_indexed(instruction) && instruction->family != SASS_CLASS_COUNT;
+    const bool indexed = instruction_indexed(instruction) && instruction->family < SASS_SEL;
     const bool uniform = instruction->family == SASS_ULDC;
 
     if (instruction->bank == USER_BANK)
@@ -35,7 +35,7 @@ static unsigned load_kind(const struct instruction *instruction, uint32_t archit
     if (instruction->family == SASS_LDC || instruction->family == SASS_ULDC)
         return constant_kind(instruction);
     class = instruction_class(instruction, architecture);
-    if (class != SASS_CLASS_COUNT)
+    if (class < SASS_SEL)
         return class;
     if (instruction_takes_constant(instruction))
         return constant_kind(instruction);

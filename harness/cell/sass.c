@@ -97,7 +97,7 @@ void sass_read(const void *code, size_t bytes, uint32_t architecture, struct ker
         const struct instruction instruction = instruction_at(code, at);
         const enum sass_class class = instruction_class(&instruction, architecture);
 
-        if (class != SASS_CLASS_COUNT)
+        if (class != SASS_CLASS_COUNT && instruction.predicate != PREDICATE_NEVER)
             out->classes[class][instruction_width(&instruction, class)]++;
     }
 }

@@ -22,18 +22,20 @@ struct sass_counts {
     struct sass_stretch prologue, body, round, group;
 };
 
-/* The classes of instructions by which paths.def names payload loads. */
+/* The classes of instructions by which paths.def names payload loads. From SASS_SHFL on a kernel may have them for other
+ * reasons, too. */
 enum sass_class {
-    SASS_LDC,           /* user bank, with a register index */
+    SASS_LDC, /* user bank, with a register index */
     SASS_LDC_PARAMETER, /* parameter bank, with a register index */
-    SASS_ULDC,          /* user bank, into uniform registers: ULDC or LDCU */
-    SASS_OPERAND,       /* user bank, in an arithmetic instruction */
-    SASS_LDG,           /* plain */
+    SASS_ULDC, /* user bank, into uniform registers: ULDC or LDCU */
+    SASS_OPERAND, /* user bank, in an arithmetic instruction */
+    SASS_LDG, /* plain */
     SASS_LDG_CONSTANT,
     SASS_LDG_STRONG,
-    SASS_TLD,           /* TLD or TEX */
+    SASS_TLD, /* TLD or TEX */
     SASS_LDS,
-    SASS_SHFL,          /* from a register of another thread */
+    SASS_SHFL, /* from a register of another thread */
+    SASS_SEL, /* from one of two registers: no load */
     SASS_CLASS_COUNT
 };
 
@@ -78,10 +80,10 @@ uint32_t image_widest(const struct path *path);
 const char *image_instruction(const struct cell *cell);
 
 /* Instructions of that kind that a payload load of the cell takes: more than one where its elements are wider than one
- * such instruction loads. */
+ * such instruction loads, or where each has a choice of two. */
 uint32_t image_pieces(const struct cell *cell);
 
-/* "2 LDC, 1 LDG.64": the loads anywhere in known code. */
+/* "2 LDC, 1 LDG.64": the loads anywhere in known code, without SEL. */
 void image_classes(const struct kernel_sass *sass, char text[CELL_REASON_BYTES]);
 
 /* Whether the code is known and its loads are not those that the cell's path names, as many as its workload makes, and

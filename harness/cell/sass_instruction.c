@@ -6,7 +6,7 @@
 enum { ENCODING_FIRST = 70, ENCODING_LAST = 121 }; /* architectures */
 
 /* clang-format off */
-/* The operations that load, each with the class of its family. */
+/* The operations that load, and that select, each with the class of its family. */
 static const struct loading {
     unsigned operation;
     enum sass_class family;
@@ -18,6 +18,7 @@ static const struct loading {
     {0x163, SASS_TLD},  {0x164, SASS_TLD},  {0x16c, SASS_TLD},  {0x16d, SASS_TLD}, /* TLD4 and TXD, the same */
     {0x184, SASS_LDS},  /* LDS */
     {0x189, SASS_SHFL}, /* SHFL */
+    {0x007, SASS_SEL},  /* SEL */
 };
 /* clang-format on */
 
@@ -116,7 +117,7 @@ unsigned instruction_width(const struct instruction *instruction, enum sass_clas
     static const unsigned widths[] = {0, 0, 1, 1, 2, 3, 4, 4};
     const unsigned registers = (unsigned)__builtin_popcount(instruction->registers);
 
-    if (class == SASS_OPERAND || class == SASS_SHFL)
+    if (class == SASS_OPERAND || class >= SASS_SHFL)
         return SASS_WORD;
     if (class == SASS_TLD)
         return SASS_WORD + (registers > 2 ? 2 : registers > 1);

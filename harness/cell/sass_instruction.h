@@ -33,7 +33,7 @@ enum {
 struct instruction {
     unsigned operation, operands, predicate, index, bank, order, old_order, size, registers;
     unsigned condition; /* of BRA: a predicate beside the one that all instructions have */
-    enum sass_class family; /* SASS_CLASS_COUNT: it is no load */
+    enum sass_class family; /* SASS_CLASS_COUNT: it neither loads nor selects */
 };
 
 /* Whether the encoding of an architecture is this one. */

@@ -29,7 +29,8 @@ enum { COLUMNS_MAX = 16 };
 static const struct names
     homes = WORDS([TABLE_CONSTANT] = "constant", [TABLE_GLOBAL] = "global", [TABLE_PARAMETER] = "parameter"),
     units = WORDS([UNIT_IDC] = "idc", [UNIT_UNIFORM] = "uniform", [UNIT_IMC] = "imc", [UNIT_L1] = "l1", [UNIT_L2] = "l2",
-                  [UNIT_TEXTURE] = "texture", [UNIT_SHARED] = "shared", [UNIT_REGISTERS] = "registers"),
+                  [UNIT_TEXTURE] = "texture", [UNIT_SHARED] = "shared", [UNIT_REGISTERS] = "registers",
+                  [UNIT_SELECT] = "select"),
     scopes = WORDS([INDEX_THREAD] = "thread", [INDEX_BLOCK] = "block", [INDEX_IMMEDIATE] = "immediate"),
     indices = WORDS([INDEX_COMPILED] = "compiled", [INDEX_SWITCHED] = "switched", [INDEX_SWITCHED_LENGTH] = "switched_length",
                     [INDEX_LOADED] = "loaded"),

@@ -29,6 +29,8 @@ PATHS = {
     "shared": Look(ORANGE, "X", CLOSE, "----"),
     "shared_copies": Look(GREEN, (4, 1, 0), TWO_DOTS, "..."),
     "shuffle": Look(PURPLE, "d", CLOSE, "oo"),
+    "select_4": Look(BLACK, "p", DOTTED, "..--"),
+    "select_16": Look(GREY, "H", DASHED, "oo--"),
     "staging": Look(GREY, "<", LOOSE, "||||"),
     "param": Look(YELLOW, "h", SOLID, ""),
     "constant_uniform": Look(ORANGE, "*", DASHED, "//--"),

@@ -220,6 +220,18 @@ class Advise(Scratch):
         self.assertIn("shuffle", {place["path"] for place in held["ranking"]})
         self.assertIn("shuffle", {place["path"] for place in large["excluded"]})
 
+    def test_places_that_were_never_measured_are_no_advice(self):
+        """Whatever is predicted of them. A measurement ranks them like the others: see simulated.py."""
+        options = ("--table-bytes", "64", "--width", "1", "--loads", "1", *SMALL)
+        advice = self.advise(*options)
+        self.assertEqual([place["path"] for place in advice["ranking"] if not place["error_known"]], ["select_16"])
+        *others, select = advice["ranking"]
+        self.assertEqual(select["path"], "select_16")
+        self.assertEqual([place["time_ns"] for place in others], sorted(place["time_ns"] for place in others))
+        self.assertLess(select["time_ns"], max(place["time_ns"] for place in others))
+        printed = " ".join(cbank("advise", *options).stdout.split())
+        self.assertEqual(printed.count("how far the model is off there was never measured"), 1)
+
     def test_bad_input(self):
         self.refused(saying=["--table-bytes"])
         self.refused("--table-bytes", "134217744", saying=["no path can hold", "134217728 bytes: name a smaller"])

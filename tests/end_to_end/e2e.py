@@ -27,7 +27,7 @@ SANITIZED = "asan" in CBANK
 PATTERNS = ["per_block", "per_warp", "per_thread", "pseudo_random"]
 PATHS = ["constant", "global", "readonly"]
 MORE_PATTERNS = ["half_warp", "distinct", "broadcast", "lockstep", "hashed"]
-MORE_PATHS = ["restrict", "global_l2", "texture", "shared", "shared_copies", "staging", "shuffle", "param",
+MORE_PATHS = ["restrict", "global_l2", "texture", "shared", "shared_copies", "staging", "shuffle", "select_4", "select_16", "param",
               "constant_uniform", "constant_operand"]
 WORKLOADS = ["add", "add_switch", "add_runtime", "refill", "modules", "stencil_1d", "conv_1d", "conv_2d", "conv_3d",
              "lookup"]
@@ -229,6 +229,8 @@ class Run(Case):
             ("constant_operand needs an index that is known when the kernel is compiled", 1),
             ("conv_3d has a radius of 3 at most", len(PATHS + MORE_PATHS)),
             ("conv_3d reads another element at every step, which the pattern does not", 2 * len(PATHS + MORE_PATHS)),
+            ("select_16 is for workloads whose indices are data", 3),
+            ("select_4 is for workloads whose indices are data", 3),
             ("shared_copies is for workloads whose indices are data", 3),
             ("shuffle is for workloads whose indices are data", 3),
         ])
@@ -780,12 +782,14 @@ class Lists(Case):
                           ("global_l2", "LDG.STRONG", "ld.global.cg"), ("texture", "TLD", "tex.1d"),
                           ("shared", "LDS", "ld.shared"), ("shared_copies", "LDS", "ld.shared"),
                           ("staging", "LDS", "ld.shared"), ("shuffle", "SHFL", "shfl"),
+                          ("select_4", "SEL", "selp"), ("select_16", "SEL", "selp"),
                           ("param", "LDC.PARAMETER", "ld.param"), ("constant_uniform", "ULDC", "ld.const"),
                           ("constant_operand", "OPERAND", "ld.const")])
-        self.assertEqual([row["name"] for row in rows if row["chosen"]], ["constant_uniform", "constant_operand"])
+        self.assertEqual([row["name"] for row in rows if row["chosen"]],
+                         ["select_4", "select_16", "constant_uniform", "constant_operand"])
         self.assertEqual([row["name"] for row in rows if not row["loads"]], ["staging"])
         self.assertEqual([row["name"] for row in rows if row["bytes"] < 65536],
-                         ["shared_copies", "shuffle", "param"])
+                         ["shared_copies", "shuffle", "select_4", "select_16", "param"])
         self.assertEqual([row["name"] for row in rows if row["copies"] > 1], ["shared_copies"])
         self.assertEqual({row["name"]: row["scope"] for row in rows if row["scope"] != "thread"},
                          {"constant_uniform": "block", "constant_operand": "immediate"})

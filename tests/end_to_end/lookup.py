@@ -90,7 +90,7 @@ class Model(Case):
                 self.assertEqual(cell["identity"], f"lookup/{cell['path']}/file/640/256/hot/loads=3/in_flight=1/"
                                                    f"indices={digest[:16]}")
         self.assertEqual([cell["path"] for cell in cells if cell["status"] == "skipped"],
-                         ["shuffle", "constant_uniform", "constant_operand"])
+                         ["shuffle", "select_4", "select_16", "constant_uniform", "constant_operand"])
 
     def test_indices_follow_from_the_plan_alone(self):
         plan = ("--source", "all", "--elements", "5000", "--distinct", "3,32")
@@ -229,19 +229,19 @@ class Gpu(Case):
 
     def test_small_tables_in_every_place(self):
         cells = self.run_lookup("--path", "all", "--source", "uniform,unequal", "--distinct", "5", "--elements", "1024",
-                                "--in-flight", "1,4", "--table-bytes", "64,128", "--width-bytes", "2,4,8,16",
+                                "--in-flight", "1,4", "--table-bytes", "16,64,128", "--width-bytes", "2,4,8,16",
                                 "--max-samples", "20", engine="cuda")
         skipped = {(cell["path"], cell["reason"]) for cell in cells["cells"] if cell["status"] == "skipped"}
         self.assertEqual({path for path, reason in skipped if "entries" not in reason},
-                         {"constant_uniform", "constant_operand"})
+                         {"select_4", "select_16", "constant_uniform", "constant_operand"})
+        self.assertIn(("select_16", "select_16 holds a table of 64 bytes at most"), skipped)
         self.assertIn(("shuffle", "shuffle holds 32 entries at most"), skipped)
         done = [cell for cell in cells["cells"] if cell["status"] == "ok"]
-        self.assertEqual({cell["path"] for cell in done}, {*LOADING, "staging", "shuffle"})
+        self.assertEqual({cell["path"] for cell in done}, {*LOADING, "staging", "shuffle", "select_4", "select_16"})
         self.assertTrue(all(cell["verified"] for cell in done))
         self.assertEqual(cells["exact_counters"]["differing"], 0)
-        instructions = {cell["parameters"]["width_bytes"]: cell["kernel"]["instruction"] for cell in done
-                        if cell["path"] == "shuffle" and "width_bytes" in cell["parameters"]}
-        self.assertEqual(set(instructions.values()), {"SHFL"})
+        instructions = {(cell["path"], cell["kernel"]["instruction"]) for cell in done if cell["path"].startswith(("shuf", "sel"))}
+        self.assertEqual(instructions, {("shuffle", "SHFL"), ("select_4", "SEL"), ("select_16", "SEL")})
 
     def test_warps_and_room_of_an_sm(self):
         cells = self.run_lookup("--source", "uniform", "--path", "constant,shared", "--warps-per-sm", "8,64",
@@ -267,7 +267,7 @@ class Gpu(Case):
         self.assertEqual({(cell["path"], cell["reason"]) for cell in cells["cells"]
                           if cell["status"] == "skipped" and cell["path"].startswith("sh")},
                          {("shuffle", "shuffle holds tables of 128 bytes together at most")})
-        self.assertEqual(len(done), 2 * 2 * (3 * (len(LOADING) + 1) + 2))
+        self.assertEqual(len(done), 2 * 2 * (3 * (len(LOADING) + 1) + 2 + 1))
         self.assertTrue(all(cell["verified"] for cell in done))
         self.assertEqual(cells["exact_counters"]["differing"], 0)
         self.assertEqual({cell["table_bytes"] for cell in done}, {64, 128, 192})

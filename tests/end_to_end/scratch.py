@@ -135,7 +135,7 @@ def experiment(scratch):
 
 def key_of_a_card(scratch):
     """The key, and its value in the card that is built in."""
-    scratch.edit("harness/cell/card.def", "#undef CARD_TEXT", "CARD_NUMBER(parsec_ns, REQUIRED, 1, 9)\n#undef CARD_TEXT")
+    scratch.edit("harness/model/card.def", "#undef CARD_TEXT", "CARD_NUMBER(parsec_ns, REQUIRED, 1, 9)\n#undef CARD_TEXT")
     scratch.edit(CARD, '"cc_major":\t9', '"parsec_ns": 3, "cc_major":\t9')
 
 

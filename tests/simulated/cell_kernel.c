@@ -57,7 +57,7 @@ const void *path_place(const struct path *path, const struct places *places)
         {"restrict", place_restricted},   {"global_l2", place_table},     {"texture", place_texture},
         {"shared", place_table},          {"shared_copies", place_table}, {"staging", place_table},
         {"shuffle", place_table},         {"param", place_values},        {"constant_uniform", place_bank},
-        {"constant_operand", place_bank},
+        {"constant_operand", place_bank}, {"select_4", place_table},      {"select_16", place_table},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

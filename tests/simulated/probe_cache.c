@@ -24,6 +24,7 @@ static const struct unit {
     [UNIT_L2] = {{CACHE_NONE, CACHE_NONE}, {273, 273, 273}, false, 2},
     [UNIT_SHARED] = {{CACHE_NONE, CACHE_NONE}, {23, 23, 23}, false, 2},
     [UNIT_REGISTERS] = {{CACHE_NONE, CACHE_NONE}, {23, 23, 23}, false, 2},
+    [UNIT_SELECT] = {{CACHE_NONE, CACHE_NONE}, {23, 23, 23}, false, 2},
 };
 
 static struct cache caches[CACHE_KINDS][INSTANCES_MAX];

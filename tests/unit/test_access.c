@@ -268,7 +268,22 @@ static uint32_t brute_copied_wavefronts(const struct cell *cell, const uint64_t 
 /* The most bytes that one instruction of the path loads. */
 static uint32_t brute_largest(const struct path *path)
 {
-    return strncmp(path->sass, "LDC", 3) == 0 ? 8 : strcmp(path->sass, "SHFL") == 0 ? 4 : 16;
+    return path->unit == UNIT_SELECT            ? 16
+           : strncmp(path->sass, "LDC", 3) == 0 ? 8
+           : strcmp(path->sass, "SHFL") == 0    ? 4
+                                                : 16;
+}
+
+/* Instructions of one payload load: as many as an entry has pieces; or, of a table in registers, those of every word of an
+ * entry, which is one of as many as there are entries. */
+static uint32_t brute_instructions(const struct cell *cell)
+{
+    static const uint32_t of_entries[] = {[2] = 1, [4] = 2, [8] = 5, [16] = 10};
+    const uint32_t width = brute_width(cell), words = width > 4 ? width / 4 : 1;
+
+    if (cell->path->unit == UNIT_SELECT)
+        return words * of_entries[cell->path->bytes / 4 / words];
+    return width > brute_largest(cell->path) ? width / brute_largest(cell->path) : 1;
 }
 
 static void brute_warp(struct brute *brute, const struct cell *cell, uint64_t block, uint32_t first)
@@ -309,19 +324,19 @@ static void brute_warp(struct brute *brute, const struct cell *cell, uint64_t bl
             memset(brute->used + bytes[lane], 1, width);
         }
         brute->counts.wavefronts += brute_copied_wavefronts(cell, bytes, active);
-        for (uint32_t piece = 0; piece < width; piece += largest) {
+        for (uint32_t piece = 0; piece < brute_instructions(cell); piece++) {
             brute->counts.payload_loads++;
             brute->counts.addresses += brute_distinct(bytes, active, width < largest ? width : largest);
             brute->counts.lines += brute_distinct(bytes, active, 64);
             brute->counts.sectors += brute_distinct(bytes, active, 32);
-            for (uint32_t lane = 0; lane < active; lane++)
+            for (uint32_t lane = 0; lane < active && cell->path->unit != UNIT_SELECT; lane++)
                 bytes[lane] += largest;
         }
     }
 }
 
 /* A warp's part of the copying of the table. */
-static void brute_staging(struct brute *brute, const struct cell *cell, uint32_t first)
+static void brute_staging(struct brute *brute, const struct cell *cell, uint64_t block, uint32_t first)
 {
     const bool map = find_input(cell->workload) == map_input;
     const uint32_t copies = brute_copies(cell), piece = copies > 1 ? brute_width(cell) : 4;
@@ -331,6 +346,10 @@ static void brute_staging(struct brute *brute, const struct cell *cell, uint32_t
     if (cell->path->unit == UNIT_REGISTERS) {
         brute->counts.staging_loads++;
         brute->counts.staging_sectors += (brute_table_bytes(cell) + 31) / 32;
+    }
+    if (cell->path->unit == UNIT_SELECT && block * cell->block_size + first < cell->elements) {
+        brute->counts.staging_loads += cell->path->bytes / 4;
+        brute->counts.staging_sectors += cell->path->bytes / 4;
     }
     for (uint32_t done = 0; cell->path->unit == UNIT_SHARED && done < length; done += cell->block_size) {
         uint64_t bytes[32];
@@ -353,7 +372,7 @@ static struct access_counts brute_count(const struct cell *cell)
         brute.counts.blocks++;
         for (uint32_t first = 0; first < cell->block_size; first += 32) {
             brute_warp(&brute, cell, block, first);
-            brute_staging(&brute, cell, first);
+            brute_staging(&brute, cell, block, first);
         }
     }
     for (uint32_t i = 0; i < CBANK_TABLE_BYTES; i++)
@@ -423,11 +442,22 @@ static void table_patterns_match_brute_force(void **state)
         }
 }
 
+/* Paths to small tables are for lookups alone; their counts are those of any workload. */
+static bool brute_holds(const struct cell *cell)
+{
+    const uint32_t width = brute_width(cell), bytes = brute_table_bytes(cell);
+
+    return bytes <= cell->path->bytes && bytes >= width &&
+           (cell->path->unit != UNIT_REGISTERS || bytes / width <= 32) &&
+           (cell->path->unit != UNIT_SELECT || 2 * width <= cell->path->bytes) &&
+           cell->parameters[PARAMETER_distinct] * cell->parameters[PARAMETER_stride_bytes] <= bytes;
+}
+
 /* Elements of every width, in tables of every size, on paths of which two load the widest in pieces. */
 static void tables_of_every_width_match_brute_force(void **state)
 {
-    static const char *const some_paths[] = {"constant", "param",         "global", "shared",
-                                             "staging",  "shared_copies", "shuffle"};
+    static const char *const some_paths[] = {"constant",      "param",   "global",   "shared",   "staging",
+                                             "shared_copies", "shuffle", "select_4", "select_16"};
     const uint32_t every = (uint32_t)repetitions(1, sanitized(3, 2));
     char reason[CELL_REASON_BYTES];
     uint32_t turn = 0, checked = 0;
@@ -446,7 +476,9 @@ static void tables_of_every_width_match_brute_force(void **state)
                         cell.parameters[PARAMETER_distinct] = 8;
                         cell.parameters[PARAMETER_stride_bytes] = 48;
                     }
-                    if (cell_obstacle(&cell, 0, reason) || turn++ % every)
+                    if (path_is_small(cell.path) ? !brute_holds(&cell) : cell_obstacle(&cell, 0, reason))
+                        continue;
+                    if (turn++ % every)
                         continue;
                     check(&cell);
                     checked++;

@@ -316,6 +316,22 @@ static void small_tables_have_limits(void **state)
     cell.workload = table_find(&workload_table, "refill");
     assert_true(cell_obstacle(&cell, 0, reason));
     assert_string_equal(reason, "shuffle is for workloads whose indices are data");
+    cell = make_cell("select_4", 128001, 1);
+    assert_int_equal(table_bytes(cell.path, cell.parameters), 16);
+    assert_false(cell_obstacle(&cell, 0, reason)); /* not all threads of a warp need to be there */
+    cell.parameters[PARAMETER_width_bytes] = 16;
+    assert_true(cell_obstacle(&cell, 0, reason));
+    assert_string_equal(reason, "select_4 holds no two entries of 16 bytes");
+    cell.parameters[PARAMETER_width_bytes] = 8;
+    assert_false(cell_obstacle(&cell, 0, reason));
+    cell.parameters[PARAMETER_table_bytes] = 24;
+    assert_true(cell_obstacle(&cell, 0, reason));
+    assert_string_equal(reason, "select_4 holds a table of 16 bytes at most");
+    cell = make_cell("select_16", 128000, 1);
+    cell.parameters[PARAMETER_width_bytes] = 1;
+    assert_int_equal(table_length(cell.path, cell.parameters), 64);
+    assert_true(cell_obstacle(&cell, 35, reason));
+    assert_string_equal(reason, "GPUs before compute capability 5.0 have no select_16");
     cell = make_cell("shared_copies", 128000, 1);
     assert_int_equal(table_bytes(cell.path, cell.parameters), 16384);
     assert_int_equal(table_copies(cell.path, cell.parameters), 2);

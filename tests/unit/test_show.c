@@ -232,7 +232,7 @@ static void test_paths(void **state)
         struct cell_result *cell = &result.cells[i];
 
         /* Not in the order of the plan. */
-        cell->cell = cells[i * 5 % count];
+        cell->cell = cells[i * 101 % count];
         if (cell_obstacle(&cell->cell, 90, cell->reason)) {
             cell->status = CELL_SKIPPED;
             cell->modelled = true;

@@ -36,7 +36,7 @@ static void refuse(struct probe_kernel *kernel, const char *what, uint32_t loads
 static void check_path_loads(const struct path *path, uint32_t loads, const struct kernel_sass *sass,
                              struct probe_kernel *kernel)
 {
-    for (size_t i = 0; sass->known && i < SASS_CLASS_COUNT; i++) {
+    for (size_t i = 0; sass->known && i < SASS_SEL; i++) {
         const uint32_t wanted = strcmp(sass_names[i][SASS_WORD], path->sass) == 0 ? loads : 0;
 
         if (image_class_loads(sass, (enum sass_class)i) != wanted && (path->unit != UNIT_SHARED || i != SASS_LDG))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model.h"
 #include "model_gather.h"
+#include "model_unit.h"
 #include "model_warps.h"
 
 #include <math.h>
@@ -12,11 +13,10 @@
  * far from the longest part of add. */
 enum {
     INSTRUCTIONS_PER_WARP = 18,         /* bounds, parameters, the first input load, output */
-    INSTRUCTIONS_PER_STEP = 1,          /* the arithmetic on what was loaded; see struct unit for the load */
+    INSTRUCTIONS_PER_STEP = 1,          /* the arithmetic on what was loaded; see struct model_unit for the load */
     INSTRUCTIONS_PER_INPUT_LOAD = 3,    /* after the first: bounds, load */
     INSTRUCTIONS_PER_TILE_LOAD = 4,     /* load, arithmetic, and what fills the tile */
     INSTRUCTIONS_PER_STAGING_LOAD = 7,  /* a round of the loop that copies */
-    PARAMETERS_PER_WARP = 4,            /* loads of kernel parameters beside the payload: add has 3 to 5 */
 };
 
 /* ... for choosing the pattern, and dividing by the length. */
@@ -41,9 +41,6 @@ enum { INDEX_CYCLES = 345, INDEX_DRAM_CYCLES = 800 };
 /* A first wave of few elements is sooner done than a full one. Likewise. */
 enum { FEW_NS = 190, FEW_ELEMENTS = 12000 };
 
-/* Lines of 128 bytes that L1 looks up in a cycle; what a sector more of a texture's load takes. Also by sweeps/lookup.json. */
-#define L1_LINES_PER_CYCLE    2.8
-#define TEXTURE_SECTOR_CYCLES 0.5
 /* Blocks that an SM begins at once; of a grid that strides the later ones end later, the less the more rounds they make. And what
  * lookups of kernel parameters take less than those of constants: their first lines come with the launch. Likewise. */
 enum { AT_ONCE = 2, STRIDED_PARAMETER_CYCLES = -80 };
@@ -51,82 +48,13 @@ enum { AT_ONCE = 2, STRIDED_PARAMETER_CYCLES = -80 };
 /* What a strided grid keeps busy overlaps, but not wholly: parts add by this power. A guess by the same cells. */
 #define OVERLAP_POWER 2.7
 
-static double cycles_to_ns(const struct card *card, double cycles)
-{
-    return cycles * 1000 / card->sm_clock_mhz;
-}
-
-/* Part of the grid's work that falls on the busiest of the units that `sms` SMs share. Blocks go where others
- * have ended, which evens out what the units have to do, but not within the first wave, when a unit of
- * more SMs has more blocks. */
-static double busiest_share(const struct cell *cell, const struct card *card, uint32_t sms)
-{
-    const double blocks = cell_blocks(cell);
-    const double units = ceil((double)card->sm_count / sms);
-    const double even = ceil(blocks / units);
-    const double first_wave =
-        fmin(ceil(sms * blocks / card->sm_count), (double)sms * model_blocks_resident(cell, card));
-
-    return fmin(fmax(even, first_wave) / blocks, 1);
-}
-
-/* What is modelled. */
-struct work {
-    const struct cell *cell;
-    const struct access_counts *access;
-    const struct card *card;
-    const struct model_kernel *kernel;
-    const struct unit *unit;
-    struct model_levels levels;
-    struct model_l2_asked asked; /* of loads that go past L1, or gather from it */
-    bool alone; /* blocks have their SM to themselves, and make more than one load */
-    double waits_ns; /* of the busiest SM for its constants, beyond its first wave, or in all its waves */
-    double steps; /* payload loads of a thread */
-    double kept; /* part of the input, and of the output that the launch before wrote, that is still in L2 */
-    double written; /* part of the output's size that L2 writes to DRAM during the launch */
-};
-
-typedef double part(const struct work *work);
-
-/* What the payload loads of a path keep busy. NULL: nothing. Cycles are those of the whole grid on one SM. */
-struct unit {
-    size_t requests; /* of all payload loads: offset of a count of struct access_counts */
-    uint32_t instructions; /* index and load */
-    double latency_cycles; /* of a load that waits for nobody, as characterized on GH100; 0: simulated by warp */
-    double strided_cycles; /* of a grid that strides, beside all else: by those lookups that take no more than 3 us */
-    double output_cycles; /* of L1, for the output of a warp that strides: by lookups of one load a thread */
-    bool through_levels; /* the table comes through the constant levels */
-    bool through_l1; /* its sectors come through L1 */
-    bool global; /* loads are global loads */
-    bool shared; /* requests are turns of shared memory, or of what leads there */
-    part *cycles; /* of the first level, for all payload requests */
-    part *l1_cycles; /* of L1 for them, while it takes no other loads */
-    part *other_cycles; /* of the first level, for what is no payload */
-    part *beyond_ns; /* of what stands behind it, in the whole launch */
-    part *wait_cycles; /* of a block, for what stands behind it; NULL where waits_ns has it */
-};
-
-/* Of all payload loads. */
-static uint64_t unit_requests(const struct unit *unit, const struct access_counts *access)
-{
-    uint64_t requests;
-
-    memcpy(&requests, (const char *)access + unit->requests, sizeof(requests));
-    return requests;
-}
-
-static double optional(part *part, const struct work *work)
-{
-    return part ? part(work) : 0;
-}
-
-static double staging_instructions(const struct work *work)
+static double staging_instructions(const struct model_work *work)
 {
     return (double)work->access->staging_loads * INSTRUCTIONS_PER_STAGING_LOAD;
 }
 
 /* Without those that copy the table. */
-static double warp_instructions(const struct work *work)
+static double warp_instructions(const struct model_work *work)
 {
     const struct workload *workload = work->cell->workload;
     const uint32_t *parameters = work->cell->parameters;
@@ -141,164 +69,14 @@ static double warp_instructions(const struct work *work)
            (double)INSTRUCTIONS_PER_TILE_LOAD * workload_tile_loads(workload, parameters);
 }
 
-/* Whether what the loads gather of the table is found to take L1 longer. */
-static bool gathers(const struct work *work)
-{
-    return cell_strides(work->cell) && work->unit->through_l1;
-}
-
-/* What gathering takes L1: it looks up lines, and its banks are those of shared memory. */
-static double gather_cycles(const struct work *work)
-{
-    const double loads = (double)work->access->payload_loads;
-
-    if (!gathers(work))
-        return 0;
-    return fmax(loads * work->asked.lines / work->asked.loads / L1_LINES_PER_CYCLE, (double)work->access->wavefronts) +
-           (double)work->access->stream_loads / work->card->l1_requests_per_cycle;
-}
-
-/* L1 takes loads and answers sectors of input and, where it comes that way, of the table; shared memory, which is the
- * same memory, its wavefronts. */
-static double l1_cycles(const struct work *work)
-{
-    const struct access_counts *access = work->access;
-    const struct card *card = work->card;
-    const struct unit *unit = work->unit;
-    const double loads =
-        (double)(access->stream_loads + access->staging_loads + (unit->global ? access->payload_loads : 0));
-    const double sectors = (double)(access->stream_sectors + access->staging_sectors +
-                                    (unit->global || unit->through_l1 ? access->sectors : 0));
-    const double outputs = cell_strides(work->cell) ? (double)work->cell->elements / CBANK_WARP_THREADS : 0;
-    const double wavefronts =
-        (double)access->warps_active * workload_tile_loads(work->cell->workload, work->cell->parameters) +
-        (double)(access->staging_loads + (unit->shared ? unit_requests(unit, access) : 0));
-
-    return fmax(fmax(loads / card->l1_requests_per_cycle + optional(unit->l1_cycles, work),
-                     sectors / card->l1_sectors_per_cycle),
-                gather_cycles(work)) +
-           outputs * unit->output_cycles + wavefronts / card->shared_wavefronts_per_cycle;
-}
-
-/* -- units: the indexed constant cache ---------------------------------------------------------------- */
-
-static double idc_cycles(const struct work *work)
-{
-    return work->levels.requests[0] * work->card->levels[0].request_cycles;
-}
-
-static double parameter_cycles(const struct work *work)
-{
-    return (double)work->access->warps_active * PARAMETERS_PER_WARP * work->card->levels[0].request_cycles;
-}
-
-/* Cycles that the first level is not busy where an SM has room for two blocks. Found, not explained: loads of 16 and of 32
- * addresses that hit take as much longer as if one load of each block had the level to itself. Its addresses pass one
- * after the other. Of four blocks or more the level is busy (results/h200/model/changes.json). */
-static double change_cycles(const struct work *work)
-{
-    const double addresses = work->levels.requests[0] / (double)work->access->payload_loads;
-    const bool two = model_blocks_resident(work->cell, work->card) == 2;
-
-    return two ? (double)work->access->blocks * addresses * MODEL_WARPS_PASS_CYCLES : 0;
-}
-
-/* The busiest level, and that the first cannot be busy all the time: what one SM takes longer than its first wave. At the
- * first a warp of the first wave waits for its lines after the first, when an SM has nothing else to do; in a grid that strides
- * it does so all the time, which is simulated. */
-static double levels_ns(const struct work *work)
-{
-    const struct card *card = work->card;
-    const double first_lines =
-        cell_strides(work->cell) ? 0 : fmax(work->levels.misses[0] / (double)work->access->warps_active - 1, 0);
-    double busiest = 0;
-
-    for (uint32_t l = 0; l < card->level_count; l++) {
-        const struct card_level *level = &card->levels[l];
-        const double share = busiest_share(work->cell, card, level->sms);
-        const double cycles = work->levels.requests[l] * level->request_cycles +
-                              (l == 0 ? parameter_cycles(work) + change_cycles(work) : 0) +
-                              work->levels.misses[l] * level->miss_cycles;
-
-        busiest =
-            fmax(busiest, cycles_to_ns(card, cycles * share + (l == 0 ? first_lines * level->miss_latency_cycles : 0)));
-    }
-    return fmax(busiest, work->waits_ns);
-}
-
-/* -- units: the constant caches that a warp's load asks once ------------------------------------------ */
-
-static double uniform_cycles(const struct work *work)
-{
-    return (double)work->access->payload_loads * work->card->uniform_request_cycles;
-}
-
-static double immediate_cycles(const struct work *work)
-{
-    return (double)work->access->payload_loads * work->card->immediate_request_cycles;
-}
-
-/* Not simulated: each SM waits once for every line that the grid reads, as long as at the first level. */
-static double line_wait_cycles(const struct work *work)
-{
-    const double lines = ceil((double)work->access->footprint_bytes / ACCESS_LINE_BYTES);
-    const double blocks = (double)work->access->blocks;
-
-    return fmin(lines * fmin(blocks, work->card->sm_count) / blocks, 1) * work->card->levels[0].miss_latency_cycles;
-}
-
-/* -- units: global and shared memory ------------------------------------------------------------------ */
-
-static double texture_cycles(const struct work *work)
-{
-    const double sectors = cell_strides(work->cell) ? (double)(work->access->sectors - work->access->payload_loads) : 0;
-
-    return (double)work->access->payload_loads / work->card->texture_requests_per_cycle +
-           sectors * TEXTURE_SECTOR_CYCLES;
-}
-
-/* An SM has its part of what L2 delivers: of a small grid that is less than slices do. */
-static double l2_cycles(const struct work *work)
-{
-    const double ns = (double)work->access->sectors * ACCESS_SECTOR_BYTES / work->card->l2_bytes_per_ns;
-
-    return ns * work->card->sm_count * work->card->sm_clock_mhz / 1000;
-}
-
-static double l2_ns(const struct work *work)
-{
-    return (double)work->access->payload_loads * work->asked.turns / work->asked.loads * work->card->l2_request_ns;
-}
-
-/* clang-format off */
-#define REQUESTS(count) .requests = offsetof(struct access_counts, count)
-
-static const struct unit units[] = {
-    [UNIT_IDC] = {REQUESTS(addresses), .instructions = 3, .strided_cycles = -180, .through_levels = true,
-                  .cycles = idc_cycles, .other_cycles = parameter_cycles, .beyond_ns = levels_ns},
-    [UNIT_UNIFORM] = {REQUESTS(payload_loads), .instructions = 3, .cycles = uniform_cycles, .wait_cycles = line_wait_cycles},
-    [UNIT_IMC] = {REQUESTS(payload_loads), .instructions = 1, .cycles = immediate_cycles, .wait_cycles = line_wait_cycles},
-    [UNIT_L1] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 41, .output_cycles = 8, .through_l1 = true,
-                 .global = true},
-    [UNIT_L2] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 270, .strided_cycles = 100, .output_cycles = 8,
-                 .global = true, .cycles = l2_cycles, .beyond_ns = l2_ns},
-    [UNIT_TEXTURE] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 94, .strided_cycles = 200,
-                      .output_cycles = 8, .through_l1 = true, .l1_cycles = texture_cycles},
-    [UNIT_SHARED] = {REQUESTS(wavefronts), .instructions = 1, .latency_cycles = 23, .strided_cycles = -110, .output_cycles = 8,
-                     .shared = true},
-    /* A shuffle goes the way of a load from shared memory, in one turn: 32 results a cycle and SM, says the manual. */
-    [UNIT_REGISTERS] = {REQUESTS(payload_loads), .instructions = 1, .latency_cycles = 23, .output_cycles = 8, .shared = true},
-};
-/* clang-format on */
-
 /* -- units: what a block waits for -------------------------------------------------------------------- */
 
 /* Instructions that add does not have. All blocks of the SM want theirs at once where they choose the pattern or read a tile
  * behind a barrier; those of a loop of loads are issued while other blocks wait. */
-static double extra_issue_cycles(const struct work *work)
+static double extra_issue_cycles(const struct model_work *work)
 {
     const struct workload *workload = work->cell->workload;
-    const double add = INSTRUCTIONS_PER_WARP + INSTRUCTIONS_PER_STEP + units[UNIT_L1].instructions;
+    const double add = INSTRUCTIONS_PER_WARP + INSTRUCTIONS_PER_STEP + model_units[UNIT_L1].instructions;
     const double together = index_instructions[workload->index] +
                             (double)INSTRUCTIONS_PER_TILE_LOAD * workload_tile_loads(workload, work->cell->parameters);
     const double others = fmax(warp_instructions(work) - add - together, 0);
@@ -322,7 +100,7 @@ static double input_bytes(const struct cell *cell)
 /* Hot: what the launch before left in L2 stays there, all of it if it fits; of twice as much, nothing;
  * between the two this interpolates. Output that does not stay is written back a launch later, at the
  * latest. Cold: nothing stays, and L2 takes output until it has no more room for it. */
-static void find_stream(struct work *work)
+static void find_stream(struct model_work *work)
 {
     const double bytes = input_bytes(work->cell) + output_bytes(work->cell);
     const double room = (double)work->card->l2_kept_bytes, share = bytes / (double)work->card->l2_bytes;
@@ -338,7 +116,7 @@ static void find_stream(struct work *work)
 }
 
 /* Blocks that read neighbouring rows read them from L2 again. */
-static double stream_ns(const struct work *work)
+static double stream_ns(const struct model_work *work)
 {
     const double input = input_bytes(work->cell), output = output_bytes(work->cell);
     const double dram = output * (1 - work->kept + work->written) + (input - output) * (1 - work->kept);
@@ -349,7 +127,7 @@ static double stream_ns(const struct work *work)
 
 /* Input that each thread of a block that is alone loads before it waits for the table; 0 where it does not wait, or where
  * table and input come through L1 alike. */
-static double input_loads_first(const struct work *work)
+static double input_loads_first(const struct model_work *work)
 {
     const double input = workload_input_loads(work->cell->workload, work->cell->parameters);
     const uint32_t registers = work->kernel->registers;
@@ -360,33 +138,33 @@ static double input_loads_first(const struct work *work)
     return fmin(input, registers);
 }
 
-static double input_first_cycles(const struct work *work)
+static double input_first_cycles(const struct model_work *work)
 {
     return input_loads_first(work) * work->cell->block_size / CBANK_WARP_THREADS / work->card->l1_requests_per_cycle;
 }
 
 /* What the payload of one block adds to its life: the slowest of its loads and instructions, and waiting. */
-static double block_payload_ns(const struct work *work)
+static double block_payload_ns(const struct model_work *work)
 {
-    const double own_cycles = work->unit->through_levels ? 0 : optional(work->unit->cycles, work);
-    const double loads = fmax(own_cycles, l1_cycles(work)) / cell_blocks(work->cell);
-    const double waits = optional(work->unit->wait_cycles, work) + model_staging_cycles(work->cell, work->card);
+    const double own_cycles = work->unit->through_levels ? 0 : model_part_of(work->unit->cycles, work);
+    const double loads = fmax(own_cycles, model_l1_cycles(work)) / cell_blocks(work->cell);
+    const double waits = model_part_of(work->unit->wait_cycles, work) + model_staging_cycles(work->cell, work->card);
     const double warps = work->cell->block_size / CBANK_WARP_THREADS;
     const double issued_first =
         input_loads_first(work) * INSTRUCTIONS_PER_INPUT_LOAD * warps / work->card->issue_per_cycle;
     const double issue = extra_issue_cycles(work) + fmax(input_first_cycles(work) - issued_first, 0);
 
-    return cycles_to_ns(work->card, fmax(loads, issue) + waits);
+    return model_to_ns(work->card, fmax(loads, issue) + waits);
 }
 
 /* What a thread waits for the indices of a group of lookups. */
-static double index_ns(const struct work *work)
+static double index_ns(const struct model_work *work)
 {
-    return cycles_to_ns(work->card, work->kept * INDEX_CYCLES + (1 - work->kept) * INDEX_DRAM_CYCLES);
+    return model_to_ns(work->card, work->kept * INDEX_CYCLES + (1 - work->kept) * INDEX_DRAM_CYCLES);
 }
 
 /* A block of a later wave, without and with its payload; of a grid that strides, an element of each thread. */
-static double block_base_ns(const struct work *work)
+static double block_base_ns(const struct model_work *work)
 {
     const struct card *card = work->card;
     const double input_ns = work->kept * card->block_l2_ns + (1 - work->kept) * card->block_dram_ns;
@@ -398,20 +176,20 @@ static double block_base_ns(const struct work *work)
     return work->alone ? full * fmax(fmin(part, 1), LIFE_LEAST) : full;
 }
 
-static double block_life_ns(const struct work *work)
+static double block_life_ns(const struct model_work *work)
 {
     const double groups = workload_groups(work->cell->workload, work->cell->parameters);
     const double cycles = groups * work->unit->latency_cycles;
 
-    return block_base_ns(work) + (cell_strides(work->cell) ? cycles_to_ns(work->card, cycles) : block_payload_ns(work));
+    return block_base_ns(work) + (cell_strides(work->cell) ? model_to_ns(work->card, cycles) : block_payload_ns(work));
 }
 
-static double first_touches_ns(const struct work *work)
+static double first_touches_ns(const struct model_work *work)
 {
     const uint32_t resident = model_blocks_resident(work->cell, work->card);
 
-    return cycles_to_ns(work->card,
-                        model_first_touches(work->cell, work->card->sm_count, resident) * MODEL_FIRST_CYCLES);
+    return model_to_ns(work->card,
+                       model_first_touches(work->cell, work->card->sm_count, resident) * MODEL_FIRST_CYCLES);
 }
 
 /* What warps that stride wait, where their blocks do not all begin at once: the late ones have the SM to themselves in the end. */
@@ -423,13 +201,13 @@ static double strided_ns(double waits_ns, double launching_ns, double rounds)
 }
 
 /* Waves after the first are whole or not: blocks end one by one. A warp that strides ends where the others do. */
-static double residency_ns(const struct work *work)
+static double residency_ns(const struct model_work *work)
 {
     const struct card *card = work->card;
     const double blocks = cell_blocks(work->cell);
     const double waves = blocks / ((double)card->sm_count * model_blocks_resident(work->cell, card));
     const double later = cell_strides(work->cell) ? ceil(waves) : fmax(waves - 1, 0);
-    const double first = gathers(work) ? first_touches_ns(work) : 0;
+    const double first = model_gathers(work) ? first_touches_ns(work) : 0;
     const double launching = cell_grid_blocks(work->cell) * card->block_launch_ns;
 
     if (cell_strides(work->cell))
@@ -439,12 +217,12 @@ static double residency_ns(const struct work *work)
 }
 
 /* What the busiest SM has to do. */
-static struct model_sm busiest_sm(const struct work *work)
+static struct model_sm busiest_sm(const struct model_work *work)
 {
     const struct cell *cell = work->cell;
     const struct card *card = work->card;
     const double to_cycles = card->sm_clock_mhz / 1000;
-    struct model_sm sm = {.blocks = busiest_share(cell, card, 1) * cell_blocks(cell),
+    struct model_sm sm = {.blocks = model_busiest_share(cell, card, 1) * cell_blocks(cell),
                           .resident = model_blocks_resident(cell, card),
                           .end_cycles = LAST_LOAD_CYCLES};
 
@@ -461,7 +239,7 @@ static struct model_sm busiest_sm(const struct work *work)
 }
 
 /* The warps of the busiest SM side by side: what they wait for, and how often a line comes that was there before. */
-static enum status simulate_warps(struct work *work)
+static enum status simulate_warps(struct model_work *work)
 {
     const struct cell *cell = work->cell;
     const struct card *card = work->card;
@@ -473,7 +251,7 @@ static enum status simulate_warps(struct work *work)
         return status;
     /* The first wave of a grid that strides is like the others, and takes most of the time where the grid is small. */
     work->waits_ns =
-        fmax(cycles_to_ns(card, warps.cycles - (cell_strides(work->cell) ? MODEL_WARPS_BEGIN_CYCLES : sm.life_cycles)),
+        fmax(model_to_ns(card, warps.cycles - (cell_strides(work->cell) ? MODEL_WARPS_BEGIN_CYCLES : sm.life_cycles)),
              0);
     warps.fills *= cell_blocks(cell) / sm.blocks;
     work->levels.parameter_refills = warps.parameter_refills * cell_blocks(cell) / sm.blocks;
@@ -486,12 +264,12 @@ static enum status simulate_warps(struct work *work)
     return status;
 }
 
-static struct model_parts predict_parts(const struct work *work)
+static struct model_parts predict_parts(const struct model_work *work)
 {
     const struct cell *cell = work->cell;
     const struct card *card = work->card;
-    const struct unit *unit = work->unit;
-    const double busiest = busiest_share(cell, card, 1);
+    const struct model_unit *unit = work->unit;
+    const double busiest = model_busiest_share(cell, card, 1);
     const bool copies = cell->workload->before == BEFORE_REFILL && cell->path->home != TABLE_PARAMETER;
     const bool alternates = cell->parameters[PARAMETER_modules] > 1;
     /* L1 is empty when a launch begins. */
@@ -501,18 +279,18 @@ static struct model_parts predict_parts(const struct work *work)
     const double few_ns = cell_strides(cell) ? FEW_NS * fmin(1, FEW_ELEMENTS / (double)cell->elements) : 0;
     const double instructions =
         (double)work->access->warps_active * warp_instructions(work) + staging_instructions(work);
-    const double unit_cycles = optional(unit->cycles, work) + optional(unit->other_cycles, work);
-    const double serialization_ns = cycles_to_ns(card, fmax(unit_cycles, l1_cycles(work)) * busiest);
+    const double unit_cycles = model_part_of(unit->cycles, work) + model_part_of(unit->other_cycles, work);
+    const double serialization_ns = model_to_ns(card, fmax(unit_cycles, model_l1_cycles(work)) * busiest);
 
     return (struct model_parts){
         .launch_ns = card->launch_ns + (alternates ? card->alternate_ns : 0) +
                      (copies ? card->copy_ns + cell->parameters[PARAMETER_refill_bytes] / card->copy_bytes_per_ns : 0),
         .wave_ns = card->wave_ns + (cell->regime->flush ? card->cold_ns : 0) - few_ns +
-                   cycles_to_ns(card, sectors * card->l1_miss_cycles + model_staging_cycles(cell, card) + strided),
+                   model_to_ns(card, sectors * card->l1_miss_cycles + model_staging_cycles(cell, card) + strided),
         .residency_ns = residency_ns(work),
-        .issue_ns = cycles_to_ns(card, instructions * busiest) / card->issue_per_cycle,
+        .issue_ns = model_to_ns(card, instructions * busiest) / card->issue_per_cycle,
         .serialization_ns = serialization_ns,
-        .misses_ns = fmax(optional(unit->beyond_ns, work) - serialization_ns, 0),
+        .misses_ns = fmax(model_part_of(unit->beyond_ns, work) - serialization_ns, 0),
         .stream_ns = stream_ns(work),
     };
 }
@@ -524,7 +302,7 @@ static const struct model_parts no_parts = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 /* What depends on the pattern alone. */
 static struct model_cell describe_loads(const struct cell *cell, const struct access_counts *access)
 {
-    const uint64_t requests = unit_requests(&units[cell->path->unit], access);
+    const uint64_t requests = model_unit_requests(&model_units[cell->path->unit], access);
 
     return (struct model_cell){
         .footprint_bytes = access->footprint_bytes,
@@ -533,7 +311,7 @@ static struct model_cell describe_loads(const struct cell *cell, const struct ac
 }
 
 /* Of what overlaps the longest counts, or most. */
-static double overlapped_ns(const struct work *work, const struct model_parts *parts)
+static double overlapped_ns(const struct model_work *work, const struct model_parts *parts)
 {
     /* Of a grid that strides the simulation of the constant levels has the blocks' lives. */
     const double lives = cell_strides(work->cell) && work->unit->through_levels ? 0 : parts->residency_ns;
@@ -553,12 +331,12 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
     static const struct model_kernel unknown = {.instructions = NAN};
     const struct card room = model_card_for(card, cell, kernel ? kernel : &unknown);
     struct model_cell model = describe_loads(cell, access);
-    struct work work = {.cell = cell,
-                        .access = access,
-                        .card = &room,
-                        .kernel = kernel ? kernel : &unknown,
-                        .unit = &units[cell->path->unit],
-                        .steps = workload_steps(cell->workload, cell->parameters)};
+    struct model_work work = {.cell = cell,
+                              .access = access,
+                              .card = &room,
+                              .kernel = kernel ? kernel : &unknown,
+                              .unit = &model_units[cell->path->unit],
+                              .steps = workload_steps(cell->workload, cell->parameters)};
     struct model_parts *parts = &model.parts;
     char lacks[CARD_LACKS_BYTES];
     enum status status = STATUS_OK;
@@ -575,7 +353,7 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
         return status;
     }
     find_stream(&work);
-    if (work.unit->beyond_ns == l2_ns || gathers(&work))
+    if (cell->path->unit == UNIT_L2 || model_gathers(&work))
         work.asked = model_l2_sample(cell, card);
     if (status == STATUS_OK && work.unit->through_levels && !room.levels[0].kept_between_launches)
         status = simulate_warps(&work);

@@ -305,7 +305,6 @@ static double once_cycles(const struct cell *cell, const struct card *card, doub
 
 double model_staging_cycles(const struct cell *cell, const struct card *card)
 {
-    const bool exchanged = cell->path->unit == UNIT_REGISTERS;
     const double words = cell_staged_bytes(cell) / (double)sizeof(uint32_t);
     const uint32_t copies = table_copies(cell->path, cell->parameters);
 
@@ -313,5 +312,5 @@ double model_staging_cycles(const struct cell *cell, const struct card *card)
         return 0;
     if (copies > 1)
         return card->staging_wait_cycles + copies_cycles(cell, copies);
-    return once_cycles(cell, card, exchanged ? 1 : words / cell->block_size);
+    return once_cycles(cell, card, words / cell->block_size);
 }

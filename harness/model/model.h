@@ -25,7 +25,7 @@ struct model_parts {
                                 where modules alternate alternate_ns more */
     double wave_ns;          /* the first wave, which nothing hides: the card's wave_ns, cold_ns after a
                                 flush, l1_miss_cycles for each sector of the table that its block brings into L1
-                                (UNIT_L1, UNIT_TEXTURE), and copying the table on UNIT_SHARED and UNIT_REGISTERS:
+                                (UNIT_L1, UNIT_TEXTURE), and copying the table on UNIT_SHARED:
                                 staging_wait_cycles, and staging_round_cycles for each element of a thread */
     double residency_ns;     /* the later waves, a block's life each: its input and output; the longer of its loads
                                 in the first level and of the instructions that add does not have; the wait for a
@@ -58,7 +58,8 @@ struct model_parts {
 struct model_cell {
     double requests_per_load; /* transactions of the path's unit per payload load: distinct addresses for
                                  UNIT_IDC, sectors for UNIT_L1, UNIT_L2 and UNIT_TEXTURE, wavefronts for
-                                 UNIT_SHARED, 1 for UNIT_UNIFORM, UNIT_IMC and UNIT_REGISTERS; NaN where nothing is loaded */
+                                 UNIT_SHARED, 1 for UNIT_UNIFORM, UNIT_IMC, UNIT_REGISTERS and UNIT_SELECT; NaN where nothing is
+                                 loaded */
     uint64_t footprint_bytes; /* distinct table bytes that the grid reads */
     uint32_t resident; /* blocks that an SM has room for */
     double time_ns;

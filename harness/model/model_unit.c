@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include "model_unit.h"
+#include "model_warps.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Loads of kernel parameters beside the payload: add has 3 to 5. */
+enum { PARAMETERS_PER_WARP = 4 };
+
+/* Lines of 128 bytes that L1 looks up in a cycle; what a sector more of a texture's load takes. Also by sweeps/lookup.json. */
+#define L1_LINES_PER_CYCLE    2.8
+#define TEXTURE_SECTOR_CYCLES 0.5
+
+double model_to_ns(const struct card *card, double cycles)
+{
+    return cycles * 1000 / card->sm_clock_mhz;
+}
+
+/* Blocks go where others have ended, which evens out what the units have to do, but not within the first wave, when a unit of
+ * more SMs has more blocks. */
+double model_busiest_share(const struct cell *cell, const struct card *card, uint32_t sms)
+{
+    const double blocks = cell_blocks(cell);
+    const double units = ceil((double)card->sm_count / sms);
+    const double even = ceil(blocks / units);
+    const double first_wave =
+        fmin(ceil(sms * blocks / card->sm_count), (double)sms * model_blocks_resident(cell, card));
+
+    return fmin(fmax(even, first_wave) / blocks, 1);
+}
+
+uint64_t model_unit_requests(const struct model_unit *unit, const struct access_counts *access)
+{
+    uint64_t requests;
+
+    memcpy(&requests, (const char *)access + unit->requests, sizeof(requests));
+    return requests;
+}
+
+double model_part_of(model_part *part, const struct model_work *work)
+{
+    return part ? part(work) : 0;
+}
+
+bool model_gathers(const struct model_work *work)
+{
+    return cell_strides(work->cell) && work->unit->through_l1;
+}
+
+/* What gathering takes L1: it looks up lines, and its banks are those of shared memory. */
+static double gather_cycles(const struct model_work *work)
+{
+    const double loads = (double)work->access->payload_loads;
+
+    if (!model_gathers(work))
+        return 0;
+    return fmax(loads * work->asked.lines / work->asked.loads / L1_LINES_PER_CYCLE, (double)work->access->wavefronts) +
+           (double)work->access->stream_loads / work->card->l1_requests_per_cycle;
+}
+
+/* L1 takes loads and answers sectors of input and, where it comes that way, of the table; shared memory, which is the
+ * same memory, its wavefronts. */
+double model_l1_cycles(const struct model_work *work)
+{
+    const struct access_counts *access = work->access;
+    const struct card *card = work->card;
+    const struct model_unit *unit = work->unit;
+    const double loads =
+        (double)(access->stream_loads + access->staging_loads + (unit->global ? access->payload_loads : 0));
+    const double sectors = (double)(access->stream_sectors + access->staging_sectors +
+                                    (unit->global || unit->through_l1 ? access->sectors : 0));
+    const double outputs = cell_strides(work->cell) ? (double)work->cell->elements / CBANK_WARP_THREADS : 0;
+    const double wavefronts =
+        (double)access->warps_active * workload_tile_loads(work->cell->workload, work->cell->parameters) +
+        (double)(access->staging_loads + (unit->shared ? model_unit_requests(unit, access) : 0));
+
+    return fmax(fmax(loads / card->l1_requests_per_cycle + model_part_of(unit->l1_cycles, work),
+                     sectors / card->l1_sectors_per_cycle),
+                gather_cycles(work)) +
+           outputs * unit->output_cycles + wavefronts / card->shared_wavefronts_per_cycle;
+}
+
+/* -- units: the indexed constant cache ---------------------------------------------------------------- */
+
+static double idc_cycles(const struct model_work *work)
+{
+    return work->levels.requests[0] * work->card->levels[0].request_cycles;
+}
+
+static double parameter_cycles(const struct model_work *work)
+{
+    return (double)work->access->warps_active * PARAMETERS_PER_WARP * work->card->levels[0].request_cycles;
+}
+
+/* Cycles that the first level is not busy where an SM has room for two blocks. Found, not explained: loads of 16 and of 32
+ * addresses that hit take as much longer as if one load of each block had the level to itself. Its addresses pass one
+ * after the other. Of four blocks or more the level is busy (results/h200/model/changes.json). */
+static double change_cycles(const struct model_work *work)
+{
+    const double addresses = work->levels.requests[0] / (double)work->access->payload_loads;
+    const bool two = model_blocks_resident(work->cell, work->card) == 2;
+
+    return two ? (double)work->access->blocks * addresses * MODEL_WARPS_PASS_CYCLES : 0;
+}
+
+/* The busiest level, and that the first cannot be busy all the time: what one SM takes longer than its first wave. At the
+ * first a warp of the first wave waits for its lines after the first, when an SM has nothing else to do; in a grid that strides
+ * it does so all the time, which is simulated. */
+static double levels_ns(const struct model_work *work)
+{
+    const struct card *card = work->card;
+    const double first_lines =
+        cell_strides(work->cell) ? 0 : fmax(work->levels.misses[0] / (double)work->access->warps_active - 1, 0);
+    double busiest = 0;
+
+    for (uint32_t l = 0; l < card->level_count; l++) {
+        const struct card_level *level = &card->levels[l];
+        const double share = model_busiest_share(work->cell, card, level->sms);
+        const double cycles = work->levels.requests[l] * level->request_cycles +
+                              (l == 0 ? parameter_cycles(work) + change_cycles(work) : 0) +
+                              work->levels.misses[l] * level->miss_cycles;
+
+        busiest =
+            fmax(busiest, model_to_ns(card, cycles * share + (l == 0 ? first_lines * level->miss_latency_cycles : 0)));
+    }
+    return fmax(busiest, work->waits_ns);
+}
+
+/* -- units: the constant caches that a warp's load asks once ------------------------------------------ */
+
+static double uniform_cycles(const struct model_work *work)
+{
+    return (double)work->access->payload_loads * work->card->uniform_request_cycles;
+}
+
+static double immediate_cycles(const struct model_work *work)
+{
+    return (double)work->access->payload_loads * work->card->immediate_request_cycles;
+}
+
+/* Not simulated: each SM waits once for every line that the grid reads, as long as at the first level. */
+static double line_wait_cycles(const struct model_work *work)
+{
+    const double lines = ceil((double)work->access->footprint_bytes / ACCESS_LINE_BYTES);
+    const double blocks = (double)work->access->blocks;
+
+    return fmin(lines * fmin(blocks, work->card->sm_count) / blocks, 1) * work->card->levels[0].miss_latency_cycles;
+}
+
+/* -- units: global and shared memory ------------------------------------------------------------------ */
+
+static double texture_cycles(const struct model_work *work)
+{
+    const double sectors = cell_strides(work->cell) ? (double)(work->access->sectors - work->access->payload_loads) : 0;
+
+    return (double)work->access->payload_loads / work->card->texture_requests_per_cycle +
+           sectors * TEXTURE_SECTOR_CYCLES;
+}
+
+/* An SM has its part of what L2 delivers: of a small grid that is less than slices do. */
+static double l2_cycles(const struct model_work *work)
+{
+    const double ns = (double)work->access->sectors * ACCESS_SECTOR_BYTES / work->card->l2_bytes_per_ns;
+
+    return ns * work->card->sm_count * work->card->sm_clock_mhz / 1000;
+}
+
+/* Of comparisons and selections an SM makes 64 a cycle, says the table of throughputs of the CUDA C++ Programming Guide, of compute
+ * capability 5.0 to 9.0. */
+static double select_cycles(const struct model_work *work)
+{
+    return (double)work->access->payload_loads * CBANK_WARP_THREADS / 64;
+}
+
+static double l2_ns(const struct model_work *work)
+{
+    return (double)work->access->payload_loads * work->asked.turns / work->asked.loads * work->card->l2_request_ns;
+}
+
+/* clang-format off */
+#define REQUESTS(count) .requests = offsetof(struct access_counts, count)
+
+const struct model_unit model_units[] = {
+    [UNIT_IDC] = {REQUESTS(addresses), .instructions = 3, .strided_cycles = -180, .through_levels = true,
+                  .cycles = idc_cycles, .other_cycles = parameter_cycles, .beyond_ns = levels_ns},
+    [UNIT_UNIFORM] = {REQUESTS(payload_loads), .instructions = 3, .cycles = uniform_cycles, .wait_cycles = line_wait_cycles},
+    [UNIT_IMC] = {REQUESTS(payload_loads), .instructions = 1, .cycles = immediate_cycles, .wait_cycles = line_wait_cycles},
+    [UNIT_L1] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 41, .output_cycles = 8, .through_l1 = true,
+                 .global = true},
+    [UNIT_L2] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 270, .strided_cycles = 100, .output_cycles = 8,
+                 .global = true, .cycles = l2_cycles, .beyond_ns = l2_ns},
+    [UNIT_TEXTURE] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 94, .strided_cycles = 200,
+                      .output_cycles = 8, .through_l1 = true, .l1_cycles = texture_cycles},
+    [UNIT_SHARED] = {REQUESTS(wavefronts), .instructions = 1, .latency_cycles = 23, .strided_cycles = -110, .output_cycles = 8,
+                     .shared = true},
+    /* A shuffle goes the way of a load from shared memory, in one turn: 32 results a cycle and SM, says the manual. */
+    [UNIT_REGISTERS] = {REQUESTS(payload_loads), .instructions = 1, .latency_cycles = 23, .output_cycles = 8, .shared = true},
+    /* A guess: predicates are made of the index, and selections wait for each other. */
+    [UNIT_SELECT] = {REQUESTS(payload_loads), .instructions = 4, .latency_cycles = 30, .output_cycles = 8, .cycles = select_cycles},
+};
+/* clang-format on */

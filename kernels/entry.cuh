@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An entry of the table, of any width: how it is folded into the thread's sum, and how it comes out of registers, by shuffles of
+ * the warp or by selection in the thread. */
+#ifndef CBANK_ENTRY_CUH
+#define CBANK_ENTRY_CUH
+
+#include <stdint.h>
+#include <string.h>
+
+/* An element of so many bytes, and 32 bits that all of its bytes are in: the compiler would load no others. */
+template <uint32_t width> struct element_of;
+#define ELEMENT(width, type_, fold)                                                                         \
+    template <> struct element_of<width> {                                                                  \
+        typedef type_ type;                                                                                 \
+        static __device__ uint32_t folded(type_ element) { return fold; }                                   \
+    }
+ELEMENT(1, uint8_t, element);
+ELEMENT(2, uint16_t, element);
+ELEMENT(4, uint32_t, element);
+ELEMENT(8, uint2, element.x + element.y);
+ELEMENT(16, uint4, element.x + element.y + element.z + element.w);
+
+/* The entry that thread `index` of the warp has: a shuffle for each of its words. */
+template <class Element> static __device__ Element shuffled(Element mine, uint32_t index)
+{
+    uint32_t words[(sizeof(Element) + 3) / 4] = {};
+
+    memcpy(words, &mine, sizeof(mine));
+#pragma unroll
+    for (uint32_t &word : words)
+        word = __shfl_sync(UINT32_MAX, word, (int)index);
+    memcpy(&mine, words, sizeof(mine));
+    return mine;
+}
+
+/* Words of a table in the registers of a thread. */
+template <uint32_t count> struct held_words {
+    static constexpr uint32_t words = count;
+    uint32_t of[count];
+};
+
+/* Of `count` words, each `apart` from the one before, that of number `at`: by halves. Values, and no loop over an array, of
+ * which compilers made one in local memory. */
+template <uint32_t first, uint32_t apart, uint32_t count, class Held>
+static __device__ uint32_t selected_word(const Held &held, uint32_t at)
+{
+    if constexpr (count == 1) {
+        return held.of[first];
+    } else {
+        constexpr uint32_t half = count / 2;
+        const uint32_t low = selected_word<first, apart, half>(held, at);
+        const uint32_t high = selected_word<first + apart * half, apart, half>(held, at);
+
+        return at & half ? high : low;
+    }
+}
+
+/* The words of an entry from number `word` on, each selected of those that entries have in its place. */
+template <class Element, uint32_t word, class Held>
+static __device__ void select_words(const Held &held, uint32_t index, uint32_t *words)
+{
+    constexpr uint32_t of_entry = sizeof(Element) / sizeof(uint32_t);
+
+    if constexpr (word < of_entry) {
+        words[word] = selected_word<word, of_entry, Held::words / of_entry>(held, index);
+        select_words<Element, word + 1>(held, index, words);
+    }
+}
+
+/* Entry `index` of the table that the thread holds. */
+template <class Element, class Held> static __device__ Element selected(const Held &held, uint32_t index)
+{
+    if constexpr (sizeof(Element) < sizeof(uint32_t)) {
+        constexpr uint32_t of_word = sizeof(uint32_t) / sizeof(Element);
+
+        return selected_word<0, 1, Held::words>(held, index / of_word) >> index % of_word * 8 * sizeof(Element);
+    } else {
+        uint32_t words[sizeof(Element) / sizeof(uint32_t)];
+        Element element;
+
+        select_words<Element, 0>(held, index, words);
+        memcpy(&element, words, sizeof(element));
+        return element;
+    }
+}
+
+#endif
