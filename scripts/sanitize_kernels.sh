@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Runs the kernels under NVIDIA's compute-sanitizer on the first GPU: memcheck, racecheck, initcheck and synccheck, each over
-# every workload, every path, lookups in tables of every width, and several tables beside other data.
+# Runs the kernels under NVIDIA's compute-sanitizer on the first GPU: memcheck, initcheck and synccheck, each over every
+# workload, every path, lookups in tables of every width, and several tables beside other data; and racecheck, which looks at
+# shared memory and takes a hundred times as long, over grids of two blocks that have something there.
 #
 # usage: scripts/sanitize_kernels.sh [TOOL...]
 #
@@ -17,18 +18,24 @@ command -v compute-sanitizer > /dev/null || {
     exit 3
 }
 
-common="run --engine cuda --counters none --max-samples 6 --sample-us 10 --quiet --elements 4096 --block-size 256"
+common="run --engine cuda --counters none --max-samples 6 --sample-us 10 --quiet --block-size 256"
 plans=(
-    "--workload all --path constant,global,shared,staging --pattern per_block"
-    "--workload add --path all --pattern hashed"
-    "--workload lookup --path all --width 1,2,4,8,16 --table-bytes 128 --source uniform --loads 4"
-    "--workload lookup --path all --table-bytes 1024 --table-count 2 --pressure-bytes 4096 --source zipf --loads 4"
+    "--elements 4096 --workload all --path constant,global,shared,staging --pattern per_block"
+    "--elements 4096 --workload add --path all --pattern hashed"
+    "--elements 4096 --workload lookup --path all --width-bytes 1,2,4,8,16 --table-bytes 16,64,128 --source uniform --loads 4"
+    "--elements 4096 --workload lookup --path all --table-bytes 1024 --table-count 2 --pressure-bytes 4096 --source zipf --loads 4"
+)
+shared_plans=(
+    "--elements 512 --workload add,stencil_1d --path shared,staging,constant --pattern lockstep"
+    "--elements 512 --workload lookup --path shared,shared_copies --width-bytes 2,4,16 --table-bytes 128 --source uniform --loads 2"
 )
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 worst=0
 for tool in "$@"; do
-    for plan in "${plans[@]}"; do
+    chosen=("${plans[@]}")
+    [ "$tool" != racecheck ] || chosen=("${shared_plans[@]}")
+    for plan in "${chosen[@]}"; do
         # shellcheck disable=SC2086 # both are lists of words
         compute-sanitizer --tool "$tool" --error-exitcode 99 "$program" $common $plan --json /dev/null > "$log" 2>&1
         status=$?
