@@ -89,7 +89,7 @@ bool cuda_device_lost(struct cuda_device *device)
     struct cuda_calls *calls = &device->calls;
     const struct cuda_calls before = *calls;
 
-    if (calls->lost || !calls->failed || !device->tool_empty)
+    if (calls->lost || !calls->failed || !device->tools.empty)
         return calls->lost;
     /* An error that the context keeps comes again, and one that is over does not. */
     cudaGetLastError();

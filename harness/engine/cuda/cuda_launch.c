@@ -53,7 +53,7 @@ static bool open_function(struct cuda_device *device, const struct cell *cell, u
     }
     if (!open_table(device, cell, k, reason))
         return false;
-    if (!cuda_device_need_other(device, cell->parameters[PARAMETER_pressure_bytes])) {
+    if (!cuda_device_zeros(device, &device->other, cell->parameters[PARAMETER_pressure_bytes])) {
         snprintf(reason, CELL_REASON_BYTES, "out of memory for --pressure-bytes");
         return false;
     }
@@ -270,7 +270,7 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
     const uint32_t *restricted = arguments.table;
 
     if (other_bytes) {
-        arguments.other = device->other;
+        arguments.other = device->other.words;
         arguments.other_mask = other_bytes / (uint32_t)sizeof(uint32_t) - 1;
     }
 

@@ -150,7 +150,7 @@ static enum status prepare_flush(struct engine_session *session, struct result *
         struct cell_result *cell = &result->cells[i];
 
         if (cell->status != CELL_PENDING || !cell->cell.regime->flush ||
-            cuda_device_prepare_flush(&session->device, result->device.l2_bytes))
+            cuda_flush_prepare(&session->device, result->device.l2_bytes))
             continue;
         status = no_memory(&session->device, "flushing the caches", reason);
         if (status == STATUS_OK)

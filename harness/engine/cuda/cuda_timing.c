@@ -383,7 +383,7 @@ static double whole_ps(double ns)
 /* Takes over the sample that has just ended. */
 static enum status take_sample(const struct timing *timing, struct sampling *sampling)
 {
-    const struct clock_reading *clock = &timing->device->clock_readings[sampling->chain.reading];
+    const struct clock_reading *clock = cuda_clock_reading(timing->device, sampling->chain.reading);
     struct cell_time *time = &sampling->result->time;
     double ns;
 
