@@ -86,19 +86,3 @@ void engine_settle_counters(struct cell_result *cell, const struct fault *fault)
             cell->flags |= FLAG_COUNTER_DIFFERS;
     }
 }
-
-void engine_settle_clock(struct cell_result *cell, double *mhz, size_t count)
-{
-    static const double varied = 0.01; /* of the median: a greater range is marked */
-    struct cell_time *time = &cell->time;
-    size_t known = 0;
-
-    for (size_t i = 0; i < count; i++)
-        if (mhz[i] > 0)
-            mhz[known++] = mhz[i];
-    stats_sort(mhz, known);
-    time->sm_clock_mhz = known ? stats_median(mhz, known) : NAN;
-    time->cycles = time->summary.value * 1e-3 * time->sm_clock_mhz;
-    if (known && mhz[known - 1] - mhz[0] > varied * time->sm_clock_mhz)
-        cell->flags |= FLAG_CLOCK_VARIED;
-}

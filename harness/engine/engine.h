@@ -143,8 +143,4 @@ enum status engine_open_counters(struct cell_result *cell, const struct engine_o
 /* Marks the cell where an exact counter is not what is expected; a planted fault comes first. */
 void engine_settle_counters(struct cell_result *cell, const struct fault *fault);
 
-/* Fills clock and cycles of a cell whose time is known from the SM clocks of its samples, of which those that could not
- * be read are 0, and marks it where they differ by more than 1 %. Sorts mhz[]. */
-void engine_settle_clock(struct cell_result *cell, double *mhz, size_t count);
-
 #endif
