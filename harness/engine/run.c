@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "interrupt.h"
 #include "log.h"
+#include "result_indices.h"
 
 /* Between two times that the result is written: seconds, and how often longer than the writing took. */
 static const double save_seconds = 0.5, save_pause = 4;

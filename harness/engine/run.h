@@ -11,6 +11,7 @@
 #include "result.h"
 #include "result_file.h"
 #include "show.h"
+#include "verdict.h"
 #include "watchdog.h"
 
 struct run_options {
