@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "look.h"
 #include "option.h"
 #include "status.h"
 
