@@ -50,7 +50,7 @@ static void cuda_close(struct engine_session *session)
     cupti_close(session->loading.cupti);
     cuda_device_close(&session->device);
     nvml_close(session->nvml);
-    free(session->checked.output);
+    reference_close(&session->reference);
     free(session->cells);
     free(session);
 }

@@ -11,6 +11,7 @@
 #include "cupti_reader.h"
 #include "engine.h"
 #include "nvml_reader.h"
+#include "reference.h"
 
 /* What the engine knows of a cell beside its result. */
 struct cuda_cell {
@@ -33,13 +34,6 @@ struct loading {
     char reason[CUPTI_REASON_BYTES];
 };
 
-/* An output that was compared with the CPU, element by element. */
-struct checked {
-    const struct cell *cell; /* of the result; NULL: there is none */
-    const uint32_t *values; /* the table that it read: not owned */
-    uint32_t *output; /* owned */
-};
-
 struct engine_session {
     const struct engine_options *options;
     struct cuda_device device;
@@ -49,7 +43,7 @@ struct engine_session {
     struct loading loading;
     struct cupti_session *counting; /* NULL until counting is set up */
     uint32_t refilled_values[CBANK_TABLE_LENGTH]; /* scratch of verifying, as is: */
-    struct checked checked;
+    struct reference reference;
 };
 
 /* Its phases, but for `time`. */
