@@ -42,22 +42,18 @@ static bool open_function(struct cuda_device *device, const struct cell *cell, u
 {
     const struct cuda_module *module = cuda_device_module(device, cell->workload, k, &out->banks[k]);
 
-    if (!module) {
+    if (!module)
         snprintf(reason, CELL_REASON_BYTES, "cannot load the module of %s", cell->workload->name);
-        return false;
-    }
-    if (!image_kernel(module->cubin, module->cubin_bytes, cell, sass) ||
-        !cuda_module_function(device, module, sass->symbol, &out->functions[k])) {
+    else if (!image_kernel(module->cubin, module->cubin_bytes, cell, sass) ||
+             !cuda_module_function(device, module, sass->symbol, &out->functions[k]))
         snprintf(reason, CELL_REASON_BYTES, "the program has no kernel for this cell");
+    else if (!open_table(device, cell, k, reason))
         return false;
-    }
-    if (!open_table(device, cell, k, reason))
-        return false;
-    if (!cuda_device_zeros(device, &device->other, cell->parameters[PARAMETER_pressure_bytes])) {
+    else if (!cuda_device_zeros(device, &device->other, cell->parameters[PARAMETER_pressure_bytes]))
         snprintf(reason, CELL_REASON_BYTES, "out of memory for --pressure-bytes");
-        return false;
-    }
-    return true;
+    else
+        return true;
+    return false;
 }
 
 bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struct cuda_launch *out,
