@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "counter.h"
+#include "fault.h"
 #include "result.h"
 #include "status.h"
 #include "watchdog.h"
@@ -27,20 +28,6 @@ struct engine_options {
     const struct path *slow_path;       /* planted slowdown: cells of this path, NULL for none, ... */
     double slow_share;                  /* ... have this share of work added to their time */
 };
-
-/* A fault that a developer plants to see that it is caught. */
-struct fault {
-    const char *name;
-    const char *summary;
-    bool output;  /* change one output element before it is checked */
-    bool counter; /* add one to every exact counter that was read */
-    bool memory;  /* let the allocation of the largest size fail */
-    bool address; /* read what is not there, in the time of the second cell, when others have settled */
-    bool endless; /* do not end there, for ten minutes */
-};
-
-extern const struct fault faults[];
-extern const size_t fault_count;
 
 /* Called often, best while the device is busy, with what is done: phase, cells done of total. It saves the result now
  * and then, which holds then what was measured. Returns true when the user has asked to stop: the engine then returns

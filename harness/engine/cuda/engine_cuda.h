@@ -20,7 +20,6 @@ struct cuda_cell {
     struct sass_counts sass;
     bool counted;                /* sass is valid */
     bool pending;                /* this process has it to do */
-    bool grouped;                /* is, or was, among those that are timed together */
 };
 
 /* CUPTI's libraries are large: they are loaded on a thread of their own while cells are prepared and
@@ -40,6 +39,7 @@ struct engine_session {
     struct nvml *nvml;
     uint32_t grew;               /* errors of the device that grew so far, by enum health_quantity */
     struct cuda_cell *cells;     /* one for each cell of the result */
+    bool *grouped;               /* of each cell: it is, or was, among those that are timed together */
     struct loading loading;
     struct cupti_session *counting; /* NULL until counting is set up */
     uint32_t refilled_values[CBANK_TABLE_LENGTH]; /* scratch of verifying, as is: */
