@@ -70,50 +70,13 @@ bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struc
     return true;
 }
 
-static int function_attribute(struct cuda_device *device, CUfunction_attribute attribute, CUfunction function)
-{
-    int value = 0;
-
-    DRIVER_TRY(device, cuFuncGetAttribute, &value, attribute, function);
-    return value;
-}
-
 bool cuda_launch_allow_shared(struct cuda_device *device, const struct cuda_launch *launch,
                               char reason[CELL_REASON_BYTES])
 {
-    const int asked = (int)cell_shared_bytes(launch->cell);
-    const int needed = asked + function_attribute(device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, launch->functions[0]);
-    int most = 0;
-
-    CUDA_TRY(device, cudaDeviceGetAttribute, &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)device->ordinal);
-    if (needed > most) {
-        snprintf(reason, CELL_REASON_BYTES, "a block needs %d bytes of shared memory; this GPU gives it %d", needed,
-                 most);
-        return false;
-    }
-    /* Cells of one kernel ask for more and for less. */
-    for (uint32_t k = 0; asked > 0 && k < launch->modules; k++)
-        if (function_attribute(device, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, launch->functions[k]) < asked &&
-            !DRIVER(device, cuFuncSetAttribute, launch->functions[k], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                    asked)) {
-            snprintf(reason, CELL_REASON_BYTES, "the driver does not give a block %d bytes of shared memory", asked);
+    for (uint32_t k = 0; k < launch->modules; k++)
+        if (!cuda_function_allow_shared(device, launch->functions[k], cell_shared_bytes(launch->cell), reason))
             return false;
-        }
     return true;
-}
-
-uint32_t cuda_launch_blocks(struct cuda_device *device, const struct cuda_launch *launch)
-{
-    int blocks = 0;
-
-    DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, launch->functions[0],
-               (int)launch->cell->block_size, cell_shared_bytes(launch->cell));
-    return (uint32_t)blocks;
-}
-
-uint32_t cuda_launch_registers(struct cuda_device *device, const struct cuda_launch *launch)
-{
-    return (uint32_t)function_attribute(device, CU_FUNC_ATTRIBUTE_NUM_REGS, launch->functions[0]);
 }
 
 /* -- tables -------------------------------------------------------------------------------------------- */
