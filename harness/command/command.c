@@ -17,6 +17,7 @@ enum { KEY_BASE = 0x1000, OPTIONS_MAX = 64 };
 struct listed {
     const struct option_row *row;
     const struct option_group *group;
+    char *base; /* the group's struct, whose members it sets */
     bool given; /* on the line */
 };
 
@@ -32,11 +33,6 @@ struct parsing {
     enum status status;
 };
 
-static void *member_of(const struct parsing *parsing, const struct listed *option, size_t offset)
-{
-    return parsing->options + option->group->offset + offset;
-}
-
 /* Lists the rows of all groups for argp; an option's key is its letter, where it has one. */
 static void list_options(struct parsing *parsing)
 {
@@ -47,7 +43,8 @@ static void list_options(struct parsing *parsing)
             const struct option_row *row = &group->rows[i];
             const size_t index = parsing->count++;
 
-            parsing->listed[index] = (struct listed){.row = row, .group = group};
+            parsing->listed[index] =
+                (struct listed){.row = row, .group = group, .base = parsing->options + group->offset};
             parsing->shown[index] = (struct argp_option){
                 .name = row->name,
                 .key = row->letter ? row->letter : KEY_BASE + (int)index,
@@ -59,9 +56,9 @@ static void list_options(struct parsing *parsing)
     }
 }
 
-static enum status parse_value(const struct parsing *parsing, const struct listed *option, const char *text)
+static enum status parse_value(const struct listed *option, const char *text)
 {
-    return option->row->kind->parse(option->row, text, member_of(parsing, option, option->row->offset));
+    return option->row->kind->parse(option->row, text, option->base + option->row->offset);
 }
 
 static void note_given(struct parsing *parsing, struct listed *option, const char *text)
@@ -70,7 +67,7 @@ static void note_given(struct parsing *parsing, struct listed *option, const cha
         (struct given_option){.option = option->row, .group = option->group, .value = text};
     option->given = true;
     if (option->row->given)
-        *(bool *)member_of(parsing, option, option->row->given) = true;
+        *(bool *)(option->base + option->row->given) = true;
 }
 
 static error_t parse_key(int key, char *text, struct argp_state *state)
@@ -85,7 +82,7 @@ static error_t parse_key(int key, char *text, struct argp_state *state)
     for (size_t i = 0; i < parsing->count; i++)
         if (key == parsing->shown[i].key) {
             note_given(parsing, &parsing->listed[i], text);
-            parsing->status = parse_value(parsing, &parsing->listed[i], text);
+            parsing->status = parse_value(&parsing->listed[i], text);
             return parsing->status == STATUS_OK ? 0 : EINVAL;
         }
     return ARGP_ERR_UNKNOWN;
@@ -136,8 +133,7 @@ static const char *fallback_of(const struct parsing *parsing, const struct optio
         const struct listed *option = &parsing->listed[i];
 
         if (option->row->kind == &option_preset)
-            value =
-                preset_value(*(const struct preset *const *)member_of(parsing, option, option->row->offset), row->name);
+            value = preset_value(*(const struct preset **)(option->base + option->row->offset), row->name);
     }
     return value ? value : row->fallback;
 }
@@ -151,7 +147,7 @@ static enum status parse_fallbacks(const struct parsing *parsing)
         const char *value = option->given ? NULL : fallback_of(parsing, option->row);
 
         if (value)
-            status = parse_value(parsing, option, value);
+            status = parse_value(option, value);
     }
     return status;
 }
@@ -170,7 +166,7 @@ static enum status check_arguments(const struct parsing *parsing)
     return STATUS_OK;
 }
 
-/* -- parsing ------------------------------------------------------------------------------------------ */
+/* -- a command ---------------------------------------------------------------------------------------- */
 
 /* Whether a word asks for help: a beginning of --help or --usage, too, that no option of the command has. */
 static bool is_help(const struct parsing *parsing, const char *word)
@@ -226,7 +222,7 @@ static void close_options(struct parsing *parsing)
         const struct listed *option = &parsing->listed[i];
 
         if (option->row->kind->close)
-            option->row->kind->close(member_of(parsing, option, option->row->offset));
+            option->row->kind->close(option->base + option->row->offset);
     }
 }
 
