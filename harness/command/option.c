@@ -33,18 +33,13 @@ static enum status out_of_limits(const struct option_row *option, const char *te
                      option->high, option->unit);
 }
 
-static enum status out_of_memory(void)
-{
-    return log_memory("the command line");
-}
-
 /* -- numbers ------------------------------------------------------------------------------------------- */
 
-static enum status read_integer(const struct option_row *option, const char *text, uint64_t *value)
+static enum status parse_integer(const struct option_row *option, const char *text, void *member)
 {
-    uint64_t unsigned_value;
+    uint64_t *value = member;
 
-    if (text[0] == '-' && whole_read(text + 1, &unsigned_value))
+    if (text[0] == '-' && whole_read(text + 1, value))
         return out_of_limits(option, text);
     if (!whole_read(text, value))
         return bad_value(option, text, "a whole number");
@@ -52,11 +47,6 @@ static enum status read_integer(const struct option_row *option, const char *tex
         (option->multiple && *value % option->multiple) || (option->power_of_two && (*value & (*value - 1))))
         return out_of_limits(option, text);
     return STATUS_OK;
-}
-
-static enum status parse_integer(const struct option_row *option, const char *text, void *member)
-{
-    return read_integer(option, text, member);
 }
 
 static void integers_add(struct integers *integers, uint64_t value)
@@ -89,11 +79,11 @@ static enum status parse_integers(const struct option_row *option, const char *t
     integers->values = calloc(strlen(text) + 1, sizeof(uint64_t));
     if (!copy || !integers->values) {
         free(copy);
-        return out_of_memory();
+        return log_memory("the command line");
     }
     integers->all = option->otherwise && strcmp(text, option->otherwise) == 0;
     for (char *rest = integers->all ? NULL : copy, *word; status == STATUS_OK && (word = strsep(&rest, ","));) {
-        status = read_integer(option, word, &value);
+        status = parse_integer(option, word, &value);
         if (status == STATUS_OK)
             integers_add(integers, value);
     }
