@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
+#include "help.h"
 #include "log.h"
 #include "table.h"
 #include "version.h"
@@ -35,21 +35,21 @@
 /* clang-format on */
 
 #define DECLARED(name) extern const struct command name##_command;
-#define LISTED(name)   &name##_command,
+#define LISTED(name)   {#name, &name##_command},
 
 COMMANDS(DECLARED)
 
-static const struct command *const commands[] = {COMMANDS(LISTED)};
-
-static const struct command_list list = {commands, sizeof(commands) / sizeof(commands[0])};
+static const struct command_row rows[] = {COMMANDS(LISTED)};
+static const size_t row_count = sizeof(rows) / sizeof(rows[0]);
+static const struct table commands = TABLE("command", rows, row_count);
 
 /* A word in place of a command. */
 struct word {
     const char *name;
-    void (*print)(const struct command_list *list);
+    void (*print)(const struct table *commands);
 };
 
-static void print_version(const struct command_list *unused)
+static void print_version(const struct table *unused)
 {
     (void)unused;
     printf("%s %s", tool.name, tool.version);
@@ -70,15 +70,15 @@ static enum status run_word(int argc, char **argv)
     /* "cbank help --man" is one. */
     const char *name = argc > 2 && strcmp(argv[1], "help") == 0 ? argv[2] : argv[1];
     const struct word *word = table_find(&word_table, name);
-    const struct command *command = command_find(&list, name);
+    const struct command_row *row = table_find(&commands, name);
 
     if (word)
-        word->print(&list);
-    else if (command && name == argv[2])
-        command_help(command);
-    else if (command)
-        return command_run(command, argc, argv);
-    return word || command ? STATUS_OK : command_unknown(&list, name);
+        word->print(&commands);
+    else if (row && name == argv[2])
+        help_print_command(row->command);
+    else if (row)
+        return command_run(row->command, argc, argv);
+    return word || row ? STATUS_OK : table_unknown(&commands, name);
 }
 
 int main(int argc, char **argv)
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
     bool flushed;
 
     if (argc < 2)
-        help_print(&list);
+        help_print(&commands);
     else
         status = run_word(argc, argv);
     flushed = fflush(stdout) == 0;

@@ -78,4 +78,18 @@ double counter_counted(const struct counter_value *values, size_t count, const c
 /* Whether an exact counter was read and is not what was expected. */
 bool counter_differs(const struct counter_value *value);
 
+/* What a chip has of the counter table. */
+struct chip_counters {
+    const char *chip; /* CUPTI's name */
+    const char *reason; /* why nothing is known of the chip; NULL when it is */
+    const bool *has; /* counter_count values: whether one of the row's metrics is there */
+    const char *const *metrics; /* all that the chip has, sorted, without rollups */
+    size_t metric_count;
+};
+
+struct chip_visitor {
+    void (*visit)(void *context, const struct chip_counters *chip);
+    void *context;
+};
+
 #endif

@@ -7,10 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "help.h"
 #include "log.h"
 #include "text.h"
 
-enum { KEY_BASE = 0x1000, OPTIONS_MAX = 64, COMMANDS_MAX = 64 };
+enum { KEY_BASE = 0x1000, OPTIONS_MAX = 64 };
+
+/* An option of the command. */
+struct listed {
+    const struct option_row *row;
+    const struct option_group *group;
+    char *base; /* the group's struct, whose members it sets */
+    bool given; /* on the line */
+};
 
 /* A command line that is being parsed. */
 struct parsing {
@@ -18,17 +27,11 @@ struct parsing {
     char *options; /* the command's struct */
     struct given_option *given;
     struct invocation invocation;
-    struct argp_option shown[OPTIONS_MAX + 1];     /* what argp knows */
-    const struct option_row *rows[OPTIONS_MAX];        /* the row of each */
-    const struct option_group *groups[OPTIONS_MAX]; /* and its group */
+    struct listed listed[OPTIONS_MAX];
+    struct argp_option shown[OPTIONS_MAX + 1]; /* what argp knows of each */
     size_t count;
     enum status status;
 };
-
-static void *member_of(const struct parsing *parsing, size_t index, size_t offset)
-{
-    return parsing->options + parsing->groups[index]->offset + offset;
-}
 
 /* Lists the rows of all groups for argp; an option's key is its letter, where it has one. */
 static void list_options(struct parsing *parsing)
@@ -40,8 +43,8 @@ static void list_options(struct parsing *parsing)
             const struct option_row *row = &group->rows[i];
             const size_t index = parsing->count++;
 
-            parsing->rows[index] = row;
-            parsing->groups[index] = group;
+            parsing->listed[index] =
+                (struct listed){.row = row, .group = group, .base = parsing->options + group->offset};
             parsing->shown[index] = (struct argp_option){
                 .name = row->name,
                 .key = row->letter ? row->letter : KEY_BASE + (int)index,
@@ -53,21 +56,18 @@ static void list_options(struct parsing *parsing)
     }
 }
 
-static enum status parse_value(const struct parsing *parsing, size_t index, const char *text)
+static enum status parse_value(const struct listed *option, const char *text)
 {
-    const struct option_row *row = parsing->rows[index];
-
-    return row->kind->parse(row, text, member_of(parsing, index, row->offset));
+    return option->row->kind->parse(option->row, text, option->base + option->row->offset);
 }
 
-static void note_given(struct parsing *parsing, size_t index, const char *text)
+static void note_given(struct parsing *parsing, struct listed *option, const char *text)
 {
-    const struct option_row *row = parsing->rows[index];
-
     parsing->given[parsing->invocation.given_count++] =
-        (struct given_option){.option = row, .group = parsing->groups[index], .value = text};
-    if (row->given)
-        *(bool *)member_of(parsing, index, row->given) = true;
+        (struct given_option){.option = option->row, .group = option->group, .value = text};
+    option->given = true;
+    if (option->row->given)
+        *(bool *)(option->base + option->row->given) = true;
 }
 
 static error_t parse_key(int key, char *text, struct argp_state *state)
@@ -81,8 +81,8 @@ static error_t parse_key(int key, char *text, struct argp_state *state)
     }
     for (size_t i = 0; i < parsing->count; i++)
         if (key == parsing->shown[i].key) {
-            note_given(parsing, i, text);
-            parsing->status = parse_value(parsing, i, text);
+            note_given(parsing, &parsing->listed[i], text);
+            parsing->status = parse_value(&parsing->listed[i], text);
             return parsing->status == STATUS_OK ? 0 : EINVAL;
         }
     return ARGP_ERR_UNKNOWN;
@@ -105,7 +105,7 @@ static enum status check_names(const struct parsing *parsing, int argc, char **a
     size_t count = 0;
 
     for (size_t i = 0; i < parsing->count; i++)
-        if (!parsing->rows[i]->hidden)
+        if (!parsing->listed[i].row->hidden)
             shown[count++] = parsing->shown[i];
     for (size_t i = 0; builtin[i].name; i++)
         shown[count++] = builtin[i];
@@ -124,23 +124,17 @@ static enum status check_names(const struct parsing *parsing, int argc, char **a
     return STATUS_OK;
 }
 
-static bool was_given(const struct parsing *parsing, const struct option_row *row)
-{
-    for (size_t i = 0; i < parsing->invocation.given_count; i++)
-        if (parsing->given[i].option == row)
-            return true;
-    return false;
-}
-
 /* What stands for an option that was not given: what a preset that was given says of it, or its row. NULL: nothing. */
 static const char *fallback_of(const struct parsing *parsing, const struct option_row *row)
 {
     const char *value = NULL;
 
-    for (size_t i = 0; !value && i < parsing->count; i++)
-        if (parsing->rows[i]->kind == &option_preset)
-            value =
-                preset_value(*(const struct preset *const *)member_of(parsing, i, parsing->rows[i]->offset), row->name);
+    for (size_t i = 0; !value && i < parsing->count; i++) {
+        const struct listed *option = &parsing->listed[i];
+
+        if (option->row->kind == &option_preset)
+            value = preset_value(*(const struct preset **)(option->base + option->row->offset), row->name);
+    }
     return value ? value : row->fallback;
 }
 
@@ -149,10 +143,11 @@ static enum status parse_fallbacks(const struct parsing *parsing)
     enum status status = STATUS_OK;
 
     for (size_t i = 0; status == STATUS_OK && i < parsing->count; i++) {
-        const char *value = was_given(parsing, parsing->rows[i]) ? NULL : fallback_of(parsing, parsing->rows[i]);
+        const struct listed *option = &parsing->listed[i];
+        const char *value = option->given ? NULL : fallback_of(parsing, option->row);
 
         if (value)
-            status = parse_value(parsing, i, value);
+            status = parse_value(option, value);
     }
     return status;
 }
@@ -171,70 +166,7 @@ static enum status check_arguments(const struct parsing *parsing)
     return STATUS_OK;
 }
 
-/* -- help ---------------------------------------------------------------------------------------------- */
-
-static const char exit_codes[] =
-    "Exit codes: 0 done; 1 a finding (wrong output, failed cell, an exact counter differs, uncorrected memory "
-    "errors); 2 usage, I/O or "
-    "malformed input; 3 the environment cannot do what was asked; 4 inconclusive, under --strict. An interrupted "
-    "run saves what it has and ends by the signal.";
-
-static void print_paragraph(const char *text, int indent)
-{
-    struct text_wrap wrap = {.stream = stdout, .width = TEXT_WIDTH, .column = indent, .indent = indent};
-
-    text_wrap(&wrap, text);
-    putchar('\n');
-}
-
-/* The option whose name follows in the order of the alphabet, from "" on; NULL behind the last. */
-static const struct option_row *next_option(const struct parsing *parsing, const char *name)
-{
-    const struct option_row *next = NULL;
-
-    for (size_t i = 0; i < parsing->count; i++) {
-        const struct option_row *row = parsing->rows[i];
-
-        if (!row->hidden && strcmp(row->name, name) > 0 && (!next || strcmp(row->name, next->name) < 0))
-            next = row;
-    }
-    return next;
-}
-
-static void print_option(const struct option_row *row)
-{
-    enum { HELP_COLUMN = 29 };
-    char letter[8] = "", name[80];
-
-    if (row->letter)
-        snprintf(letter, sizeof(letter), "-%c,", row->letter);
-    snprintf(name, sizeof(name), "  %3s --%s%s%s", letter, row->name, row->argument ? "=" : "",
-             row->argument ? row->argument : "");
-    printf("%-*s", HELP_COLUMN, name);
-    if (strlen(name) >= HELP_COLUMN)
-        printf("\n%*s", HELP_COLUMN, "");
-    print_paragraph(row->help, HELP_COLUMN);
-}
-
-/* argp prints help, too, but ends the process where it has no memory for that. */
-static void print_help(const struct parsing *parsing)
-{
-    const struct command *command = parsing->command;
-    const char *end = command->summary[strlen(command->summary) - 1] == '?' ? "" : ".";
-    char line[256];
-
-    snprintf(line, sizeof(line), "Usage: cbank %s [OPTION...] %s", command->name,
-             command->arguments ? command->arguments : "");
-    print_paragraph(line, 0);
-    snprintf(line, sizeof(line), "%s%s", command->summary, end);
-    print_paragraph(line, 0);
-    putchar('\n');
-    for (const struct option_row *row = NULL; (row = next_option(parsing, row ? row->name : ""));)
-        print_option(row);
-    putchar('\n');
-    print_paragraph(exit_codes, 0);
-    putchar('\n');
-}
+/* -- a command ---------------------------------------------------------------------------------------- */
 
 /* Whether a word asks for help: a beginning of --help or --usage, too, that no option of the command has. */
 static bool is_help(const struct parsing *parsing, const char *word)
@@ -265,7 +197,7 @@ static enum status parse_and_run(struct parsing *parsing, int count, char **word
     error_t error;
 
     if (help_asked(parsing, count, words)) {
-        print_help(parsing);
+        help_print_command(command);
         return STATUS_OK;
     }
     snprintf(program, sizeof(program), "cbank %s", command->name);
@@ -286,9 +218,12 @@ static enum status parse_and_run(struct parsing *parsing, int count, char **word
 
 static void close_options(struct parsing *parsing)
 {
-    for (size_t i = 0; i < parsing->count; i++)
-        if (parsing->rows[i]->kind->close)
-            parsing->rows[i]->kind->close(member_of(parsing, i, parsing->rows[i]->offset));
+    for (size_t i = 0; i < parsing->count; i++) {
+        const struct listed *option = &parsing->listed[i];
+
+        if (option->row->kind->close)
+            option->row->kind->close(option->base + option->row->offset);
+    }
 }
 
 enum status command_run(const struct command *command, int argc, char **argv)
@@ -314,37 +249,9 @@ enum status command_run(const struct command *command, int argc, char **argv)
     return status;
 }
 
-void command_help(const struct command *command)
-{
-    char name[] = "help", help[] = "--help";
-    char *argv[] = {name, name, help, NULL};
-
-    command_run(command, 3, argv);
-}
-
-const struct command *command_find(const struct command_list *list, const char *name)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->commands[i]->name, name) == 0)
-            return list->commands[i];
-    return NULL;
-}
-
-enum status command_unknown(const struct command_list *list, const char *name)
-{
-    const char *names[COMMANDS_MAX];
-    const struct table table = {"command", names, sizeof(names[0]), &list->count};
-
-    for (size_t i = 0; i < list->count && i < COMMANDS_MAX; i++)
-        names[i] = list->commands[i]->name;
-    return table_unknown(&table, name);
-}
-
 void command_line(const struct invocation *invocation, char *out, size_t bytes)
 {
-    size_t used = 0;
-
     out[0] = '\0';
-    for (int i = 0; i < invocation->argc && used < bytes; i++)
-        used += (size_t)snprintf(out + used, bytes - used, "%s%s", i ? " " : "", invocation->argv[i]);
+    for (int i = 0; i < invocation->argc; i++)
+        text_join(out, bytes, " ", "%s", invocation->argv[i]);
 }

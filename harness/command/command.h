@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "look.h"
 #include "option.h"
 #include "status.h"
 
@@ -45,29 +46,13 @@ struct command {
  * for an unknown option (with the closest), a bad value (with the limits), or too few or too many arguments. */
 enum status command_run(const struct command *command, int argc, char **argv);
 
-/* Prints the command's help. */
-void command_help(const struct command *command);
-
 /* Writes the words of argv with blanks between, as far as there is room. */
 void command_line(const struct invocation *invocation, char *out, size_t bytes);
 
-/* What a help page is made of. */
-struct command_list {
-    const struct command *const *commands;
-    size_t count;
+/* A row of the table of commands, which main.c has. */
+struct command_row {
+    const char *name;
+    const struct command *command;
 };
-
-/* The command of that name; NULL when there is none. */
-const struct command *command_find(const struct command_list *list, const char *name);
-
-/* Logs that there is no such command, with the closest. Returns STATUS_USAGE. */
-enum status command_unknown(const struct command_list *list, const char *name);
-
-/* Prints what the program is, and its commands. */
-void help_print(const struct command_list *list);
-
-/* Prints the man page (roff), or the script of completion for bash. Both are committed as they are printed. */
-void help_print_man(const struct command_list *list);
-void help_print_completion(const struct command_list *list);
 
 #endif

@@ -1,23 +1,94 @@
-/* SPDX-License-Identifier: MIT
- * Help of the whole program: the overview, the man page and the completion, all from the rows of commands. */
+/* SPDX-License-Identifier: MIT */
+#include "help.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
+#include "text.h"
 #include "version.h"
 
 /* Texts of help_text.S, which takes them from the files of those names. */
 extern const char help_man_begin[], help_man_end[], help_completion_end[];
 
-void help_print(const struct command_list *list)
+static const struct command *command_at(const struct table *commands, size_t i)
+{
+    return ((const struct command_row *)table_row(commands, i))->command;
+}
+
+void help_print(const struct table *commands)
 {
     puts("Usage: cbank COMMAND [OPTION...]\n"
          "What reading a small table costs on an NVIDIA GPU: patterns by load paths, checked and counted.\n");
-    for (size_t i = 0; i < list->count; i++)
-        printf("  %-13s %s\n", list->commands[i]->name, list->commands[i]->summary);
+    for (size_t i = 0; i < *commands->count; i++)
+        printf("  %-13s %s\n", table_name(commands, i), command_at(commands, i)->summary);
     puts("\n  cbank COMMAND --help says more; cbank help prints this, cbank --version the version.\n"
          "Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the environment cannot;\n"
          "4 inconclusive, under --strict.");
+}
+
+/* -- of a command ------------------------------------------------------------------------------------- */
+
+static const char exit_codes[] =
+    "Exit codes: 0 done; 1 a finding (wrong output, failed cell, an exact counter differs, uncorrected memory "
+    "errors); 2 usage, I/O or "
+    "malformed input; 3 the environment cannot do what was asked; 4 inconclusive, under --strict. An interrupted "
+    "run saves what it has and ends by the signal.";
+
+static void print_paragraph(const char *text, int indent)
+{
+    struct text_wrap wrap = {.stream = stdout, .width = TEXT_WIDTH, .column = indent, .indent = indent};
+
+    text_wrap(&wrap, text);
+    putchar('\n');
+}
+
+/* The option whose name follows in the order of the alphabet, from "" on; NULL behind the last. */
+static const struct option_row *next_option(const struct command *command, const char *name)
+{
+    const struct option_row *next = NULL;
+
+    for (size_t g = 0; g < command->group_count; g++)
+        for (size_t i = 0; i < command->groups[g].count; i++) {
+            const struct option_row *row = &command->groups[g].rows[i];
+
+            if (!row->hidden && strcmp(row->name, name) > 0 && (!next || strcmp(row->name, next->name) < 0))
+                next = row;
+        }
+    return next;
+}
+
+static void print_option(const struct option_row *row)
+{
+    enum { HELP_COLUMN = 29 };
+    char letter[8] = "", name[80];
+
+    if (row->letter)
+        snprintf(letter, sizeof(letter), "-%c,", row->letter);
+    snprintf(name, sizeof(name), "  %3s --%s%s%s", letter, row->name, row->argument ? "=" : "",
+             row->argument ? row->argument : "");
+    printf("%-*s", HELP_COLUMN, name);
+    if (strlen(name) >= HELP_COLUMN)
+        printf("\n%*s", HELP_COLUMN, "");
+    print_paragraph(row->help, HELP_COLUMN);
+}
+
+/* argp prints help, too, but ends the process where it has no memory for that. */
+void help_print_command(const struct command *command)
+{
+    const char *end = command->summary[strlen(command->summary) - 1] == '?' ? "" : ".";
+    char line[256];
+
+    snprintf(line, sizeof(line), "Usage: cbank %s [OPTION...] %s", command->name,
+             command->arguments ? command->arguments : "");
+    print_paragraph(line, 0);
+    snprintf(line, sizeof(line), "%s%s", command->summary, end);
+    print_paragraph(line, 0);
+    putchar('\n');
+    for (const struct option_row *row = NULL; (row = next_option(command, row ? row->name : ""));)
+        print_option(row);
+    putchar('\n');
+    print_paragraph(exit_codes, 0);
+    putchar('\n');
 }
 
 /* -- the man page -------------------------------------------------------------------------------------- */
@@ -78,14 +149,14 @@ static void put_command(const struct command *command)
                 put_option(&command->groups[g].rows[i]);
 }
 
-void help_print_man(const struct command_list *list)
+void help_print_man(const struct table *commands)
 {
     puts(".\\\" SPDX-License-Identifier: MIT\n"
          ".\\\" Printed by cbank help --man; see CONTRIBUTING.md.");
     printf(".TH CBANK 1 \"\" \"cbank %s\" \"User Commands\"\n", tool.version);
     fputs(help_man_begin, stdout);
-    for (size_t i = 0; i < list->count; i++)
-        put_command(list->commands[i]);
+    for (size_t i = 0; i < *commands->count; i++)
+        put_command(command_at(commands, i));
     fputs(help_man_end, stdout);
 }
 
@@ -142,21 +213,23 @@ static void put_option_words(const struct command *command, const struct option_
     puts("' ;;");
 }
 
-void help_print_completion(const struct command_list *list)
+void help_print_completion(const struct table *commands)
 {
     fputs(completion_begin, stdout);
     fputs("    '') echo '", stdout);
-    for (size_t i = 0; i < list->count; i++)
-        printf("%s%s", i ? " " : "", list->commands[i]->name);
+    for (size_t i = 0; i < *commands->count; i++)
+        printf("%s%s", i ? " " : "", table_name(commands, i));
     puts(" help' ;;");
-    for (size_t i = 0; i < list->count; i++)
-        put_option_names(list->commands[i]);
+    for (size_t i = 0; i < *commands->count; i++)
+        put_option_names(command_at(commands, i));
     fputs(completion_middle, stdout);
-    for (size_t i = 0; i < list->count; i++) {
-        put_argument_words(list->commands[i]);
-        for (size_t g = 0; g < list->commands[i]->group_count; g++)
-            for (size_t k = 0; k < list->commands[i]->groups[g].count; k++)
-                put_option_words(list->commands[i], &list->commands[i]->groups[g].rows[k]);
+    for (size_t i = 0; i < *commands->count; i++) {
+        const struct command *command = command_at(commands, i);
+
+        put_argument_words(command);
+        for (size_t g = 0; g < command->group_count; g++)
+            for (size_t k = 0; k < command->groups[g].count; k++)
+                put_option_words(command, &command->groups[g].rows[k]);
     }
     fputs(help_completion_end, stdout);
 }

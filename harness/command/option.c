@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "log.h"
+#include "whole.h"
 
 /* -- messages ------------------------------------------------------------------------------------------ */
 
@@ -33,61 +33,20 @@ static enum status out_of_limits(const struct option_row *option, const char *te
                      option->high, option->unit);
 }
 
-static enum status out_of_memory(void)
-{
-    return log_memory("the command line");
-}
-
 /* -- numbers ------------------------------------------------------------------------------------------- */
 
-/* What stands behind a number and multiplies it. */
-struct scale {
-    const char *name;
-    double factor;
-};
-
-static const struct scale scales[] = {
-    {"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"Ki", 1024}, {"Mi", 1048576}, {"Gi", 1073741824},
-};
-
-/* Reads digits, a point, digits and a scale, which have to make a whole number below 2^53. */
-static bool read_whole(const char *text, uint64_t *value)
+static enum status parse_integer(const struct option_row *option, const char *text, void *member)
 {
-    static const char digits[] = "0123456789";
-    const size_t whole = strspn(text, digits), point = text[whole] == '.';
-    const size_t rest = point ? strspn(text + whole + 1, digits) : 0;
-    const char *scale = text + whole + point + rest;
-    double number;
+    uint64_t *value = member;
 
-    if (whole == 0 || (point && rest == 0))
-        return false;
-    for (size_t i = 0; i < sizeof(scales) / sizeof(scales[0]); i++)
-        if (strcmp(scale, scales[i].name) == 0) {
-            /* The product of 12.8 and 1e6 need not be whole in binary. */
-            number = strtod(text, NULL) * scales[i].factor;
-            *value = number < 9007199254740992.0 ? (uint64_t)llround(number) : UINT64_MAX;
-            return fabs(number - round(number)) < 1e-6 && (!point || scales[i].factor > 1);
-        }
-    return false;
-}
-
-static enum status read_integer(const struct option_row *option, const char *text, uint64_t *value)
-{
-    uint64_t unsigned_value;
-
-    if (text[0] == '-' && read_whole(text + 1, &unsigned_value))
+    if (text[0] == '-' && whole_read(text + 1, value))
         return out_of_limits(option, text);
-    if (!read_whole(text, value))
+    if (!whole_read(text, value))
         return bad_value(option, text, "a whole number");
     if ((double)*value < option->low || (double)*value > option->high ||
         (option->multiple && *value % option->multiple) || (option->power_of_two && (*value & (*value - 1))))
         return out_of_limits(option, text);
     return STATUS_OK;
-}
-
-static enum status parse_integer(const struct option_row *option, const char *text, void *member)
-{
-    return read_integer(option, text, member);
 }
 
 static void integers_add(struct integers *integers, uint64_t value)
@@ -120,11 +79,11 @@ static enum status parse_integers(const struct option_row *option, const char *t
     integers->values = calloc(strlen(text) + 1, sizeof(uint64_t));
     if (!copy || !integers->values) {
         free(copy);
-        return out_of_memory();
+        return log_memory("the command line");
     }
     integers->all = option->otherwise && strcmp(text, option->otherwise) == 0;
     for (char *rest = integers->all ? NULL : copy, *word; status == STATUS_OK && (word = strsep(&rest, ","));) {
-        status = read_integer(option, word, &value);
+        status = parse_integer(option, word, &value);
         if (status == STATUS_OK)
             integers_add(integers, value);
     }
@@ -225,59 +184,14 @@ const struct option_kind option_integer = {parse_integer, NULL, NULL};
 const struct option_kind option_integers = {parse_integers, close_integers, integer_words};
 const struct option_kind option_number = {parse_number, NULL, NULL};
 const struct option_kind option_seed = {parse_seed, NULL, NULL};
+const struct option_kind option_choice = {parse_choice, NULL, choice_words};
+const struct option_kind option_preset = {parse_choice, NULL, choice_words};
+const struct option_kind option_selection = {parse_selection, close_selection, selection_words};
+
 const char *preset_value(const struct preset *preset, const char *option)
 {
     for (size_t i = 0; preset && i < PRESET_VALUES_MAX && preset->values[i].option; i++)
         if (strcmp(preset->values[i].option, option) == 0)
             return preset->values[i].value;
     return NULL;
-}
-
-const struct option_kind option_choice = {parse_choice, NULL, choice_words};
-const struct option_kind option_preset = {parse_choice, NULL, choice_words};
-const struct option_kind option_selection = {parse_selection, close_selection, selection_words};
-
-/* -- colour -------------------------------------------------------------------------------------------- */
-
-static const struct color_row color_rows[] = {
-    {"auto", COLOR_AUTO},
-    {"always", COLOR_ALWAYS},
-    {"never", COLOR_NEVER},
-};
-static const size_t color_count = sizeof(color_rows) / sizeof(color_rows[0]);
-
-const struct option_row look_option_rows[1] = {
-    {.name = "color",
-     .argument = "WHEN",
-     .help = "auto, always or never; NO_COLOR is respected",
-     .kind = &option_choice,
-     .offset = offsetof(struct look_options, color),
-     .table = TABLE("colour mode", color_rows, color_count),
-     .fallback = "auto"},
-};
-
-/* clang-format off */
-const struct option_row format_option_rows[4] = {
-    {.name = "markdown", .help = "print Markdown", .kind = &option_flag,
-     .offset = offsetof(struct format_options, markdown)},
-    {.name = "csv", .help = "print CSV", .kind = &option_flag, .offset = offsetof(struct format_options, csv)},
-    {.name = "json", .help = "print JSON", .kind = &option_flag, .offset = offsetof(struct format_options, json)},
-    {.name = "raw", .help = RAW_HELP, .kind = &option_flag, .offset = offsetof(struct format_options, raw)},
-};
-/* clang-format on */
-
-enum status format_check(const struct format_options *options)
-{
-    if (options->markdown + options->csv + options->json > 1)
-        return log_error(STATUS_USAGE, "--markdown, --csv and --json exclude each other; take one");
-    return STATUS_OK;
-}
-
-bool look_color(const struct look_options *options, int descriptor)
-{
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-
-    if (options->color->mode != COLOR_AUTO)
-        return options->color->mode == COLOR_ALWAYS;
-    return isatty(descriptor) && !(no_color && no_color[0]) && term && strcmp(term, "dumb") != 0;
 }

@@ -84,36 +84,4 @@ struct option_group {
 
 #define OPTION_GROUP(rows, offset) {(rows), sizeof(rows) / sizeof((rows)[0]), (offset)}
 
-/* -- what several commands share ----------------------------------------------------------------------- */
-
-enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
-
-struct color_row {
-    const char *name;
-    enum color_mode mode;
-};
-
-/* --color */
-struct look_options {
-    const struct color_row *color;
-};
-
-extern const struct option_row look_option_rows[1];
-
-/* --markdown, --csv, --json: in place of text; --raw: of CSV */
-struct format_options {
-    bool markdown, csv, json, raw;
-};
-
-extern const struct option_row format_option_rows[4];
-
-/* The help of --raw, for commands that write CSV without these options. */
-#define RAW_HELP "in CSV, text that begins as a formula does (=, +, -, @) without a ' before it"
-
-/* STATUS_USAGE, logged, where more than one of the first three stood on the line. */
-enum status format_check(const struct format_options *options);
-
-/* Whether to use colour on a stream, from --color, NO_COLOR, TERM and whether it is a terminal. */
-bool look_color(const struct look_options *options, int descriptor);
-
 #endif

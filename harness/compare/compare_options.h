@@ -5,6 +5,7 @@
 
 #include "compare_report.h"
 #include "gpus.h"
+#include "look.h"
 #include "option.h"
 
 struct comparing_options {

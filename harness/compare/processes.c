@@ -14,6 +14,7 @@
 #include "file_lock.h"
 #include "log.h"
 #include "memory.h"
+#include "verdict.h"
 
 static void process_path(const struct process_series *series, uint64_t index, char path[PROCESS_PATH_BYTES])
 {

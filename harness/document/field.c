@@ -77,6 +77,39 @@ static void read_text(const struct node *node, const struct field *field, void *
     }
 }
 
+static void write_words(cJSON *object, const struct field *field, const void *base)
+{
+    cJSON *array = json_add(object, field->key, cJSON_CreateArray());
+    char words[FIELD_WORDS_BYTES], *rest = words, *word;
+
+    snprintf(words, sizeof(words), "%s", (const char *)member_of(field, base));
+    while ((word = strsep(&rest, " ")))
+        if (*word)
+            json_append(array, cJSON_CreateString(word));
+}
+
+static void read_words(const struct node *node, const struct field *field, void *base)
+{
+    char *words = member_in(field, base);
+    const cJSON *item;
+    size_t used = 0;
+
+    if (!node_get(node, field->key))
+        return;
+
+    const struct node array = node_array(node, field->key);
+
+    cJSON_ArrayForEach (item, array.json) {
+        const char *word = cJSON_IsString(item) ? item->valuestring : NULL;
+
+        if (word && used + strlen(word) + 1 < field->bytes)
+            used += (size_t)snprintf(words + used, field->bytes - used, "%s%s", used ? " " : "", word);
+        else
+            node_refuse(node, field->key, "an array of a few short strings");
+    }
+    text_clean(words);
+}
+
 static void write_reference(cJSON *object, const struct field *field, const void *base)
 {
     const char *text = *(const char *const *)member_of(field, base);
@@ -472,6 +505,7 @@ static void read_map(const struct node *node, const struct field *field, void *b
 }
 
 const struct field_kind field_text = {write_text, read_text};
+const struct field_kind field_words = {write_words, read_words};
 const struct field_kind field_reference = {write_reference, read_reference};
 const struct field_kind field_uint32 = {write_uint32, read_uint32};
 const struct field_kind field_uint64 = {write_uint64, read_uint64};

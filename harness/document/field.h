@@ -54,11 +54,13 @@ struct fields {
 
 extern const struct field_kind field_text;      /* char array; read without control characters */
 extern const struct field_kind field_reference; /* const char *: text of the file's tree */
+extern const struct field_kind field_words; /* char array of FIELD_WORDS_BYTES at most: words with blanks between, as an
+                                              array; empty where the key is not there */
 extern const struct field_kind field_uint32;
 extern const struct field_kind field_uint64;
-extern const struct field_kind field_number;    /* double */
+extern const struct field_kind field_number; /* double */
 extern const struct field_kind field_bool;
-extern const struct field_kind field_name;      /* enum (int): of is struct names */
+extern const struct field_kind field_name; /* enum (int): of is struct names */
 extern const struct field_kind field_bits; /* uint32_t, a set of bits, as an array of their names: of is struct names */
 extern const struct field_kind field_row; /* const void *, a row of a table by its name: of is struct table */
 extern const struct field_kind field_numbers; /* struct numbers, as an array on one line */
@@ -68,6 +70,8 @@ extern const struct field_kind field_pointer; /* pointer to a struct, as an obje
 extern const struct field_kind field_array; /* array of structs, as far as it is filled: of is struct objects */
 extern const struct field_kind field_list; /* pointer to owned elements, as an array of objects: of is struct objects */
 extern const struct field_kind field_map; /* the same as an object, the key of each being a member of its own */
+
+enum { FIELD_WORDS_BYTES = 256 };
 
 /* Numbers that a struct owns. */
 struct numbers {

@@ -15,16 +15,6 @@ const struct engine_row engine_rows[] = {
 
 const size_t engine_count = sizeof(engine_rows) / sizeof(engine_rows[0]);
 
-const struct fault faults[] = {
-    {.name = "output", .summary = "change one output element before it is checked", .output = true},
-    {.name = "counter", .summary = "add one to every exact counter that was read", .counter = true},
-    {.name = "memory", .summary = "let the allocation of the largest size fail", .memory = true},
-    {.name = "out_of_bounds", .summary = "read far out of bounds while the second cell is timed", .address = true},
-    {.name = "hang", .summary = "launch a kernel of ten minutes while the second cell is timed", .endless = true},
-};
-
-const size_t fault_count = sizeof(faults) / sizeof(faults[0]);
-
 void engine_end_cell(struct cell_result *cell, enum cell_status status, const char *format, ...)
 {
     va_list arguments;
@@ -85,20 +75,4 @@ void engine_settle_counters(struct cell_result *cell, const struct fault *fault)
         if (counter_differs(value))
             cell->flags |= FLAG_COUNTER_DIFFERS;
     }
-}
-
-void engine_settle_clock(struct cell_result *cell, double *mhz, size_t count)
-{
-    static const double varied = 0.01; /* of the median: a greater range is marked */
-    struct cell_time *time = &cell->time;
-    size_t known = 0;
-
-    for (size_t i = 0; i < count; i++)
-        if (mhz[i] > 0)
-            mhz[known++] = mhz[i];
-    stats_sort(mhz, known);
-    time->sm_clock_mhz = known ? stats_median(mhz, known) : NAN;
-    time->cycles = time->summary.value * 1e-3 * time->sm_clock_mhz;
-    if (known && mhz[known - 1] - mhz[0] > varied * time->sm_clock_mhz)
-        cell->flags |= FLAG_CLOCK_VARIED;
 }

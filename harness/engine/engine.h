@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "counter.h"
+#include "fault.h"
 #include "result.h"
 #include "status.h"
 #include "watchdog.h"
@@ -28,20 +29,6 @@ struct engine_options {
     double slow_share;                  /* ... have this share of work added to their time */
 };
 
-/* A fault that a developer plants to see that it is caught. */
-struct fault {
-    const char *name;
-    const char *summary;
-    bool output;  /* change one output element before it is checked */
-    bool counter; /* add one to every exact counter that was read */
-    bool memory;  /* let the allocation of the largest size fail */
-    bool address; /* read what is not there, in the time of the second cell, when others have settled */
-    bool endless; /* do not end there, for ten minutes */
-};
-
-extern const struct fault faults[];
-extern const size_t fault_count;
-
 /* Called often, best while the device is busy, with what is done: phase, cells done of total. It saves the result now
  * and then, which holds then what was measured. Returns true when the user has asked to stop: the engine then returns
  * STATUS_OK soon and leaves the rest pending. */
@@ -51,20 +38,6 @@ struct progress {
 };
 
 enum { ENGINE_REASON_BYTES = 256 };
-
-/* What a chip has of the counter table. */
-struct chip_counters {
-    const char *chip; /* CUPTI's name */
-    const char *reason; /* why nothing is known of the chip; NULL when it is */
-    const bool *has; /* counter_count values: whether one of the row's metrics is there */
-    const char *const *metrics; /* all that the chip has, sorted, without rollups */
-    size_t metric_count;
-};
-
-struct chip_visitor {
-    void (*visit)(void *context, const struct chip_counters *chip);
-    void *context;
-};
 
 struct engine_session;
 struct diagnosis; /* see doctor.h */
@@ -142,9 +115,5 @@ enum status engine_open_counters(struct cell_result *cell, const struct engine_o
 
 /* Marks the cell where an exact counter is not what is expected; a planted fault comes first. */
 void engine_settle_counters(struct cell_result *cell, const struct fault *fault);
-
-/* Fills clock and cycles of a cell whose time is known from the SM clocks of its samples, of which those that could not
- * be read are 0, and marks it where they differ by more than 1 %. Sorts mhz[]. */
-void engine_settle_clock(struct cell_result *cell, double *mhz, size_t count);
 
 #endif

@@ -12,7 +12,6 @@ struct axes {
     const struct plan_options *options;
     const struct workload *workload;
     const struct selection *patterns; /* or sources */
-    const struct index_array *file;   /* whose indices are read beside those of sources; NULL: none */
     const struct integers *elements, *block_sizes;
     struct selection own_patterns; /* owned: the row's */
     struct integers own_elements, own_block_sizes;
@@ -94,49 +93,39 @@ static enum status add_paths(const struct plan_options *options, struct cell cel
     return status;
 }
 
-static enum status add_workload(const struct axes *axes, struct plan *plan)
+/* All cells of the axes; `like` has what they share beside those. */
+static enum status add_cells(const struct axes *axes, struct cell like, struct plan *plan)
 {
     const struct selection *regimes_asked = &axes->options->regimes;
     const size_t patterns_count = axes->patterns->count, sizes = axes->block_sizes->count;
     const size_t count = axes->elements->count * sizes * regimes_asked->count * patterns_count;
     enum status status = STATUS_OK;
 
+    like.workload = axes->workload;
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
         const size_t per_size = i / patterns_count / regimes_asked->count;
-        const struct cell cell = {
-            .workload = axes->workload,
-            .pattern = axes->patterns->rows[i % patterns_count],
-            .regime = regimes_asked->rows[i / patterns_count % regimes_asked->count],
-            .block_size = (uint32_t)axes->block_sizes->values[per_size % sizes],
-            .elements = axes->elements->values[per_size / sizes],
-        };
 
-        status = add_paths(axes->options, cell, plan);
+        like.pattern = axes->patterns->rows[i % patterns_count];
+        like.regime = regimes_asked->rows[i / patterns_count % regimes_asked->count];
+        like.block_size = (uint32_t)axes->block_sizes->values[per_size % sizes];
+        like.elements = axes->elements->values[per_size / sizes];
+        status = add_paths(axes->options, like, plan);
     }
     return status;
 }
 
 /* The cells of a file: elements and loads are its own. */
-static enum status add_file(const struct axes *axes, struct plan *plan)
+static enum status add_file(struct axes axes, const struct index_array *file, struct plan *plan)
 {
-    const struct selection *regimes_asked = &axes->options->regimes;
-    const size_t count = axes->block_sizes->count * regimes_asked->count;
-    enum status status = STATUS_OK;
+    const void *rows[] = {&sources[SOURCE_file]};
+    const struct selection pattern = {.rows = rows, .count = 1};
+    uint64_t values[] = {file->elements};
+    const struct integers elements = {.values = values, .count = 1};
+    const struct cell like = {.parameters = {[PARAMETER_loads] = (uint32_t)file->rows}, .trace = file->trace};
 
-    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        const struct cell cell = {
-            .workload = axes->workload,
-            .pattern = &sources[SOURCE_file],
-            .regime = regimes_asked->rows[i % regimes_asked->count],
-            .block_size = (uint32_t)axes->block_sizes->values[i / regimes_asked->count],
-            .elements = axes->file->elements,
-            .parameters = {[PARAMETER_loads] = (uint32_t)axes->file->rows},
-            .trace = axes->file->trace,
-        };
-
-        status = add_paths(axes->options, cell, plan);
-    }
-    return status;
+    axes.patterns = &pattern;
+    axes.elements = &elements;
+    return add_cells(&axes, like, plan);
 }
 
 /* The file of --indices has a shape that a cell can have, and that --elements, where they are given, say too. */
@@ -162,56 +151,23 @@ static enum status open_file(const struct plan_options *options, struct index_li
     return STATUS_OK;
 }
 
-/* Whether some table is larger than those of patterns. */
-static bool names_large(const struct integers *bytes)
-{
-    for (size_t i = 0; i < bytes->count; i++)
-        if (bytes->values[i] > CBANK_TABLE_BYTES)
-            return true;
-    return false;
-}
-
-/* Options of one kind of workload without one of that kind would be passed over. */
-static enum status check_patterns(const struct plan_options *options)
-{
-    bool loaded = false, computed = false;
-
-    for (size_t i = 0; i < options->workloads.count; i++) {
-        const struct workload *workload = options->workloads.rows[i];
-
-        loaded = loaded || workload->index == INDEX_LOADED;
-        computed = computed || workload->index != INDEX_LOADED;
-    }
-    if (options->patterns.count && !computed)
-        return log_error(STATUS_USAGE, "--pattern: the indices of these workloads are data; name their --source");
-    if (!loaded && names_large(&options->parameters[PARAMETER_table_bytes]))
-        return log_error(
-            STATUS_USAGE,
-            "--table-bytes: the table of a pattern has %u bytes at most; larger ones are for --workload lookup",
-            CBANK_TABLE_BYTES);
-    if ((options->sources.count || options->indices_path) && !loaded)
-        return log_error(STATUS_USAGE, "--%s: no indices of these workloads are data; name --workload lookup",
-                         options->sources.count ? "source" : "indices");
-    return STATUS_OK;
-}
-
 enum status plan_open(const struct plan_options *options, struct index_list *indices, struct plan *out)
 {
     const struct index_array *file = NULL;
     struct plan plan = {0};
-    enum status status = check_patterns(options);
+    enum status status = plan_options_check(options);
 
     if (status == STATUS_OK && options->indices_path)
         status = open_file(options, indices, &file);
 
     for (size_t i = 0; status == STATUS_OK && i < options->workloads.count; i++) {
-        struct axes axes = {.file = file};
+        struct axes axes = {0};
 
         status = axes_open(options, options->workloads.rows[i], &axes);
         if (status == STATUS_OK)
-            status = add_workload(&axes, &plan);
+            status = add_cells(&axes, (struct cell){0}, &plan);
         if (status == STATUS_OK && file && axes.workload->index == INDEX_LOADED)
-            status = add_file(&axes, &plan);
+            status = add_file(axes, file, &plan);
         axes_close(&axes);
     }
     if (status == STATUS_OK)

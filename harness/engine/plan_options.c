@@ -212,3 +212,35 @@ void measure_options_close(struct measure_options *options)
         if (measure_option_rows[i].kind->close)
             measure_option_rows[i].kind->close((char *)options + measure_option_rows[i].offset);
 }
+
+/* Whether some table is larger than those of patterns. */
+static bool names_large(const struct integers *bytes)
+{
+    for (size_t i = 0; i < bytes->count; i++)
+        if (bytes->values[i] > CBANK_TABLE_BYTES)
+            return true;
+    return false;
+}
+
+enum status plan_options_check(const struct plan_options *options)
+{
+    bool loaded = false, computed = false;
+
+    for (size_t i = 0; i < options->workloads.count; i++) {
+        const struct workload *workload = options->workloads.rows[i];
+
+        loaded = loaded || workload->index == INDEX_LOADED;
+        computed = computed || workload->index != INDEX_LOADED;
+    }
+    if (options->patterns.count && !computed)
+        return log_error(STATUS_USAGE, "--pattern: the indices of these workloads are data; name their --source");
+    if (!loaded && names_large(&options->parameters[PARAMETER_table_bytes]))
+        return log_error(
+            STATUS_USAGE,
+            "--table-bytes: the table of a pattern has %u bytes at most; larger ones are for --workload lookup",
+            CBANK_TABLE_BYTES);
+    if ((options->sources.count || options->indices_path) && !loaded)
+        return log_error(STATUS_USAGE, "--%s: no indices of these workloads are data; name --workload lookup",
+                         options->sources.count ? "source" : "indices");
+    return STATUS_OK;
+}

@@ -61,6 +61,10 @@ enum { PLAN_OPTION_COUNT = 9 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 12 };
 extern const struct option_row plan_option_rows[PLAN_OPTION_COUNT];
 extern const struct option_row measure_option_rows[MEASURE_OPTION_COUNT];
 
+/* Whether workloads take what the options name for those of their kind: patterns, or sources, a file of indices and large
+ * tables. STATUS_USAGE, logged, where it would be passed over. */
+enum status plan_options_check(const struct plan_options *options);
+
 /* Sets what no option says, for commands that take none of these. STATUS_ENVIRONMENT when out of memory. On success the
  * caller closes. */
 enum status measure_options_open(struct measure_options *out);

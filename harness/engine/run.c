@@ -3,13 +3,14 @@
 #include "run.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "interrupt.h"
 #include "log.h"
+#include "result_indices.h"
+#include "run_report.h"
 
 /* Between two times that the result is written: seconds, and how often longer than the writing took. */
 static const double save_seconds = 0.5, save_pause = 4;
@@ -61,81 +62,7 @@ static void settle_cells(struct result *result, bool counters_asked)
     }
 }
 
-static size_t count_cells(const struct result *result, enum cell_status status, const struct cell_result **first)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < result->cell_count; i++)
-        if (result->cells[i].status == status && count++ == 0)
-            *first = &result->cells[i];
-    return count;
-}
-
-/* What --resume takes. */
-static const char *resumed_file(const struct run *run)
-{
-    return strcmp(run->path, "-") == 0 ? "FILE" : run->path;
-}
-
-/* Says which cells failed, and how to try them again. False when none did. */
-static bool report_failed(const struct run *run)
-{
-    const struct cell_result *first = NULL;
-    const size_t failed = count_cells(&run->result, CELL_FAILED, &first);
-    char identity[CELL_IDENTITY_BYTES];
-
-    if (failed == 0)
-        return false;
-    cell_identity(&first->cell, identity);
-    log_warning("%zu cell%s failed; %s%s: %s; cbank run --resume %s --retry-failed tries again", failed,
-                failed == 1 ? "" : "s", failed == 1 ? "" : "the first is ", identity, first->reason, resumed_file(run));
-    return true;
-}
-
-/* Says why not all is measured, or what was found, and how to go on. */
-static void report_end(const struct run *run, bool table, enum status verdict)
-{
-    const struct run_end *end = &run->result.end;
-
-    if (end->given)
-        log_error(
-            STATUS_FINDING,
-            "the run ended before its time%s%s: %s; look at nvidia-smi and the kernel's log for the GPU, then cbank "
-            "run --resume %s measures the rest and tries failed cells again",
-            end->cell[0] ? " at " : "", end->cell, end->reason, resumed_file(run));
-    else if (!run->result.complete)
-        log_note(run->options->quiet, "interrupted; cbank run --resume %s measures the rest", resumed_file(run));
-    else if (!report_failed(run) && !table && verdict == STATUS_FINDING)
-        log_warning("an exact counter differs or errors of the device grew; cbank show tells which");
-}
-
-/* Prints the table, as far as there is one, and what there is to say. */
-static enum status report(const struct run *run, enum status written, enum status verdict)
-{
-    const struct result *result = &run->result;
-    /* Without memory for the file there is none for a table. */
-    const bool table = strcmp(run->path, "-") != 0 && !run->options->quiet && written != STATUS_ENVIRONMENT;
-    enum status status = STATUS_OK;
-
-    if (result->counters_reason[0])
-        log_warning("counters were not read: %s", result->counters_reason);
-    if (table)
-        status = show_result(stdout, result, look_color(&run->options->look, STDOUT_FILENO));
-    if (table && status == STATUS_OK && written == STATUS_OK)
-        printf("result: %s\n", run->path);
-    else if (table && written == STATUS_OK)
-        log_warning("the result is whole; cbank show %s prints its table", run->path);
-    fflush(stdout);
-    if (written != STATUS_OK && strcmp(run->path, "-") != 0)
-        log_warning(
-            "the result is not written: it would be in %s; make room there, or name another place with --json, and run again",
-            run->path);
-    report_end(run, table, verdict);
-    return status_worse(status, written);
-}
-
-/* Writes and prints what there is. */
-static enum status end_run(struct run *run)
+enum status run_end(struct run *run)
 {
     struct result *result = &run->result;
     enum status written, verdict;
@@ -146,70 +73,8 @@ static enum status end_run(struct run *run)
         clock_utc(result->finished_utc);
     written = save(run);
     verdict = result_verdict(result);
-    written = report(run, written, verdict);
+    written = run_report(run, written, verdict);
     return status_worse(written, verdict == STATUS_INCONCLUSIVE && !run->options->strict ? STATUS_OK : verdict);
-}
-
-/* A call does not come back: ends the process by another thread, with all that there is. */
-static void end_now(void *context, const char *call, double seconds)
-{
-    struct run *run = ((struct run_watch *)context)->run;
-    const bool saved = run && run->session && !run->unsaved;
-    char reason[CELL_REASON_BYTES];
-    enum status status = STATUS_FINDING;
-
-    snprintf(reason, sizeof(reason), "%s did not come back in %.1f s", call, seconds);
-    if (run && run->session && run->engine->stuck && !interrupted())
-        run->engine->stuck(run->session, reason);
-    if (saved)
-        status = status_worse(status, end_run(run));
-    else if (!interrupted())
-        log_error(status, "%s, and nothing was measured; look at nvidia-smi and the kernel's log for the GPU", reason);
-    if (run && !run->unsaved)
-        result_file_close(&run->file, run->path, &run->result, !run->session);
-    fflush(stdout);
-    interrupt_end();
-    _exit(status);
-}
-
-void run_watch_open(struct run_watch *watch, double patience)
-{
-    const struct watchdog_end then = {.end = end_now, .asked = interrupted, .context = watch};
-
-    watch->patience = patience;
-    watchdog_open(&watch->watchdog, &then);
-}
-
-void run_watch_close(struct run_watch *watch)
-{
-    watchdog_close(&watch->watchdog);
-}
-
-static void watch_devices(struct run_watch *watch)
-{
-    static const double slow_seconds = 120; /* a driver that no one has used since it was loaded */
-
-    watch_begin(&watch->watchdog, "asking for GPUs", watch->patience > 0 ? watch->patience : slow_seconds);
-}
-
-uint32_t run_device_count(struct run_watch *watch, const struct engine *engine, const char **reason)
-{
-    uint32_t count;
-
-    watch_devices(watch);
-    count = engine->device_count(reason);
-    watch_end(&watch->watchdog);
-    return count;
-}
-
-enum status run_describe(const struct run *run, uint32_t device, struct device_info *out)
-{
-    enum status status;
-
-    watch_devices(run->watch);
-    status = run->engine->describe(device, run->options->measure.card_path, out);
-    watch_end(&run->watch->watchdog);
-    return status;
 }
 
 /* -- one run ------------------------------------------------------------------------------------------ */
@@ -340,7 +205,7 @@ static enum status run_measure(struct run *run)
     const enum status status = run_cells(run);
 
     /* What failed before anything was measured leaves no result. */
-    return run->measuring ? status_worse(status, end_run(run)) : status;
+    return run->measuring ? status_worse(status, run_end(run)) : status;
 }
 
 enum status run_device(struct run *run, bool several)

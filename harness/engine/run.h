@@ -10,8 +10,9 @@
 #include "progress_line.h"
 #include "result.h"
 #include "result_file.h"
+#include "run_watch.h"
 #include "show.h"
-#include "watchdog.h"
+#include "verdict.h"
 
 struct run_options {
     struct plan_options plan;
@@ -43,26 +44,15 @@ struct run {
     bool unsaved;                   /* the result is the caller's, and is not written */
 };
 
-/* Who ends the command when a call does not come back. */
-struct run_watch {
-    struct watchdog watchdog;
-    double patience; /* of --patience; 0: not given */
-    struct run *run; /* that is under way; NULL: none */
-};
-
-void run_watch_open(struct run_watch *watch, double patience);
-void run_watch_close(struct run_watch *watch);
-
-/* Asks an engine how many devices there are, or what one of them is, watched. */
-uint32_t run_device_count(struct run_watch *watch, const struct engine *engine, const char **reason);
-enum status run_describe(const struct run *run, uint32_t device, struct device_info *out);
-
 /* Measures, writes and prints. The result, which has its cells, the path and the device are the caller's. `several`: it
  * is one of several devices. */
 enum status run_device(struct run *run, bool several);
 
 /* Measures. What there is stays in run->result, where cells that were measured are CELL_OK: nothing is written or printed. */
 enum status run_unsaved(struct run *run);
+
+/* Writes and prints what there is of a run whose session is open or was. Returns the exit code. */
+enum status run_end(struct run *run);
 
 /* A result of the plan in run->result, with nothing measured yet, of the run's engine and device; the caller closes it. */
 enum status run_open_result(struct run *run, const struct plan *plan, const struct invocation *invocation);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "log.h"
+#include "result_indices.h"
 
 #define PART(member, term_) {#member, offsetof(struct model_parts, member##_ns), term_}
 

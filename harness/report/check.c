@@ -15,6 +15,7 @@
 #include "json_tree.h"
 #include "log.h"
 #include "result.h"
+#include "verdict.h"
 
 static const char again[] = "remove it and let cbank contribute make it again";
 static const char one_gpu[] =

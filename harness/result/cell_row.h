@@ -4,6 +4,7 @@
 #define CBANK_CELL_ROW_H
 
 #include "cell_json.h"
+#include "operations.h"
 #include "result.h"
 
 enum { CELL_NOTE_BYTES = 512 };

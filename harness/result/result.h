@@ -173,11 +173,6 @@ void result_sign(struct result *result);
 /* Cell i of a result, for functions that walk a list of cells; `result` is a const struct result *. */
 const struct cell *result_cell(const void *result, size_t i);
 
-/* Gives all cells that are not skipped the indices that their lookups read, in a list that has to outlive the result. `file`:
- * the path where a cell has none. STATUS_ENVIRONMENT, logged, where they are not those that an earlier process read;
- * else as index_list.h says. */
-enum status result_give_indices(struct result *result, struct index_list *list, const char *file);
-
 /* Releases everything; accepts a zeroed struct. */
 void result_close(struct result *result);
 
@@ -197,36 +192,5 @@ enum status result_take(const char *name, struct json_tree *tree, struct result 
 
 /* Whether a tree says that it is a result, of whatever version. */
 bool result_is(const cJSON *tree);
-
-/* Arithmetic operations for each byte of memory traffic; NaN where that is not known.
- *   ideal   as textbooks count a sum of products of an input element and a filter element, 4 bytes each, with no cache:
- *           2 operations for 8 bytes from global memory, or for the 4 of the input where the filter is in constant
- *           memory. So 0.25 and 0.5: Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, 4th edition, 2022,
- *           sections 7.2 and 7.3. NaN where nothing is multiplied: workloads of one load a thread, paths that load
- *           nothing
- *   dram    for each byte that device memory read and wrote: from the counters dram_read_bytes and dram_write_bytes
- *   l2      for each byte of the sectors that L2 handled: from the counter l2_sectors */
-struct operations_per_byte {
-    double ideal, dram, l2;
-};
-
-struct operations_per_byte cell_operations_per_byte(const struct cell_result *cell);
-
-/* Exact counters of a cell, or of all cells of a result. */
-struct exact_counts {
-    uint64_t compared; /* read, and there is an expected value */
-    uint64_t equal, differing; /* of those */
-    uint64_t unknown; /* not read, or what to expect cannot be said */
-    uint64_t unread; /* of those unknown */
-    const char *reason; /* why the first was not read; NULL when all were */
-};
-
-struct exact_counts cell_exact_counts(const struct cell_result *cell);
-struct exact_counts result_exact_counts(const struct result *result);
-
-/* How grave what the cells say is: STATUS_FINDING for a failed cell, an exact counter that differs, a run that ended
- * before its time, or errors of the device that grew and make results doubtful;
- * STATUS_INCONCLUSIVE for a cell with a flag of FLAGS_DOUBTFUL; STATUS_OK else. */
-enum status result_verdict(const struct result *result);
 
 #endif

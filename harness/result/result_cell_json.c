@@ -7,7 +7,9 @@
 
 #include "cell_json.h"
 #include "log.h"
+#include "operations.h"
 #include "result.h"
+#include "verdict.h"
 
 /* Most cells that are read. A file with this many has more than JSON_VALUES_MAX values if they are complete. */
 enum { CELLS_MAX = 65536 };

@@ -6,7 +6,6 @@
 #include "result.h"
 #include "result_cell_json.h"
 #include "table.h"
-#include "text.h"
 
 static void write_null_reasons(cJSON *object, const struct field *field, const void *base)
 {
@@ -25,42 +24,6 @@ static const struct field_kind kind_null_reasons = {write_null_reasons, NULL};
 
 /* -- what wrote the file, and where --------------------------------------------------------------------- */
 
-static void write_words(cJSON *object, const struct field *field, const void *base)
-{
-    cJSON *array = json_add(object, field->key, cJSON_CreateArray());
-    char words[RESULT_ARCHITECTURES_BYTES], *rest = words, *word;
-
-    snprintf(words, sizeof(words), "%s", (const char *)base + field->offset);
-    while ((word = strsep(&rest, " ")))
-        if (*word)
-            json_append(array, cJSON_CreateString(word));
-}
-
-static void read_words(const struct node *node, const struct field *field, void *base)
-{
-    char *words = (char *)base + field->offset;
-    const cJSON *item;
-    size_t used = 0;
-
-    if (!node_get(node, field->key))
-        return;
-
-    const struct node array = node_array(node, field->key);
-
-    cJSON_ArrayForEach (item, array.json) {
-        const char *word = cJSON_IsString(item) ? item->valuestring : NULL;
-
-        if (word && used + strlen(word) + 1 < field->bytes)
-            used += (size_t)snprintf(words + used, field->bytes - used, "%s%s", used ? " " : "", word);
-        else
-            node_refuse(node, field->key, "an array of a few short strings");
-    }
-    text_clean(words);
-}
-
-/* Words with blanks between, in the file an array of strings. */
-static const struct field_kind kind_words = {write_words, read_words};
-
 static const struct field tool_rows[] = {
     {FIELD(field_reference, struct result, "name", tool.name, REQUIRED)},
     {FIELD(field_reference, struct result, "version", tool.version, REQUIRED)},
@@ -69,7 +32,7 @@ static const struct field tool_rows[] = {
     {FIELD(field_text, struct result, "argv", argv, REQUIRED)},
     {FIELD(field_reference, struct result, "compiler", tool.compiler, LATER)},
     {FIELD(field_reference, struct result, "cuda_toolkit", tool.cuda_toolkit, LATER)},
-    {FIELD(kind_words, struct result, "architectures", architectures, LATER)},
+    {FIELD(field_words, struct result, "architectures", architectures, LATER)},
 };
 static const struct object tool_object = {.fields = FIELDS(tool_rows), .given = SIZE_MAX};
 

@@ -44,19 +44,19 @@ void fuzz_command(const char *text, size_t bytes)
 {
     static char program[] = "cbank";
     char *copy = strndup(text, bytes), *rest = copy, *argv[WORDS_MAX + 2] = {program}, *word;
-    const struct command *command;
+    const struct command_row *row;
     int argc = 1;
 
     while (argc <= WORDS_MAX && (word = strsep(&rest, "\n")))
         argv[argc++] = word;
-    command = command_find(&list, argv[1]);
-    if (command) {
-        parse(command, argc, argv);
+    row = table_find(&commands, argv[1]);
+    if (row) {
+        parse(row->command, argc, argv);
     } else {
         capture_begin(&fuzz_stderr);
-        command_unknown(&list, argv[1]);
+        table_unknown(&commands, argv[1]);
         capture_end(&fuzz_stderr);
-        parse(list.commands[bytes % list.count], argc, argv);
+        parse(rows[bytes % row_count].command, argc, argv);
     }
     free(copy);
 }

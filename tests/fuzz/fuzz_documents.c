@@ -15,6 +15,7 @@
 #include "npy.h"
 #include "show.h"
 #include "user_code.h"
+#include "verdict.h"
 
 union any {
     struct result result;

@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include "engine.h"
+#include "neighbour.h"
+#include "settling.h"
 
 /* -- the clock ----------------------------------------------------------------------------------------- */
 
@@ -43,7 +45,7 @@ static void clock_that_varies_is_marked(void **state)
         double mhz[CLOCKS];
 
         memcpy(mhz, row->mhz, sizeof(mhz));
-        engine_settle_clock(&cell, mhz, CLOCKS);
+        settling_clock(&cell, mhz, CLOCKS);
         assert_int_equal(cell.flags, FLAG_UNSTABLE | (row->varied ? FLAG_CLOCK_VARIED : 0));
         if (isnan(row->median)) {
             assert_true(isnan(cell.time.sm_clock_mhz) && isnan(cell.time.cycles));
@@ -52,6 +54,46 @@ static void clock_that_varies_is_marked(void **state)
         assert_true(cell.time.sm_clock_mhz == row->median);
         assert_true(fabs(cell.time.cycles - 2 * row->median) < 1e-9);
     }
+}
+
+/* -- neighbours ---------------------------------------------------------------------------------------- */
+
+/* Two places, of which the second takes longer; a slice is a millisecond more than the least of the sample's place. */
+static void slices_are_told_from_places(void **state)
+{
+    double totals_ns[] = {1e6, 2.2e6, 1.01e6, 2.3e6, 1.02e6, 2.25e6};
+
+    (void)state;
+    assert_int_equal(neighbour_slices(totals_ns, 0, 2), 0);
+    assert_int_equal(neighbour_slices(totals_ns, 6, 2), 0);
+    totals_ns[4] += 1e6;
+    assert_int_equal(neighbour_slices(totals_ns, 6, 2), 1);
+    totals_ns[1] += 1e6;
+    assert_int_equal(neighbour_slices(totals_ns, 6, 2), 2);
+    totals_ns[3] = totals_ns[5] = 3.2e6; /* more than places differ by */
+    assert_int_equal(neighbour_slices(totals_ns, 6, 2), 4);
+}
+
+/* -- settling ------------------------------------------------------------------------------------------ */
+
+static void looks_grow_rarer(void **state)
+{
+    const struct engine_options options = {.samples_max = 1000, .seconds_max = 1};
+    struct settling settling = {0};
+    struct cell_time time = {0};
+    size_t looks = 0;
+
+    (void)state;
+    for (time.summary.count = 1; time.summary.count < 128; time.summary.count++)
+        looks += settling_is_due(&settling, &time, &options);
+    assert_int_equal(looks, 15 + 8 + 8 + 8);
+    time.summary.count = 1000 - 1;
+    assert_false(settling_is_due(&settling, &time, &options));
+    time.summary.count++;
+    assert_true(settling_is_due(&settling, &time, &options));
+    time.summary.count = 129;
+    settling.seconds = 1;
+    assert_true(settling_is_due(&settling, &time, &options));
 }
 
 /* -- counters ------------------------------------------------------------------------------------------ */
@@ -130,6 +172,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clock_that_varies_is_marked),
+        cmocka_unit_test(slices_are_told_from_places),
+        cmocka_unit_test(looks_grow_rarer),
         cmocka_unit_test(counters_begin_unread),
         cmocka_unit_test(exact_counter_that_differs_is_marked),
     };

@@ -13,8 +13,10 @@
 #include "cells.h"
 #include "image.h"
 #include "json.h"
+#include "operations.h"
 #include "result.h"
 #include "size.h"
+#include "verdict.h"
 
 static char directory[] = "/tmp/cbank-test-XXXXXX";
 static char path[64], other[64];

@@ -17,7 +17,8 @@ void cuda_expect(struct cuda_device *device, double seconds)
     device->calls.suspect_count = 0;
 }
 
-double cuda_modelled_ns(const struct cell_result *cell)
+/* What the model says that a launch of the cell takes; 0 where it says nothing. */
+static double modelled_ns(const struct cell_result *cell)
 {
     return cell->modelled && isfinite(cell->model.time_ns) ? cell->model.time_ns : 0;
 }
@@ -28,7 +29,7 @@ void cuda_expect_cell(struct cuda_device *device, struct cell_result *cell, uint
     const double streamed = 1.0 + workload_streamed(cell->cell.workload, cell->cell.parameters);
     const double bytes = streamed * sizeof(uint32_t) * (double)cell->cell.elements;
 
-    cuda_expect(device, 1e-9 * launches * cuda_modelled_ns(cell) + bytes / bytes_per_second);
+    cuda_expect(device, 1e-9 * launches * modelled_ns(cell) + bytes / bytes_per_second);
     device->calls.suspects[0] = (struct cuda_suspect){cell, CUDA_NO_READING};
     device->calls.suspect_count = 1;
 }
@@ -89,7 +90,7 @@ bool cuda_device_lost(struct cuda_device *device)
     struct cuda_calls *calls = &device->calls;
     const struct cuda_calls before = *calls;
 
-    if (calls->lost || !calls->failed || !device->tool_empty)
+    if (calls->lost || !calls->failed || !device->tools.empty)
         return calls->lost;
     /* An error that the context keeps comes again, and one that is over does not. */
     cudaGetLastError();

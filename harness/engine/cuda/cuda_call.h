@@ -55,9 +55,6 @@ bool cuda_driver_call_end(struct cuda_device *device, const char *call, CUresult
  * until it is asked again. */
 const char *cuda_device_error(struct cuda_device *device);
 
-/* What the model says that a launch of the cell takes; 0 where it says nothing. */
-double cuda_modelled_ns(const struct cell_result *cell);
-
 /* Says what is under way, and forgets errors of what was before: launches of one cell, or nothing of any cell, and the
  * seconds that a call may take for it. Patience is 20 times that, 10 seconds at least, unless the user says what. */
 void cuda_expect_cell(struct cuda_device *device, struct cell_result *cell, uint32_t launches);

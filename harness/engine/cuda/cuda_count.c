@@ -90,9 +90,8 @@ static enum status open_counting(struct engine_session *session, struct result *
 enum status cuda_set_up_counting(struct engine_session *session, struct result *result, const struct progress *progress)
 {
     struct loading *loading = &session->loading;
-    enum status status;
-
     bool wanted = false;
+    enum status status;
 
     (void)progress;
     for (size_t i = 0; i < result->cell_count; i++)

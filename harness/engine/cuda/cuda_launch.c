@@ -42,22 +42,18 @@ static bool open_function(struct cuda_device *device, const struct cell *cell, u
 {
     const struct cuda_module *module = cuda_device_module(device, cell->workload, k, &out->banks[k]);
 
-    if (!module) {
+    if (!module)
         snprintf(reason, CELL_REASON_BYTES, "cannot load the module of %s", cell->workload->name);
-        return false;
-    }
-    if (!image_kernel(module->cubin, module->cubin_bytes, cell, sass) ||
-        !cuda_module_function(device, module, sass->symbol, &out->functions[k])) {
+    else if (!image_kernel(module->cubin, module->cubin_bytes, cell, sass) ||
+             !cuda_module_function(device, module, sass->symbol, &out->functions[k]))
         snprintf(reason, CELL_REASON_BYTES, "the program has no kernel for this cell");
+    else if (!open_table(device, cell, k, reason))
         return false;
-    }
-    if (!open_table(device, cell, k, reason))
-        return false;
-    if (!cuda_device_need_other(device, cell->parameters[PARAMETER_pressure_bytes])) {
+    else if (!cuda_device_zeros(device, &device->other, cell->parameters[PARAMETER_pressure_bytes]))
         snprintf(reason, CELL_REASON_BYTES, "out of memory for --pressure-bytes");
-        return false;
-    }
-    return true;
+    else
+        return true;
+    return false;
 }
 
 bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struct cuda_launch *out,
@@ -74,50 +70,13 @@ bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struc
     return true;
 }
 
-static int function_attribute(struct cuda_device *device, CUfunction_attribute attribute, CUfunction function)
-{
-    int value = 0;
-
-    DRIVER_TRY(device, cuFuncGetAttribute, &value, attribute, function);
-    return value;
-}
-
 bool cuda_launch_allow_shared(struct cuda_device *device, const struct cuda_launch *launch,
                               char reason[CELL_REASON_BYTES])
 {
-    const int asked = (int)cell_shared_bytes(launch->cell);
-    const int needed = asked + function_attribute(device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, launch->functions[0]);
-    int most = 0;
-
-    CUDA_TRY(device, cudaDeviceGetAttribute, &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)device->ordinal);
-    if (needed > most) {
-        snprintf(reason, CELL_REASON_BYTES, "a block needs %d bytes of shared memory; this GPU gives it %d", needed,
-                 most);
-        return false;
-    }
-    /* Cells of one kernel ask for more and for less. */
-    for (uint32_t k = 0; asked > 0 && k < launch->modules; k++)
-        if (function_attribute(device, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, launch->functions[k]) < asked &&
-            !DRIVER(device, cuFuncSetAttribute, launch->functions[k], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                    asked)) {
-            snprintf(reason, CELL_REASON_BYTES, "the driver does not give a block %d bytes of shared memory", asked);
+    for (uint32_t k = 0; k < launch->modules; k++)
+        if (!cuda_function_allow_shared(device, launch->functions[k], cell_shared_bytes(launch->cell), reason))
             return false;
-        }
     return true;
-}
-
-uint32_t cuda_launch_blocks(struct cuda_device *device, const struct cuda_launch *launch)
-{
-    int blocks = 0;
-
-    DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, launch->functions[0],
-               (int)launch->cell->block_size, cell_shared_bytes(launch->cell));
-    return (uint32_t)blocks;
-}
-
-uint32_t cuda_launch_registers(struct cuda_device *device, const struct cuda_launch *launch)
-{
-    return (uint32_t)function_attribute(device, CU_FUNC_ATTRIBUTE_NUM_REGS, launch->functions[0]);
 }
 
 /* -- tables -------------------------------------------------------------------------------------------- */
@@ -270,7 +229,7 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
     const uint32_t *restricted = arguments.table;
 
     if (other_bytes) {
-        arguments.other = device->other;
+        arguments.other = device->other.words;
         arguments.other_mask = other_bytes / (uint32_t)sizeof(uint32_t) - 1;
     }
 

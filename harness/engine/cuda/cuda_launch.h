@@ -28,12 +28,6 @@ bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struc
 bool cuda_launch_allow_shared(struct cuda_device *device, const struct cuda_launch *launch,
                               char reason[CELL_REASON_BYTES]);
 
-/* Blocks of the kernel that an SM runs at a time, with the shared memory that they ask for. 0 when a call failed. */
-uint32_t cuda_launch_blocks(struct cuda_device *device, const struct cuda_launch *launch);
-
-/* Registers a thread of the kernel uses. */
-uint32_t cuda_launch_registers(struct cuda_device *device, const struct cuda_launch *launch);
-
 /* Which launch of a cell: launches of a chain go through the modules in turn. */
 struct cuda_turn {
     uint32_t number;

@@ -95,6 +95,48 @@ bool cuda_module_function(struct cuda_device *device, const struct cuda_module *
     return DRIVER(device, cuModuleGetFunction, function, module->module, name);
 }
 
+static int function_attribute(struct cuda_device *device, CUfunction_attribute attribute, CUfunction function)
+{
+    int value = 0;
+
+    DRIVER_TRY(device, cuFuncGetAttribute, &value, attribute, function);
+    return value;
+}
+
+bool cuda_function_allow_shared(struct cuda_device *device, CUfunction function, uint32_t bytes,
+                                char reason[CELL_REASON_BYTES])
+{
+    const int asked = (int)bytes;
+    const int needed = asked + function_attribute(device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
+    int most = 0;
+
+    CUDA_TRY(device, cudaDeviceGetAttribute, &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)device->ordinal);
+    if (needed > most)
+        snprintf(reason, CELL_REASON_BYTES, "a block needs %d bytes of shared memory; this GPU gives it %d", needed,
+                 most);
+    /* Cells of one kernel ask for more and for less. */
+    else if (asked > 0 &&
+             function_attribute(device, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function) < asked &&
+             !DRIVER(device, cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, asked))
+        snprintf(reason, CELL_REASON_BYTES, "the driver does not give a block %d bytes of shared memory", asked);
+    else
+        return true;
+    return false;
+}
+
+uint32_t cuda_function_blocks(struct cuda_device *device, CUfunction function, uint32_t threads, uint32_t shared_bytes)
+{
+    int blocks = 0;
+
+    DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, function, (int)threads, shared_bytes);
+    return (uint32_t)blocks;
+}
+
+uint32_t cuda_function_registers(struct cuda_device *device, CUfunction function)
+{
+    return (uint32_t)function_attribute(device, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
+}
+
 void cuda_module_unload(struct cuda_device *device, struct cuda_module *module)
 {
     if (module->module)

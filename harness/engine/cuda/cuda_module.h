@@ -8,6 +8,7 @@
 
 #include <cuda.h>
 
+#include "cell.h"
 #include "status.h"
 
 /* Driver functions that cudart has no equal of. */
@@ -62,6 +63,16 @@ enum status cuda_module_find_bank(struct cuda_device *device, const char *name, 
 /* Finds a kernel of the module. */
 bool cuda_module_function(struct cuda_device *device, const struct cuda_module *module, const char *name,
                           CUfunction *function);
+
+/* Gives a kernel so many bytes of dynamic shared memory a block. False, with the reason, where the GPU has less. */
+bool cuda_function_allow_shared(struct cuda_device *device, CUfunction function, uint32_t bytes,
+                                char reason[CELL_REASON_BYTES]);
+
+/* Blocks of a kernel that an SM runs at a time, with the dynamic shared memory that they ask for. 0 when a call failed. */
+uint32_t cuda_function_blocks(struct cuda_device *device, CUfunction function, uint32_t threads, uint32_t shared_bytes);
+
+/* Registers that a thread of a kernel uses. */
+uint32_t cuda_function_registers(struct cuda_device *device, CUfunction function);
 
 /* Releases; accepts a zeroed struct. */
 void cuda_module_unload(struct cuda_device *device, struct cuda_module *module);

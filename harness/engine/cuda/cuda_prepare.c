@@ -15,8 +15,9 @@ static const double load_seconds = 6; /* of a module that the driver compiles, o
 /* The grid of a cell that strides: as many blocks as the device has room for, or as the cell says. */
 static void prepare_grid(struct cuda_device *device, struct cell_result *cell, const struct cuda_launch *launch)
 {
-    const uint32_t room = cuda_launch_blocks(device, launch), crowd = cell_crowd(&cell->cell);
-    const uint32_t sm_count = device->info->sm_count;
+    const uint32_t sm_count = device->info->sm_count, crowd = cell_crowd(&cell->cell);
+    const uint32_t room =
+        cuda_function_blocks(device, launch->functions[0], cell->cell.block_size, cell_shared_bytes(&cell->cell));
     char reason[CELL_REASON_BYTES];
 
     if (cell_crowd_obstacle(&cell->cell, sm_count, room, reason))
@@ -42,7 +43,7 @@ static enum status prepare_kernel(struct engine_session *session, struct cell_re
     image = cuda_device_module(device, cell->cell.workload, 0, &cuda->launch.banks[0])->image;
     if (cell_kernel_set(&cell->kernel, &sass, image, strlen(image)) != STATUS_OK)
         return STATUS_ENVIRONMENT;
-    cell->kernel.registers = cuda_launch_registers(device, &cuda->launch);
+    cell->kernel.registers = cuda_function_registers(device, cuda->launch.functions[0]);
     if (image_kernel_differs(&cell->cell, &sass, reason))
         engine_end_cell(cell, cell->cell.path->chosen ? CELL_SKIPPED : CELL_FAILED, "%s", reason);
     else if (!cuda_launch_allow_shared(device, &cuda->launch, reason))
@@ -110,19 +111,29 @@ static enum status prepare_memory(struct engine_session *session, struct result 
     return status;
 }
 
-/* The indices of cells that read them; cells fail for which there is no memory. */
-static enum status prepare_indices(struct engine_session *session, struct result *result)
+static bool has_indices(struct cuda_device *device, const struct cell *cell)
 {
-    struct cuda_device *device = &session->device;
+    return !cell->indices || cuda_indices_add(device, cell->indices);
+}
+
+static bool has_flush(struct cuda_device *device, const struct cell *cell)
+{
+    return !cell->regime->flush || cuda_flush_prepare(device, device->info->l2_bytes);
+}
+
+/* Memory for what else cells need, which `has` gets for those that lack it; without it they fail. */
+static enum status prepare_need(struct engine_session *session, struct result *result, const char *what,
+                                bool (*has)(struct cuda_device *device, const struct cell *cell))
+{
     enum status status = STATUS_OK;
     char reason[CELL_REASON_BYTES];
 
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
         struct cell_result *cell = &result->cells[i];
 
-        if (cell->status != CELL_PENDING || !cell->cell.indices || cuda_indices_add(device, cell->cell.indices))
+        if (cell->status != CELL_PENDING || has(&session->device, &cell->cell))
             continue;
-        status = no_memory(device, "indices", reason);
+        status = no_memory(&session->device, what, reason);
         if (status == STATUS_OK)
             engine_end_cell(cell, CELL_FAILED, "%s", reason);
     }
@@ -139,24 +150,6 @@ static enum status prepare_placements(struct engine_session *session)
         return cuda_end_run(device, cuda_device_error(device));
     cuda_device_error(device);
     return STATUS_OK;
-}
-
-static enum status prepare_flush(struct engine_session *session, struct result *result)
-{
-    enum status status = STATUS_OK;
-    char reason[CELL_REASON_BYTES];
-
-    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
-        struct cell_result *cell = &result->cells[i];
-
-        if (cell->status != CELL_PENDING || !cell->cell.regime->flush ||
-            cuda_device_prepare_flush(&session->device, result->device.l2_bytes))
-            continue;
-        status = no_memory(&session->device, "flushing the caches", reason);
-        if (status == STATUS_OK)
-            engine_end_cell(cell, CELL_FAILED, "%s", reason);
-    }
-    return status;
 }
 
 /* Exact counts of every cell, and what the model says of it where the card is of this chip. */
@@ -225,9 +218,9 @@ enum status cuda_prepare(struct engine_session *session, struct result *result, 
     if (status == STATUS_OK)
         status = prepare_memory(session, result);
     if (status == STATUS_OK)
-        status = prepare_indices(session, result);
+        status = prepare_need(session, result, "indices", has_indices);
     if (status == STATUS_OK)
-        status = prepare_flush(session, result);
+        status = prepare_need(session, result, "flushing the caches", has_flush);
     if (status == STATUS_OK)
         status = prepare_placements(session);
     return status == STATUS_OK ? prepare_model(session, result) : status;

@@ -117,7 +117,7 @@ bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chai
 
 static const uint64_t *stamps_of(const struct cuda_chain *chain)
 {
-    return chain->device->clock_readings[chain->reading].stamps_ns;
+    return cuda_clock_reading(chain->device, chain->reading)->stamps_ns;
 }
 
 /* The slope between short stretches and long ones: what is fixed in both cancels. The long ones of a cold sample have a

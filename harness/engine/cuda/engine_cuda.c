@@ -7,8 +7,7 @@
 #include "cuda_timing.h"
 #include "engine_cuda.h"
 #include "log.h"
-
-enum { TIMING_CELLS = 64 }; /* cells whose samples are interleaved */
+#include "timing_group.h"
 
 static const double loading_seconds = 120; /* at most: CUPTI may be on a slow file system */
 
@@ -50,7 +49,8 @@ static void cuda_close(struct engine_session *session)
     cupti_close(session->loading.cupti);
     cuda_device_close(&session->device);
     nvml_close(session->nvml);
-    free(session->checked.output);
+    reference_close(&session->reference);
+    free(session->grouped);
     free(session->cells);
     free(session);
 }
@@ -68,9 +68,11 @@ static enum status cuda_open(const struct engine_options *options, struct result
     };
     enum status status = STATUS_OK;
 
-    if (session)
+    if (session) {
         session->cells = calloc(result->cell_count, sizeof(*session->cells));
-    if (!session || !session->cells) {
+        session->grouped = calloc(result->cell_count, sizeof(*session->grouped));
+    }
+    if (!session || !session->cells || !session->grouped) {
         cuda_close(session);
         return log_memory("the session");
     }
@@ -122,11 +124,6 @@ static void cuda_observe(struct engine_session *session, struct result *result)
 
 /* -- time --------------------------------------------------------------------------------------------- */
 
-static bool wants_time(const struct cell_result *cell)
-{
-    return cell->status == CELL_PENDING && cell->verified && cell->time.stop_reason == STOP_NONE;
-}
-
 static bool read_throttle(struct engine_session *session, uint64_t *reasons)
 {
     bool known;
@@ -135,12 +132,6 @@ static bool read_throttle(struct engine_session *session, uint64_t *reasons)
     known = nvml_throttle_reasons(session->nvml, reasons);
     watch_end(session->options->watchdog);
     return known;
-}
-
-/* Whether two cells differ by the path alone. */
-static bool is_same_line(const struct result *result, size_t i, size_t j)
-{
-    return cell_order_before(&result->cells[i].cell, &result->cells[j].cell, AXIS_PATH) == 0;
 }
 
 /* Marks what was timed while the driver held the clock down. */
@@ -154,50 +145,13 @@ static void flag_throttled(struct result *result)
             result->cells[i].flags |= FLAG_THROTTLED;
 }
 
-static bool wants_group(const struct engine_session *session, const struct result *result, size_t i)
-{
-    return wants_time(&result->cells[i]) && !session->cells[i].grouped;
-}
-
-/* Adds the cells of cell i's line of a table that want a group. Returns how many there are now. */
-static size_t add_line(struct engine_session *session, struct result *result, size_t i, struct timed_item *items,
-                       size_t count)
-{
-    for (size_t j = i; j < result->cell_count && count < TIMING_CELLS; j++) {
-        if (!wants_group(session, result, j) || !is_same_line(result, i, j))
-            continue;
-        session->cells[j].grouped = true;
-        items[count++] = (struct timed_item){&result->cells[j], &session->cells[j].launch};
-    }
-    return count;
-}
-
-/* Takes the cells that are timed together next: whole lines, since times that are compared with each other are to be of
- * the same moments. Returns how many. */
-static size_t next_group(struct engine_session *session, struct result *result, struct timed_item items[TIMING_CELLS])
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < result->cell_count; i++) {
-        size_t line = 0;
-
-        if (!wants_group(session, result, i))
-            continue;
-        for (size_t j = 0; j < result->cell_count; j++)
-            line += wants_group(session, result, j) && is_same_line(result, i, j);
-        if (count == 0 || count + line <= TIMING_CELLS)
-            count = add_line(session, result, i, items, count);
-    }
-    return count;
-}
-
 static enum status cuda_time(struct engine_session *session, struct result *result, const struct progress *progress)
 {
-    struct timed_item items[TIMING_CELLS];
+    struct timed_item items[TIMING_GROUP_MAX];
+    size_t cells[TIMING_GROUP_MAX], count;
     struct cuda_device *device = &session->device;
     struct device_info *info = &result->device;
     enum status status = STATUS_OK;
-    size_t count;
 
     loading_end(&session->loading);
     cuda_expect(device, 0);
@@ -206,7 +160,9 @@ static enum status cuda_time(struct engine_session *session, struct result *resu
         return cuda_end_run(device, cuda_device_error(device));
     cuda_device_error(device);
     info->throttle_known = read_throttle(session, &info->throttle_before);
-    while (status == STATUS_OK && (count = next_group(session, result, items)) > 0) {
+    while (status == STATUS_OK && (count = timing_group_next(result, session->grouped, cells)) > 0) {
+        for (size_t i = 0; i < count; i++)
+            items[i] = (struct timed_item){&result->cells[cells[i]], &session->cells[cells[i]].launch};
         status = cuda_time_items(device, items, count, session->options, progress);
         cuda_expect(device, 0);
         info->throttle_known = info->throttle_known && read_throttle(session, &info->throttle_after);

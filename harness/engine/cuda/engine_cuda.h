@@ -11,6 +11,7 @@
 #include "cupti_reader.h"
 #include "engine.h"
 #include "nvml_reader.h"
+#include "reference.h"
 
 /* What the engine knows of a cell beside its result. */
 struct cuda_cell {
@@ -19,7 +20,6 @@ struct cuda_cell {
     struct sass_counts sass;
     bool counted;                /* sass is valid */
     bool pending;                /* this process has it to do */
-    bool grouped;                /* is, or was, among those that are timed together */
 };
 
 /* CUPTI's libraries are large: they are loaded on a thread of their own while cells are prepared and
@@ -33,23 +33,17 @@ struct loading {
     char reason[CUPTI_REASON_BYTES];
 };
 
-/* An output that was compared with the CPU, element by element. */
-struct checked {
-    const struct cell *cell; /* of the result; NULL: there is none */
-    const uint32_t *values; /* the table that it read: not owned */
-    uint32_t *output; /* owned */
-};
-
 struct engine_session {
     const struct engine_options *options;
     struct cuda_device device;
     struct nvml *nvml;
     uint32_t grew;               /* errors of the device that grew so far, by enum health_quantity */
     struct cuda_cell *cells;     /* one for each cell of the result */
+    bool *grouped;               /* of each cell: it is, or was, among those that are timed together */
     struct loading loading;
     struct cupti_session *counting; /* NULL until counting is set up */
     uint32_t refilled_values[CBANK_TABLE_LENGTH]; /* scratch of verifying, as is: */
-    struct checked checked;
+    struct reference reference;
 };
 
 /* Its phases, but for `time`. */

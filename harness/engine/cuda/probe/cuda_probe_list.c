@@ -70,7 +70,7 @@ static bool launch_before(struct cuda_probe *probe, const struct probe_request *
     case PROBE_BEFORE_MODULE:
         return cuda_launch_empty(&probe->device);
     case PROBE_BEFORE_FLUSH:
-        return cuda_device_prepare_flush(&probe->device, probe->info.l2_bytes) && cuda_launch_flush(&probe->device);
+        return cuda_flush_prepare(&probe->device, probe->info.l2_bytes) && cuda_launch_flush(&probe->device);
     default:
         return true;
     }

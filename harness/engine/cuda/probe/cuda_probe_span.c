@@ -121,7 +121,7 @@ enum status cuda_probe_ask_sharing(struct cuda_probe *probe, const struct probe_
     /* So much shared memory that no two blocks share an SM. */
     cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)device->ordinal);
     shared -= 64; /* what the probe has itself */
-    if (!link_to_self(probe, request->path) || !cuda_device_prepare_flush(device, probe->info.l2_bytes) ||
+    if (!link_to_self(probe, request->path) || !cuda_flush_prepare(device, probe->info.l2_bytes) ||
         !cuda_launch_flush(device) || !cuda_device_set(device, probe->turn, 0, sizeof(uint32_t)) ||
         !DRIVER(device, cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared) ||
         !cuda_device_launch(device, function, request->blocks, 1, (uint32_t)shared, parameters) ||

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include "whole.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What stands behind a number and multiplies it. */
+struct scale {
+    const char *name;
+    double factor;
+};
+
+static const struct scale scales[] = {
+    {"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"Ki", 1024}, {"Mi", 1048576}, {"Gi", 1073741824},
+};
+
+bool whole_read(const char *text, uint64_t *value)
+{
+    static const char digits[] = "0123456789";
+    const size_t whole = strspn(text, digits), point = text[whole] == '.';
+    const size_t rest = point ? strspn(text + whole + 1, digits) : 0;
+    const char *scale = text + whole + point + rest;
+    double number;
+
+    if (whole == 0 || (point && rest == 0))
+        return false;
+    for (size_t i = 0; i < sizeof(scales) / sizeof(scales[0]); i++)
+        if (strcmp(scale, scales[i].name) == 0) {
+            /* The product of 12.8 and 1e6 need not be whole in binary. */
+            number = strtod(text, NULL) * scales[i].factor;
+            *value = number < 9007199254740992.0 ? (uint64_t)llround(number) : UINT64_MAX;
+            return fabs(number - round(number)) < 1e-6 && (!point || scales[i].factor > 1);
+        }
+    return false;
+}

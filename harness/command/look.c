@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "look.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+
+static const struct color_row color_rows[] = {
+    {"auto", COLOR_AUTO},
+    {"always", COLOR_ALWAYS},
+    {"never", COLOR_NEVER},
+};
+static const size_t color_count = sizeof(color_rows) / sizeof(color_rows[0]);
+
+const struct option_row look_option_rows[1] = {
+    {.name = "color",
+     .argument = "WHEN",
+     .help = "auto, always or never; NO_COLOR is respected",
+     .kind = &option_choice,
+     .offset = offsetof(struct look_options, color),
+     .table = TABLE("colour mode", color_rows, color_count),
+     .fallback = "auto"},
+};
+
+/* clang-format off */
+const struct option_row format_option_rows[4] = {
+    {.name = "markdown", .help = "print Markdown", .kind = &option_flag,
+     .offset = offsetof(struct format_options, markdown)},
+    {.name = "csv", .help = "print CSV", .kind = &option_flag, .offset = offsetof(struct format_options, csv)},
+    {.name = "json", .help = "print JSON", .kind = &option_flag, .offset = offsetof(struct format_options, json)},
+    {.name = "raw", .help = RAW_HELP, .kind = &option_flag, .offset = offsetof(struct format_options, raw)},
+};
+/* clang-format on */
+
+enum status format_check(const struct format_options *options)
+{
+    if (options->markdown + options->csv + options->json > 1)
+        return log_error(STATUS_USAGE, "--markdown, --csv and --json exclude each other; take one");
+    return STATUS_OK;
+}
+
+bool look_color(const struct look_options *options, int descriptor)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    if (options->color->mode != COLOR_AUTO)
+        return options->color->mode == COLOR_ALWAYS;
+    return isatty(descriptor) && !(no_color && no_color[0]) && term && strcmp(term, "dumb") != 0;
+}

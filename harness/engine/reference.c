@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "reference.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parallel.h"
+
+/* A comparison, made in parts. */
+struct checking {
+    const struct problem problem;
+    const struct workload_data *data;
+    pthread_mutex_t lock; /* of what follows */
+    bool equal;
+    struct mismatch *first;
+};
+
+static void check_range(void *context, uint64_t first, uint64_t count)
+{
+    struct checking *checking = context;
+    struct mismatch found;
+
+    if (workload_check(&checking->problem, checking->data, first, count, &found))
+        return;
+    pthread_mutex_lock(&checking->lock);
+    if (checking->equal || found.element < checking->first->element)
+        *checking->first = found;
+    checking->equal = false;
+    pthread_mutex_unlock(&checking->lock);
+}
+
+/* Whether the cell writes what the reference has, from the same table: they differ by the path or the regime alone. */
+static bool writes_same(const struct reference *reference, const struct cell *cell, const uint32_t *values)
+{
+    struct cell like;
+
+    if (!reference->cell || reference->values != values)
+        return false;
+    like = *reference->cell;
+    like.regime = cell->regime;
+    return like.indices == cell->indices && cell_order_before(&like, cell, AXIS_PATH) == 0;
+}
+
+/* Keeps an output, for further paths. Without memory each is compared. */
+static void keep(struct reference *reference, const struct cell *cell, const struct workload_data *data)
+{
+    const size_t bytes = cell->elements * sizeof(uint32_t);
+    uint32_t *output = realloc(reference->output, bytes);
+
+    *reference = (struct reference){.output = output ? output : reference->output};
+    if (!output)
+        return;
+    memcpy(output, data->output, bytes);
+    reference->cell = cell;
+    reference->values = data->values;
+}
+
+bool reference_check(struct reference *reference, const struct cell *cell, const struct workload_data *data, bool keeps,
+                     struct mismatch *first)
+{
+    struct checking checking = {.problem = cell_problem(cell), .data = data, .equal = true, .first = first};
+    const bool same = writes_same(reference, cell, data->values);
+
+    if (same && memcmp(reference->output, data->output, cell->elements * sizeof(uint32_t)) == 0)
+        return true;
+    pthread_mutex_init(&checking.lock, NULL);
+    parallel_ranges(cell->elements, cell->block_size, check_range, &checking);
+    pthread_mutex_destroy(&checking.lock);
+    if (checking.equal && keeps && !same)
+        keep(reference, cell, data);
+    return checking.equal;
+}
+
+void reference_close(struct reference *reference)
+{
+    free(reference->output);
+    *reference = (struct reference){0};
+}
