@@ -103,11 +103,27 @@ static int function_attribute(struct cuda_device *device, CUfunction_attribute a
     return value;
 }
 
+uint32_t cuda_function_shared(struct cuda_device *device, CUfunction function)
+{
+    return (uint32_t)function_attribute(device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
+}
+
+bool cuda_function_prefer_shared(struct cuda_device *device, CUfunction function, uint32_t percent)
+{
+    struct cuda_preferred *preferred = &device->preferred;
+
+    if (preferred->function == function && preferred->shared_percent == percent)
+        return true;
+    *preferred = (struct cuda_preferred){function, percent};
+    return DRIVER(device, cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                  (int)percent);
+}
+
 bool cuda_function_allow_shared(struct cuda_device *device, CUfunction function, uint32_t bytes,
                                 char reason[CELL_REASON_BYTES])
 {
     const int asked = (int)bytes;
-    const int needed = asked + function_attribute(device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
+    const int needed = asked + (int)cuda_function_shared(device, function);
     int most = 0;
 
     CUDA_TRY(device, cudaDeviceGetAttribute, &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)device->ordinal);
