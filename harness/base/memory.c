@@ -5,6 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool memory_grow(void *array, size_t count, size_t bytes)
+{
+    void *items;
+
+    if (count & (count - 1))
+        return true;
+    memcpy(&items, array, sizeof(items)); /* whatever it points to */
+    items = realloc(items, (count ? 2 * count : 1) * bytes);
+    if (items)
+        memcpy(array, &items, sizeof(items));
+    return items;
+}
+
 /* Of a stream: writes to its memory. 0 tells that there was none, which shows in the stream's error flag. */
 static ssize_t append(void *cookie, const char *text, size_t bytes)
 {

@@ -10,6 +10,7 @@
 
 #include "files.h"
 #include "log.h"
+#include "memory.h"
 #include "parallel.h"
 #include "store.h"
 
@@ -42,7 +43,6 @@ struct side_cell **side_sorted(const struct side *side)
 /* Adds what a process read. The functions of this section return false when out of memory. */
 static bool add_value(struct side_counter *counter, double value)
 {
-    double *values;
     size_t i = counter->read;
 
     if (i == 0) { /* as most are: a GPU of many has one process */
@@ -50,16 +50,14 @@ static bool add_value(struct side_counter *counter, double value)
         counter->read = 1;
         return true;
     }
-    values = realloc(counter->values, (i + 1) * sizeof(*values));
-    if (!values)
+    if (!memory_grow(&counter->values, i, sizeof(*counter->values)))
         return false;
-    if (!counter->values)
-        *values = counter->value;
-    for (; i > 0 && values[i - 1] > value; i--)
-        values[i] = values[i - 1];
-    values[i] = value;
-    counter->values = values;
-    counter->value = stats_median(values, ++counter->read);
+    if (i == 1)
+        *counter->values = counter->value;
+    for (; i > 0 && counter->values[i - 1] > value; i--)
+        counter->values[i] = counter->values[i - 1];
+    counter->values[i] = value;
+    counter->value = stats_median(counter->values, ++counter->read);
     return true;
 }
 
@@ -69,21 +67,22 @@ static bool add_process(struct side_cell *cell, const struct cell_time *time, bo
     const struct summary *summary = &time->summary;
     const double *samples = modelled ? &summary->value : time->samples_ns;
     const size_t count = modelled ? !isnan(*samples) : samples ? summary->count : 0;
-    struct process_time *larger = realloc(cell->processes, (cell->process_count + 1) * sizeof(*larger));
     double *scratch = malloc((count + 1) * sizeof(*scratch));
-    const bool good = larger && scratch;
+    const bool good = scratch && memory_grow(&cell->processes, cell->process_count, sizeof(*cell->processes));
+    struct process_time *out = good ? &cell->processes[cell->process_count] : NULL;
 
-    if (larger)
-        cell->processes = larger;
     if (good && count > 0) {
-        larger[cell->process_count] = process_of(samples, count, time->series.placements, scratch);
-        larger[cell->process_count++].process = process;
-    } else if (good && !samples && summary->count > 0 && !isnan(summary->value))
-        larger[cell->process_count++] = (struct process_time){.count = summary->count,
-                                                              .process = process,
-                                                              .value = summary->value,
-                                                              .error = process_error(summary->ci_low, summary->ci_high),
-                                                              .least = summary->value};
+        *out = process_of(samples, count, time->series.placements, scratch);
+        out->process = process;
+        cell->process_count++;
+    } else if (good && !samples && summary->count > 0 && !isnan(summary->value)) {
+        *out = (struct process_time){.count = summary->count,
+                                     .process = process,
+                                     .value = summary->value,
+                                     .error = process_error(summary->ci_low, summary->ci_high),
+                                     .least = summary->value};
+        cell->process_count++;
+    }
     free(scratch);
     return good;
 }
@@ -102,17 +101,13 @@ struct side_counter *side_counter(const struct side_cell *cell, const char *name
 /* The side's own text of that name, which is most often the one at `hint`. NULL out of memory. */
 static const char *keep_name(struct side *side, const char *name, size_t hint)
 {
-    char **larger;
-
     for (size_t i = 0; i < side->name_count; i++)
         if (strcmp(side->names[(hint + i) % side->name_count], name) == 0)
             return side->names[(hint + i) % side->name_count];
-    larger = realloc(side->names, (side->name_count + 1) * sizeof(*larger));
-    if (!larger)
+    if (!memory_grow(&side->names, side->name_count, sizeof(*side->names)))
         return NULL;
-    side->names = larger;
-    larger[side->name_count] = strdup(name);
-    return larger[side->name_count] ? larger[side->name_count++] : NULL;
+    side->names[side->name_count] = strdup(name);
+    return side->names[side->name_count] ? side->names[side->name_count++] : NULL;
 }
 
 /* Adds what a process read, if it did, to a cell that has room for it. `hint`: where the counter is when all processes read
@@ -229,12 +224,11 @@ static struct side_cell *find_cell(struct side_cell *const *sorted, size_t count
 static bool know_cells(struct side *side, const struct result *result)
 {
     const size_t known = side->cell_count;
-    char **processes = realloc(side->processes, (side->files + 1) * sizeof(*processes));
+    const bool good = memory_grow(&side->processes, side->files, sizeof(*side->processes));
     struct side_cell *cells = realloc(side->cells, (known + result->cell_count + 1) * sizeof(*cells)), **sorted;
 
-    side->processes = processes ? processes : side->processes;
     side->cells = cells ? cells : side->cells;
-    sorted = processes && cells ? side_sorted(side) : NULL;
+    sorted = good && cells ? side_sorted(side) : NULL;
     if (!sorted)
         return false;
     for (size_t i = 0; i < result->cell_count; i++)

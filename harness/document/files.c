@@ -18,18 +18,16 @@
 
 #include "file_lock.h"
 #include "log.h"
+#include "memory.h"
 
 /* -- names --------------------------------------------------------------------------------------------- */
 
 static enum status add_one(struct file_list *list, char *path)
 {
-    char **paths = path ? realloc(list->paths, (list->count + 1) * sizeof(*paths)) : NULL;
-
-    if (!paths) {
+    if (!path || !memory_grow(&list->paths, list->count, sizeof(*list->paths))) {
         free(path);
         return log_memory("the names of files");
     }
-    list->paths = paths;
     list->paths[list->count++] = path;
     return STATUS_OK;
 }

@@ -8,6 +8,7 @@
 #include "fleet_scale.h"
 #include "fleet_step.h"
 #include "log.h"
+#include "memory.h"
 #include "parallel.h"
 #include "stats.h"
 #include "student.h"
@@ -135,12 +136,10 @@ static double series_deviation(struct work *work, const struct fleet_series *ser
 static enum status add_change(struct work *work, const struct fleet_change *change)
 {
     struct fleet_changes *out = work->out;
-    struct fleet_change *items = realloc(out->items, (out->count + 1) * sizeof(*items));
 
-    if (!items)
+    if (!memory_grow(&out->items, out->count, sizeof(*change)))
         return log_memory("changes of a fleet");
-    out->items = items;
-    items[out->count++] = *change;
+    out->items[out->count++] = *change;
     return STATUS_OK;
 }
 

@@ -7,6 +7,7 @@
 
 #include "fleet.h"
 #include "log.h"
+#include "memory.h"
 #include "text.h"
 
 enum { HOUR_SECONDS = 3600, CLOCK_SLACK_SECONDS = 600 };
@@ -81,52 +82,37 @@ static bool is_gpu(const struct fleet *fleet, const struct fleet_gpu *gpu, struc
             (strcmp(last->host, sql_text(rows, HOST)) == 0 && strcmp(last->slot, sql_text(rows, SLOT)) == 0));
 }
 
-/* Makes room for one element more where their count is a power of two. */
-static void *grow(void *items, size_t count, size_t bytes)
-{
-    void *grown = items;
-
-    if ((count & (count - 1)) == 0)
-        grown = realloc(items, (count ? 2 * count : 1) * bytes);
-    if (!grown)
-        log_memory("the runs of a fleet");
-    return grown;
-}
-
 /* The GPU of a row, which may be a new one. */
 static enum status find_gpu(struct fleet *fleet, struct sql_statement *rows, size_t *found)
 {
-    struct fleet_gpu *gpus;
+    struct fleet_gpu *gpu;
 
     for (*found = 0; *found < fleet->gpu_count; (*found)++)
         if (is_gpu(fleet, &fleet->gpus[*found], rows))
             return STATUS_OK;
-    gpus = grow(fleet->gpus, fleet->gpu_count, sizeof(*gpus));
-    if (!gpus)
-        return STATUS_ENVIRONMENT;
-    fleet->gpus = gpus;
-    gpus += fleet->gpu_count;
-    *gpus = (struct fleet_gpu){.id = sql_integer(rows, GPU_ID),
-                               .uuid = fleet_text(&fleet->texts, sql_text(rows, UUID)),
-                               .name = fleet_text(&fleet->texts, sql_text(rows, NAME)),
-                               .modelled = sql_integer(rows, MODELLED) != 0};
-    fleet->gpu_count += gpus->uuid && gpus->name;
-    return gpus->uuid && gpus->name ? STATUS_OK : STATUS_ENVIRONMENT;
+    if (!memory_grow(&fleet->gpus, fleet->gpu_count, sizeof(*gpu)))
+        return log_memory("the runs of a fleet");
+    gpu = &fleet->gpus[fleet->gpu_count];
+    *gpu = (struct fleet_gpu){.id = sql_integer(rows, GPU_ID),
+                              .uuid = fleet_text(&fleet->texts, sql_text(rows, UUID)),
+                              .name = fleet_text(&fleet->texts, sql_text(rows, NAME)),
+                              .modelled = sql_integer(rows, MODELLED) != 0};
+    fleet->gpu_count += gpu->uuid && gpu->name;
+    return gpu->uuid && gpu->name ? STATUS_OK : STATUS_ENVIRONMENT;
 }
 
 static enum status add_run(struct fleet *fleet, struct sql_statement *rows)
 {
     const size_t known = fleet->gpu_count;
-    struct fleet_run *runs = grow(fleet->runs, fleet->run_count, sizeof(*runs)), run = {0}, *before;
-    enum status status = STATUS_OK;
+    struct fleet_run run = {0}, *before;
+    enum status status;
 
-    if (!runs)
-        return STATUS_ENVIRONMENT;
-    fleet->runs = runs;
+    if (!memory_grow(&fleet->runs, fleet->run_count, sizeof(run)))
+        return log_memory("the runs of a fleet");
     status = find_gpu(fleet, rows, &run.gpu);
     if (status != STATUS_OK)
         return status;
-    before = run.gpu < known ? &runs[fleet->gpus[run.gpu].last] : &run;
+    before = run.gpu < known ? &fleet->runs[fleet->gpus[run.gpu].last] : &run;
     run.id = sql_integer(rows, RUN_ID);
     run.started_utc = sql_integer(rows, STARTED);
     run.geometry = sql_integer(rows, GEOMETRY);
@@ -137,7 +123,7 @@ static enum status add_run(struct fleet *fleet, struct sql_statement *rows)
     run.vbios = keep(fleet, rows, VBIOS, before->vbios);
     run.commit = keep(fleet, rows, COMMIT, before->commit);
     fleet->gpus[run.gpu].last = fleet->run_count;
-    runs[fleet->run_count++] = run;
+    fleet->runs[fleet->run_count++] = run;
     return run.host && run.slot && run.driver && run.vbios && run.commit ? STATUS_OK : STATUS_ENVIRONMENT;
 }
 
@@ -145,12 +131,9 @@ static enum status add_run(struct fleet *fleet, struct sql_statement *rows)
 
 static enum status add_night(struct fleet *fleet, int64_t started_utc)
 {
-    struct fleet_night *nights = grow(fleet->nights, fleet->night_count, sizeof(*nights));
-
-    if (!nights)
-        return STATUS_ENVIRONMENT;
-    fleet->nights = nights;
-    nights[fleet->night_count++] = (struct fleet_night){.first_utc = started_utc, .last_utc = started_utc};
+    if (!memory_grow(&fleet->nights, fleet->night_count, sizeof(*fleet->nights)))
+        return log_memory("the runs of a fleet");
+    fleet->nights[fleet->night_count++] = (struct fleet_night){.first_utc = started_utc, .last_utc = started_utc};
     return STATUS_OK;
 }
 

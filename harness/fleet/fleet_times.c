@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "fleet.h"
 #include "log.h"
+#include "memory.h"
 #include "noise.h"
 #include "table.h"
 #include "text.h"
@@ -186,19 +187,13 @@ static enum status add_cell(struct fleet *fleet)
     for (size_t i = 0; i < fleet->model_count; i++) {
         struct fleet_model *model = &fleet->models[i];
         const size_t values = model->gpu_count * fleet->round_count, first = fleet->cell_count * values;
-        double *log_ns = realloc(model->log_ns, (first + values) * sizeof(*log_ns));
-        struct deviation *process;
 
-        if (!log_ns)
+        if (!memory_grow(&model->log_ns, fleet->cell_count, values * sizeof(*model->log_ns)) ||
+            !memory_grow(&model->process, fleet->cell_count, sizeof(*model->process)))
             return log_memory("the times of a fleet");
-        model->log_ns = log_ns;
-        process = realloc(model->process, (fleet->cell_count + 1) * sizeof(*process));
-        if (!process)
-            return log_memory("the times of a fleet");
-        model->process = process;
         for (size_t value = first; value < first + values; value++)
-            log_ns[value] = NAN;
-        process[fleet->cell_count] = (struct deviation){0};
+            model->log_ns[value] = NAN;
+        model->process[fleet->cell_count] = (struct deviation){0};
     }
     return STATUS_OK;
 }
@@ -305,23 +300,21 @@ static enum status read_cells(struct reading *reading, struct store *store)
 
     sql_set_integer(rows, 2, reading->places->run_id);
     while (status == STATUS_OK && sql_row(identities)) {
-        struct fleet_cell cell = {.id = sql_integer(identities, 0)}, *cells;
+        struct fleet_cell cell = {.id = sql_integer(identities, 0)};
         bool judged;
 
         if (!take_identity(fleet, sql_text(identities, 1), &cell))
             continue;
         status = add_cell(fleet);
-        cells = realloc(fleet->cells, (fleet->cell_count + 1) * sizeof(*cells));
-        if (!cells)
+        if (!memory_grow(&fleet->cells, fleet->cell_count, sizeof(cell)))
             status = log_memory("the cells of a fleet");
-        fleet->cells = cells ? cells : fleet->cells;
         if (status != STATUS_OK)
             break;
         sql_set_integer(rows, 1, cell.id);
         judged = read_cell(reading, rows);
         if (judged)
             set_known(reading, store, identities, cell.regime);
-        cells[fleet->cell_count] = cell;
+        fleet->cells[fleet->cell_count] = cell;
         fleet->cell_count += judged;
     }
     sql_finish(rows);

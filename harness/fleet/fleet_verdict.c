@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "memory.h"
 #include "text.h"
 
 enum { NAMED = 3 }; /* GPUs of a row that are named */
@@ -22,26 +23,22 @@ const struct fleet_kind_row fleet_kinds[] = {
 
 struct fleet_row *fleet_add_row(struct fleet_verdict *verdict, enum fleet_kind kind)
 {
-    struct fleet_row *rows = realloc(verdict->rows, (verdict->row_count + 1) * sizeof(*rows));
+    struct fleet_row *row;
 
-    if (!rows) {
+    if (!memory_grow(&verdict->rows, verdict->row_count, sizeof(*row))) {
         log_memory("findings of a fleet");
         return NULL;
     }
-    verdict->rows = rows;
-    rows += verdict->row_count++;
-    *rows = (struct fleet_row){.kind = kind, .change = NAN, .multiple = NAN};
-    return rows;
+    row = &verdict->rows[verdict->row_count++];
+    *row = (struct fleet_row){.kind = kind, .change = NAN, .multiple = NAN};
+    return row;
 }
 
 enum status fleet_row_gpu(struct fleet_row *row, size_t gpu)
 {
-    size_t *gpus = realloc(row->gpus, (row->gpu_count + 1) * sizeof(*gpus));
-
-    if (!gpus)
+    if (!memory_grow(&row->gpus, row->gpu_count, sizeof(*row->gpus)))
         return log_memory("findings of a fleet");
-    row->gpus = gpus;
-    gpus[row->gpu_count++] = gpu;
+    row->gpus[row->gpu_count++] = gpu;
     return STATUS_OK;
 }
 

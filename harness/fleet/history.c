@@ -7,25 +7,13 @@
 
 #include "clock.h"
 #include "log.h"
+#include "memory.h"
 #include "side.h"
 #include "store.h"
 
 static enum status out_of_memory(void)
 {
     return log_memory("a history");
-}
-
-/* Makes room for one more element; false when out of memory. Arrays double. */
-static bool grow(void *array, size_t count, size_t bytes)
-{
-    void **at = array, *larger;
-
-    if (count & (count - 1) && count != 0)
-        return true;
-    larger = realloc(*at, (count ? 2 * count : 1) * bytes);
-    if (larger)
-        *at = larger;
-    return larger;
 }
 
 /* -- what runs share ----------------------------------------------------------------------------------- */
@@ -92,7 +80,7 @@ static const struct cell *share_cell(struct history *history, const struct cell 
         if (cell_equal(known, cell))
             return known;
     }
-    copy = grow(&history->cells, history->cell_count, sizeof(*history->cells))
+    copy = memory_grow(&history->cells, history->cell_count, sizeof(*history->cells))
                ? pool_take(&history->pool, sizeof(*copy))
                : NULL;
     if (copy)
@@ -114,8 +102,9 @@ static const struct history_gpu *share_gpu(struct history *history, const struct
         if (gpu->uuid == run->uuid && gpu->name == run->name && gpu->engine == run->engine)
             return gpu;
     }
-    gpu = grow(&history->gpus, history->gpu_count, sizeof(*history->gpus)) ? pool_take(&history->pool, sizeof(*gpu))
-                                                                           : NULL;
+    gpu = memory_grow(&history->gpus, history->gpu_count, sizeof(*history->gpus))
+              ? pool_take(&history->pool, sizeof(*gpu))
+              : NULL;
     if (!gpu)
         return NULL;
     *gpu = (struct history_gpu){run->uuid, run->name, run->engine, history->gpu_count};
@@ -135,7 +124,7 @@ static bool set_gpu(struct history *history)
 /* A new run, the history's; NULL out of memory. */
 static struct history_run *add_run(struct history *history)
 {
-    struct history_run *run = grow(&history->runs, history->run_count, sizeof(*history->runs))
+    struct history_run *run = memory_grow(&history->runs, history->run_count, sizeof(*history->runs))
                                   ? pool_take(&history->pool, sizeof(*run))
                                   : NULL;
 
@@ -149,7 +138,7 @@ static struct history_point *add_point(struct history *history, const struct his
 {
     struct history_point *point;
 
-    if (!cell || !grow(&history->points, history->point_count, sizeof(*history->points)))
+    if (!cell || !memory_grow(&history->points, history->point_count, sizeof(*history->points)))
         return NULL;
     point = &history->points[history->point_count++];
     *point = (struct history_point){.run = run, .cell = cell, .change = NAN};
@@ -244,7 +233,7 @@ static void read_table(struct stored *stored, const char *select, struct stored_
     while (good && sql_row(get)) {
         struct stored_texts *row;
 
-        good = grow(&table->rows, table->count, sizeof(*table->rows));
+        good = memory_grow(&table->rows, table->count, sizeof(*table->rows));
         if (!good)
             break;
         row = &table->rows[table->count++];
@@ -287,7 +276,7 @@ static void add_runs(struct stored *stored)
 
         if (!gpu)
             continue;
-        good = run && grow(&stored->keys, stored->count, sizeof(*stored->keys));
+        good = run && memory_grow(&stored->keys, stored->count, sizeof(*stored->keys));
         if (!good)
             break;
         stored->keys[stored->count++] = sql_integer(get, 0);
@@ -383,7 +372,7 @@ static void add_forgotten(struct stored *stored)
         struct history_forgotten *run;
         const char **texts[4];
 
-        good = grow(&history->forgotten, history->forgotten_count, sizeof(*history->forgotten));
+        good = memory_grow(&history->forgotten, history->forgotten_count, sizeof(*history->forgotten));
         if (!good)
             break;
         run = &history->forgotten[history->forgotten_count++];

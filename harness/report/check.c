@@ -14,6 +14,7 @@
 #include "files.h"
 #include "json_tree.h"
 #include "log.h"
+#include "memory.h"
 #include "result.h"
 
 static const char again[] = "remove it and let cbank contribute make it again";
@@ -32,17 +33,16 @@ struct looking {
 
 enum status check_add(struct chip_check *check, const char *file, const char *remedy, const char *format, ...)
 {
-    struct chip_finding *findings = realloc(check->findings, (check->count + 1) * sizeof(*findings));
+    struct chip_finding *finding;
     va_list arguments;
 
-    if (!findings)
+    if (!memory_grow(&check->findings, check->count, sizeof(*finding)))
         return log_memory("what is wrong with %s", check->folder);
-    check->findings = findings;
-    findings += check->count++;
-    snprintf(findings->file, sizeof(findings->file), "%s", file);
-    snprintf(findings->remedy, sizeof(findings->remedy), "%s", remedy);
+    finding = &check->findings[check->count++];
+    snprintf(finding->file, sizeof(finding->file), "%s", file);
+    snprintf(finding->remedy, sizeof(finding->remedy), "%s", remedy);
     va_start(arguments, format);
-    vsnprintf(findings->what, sizeof(findings->what), format, arguments);
+    vsnprintf(finding->what, sizeof(finding->what), format, arguments);
     va_end(arguments);
     return STATUS_OK;
 }
