@@ -46,16 +46,6 @@ static const struct fleet_run *last_run(const struct differing *of, int64_t id)
     return NULL;
 }
 
-static size_t model_of(const struct fleet *fleet, size_t gpu)
-{
-    size_t model = 0;
-
-    while (strcmp(fleet->models[model].name, fleet->gpus[gpu].name) != 0 ||
-           fleet->models[model].modelled != fleet->gpus[gpu].modelled)
-        model++;
-    return model;
-}
-
 /* -- counters ------------------------------------------------------------------------------------------ */
 
 /* The set that most GPUs of a model with that code have. */
@@ -151,7 +141,7 @@ static enum status read_cell(struct differing *of, struct sql_statement *rows, c
             status = fleet_add_gpu(of->verdict, FLEET_FAILED, run->gpu, what);
         } else {
             of->seen[of->seen_count++] =
-                (struct seen){run->gpu, model_of(fleet, run->gpu), sql_integer(rows, 3), sql_integer(rows, 4)};
+                (struct seen){run->gpu, fleet->gpus[run->gpu].model, sql_integer(rows, 3), sql_integer(rows, 4)};
         }
     }
     sql_reset(rows);

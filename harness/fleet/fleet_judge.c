@@ -30,6 +30,11 @@ const char *const fleet_level_names[] = {
 };
 const char *const fleet_against_names[] = {[FLEET_PAST] = "past", [FLEET_PEERS] = "peers"};
 
+bool fleet_is_member(const struct fleet_times *times, enum fleet_level level, size_t group, size_t gpu)
+{
+    return level == FLEET_MODEL || group == (level == FLEET_GPU ? gpu : times->groups[level][gpu]);
+}
+
 /* The work on one cell. */
 struct work {
     const struct fleet_times *times;
@@ -199,7 +204,7 @@ static size_t set_members(struct work *work, enum fleet_level level, size_t grou
     size_t count = 0;
 
     for (size_t gpu = 0; gpu < work->times->gpus; gpu++) {
-        work->member[gpu] = level == FLEET_MODEL || work->times->groups[level][gpu] == group;
+        work->member[gpu] = fleet_is_member(work->times, level, group, gpu);
         count += work->member[gpu];
     }
     return count;

@@ -268,11 +268,11 @@ void fleet_close(struct fleet *fleet)
         struct fleet_model *model = &fleet->models[i];
 
         free(model->gpus);
-        free(model->log_ns);
-        free(model->process);
-        free(model->base);
+        free(model->times.log_ns);
+        free(model->times.process);
+        free(model->times.base);
         for (enum fleet_level level = 0; level < FLEET_LEVELS; level++)
-            free(model->groups[level]);
+            free(model->times.groups[level]);
     }
     for (size_t i = 0; i < fleet->texts.count; i++)
         free(fleet->texts.items[i]);

@@ -73,23 +73,19 @@ void fleet_gpu_name(const struct fleet *fleet, size_t gpu, char out[FLEET_TEXT_B
         snprintf(out, FLEET_TEXT_BYTES, "%s", fleet->gpus[gpu].name);
 }
 
-/* What the GPU's group of a level is called, beside the model. */
-static const char *group_name(const struct fleet *fleet, size_t gpu, enum fleet_level level)
+/* Whether a GPU answered, and is of the group that another one is of, which did. */
+static bool is_alike(const struct fleet *fleet, size_t gpu, size_t of, enum fleet_level level)
 {
-    const struct fleet_run *run = &fleet->runs[fleet->gpus[gpu].last];
-
-    return level == FLEET_DRIVER ? run->driver : level == FLEET_VBIOS ? run->vbios : run->host;
+    return fleet->gpus[gpu].answered && fleet->gpus[gpu].model == fleet->gpus[of].model &&
+           fleet_group(fleet, gpu, level) == fleet_group(fleet, of, level);
 }
 
-/* How many GPUs answered of that model and, at a level below it, that group. */
 static size_t group_size(const struct fleet *fleet, size_t of, enum fleet_level level)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < fleet->gpu_count; i++)
-        count += fleet->gpus[i].answered && strcmp(fleet->gpus[i].name, fleet->gpus[of].name) == 0 &&
-                 fleet->gpus[i].modelled == fleet->gpus[of].modelled &&
-                 (level == FLEET_MODEL || group_name(fleet, i, level) == group_name(fleet, of, level));
+        count += is_alike(fleet, i, of, level);
     return count;
 }
 
@@ -107,16 +103,14 @@ static void name_group(const struct fleet *fleet, const struct fleet_row *row, e
     else
         text_join(out, FLEET_TEXT_BYTES, "", "%zu of %zu %s", row->gpu_count, size, name);
     if (level != FLEET_MODEL)
-        text_join(out, FLEET_TEXT_BYTES, "", "%s%s", of[level], group_name(fleet, row->gpus[0], level));
+        text_join(out, FLEET_TEXT_BYTES, "", "%s%s", of[level], fleet_group(fleet, row->gpus[0], level));
 }
 
 /* Whether the row's GPUs are all of a group. */
 static bool is_group(const struct fleet *fleet, const struct fleet_row *row, enum fleet_level level)
 {
     for (size_t i = 0; i < row->gpu_count; i++)
-        if (!fleet->gpus[row->gpus[i]].answered ||
-            strcmp(fleet->gpus[row->gpus[i]].name, fleet->gpus[row->gpus[0]].name) != 0 ||
-            (level != FLEET_MODEL && group_name(fleet, row->gpus[i], level) != group_name(fleet, row->gpus[0], level)))
+        if (!is_alike(fleet, row->gpus[i], row->gpus[0], level))
             return false;
     return row->gpu_count > 1 && row->gpu_count == group_size(fleet, row->gpus[0], level);
 }
@@ -148,10 +142,9 @@ static void set_what(const struct fleet *fleet, const struct fleet_finding *find
     size_t paths = 0, all = 0, of_them = 0;
 
     for (size_t i = 0; i < fleet->cell_count; i++) {
-        bool first = true, found = false;
+        const bool first = fleet_is_first_of_path(fleet, i);
+        bool found = false;
 
-        for (size_t j = 0; first && j < i; j++)
-            first = fleet->cells[j].path != fleet->cells[i].path;
         for (size_t j = 0; !found && j < finding->count; j++)
             found = fleet->cells[finding->changes[j].cell].path == fleet->cells[i].path;
         all += first;
@@ -196,13 +189,6 @@ static void set_why(const struct fleet *fleet, size_t gpu, size_t since, struct 
     note_change(row->why, "commit", before->commit, after->commit);
 }
 
-static bool is_member(const struct fleet_model *model, const struct fleet_finding *finding, size_t gpu)
-{
-    if (finding->level == FLEET_MODEL)
-        return true;
-    return finding->group == (finding->level == FLEET_GPU ? gpu : model->groups[finding->level][gpu]);
-}
-
 static enum status add_finding(struct fleet_verdict *verdict, const struct fleet_model *model,
                                const struct fleet_finding *finding)
 {
@@ -211,7 +197,7 @@ static enum status add_finding(struct fleet_verdict *verdict, const struct fleet
     enum status status = row ? STATUS_OK : STATUS_ENVIRONMENT;
 
     for (size_t i = 0; status == STATUS_OK && i < model->gpu_count; i++)
-        if (is_member(model, finding, i))
+        if (fleet_is_member(&model->times, finding->level, finding->group, i))
             status = fleet_row_gpu(row, model->gpus[i]);
     if (status != STATUS_OK)
         return status;
