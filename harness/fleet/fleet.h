@@ -8,16 +8,8 @@
 
 #include "cell.h"
 #include "fleet_judge.h"
+#include "pool.h"
 #include "store.h"
-
-/* Texts that occur again and again, each once. */
-struct fleet_texts {
-    char **items; /* owned, and so are the strings */
-    size_t count, room;
-};
-
-/* The text, made printable (text_clean); NULL, logged, out of memory. */
-const char *fleet_text(struct fleet_texts *texts, const char *text);
 
 struct fleet_run {
     int64_t id, started_utc;
@@ -65,7 +57,7 @@ struct fleet_options {
 
 struct fleet {
     const char *path; /* of the store */
-    struct fleet_texts texts;
+    struct texts texts;
     struct fleet_run *runs; /* owned; in the order of their starts */
     size_t run_count;
     struct fleet_gpu *gpus; /* owned */
@@ -77,6 +69,9 @@ struct fleet {
     struct fleet_model *models; /* owned */
     size_t model_count;
 };
+
+/* A text that the fleet has once, made printable (text_clean); NULL, logged, out of memory. */
+const char *fleet_text(struct fleet *fleet, const char *text);
 
 /* Reads the runs, and what they say: fleet_read_times afterwards their times. STATUS_USAGE, logged, for a store without
  * runs, a baseline that no run is of, and errors of the store. The caller closes *fleet, on an error, too. */

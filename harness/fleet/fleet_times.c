@@ -120,12 +120,14 @@ static enum status unknown_baseline(const struct fleet *fleet, const char *basel
 {
     char drivers[200] = "";
 
-    for (size_t i = 0; i < fleet->texts.count; i++)
-        for (size_t run = 0; run < fleet->run_count; run++)
-            if (fleet->runs[run].driver == fleet->texts.items[i]) {
-                text_join(drivers, sizeof(drivers), ", ", "%s", fleet->texts.items[i]);
-                break;
-            }
+    for (size_t i = 0; i < fleet->run_count; i++) {
+        size_t first = 0;
+
+        while (fleet->runs[first].driver != fleet->runs[i].driver)
+            first++;
+        if (first == i)
+            text_join(drivers, sizeof(drivers), ", ", "%s", fleet->runs[i].driver);
+    }
     return log_error(STATUS_USAGE, "--baseline %s: %s has no run of that driver or until that date; drivers: %s",
                      baseline, fleet->path, drivers);
 }
@@ -285,8 +287,8 @@ static bool take_identity(struct fleet *fleet, const char *identity, struct flee
     if (sscanf(identity, "%*[^/]/%255[^/]/%*[^/]/%*[^/]/%*[^/]/%255[^/]", path, regime) != 2)
         return false;
     cell->regime = table_find(&regime_table, regime);
-    cell->identity = fleet_text(&fleet->texts, identity);
-    cell->path = fleet_text(&fleet->texts, path);
+    cell->identity = fleet_text(fleet, identity);
+    cell->path = fleet_text(fleet, path);
     return cell->regime && cell->identity && cell->path;
 }
 

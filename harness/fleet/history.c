@@ -18,55 +18,13 @@ static enum status out_of_memory(void)
 
 /* -- what runs share ----------------------------------------------------------------------------------- */
 
-/* The place of a text, or where it would go: there is always one that is free. FNV-1a. */
-static const char **place_of(const char **shared, size_t room, const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325;
-
-    for (const char *c = text; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
-    while (shared[hash % room] && strcmp(shared[hash % room], text) != 0)
-        hash++;
-    return &shared[hash % room];
-}
-
-/* Doubles the places when half of them are taken. */
-static bool make_places(struct history *history)
-{
-    const size_t room = history->shared_room ? 2 * history->shared_room : 64;
-    const char **larger;
-
-    if (2 * history->shared_count < history->shared_room)
-        return true;
-    larger = calloc(room, sizeof(*larger));
-    for (size_t i = 0; larger && i < history->shared_room; i++)
-        if (history->shared[i])
-            *place_of(larger, room, history->shared[i]) = history->shared[i];
-    if (!larger)
-        return false;
-    free(history->shared);
-    history->shared = larger;
-    history->shared_room = room;
-    return true;
-}
-
 /* A text that others have, too. "" becomes NULL. Clears *good when out of memory. */
 static const char *share(struct history *history, const char *text, bool *good)
 {
-    const char **place;
+    const char *shared = *text && *good ? texts_share(&history->texts, text) : NULL;
 
-    if (!*text)
-        return NULL;
-    *good = *good && make_places(history);
-    if (!*good)
-        return NULL;
-    place = place_of(history->shared, history->shared_room, text);
-    if (!*place) {
-        *place = pool_text(&history->pool, text);
-        *good = *place;
-        history->shared_count++;
-    }
-    return *place;
+    *good = *good && (shared || !*text);
+    return shared;
 }
 
 /* The cell, which is most often the one at `hint`. NULL out of memory. */
@@ -482,10 +440,10 @@ void history_sort(struct history *history)
 void history_close(struct history *history)
 {
     pool_close(&history->pool);
+    texts_close(&history->texts);
     free(history->runs);
     free(history->cells);
     free(history->gpus);
-    free(history->shared);
     free(history->points);
     free(history->changes);
     free(history->forgotten);
