@@ -46,8 +46,9 @@ static void swap(double *a, double *b)
     *b = kept;
 }
 
-/* Leaves them in such an order that none before that rank is larger than it, none behind it smaller. */
-double stats_select(double *values, size_t count, size_t rank)
+/* The value that stands at `rank`, from 0, of `count` that are sorted. Leaves them in such an order that none before that
+ * rank is larger than it, none behind it smaller. */
+static double select_rank(double *values, size_t count, size_t rank)
 {
     size_t low = 0, high = count - 1;
 
@@ -80,7 +81,7 @@ double stats_median_unsorted(double *values, size_t count)
     const size_t half = count / 2;
     double below;
 
-    stats_select(values, count, half);
+    select_rank(values, count, half);
     if (count % 2)
         return values[half];
     below = values[0];
@@ -194,8 +195,8 @@ struct trimmed_mean stats_trimmed_mean(const double *samples, size_t count, size
     double low, high, within, share, sum = 0;
 
     memcpy(scratch, samples, count * sizeof(*samples));
-    high = stats_select(scratch, count, count - 1 - cut);
-    low = stats_select(scratch, count - cut, cut);
+    high = select_rank(scratch, count, count - 1 - cut);
+    low = select_rank(scratch, count - cut, cut);
     winsorize(samples, count, low, high, scratch);
     for (size_t i = 0; i < count; i++)
         sum += scratch[i];

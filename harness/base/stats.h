@@ -20,9 +20,6 @@ double stats_median(const double *sorted, size_t count);
 /* The same of values in any order, which it changes; in time that grows with their number (Hoare, Find, CACM 4, 1961). */
 double stats_median_unsorted(double *values, size_t count);
 
-/* The value that stands at `rank`, from 0, of `count` that are sorted; of values in any order, which it changes, too. */
-double stats_select(double *values, size_t count, size_t rank);
-
 struct summary {
     size_t count;
     double value; /* what stands for them all: the median, or of times the trimmed mean (series.h) */

@@ -251,26 +251,6 @@ static void deviation_line(const struct comparison *comparison, enum deviation_o
         add(line, ", and what the processes of the sides show");
 }
 
-static void default_line(const struct comparison *comparison, char line[LINE_BYTES])
-{
-    deviation_line(comparison, DEVIATION_DEFAULT, line);
-}
-
-static void calibrated_line(const struct comparison *comparison, char line[LINE_BYTES])
-{
-    deviation_line(comparison, DEVIATION_CALIBRATED, line);
-}
-
-static void other_board_line(const struct comparison *comparison, char line[LINE_BYTES])
-{
-    deviation_line(comparison, DEVIATION_OTHER_BOARD, line);
-}
-
-static void processes_line(const struct comparison *comparison, char line[LINE_BYTES])
-{
-    deviation_line(comparison, DEVIATION_PROCESSES, line);
-}
-
 /* What no number of processes takes away. */
 static void between_line(const struct comparison *comparison, char line[LINE_BYTES])
 {
@@ -298,9 +278,19 @@ static void looks_line(const struct comparison *comparison, char line[LINE_BYTES
 
 bool context_line(const struct comparison *comparison, size_t index, char line[LINE_BYTES])
 {
-    static void (*const lines[])(const struct comparison *, char *) = {
-        code_line,        data_line,      between_line, default_line, calibrated_line,
-        other_board_line, processes_line, looks_line,   settle_line,
+    static const struct {
+        void (*line)(const struct comparison *comparison, char *line);
+        enum deviation_origin origin; /* where there is no function: of deviation_line */
+    } lines[] = {
+        {.line = code_line},
+        {.line = data_line},
+        {.line = between_line},
+        {.origin = DEVIATION_DEFAULT},
+        {.origin = DEVIATION_CALIBRATED},
+        {.origin = DEVIATION_OTHER_BOARD},
+        {.origin = DEVIATION_PROCESSES},
+        {.line = looks_line},
+        {.line = settle_line},
     };
 
     if (index < comparison->difference_count) {
@@ -320,7 +310,10 @@ bool context_line(const struct comparison *comparison, size_t index, char line[L
     }
     for (size_t i = 0; i < COUNT(lines); i++) {
         line[0] = '\0';
-        lines[i](comparison, line);
+        if (lines[i].line)
+            lines[i].line(comparison, line);
+        else
+            deviation_line(comparison, lines[i].origin, line);
         if (line[0] && index-- == 0)
             return true;
     }
@@ -370,18 +363,10 @@ static void value_verdict(const struct grid_column *column, const void *row, str
     out->style = verdict_rows[cell_at(row)->verdict].style;
 }
 
-void gpu_short(const struct compared_gpu *gpu, char out[GPU_SHORT_BYTES])
-{
-    const char *uuid = gpu_identity(gpu)->device.uuid;
-
-    snprintf(out, GPU_SHORT_BYTES, "%.*s", (int)strcspn(uuid, "-") + 9, uuid);
-}
-
 static void value_gpu(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     (void)column;
-    gpu_short(cell_at(row)->gpu, out->room);
-    out->text = out->room[0] ? out->room : NULL;
+    value_short_uuid(gpu_identity(cell_at(row)->gpu)->device.uuid, out);
 }
 
 static void text_p(double p, char out[TEXT_NUMBER_BYTES])

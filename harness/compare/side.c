@@ -414,6 +414,22 @@ enum status side_read(const char *path, struct side *out)
     return status;
 }
 
+bool side_is_mixed(const char *text)
+{
+    return strcmp(text, mixed) == 0;
+}
+
+void uuid_short(const char *uuid, char out[UUID_SHORT_BYTES])
+{
+    snprintf(out, UUID_SHORT_BYTES, "%.*s", uuid ? (int)strcspn(uuid, "-") + 9 : 0, uuid ? uuid : "");
+}
+
+void value_short_uuid(const char *uuid, struct grid_value *out)
+{
+    uuid_short(uuid, out->room);
+    out->text = out->room[0] ? out->room : NULL;
+}
+
 void side_close(struct side *side)
 {
     for (size_t i = 0; i < side->cell_count; i++)

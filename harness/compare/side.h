@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "grid.h"
 #include "ratio.h"
 #include "result.h"
 #include "status.h"
@@ -84,6 +85,14 @@ struct side_cell **side_sorted(const struct side *side);
 
 /* The counter of that name, which is most often the one at `hint`; NULL where there is none. */
 struct side_counter *side_counter(const struct side_cell *cell, const char *name, size_t hint);
+
+/* Whether a text says that the processes of a side differ in it. */
+bool side_is_mixed(const char *text);
+
+/* A UUID up to its first group, "GPU-33a20bea"; "" where there is none, NULL or "". And as the value of a grid. */
+enum { UUID_SHORT_BYTES = DEVICE_TEXT_BYTES };
+void uuid_short(const char *uuid, char out[UUID_SHORT_BYTES]);
+void value_short_uuid(const char *uuid, struct grid_value *out);
 
 /* Releases; accepts a zeroed struct. */
 void side_close(struct side *side);

@@ -8,6 +8,7 @@
 
 #include "log.h"
 #include "memory.h"
+#include "side.h"
 #include "text.h"
 
 enum { NAMED = 3 }; /* GPUs of a row that are named */
@@ -62,13 +63,14 @@ enum status fleet_add_gpu(struct fleet_verdict *verdict, enum fleet_kind kind, s
 
 /* -- who ----------------------------------------------------------------------------------------------- */
 
-void fleet_gpu_name(const struct fleet *fleet, size_t gpu, char out[FLEET_TEXT_BYTES])
+/* A GPU by place and UUID: "n17:3 GPU-33a20bea". */
+static void gpu_name(const struct fleet *fleet, size_t gpu, char out[FLEET_TEXT_BYTES])
 {
-    const char *uuid = fleet->gpus[gpu].uuid;
-    char place[FLEET_PLACE_BYTES];
+    char place[FLEET_PLACE_BYTES], uuid[UUID_SHORT_BYTES];
 
+    uuid_short(fleet->gpus[gpu].uuid, uuid);
     fleet_place(&fleet->runs[fleet->gpus[gpu].last], place);
-    snprintf(out, FLEET_TEXT_BYTES, "%s%s%.*s", place, *place && *uuid ? " " : "", (int)strcspn(uuid, "-") + 9, uuid);
+    snprintf(out, FLEET_TEXT_BYTES, "%s%s%s", place, *place && *uuid ? " " : "", uuid);
     if (!*out)
         snprintf(out, FLEET_TEXT_BYTES, "%s", fleet->gpus[gpu].name);
 }
@@ -127,7 +129,7 @@ static void set_who(const struct fleet *fleet, struct fleet_row *row)
     if (row->gpu_count > 1)
         snprintf(row->who, sizeof(row->who), "%zu GPUs: ", row->gpu_count);
     for (size_t i = 0; i < row->gpu_count && i < NAMED; i++) {
-        fleet_gpu_name(fleet, row->gpus[i], name);
+        gpu_name(fleet, row->gpus[i], name);
         text_join(row->who, sizeof(row->who), i ? ", " : "", "%s", name);
     }
     if (row->gpu_count > NAMED)
