@@ -105,7 +105,7 @@ static void correlate(const double *samples, size_t count, const double *sorted,
 }
 
 /* SERIES_PROCESS, as half an interval of a normal distribution. */
-static const double process_half = 1.959964 * SERIES_PROCESS;
+static const double process_half = STATS_ERRORS_TO_END * SERIES_PROCESS;
 
 /* Sets value and interval. */
 static void estimate(const double *samples, size_t count, double *scratch, const struct series *series,

@@ -31,6 +31,12 @@ void stats_sort_uint32(uint32_t *values, size_t count)
     qsort(values, count, sizeof(*values), compare_uint32);
 }
 
+uint32_t stats_lower_median(uint32_t *values, size_t count)
+{
+    stats_sort_uint32(values, count);
+    return values[(count - 1) / 2];
+}
+
 double stats_median(const double *sorted, size_t count)
 {
     const double upper = sorted[count / 2];

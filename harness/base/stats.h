@@ -7,12 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Coverage that every interval in cbank is asked for. */
-#define STATS_CONFIDENCE 0.95
+/* Coverage that every interval in cbank is asked for, and the errors from a value to an end of it where they are normal. */
+#define STATS_CONFIDENCE    0.95
+#define STATS_ERRORS_TO_END 1.959964
 
 /* Sorts values[0 .. count - 1], ascending. Values are numbers, never NaN. */
 void stats_sort(double *values, size_t count);
 void stats_sort_uint32(uint32_t *values, size_t count);
+
+/* Sorts the values, and returns their median; of an even count the lower one of the two in the middle. */
+uint32_t stats_lower_median(uint32_t *values, size_t count);
 
 /* The median of values that are sorted; count >= 1. Of an even count the middle of the two in the middle. */
 double stats_median(const double *sorted, size_t count);

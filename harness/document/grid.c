@@ -6,8 +6,6 @@
 
 #include "grid_value.h"
 
-enum { NOTE_BYTES = 512 };
-
 const void *grid_row(const struct grid *grid, size_t row)
 {
     return (const char *)grid->rows + row * grid->row_bytes;
@@ -107,7 +105,7 @@ static void put_markdown_heading(FILE *stream, const struct grid *grid)
 
 static void put_markdown_notes(FILE *stream, const struct grid *grid, size_t row)
 {
-    char note[NOTE_BYTES];
+    char note[GRID_NOTE_BYTES];
 
     fputs("| ", stream);
     for (size_t i = 0; grid->note(grid_row(grid, row), i, note, sizeof(note)); i++) {

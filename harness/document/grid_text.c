@@ -10,7 +10,7 @@
 #include "parallel.h"
 #include "pool.h"
 
-enum { ROWS_AT_ONCE = 512, GAP = 2, NOTE_INDENT = 4, NOTE_BYTES = 512 };
+enum { ROWS_AT_ONCE = 512, GAP = 2, NOTE_INDENT = 4 };
 
 static const char bar[] = " | ";
 
@@ -328,7 +328,7 @@ static void put_note(const struct layout *layout, const char *note)
 static void put_notes(const struct layout *layout, size_t row)
 {
     const struct grid *grid = layout->grid;
-    char note[NOTE_BYTES];
+    char note[GRID_NOTE_BYTES];
 
     for (size_t c = 0; layout->below && c < grid->column_count; c++) {
         const char *text = row_at(layout, row)[c].text;

@@ -10,12 +10,11 @@
 #include "log.h"
 #include "memory.h"
 #include "noise.h"
+#include "stats.h"
 #include "table.h"
 #include "text.h"
 
 enum { DAY_SECONDS = 86400 };
-
-static const double normal_quantile = 1.959964; /* of STATS_CONFIDENCE */
 
 /* -- models -------------------------------------------------------------------------------------------- */
 
@@ -245,7 +244,7 @@ static bool read_cell(struct reading *reading, struct sql_statement *rows)
             continue;
         judged = true;
         reading->latest[place->model] =
-            (struct latest){run_id, ns, log(sql_number(rows, 3) / sql_number(rows, 2)) / 2 / normal_quantile};
+            (struct latest){run_id, ns, log(sql_number(rows, 3) / sql_number(rows, 2)) / 2 / STATS_ERRORS_TO_END};
     }
     return judged;
 }
