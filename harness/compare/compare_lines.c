@@ -276,23 +276,23 @@ static void looks_line(const struct comparison *comparison, char line[LINE_BYTES
             looks, 100 * (1 - compare_level(&comparison->options)));
 }
 
+static const struct {
+    void (*line)(const struct comparison *comparison, char *line);
+    enum deviation_origin origin; /* where there is no function: of deviation_line */
+} context_lines[] = {
+    {.line = code_line},
+    {.line = data_line},
+    {.line = between_line},
+    {.origin = DEVIATION_DEFAULT},
+    {.origin = DEVIATION_CALIBRATED},
+    {.origin = DEVIATION_OTHER_BOARD},
+    {.origin = DEVIATION_PROCESSES},
+    {.line = looks_line},
+    {.line = settle_line},
+};
+
 bool context_line(const struct comparison *comparison, size_t index, char line[LINE_BYTES])
 {
-    static const struct {
-        void (*line)(const struct comparison *comparison, char *line);
-        enum deviation_origin origin; /* where there is no function: of deviation_line */
-    } lines[] = {
-        {.line = code_line},
-        {.line = data_line},
-        {.line = between_line},
-        {.origin = DEVIATION_DEFAULT},
-        {.origin = DEVIATION_CALIBRATED},
-        {.origin = DEVIATION_OTHER_BOARD},
-        {.origin = DEVIATION_PROCESSES},
-        {.line = looks_line},
-        {.line = settle_line},
-    };
-
     if (index < comparison->difference_count) {
         difference_line(&comparison->differences[index], line);
         return true;
@@ -308,12 +308,12 @@ bool context_line(const struct comparison *comparison, size_t index, char line[L
             return true;
         }
     }
-    for (size_t i = 0; i < COUNT(lines); i++) {
+    for (size_t i = 0; i < COUNT(context_lines); i++) {
         line[0] = '\0';
-        if (lines[i].line)
-            lines[i].line(comparison, line);
+        if (context_lines[i].line)
+            context_lines[i].line(comparison, line);
         else
-            deviation_line(comparison, lines[i].origin, line);
+            deviation_line(comparison, context_lines[i].origin, line);
         if (line[0] && index-- == 0)
             return true;
     }
