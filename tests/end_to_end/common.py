@@ -56,6 +56,14 @@ def read_result(path):
     return json.loads(done.stdout)
 
 
+def scale(cell, factor):
+    """Makes a cell of a result slower by a factor, all its samples alike."""
+    time = cell["time_ns"]
+    for key in ("value", "median", "ci_low", "ci_high", "min", "mad"):
+        time[key] *= factor
+    time["samples"] = [sample * factor for sample in time["samples"]]
+
+
 def store_says(path):
     """All that a store says, as SQL, but for when runs were forgotten, when it is whole; b"" without tables."""
     database = sqlite3.connect(path)
@@ -140,6 +148,13 @@ class Scratch(unittest.TestCase):
 
     def path(self, name):
         return os.path.join(self.folder, name)
+
+    def write(self, name, content):
+        """Writes a text, or something else as JSON, with the folders that it is in. Returns its path."""
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
+        return self.path(name)
 
 
 if __name__ == "__main__":

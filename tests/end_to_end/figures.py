@@ -77,12 +77,6 @@ def read(path):
 class Case(Scratch):
     maxDiff = None
 
-    def write(self, name, content):
-        path = os.path.join(self.folder, name)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(content if isinstance(content, str) else json.dumps(content))
-        return path
-
     def document(self, content, name="planted.json"):
         return documents.read(self.write(name, content))
 

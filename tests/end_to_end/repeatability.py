@@ -34,11 +34,6 @@ def result(rows):
 
 
 class Case(Scratch):
-    def write(self, name, content):
-        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
-            file.write(content if isinstance(content, str) else json.dumps(content))
-        return name
-
     def report(self, name="report.json"):
         with open(os.path.join(self.folder, name), encoding="utf-8") as file:
             return json.load(file)
@@ -57,8 +52,9 @@ class Case(Scratch):
         """The reference and other.json after change(other)."""
         other = result(OTHER)
         change(other)
-        return self.script("--json", "report.json", self.write("reference.json", result(REFERENCE)),
-                           self.write("other.json", other), status=status)
+        self.write("reference.json", result(REFERENCE))
+        self.write("other.json", other)
+        return self.script("--json", "report.json", "reference.json", "other.json", status=status)
 
 
 class Table(Case):
@@ -158,7 +154,8 @@ class Parameters(Case):
     def test_another_plan(self):
         self.write_both({"radius": 3})
         made = result([("constant", "distinct", 20000, None)])
-        said = self.script("reference.json", self.write("other.json", made), status=2).stderr
+        self.write("other.json", made)
+        said = self.script("reference.json", "other.json", status=2).stderr
         self.assertIn("reference.json: add/constant/distinct/128000/1024/hot is in one of them alone", said)
 
     def test_none_and_no_object_are_the_same(self):
