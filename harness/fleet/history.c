@@ -160,17 +160,6 @@ static enum status take(void *context, const char *path, const struct result *re
 
 /* -- stores -------------------------------------------------------------------------------------------- */
 
-/* Texts of a table of the store, by key: a GPU's name and UUID, a kernel's hash. */
-struct stored_texts {
-    int64_t key;
-    const char *texts[2];
-};
-
-struct stored_table {
-    struct stored_texts *rows; /* owned */
-    size_t count;
-};
-
 /* Runs of a store, by their keys: those are added in that order. */
 struct stored {
     const struct reading *reading;
@@ -179,61 +168,21 @@ struct stored {
     size_t first;   /* of the history's runs */
     int64_t *keys;  /* owned */
     size_t count;
-    struct stored_table gpus, kernels;
 };
-
-/* Reads a table: key and texts, by key. */
-static void read_table(struct stored *stored, const char *select, struct stored_table *table)
-{
-    struct sql_statement *get = sql_prepare(stored->sql, select);
-    bool good = true;
-
-    while (good && sql_row(get)) {
-        struct stored_texts *row;
-
-        good = memory_grow(&table->rows, table->count, sizeof(*table->rows));
-        if (!good)
-            break;
-        row = &table->rows[table->count++];
-        row->key = sql_integer(get, 0);
-        for (size_t i = 0; i < 2; i++)
-            row->texts[i] = share(stored->reading->history, sql_text(get, 1 + (int)i), &good);
-    }
-    sql_finish(get);
-    if (!good)
-        sql_fail(stored->sql, out_of_memory());
-}
-
-static int by_key(const void *a, const void *b)
-{
-    const struct stored_texts *x = a, *y = b;
-
-    return (x->key > y->key) - (x->key < y->key);
-}
-
-/* NULL where there is no such row: it was put in since the table was read. */
-static const struct stored_texts *row_at(const struct stored_table *table, int64_t key)
-{
-    const struct stored_texts alike = {.key = key};
-
-    return table->count ? bsearch(&alike, table->rows, table->count, sizeof(alike), by_key) : NULL;
-}
 
 static void add_runs(struct stored *stored)
 {
     struct history *history = stored->reading->history;
     struct sql_statement *get =
-        sql_prepare(stored->sql, "SELECT run_id, started_utc, modelled, gpu_id, host_name, host_slot, driver, vbios,"
-                                 " engine, file, hash FROM runs ORDER BY run_id");
+        sql_prepare(stored->sql, "SELECT run_id, started_utc, modelled, gpus.name, uuid, host_name, host_slot, driver,"
+                                 " vbios, engine, file, hash FROM runs JOIN gpus USING (gpu_id) ORDER BY run_id");
     bool good = true;
 
     while (good && sql_row(get)) {
-        const struct stored_texts *gpu = row_at(&stored->gpus, sql_integer(get, 3));
-        struct history_run *run = gpu ? add_run(history) : NULL;
-        const char **const texts[] = {&run->host, &run->slot, &run->driver, &run->vbios, &run->engine};
+        struct history_run *run = add_run(history);
+        const char **const texts[] = {&run->name,   &run->uuid,  &run->host,  &run->slot,
+                                      &run->driver, &run->vbios, &run->engine};
 
-        if (!gpu)
-            continue;
         good = run && memory_grow(&stored->keys, stored->count, sizeof(*stored->keys));
         if (!good)
             break;
@@ -241,11 +190,9 @@ static void add_runs(struct stored *stored)
         clock_write_utc(sql_integer(get, 1), run->started_utc);
         run->modelled = sql_integer(get, 2);
         for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-            *texts[i] = share(history, sql_text(get, 4 + (int)i), &good);
-        run->name = gpu->texts[0];
-        run->uuid = gpu->texts[1];
-        run->file = pool_text(&history->pool, sql_text(get, 9));
-        run->hash = pool_text(&history->pool, sql_text(get, 10));
+            *texts[i] = share(history, sql_text(get, 3 + (int)i), &good);
+        run->file = pool_text(&history->pool, sql_text(get, 10));
+        run->hash = pool_text(&history->pool, sql_text(get, 11));
         run->failed = stored->reading->name ? NAN : 0; /* counted where all cells are read */
         good = good && run->file && run->hash && set_gpu(history);
     }
@@ -274,7 +221,6 @@ static bool add_series(struct stored *stored, struct sql_statement *get, const s
         struct summary summary = {.value = sql_number(get, 1),
                                   .ci_low = sql_number(get, 2),
                                   .ci_high = sql_number(get, 3)};
-        const struct stored_texts *kernel = row_at(&stored->kernels, sql_integer(get, 6));
         const char *status = sql_text(get, 5);
         struct history_point *point = run ? add_point(history, run, cell) : NULL;
 
@@ -288,7 +234,7 @@ static bool add_series(struct stored *stored, struct sql_statement *get, const s
         point->time_ns = strcmp(status, cell_status_names[CELL_OK]) == 0 ? summary.value : NAN;
         point->half_width = stats_relative_half_width(&summary);
         point->flags = (uint32_t)sql_integer(get, 4);
-        point->sha256 = kernel ? kernel->texts[0] : NULL;
+        point->sha256 = share(history, sql_text(get, 6), &good);
     }
     sql_reset(get);
     return good;
@@ -298,8 +244,8 @@ static void add_all_series(struct stored *stored)
 {
     struct sql_statement *list = sql_prepare(stored->sql, "SELECT identity_id, identity, cell FROM identities");
     struct sql_statement *get =
-        sql_prepare(stored->sql, "SELECT run_id, time_ns, ci_low_ns, ci_high_ns, flags, status, kernel_id FROM times"
-                                 " WHERE identity_id = ?1 ORDER BY run_id");
+        sql_prepare(stored->sql, "SELECT run_id, time_ns, ci_low_ns, ci_high_ns, flags, status, sass_sha256 FROM times"
+                                 " LEFT JOIN kernels USING (kernel_id) WHERE identity_id = ?1 ORDER BY run_id");
     const char *name = stored->reading->name;
     bool good = true;
 
@@ -354,8 +300,6 @@ static enum status add_store(const struct reading *reading, const char *path)
     if (status != STATUS_OK)
         return status;
     stored.sql = store_sql(stored.store);
-    read_table(&stored, "SELECT gpu_id, name, uuid FROM gpus ORDER BY gpu_id", &stored.gpus);
-    read_table(&stored, "SELECT kernel_id, sass_sha256, '' FROM kernels ORDER BY kernel_id", &stored.kernels);
     add_runs(&stored);
     add_all_series(&stored);
     add_forgotten(&stored);
@@ -363,8 +307,6 @@ static enum status add_store(const struct reading *reading, const char *path)
     if (status == STATUS_OK && stored.count == 0)
         status = log_error(STATUS_USAGE, "%s has no run; cbank ingest puts results in", path);
     free(stored.keys);
-    free(stored.gpus.rows);
-    free(stored.kernels.rows);
     store_close(stored.store);
     return status;
 }
