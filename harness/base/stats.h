@@ -3,7 +3,6 @@
 #ifndef CBANK_STATS_H
 #define CBANK_STATS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

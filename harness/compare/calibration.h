@@ -9,7 +9,6 @@
 
 #include "cell.h"
 #include "field.h"
-#include "image.h"
 #include "side.h"
 #include "status.h"
 

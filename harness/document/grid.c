@@ -2,7 +2,6 @@
 #include "grid.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "grid_value.h"
 

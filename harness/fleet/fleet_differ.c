@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * What the last night's runs say beside times: cells that failed, exact counters, what devices are. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

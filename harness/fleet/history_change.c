@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Change points of the series of a history. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
