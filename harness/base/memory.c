@@ -7,15 +7,15 @@
 
 bool memory_grow(void *array, size_t count, size_t bytes)
 {
-    void *items;
+    void *items, *larger;
 
     if (count & (count - 1))
         return true;
     memcpy(&items, array, sizeof(items)); /* whatever it points to */
-    items = realloc(items, (count ? 2 * count : 1) * bytes);
-    if (items)
-        memcpy(array, &items, sizeof(items));
-    return items;
+    larger = realloc(items, (count ? 2 * count : 1) * bytes);
+    if (larger)
+        memcpy(array, &larger, sizeof(larger));
+    return larger;
 }
 
 /* Of a stream: writes to its memory. 0 tells that there was none, which shows in the stream's error flag. */
