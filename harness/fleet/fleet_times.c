@@ -277,18 +277,18 @@ static void set_known(struct reading *reading, struct store *store, struct sql_s
     sql_finish(code);
 }
 
-/* Path and regime by their places in the identity; false for a regime that this program does not know. */
-static bool take_identity(struct fleet *fleet, const char *identity, struct fleet_cell *cell)
+/* Path and regime by their places in the identity; of a regime that this program does not know, NULL. */
+static enum status take_identity(struct fleet *fleet, const char *identity, struct fleet_cell *cell)
 {
     static const struct table regime_table = TABLE("regime", regimes, regime_count);
     char path[CELL_IDENTITY_BYTES], regime[CELL_IDENTITY_BYTES];
 
     if (sscanf(identity, "%*[^/]/%255[^/]/%*[^/]/%*[^/]/%*[^/]/%255[^/]", path, regime) != 2)
-        return false;
+        return STATUS_OK;
     cell->regime = table_find(&regime_table, regime);
     cell->identity = fleet_text(fleet, identity);
     cell->path = fleet_text(fleet, path);
-    return cell->regime && cell->identity && cell->path;
+    return cell->identity && cell->path ? STATUS_OK : STATUS_ENVIRONMENT;
 }
 
 static enum status read_cells(struct reading *reading, struct store *store)
@@ -307,7 +307,8 @@ static enum status read_cells(struct reading *reading, struct store *store)
         struct fleet_cell cell = {.id = sql_integer(identities, 0)};
         bool judged;
 
-        if (!take_identity(fleet, sql_text(identities, 1), &cell))
+        status = take_identity(fleet, sql_text(identities, 1), &cell);
+        if (status != STATUS_OK || !cell.regime)
             continue;
         status = add_cell(fleet);
         if (!memory_grow(&fleet->cells, fleet->cell_count, sizeof(cell)))
