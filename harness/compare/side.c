@@ -183,6 +183,17 @@ static void merge_identity(struct side_identity *to, const struct side_identity 
         memcpy(to->started_utc, from->started_utc, sizeof(to->started_utc));
 }
 
+/* Adds what further results are of to what those are of that the side has. */
+static void add_identity(struct side *side, const struct side_identity *identity, const char argv[RESULT_ARGV_BYTES])
+{
+    if (side->files > 0) {
+        merge_identity(&side->identity, identity);
+        return;
+    }
+    side->identity = *identity;
+    memcpy(side->argv, argv, sizeof(side->argv));
+}
+
 /* What a result is of. */
 static struct side_identity identity_of(const struct result *result)
 {
@@ -289,12 +300,7 @@ enum status side_take(struct side *side, const char *path, const struct result *
 
     if (!know_cells(side, result) || asprintf(&process, "%s %s", result->device.uuid, result->started_utc) < 0)
         return out_of_memory(path);
-    if (side->files == 0) {
-        side->identity = identity;
-        memcpy(side->argv, result->argv, sizeof(side->argv));
-    } else {
-        merge_identity(&side->identity, &identity);
-    }
+    add_identity(side, &identity, result->argv);
     side->processes[side->files++] = process;
     side->incomplete += !result->complete;
     return add_cells(side, path, result);
@@ -392,12 +398,7 @@ enum status side_add(struct side *side, const char *path)
 
 void side_sum(struct side *total, const struct side *side)
 {
-    if (total->files == 0) {
-        total->identity = side->identity;
-        memcpy(total->argv, side->argv, sizeof(total->argv));
-    } else {
-        merge_identity(&total->identity, &side->identity);
-    }
+    add_identity(total, &side->identity, side->argv);
     total->files += side->files;
     total->incomplete += side->incomplete;
 }
