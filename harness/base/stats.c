@@ -169,16 +169,23 @@ static void winsorize(const double *samples, size_t count, double low, double hi
         out[i] = fmin(fmax(samples[i], low), high) - low;
 }
 
+double stats_stratum_mean(const double *values, size_t count, size_t strata, size_t first)
+{
+    double mean = 0, n = 0;
+
+    for (size_t i = first; i < count; i += strata)
+        mean += (values[i] - mean) / ++n;
+    return mean;
+}
+
 /* The sum of squares within strata. */
 static double squares_within(const double *values, size_t count, size_t strata)
 {
     double squares = 0;
 
     for (size_t first = 0; first < strata; first++) {
-        double mean = 0, n = 0;
+        const double mean = stats_stratum_mean(values, count, strata, first);
 
-        for (size_t i = first; i < count; i += strata)
-            mean += (values[i] - mean) / ++n;
         for (size_t i = first; i < count; i += strata)
             squares += (values[i] - mean) * (values[i] - mean);
     }

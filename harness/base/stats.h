@@ -47,6 +47,9 @@ size_t stats_median_rank(size_t count, double confidence);
 /* Half the width of the interval over the value; infinite where there is no interval. */
 double stats_relative_half_width(const struct summary *summary);
 
+/* The mean of values first, first + strata, ... below count, of which there is one at least. */
+double stats_stratum_mean(const double *values, size_t count, size_t strata, size_t first);
+
 /* Fewest samples that an interval is told of: as many as a median needs at STATS_CONFIDENCE. */
 #define STATS_SAMPLES_MIN 6
 
