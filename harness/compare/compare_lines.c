@@ -349,11 +349,8 @@ static void value_interval(const struct grid_column *column, const void *row, st
     const struct ratio *ratio = &cell_at(row)->ratio;
 
     (void)column;
-    if (!isfinite(ratio->ci_low) || !isfinite(ratio->ci_high))
-        return;
-    snprintf(out->room, sizeof(out->room), "%s to %s", text_of(text_change, ratio->ci_low - 1).text,
-             text_of(text_change, ratio->ci_high - 1).text);
-    out->text = out->room;
+    if (isfinite(ratio->ci_low) && isfinite(ratio->ci_high))
+        grid_range(ratio_text, ratio->ci_low, ratio->ci_high, out);
 }
 
 static void value_verdict(const struct grid_column *column, const void *row, struct grid_value *out)

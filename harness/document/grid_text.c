@@ -314,14 +314,12 @@ static void put_groups(const struct layout *layout, const struct span *span, int
 static void put_note(const struct layout *layout, const char *note)
 {
     const int indent = layout->look->indent + NOTE_INDENT;
-    struct text_wrap wrap = {.stream = layout->stream,
-                             .width = layout->look->width,
-                             .column = indent,
-                             .indent = indent + 2};
 
-    fprintf(layout->stream, "%*s", indent, "");
-    text_wrap(&wrap, note);
-    putc('\n', layout->stream);
+    text_paragraph((struct text_wrap){.stream = layout->stream,
+                                      .width = layout->look->width,
+                                      .column = indent,
+                                      .indent = indent + 2},
+                   "%s", note);
 }
 
 /* What stands below a row: columns that were moved there, then its notes. */

@@ -139,9 +139,7 @@ static void value_change_gpu(const struct grid_column *column, const void *row, 
 static void value_interval(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     (void)column;
-    snprintf(out->room, sizeof(out->room), "%s to %s", text_of(text_change, change_at(row)->ci_low).text,
-             text_of(text_change, change_at(row)->ci_high).text);
-    out->text = out->room;
+    grid_range(text_change, change_at(row)->ci_low, change_at(row)->ci_high, out);
 }
 
 static void value_origin(const struct grid_column *column, const void *row, struct grid_value *out)
