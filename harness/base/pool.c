@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE_BYTES = 32 << 10 };
+enum { FIRST_BYTES = 1 << 10, PIECE_BYTES = 32 << 10 };
 
 struct pool_piece {
     struct pool_piece *next;
@@ -19,7 +19,7 @@ void *pool_take(struct pool *pool, size_t bytes)
     const size_t unit = sizeof(double), needed = (bytes + unit - 1) / unit * unit;
 
     if (needed > pool->left) {
-        const size_t room = needed > PIECE_BYTES ? needed : PIECE_BYTES;
+        const size_t least = pool->pieces ? PIECE_BYTES : FIRST_BYTES, room = needed > least ? needed : least;
         struct pool_piece *piece = malloc(sizeof(*piece) + room);
 
         if (!piece)
