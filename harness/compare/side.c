@@ -98,23 +98,10 @@ struct side_counter *side_counter(const struct side_cell *cell, const char *name
     return NULL;
 }
 
-/* The side's own text of that name, which is most often the one at `hint`. NULL out of memory. */
-static const char *keep_name(struct side *side, const char *name, size_t hint)
+/* Adds what a process read, if it did, to a cell that has room for it. */
+static bool add_counter(struct side *side, struct side_cell *cell, const struct counter_value *value)
 {
-    for (size_t i = 0; i < side->name_count; i++)
-        if (strcmp(side->names[(hint + i) % side->name_count], name) == 0)
-            return side->names[(hint + i) % side->name_count];
-    if (!memory_grow(&side->names, side->name_count, sizeof(*side->names)))
-        return NULL;
-    side->names[side->name_count] = strdup(name);
-    return side->names[side->name_count] ? side->names[side->name_count++] : NULL;
-}
-
-/* Adds what a process read, if it did, to a cell that has room for it. `hint`: where the counter is when all processes read
- * the same. */
-static bool add_counter(struct side *side, struct side_cell *cell, const struct counter_value *value, size_t hint)
-{
-    const char *name = keep_name(side, value->name, hint);
+    const char *name = texts_share(&side->texts, value->name);
     size_t i = 0;
 
     while (name && i < cell->counter_count && cell->counters[i].name != name)
@@ -132,7 +119,7 @@ static bool add_counters(struct side *side, struct side_cell *to, const struct c
 
     to->counters = larger ? larger : to->counters;
     for (size_t i = 0; good && i < from->counter_count; i++)
-        good = add_counter(side, to, &from->counters[i], i);
+        good = add_counter(side, to, &from->counters[i]);
     return good;
 }
 
@@ -235,11 +222,10 @@ static struct side_cell *find_cell(struct side_cell *const *sorted, size_t count
 static bool know_cells(struct side *side, const struct result *result)
 {
     const size_t known = side->cell_count;
-    const bool good = memory_grow(&side->processes, side->files, sizeof(*side->processes));
     struct side_cell *cells = realloc(side->cells, (known + result->cell_count + 1) * sizeof(*cells)), **sorted;
 
     side->cells = cells ? cells : side->cells;
-    sorted = good && cells ? side_sorted(side) : NULL;
+    sorted = cells ? side_sorted(side) : NULL;
     if (!sorted)
         return false;
     for (size_t i = 0; i < result->cell_count; i++)
@@ -254,10 +240,9 @@ static bool know_cells(struct side *side, const struct result *result)
 static bool add_cell(struct side *side, struct side_cell *to, const struct result *result,
                      const struct cell_result *from)
 {
-    const char *process = side->processes[side->files - 1];
     const double mhz = from->time.sm_clock_mhz;
     bool good = (isnan(mhz) || add_value(&to->clock, mhz)) &&
-                add_process(to, &from->time, result->modelled_time, process) && add_counters(side, to, from) &&
+                add_process(to, &from->time, result->modelled_time, side->process) && add_counters(side, to, from) &&
                 merge_status(to, from);
 
     to->modelled = to->modelled || result->modelled_time;
@@ -296,12 +281,14 @@ static enum status add_cells(struct side *side, const char *path, const struct r
 enum status side_take(struct side *side, const char *path, const struct result *result)
 {
     const struct side_identity identity = identity_of(result);
-    char *process;
+    char process[sizeof(result->device.uuid) + sizeof(result->started_utc)];
 
-    if (!know_cells(side, result) || asprintf(&process, "%s %s", result->device.uuid, result->started_utc) < 0)
+    snprintf(process, sizeof(process), "%s %s", result->device.uuid, result->started_utc);
+    side->process = texts_share(&side->texts, process);
+    if (!side->process || !know_cells(side, result))
         return out_of_memory(path);
     add_identity(side, &identity, result->argv);
-    side->processes[side->files++] = process;
+    side->files++;
     side->incomplete += !result->complete;
     return add_cells(side, path, result);
 }
@@ -435,12 +422,7 @@ void side_close(struct side *side)
 {
     for (size_t i = 0; i < side->cell_count; i++)
         cell_close(&side->cells[i]);
-    for (size_t i = 0; side->processes && i < side->files; i++)
-        free(side->processes[i]);
-    for (size_t i = 0; i < side->name_count; i++)
-        free(side->names[i]);
-    free(side->processes);
-    free(side->names);
+    texts_close(&side->texts);
     free(side->cells);
     *side = (struct side){0};
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "grid.h"
+#include "pool.h"
 #include "ratio.h"
 #include "result.h"
 #include "status.h"
@@ -50,9 +51,8 @@ struct side {
     char label[256]; /* what the user called it */
     size_t files; /* results that were read, one a process */
     size_t incomplete; /* of those, how many are of an interrupted run */
-    char **processes; /* owned, and so are the texts: which process each of them is */
-    char **names; /* owned, and so are the texts: of counters, each once */
-    size_t name_count;
+    struct texts texts; /* names of counters, and which process each is */
+    const char *process; /* of the result that was read last, one of these */
     char argv[RESULT_ARGV_BYTES]; /* command line of the first */
     struct side_identity identity;
     struct side_cell *cells; /* owned; in the order of the first file, then of later ones */
