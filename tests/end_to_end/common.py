@@ -50,6 +50,18 @@ def read_json(path):
         return json.load(file)
 
 
+def read_bytes(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def kept_folder(case):
+    """A temporary folder of a class of tests: its name."""
+    folder = tempfile.TemporaryDirectory()
+    case.addClassCleanup(folder.cleanup)
+    return folder.name
+
+
 def read_result(path):
     """A result of any version, as the newest has it."""
     done = subprocess.run([CBANK, "show", "--json", path], capture_output=True, check=True, timeout=60)

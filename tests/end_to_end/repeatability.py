@@ -7,7 +7,7 @@ import json
 import os
 import unittest
 
-from common import ROOT, Scratch, run_script
+from common import ROOT, Scratch, read_json, run_script
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 
@@ -35,8 +35,7 @@ def result(rows):
 
 class Case(Scratch):
     def report(self, name="report.json"):
-        with open(os.path.join(self.folder, name), encoding="utf-8") as file:
-            return json.load(file)
+        return read_json(self.path(name))
 
     def script(self, *arguments, status=0):
         done = run_script("repeatability.py", *arguments, folder=self.folder,
