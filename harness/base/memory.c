@@ -5,6 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool memory_grow(void *array, size_t count, size_t bytes)
+{
+    void *items, *larger;
+
+    if (count & (count - 1))
+        return true;
+    memcpy(&items, array, sizeof(items)); /* whatever it points to */
+    larger = realloc(items, (count ? 2 * count : 1) * bytes);
+    if (larger)
+        memcpy(array, &larger, sizeof(larger));
+    return larger;
+}
+
 /* Of a stream: writes to its memory. 0 tells that there was none, which shows in the stream's error flag. */
 static ssize_t append(void *cookie, const char *text, size_t bytes)
 {

@@ -18,6 +18,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* Makes room for one element more in an array of `count`, each of `bytes`, which this alone makes larger: it doubles where
+ * it is full. `array` is where the pointer to it is, NULL of none. False out of memory; the array is as it was then. Logs
+ * nothing. */
+bool memory_grow(void *array, size_t count, size_t bytes);
+
 /* Text that was written to a stream of memory_open. */
 struct memory {
     char *text; /* owned; a NUL follows it, that bytes does not count */

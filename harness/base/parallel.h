@@ -4,7 +4,6 @@
 #define CBANK_PARALLEL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* Most threads that are started, whatever the machine has. */

@@ -20,4 +20,17 @@ char *pool_text(struct pool *pool, const char *text);
 /* Releases all of it; it is empty then. */
 void pool_close(struct pool *pool);
 
+/* Texts that occur again and again, each once. Zeroed is empty. */
+struct texts {
+    struct pool pool;
+    const char **places; /* owned: of each text by its hash; NULL: free */
+    size_t room, count;
+};
+
+/* The one that is equal to the text, which is copied where there is none. NULL out of memory. */
+const char *texts_share(struct texts *texts, const char *text);
+
+/* Releases all of them; there are none then. */
+void texts_close(struct texts *texts);
+
 #endif

@@ -21,7 +21,6 @@ enum { FLOAT_EXPONENT_MASK = 0x7f800000, FLOAT_EXPONENT_OF_1 = 0x3f800000 };
 struct filling {
     uint64_t seed;
     uint32_t *values;
-    uint32_t clear, set; /* bits */
 };
 
 static void fill_range(void *context, uint64_t first, uint64_t count)
@@ -30,19 +29,12 @@ static void fill_range(void *context, uint64_t first, uint64_t count)
     uint64_t state = filling->seed + first * step;
 
     for (uint64_t i = first; i < first + count; i++)
-        filling->values[i] = ((uint32_t)(random_next(&state) >> 32) & ~filling->clear) | filling->set;
-}
-
-void random_fill(uint64_t seed, uint32_t *values, size_t count)
-{
-    struct filling filling = {.seed = seed, .values = values};
-
-    parallel_ranges(count, 1 << 16, fill_range, &filling);
+        filling->values[i] = ((uint32_t)(random_next(&state) >> 32) & ~FLOAT_EXPONENT_MASK) | FLOAT_EXPONENT_OF_1;
 }
 
 void random_fill_floats(uint64_t seed, uint32_t *values, size_t count)
 {
-    struct filling filling = {seed, values, FLOAT_EXPONENT_MASK, FLOAT_EXPONENT_OF_1};
+    struct filling filling = {seed, values};
 
     parallel_ranges(count, 1 << 16, fill_range, &filling);
 }

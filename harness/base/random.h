@@ -9,11 +9,8 @@
 /* The next number of the sequence that *state stands in. */
 uint64_t random_next(uint64_t *state);
 
-/* Fills values[0 .. count - 1] with the high halves of the first numbers of the sequence of `seed`. */
-void random_fill(uint64_t seed, uint32_t *values, size_t count);
-
-/* As random_fill, made floats of +-[1, 2) by setting the exponent: sign and fraction are random, and as integers they
- * are as good as any. */
+/* Fills values[0 .. count - 1] with the high halves of the first numbers of the sequence of `seed`, made floats of +-[1, 2)
+ * by setting the exponent: sign and fraction are random, and as integers they are as good as any. */
 void random_fill_floats(uint64_t seed, uint32_t *values, size_t count);
 
 /* Shuffles items[0 .. count - 1] (Fisher and Yates), drawing from *state. */

@@ -45,16 +45,6 @@ static void find_ranks(const double *samples, size_t count, const double *sorted
 
 /* -- placements ---------------------------------------------------------------------------------------- */
 
-static double placement_mean(const double *values, size_t count, size_t placements, size_t placement)
-{
-    double sum = 0;
-    size_t n = 0;
-
-    for (size_t i = placement; i < count; i += placements, n++)
-        sum += values[i];
-    return sum / (double)n;
-}
-
 /* Takes the placements' means out of values whose mean is 0. Returns the correlation within placements: one-way analysis
  * of variance, at least 0. */
 static double take_out(double *values, size_t count, size_t placements)
@@ -65,7 +55,7 @@ static double take_out(double *values, size_t count, size_t placements)
     if (placements < 2 || each < 2)
         return 0;
     for (size_t p = 0; p < placements; p++) {
-        const double mean = placement_mean(values, count, placements, p);
+        const double mean = stats_stratum_mean(values, count, placements, p);
 
         for (size_t i = p; i < count; i += placements) {
             values[i] -= mean;
@@ -105,7 +95,7 @@ static void correlate(const double *samples, size_t count, const double *sorted,
 }
 
 /* SERIES_PROCESS, as half an interval of a normal distribution. */
-static const double process_half = 1.959964 * SERIES_PROCESS;
+static const double process_half = STATS_ERRORS_TO_END * SERIES_PROCESS;
 
 /* Sets value and interval. */
 static void estimate(const double *samples, size_t count, double *scratch, const struct series *series,

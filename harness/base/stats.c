@@ -31,6 +31,12 @@ void stats_sort_uint32(uint32_t *values, size_t count)
     qsort(values, count, sizeof(*values), compare_uint32);
 }
 
+uint32_t stats_lower_median(uint32_t *values, size_t count)
+{
+    stats_sort_uint32(values, count);
+    return values[(count - 1) / 2];
+}
+
 double stats_median(const double *sorted, size_t count)
 {
     const double upper = sorted[count / 2];
@@ -46,8 +52,9 @@ static void swap(double *a, double *b)
     *b = kept;
 }
 
-/* Leaves them in such an order that none before that rank is larger than it, none behind it smaller. */
-double stats_select(double *values, size_t count, size_t rank)
+/* The value that stands at `rank`, from 0, of `count` that are sorted. Leaves them in such an order that none before that
+ * rank is larger than it, none behind it smaller. */
+static double select_rank(double *values, size_t count, size_t rank)
 {
     size_t low = 0, high = count - 1;
 
@@ -80,7 +87,7 @@ double stats_median_unsorted(double *values, size_t count)
     const size_t half = count / 2;
     double below;
 
-    stats_select(values, count, half);
+    select_rank(values, count, half);
     if (count % 2)
         return values[half];
     below = values[0];
@@ -162,16 +169,23 @@ static void winsorize(const double *samples, size_t count, double low, double hi
         out[i] = fmin(fmax(samples[i], low), high) - low;
 }
 
+double stats_stratum_mean(const double *values, size_t count, size_t strata, size_t first)
+{
+    double mean = 0, n = 0;
+
+    for (size_t i = first; i < count; i += strata)
+        mean += (values[i] - mean) / ++n;
+    return mean;
+}
+
 /* The sum of squares within strata. */
 static double squares_within(const double *values, size_t count, size_t strata)
 {
     double squares = 0;
 
     for (size_t first = 0; first < strata; first++) {
-        double mean = 0, n = 0;
+        const double mean = stats_stratum_mean(values, count, strata, first);
 
-        for (size_t i = first; i < count; i += strata)
-            mean += (values[i] - mean) / ++n;
         for (size_t i = first; i < count; i += strata)
             squares += (values[i] - mean) * (values[i] - mean);
     }
@@ -194,8 +208,8 @@ struct trimmed_mean stats_trimmed_mean(const double *samples, size_t count, size
     double low, high, within, share, sum = 0;
 
     memcpy(scratch, samples, count * sizeof(*samples));
-    high = stats_select(scratch, count, count - 1 - cut);
-    low = stats_select(scratch, count - cut, cut);
+    high = select_rank(scratch, count, count - 1 - cut);
+    low = select_rank(scratch, count - cut, cut);
     winsorize(samples, count, low, high, scratch);
     for (size_t i = 0; i < count; i++)
         sum += scratch[i];

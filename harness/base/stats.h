@@ -3,25 +3,25 @@
 #ifndef CBANK_STATS_H
 #define CBANK_STATS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Coverage that every interval in cbank is asked for. */
-#define STATS_CONFIDENCE 0.95
+/* Coverage that every interval in cbank is asked for, and the errors from a value to an end of it where they are normal. */
+#define STATS_CONFIDENCE    0.95
+#define STATS_ERRORS_TO_END 1.959964
 
 /* Sorts values[0 .. count - 1], ascending. Values are numbers, never NaN. */
 void stats_sort(double *values, size_t count);
 void stats_sort_uint32(uint32_t *values, size_t count);
+
+/* Sorts the values, and returns their median; of an even count the lower one of the two in the middle. */
+uint32_t stats_lower_median(uint32_t *values, size_t count);
 
 /* The median of values that are sorted; count >= 1. Of an even count the middle of the two in the middle. */
 double stats_median(const double *sorted, size_t count);
 
 /* The same of values in any order, which it changes; in time that grows with their number (Hoare, Find, CACM 4, 1961). */
 double stats_median_unsorted(double *values, size_t count);
-
-/* The value that stands at `rank`, from 0, of `count` that are sorted; of values in any order, which it changes, too. */
-double stats_select(double *values, size_t count, size_t rank);
 
 struct summary {
     size_t count;
@@ -46,6 +46,9 @@ size_t stats_median_rank(size_t count, double confidence);
 
 /* Half the width of the interval over the value; infinite where there is no interval. */
 double stats_relative_half_width(const struct summary *summary);
+
+/* The mean of values first, first + strata, ... below count, of which there is one at least. */
+double stats_stratum_mean(const double *values, size_t count, size_t strata, size_t first);
 
 /* Fewest samples that an interval is told of: as many as a median needs at STATS_CONFIDENCE. */
 #define STATS_SAMPLES_MIN 6

@@ -3,7 +3,6 @@
 #ifndef CBANK_TABLE_H
 #define CBANK_TABLE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "status.h"

@@ -49,7 +49,8 @@ size_t text_utf8(const char *text, size_t left)
     return 0;
 }
 
-size_t text_printable(const char *text, size_t left)
+/* As text_utf8, and 0 also for what is not printable. */
+static size_t text_printable(const char *text, size_t left)
 {
     /* By their bytes: C0; DEL and C1; ends of lines and what turns the order of what follows; U+FFFE and U+FFFF. */
     static const char none[][2][4] = {
@@ -162,6 +163,16 @@ static void put_bytes(FILE *stream, const struct escape *escapes, const char *te
 void text_put(FILE *stream, const struct escape *escapes, const char *text)
 {
     put_bytes(stream, escapes, text, strlen(text));
+}
+
+void text_put_tag(FILE *stream, const char *start, const char *const *attributes)
+{
+    fputs(start, stream);
+    for (; *attributes; attributes += 2) {
+        fprintf(stream, " %s=\"", attributes[0]);
+        text_put(stream, escapes_xml, attributes[1]);
+        putc('"', stream);
+    }
 }
 
 /* -- CSV ---------------------------------------------------------------------------------------------- */

@@ -12,14 +12,11 @@
  * continuation, an overlong form, a surrogate, beyond U+10FFFF. */
 size_t text_utf8(const char *text, size_t left);
 
-/* As text_utf8, and 0 also for what no terminal and no XML takes: control characters (C0, DEL, C1), ends of lines, what
- * changes the direction of text, U+FFFE, U+FFFF. */
-size_t text_printable(const char *text, size_t left);
-
 /* Whether all characters are printable ones of ASCII. */
 bool text_is_plain(const char *text);
 
-/* Replaces each byte that belongs to no printable character by '?'. */
+/* Replaces each byte that belongs to no printable character by '?'. Printable is what terminals and XML take: no control
+ * characters (C0, DEL, C1), ends of lines, what changes the direction of text, U+FFFE, U+FFFF. */
 void text_clean(char *text);
 
 enum { TEXT_SHOWN_BYTES = 80 };
@@ -47,6 +44,10 @@ extern const struct escape escapes_markdown[]; /* also within a table */
 /* Writes text with its escapes. What is no character of UTF-8, a control character or no character of XML
  * becomes '?'. */
 void text_put(FILE *stream, const struct escape *escapes, const char *text);
+
+/* Writes a start tag of XML without its end, after what it begins with; attributes are pairs of name and text, with NULL
+ * behind the last. */
+void text_put_tag(FILE *stream, const char *start, const char *const *attributes);
 
 /* Fields of a row of CSV (RFC 4180), quoted where that is needed; the number exact, empty when not finite. Text that
  * a spreadsheet would take for a formula (it begins with =, +, - or @ and is no number) gets a ' before it, unless

@@ -4,11 +4,9 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "log.h"
-
-enum { NUMBERS_STEP = 32 /* that there is made room for at a time */ };
+#include "memory.h"
 
 bool experiment_ask(struct experiment_run *run, struct probe_request *request, uint32_t *answer)
 {
@@ -29,14 +27,8 @@ void experiment_number(struct experiment_run *run, struct number number)
 {
     struct outcome *outcome = run->outcome;
 
-    if (run->status == STATUS_OK && outcome->number_count % NUMBERS_STEP == 0) {
-        struct number *grown = realloc(outcome->numbers, (outcome->number_count + NUMBERS_STEP) * sizeof(*grown));
-
-        if (grown)
-            outcome->numbers = grown;
-        else
-            run->status = log_memory("what was found");
-    }
+    if (run->status == STATUS_OK && !memory_grow(&outcome->numbers, outcome->number_count, sizeof(number)))
+        run->status = log_memory("what was found");
     if (run->status == STATUS_OK)
         outcome->numbers[outcome->number_count++] = number;
 }

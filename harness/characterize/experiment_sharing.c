@@ -50,10 +50,9 @@ static void add_spread(struct experiment_run *run, const char *const names[3], c
         for (uint32_t of = 0; of < sms; of++)
             if (cycles[of * sms + to] && (cycles[of * sms + to] < threshold) == shared)
                 room[here++] = cycles[of * sms + to];
-        stats_sort_uint32(room, here);
         samples += here;
         if (here)
-            medians[count++] = room[(here - 1) / 2];
+            medians[count++] = stats_lower_median(room, here);
     }
     stats_sort_uint32(medians, count);
     for (size_t i = 0; i < 3; i++) {

@@ -17,13 +17,6 @@ enum {
 
 /* -- bands of cycles ----------------------------------------------------------------------------------- */
 
-/* The lower one of the two in the middle, of an even count. Sorts the values. */
-static uint32_t median_of(uint32_t *values, size_t count)
-{
-    stats_sort_uint32(values, count);
-    return values[(count - 1) / 2];
-}
-
 struct pool {
     uint32_t count[CYCLES_MAX]; /* samples of so many cycles */
     uint32_t near[CYCLES_MAX]; /* ... and of reach_at more or fewer */
@@ -63,7 +56,7 @@ static uint32_t pool_threshold(struct pool *pool)
     }
     if (first < last) {
         memcpy(pool->sorted, near + first, (last - first + 1) * sizeof(*near));
-        floor = median_of(pool->sorted, last - first + 1);
+        floor = stats_lower_median(pool->sorted, last - first + 1);
     }
     return 12 + floor + (uint32_t)(6 * sqrt(floor));
 }
@@ -130,7 +123,7 @@ static double sweep_region(struct search *search, struct pool *pool, uint32_t co
 
         for (uint32_t p = 0; p < SWEEP_PASSES; p++)
             values[p] = search->cycles[p * count + i];
-        pool_add(pool, median_of(values, SWEEP_PASSES));
+        pool_add(pool, stats_lower_median(values, SWEEP_PASSES));
         sum += values[SWEEP_PASSES / 2];
     }
     return sum / count;
@@ -157,7 +150,7 @@ static void sweep(struct search *search, struct pool *pool)
     /* The deviation of one access from pass to pass: the median range of three values is 1.588 of it. */
     for (size_t i = 0; i < search->swept_count; i++)
         ranges[i] = search->swept[SWEEP_PASSES * i + SWEEP_PASSES - 1] - search->swept[SWEEP_PASSES * i];
-    noise = (uint32_t)lround(median_of(ranges, search->swept_count) / 1.588);
+    noise = (uint32_t)lround(stats_lower_median(ranges, search->swept_count) / 1.588);
     pool->reach = noise < 1 ? 1 : noise < NOISE_MAX ? noise : NOISE_MAX;
     for (const struct segment *of = segments; of < segments + found && of < segments + GEOMETRY_PLATEAUS_MAX; of++)
         out->plateau[out->plateau_count++] =

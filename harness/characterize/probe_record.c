@@ -9,8 +9,6 @@
 #include "log.h"
 #include "memory.h"
 
-enum { EXCHANGES_STEP = 1024 /* that there is made room for at a time */ };
-
 /* -- text ---------------------------------------------------------------------------------------------- */
 
 static void add_list(FILE *text, const uint32_t *address, size_t count)
@@ -103,18 +101,12 @@ static bool parse_answer(const char *text, uint32_t *answer, size_t count)
 enum status probe_record_ask(struct probe_record *record, const struct probe_request *request, uint32_t *answer)
 {
     const enum status status = record->source.ask(record->source.context, request, answer);
-    const size_t count = record->count;
     char *text;
 
     if (status != STATUS_OK)
         return status;
-    if (count % EXCHANGES_STEP == 0) {
-        struct probe_exchange *grown = realloc(record->exchanges, (count + EXCHANGES_STEP) * sizeof(*grown));
-
-        if (!grown)
-            return log_memory("what the probes answered");
-        record->exchanges = grown;
-    }
+    if (!memory_grow(&record->exchanges, record->count, sizeof(*record->exchanges)))
+        return log_memory("what the probes answered");
     text = exchange_text(request, answer);
     if (!text)
         return STATUS_ENVIRONMENT;

@@ -83,11 +83,6 @@ static enum status pool(struct calibration *calibration)
     return STATUS_OK;
 }
 
-static bool is_mixed(const char *text)
-{
-    return strcmp(text, "mixed") == 0;
-}
-
 enum status calibration_of(const struct side *side, struct calibration *out)
 {
     const struct side_identity *identity = &side->identity;
@@ -99,7 +94,8 @@ enum status calibration_of(const struct side *side, struct calibration *out)
     if (side->files < 2)
         return log_error(STATUS_USAGE, "%s: %zu process is too few to calibrate; take two or more", side->label,
                          side->files);
-    if (is_mixed(identity->device.uuid) || is_mixed(identity->device.driver) || is_mixed(identity->engine))
+    if (side_is_mixed(identity->device.uuid) || side_is_mixed(identity->device.driver) ||
+        side_is_mixed(identity->engine))
         return log_error(STATUS_USAGE,
                          "%s: the processes are of several GPUs, drivers or engines; calibrate each by "
                          "itself",
@@ -139,7 +135,7 @@ const char *calibration_deviation(const struct calibration *calibration, const s
         return "the calibration has no such cell";
     if (!found->has_deviation)
         return "the cell failed in the calibration";
-    if (!sha256[0] || strcmp(sha256, found->sha256) != 0 || is_mixed(sha256))
+    if (!sha256[0] || strcmp(sha256, found->sha256) != 0 || side_is_mixed(sha256))
         return "the calibration is of other code";
     *out = found->deviation;
     out->origin = DEVIATION_CALIBRATED;
@@ -281,18 +277,6 @@ enum status calibration_read(const char *path, struct calibration *out)
     *out = (struct calibration){0};
     if (status == STATUS_OK)
         status = calibration_take(path, json_tree_root(tree), out);
-    json_tree_close(tree);
-    return status;
-}
-
-enum status calibration_parse(const char *name, const char *text, size_t bytes, struct calibration *out)
-{
-    struct json_tree *tree;
-    enum status status = json_tree_parse(name, text, bytes, &tree);
-
-    *out = (struct calibration){0};
-    if (status == STATUS_OK)
-        status = calibration_take(name, json_tree_root(tree), out);
     json_tree_close(tree);
     return status;
 }

@@ -9,7 +9,6 @@
 
 #include "cell.h"
 #include "field.h"
-#include "image.h"
 #include "side.h"
 #include "status.h"
 
@@ -38,10 +37,8 @@ struct calibration {
  * several GPUs, drivers or engines; STATUS_ENVIRONMENT when out of memory. On an error *out is empty. */
 enum status calibration_of(const struct side *side, struct calibration *out);
 
-/* Reads and writes as results are: strictly, exactly, atomically; parse reads text that messages call name. On
- * an error *out is empty. */
+/* Reads and writes as results are: strictly, exactly, atomically. On an error *out is empty. */
 enum status calibration_read(const char *path, struct calibration *out);
-enum status calibration_parse(const char *name, const char *text, size_t bytes, struct calibration *out);
 enum status calibration_write(const struct calibration *calibration, const char *path);
 
 /* Sorts the cells of a calibration that was put together. */

@@ -125,7 +125,7 @@ static enum status compare_code(struct comparison_cell *out)
     const struct side_cell *base = out->sides[BASE], *new_cell = out->sides[NEW];
 
     out->sass_differs = facet_code_differs(base, new_cell);
-    if (!out->sass_differs || strcmp(base->sha256, "mixed") == 0 || strcmp(new_cell->sha256, "mixed") == 0)
+    if (!out->sass_differs || side_is_mixed(base->sha256) || side_is_mixed(new_cell->sha256))
         return STATUS_OK;
     return code_compare(base->code, new_cell->code, &out->code);
 }

@@ -56,10 +56,20 @@ static const char *uuid_of(const struct comparison_cell *cell)
     return *uuid ? uuid : NULL;
 }
 
+static struct csv_row row_of(const struct comparison_cell *cell, const char *quantity, const char *kind)
+{
+    return (struct csv_row){.identity = &cell->cell,
+                            .cell = *cell,
+                            .verdict = verdict_rows[cell->verdict].name,
+                            .quantity = quantity,
+                            .kind = kind,
+                            .settle = NAN,
+                            .uuid = uuid_of(cell)};
+}
+
 static struct csv_row time_row(const struct comparison_cell *cell)
 {
-    struct csv_row row = {&cell->cell, *cell,        verdict_rows[cell->verdict].name, "time_ns", "time", NULL, NAN,
-                          "",          uuid_of(cell)};
+    struct csv_row row = row_of(cell, "time_ns", "time");
 
     if (cell->code)
         code_change_text(cell->code, row.code, sizeof(row.code));
@@ -72,15 +82,7 @@ static struct csv_row time_row(const struct comparison_cell *cell)
 
 static struct csv_row change_row(const struct comparison_cell *cell, const struct counter_change *change)
 {
-    struct csv_row row = {&cell->cell,
-                          *cell,
-                          verdict_rows[cell->verdict].name,
-                          change->name,
-                          counter_kind_names[change->kind],
-                          NULL,
-                          NAN,
-                          "",
-                          uuid_of(cell)};
+    struct csv_row row = row_of(cell, change->name, counter_kind_names[change->kind]);
 
     row.cell.ns[BASE] = change->base;
     row.cell.ns[NEW] = change->new_value;

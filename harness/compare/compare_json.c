@@ -47,17 +47,19 @@ static void write_status(cJSON *object, const struct field *field, const void *b
     json_add_integer(object, field->key, (uint64_t)comparison_status(base));
 }
 
+/* How many there are of each verdict: a size_t each, by enum verdict. */
 static void write_counts(cJSON *object, const struct field *field, const void *base)
 {
-    cJSON *counts = json_add(object, field->key, cJSON_CreateObject());
+    const size_t *counts = (const size_t *)((const char *)base + field->offset);
+    cJSON *out = json_add(object, field->key, cJSON_CreateObject());
 
     for (size_t i = 0; i < verdict_count; i++)
-        json_add_integer(counts, verdict_rows[i].name, ((const struct comparison *)base)->counts[i]);
+        json_add_integer(out, verdict_rows[i].name, counts[i]);
 }
 
 static void write_verdict(cJSON *object, const struct field *field, const void *base)
 {
-    json_add_text(object, field->key, verdict_rows[((const struct comparison_cell *)base)->verdict].name);
+    json_add_text(object, field->key, verdict_rows[*(const enum verdict *)((const char *)base + field->offset)].name);
 }
 
 static const struct field_kind kind_selection = {write_selection, NULL};
@@ -143,47 +145,28 @@ static const struct objects change_list =
 
 /* -- GPUs ---------------------------------------------------------------------------------------------- */
 
+static const struct field host_rows[] = {
+    {FIELD(field_text, struct host, "name", name, NULLABLE)},
+    {FIELD(field_text, struct host, "slot", slot, NULLABLE)},
+    {FIELD(field_text, struct host, "job", job, NULLABLE)},
+};
+static const struct object host_object = {.fields = FIELDS(host_rows), .given = SIZE_MAX};
+
+static const struct field identity_rows[] = {
+    {FIELD(field_text, struct side_identity, "uuid", device.uuid, NULLABLE)},
+    {FIELD(field_text, struct side_identity, "name", device.name, NULLABLE)},
+    {FIELD(field_object, struct side_identity, "host", host, REQUIRED), .of = &host_object},
+};
+
 static void write_gpu_identity(cJSON *object, const struct field *field, const void *base)
 {
-    const struct side_identity *identity = gpu_identity(base);
-    const char *const texts[][2] = {{"uuid", identity->device.uuid}, {"name", identity->device.name}};
-    const char *const places[][2] = {{"name", identity->host.name},
-                                     {"slot", identity->host.slot},
-                                     {"job", identity->host.job}};
-    cJSON *host;
-
     (void)field;
-    for (size_t i = 0; i < 2; i++)
-        json_add_text(object, texts[i][0], texts[i][1][0] ? texts[i][1] : NULL);
-    host = json_add(object, "host", cJSON_CreateObject());
-    for (size_t i = 0; i < 3; i++)
-        json_add_text(host, places[i][0], places[i][1][0] ? places[i][1] : NULL);
+    fields_write(object, &(const struct fields)FIELDS(identity_rows), gpu_identity(base));
 }
 
-static void write_drivers(cJSON *object, const struct field *field, const void *base)
-{
-    const struct compared_gpu *gpu = base;
-
-    (void)field;
-    for (size_t i = 0; i < SIDES; i++) {
-        const char *driver = gpu->sides[i]->identity.device.driver;
-
-        json_add_text(object, i == BASE ? "base_driver" : "new_driver", *driver ? driver : NULL);
-    }
-}
-
-static void write_gpu_verdict(cJSON *object, const struct field *field, const void *base)
-{
-    json_add_text(object, field->key, verdict_rows[((const struct compared_gpu *)base)->verdict].name);
-}
-
-static void write_gpu_counts(cJSON *object, const struct field *field, const void *base)
-{
-    cJSON *counts = json_add(object, field->key, cJSON_CreateObject());
-
-    for (size_t i = 0; i < verdict_count; i++)
-        json_add_integer(counts, verdict_rows[i].name, ((const struct compared_gpu *)base)->counts[i]);
-}
+static const struct field base_driver = {
+    FIELD(field_text, struct side, "base_driver", identity.device.driver, NULLABLE)};
+static const struct field new_driver = {FIELD(field_text, struct side, "new_driver", identity.device.driver, NULLABLE)};
 
 static void write_uuid(cJSON *object, const struct field *field, const void *base)
 {
@@ -193,19 +176,19 @@ static void write_uuid(cJSON *object, const struct field *field, const void *bas
 }
 
 static const struct field_kind kind_gpu_identity = {write_gpu_identity, NULL};
-static const struct field_kind kind_drivers = {write_drivers, NULL};
-static const struct field_kind kind_gpu_verdict = {write_gpu_verdict, NULL};
-static const struct field_kind kind_gpu_counts = {write_gpu_counts, NULL};
 static const struct field_kind kind_uuid = {write_uuid, NULL};
 
 static const struct field gpu_rows[] = {
     {.kind = &kind_gpu_identity},
-    {.kind = &kind_drivers},
-    {.key = "verdict", .kind = &kind_gpu_verdict},
+    {FIELD(field_pointer, struct compared_gpu, NULL, sides[BASE], REQUIRED),
+     .of = &(const struct fields){&base_driver, 1}},
+    {FIELD(field_pointer, struct compared_gpu, NULL, sides[NEW], REQUIRED),
+     .of = &(const struct fields){&new_driver, 1}},
+    {FIELD(kind_verdict, struct compared_gpu, "verdict", verdict, REQUIRED)},
     {FIELD(field_array, struct compared_gpu, "differences", differences, REQUIRED),
      .of = &(const struct objects)OBJECTS_OF(difference_rows, struct facet_difference, struct compared_gpu,
                                              difference_count)},
-    {.key = "counts", .kind = &kind_gpu_counts},
+    {FIELD(kind_counts, struct compared_gpu, "counts", counts, REQUIRED)},
     {FIELD(field_text, struct compared_gpu, "note", note, NULLABLE)},
 };
 static const struct objects gpu_list = OBJECTS_OF(gpu_rows, struct compared_gpu, struct comparison, gpu_count);
@@ -215,7 +198,7 @@ static const struct objects gpu_list = OBJECTS_OF(gpu_rows, struct compared_gpu,
 static const struct field cell_rows[] = {
     {FIELD(field_cell, struct comparison_cell, "", cell, REQUIRED)},
     {.key = "uuid", .kind = &kind_uuid},
-    {.key = "verdict", .kind = &kind_verdict},
+    {FIELD(kind_verdict, struct comparison_cell, "verdict", verdict, REQUIRED)},
     {FIELD(field_number, struct comparison_cell, "base_ns", ns[BASE], NULLABLE)},
     {FIELD(field_number, struct comparison_cell, "new_ns", ns[NEW], NULLABLE)},
     {FIELD(field_object, struct comparison_cell, "ratio", ratio, NULLABLE), .of = &ratio_object},
@@ -243,7 +226,7 @@ static const struct field rows[] = {
     {FIELD(field_object, struct comparison, "options", options, REQUIRED), .of = &options_object},
     {FIELD(field_bool, struct comparison, "plans_differ", plans_differ, REQUIRED)},
     {FIELD(field_array, struct comparison, "differences", differences, REQUIRED), .of = &difference_list},
-    {.key = "counts", .kind = &kind_counts},
+    {FIELD(kind_counts, struct comparison, "counts", counts, REQUIRED)},
     {FIELD(field_list, struct comparison, "gpus", gpus, REQUIRED), .of = &gpu_list},
     {FIELD(field_list, struct comparison, "cells", cells, REQUIRED), .of = &cell_list},
 };

@@ -4,20 +4,9 @@
 #include "compare_report.h"
 #include "text.h"
 
-/* Puts a start tag without its end; attributes are pairs of name and text, with NULL behind the last. */
-static void put_start(FILE *stream, const char *start, const char *const *attributes)
-{
-    fputs(start, stream);
-    for (; *attributes; attributes += 2) {
-        fprintf(stream, " %s=\"", attributes[0]);
-        text_put(stream, escapes_xml, attributes[1]);
-        putc('"', stream);
-    }
-}
-
 static void put_property(FILE *stream, const char *name, const char *value)
 {
-    put_start(stream, "      <property", (const char *[]){"name", name, "value", value, NULL});
+    text_put_tag(stream, "      <property", (const char *[]){"name", name, "value", value, NULL});
     fputs("/>\n", stream);
 }
 
@@ -46,7 +35,7 @@ static void put_body(FILE *stream, const char *element, const struct comparison_
 
     cell_line(cell, line);
     fprintf(stream, ">\n      <%s", element);
-    put_start(stream, "", (const char *[]){"type", verdict_rows[cell->verdict].name, "message", line, NULL});
+    text_put_tag(stream, "", (const char *[]){"type", verdict_rows[cell->verdict].name, "message", line, NULL});
     putc('>', stream);
     for (size_t i = 0; cell_note(cell, i, line, sizeof(line)); i++) {
         fputs(i ? "\n" : "", stream);
@@ -58,10 +47,10 @@ static void put_body(FILE *stream, const char *element, const struct comparison_
 /* "add.constant"; of several GPUs "GPU-33a20bea.add.constant". */
 static void class_of(const struct comparison_cell *cell, bool by_gpu, char *out, size_t bytes)
 {
-    char gpu[GPU_SHORT_BYTES] = "";
+    char gpu[UUID_SHORT_BYTES] = "";
 
     if (by_gpu)
-        gpu_short(cell->gpu, gpu);
+        uuid_short(gpu_identity(cell->gpu)->device.uuid, gpu);
     snprintf(out, bytes, "%s%s%s.%s", gpu, gpu[0] ? "." : "", cell->cell.workload->name, cell->cell.path->name);
 }
 
@@ -73,14 +62,14 @@ static void put_gpu(FILE *stream, const struct compared_gpu *gpu)
     char line[LINE_BYTES];
 
     gpu_line(gpu, line);
-    put_start(stream, "    <testcase",
-              (const char *[]){"classname", "GPU", "name", gpu_identity(gpu)->device.uuid, NULL});
+    text_put_tag(stream, "    <testcase",
+                 (const char *[]){"classname", "GPU", "name", gpu_identity(gpu)->device.uuid, NULL});
     if (row->outcome == OUTCOME_PASSED) {
         fputs("/>\n", stream);
         return;
     }
     fprintf(stream, ">\n      <%s", elements[row->outcome]);
-    put_start(stream, "", (const char *[]){"type", row->name, "message", line, NULL});
+    text_put_tag(stream, "", (const char *[]){"type", row->name, "message", line, NULL});
     fputs("/>\n    </testcase>\n", stream);
 }
 
@@ -92,7 +81,7 @@ static void put_cell(FILE *stream, const struct comparison_cell *cell, bool by_g
 
     class_of(cell, by_gpu, class, sizeof(class));
     cell_identity(&cell->cell, identity);
-    put_start(stream, "    <testcase", (const char *[]){"classname", class, "name", identity, NULL});
+    text_put_tag(stream, "    <testcase", (const char *[]){"classname", class, "name", identity, NULL});
     if (isfinite(cell->ns[NEW]))
         fprintf(stream, " time=\"%.9f\"", cell->ns[NEW] * 1e-9);
     if (outcome == OUTCOME_PASSED)
@@ -108,7 +97,7 @@ static void put_not_comparable(FILE *stream, const struct comparison *comparison
 
     summary_line(comparison, line);
     fputs("    <testcase classname=\"cbank\" name=\"comparable\">\n", stream);
-    put_start(stream, "      <error", (const char *[]){"type", "not comparable", "message", line, NULL});
+    text_put_tag(stream, "      <error", (const char *[]){"type", "not comparable", "message", line, NULL});
     fputs("/>\n    </testcase>\n", stream);
 }
 

@@ -251,26 +251,6 @@ static void deviation_line(const struct comparison *comparison, enum deviation_o
         add(line, ", and what the processes of the sides show");
 }
 
-static void default_line(const struct comparison *comparison, char line[LINE_BYTES])
-{
-    deviation_line(comparison, DEVIATION_DEFAULT, line);
-}
-
-static void calibrated_line(const struct comparison *comparison, char line[LINE_BYTES])
-{
-    deviation_line(comparison, DEVIATION_CALIBRATED, line);
-}
-
-static void other_board_line(const struct comparison *comparison, char line[LINE_BYTES])
-{
-    deviation_line(comparison, DEVIATION_OTHER_BOARD, line);
-}
-
-static void processes_line(const struct comparison *comparison, char line[LINE_BYTES])
-{
-    deviation_line(comparison, DEVIATION_PROCESSES, line);
-}
-
 /* What no number of processes takes away. */
 static void between_line(const struct comparison *comparison, char line[LINE_BYTES])
 {
@@ -296,13 +276,23 @@ static void looks_line(const struct comparison *comparison, char line[LINE_BYTES
             looks, 100 * (1 - compare_level(&comparison->options)));
 }
 
+static const struct {
+    void (*line)(const struct comparison *comparison, char *line);
+    enum deviation_origin origin; /* where there is no function: of deviation_line */
+} context_lines[] = {
+    {.line = code_line},
+    {.line = data_line},
+    {.line = between_line},
+    {.origin = DEVIATION_DEFAULT},
+    {.origin = DEVIATION_CALIBRATED},
+    {.origin = DEVIATION_OTHER_BOARD},
+    {.origin = DEVIATION_PROCESSES},
+    {.line = looks_line},
+    {.line = settle_line},
+};
+
 bool context_line(const struct comparison *comparison, size_t index, char line[LINE_BYTES])
 {
-    static void (*const lines[])(const struct comparison *, char *) = {
-        code_line,        data_line,      between_line, default_line, calibrated_line,
-        other_board_line, processes_line, looks_line,   settle_line,
-    };
-
     if (index < comparison->difference_count) {
         difference_line(&comparison->differences[index], line);
         return true;
@@ -318,9 +308,12 @@ bool context_line(const struct comparison *comparison, size_t index, char line[L
             return true;
         }
     }
-    for (size_t i = 0; i < COUNT(lines); i++) {
+    for (size_t i = 0; i < COUNT(context_lines); i++) {
         line[0] = '\0';
-        lines[i](comparison, line);
+        if (context_lines[i].line)
+            context_lines[i].line(comparison, line);
+        else
+            deviation_line(comparison, context_lines[i].origin, line);
         if (line[0] && index-- == 0)
             return true;
     }
@@ -356,11 +349,8 @@ static void value_interval(const struct grid_column *column, const void *row, st
     const struct ratio *ratio = &cell_at(row)->ratio;
 
     (void)column;
-    if (!isfinite(ratio->ci_low) || !isfinite(ratio->ci_high))
-        return;
-    snprintf(out->room, sizeof(out->room), "%s to %s", text_of(text_change, ratio->ci_low - 1).text,
-             text_of(text_change, ratio->ci_high - 1).text);
-    out->text = out->room;
+    if (isfinite(ratio->ci_low) && isfinite(ratio->ci_high))
+        grid_range(ratio_text, ratio->ci_low, ratio->ci_high, out);
 }
 
 static void value_verdict(const struct grid_column *column, const void *row, struct grid_value *out)
@@ -370,18 +360,10 @@ static void value_verdict(const struct grid_column *column, const void *row, str
     out->style = verdict_rows[cell_at(row)->verdict].style;
 }
 
-void gpu_short(const struct compared_gpu *gpu, char out[GPU_SHORT_BYTES])
-{
-    const char *uuid = gpu_identity(gpu)->device.uuid;
-
-    snprintf(out, GPU_SHORT_BYTES, "%.*s", (int)strcspn(uuid, "-") + 9, uuid);
-}
-
 static void value_gpu(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     (void)column;
-    gpu_short(cell_at(row)->gpu, out->room);
-    out->text = out->room[0] ? out->room : NULL;
+    value_short_uuid(gpu_identity(cell_at(row)->gpu)->device.uuid, out);
 }
 
 static void text_p(double p, char out[TEXT_NUMBER_BYTES])

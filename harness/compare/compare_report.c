@@ -9,13 +9,9 @@ const struct report_format report_formats[REPORT_COUNT] = {
 };
 
 /* Prints a line in as many as the width asks for, those after the first indented. */
-static void put_line(FILE *stream, const struct grid_look *look, int indent, char *line)
+static void put_line(FILE *stream, const struct grid_look *look, int indent, const char *line)
 {
-    struct text_wrap wrap = {.stream = stream, .width = look->width, .indent = indent};
-
-    text_clean(line);
-    text_wrap(&wrap, line);
-    putc('\n', stream);
+    text_paragraph((struct text_wrap){.stream = stream, .width = look->width, .indent = indent}, "%s", line);
 }
 
 enum status compare_print(FILE *stream, const struct comparison *comparison, bool all, const struct grid_look *look)

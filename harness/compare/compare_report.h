@@ -62,10 +62,6 @@ void cell_line(const struct comparison_cell *cell, char line[LINE_BYTES]);
  * struct comparison_cell. */
 bool cell_note(const void *row, size_t index, char *out, size_t bytes);
 
-/* A UUID up to its first group, "GPU-33a20bea"; "" where there is none. */
-enum { GPU_SHORT_BYTES = 48 };
-void gpu_short(const struct compared_gpu *gpu, char out[GPU_SHORT_BYTES]);
-
 /* A GPU in a sentence: where it is, its verdict and how many of its cells have which. */
 void gpu_line(const struct compared_gpu *gpu, char line[LINE_BYTES]);
 

@@ -9,7 +9,7 @@ static const double clock_tolerance = 0.01; /* relative difference of SM clocks 
 
 static bool text_differs(const char *base, const char *new_text)
 {
-    return *base && *new_text && (strcmp(base, new_text) != 0 || strcmp(base, "mixed") == 0);
+    return *base && *new_text && (strcmp(base, new_text) != 0 || side_is_mixed(base));
 }
 
 static bool clocks_differ(const struct side_cell *base, const struct side_cell *new_cell)

@@ -44,8 +44,7 @@ static const struct compared_gpu *gpu_at(const void *row)
 static void value_uuid(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     (void)column;
-    gpu_short(gpu_at(row), out->room);
-    out->text = out->room[0] ? out->room : NULL;
+    value_short_uuid(gpu_identity(gpu_at(row))->device.uuid, out);
 }
 
 /* A text of the GPU's identity, whose offset the column has. */

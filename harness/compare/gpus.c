@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "memory.h"
 
 static bool is_of(const struct side *side, const struct device_info *device)
 {
@@ -26,12 +27,9 @@ static enum status take(void *context, const char *path, const struct result *re
     struct side *side = find_gpu(sides, &result->device);
 
     if (!side) {
-        struct side *larger = realloc(sides->sides, (sides->count + 1) * sizeof(*larger));
-
-        if (!larger)
+        if (!memory_grow(&sides->sides, sides->count, sizeof(*sides->sides)))
             return log_memory("%s", path);
-        sides->sides = larger;
-        side = &larger[sides->count++];
+        side = &sides->sides[sides->count++];
         *side = (struct side){0};
     }
     return side_take(side, path, result);

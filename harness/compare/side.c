@@ -10,6 +10,7 @@
 
 #include "files.h"
 #include "log.h"
+#include "memory.h"
 #include "parallel.h"
 #include "store.h"
 
@@ -42,7 +43,6 @@ struct side_cell **side_sorted(const struct side *side)
 /* Adds what a process read. The functions of this section return false when out of memory. */
 static bool add_value(struct side_counter *counter, double value)
 {
-    double *values;
     size_t i = counter->read;
 
     if (i == 0) { /* as most are: a GPU of many has one process */
@@ -50,16 +50,14 @@ static bool add_value(struct side_counter *counter, double value)
         counter->read = 1;
         return true;
     }
-    values = realloc(counter->values, (i + 1) * sizeof(*values));
-    if (!values)
+    if (!memory_grow(&counter->values, i, sizeof(*counter->values)))
         return false;
-    if (!counter->values)
-        *values = counter->value;
-    for (; i > 0 && values[i - 1] > value; i--)
-        values[i] = values[i - 1];
-    values[i] = value;
-    counter->values = values;
-    counter->value = stats_median(values, ++counter->read);
+    if (i == 1)
+        *counter->values = counter->value;
+    for (; i > 0 && counter->values[i - 1] > value; i--)
+        counter->values[i] = counter->values[i - 1];
+    counter->values[i] = value;
+    counter->value = stats_median(counter->values, ++counter->read);
     return true;
 }
 
@@ -69,21 +67,22 @@ static bool add_process(struct side_cell *cell, const struct cell_time *time, bo
     const struct summary *summary = &time->summary;
     const double *samples = modelled ? &summary->value : time->samples_ns;
     const size_t count = modelled ? !isnan(*samples) : samples ? summary->count : 0;
-    struct process_time *larger = realloc(cell->processes, (cell->process_count + 1) * sizeof(*larger));
     double *scratch = malloc((count + 1) * sizeof(*scratch));
-    const bool good = larger && scratch;
+    const bool good = scratch && memory_grow(&cell->processes, cell->process_count, sizeof(*cell->processes));
+    struct process_time *out = good ? &cell->processes[cell->process_count] : NULL;
 
-    if (larger)
-        cell->processes = larger;
     if (good && count > 0) {
-        larger[cell->process_count] = process_of(samples, count, time->series.placements, scratch);
-        larger[cell->process_count++].process = process;
-    } else if (good && !samples && summary->count > 0 && !isnan(summary->value))
-        larger[cell->process_count++] = (struct process_time){.count = summary->count,
-                                                              .process = process,
-                                                              .value = summary->value,
-                                                              .error = process_error(summary->ci_low, summary->ci_high),
-                                                              .least = summary->value};
+        *out = process_of(samples, count, time->series.placements, scratch);
+        out->process = process;
+        cell->process_count++;
+    } else if (good && !samples && summary->count > 0 && !isnan(summary->value)) {
+        *out = (struct process_time){.count = summary->count,
+                                     .process = process,
+                                     .value = summary->value,
+                                     .error = process_error(summary->ci_low, summary->ci_high),
+                                     .least = summary->value};
+        cell->process_count++;
+    }
     free(scratch);
     return good;
 }
@@ -99,27 +98,10 @@ struct side_counter *side_counter(const struct side_cell *cell, const char *name
     return NULL;
 }
 
-/* The side's own text of that name, which is most often the one at `hint`. NULL out of memory. */
-static const char *keep_name(struct side *side, const char *name, size_t hint)
+/* Adds what a process read, if it did, to a cell that has room for it. */
+static bool add_counter(struct side *side, struct side_cell *cell, const struct counter_value *value)
 {
-    char **larger;
-
-    for (size_t i = 0; i < side->name_count; i++)
-        if (strcmp(side->names[(hint + i) % side->name_count], name) == 0)
-            return side->names[(hint + i) % side->name_count];
-    larger = realloc(side->names, (side->name_count + 1) * sizeof(*larger));
-    if (!larger)
-        return NULL;
-    side->names = larger;
-    larger[side->name_count] = strdup(name);
-    return larger[side->name_count] ? larger[side->name_count++] : NULL;
-}
-
-/* Adds what a process read, if it did, to a cell that has room for it. `hint`: where the counter is when all processes read
- * the same. */
-static bool add_counter(struct side *side, struct side_cell *cell, const struct counter_value *value, size_t hint)
-{
-    const char *name = keep_name(side, value->name, hint);
+    const char *name = texts_share(&side->texts, value->name);
     size_t i = 0;
 
     while (name && i < cell->counter_count && cell->counters[i].name != name)
@@ -137,7 +119,7 @@ static bool add_counters(struct side *side, struct side_cell *to, const struct c
 
     to->counters = larger ? larger : to->counters;
     for (size_t i = 0; good && i < from->counter_count; i++)
-        good = add_counter(side, to, &from->counters[i], i);
+        good = add_counter(side, to, &from->counters[i]);
     return good;
 }
 
@@ -188,6 +170,17 @@ static void merge_identity(struct side_identity *to, const struct side_identity 
         memcpy(to->started_utc, from->started_utc, sizeof(to->started_utc));
 }
 
+/* Adds what further results are of to what those are of that the side has. */
+static void add_identity(struct side *side, const struct side_identity *identity, const char argv[RESULT_ARGV_BYTES])
+{
+    if (side->files > 0) {
+        merge_identity(&side->identity, identity);
+        return;
+    }
+    side->identity = *identity;
+    memcpy(side->argv, argv, sizeof(side->argv));
+}
+
 /* What a result is of. */
 static struct side_identity identity_of(const struct result *result)
 {
@@ -229,12 +222,10 @@ static struct side_cell *find_cell(struct side_cell *const *sorted, size_t count
 static bool know_cells(struct side *side, const struct result *result)
 {
     const size_t known = side->cell_count;
-    char **processes = realloc(side->processes, (side->files + 1) * sizeof(*processes));
     struct side_cell *cells = realloc(side->cells, (known + result->cell_count + 1) * sizeof(*cells)), **sorted;
 
-    side->processes = processes ? processes : side->processes;
     side->cells = cells ? cells : side->cells;
-    sorted = processes && cells ? side_sorted(side) : NULL;
+    sorted = cells ? side_sorted(side) : NULL;
     if (!sorted)
         return false;
     for (size_t i = 0; i < result->cell_count; i++)
@@ -249,10 +240,9 @@ static bool know_cells(struct side *side, const struct result *result)
 static bool add_cell(struct side *side, struct side_cell *to, const struct result *result,
                      const struct cell_result *from)
 {
-    const char *process = side->processes[side->files - 1];
     const double mhz = from->time.sm_clock_mhz;
     bool good = (isnan(mhz) || add_value(&to->clock, mhz)) &&
-                add_process(to, &from->time, result->modelled_time, process) && add_counters(side, to, from) &&
+                add_process(to, &from->time, result->modelled_time, side->process) && add_counters(side, to, from) &&
                 merge_status(to, from);
 
     to->modelled = to->modelled || result->modelled_time;
@@ -291,17 +281,14 @@ static enum status add_cells(struct side *side, const char *path, const struct r
 enum status side_take(struct side *side, const char *path, const struct result *result)
 {
     const struct side_identity identity = identity_of(result);
-    char *process;
+    char process[sizeof(result->device.uuid) + sizeof(result->started_utc)];
 
-    if (!know_cells(side, result) || asprintf(&process, "%s %s", result->device.uuid, result->started_utc) < 0)
+    snprintf(process, sizeof(process), "%s %s", result->device.uuid, result->started_utc);
+    side->process = texts_share(&side->texts, process);
+    if (!side->process || !know_cells(side, result))
         return out_of_memory(path);
-    if (side->files == 0) {
-        side->identity = identity;
-        memcpy(side->argv, result->argv, sizeof(side->argv));
-    } else {
-        merge_identity(&side->identity, &identity);
-    }
-    side->processes[side->files++] = process;
+    add_identity(side, &identity, result->argv);
+    side->files++;
     side->incomplete += !result->complete;
     return add_cells(side, path, result);
 }
@@ -398,12 +385,7 @@ enum status side_add(struct side *side, const char *path)
 
 void side_sum(struct side *total, const struct side *side)
 {
-    if (total->files == 0) {
-        total->identity = side->identity;
-        memcpy(total->argv, side->argv, sizeof(total->argv));
-    } else {
-        merge_identity(&total->identity, &side->identity);
-    }
+    add_identity(total, &side->identity, side->argv);
     total->files += side->files;
     total->incomplete += side->incomplete;
 }
@@ -420,16 +402,27 @@ enum status side_read(const char *path, struct side *out)
     return status;
 }
 
+bool side_is_mixed(const char *text)
+{
+    return strcmp(text, mixed) == 0;
+}
+
+void uuid_short(const char *uuid, char out[UUID_SHORT_BYTES])
+{
+    snprintf(out, UUID_SHORT_BYTES, "%.*s", uuid ? (int)strcspn(uuid, "-") + 9 : 0, uuid ? uuid : "");
+}
+
+void value_short_uuid(const char *uuid, struct grid_value *out)
+{
+    uuid_short(uuid, out->room);
+    out->text = out->room[0] ? out->room : NULL;
+}
+
 void side_close(struct side *side)
 {
     for (size_t i = 0; i < side->cell_count; i++)
         cell_close(&side->cells[i]);
-    for (size_t i = 0; side->processes && i < side->files; i++)
-        free(side->processes[i]);
-    for (size_t i = 0; i < side->name_count; i++)
-        free(side->names[i]);
-    free(side->processes);
-    free(side->names);
+    texts_close(&side->texts);
     free(side->cells);
     *side = (struct side){0};
 }

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "grid.h"
+#include "pool.h"
 #include "ratio.h"
 #include "result.h"
 #include "status.h"
@@ -49,9 +51,8 @@ struct side {
     char label[256]; /* what the user called it */
     size_t files; /* results that were read, one a process */
     size_t incomplete; /* of those, how many are of an interrupted run */
-    char **processes; /* owned, and so are the texts: which process each of them is */
-    char **names; /* owned, and so are the texts: of counters, each once */
-    size_t name_count;
+    struct texts texts; /* names of counters, and which process each is */
+    const char *process; /* of the result that was read last, one of these */
     char argv[RESULT_ARGV_BYTES]; /* command line of the first */
     struct side_identity identity;
     struct side_cell *cells; /* owned; in the order of the first file, then of later ones */
@@ -84,6 +85,14 @@ struct side_cell **side_sorted(const struct side *side);
 
 /* The counter of that name, which is most often the one at `hint`; NULL where there is none. */
 struct side_counter *side_counter(const struct side_cell *cell, const char *name, size_t hint);
+
+/* Whether a text says that the processes of a side differ in it. */
+bool side_is_mixed(const char *text);
+
+/* A UUID up to its first group, "GPU-33a20bea"; "" where there is none, NULL or "". And as the value of a grid. */
+enum { UUID_SHORT_BYTES = DEVICE_TEXT_BYTES };
+void uuid_short(const char *uuid, char out[UUID_SHORT_BYTES]);
+void value_short_uuid(const char *uuid, struct grid_value *out);
 
 /* Releases; accepts a zeroed struct. */
 void side_close(struct side *side);

@@ -18,23 +18,21 @@
 
 #include "file_lock.h"
 #include "log.h"
+#include "memory.h"
 
 /* -- names --------------------------------------------------------------------------------------------- */
 
-static enum status add_one(struct file_list *list, char *path)
+enum status files_take(struct file_list *list, char *name)
 {
-    char **paths = path ? realloc(list->paths, (list->count + 1) * sizeof(*paths)) : NULL;
-
-    if (!paths) {
-        free(path);
+    if (!name || !memory_grow(&list->paths, list->count, sizeof(*list->paths))) {
+        free(name);
         return log_memory("the names of files");
     }
-    list->paths = paths;
-    list->paths[list->count++] = path;
+    list->paths[list->count++] = name;
     return STATUS_OK;
 }
 
-static bool is_json(const char *name)
+bool file_is_json(const char *name)
 {
     const size_t bytes = strlen(name), suffix = strlen(".json");
 
@@ -43,7 +41,7 @@ static bool is_json(const char *name)
 
 static int is_result(const struct dirent *entry)
 {
-    return is_json(entry->d_name);
+    return file_is_json(entry->d_name);
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -68,7 +66,7 @@ static enum status add_folder(struct file_list *list, const char *folder)
             asprintf(&path, "%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", entries[i]->d_name) < 0)
             path = NULL;
         if (status == STATUS_OK)
-            status = add_one(list, path);
+            status = files_take(list, path);
         free(entries[i]);
     }
     free(entries);
@@ -83,7 +81,7 @@ enum status files_add(struct file_list *list, const char *path)
         return log_error(STATUS_USAGE, "an empty name is no file");
     if (stat(path, &info) != 0)
         return log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
-    return S_ISDIR(info.st_mode) ? add_folder(list, path) : add_one(list, strdup(path));
+    return S_ISDIR(info.st_mode) ? add_folder(list, path) : files_take(list, strdup(path));
 }
 
 static int by_path(const void *a, const void *b)
@@ -98,9 +96,11 @@ static enum status add_entry(struct file_list *list, const FTSENT *entry)
     if (failed)
         return log_error(file_failed(entry->fts_errno), "cannot read %s: %s", entry->fts_path,
                          strerror(entry->fts_errno));
-    if (entry->fts_level > 0 && (!is_json(entry->fts_name) || (entry->fts_info != FTS_F && entry->fts_info != FTS_SL)))
+    if (entry->fts_level > 0 &&
+        (!file_is_json(entry->fts_name) || (entry->fts_info != FTS_F && entry->fts_info != FTS_SL)))
         return STATUS_OK;
-    return entry->fts_info == FTS_D || entry->fts_info == FTS_DP ? STATUS_OK : add_one(list, strdup(entry->fts_path));
+    return entry->fts_info == FTS_D || entry->fts_info == FTS_DP ? STATUS_OK
+                                                                 : files_take(list, strdup(entry->fts_path));
 }
 
 enum status files_add_tree(struct file_list *list, const char *path)

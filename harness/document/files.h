@@ -22,6 +22,12 @@ enum status files_add(struct file_list *list, const char *path);
  * without such files adds none. */
 enum status files_add_tree(struct file_list *list, const char *path);
 
+/* Whether a file of that name is one of a folder's *.json: it begins with no point. */
+bool file_is_json(const char *name);
+
+/* Adds a name, which is the list's then: the caller's strdup, NULL where memory ran out. */
+enum status files_take(struct file_list *list, char *name);
+
 /* Releases; accepts a zeroed struct. */
 void files_close(struct file_list *list);
 

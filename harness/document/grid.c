@@ -2,11 +2,8 @@
 #include "grid.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "grid_value.h"
-
-enum { NOTE_BYTES = 512 };
 
 const void *grid_row(const struct grid *grid, size_t row)
 {
@@ -85,6 +82,12 @@ void grid_array(const struct grid_column *column, const void *row, struct grid_v
     out->text = text && text[0] ? text : NULL;
 }
 
+void grid_range(grid_format *format, double low, double high, struct grid_value *out)
+{
+    snprintf(out->room, sizeof(out->room), "%s to %s", text_of(format, low).text, text_of(format, high).text);
+    out->text = out->room;
+}
+
 /* -- other formats ------------------------------------------------------------------------------------- */
 
 static void put_markdown_heading(FILE *stream, const struct grid *grid)
@@ -107,7 +110,7 @@ static void put_markdown_heading(FILE *stream, const struct grid *grid)
 
 static void put_markdown_notes(FILE *stream, const struct grid *grid, size_t row)
 {
-    char note[NOTE_BYTES];
+    char note[GRID_NOTE_BYTES];
 
     fputs("| ", stream);
     for (size_t i = 0; grid->note(grid_row(grid, row), i, note, sizeof(note)); i++) {

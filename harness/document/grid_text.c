@@ -10,7 +10,7 @@
 #include "parallel.h"
 #include "pool.h"
 
-enum { ROWS_AT_ONCE = 512, GAP = 2, NOTE_INDENT = 4, NOTE_BYTES = 512 };
+enum { ROWS_AT_ONCE = 512, GAP = 2, NOTE_INDENT = 4 };
 
 static const char bar[] = " | ";
 
@@ -314,21 +314,19 @@ static void put_groups(const struct layout *layout, const struct span *span, int
 static void put_note(const struct layout *layout, const char *note)
 {
     const int indent = layout->look->indent + NOTE_INDENT;
-    struct text_wrap wrap = {.stream = layout->stream,
-                             .width = layout->look->width,
-                             .column = indent,
-                             .indent = indent + 2};
 
-    fprintf(layout->stream, "%*s", indent, "");
-    text_wrap(&wrap, note);
-    putc('\n', layout->stream);
+    text_paragraph((struct text_wrap){.stream = layout->stream,
+                                      .width = layout->look->width,
+                                      .column = indent,
+                                      .indent = indent + 2},
+                   "%s", note);
 }
 
 /* What stands below a row: columns that were moved there, then its notes. */
 static void put_notes(const struct layout *layout, size_t row)
 {
     const struct grid *grid = layout->grid;
-    char note[NOTE_BYTES];
+    char note[GRID_NOTE_BYTES];
 
     for (size_t c = 0; layout->below && c < grid->column_count; c++) {
         const char *text = row_at(layout, row)[c].text;

@@ -5,6 +5,8 @@
 
 #include "grid.h"
 
+enum { GRID_NOTE_BYTES = 512 };
+
 /* Row `row` of the grid. */
 const void *grid_row(const struct grid *grid, size_t row);
 

@@ -207,6 +207,11 @@ void json_add_text(cJSON *object, const char *key, const char *value)
 
 /* -- getters ------------------------------------------------------------------------------------------- */
 
+bool json_is_called(const cJSON *member, const char *key)
+{
+    return member->string[0] == key[0] && strcmp(member->string, key) == 0;
+}
+
 const cJSON *json_get(const cJSON *object, const char *key)
 {
     const cJSON *member;
@@ -214,7 +219,7 @@ const cJSON *json_get(const cJSON *object, const char *key)
     if (!cJSON_IsObject(object))
         return NULL;
     cJSON_ArrayForEach (member, object)
-        if (member->string[0] == key[0] && strcmp(member->string, key) == 0)
+        if (json_is_called(member, key))
             return member;
     return NULL;
 }

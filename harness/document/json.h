@@ -96,6 +96,9 @@ bool json_get_text(const cJSON *object, const char *key, const char **out);
 /* As json_get_integer, of the value itself, which may be NULL. */
 bool json_integer(const cJSON *item, uint64_t *out);
 
+/* Whether the member has that exact key. */
+bool json_is_called(const cJSON *member, const char *key);
+
 /* The member of that exact key; NULL when absent. */
 const cJSON *json_get(const cJSON *object, const char *key);
 

@@ -269,7 +269,7 @@ static const char *repeated_of_few(const cJSON *object)
 {
     for (const cJSON *member = object->child; member; member = member->next)
         for (const cJSON *later = member->next; later; later = later->next)
-            if (member->string[0] == later->string[0] && strcmp(member->string, later->string) == 0)
+            if (json_is_called(later, member->string))
                 return later->string;
     return NULL;
 }

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "log.h"
 
@@ -13,16 +12,11 @@ bool node_failed(const struct node *node)
     return node->reader->status != STATUS_OK;
 }
 
-static bool is_called(const cJSON *member, const char *key)
-{
-    return member->string[0] == key[0] && strcmp(member->string, key) == 0;
-}
-
 void node_find(struct node *node, const char *key)
 {
     const cJSON *member = node->member ? node->member->next : NULL;
 
-    while (member && !is_called(member, key))
+    while (member && !json_is_called(member, key))
         member = member->next;
     if (!member)
         member = json_get(node->json, key);

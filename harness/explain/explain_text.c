@@ -97,14 +97,12 @@ static enum status print_parts(const struct view *view, const struct explained_c
 static void value_modelled(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const struct explained_count *count = row;
-    const struct text_number low = text_of(text_count, count->low), high = text_of(text_count, count->high);
 
     (void)column;
     out->number = count->low;
-    if (count->status != COUNTER_OK || strcmp(low.text, high.text) == 0)
-        return;
-    snprintf(out->room, sizeof(out->room), "%s to %s", low.text, high.text);
-    out->text = out->room;
+    if (count->status == COUNTER_OK &&
+        strcmp(text_of(text_count, count->low).text, text_of(text_count, count->high).text) != 0)
+        grid_range(text_count, count->low, count->high, out);
 }
 
 /* How far measured is from the nearer limit; or that it is equal or within. */

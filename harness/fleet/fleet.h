@@ -8,16 +8,8 @@
 
 #include "cell.h"
 #include "fleet_judge.h"
+#include "pool.h"
 #include "store.h"
-
-/* Texts that occur again and again, each once. */
-struct fleet_texts {
-    char **items; /* owned, and so are the strings */
-    size_t count, room;
-};
-
-/* The text, made printable (text_clean); NULL, logged, out of memory. */
-const char *fleet_text(struct fleet_texts *texts, const char *text);
 
 struct fleet_run {
     int64_t id, started_utc;
@@ -34,6 +26,7 @@ struct fleet_gpu {
     bool modelled; /* its times are predictions */
     size_t last; /* its last run */
     bool answered; /* it ran in the last night */
+    size_t model, member; /* of one that answered: its model, and which of its GPUs it is */
 };
 
 struct fleet_night {
@@ -47,11 +40,7 @@ struct fleet_model {
     bool modelled;
     size_t *gpus; /* owned; of the fleet */
     size_t gpu_count;
-    double *log_ns;            /* owned; see struct fleet_times */
-    struct deviation *process; /* owned; [cell] */
-    bool *base;                /* owned; NULL: a GPU's past */
-    size_t *groups[FLEET_LEVELS]; /* owned; [gpu] */
-    struct fleet_times times;  /* of those */
+    struct fleet_times times; /* of those; owned, and so are its arrays */
 };
 
 struct fleet_cell {
@@ -68,7 +57,7 @@ struct fleet_options {
 
 struct fleet {
     const char *path; /* of the store */
-    struct fleet_texts texts;
+    struct texts texts;
     struct fleet_run *runs; /* owned; in the order of their starts */
     size_t run_count;
     struct fleet_gpu *gpus; /* owned */
@@ -81,10 +70,20 @@ struct fleet {
     size_t model_count;
 };
 
+/* A text that the fleet has once, made printable (text_clean); NULL, logged, out of memory. */
+const char *fleet_text(struct fleet *fleet, const char *text);
+
 /* Reads the runs, and what they say: fleet_read_times afterwards their times. STATUS_USAGE, logged, for a store without
  * runs, a baseline that no run is of, and errors of the store. The caller closes *fleet, on an error, too. */
 enum status fleet_read(struct store *store, const struct fleet_options *options, struct fleet *fleet);
 enum status fleet_read_times(struct store *store, const struct fleet_options *options, struct fleet *fleet);
+
+/* What the GPUs of a group have in common, at their last run: of all GPUs of a model its name, of one below its driver, VBIOS
+ * or host; "" not known. Texts of a group are the same one. */
+const char *fleet_group(const struct fleet *fleet, size_t gpu, enum fleet_level level);
+
+/* Whether no cell before it is of its path. */
+bool fleet_is_first_of_path(const struct fleet *fleet, size_t cell);
 
 /* Where a board sits, "n17:07:00.0": host and slot, without the domain 00000000 that most have; "" not known. */
 enum { FLEET_PLACE_BYTES = 400 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * What the last night's runs say beside times: cells that failed, exact counters, what devices are. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,16 +43,6 @@ static const struct fleet_run *last_run(const struct differing *of, int64_t id)
         if (fleet->runs[i].id == id)
             return &fleet->runs[i];
     return NULL;
-}
-
-static size_t model_of(const struct fleet *fleet, size_t gpu)
-{
-    size_t model = 0;
-
-    while (strcmp(fleet->models[model].name, fleet->gpus[gpu].name) != 0 ||
-           fleet->models[model].modelled != fleet->gpus[gpu].modelled)
-        model++;
-    return model;
 }
 
 /* -- counters ------------------------------------------------------------------------------------------ */
@@ -151,7 +140,7 @@ static enum status read_cell(struct differing *of, struct sql_statement *rows, c
             status = fleet_add_gpu(of->verdict, FLEET_FAILED, run->gpu, what);
         } else {
             of->seen[of->seen_count++] =
-                (struct seen){run->gpu, model_of(fleet, run->gpu), sql_integer(rows, 3), sql_integer(rows, 4)};
+                (struct seen){run->gpu, fleet->gpus[run->gpu].model, sql_integer(rows, 3), sql_integer(rows, 4)};
         }
     }
     sql_reset(rows);

@@ -49,11 +49,8 @@ static bool same_finding(const struct fleet_change *a, const struct fleet_change
 /* Whether a change against the past explains that the GPU of the other differs from the rest. */
 static bool explains(const struct fleet_times *times, const struct fleet_change *past, const struct fleet_change *peers)
 {
-    const size_t gpu = peers->group;
-
-    if (past->against != FLEET_PAST || past->level == FLEET_MODEL || (past->change < 0) != (peers->change < 0))
-        return false;
-    return past->group == (past->level == FLEET_GPU ? gpu : times->groups[past->level][gpu]);
+    return past->against == FLEET_PAST && past->level != FLEET_MODEL && (past->change < 0) == (peers->change < 0) &&
+           fleet_is_member(times, past->level, past->group, peers->group);
 }
 
 static void drop_explained(const struct fleet_times *times, struct fleet_changes *changes)

@@ -57,14 +57,14 @@ static double cell_change(const struct fleet_times *times, size_t cell, size_t g
 }
 
 /* Of a path: the median over its cells. */
-static double path_change(const struct fleet *fleet, const struct fleet_model *model, size_t gpu, const char *path,
-                          double *room)
+static double path_change(const struct fleet *fleet, const struct fleet_gpu *gpu, const char *path, double *room)
 {
+    const struct fleet_times *times = &fleet->models[gpu->model].times;
     size_t count = 0;
 
     for (size_t cell = 0; cell < fleet->cell_count; cell++)
         if (fleet->cells[cell].path == path) {
-            const double change = cell_change(&model->times, cell, gpu, room + fleet->cell_count);
+            const double change = cell_change(times, cell, gpu->member, room + fleet->cell_count);
 
             if (!isnan(change))
                 room[count++] = change;
@@ -72,29 +72,18 @@ static double path_change(const struct fleet *fleet, const struct fleet_model *m
     return count ? expm1(stats_median_unsorted(room, count)) : NAN;
 }
 
-static bool is_first_of_path(const struct fleet *fleet, size_t cell)
-{
-    for (size_t i = 0; i < cell; i++)
-        if (fleet->cells[i].path == fleet->cells[cell].path)
-            return false;
-    return true;
-}
-
 /* An array of paths and changes; of a GPU that did not answer an empty one. */
-static void add_changes(cJSON *object, const struct fleet *fleet, size_t index, double *room)
+static void add_changes(cJSON *object, const struct fleet *fleet, const struct fleet_gpu *gpu, double *room)
 {
     cJSON *changes = json_add(object, "changes", cJSON_CreateArray());
 
-    for (size_t i = 0; i < fleet->model_count; i++)
-        for (size_t gpu = 0; gpu < fleet->models[i].gpu_count; gpu++)
-            for (size_t cell = 0; fleet->models[i].gpus[gpu] == index && cell < fleet->cell_count; cell++)
-                if (is_first_of_path(fleet, cell)) {
-                    cJSON *change = json_append(changes, cJSON_CreateObject());
+    for (size_t cell = 0; gpu->answered && cell < fleet->cell_count; cell++)
+        if (fleet_is_first_of_path(fleet, cell)) {
+            cJSON *change = json_append(changes, cJSON_CreateObject());
 
-                    json_add_text(change, "path", fleet->cells[cell].path);
-                    json_add_double(change, "change",
-                                    path_change(fleet, &fleet->models[i], gpu, fleet->cells[cell].path, room));
-                }
+            json_add_text(change, "path", fleet->cells[cell].path);
+            json_add_double(change, "change", path_change(fleet, gpu, fleet->cells[cell].path, room));
+        }
 }
 
 static const char *verdict_on(const struct fleet_verdict *verdict, size_t gpu)
@@ -125,7 +114,7 @@ static void add_gpus(cJSON *root, const struct fleet_verdict *verdict)
         json_add(gpu, "modelled", cJSON_CreateBool(fleet->gpus[i].modelled));
         json_add(gpu, "complete", cJSON_CreateBool(run->complete));
         json_add_text(gpu, "verdict", verdict_on(verdict, i));
-        add_changes(gpu, fleet, i, room);
+        add_changes(gpu, fleet, &fleet->gpus[i], room);
     }
     free(room);
 }

@@ -8,7 +8,9 @@
 #include "fleet_scale.h"
 #include "fleet_step.h"
 #include "log.h"
+#include "memory.h"
 #include "parallel.h"
+#include "pool.h"
 #include "stats.h"
 #include "student.h"
 
@@ -29,6 +31,11 @@ const char *const fleet_level_names[] = {
 };
 const char *const fleet_against_names[] = {[FLEET_PAST] = "past", [FLEET_PEERS] = "peers"};
 
+bool fleet_is_member(const struct fleet_times *times, enum fleet_level level, size_t group, size_t gpu)
+{
+    return level == FLEET_MODEL || group == (level == FLEET_GPU ? gpu : times->groups[level][gpu]);
+}
+
 /* The work on one cell. */
 struct work {
     const struct fleet_times *times;
@@ -45,6 +52,9 @@ struct work {
     double *together; /* [rounds]: what a group does */
     bool *member;     /* [gpu] */
     double *level;    /* [gpu] where it is tonight; NaN: nowhere */
+    size_t *recent;   /* [gpu] values that say so */
+    struct pool pool; /* that these lie in */
+    bool whole;       /* there was memory for all */
 };
 
 static double *left_of(const struct work *work, size_t gpu)
@@ -135,12 +145,10 @@ static double series_deviation(struct work *work, const struct fleet_series *ser
 static enum status add_change(struct work *work, const struct fleet_change *change)
 {
     struct fleet_changes *out = work->out;
-    struct fleet_change *items = realloc(out->items, (out->count + 1) * sizeof(*items));
 
-    if (!items)
+    if (!memory_grow(&out->items, out->count, sizeof(*change)))
         return log_memory("changes of a fleet");
-    out->items = items;
-    items[out->count++] = *change;
+    out->items[out->count++] = *change;
     return STATUS_OK;
 }
 
@@ -200,7 +208,7 @@ static size_t set_members(struct work *work, enum fleet_level level, size_t grou
     size_t count = 0;
 
     for (size_t gpu = 0; gpu < work->times->gpus; gpu++) {
-        work->member[gpu] = level == FLEET_MODEL || work->times->groups[level][gpu] == group;
+        work->member[gpu] = fleet_is_member(work->times, level, group, gpu);
         count += work->member[gpu];
     }
     return count;
@@ -344,21 +352,11 @@ static size_t set_levels(struct work *work)
             if (!isnan(own[i]))
                 work->spare[count++] = own[i];
         work->level[gpu] = median_of(work->spare, count);
+        work->recent[gpu] = count;
         if (count)
             work->values[present++] = work->level[gpu];
     }
     return present;
-}
-
-static size_t last_values(const struct work *work, size_t gpu)
-{
-    const struct fleet_times *times = work->times;
-    const double *own = times->log_ns + (work->cell * times->gpus + gpu) * times->rounds;
-    size_t count = 0;
-
-    for (size_t i = times->rounds; i-- > 0 && count < PEER_VALUES;)
-        count += !isnan(own[i]);
-    return count;
 }
 
 /* That neither boards nor processes make such a distance. */
@@ -399,7 +397,7 @@ static enum status judge_peers(struct work *work)
 
         if (isnan(distance) || fabs(distance) < work->limits->peer_threshold)
             continue;
-        change.last = last_values(work, gpu);
+        change.last = work->recent[gpu];
         change.p = peer_p(work, fabs(distance), spread, degrees, change.last) * work->tests;
         if (change.p <= work->limits->false_findings)
             status = add_change(work, &change);
@@ -440,17 +438,13 @@ struct judging {
     enum status *statuses; /* [cell] */
 };
 
-static void close_work(struct work *work)
+/* An array of the work's. */
+static void *take_array(struct work *work, size_t count, size_t bytes)
 {
-    free(work->room);
-    free(work->left);
-    free(work->spare);
-    free(work->values);
-    free(work->base);
-    free(work->rounds);
-    free(work->together);
-    free(work->member);
-    free(work->level);
+    void *array = pool_take(&work->pool, count * bytes);
+
+    work->whole = work->whole && array;
+    return array;
 }
 
 static enum status open_work(struct work *work)
@@ -459,19 +453,18 @@ static enum status open_work(struct work *work)
     const size_t all = times->gpus * times->rounds + 1, most = times->gpus + 2 * times->rounds + 1;
 
     work->tests = count_tests(times);
-    work->room = calloc(all, sizeof(*work->room));
-    work->left = calloc(all, sizeof(*work->left));
-    work->spare = calloc(most, sizeof(*work->spare));
-    work->values = calloc(most, sizeof(*work->values));
-    work->base = calloc(most, sizeof(*work->base));
-    work->rounds = calloc(most, sizeof(*work->rounds));
-    work->together = calloc(most, sizeof(*work->together));
-    work->member = calloc(most, sizeof(*work->member));
-    work->level = calloc(most, sizeof(*work->level));
-    return work->room && work->left && work->spare && work->values && work->base && work->rounds && work->together &&
-                   work->member && work->level
-               ? STATUS_OK
-               : log_memory("the verdict on a fleet");
+    work->whole = true;
+    work->room = take_array(work, all, sizeof(*work->room));
+    work->left = take_array(work, all, sizeof(*work->left));
+    work->spare = take_array(work, most, sizeof(*work->spare));
+    work->values = take_array(work, most, sizeof(*work->values));
+    work->base = take_array(work, most, sizeof(*work->base));
+    work->rounds = take_array(work, most, sizeof(*work->rounds));
+    work->together = take_array(work, most, sizeof(*work->together));
+    work->member = take_array(work, most, sizeof(*work->member));
+    work->level = take_array(work, most, sizeof(*work->level));
+    work->recent = take_array(work, most, sizeof(*work->recent));
+    return work->whole ? STATUS_OK : log_memory("the verdict on a fleet");
 }
 
 static void judge_cells(void *context, uint64_t first, uint64_t count)
@@ -487,7 +480,7 @@ static void judge_cells(void *context, uint64_t first, uint64_t count)
             status = judge_cell(&work);
         judging->statuses[work.cell] = status;
     }
-    close_work(&work);
+    pool_close(&work.pool);
 }
 
 /* What was found in all cells, in their order. */

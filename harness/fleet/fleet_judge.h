@@ -37,12 +37,15 @@ extern const char *const fleet_against_names[FLEET_AGAINST];
 /* Times of all GPUs of a model. A round has at most one value of a GPU and a cell; a night has one round or more. */
 struct fleet_times {
     size_t cells, gpus, rounds;
-    const double *log_ns; /* [cell][gpu][round]; NaN: none */
-    const bool *base; /* [gpu][round]: the baseline; NULL: a GPU's past */
-    const struct deviation *process; /* [cell], known before; may be of no degrees */
-    const size_t *groups[FLEET_LEVELS]; /* of a GPU between the model and itself: [gpu] is a number below the count */
+    double *log_ns; /* [cell][gpu][round]; NaN: none */
+    bool *base; /* [gpu][round]: the baseline; NULL: a GPU's past */
+    struct deviation *process; /* [cell], known before; may be of no degrees */
+    size_t *groups[FLEET_LEVELS]; /* of a GPU between the model and itself: [gpu] is a number below the count */
     size_t group_counts[FLEET_LEVELS];
 };
+
+/* Whether a GPU is of a group of that level; of FLEET_GPU the group is the GPU. */
+bool fleet_is_member(const struct fleet_times *times, enum fleet_level level, size_t group, size_t gpu);
 
 struct fleet_limits {
     double threshold; /* of a GPU against its past; of a group half of it */

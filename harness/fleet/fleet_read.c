@@ -7,46 +7,24 @@
 
 #include "fleet.h"
 #include "log.h"
+#include "memory.h"
 #include "text.h"
 
 enum { HOUR_SECONDS = 3600, CLOCK_SLACK_SECONDS = 600 };
 
-/* -- texts --------------------------------------------------------------------------------------------- */
-
-/* Room for one text more. */
-static bool reserve(struct fleet_texts *texts)
-{
-    const size_t room = 2 * texts->room + 16;
-    char **items;
-
-    if (texts->count < texts->room)
-        return true;
-    items = realloc(texts->items, room * sizeof(*items));
-    if (!items)
-        return false;
-    texts->items = items;
-    texts->room = room;
-    return true;
-}
-
-const char *fleet_text(struct fleet_texts *texts, const char *text)
+const char *fleet_text(struct fleet *fleet, const char *text)
 {
     char *clean = strdup(text);
+    const char *shared = NULL;
 
-    if (!clean || !reserve(texts)) {
-        free(clean);
-        log_memory("the names of a fleet");
-        return NULL;
+    if (clean) {
+        text_clean(clean);
+        shared = texts_share(&fleet->texts, clean);
     }
-    text_clean(clean);
-    /* The latest first: a node's runs follow each other. */
-    for (size_t i = texts->count; i-- > 0;)
-        if (strcmp(texts->items[i], clean) == 0) {
-            free(clean);
-            return texts->items[i];
-        }
-    texts->items[texts->count++] = clean;
-    return clean;
+    free(clean);
+    if (!shared)
+        log_memory("the names of a fleet");
+    return shared;
 }
 
 void fleet_place(const struct fleet_run *run, char out[FLEET_PLACE_BYTES])
@@ -64,14 +42,6 @@ static const char select_runs[] =
     " git_commit, complete FROM runs JOIN gpus USING (gpu_id) ORDER BY started_utc, run_id";
 enum { RUN_ID, STARTED, GPU_ID, UUID, NAME, MODELLED, GEOMETRY, HOST, SLOT, DRIVER, VBIOS, COMMIT, COMPLETE };
 
-/* A text of the row, kept; the one that the GPU's run before had is the likeliest. */
-static const char *keep(struct fleet *fleet, struct sql_statement *rows, int column, const char *likely)
-{
-    const char *text = sql_text(rows, column);
-
-    return likely && strcmp(likely, text) == 0 ? likely : fleet_text(&fleet->texts, text);
-}
-
 static bool is_gpu(const struct fleet *fleet, const struct fleet_gpu *gpu, struct sql_statement *rows)
 {
     const struct fleet_run *last = &fleet->runs[gpu->last];
@@ -81,63 +51,46 @@ static bool is_gpu(const struct fleet *fleet, const struct fleet_gpu *gpu, struc
             (strcmp(last->host, sql_text(rows, HOST)) == 0 && strcmp(last->slot, sql_text(rows, SLOT)) == 0));
 }
 
-/* Makes room for one element more where their count is a power of two. */
-static void *grow(void *items, size_t count, size_t bytes)
-{
-    void *grown = items;
-
-    if ((count & (count - 1)) == 0)
-        grown = realloc(items, (count ? 2 * count : 1) * bytes);
-    if (!grown)
-        log_memory("the runs of a fleet");
-    return grown;
-}
-
 /* The GPU of a row, which may be a new one. */
 static enum status find_gpu(struct fleet *fleet, struct sql_statement *rows, size_t *found)
 {
-    struct fleet_gpu *gpus;
+    struct fleet_gpu *gpu;
 
     for (*found = 0; *found < fleet->gpu_count; (*found)++)
         if (is_gpu(fleet, &fleet->gpus[*found], rows))
             return STATUS_OK;
-    gpus = grow(fleet->gpus, fleet->gpu_count, sizeof(*gpus));
-    if (!gpus)
-        return STATUS_ENVIRONMENT;
-    fleet->gpus = gpus;
-    gpus += fleet->gpu_count;
-    *gpus = (struct fleet_gpu){.id = sql_integer(rows, GPU_ID),
-                               .uuid = fleet_text(&fleet->texts, sql_text(rows, UUID)),
-                               .name = fleet_text(&fleet->texts, sql_text(rows, NAME)),
-                               .modelled = sql_integer(rows, MODELLED) != 0};
-    fleet->gpu_count += gpus->uuid && gpus->name;
-    return gpus->uuid && gpus->name ? STATUS_OK : STATUS_ENVIRONMENT;
+    if (!memory_grow(&fleet->gpus, fleet->gpu_count, sizeof(*gpu)))
+        return log_memory("the runs of a fleet");
+    gpu = &fleet->gpus[fleet->gpu_count];
+    *gpu = (struct fleet_gpu){.id = sql_integer(rows, GPU_ID),
+                              .uuid = fleet_text(fleet, sql_text(rows, UUID)),
+                              .name = fleet_text(fleet, sql_text(rows, NAME)),
+                              .modelled = sql_integer(rows, MODELLED) != 0};
+    fleet->gpu_count += gpu->uuid && gpu->name;
+    return gpu->uuid && gpu->name ? STATUS_OK : STATUS_ENVIRONMENT;
 }
 
 static enum status add_run(struct fleet *fleet, struct sql_statement *rows)
 {
-    const size_t known = fleet->gpu_count;
-    struct fleet_run *runs = grow(fleet->runs, fleet->run_count, sizeof(*runs)), run = {0}, *before;
-    enum status status = STATUS_OK;
+    struct fleet_run run = {0};
+    enum status status;
 
-    if (!runs)
-        return STATUS_ENVIRONMENT;
-    fleet->runs = runs;
+    if (!memory_grow(&fleet->runs, fleet->run_count, sizeof(run)))
+        return log_memory("the runs of a fleet");
     status = find_gpu(fleet, rows, &run.gpu);
     if (status != STATUS_OK)
         return status;
-    before = run.gpu < known ? &runs[fleet->gpus[run.gpu].last] : &run;
     run.id = sql_integer(rows, RUN_ID);
     run.started_utc = sql_integer(rows, STARTED);
     run.geometry = sql_integer(rows, GEOMETRY);
     run.complete = sql_integer(rows, COMPLETE) != 0;
-    run.host = keep(fleet, rows, HOST, before->host);
-    run.slot = keep(fleet, rows, SLOT, before->slot);
-    run.driver = keep(fleet, rows, DRIVER, before->driver);
-    run.vbios = keep(fleet, rows, VBIOS, before->vbios);
-    run.commit = keep(fleet, rows, COMMIT, before->commit);
+    run.host = fleet_text(fleet, sql_text(rows, HOST));
+    run.slot = fleet_text(fleet, sql_text(rows, SLOT));
+    run.driver = fleet_text(fleet, sql_text(rows, DRIVER));
+    run.vbios = fleet_text(fleet, sql_text(rows, VBIOS));
+    run.commit = fleet_text(fleet, sql_text(rows, COMMIT));
     fleet->gpus[run.gpu].last = fleet->run_count;
-    runs[fleet->run_count++] = run;
+    fleet->runs[fleet->run_count++] = run;
     return run.host && run.slot && run.driver && run.vbios && run.commit ? STATUS_OK : STATUS_ENVIRONMENT;
 }
 
@@ -145,12 +98,9 @@ static enum status add_run(struct fleet *fleet, struct sql_statement *rows)
 
 static enum status add_night(struct fleet *fleet, int64_t started_utc)
 {
-    struct fleet_night *nights = grow(fleet->nights, fleet->night_count, sizeof(*nights));
-
-    if (!nights)
-        return STATUS_ENVIRONMENT;
-    fleet->nights = nights;
-    nights[fleet->night_count++] = (struct fleet_night){.first_utc = started_utc, .last_utc = started_utc};
+    if (!memory_grow(&fleet->nights, fleet->night_count, sizeof(*fleet->nights)))
+        return log_memory("the runs of a fleet");
+    fleet->nights[fleet->night_count++] = (struct fleet_night){.first_utc = started_utc, .last_utc = started_utc};
     return STATUS_OK;
 }
 
@@ -285,15 +235,13 @@ void fleet_close(struct fleet *fleet)
         struct fleet_model *model = &fleet->models[i];
 
         free(model->gpus);
-        free(model->log_ns);
-        free(model->process);
-        free(model->base);
+        free(model->times.log_ns);
+        free(model->times.process);
+        free(model->times.base);
         for (enum fleet_level level = 0; level < FLEET_LEVELS; level++)
-            free(model->groups[level]);
+            free(model->times.groups[level]);
     }
-    for (size_t i = 0; i < fleet->texts.count; i++)
-        free(fleet->texts.items[i]);
-    free(fleet->texts.items);
+    texts_close(&fleet->texts);
     free(fleet->runs);
     free(fleet->gpus);
     free(fleet->nights);

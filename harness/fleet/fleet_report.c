@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "clock.h"
 #include "text.h"
@@ -19,7 +18,8 @@ static size_t count_failing(const struct fleet_verdict *verdict)
     return count;
 }
 
-void fleet_summary(const struct fleet_verdict *verdict, char out[FLEET_TEXT_BYTES])
+/* How many answered, and what was found. */
+static void summary_line(const struct fleet_verdict *verdict, char out[FLEET_TEXT_BYTES])
 {
     const size_t failing = count_failing(verdict), others = verdict->row_count - failing;
 
@@ -114,7 +114,7 @@ enum status fleet_print(FILE *stream, const struct fleet_verdict *verdict, const
     char line[FLEET_TEXT_BYTES];
     enum status status;
 
-    fleet_summary(verdict, line);
+    summary_line(verdict, line);
     fprintf(stream, "%s\n", line);
     context_line(verdict, line);
     fprintf(stream, "%s\n%s", line, verdict->row_count ? "\n" : "");
@@ -128,7 +128,7 @@ enum status fleet_markdown(FILE *stream, const void *of)
     const struct grid grid = grid_of(verdict);
     char line[FLEET_TEXT_BYTES];
 
-    fleet_summary(verdict, line);
+    summary_line(verdict, line);
     fprintf(stream, "**cbank fleet: %s**\n\n", line);
     context_line(verdict, line);
     text_put(stream, escapes_markdown, line);
@@ -164,12 +164,6 @@ static bool is_of(const struct fleet_row *row, size_t gpu)
     return false;
 }
 
-static void put_text(FILE *stream, const char *before, const char *text)
-{
-    fputs(before, stream);
-    text_put(stream, escapes_xml, text);
-}
-
 /* The test of a GPU, or of a row without one. Several findings are lines of one failure. */
 static void put_test(FILE *stream, const struct fleet_verdict *verdict, const char *class, const char *name,
                      bool (*concerns)(const struct fleet_row *row, size_t gpu), size_t gpu)
@@ -177,23 +171,20 @@ static void put_test(FILE *stream, const struct fleet_verdict *verdict, const ch
     char line[2 * FLEET_TEXT_BYTES];
     size_t failures = 0;
 
-    put_text(stream, "    <testcase classname=\"", *class ? class : "fleet");
-    put_text(stream, "\" name=\"", name);
+    text_put_tag(stream, "    <testcase", (const char *[]){"classname", *class ? class : "fleet", "name", name, NULL});
     for (size_t i = 0; i < verdict->row_count; i++) {
         const struct fleet_row *row = &verdict->rows[i];
 
         if (!fleet_kinds[row->kind].fails || !concerns(row, gpu))
             continue;
         row_line(row, line);
-        if (failures++ > 0) {
-            put_text(stream, "\n", line);
-            continue;
-        }
-        put_text(stream, "\">\n      <failure type=\"", fleet_kinds[row->kind].name);
-        put_text(stream, "\" message=\"", line);
-        put_text(stream, "\">", row->who);
+        if (failures == 0)
+            text_put_tag(stream, ">\n      <failure",
+                         (const char *[]){"type", fleet_kinds[row->kind].name, "message", line, NULL});
+        putc(failures == 0 ? '>' : '\n', stream);
+        text_put(stream, escapes_xml, failures++ == 0 ? row->who : line);
     }
-    fputs(failures ? "</failure>\n    </testcase>\n" : "\"/>\n", stream);
+    fputs(failures ? "</failure>\n    </testcase>\n" : "/>\n", stream);
 }
 
 static bool is_row(const struct fleet_row *row, size_t index)

@@ -15,7 +15,4 @@ enum status fleet_markdown(FILE *stream, const void *verdict);
 enum status fleet_junit(FILE *stream, const void *verdict);
 enum status fleet_json(FILE *stream, const void *verdict);
 
-/* One line of summary. */
-void fleet_summary(const struct fleet_verdict *verdict, char out[FLEET_TEXT_BYTES]);
-
 #endif

@@ -8,13 +8,13 @@
 #include "clock.h"
 #include "fleet.h"
 #include "log.h"
+#include "memory.h"
 #include "noise.h"
+#include "stats.h"
 #include "table.h"
 #include "text.h"
 
 enum { DAY_SECONDS = 86400 };
-
-static const double normal_quantile = 1.959964; /* of STATS_CONFIDENCE */
 
 /* -- models -------------------------------------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ static enum status find_models(struct fleet *fleet)
     if (!fleet->models)
         return log_memory("the models of a fleet");
     for (size_t i = 0; i < fleet->gpu_count; i++) {
-        const struct fleet_gpu *gpu = &fleet->gpus[i];
+        struct fleet_gpu *gpu = &fleet->gpus[i];
         struct fleet_model *model = find_model(fleet, gpu);
 
         if (!gpu->answered)
@@ -45,33 +45,46 @@ static enum status find_models(struct fleet *fleet)
         }
         if (!model->gpus)
             return log_memory("the models of a fleet");
+        gpu->model = (size_t)(model - fleet->models);
+        gpu->member = model->gpu_count;
         model->gpus[model->gpu_count++] = i;
     }
     return STATUS_OK;
 }
 
-/* What the GPUs of a group have in common, at their last run; "" says that it is not known. */
-static const char *group_of(const struct fleet_run *run, enum fleet_level level)
+const char *fleet_group(const struct fleet *fleet, size_t gpu, enum fleet_level level)
 {
-    return level == FLEET_DRIVER ? run->driver : level == FLEET_VBIOS ? run->vbios : run->host;
+    const struct fleet_run *run = &fleet->runs[fleet->gpus[gpu].last];
+
+    return level == FLEET_MODEL    ? fleet->gpus[gpu].name
+           : level == FLEET_DRIVER ? run->driver
+           : level == FLEET_VBIOS  ? run->vbios
+                                   : run->host;
+}
+
+bool fleet_is_first_of_path(const struct fleet *fleet, size_t cell)
+{
+    for (size_t i = 0; i < cell; i++)
+        if (fleet->cells[i].path == fleet->cells[cell].path)
+            return false;
+    return true;
 }
 
 static enum status find_groups(const struct fleet *fleet, struct fleet_model *model)
 {
     for (enum fleet_level level = FLEET_DRIVER; level < FLEET_GPU; level++) {
-        size_t *groups = model->groups[level] = calloc(model->gpu_count + 1, sizeof(*groups));
+        size_t *groups = model->times.groups[level] = calloc(model->gpu_count + 1, sizeof(*groups));
 
         if (!groups)
             return log_memory("the groups of a fleet");
         for (size_t i = 0; i < model->gpu_count; i++) {
-            const char *of = group_of(&fleet->runs[fleet->gpus[model->gpus[i]].last], level);
+            const char *of = fleet_group(fleet, model->gpus[i], level);
             size_t first = 0;
 
-            while (first < i && (!*of || of != group_of(&fleet->runs[fleet->gpus[model->gpus[first]].last], level)))
+            while (first < i && (!*of || of != fleet_group(fleet, model->gpus[first], level)))
                 first++;
             groups[i] = first < i ? groups[first] : model->times.group_counts[level]++;
         }
-        model->times.groups[level] = groups;
     }
     model->times.gpus = model->gpu_count;
     model->times.rounds = fleet->round_count;
@@ -106,12 +119,14 @@ static enum status unknown_baseline(const struct fleet *fleet, const char *basel
 {
     char drivers[200] = "";
 
-    for (size_t i = 0; i < fleet->texts.count; i++)
-        for (size_t run = 0; run < fleet->run_count; run++)
-            if (fleet->runs[run].driver == fleet->texts.items[i]) {
-                text_join(drivers, sizeof(drivers), ", ", "%s", fleet->texts.items[i]);
-                break;
-            }
+    for (size_t i = 0; i < fleet->run_count; i++) {
+        size_t first = 0;
+
+        while (fleet->runs[first].driver != fleet->runs[i].driver)
+            first++;
+        if (first == i)
+            text_join(drivers, sizeof(drivers), ", ", "%s", fleet->runs[i].driver);
+    }
     return log_error(STATUS_USAGE, "--baseline %s: %s has no run of that driver or until that date; drivers: %s",
                      baseline, fleet->path, drivers);
 }
@@ -149,32 +164,22 @@ static int by_run(const void *a, const void *b)
 static enum status find_places(struct reading *reading, const char *baseline)
 {
     struct fleet *fleet = reading->fleet;
-    size_t *model_of = calloc(fleet->gpu_count + 1, sizeof(*model_of)),
-           *gpu_of = calloc(fleet->gpu_count + 1, sizeof(*gpu_of));
     bool based = !baseline;
 
     reading->places = calloc(fleet->run_count + 1, sizeof(*reading->places));
-    for (size_t i = 0; model_of && gpu_of && i < fleet->model_count; i++)
-        for (size_t gpu = 0; gpu < fleet->models[i].gpu_count; gpu++) {
-            model_of[fleet->models[i].gpus[gpu]] = i;
-            gpu_of[fleet->models[i].gpus[gpu]] = gpu;
-        }
-    for (size_t i = 0; reading->places && model_of && gpu_of && i < fleet->run_count; i++) {
+    for (size_t i = 0; reading->places && i < fleet->run_count; i++) {
         const struct fleet_run *run = &fleet->runs[i];
-        struct fleet_model *model = &fleet->models[model_of[run->gpu]];
-        const struct place place = {run->id, model_of[run->gpu], gpu_of[run->gpu], run->round,
-                                    run->night == fleet->night_count - 1};
+        const struct fleet_gpu *gpu = &fleet->gpus[run->gpu];
 
-        if (!fleet->gpus[run->gpu].answered)
+        if (!gpu->answered)
             continue;
-        reading->places[reading->count++] = place;
+        reading->places[reading->count++] =
+            (struct place){run->id, gpu->model, gpu->member, run->round, run->night == fleet->night_count - 1};
         if (baseline && is_base(run, baseline))
-            based = model->base[place.gpu * fleet->round_count + place.round] = true;
+            based = fleet->models[gpu->model].times.base[gpu->member * fleet->round_count + run->round] = true;
     }
     if (reading->count)
         qsort(reading->places, reading->count, sizeof(*reading->places), by_run);
-    free(model_of);
-    free(gpu_of);
     if (!reading->places || reading->count == 0)
         return log_memory("the times of a fleet");
     return based ? STATUS_OK : unknown_baseline(fleet, baseline);
@@ -184,21 +189,15 @@ static enum status find_places(struct reading *reading, const char *baseline)
 static enum status add_cell(struct fleet *fleet)
 {
     for (size_t i = 0; i < fleet->model_count; i++) {
-        struct fleet_model *model = &fleet->models[i];
-        const size_t values = model->gpu_count * fleet->round_count, first = fleet->cell_count * values;
-        double *log_ns = realloc(model->log_ns, (first + values) * sizeof(*log_ns));
-        struct deviation *process;
+        struct fleet_times *times = &fleet->models[i].times;
+        const size_t values = times->gpus * times->rounds, first = fleet->cell_count * values;
 
-        if (!log_ns)
+        if (!memory_grow(&times->log_ns, fleet->cell_count, values * sizeof(*times->log_ns)) ||
+            !memory_grow(&times->process, fleet->cell_count, sizeof(*times->process)))
             return log_memory("the times of a fleet");
-        model->log_ns = log_ns;
-        process = realloc(model->process, (fleet->cell_count + 1) * sizeof(*process));
-        if (!process)
-            return log_memory("the times of a fleet");
-        model->process = process;
         for (size_t value = first; value < first + values; value++)
-            log_ns[value] = NAN;
-        process[fleet->cell_count] = (struct deviation){0};
+            times->log_ns[value] = NAN;
+        times->process[fleet->cell_count] = (struct deviation){0};
     }
     return STATUS_OK;
 }
@@ -233,20 +232,19 @@ static bool read_cell(struct reading *reading, struct sql_statement *rows)
     while (sql_row(rows)) {
         const int64_t run_id = sql_integer(rows, 0);
         const double ns = sql_number(rows, 1);
-        struct fleet_model *model;
+        struct fleet_times *times;
 
         while (place < end && place->run_id < run_id)
             place++;
         if (place == end || place->run_id != run_id || !(ns > 0))
             continue;
-        model = &fleet->models[place->model];
-        model->log_ns[(fleet->cell_count * model->gpu_count + place->gpu) * fleet->round_count + place->round] =
-            log(ns);
+        times = &fleet->models[place->model].times;
+        times->log_ns[(fleet->cell_count * times->gpus + place->gpu) * times->rounds + place->round] = log(ns);
         if (!place->last)
             continue;
         judged = true;
         reading->latest[place->model] =
-            (struct latest){run_id, ns, log(sql_number(rows, 3) / sql_number(rows, 2)) / 2 / normal_quantile};
+            (struct latest){run_id, ns, log(sql_number(rows, 3) / sql_number(rows, 2)) / 2 / STATS_ERRORS_TO_END};
     }
     return judged;
 }
@@ -272,24 +270,25 @@ static void set_known(struct reading *reading, struct store *store, struct sql_s
             continue;
         sql_set_integer(code, 2, reading->latest[i].run_id);
         coded = sql_row(code);
-        fleet->models[i].process[fleet->cell_count] = known_before(reading, i, &cell, coded ? sql_text(code, 0) : "");
+        fleet->models[i].times.process[fleet->cell_count] =
+            known_before(reading, i, &cell, coded ? sql_text(code, 0) : "");
         sql_reset(code);
     }
     sql_finish(code);
 }
 
-/* Path and regime by their places in the identity; false for a regime that this program does not know. */
-static bool take_identity(struct fleet *fleet, const char *identity, struct fleet_cell *cell)
+/* Path and regime by their places in the identity; of a regime that this program does not know, NULL. */
+static enum status take_identity(struct fleet *fleet, const char *identity, struct fleet_cell *cell)
 {
     static const struct table regime_table = TABLE("regime", regimes, regime_count);
     char path[CELL_IDENTITY_BYTES], regime[CELL_IDENTITY_BYTES];
 
     if (sscanf(identity, "%*[^/]/%255[^/]/%*[^/]/%*[^/]/%*[^/]/%255[^/]", path, regime) != 2)
-        return false;
+        return STATUS_OK;
     cell->regime = table_find(&regime_table, regime);
-    cell->identity = fleet_text(&fleet->texts, identity);
-    cell->path = fleet_text(&fleet->texts, path);
-    return cell->regime && cell->identity && cell->path;
+    cell->identity = fleet_text(fleet, identity);
+    cell->path = fleet_text(fleet, path);
+    return cell->identity && cell->path ? STATUS_OK : STATUS_ENVIRONMENT;
 }
 
 static enum status read_cells(struct reading *reading, struct store *store)
@@ -305,23 +304,22 @@ static enum status read_cells(struct reading *reading, struct store *store)
 
     sql_set_integer(rows, 2, reading->places->run_id);
     while (status == STATUS_OK && sql_row(identities)) {
-        struct fleet_cell cell = {.id = sql_integer(identities, 0)}, *cells;
+        struct fleet_cell cell = {.id = sql_integer(identities, 0)};
         bool judged;
 
-        if (!take_identity(fleet, sql_text(identities, 1), &cell))
+        status = take_identity(fleet, sql_text(identities, 1), &cell);
+        if (status != STATUS_OK || !cell.regime)
             continue;
         status = add_cell(fleet);
-        cells = realloc(fleet->cells, (fleet->cell_count + 1) * sizeof(*cells));
-        if (!cells)
+        if (!memory_grow(&fleet->cells, fleet->cell_count, sizeof(cell)))
             status = log_memory("the cells of a fleet");
-        fleet->cells = cells ? cells : fleet->cells;
         if (status != STATUS_OK)
             break;
         sql_set_integer(rows, 1, cell.id);
         judged = read_cell(reading, rows);
         if (judged)
             set_known(reading, store, identities, cell.regime);
-        cells[fleet->cell_count] = cell;
+        fleet->cells[fleet->cell_count] = cell;
         fleet->cell_count += judged;
     }
     sql_finish(rows);
@@ -339,8 +337,8 @@ enum status fleet_read_times(struct store *store, const struct fleet_options *op
 
         status = find_groups(fleet, model);
         if (status == STATUS_OK && options->baseline) {
-            model->base = calloc(model->gpu_count * fleet->round_count, sizeof(*model->base));
-            status = model->base ? STATUS_OK : log_memory("the baseline of a fleet");
+            model->times.base = calloc(model->gpu_count * fleet->round_count, sizeof(*model->times.base));
+            status = model->times.base ? STATUS_OK : log_memory("the baseline of a fleet");
         }
     }
     if (status == STATUS_OK)
@@ -352,14 +350,8 @@ enum status fleet_read_times(struct store *store, const struct fleet_options *op
         status = noise_read_store(&reading.noise, store);
     if (status == STATUS_OK)
         status = read_cells(&reading, store);
-    for (size_t i = 0; i < fleet->model_count; i++) {
-        struct fleet_model *model = &fleet->models[i];
-
-        model->times.cells = fleet->cell_count;
-        model->times.log_ns = model->log_ns;
-        model->times.process = model->process;
-        model->times.base = model->base;
-    }
+    for (size_t i = 0; i < fleet->model_count; i++)
+        fleet->models[i].times.cells = fleet->cell_count;
     noise_close(&reading.noise);
     free(reading.latest);
     free(reading.places);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "log.h"
+#include "memory.h"
+#include "side.h"
 #include "text.h"
 
 enum { NAMED = 3 }; /* GPUs of a row that are named */
@@ -22,26 +24,22 @@ const struct fleet_kind_row fleet_kinds[] = {
 
 struct fleet_row *fleet_add_row(struct fleet_verdict *verdict, enum fleet_kind kind)
 {
-    struct fleet_row *rows = realloc(verdict->rows, (verdict->row_count + 1) * sizeof(*rows));
+    struct fleet_row *row;
 
-    if (!rows) {
+    if (!memory_grow(&verdict->rows, verdict->row_count, sizeof(*row))) {
         log_memory("findings of a fleet");
         return NULL;
     }
-    verdict->rows = rows;
-    rows += verdict->row_count++;
-    *rows = (struct fleet_row){.kind = kind, .change = NAN, .multiple = NAN};
-    return rows;
+    row = &verdict->rows[verdict->row_count++];
+    *row = (struct fleet_row){.kind = kind, .change = NAN, .multiple = NAN};
+    return row;
 }
 
 enum status fleet_row_gpu(struct fleet_row *row, size_t gpu)
 {
-    size_t *gpus = realloc(row->gpus, (row->gpu_count + 1) * sizeof(*gpus));
-
-    if (!gpus)
+    if (!memory_grow(&row->gpus, row->gpu_count, sizeof(*row->gpus)))
         return log_memory("findings of a fleet");
-    row->gpus = gpus;
-    gpus[row->gpu_count++] = gpu;
+    row->gpus[row->gpu_count++] = gpu;
     return STATUS_OK;
 }
 
@@ -65,34 +63,31 @@ enum status fleet_add_gpu(struct fleet_verdict *verdict, enum fleet_kind kind, s
 
 /* -- who ----------------------------------------------------------------------------------------------- */
 
-void fleet_gpu_name(const struct fleet *fleet, size_t gpu, char out[FLEET_TEXT_BYTES])
+/* A GPU by place and UUID: "n17:3 GPU-33a20bea". */
+static void gpu_name(const struct fleet *fleet, size_t gpu, char out[FLEET_TEXT_BYTES])
 {
-    const char *uuid = fleet->gpus[gpu].uuid;
-    char place[FLEET_PLACE_BYTES];
+    char place[FLEET_PLACE_BYTES], uuid[UUID_SHORT_BYTES];
 
+    uuid_short(fleet->gpus[gpu].uuid, uuid);
     fleet_place(&fleet->runs[fleet->gpus[gpu].last], place);
-    snprintf(out, FLEET_TEXT_BYTES, "%s%s%.*s", place, *place && *uuid ? " " : "", (int)strcspn(uuid, "-") + 9, uuid);
+    snprintf(out, FLEET_TEXT_BYTES, "%s%s%s", place, *place && *uuid ? " " : "", uuid);
     if (!*out)
         snprintf(out, FLEET_TEXT_BYTES, "%s", fleet->gpus[gpu].name);
 }
 
-/* What the GPU's group of a level is called, beside the model. */
-static const char *group_name(const struct fleet *fleet, size_t gpu, enum fleet_level level)
+/* Whether a GPU answered, and is of the group that another one is of, which did. */
+static bool is_alike(const struct fleet *fleet, size_t gpu, size_t of, enum fleet_level level)
 {
-    const struct fleet_run *run = &fleet->runs[fleet->gpus[gpu].last];
-
-    return level == FLEET_DRIVER ? run->driver : level == FLEET_VBIOS ? run->vbios : run->host;
+    return fleet->gpus[gpu].answered && fleet->gpus[gpu].model == fleet->gpus[of].model &&
+           fleet_group(fleet, gpu, level) == fleet_group(fleet, of, level);
 }
 
-/* How many GPUs answered of that model and, at a level below it, that group. */
 static size_t group_size(const struct fleet *fleet, size_t of, enum fleet_level level)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < fleet->gpu_count; i++)
-        count += fleet->gpus[i].answered && strcmp(fleet->gpus[i].name, fleet->gpus[of].name) == 0 &&
-                 fleet->gpus[i].modelled == fleet->gpus[of].modelled &&
-                 (level == FLEET_MODEL || group_name(fleet, i, level) == group_name(fleet, of, level));
+        count += is_alike(fleet, i, of, level);
     return count;
 }
 
@@ -110,16 +105,14 @@ static void name_group(const struct fleet *fleet, const struct fleet_row *row, e
     else
         text_join(out, FLEET_TEXT_BYTES, "", "%zu of %zu %s", row->gpu_count, size, name);
     if (level != FLEET_MODEL)
-        text_join(out, FLEET_TEXT_BYTES, "", "%s%s", of[level], group_name(fleet, row->gpus[0], level));
+        text_join(out, FLEET_TEXT_BYTES, "", "%s%s", of[level], fleet_group(fleet, row->gpus[0], level));
 }
 
 /* Whether the row's GPUs are all of a group. */
 static bool is_group(const struct fleet *fleet, const struct fleet_row *row, enum fleet_level level)
 {
     for (size_t i = 0; i < row->gpu_count; i++)
-        if (!fleet->gpus[row->gpus[i]].answered ||
-            strcmp(fleet->gpus[row->gpus[i]].name, fleet->gpus[row->gpus[0]].name) != 0 ||
-            (level != FLEET_MODEL && group_name(fleet, row->gpus[i], level) != group_name(fleet, row->gpus[0], level)))
+        if (!is_alike(fleet, row->gpus[i], row->gpus[0], level))
             return false;
     return row->gpu_count > 1 && row->gpu_count == group_size(fleet, row->gpus[0], level);
 }
@@ -136,7 +129,7 @@ static void set_who(const struct fleet *fleet, struct fleet_row *row)
     if (row->gpu_count > 1)
         snprintf(row->who, sizeof(row->who), "%zu GPUs: ", row->gpu_count);
     for (size_t i = 0; i < row->gpu_count && i < NAMED; i++) {
-        fleet_gpu_name(fleet, row->gpus[i], name);
+        gpu_name(fleet, row->gpus[i], name);
         text_join(row->who, sizeof(row->who), i ? ", " : "", "%s", name);
     }
     if (row->gpu_count > NAMED)
@@ -151,10 +144,9 @@ static void set_what(const struct fleet *fleet, const struct fleet_finding *find
     size_t paths = 0, all = 0, of_them = 0;
 
     for (size_t i = 0; i < fleet->cell_count; i++) {
-        bool first = true, found = false;
+        const bool first = fleet_is_first_of_path(fleet, i);
+        bool found = false;
 
-        for (size_t j = 0; first && j < i; j++)
-            first = fleet->cells[j].path != fleet->cells[i].path;
         for (size_t j = 0; !found && j < finding->count; j++)
             found = fleet->cells[finding->changes[j].cell].path == fleet->cells[i].path;
         all += first;
@@ -199,13 +191,6 @@ static void set_why(const struct fleet *fleet, size_t gpu, size_t since, struct 
     note_change(row->why, "commit", before->commit, after->commit);
 }
 
-static bool is_member(const struct fleet_model *model, const struct fleet_finding *finding, size_t gpu)
-{
-    if (finding->level == FLEET_MODEL)
-        return true;
-    return finding->group == (finding->level == FLEET_GPU ? gpu : model->groups[finding->level][gpu]);
-}
-
 static enum status add_finding(struct fleet_verdict *verdict, const struct fleet_model *model,
                                const struct fleet_finding *finding)
 {
@@ -214,7 +199,7 @@ static enum status add_finding(struct fleet_verdict *verdict, const struct fleet
     enum status status = row ? STATUS_OK : STATUS_ENVIRONMENT;
 
     for (size_t i = 0; status == STATUS_OK && i < model->gpu_count; i++)
-        if (is_member(model, finding, i))
+        if (fleet_is_member(&model->times, finding->level, finding->group, i))
             status = fleet_row_gpu(row, model->gpus[i]);
     if (status != STATUS_OK)
         return status;

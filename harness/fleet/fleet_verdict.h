@@ -76,9 +76,6 @@ enum status fleet_row_gpu(struct fleet_row *row, size_t gpu);
 enum status fleet_census(const char *inventory, struct fleet_verdict *verdict);
 enum status fleet_differ(struct store *store, struct fleet_verdict *verdict);
 
-/* A GPU by place and UUID: "n17:3 GPU-33a20bea". */
-void fleet_gpu_name(const struct fleet *fleet, size_t gpu, char out[FLEET_TEXT_BYTES]);
-
 /* Releases; accepts a zeroed struct. */
 void fleet_verdict_close(struct fleet_verdict *verdict);
 

@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "memory.h"
 #include "side.h"
 #include "store.h"
 
@@ -15,70 +16,15 @@ static enum status out_of_memory(void)
     return log_memory("a history");
 }
 
-/* Makes room for one more element; false when out of memory. Arrays double. */
-static bool grow(void *array, size_t count, size_t bytes)
-{
-    void **at = array, *larger;
-
-    if (count & (count - 1) && count != 0)
-        return true;
-    larger = realloc(*at, (count ? 2 * count : 1) * bytes);
-    if (larger)
-        *at = larger;
-    return larger;
-}
-
 /* -- what runs share ----------------------------------------------------------------------------------- */
-
-/* The place of a text, or where it would go: there is always one that is free. FNV-1a. */
-static const char **place_of(const char **shared, size_t room, const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325;
-
-    for (const char *c = text; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
-    while (shared[hash % room] && strcmp(shared[hash % room], text) != 0)
-        hash++;
-    return &shared[hash % room];
-}
-
-/* Doubles the places when half of them are taken. */
-static bool make_places(struct history *history)
-{
-    const size_t room = history->shared_room ? 2 * history->shared_room : 64;
-    const char **larger;
-
-    if (2 * history->shared_count < history->shared_room)
-        return true;
-    larger = calloc(room, sizeof(*larger));
-    for (size_t i = 0; larger && i < history->shared_room; i++)
-        if (history->shared[i])
-            *place_of(larger, room, history->shared[i]) = history->shared[i];
-    if (!larger)
-        return false;
-    free(history->shared);
-    history->shared = larger;
-    history->shared_room = room;
-    return true;
-}
 
 /* A text that others have, too. "" becomes NULL. Clears *good when out of memory. */
 static const char *share(struct history *history, const char *text, bool *good)
 {
-    const char **place;
+    const char *shared = *text && *good ? texts_share(&history->texts, text) : NULL;
 
-    if (!*text)
-        return NULL;
-    *good = *good && make_places(history);
-    if (!*good)
-        return NULL;
-    place = place_of(history->shared, history->shared_room, text);
-    if (!*place) {
-        *place = pool_text(&history->pool, text);
-        *good = *place;
-        history->shared_count++;
-    }
-    return *place;
+    *good = *good && (shared || !*text);
+    return shared;
 }
 
 /* The cell, which is most often the one at `hint`. NULL out of memory. */
@@ -92,7 +38,7 @@ static const struct cell *share_cell(struct history *history, const struct cell 
         if (cell_equal(known, cell))
             return known;
     }
-    copy = grow(&history->cells, history->cell_count, sizeof(*history->cells))
+    copy = memory_grow(&history->cells, history->cell_count, sizeof(*history->cells))
                ? pool_take(&history->pool, sizeof(*copy))
                : NULL;
     if (copy)
@@ -114,8 +60,9 @@ static const struct history_gpu *share_gpu(struct history *history, const struct
         if (gpu->uuid == run->uuid && gpu->name == run->name && gpu->engine == run->engine)
             return gpu;
     }
-    gpu = grow(&history->gpus, history->gpu_count, sizeof(*history->gpus)) ? pool_take(&history->pool, sizeof(*gpu))
-                                                                           : NULL;
+    gpu = memory_grow(&history->gpus, history->gpu_count, sizeof(*history->gpus))
+              ? pool_take(&history->pool, sizeof(*gpu))
+              : NULL;
     if (!gpu)
         return NULL;
     *gpu = (struct history_gpu){run->uuid, run->name, run->engine, history->gpu_count};
@@ -135,7 +82,7 @@ static bool set_gpu(struct history *history)
 /* A new run, the history's; NULL out of memory. */
 static struct history_run *add_run(struct history *history)
 {
-    struct history_run *run = grow(&history->runs, history->run_count, sizeof(*history->runs))
+    struct history_run *run = memory_grow(&history->runs, history->run_count, sizeof(*history->runs))
                                   ? pool_take(&history->pool, sizeof(*run))
                                   : NULL;
 
@@ -149,7 +96,7 @@ static struct history_point *add_point(struct history *history, const struct his
 {
     struct history_point *point;
 
-    if (!cell || !grow(&history->points, history->point_count, sizeof(*history->points)))
+    if (!cell || !memory_grow(&history->points, history->point_count, sizeof(*history->points)))
         return NULL;
     point = &history->points[history->point_count++];
     *point = (struct history_point){.run = run, .cell = cell, .change = NAN};
@@ -213,17 +160,6 @@ static enum status take(void *context, const char *path, const struct result *re
 
 /* -- stores -------------------------------------------------------------------------------------------- */
 
-/* Texts of a table of the store, by key: a GPU's name and UUID, a kernel's hash. */
-struct stored_texts {
-    int64_t key;
-    const char *texts[2];
-};
-
-struct stored_table {
-    struct stored_texts *rows; /* owned */
-    size_t count;
-};
-
 /* Runs of a store, by their keys: those are added in that order. */
 struct stored {
     const struct reading *reading;
@@ -232,73 +168,31 @@ struct stored {
     size_t first;   /* of the history's runs */
     int64_t *keys;  /* owned */
     size_t count;
-    struct stored_table gpus, kernels;
 };
-
-/* Reads a table: key and texts, by key. */
-static void read_table(struct stored *stored, const char *select, struct stored_table *table)
-{
-    struct sql_statement *get = sql_prepare(stored->sql, select);
-    bool good = true;
-
-    while (good && sql_row(get)) {
-        struct stored_texts *row;
-
-        good = grow(&table->rows, table->count, sizeof(*table->rows));
-        if (!good)
-            break;
-        row = &table->rows[table->count++];
-        row->key = sql_integer(get, 0);
-        for (size_t i = 0; i < 2; i++)
-            row->texts[i] = share(stored->reading->history, sql_text(get, 1 + (int)i), &good);
-    }
-    sql_finish(get);
-    if (!good)
-        sql_fail(stored->sql, out_of_memory());
-}
-
-static int by_key(const void *a, const void *b)
-{
-    const struct stored_texts *x = a, *y = b;
-
-    return (x->key > y->key) - (x->key < y->key);
-}
-
-/* NULL where there is no such row: it was put in since the table was read. */
-static const struct stored_texts *row_at(const struct stored_table *table, int64_t key)
-{
-    const struct stored_texts alike = {.key = key};
-
-    return table->count ? bsearch(&alike, table->rows, table->count, sizeof(alike), by_key) : NULL;
-}
 
 static void add_runs(struct stored *stored)
 {
     struct history *history = stored->reading->history;
     struct sql_statement *get =
-        sql_prepare(stored->sql, "SELECT run_id, started_utc, modelled, gpu_id, host_name, host_slot, driver, vbios,"
-                                 " engine, file, hash FROM runs ORDER BY run_id");
+        sql_prepare(stored->sql, "SELECT run_id, started_utc, modelled, gpus.name, uuid, host_name, host_slot, driver,"
+                                 " vbios, engine, file, hash FROM runs JOIN gpus USING (gpu_id) ORDER BY run_id");
     bool good = true;
 
     while (good && sql_row(get)) {
-        const struct stored_texts *gpu = row_at(&stored->gpus, sql_integer(get, 3));
-        struct history_run *run = gpu ? add_run(history) : NULL;
-        const char **const texts[] = {&run->host, &run->slot, &run->driver, &run->vbios, &run->engine};
+        struct history_run *run = add_run(history);
+        const char **const texts[] = {&run->name,   &run->uuid,  &run->host,  &run->slot,
+                                      &run->driver, &run->vbios, &run->engine};
 
-        if (!gpu)
-            continue;
-        good = run && grow(&stored->keys, stored->count, sizeof(*stored->keys));
+        good = run && memory_grow(&stored->keys, stored->count, sizeof(*stored->keys));
         if (!good)
             break;
         stored->keys[stored->count++] = sql_integer(get, 0);
         clock_write_utc(sql_integer(get, 1), run->started_utc);
         run->modelled = sql_integer(get, 2);
         for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-            *texts[i] = share(history, sql_text(get, 4 + (int)i), &good);
-        run->name = gpu->texts[0];
-        run->uuid = gpu->texts[1];
-        run->file = pool_text(&history->pool, sql_text(get, 9));
-        run->hash = pool_text(&history->pool, sql_text(get, 10));
+            *texts[i] = share(history, sql_text(get, 3 + (int)i), &good);
+        run->file = pool_text(&history->pool, sql_text(get, 10));
+        run->hash = pool_text(&history->pool, sql_text(get, 11));
         run->failed = stored->reading->name ? NAN : 0; /* counted where all cells are read */
         good = good && run->file && run->hash && set_gpu(history);
     }
@@ -327,7 +221,6 @@ static bool add_series(struct stored *stored, struct sql_statement *get, const s
         struct summary summary = {.value = sql_number(get, 1),
                                   .ci_low = sql_number(get, 2),
                                   .ci_high = sql_number(get, 3)};
-        const struct stored_texts *kernel = row_at(&stored->kernels, sql_integer(get, 6));
         const char *status = sql_text(get, 5);
         struct history_point *point = run ? add_point(history, run, cell) : NULL;
 
@@ -341,7 +234,7 @@ static bool add_series(struct stored *stored, struct sql_statement *get, const s
         point->time_ns = strcmp(status, cell_status_names[CELL_OK]) == 0 ? summary.value : NAN;
         point->half_width = stats_relative_half_width(&summary);
         point->flags = (uint32_t)sql_integer(get, 4);
-        point->sha256 = kernel ? kernel->texts[0] : NULL;
+        point->sha256 = share(history, sql_text(get, 6), &good);
     }
     sql_reset(get);
     return good;
@@ -351,8 +244,8 @@ static void add_all_series(struct stored *stored)
 {
     struct sql_statement *list = sql_prepare(stored->sql, "SELECT identity_id, identity, cell FROM identities");
     struct sql_statement *get =
-        sql_prepare(stored->sql, "SELECT run_id, time_ns, ci_low_ns, ci_high_ns, flags, status, kernel_id FROM times"
-                                 " WHERE identity_id = ?1 ORDER BY run_id");
+        sql_prepare(stored->sql, "SELECT run_id, time_ns, ci_low_ns, ci_high_ns, flags, status, sass_sha256 FROM times"
+                                 " LEFT JOIN kernels USING (kernel_id) WHERE identity_id = ?1 ORDER BY run_id");
     const char *name = stored->reading->name;
     bool good = true;
 
@@ -383,7 +276,7 @@ static void add_forgotten(struct stored *stored)
         struct history_forgotten *run;
         const char **texts[4];
 
-        good = grow(&history->forgotten, history->forgotten_count, sizeof(*history->forgotten));
+        good = memory_grow(&history->forgotten, history->forgotten_count, sizeof(*history->forgotten));
         if (!good)
             break;
         run = &history->forgotten[history->forgotten_count++];
@@ -407,8 +300,6 @@ static enum status add_store(const struct reading *reading, const char *path)
     if (status != STATUS_OK)
         return status;
     stored.sql = store_sql(stored.store);
-    read_table(&stored, "SELECT gpu_id, name, uuid FROM gpus ORDER BY gpu_id", &stored.gpus);
-    read_table(&stored, "SELECT kernel_id, sass_sha256, '' FROM kernels ORDER BY kernel_id", &stored.kernels);
     add_runs(&stored);
     add_all_series(&stored);
     add_forgotten(&stored);
@@ -416,8 +307,6 @@ static enum status add_store(const struct reading *reading, const char *path)
     if (status == STATUS_OK && stored.count == 0)
         status = log_error(STATUS_USAGE, "%s has no run; cbank ingest puts results in", path);
     free(stored.keys);
-    free(stored.gpus.rows);
-    free(stored.kernels.rows);
     store_close(stored.store);
     return status;
 }
@@ -493,10 +382,10 @@ void history_sort(struct history *history)
 void history_close(struct history *history)
 {
     pool_close(&history->pool);
+    texts_close(&history->texts);
     free(history->runs);
     free(history->cells);
     free(history->gpus);
-    free(history->shared);
     free(history->points);
     free(history->changes);
     free(history->forgotten);

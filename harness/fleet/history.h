@@ -69,9 +69,8 @@ struct history {
     size_t cell_count;
     struct history_gpu **gpus;
     size_t gpu_count;
-    struct pool pool; /* of runs, cells, GPUs and texts */
-    const char **shared; /* owned: places of those that others have, too, by their hash; NULL: free */
-    size_t shared_room, shared_count;
+    struct pool pool; /* of runs, cells, GPUs and texts that are of one run alone */
+    struct texts texts; /* that others have, too */
 };
 
 /* Adds what a file, a folder or a store holds: of all cells, or of those that are named so (cell_is_named). Files are

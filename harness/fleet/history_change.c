@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Change points of the series of a history. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "change_point.h"
 #include "history.h"
 #include "log.h"
+#include "memory.h"
 #include "student.h"
 #include "text.h"
 
@@ -111,15 +111,12 @@ static enum status find(struct history *history, size_t first, size_t end, struc
                                &levels->segment_count);
     for (size_t i = 1; status == STATUS_OK && i < levels->segment_count; i++) {
         const struct history_change change = change_of(levels, i);
-        struct history_change *larger;
 
         if (fabs(change.change) < levels->threshold)
             continue;
-        larger = realloc(history->changes, (history->change_count + 1) * sizeof(*history->changes));
-        if (!larger)
+        if (!memory_grow(&history->changes, history->change_count, sizeof(change)))
             return log_memory("a history");
-        history->changes = larger;
-        larger[history->change_count++] = change;
+        history->changes[history->change_count++] = change;
     }
     return status;
 }

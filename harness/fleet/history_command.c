@@ -44,23 +44,10 @@ static bool run_note(const void *row, size_t index, char *out, size_t bytes)
     return index < first || (index == first && of->point);
 }
 
-/* A UUID up to its first group: "GPU-33a20bea". */
-static void short_uuid(const char *uuid, struct grid_value *out)
-{
-    const size_t most = sizeof(out->room) - 1, group = uuid ? strcspn(uuid, "-") + 9 : 0;
-    const size_t bytes = uuid ? strnlen(uuid, group < most ? group : most) : 0;
-
-    if (!uuid)
-        return;
-    memcpy(out->room, uuid, bytes);
-    out->room[bytes] = '\0';
-    out->text = out->room;
-}
-
 static void value_gpu(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     (void)column;
-    short_uuid(((const struct row *)row)->run->uuid, out);
+    value_short_uuid(((const struct row *)row)->run->uuid, out);
 }
 
 static void value_times(const struct grid_column *column, const void *row, struct grid_value *out)
@@ -146,15 +133,13 @@ static void value_change_cell(const struct grid_column *column, const void *row,
 static void value_change_gpu(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     (void)column;
-    short_uuid(change_at(row)->after->uuid, out);
+    value_short_uuid(change_at(row)->after->uuid, out);
 }
 
 static void value_interval(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     (void)column;
-    snprintf(out->room, sizeof(out->room), "%s to %s", text_of(text_change, change_at(row)->ci_low).text,
-             text_of(text_change, change_at(row)->ci_high).text);
-    out->text = out->room;
+    grid_range(text_change, change_at(row)->ci_low, change_at(row)->ci_high, out);
 }
 
 static void value_origin(const struct grid_column *column, const void *row, struct grid_value *out)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Puts results, and calibrations, into a store. Files are read and parsed on all processors, some at a time; one thread writes. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "command.h"
 #include "files.h"

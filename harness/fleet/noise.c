@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "log.h"
+#include "memory.h"
 
 struct deviation noise_find(const struct noise *noise, const struct noise_of *of)
 {
@@ -31,14 +31,11 @@ struct deviation noise_find(const struct noise *noise, const struct noise_of *of
 
 enum status noise_add(struct noise *noise, struct calibration *calibration)
 {
-    struct calibration *larger = realloc(noise->calibrations, (noise->count + 1) * sizeof(*larger));
-
-    if (!larger) {
+    if (!memory_grow(&noise->calibrations, noise->count, sizeof(*calibration))) {
         calibration_close(calibration);
         return log_memory("the calibrations");
     }
-    noise->calibrations = larger;
-    larger[noise->count++] = *calibration;
+    noise->calibrations[noise->count++] = *calibration;
     *calibration = (struct calibration){0};
     return STATUS_OK;
 }
@@ -55,13 +52,11 @@ void noise_close(struct noise *noise)
 
 static bool read_cell(struct store *store, struct sql_statement *row, struct calibration *calibration)
 {
-    struct calibrated_cell *larger = realloc(calibration->cells, (calibration->cell_count + 1) * sizeof(*larger)),
-                           *cell;
+    struct calibrated_cell *cell;
 
-    if (!larger)
+    if (!memory_grow(&calibration->cells, calibration->cell_count, sizeof(*cell)))
         return false;
-    calibration->cells = larger;
-    cell = &larger[calibration->cell_count++];
+    cell = &calibration->cells[calibration->cell_count++];
     *cell = (struct calibrated_cell){.noise = NAN, .within = NAN, .has_deviation = true};
     store_read_cell(store, sql_text(row, 0), &cell->cell);
     snprintf(cell->sha256, sizeof(cell->sha256), "%s", sql_text(row, 1));
@@ -79,7 +74,7 @@ static enum status read_cells(struct store *store, struct sql_statement *rows, i
     sql_set_integer(rows, 1, id);
     while (sql_row(rows))
         if (!read_cell(store, rows, calibration))
-            sql_fail(sql, log_memory("%s", sql_path(sql)));
+            sql_no_memory(sql);
     if (sql_status(sql) == STATUS_OK)
         calibration_sort(calibration);
     return sql_status(sql);

@@ -14,6 +14,7 @@
 #include "files.h"
 #include "json_tree.h"
 #include "log.h"
+#include "memory.h"
 #include "result.h"
 #include "verdict.h"
 
@@ -33,17 +34,16 @@ struct looking {
 
 enum status check_add(struct chip_check *check, const char *file, const char *remedy, const char *format, ...)
 {
-    struct chip_finding *findings = realloc(check->findings, (check->count + 1) * sizeof(*findings));
+    struct chip_finding *finding;
     va_list arguments;
 
-    if (!findings)
+    if (!memory_grow(&check->findings, check->count, sizeof(*finding)))
         return log_memory("what is wrong with %s", check->folder);
-    check->findings = findings;
-    findings += check->count++;
-    snprintf(findings->file, sizeof(findings->file), "%s", file);
-    snprintf(findings->remedy, sizeof(findings->remedy), "%s", remedy);
+    finding = &check->findings[check->count++];
+    snprintf(finding->file, sizeof(finding->file), "%s", file);
+    snprintf(finding->remedy, sizeof(finding->remedy), "%s", remedy);
     va_start(arguments, format);
-    vsnprintf(findings->what, sizeof(findings->what), format, arguments);
+    vsnprintf(finding->what, sizeof(finding->what), format, arguments);
     va_end(arguments);
     return STATUS_OK;
 }
@@ -320,16 +320,16 @@ static enum status (*const checks_of_kinds[])(struct looking *looking, const str
     [CHIP_CARD] = check_card,
 };
 
-static bool is_among(char *const *names, size_t count, const char *name)
+static bool is_among(const struct file_list *names, const char *name)
 {
     size_t i = 0;
 
-    while (i < count && strcmp(names[i], name) != 0)
+    while (i < names->count && strcmp(names->paths[i], name) != 0)
         i++;
-    return i < count;
+    return i < names->count;
 }
 
-static enum status check_steps(struct looking *looking, char *const *names, size_t count)
+static enum status check_steps(struct looking *looking, const struct file_list *names)
 {
     enum status status = STATUS_OK;
 
@@ -338,14 +338,14 @@ static enum status check_steps(struct looking *looking, char *const *names, size
         char path[CHIP_PATH_BYTES];
 
         chip_path(looking->check->folder, step->file, path);
-        if (!step->scratch && is_among(names, count, step->file))
+        if (!step->scratch && is_among(names, step->file))
             status = checks_of_kinds[step->kind](looking, step, path);
         else if (!step->scratch)
             status = check_add(looking->check, step->file, "run cbank contribute, which makes what is not there",
                                "is missing: %s", step->what);
     }
     for (size_t i = 0; status == STATUS_OK && i < looking->manifest.file_count; i++)
-        if (!is_among(names, count, looking->manifest.files[i].name))
+        if (!is_among(names, looking->manifest.files[i].name))
             status =
                 check_add(looking->check, looking->manifest.files[i].name,
                           "run cbank contribute again, which writes the manifest", "is missing: the manifest names it");
@@ -375,15 +375,15 @@ static enum status check_manifest(struct looking *looking)
     return check_head(looking, CHIP_MANIFEST, json_tree_root(manifest->tree));
 }
 
-static enum status look(struct looking *looking, char *const *names, size_t count)
+static enum status look(struct looking *looking, const struct file_list *names)
 {
     const size_t before = looking->check->count;
     enum status status = check_manifest(looking);
 
-    for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        status = check_file(looking, names[i]);
+    for (size_t i = 0; status == STATUS_OK && i < names->count; i++)
+        status = check_file(looking, names->paths[i]);
     if (status == STATUS_OK)
-        status = check_steps(looking, names, count);
+        status = check_steps(looking, names);
     if (status == STATUS_OK && (double)looking->check->bytes > CHIP_BYTES_MAX)
         status = check_add(looking->check, "", "measure with fewer samples", "has %.1f MiB, more than %.0f",
                            (double)looking->check->bytes / MIB, CHIP_BYTES_MAX / MIB);
@@ -394,16 +394,15 @@ static enum status look(struct looking *looking, char *const *names, size_t coun
 enum status chip_check(const char *folder, bool brief, struct chip_check *out)
 {
     struct looking looking = {.check = out, .brief = brief};
-    char **names;
-    size_t count;
+    struct file_list names = {0};
     enum status status;
 
     *out = (struct chip_check){0};
     snprintf(out->folder, sizeof(out->folder), "%s", folder);
-    status = chip_files(folder, &names, &count);
+    status = chip_files(folder, &names);
     if (status == STATUS_OK)
-        status = look(&looking, names, count);
-    chip_files_close(names, count);
+        status = look(&looking, &names);
+    files_close(&names);
     manifest_close(&looking.manifest);
     return status;
 }

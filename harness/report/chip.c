@@ -136,33 +136,23 @@ void chip_path(const char *folder, const char *file, char out[CHIP_PATH_BYTES])
 
 static int is_of_chip(const struct dirent *entry)
 {
-    const size_t length = strlen(entry->d_name);
-
-    return entry->d_name[0] != '.' && length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0 &&
-           strcmp(entry->d_name, CHIP_MANIFEST) != 0;
+    return file_is_json(entry->d_name) && strcmp(entry->d_name, CHIP_MANIFEST) != 0;
 }
 
-enum status chip_files(const char *folder, char ***names, size_t *count)
+enum status chip_files(const char *folder, struct file_list *names)
 {
     struct dirent **entries = NULL;
     const int found = scandir(folder, &entries, is_of_chip, alphasort);
+    enum status status = STATUS_OK;
 
-    *count = 0;
-    *names = found < 0 ? NULL : calloc((size_t)found + 1, sizeof(**names));
-    if (found < 0 && errno != ENOMEM)
-        return log_error(STATUS_USAGE, "%s: %s; name the folder of a chip", folder, strerror(errno));
+    if (found < 0)
+        return errno == ENOMEM ? log_memory("the names of files")
+                               : log_error(STATUS_USAGE, "%s: %s; name the folder of a chip", folder, strerror(errno));
     for (int i = 0; i < found; i++) {
-        if (*names && ((*names)[*count] = strdup(entries[i]->d_name)))
-            ++*count;
+        if (status == STATUS_OK)
+            status = files_take(names, strdup(entries[i]->d_name));
         free(entries[i]);
     }
     free(entries);
-    return *names && *count == (size_t)found ? STATUS_OK : log_memory("the names of files");
-}
-
-void chip_files_close(char **names, size_t count)
-{
-    for (size_t i = 0; names && i < count; i++)
-        free(names[i]);
-    free(names);
+    return status;
 }

@@ -6,6 +6,7 @@
 
 #include "device.h"
 #include "document.h"
+#include "files.h"
 #include "sha256.h"
 #include "status.h"
 
@@ -68,10 +69,9 @@ void chip_words(const struct chip_step *step, bool brief, char out[CHIP_ARGV_BYT
 /* Whether a command line is that of the step. */
 bool chip_is_of_step(const struct chip_step *step, bool brief, const char *argv);
 
-/* The files of a folder that belong to a chip: *.json but for the manifest and what begins with a point, by name. The
- * caller closes *names, on an error, too. STATUS_USAGE where the folder cannot be read. */
-enum status chip_files(const char *folder, char ***names, size_t *count);
-void chip_files_close(char **names, size_t count);
+/* Adds the files of a folder that belong to a chip, without its name: *.json but for the manifest, by name. STATUS_USAGE
+ * where the folder cannot be read. */
+enum status chip_files(const char *folder, struct file_list *names);
 
 void manifest_close(struct manifest *manifest);
 

@@ -271,16 +271,15 @@ static enum status write_manifest(const struct contributing *contributing, const
 {
     struct manifest manifest = {.brief = contributing->options->brief};
     struct result result = {0};
-    size_t count;
-    char **names;
-    enum status status = chip_files(".", &names, &count);
+    struct file_list names = {0};
+    enum status status = chip_files(".", &names);
 
     if (status == STATUS_OK)
         status = result_read(chip_steps[0].file, &result);
-    if (status == STATUS_OK && !(manifest.files = calloc(count, sizeof(*manifest.files))))
+    if (status == STATUS_OK && !(manifest.files = calloc(names.count, sizeof(*manifest.files))))
         status = log_memory("a manifest");
-    for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        status = list_file(&manifest, names[i]);
+    for (size_t i = 0; status == STATUS_OK && i < names.count; i++)
+        status = list_file(&manifest, names.paths[i]);
     if (status == STATUS_OK) {
         command_line(invocation, manifest.argv, sizeof(manifest.argv));
         memcpy(manifest.measured_utc, result.started_utc, sizeof(result.started_utc));
@@ -291,7 +290,7 @@ static enum status write_manifest(const struct contributing *contributing, const
         status = document_write(&manifest_document, &manifest, CHIP_MANIFEST);
     result_close(&result);
     manifest_close(&manifest);
-    chip_files_close(names, count);
+    files_close(&names);
     return status;
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * Takes a run out of a store. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -67,6 +67,11 @@ void sql_fail(struct sql *sql, enum status status)
     sql->status = sql->status == STATUS_OK ? status : sql->status;
 }
 
+void sql_no_memory(struct sql *sql)
+{
+    sql_fail(sql, log_memory("%s", sql->path));
+}
+
 const char *sql_path(const struct sql *sql)
 {
     return sql->path;
@@ -165,7 +170,8 @@ struct sql_statement *sql_prepare(struct sql *sql, const char *text)
     struct sql_statement *statement = sql->status == STATUS_OK ? calloc(1, sizeof(*statement)) : NULL;
 
     if (!statement) {
-        sql_fail(sql, sql->status == STATUS_OK ? log_memory("%s", sql->path) : sql->status);
+        if (sql->status == STATUS_OK)
+            sql_no_memory(sql);
         return NULL;
     }
     statement->sql = sql;

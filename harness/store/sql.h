@@ -33,6 +33,9 @@ enum status sql_status(const struct sql *sql);
 /* Keeps an error of the caller's, which logged it. */
 void sql_fail(struct sql *sql, enum status status);
 
+/* Likewise where memory ran out, which it logs. */
+void sql_no_memory(struct sql *sql);
+
 /* The path by which it was opened. */
 const char *sql_path(const struct sql *sql);
 

@@ -24,6 +24,7 @@ enum status sql_open(const char *path, enum sql_access access, struct sql **out)
 void sql_close(struct sql *sql) { UNUSED_1(sql); }
 enum status sql_status(const struct sql *sql) { UNUSED_1(sql); return STATUS_ENVIRONMENT; }
 void sql_fail(struct sql *sql, enum status status) { UNUSED_2(sql, status); }
+void sql_no_memory(struct sql *sql) { UNUSED_1(sql); }
 const char *sql_path(const struct sql *sql) { UNUSED_1(sql); return ""; }
 void sql_run(struct sql *sql, const char *text) { UNUSED_2(sql, text); }
 void sql_write_ahead(struct sql *sql) { UNUSED_1(sql); }

@@ -10,6 +10,7 @@
 
 #include "file_lock.h"
 #include "log.h"
+#include "memory.h"
 #include "store_parts.h"
 
 /* "cbnk" in ASCII, the application_id of the file. */
@@ -114,6 +115,19 @@ enum status store_open(const char *path, enum sql_access access, struct store **
     else
         store_close(store);
     return status;
+}
+
+void store_know_counter(struct store *store, const struct counter_value *of, int64_t id)
+{
+    const struct store_counter counter = {strdup(of->name), strdup(of->unit), of->kind, id};
+
+    if (counter.name && counter.unit && memory_grow(&store->counters, store->counter_count, sizeof(counter))) {
+        store->counters[store->counter_count++] = counter;
+        return;
+    }
+    free(counter.name);
+    free(counter.unit);
+    sql_no_memory(store->sql);
 }
 
 void store_forget_counters(struct store *store)

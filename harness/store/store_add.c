@@ -81,17 +81,26 @@ static const struct member time_members[] = {
 
 /* -- what rows share ----------------------------------------------------------------------------------- */
 
+/* Whether there is a row that `find` finds by the values that were set; its key. */
+static bool has_key(struct store *store, enum store_statement find, int64_t *key)
+{
+    struct sql_statement *found = store->statements[find];
+    const bool has = sql_row(found);
+
+    if (has) {
+        *key = sql_integer(found, 0);
+        sql_reset(found);
+    }
+    return has;
+}
+
 /* The key of the row that `find` finds; else of the one that `add` adds. Both take the values that were set. */
 static int64_t find_or_add(struct store *store, enum store_statement find, enum store_statement add)
 {
-    struct sql_statement *found = store->statements[find];
     int64_t id;
 
-    if (sql_row(found)) {
-        id = sql_integer(found, 0);
-        sql_reset(found);
+    if (has_key(store, find, &id))
         return id;
-    }
     sql_change(store->statements[add]);
     return sql_added(store->sql);
 }
@@ -137,24 +146,20 @@ static int64_t geometry_of(struct store *store, const struct device_info *device
 int64_t store_identity(struct store *store, const struct cell *cell)
 {
     char identity[CELL_IDENTITY_BYTES];
-    struct sql_statement *find = store->statements[STORE_FIND_IDENTITY];
     cJSON *object;
     char *text;
     int64_t id;
 
     cell_identity(cell, identity);
     set_texts(store, STORE_FIND_IDENTITY, STORE_ADD_IDENTITY, 1, identity);
-    if (sql_row(find)) {
-        id = sql_integer(find, 0);
-        sql_reset(find);
+    if (has_key(store, STORE_FIND_IDENTITY, &id))
         return id;
-    }
     object = cJSON_CreateObject();
     field_cell.write(object, &(const struct field){.kind = &field_cell}, cell);
     text = json_whole(object) ? cJSON_PrintUnformatted(object) : NULL;
     cJSON_Delete(object);
     if (!text)
-        sql_fail(store->sql, log_memory("%s", sql_path(store->sql)));
+        sql_no_memory(store->sql);
     sql_set_text(store->statements[STORE_ADD_IDENTITY], 2, text);
     sql_change(store->statements[STORE_ADD_IDENTITY]);
     cJSON_free(text);
@@ -171,7 +176,6 @@ static int64_t kernel_of(struct store *store, const struct cell_kernel *kernel)
 /* A counter's name, which is most often the one at `hint` of those that are known. */
 static int64_t counter_of(struct store *store, const struct counter_value *value, size_t hint)
 {
-    struct store_counter *larger;
     int64_t id;
 
     for (size_t i = 0; i < store->counter_count; i++) {
@@ -184,16 +188,7 @@ static int64_t counter_of(struct store *store, const struct counter_value *value
     set_texts(store, STORE_FIND_COUNTER, STORE_ADD_COUNTER, 2, counter_kind_names[value->kind]);
     set_texts(store, STORE_FIND_COUNTER, STORE_ADD_COUNTER, 3, value->unit);
     id = find_or_add(store, STORE_FIND_COUNTER, STORE_ADD_COUNTER);
-    larger = realloc(store->counters, (store->counter_count + 1) * sizeof(*larger));
-    if (larger) {
-        store->counters = larger;
-        larger[store->counter_count] =
-            (struct store_counter){.name = strdup(value->name), .kind = value->kind, .id = id};
-    }
-    if (larger && larger[store->counter_count].name)
-        store->counter_count++;
-    else
-        sql_fail(store->sql, log_memory("%s", sql_path(store->sql)));
+    store_know_counter(store, &(const struct counter_value){.name = value->name, .unit = "", .kind = value->kind}, id);
     return id;
 }
 
@@ -231,13 +226,12 @@ struct set_row {
 static int64_t set_of(struct store *store, const struct cell_result *cell)
 {
     struct set_row *rows = calloc(cell->counter_count + 1, sizeof(*rows));
-    struct sql_statement *find = store->statements[STORE_FIND_SET];
     char hash[SHA256_HEX_BYTES];
     size_t count = 0;
     int64_t id = 0;
 
     if (!rows) {
-        sql_fail(store->sql, log_memory("%s", sql_path(store->sql)));
+        sql_no_memory(store->sql);
         return 0;
     }
     for (size_t i = 0; i < cell->counter_count; i++) {
@@ -251,11 +245,8 @@ static int64_t set_of(struct store *store, const struct cell_result *cell)
     sha256_hex(rows, count * sizeof(*rows), hash);
     free(rows);
     set_texts(store, STORE_FIND_SET, STORE_ADD_SET, 1, hash);
-    if (sql_row(find)) {
-        id = sql_integer(find, 0);
-        sql_reset(find);
+    if (has_key(store, STORE_FIND_SET, &id))
         return id;
-    }
     sql_change(store->statements[STORE_ADD_SET]);
     id = sql_added(store->sql);
     add_set(store, id, cell);

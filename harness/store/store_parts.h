@@ -29,6 +29,9 @@ struct store {
     size_t counter_count;
 };
 
+/* Adds to `counters` one of that name, kind and unit. */
+void store_know_counter(struct store *store, const struct counter_value *of, int64_t id);
+
 /* Empties `counters`: what was added is not there after a rollback. */
 void store_forget_counters(struct store *store);
 

@@ -8,6 +8,7 @@
 #include "cell_json.h"
 #include "clock.h"
 #include "log.h"
+#include "memory.h"
 #include "store_parts.h"
 
 /* Columns of a statement, taken one after the other. */
@@ -75,18 +76,14 @@ static void know_counters(struct store *store)
         return;
     get = sql_prepare(store->sql, "SELECT counter_id, name, kind, unit FROM counter_names");
     while (sql_row(get)) {
-        struct store_counter *larger = realloc(store->counters, (store->counter_count + 1) * sizeof(*larger)), *counter;
+        const size_t kind =
+            number_of(store, "kind of counters", sql_text(get, 2), counter_kind_names, COUNTER_MEASURED + 1);
 
-        if (larger) {
-            store->counters = larger;
-            counter = &larger[store->counter_count++];
-            *counter = (struct store_counter){.name = strdup(sql_text(get, 1)), .unit = strdup(sql_text(get, 3))};
-            counter->id = sql_integer(get, 0);
-            counter->kind = (enum counter_kind)number_of(store, "kind of counters", sql_text(get, 2),
-                                                         counter_kind_names, COUNTER_MEASURED + 1);
-        }
-        if (!larger || !counter->name || !counter->unit)
-            sql_fail(store->sql, log_memory("%s", sql_path(store->sql)));
+        store_know_counter(store,
+                           &(const struct counter_value){.name = sql_text(get, 1),
+                                                         .unit = sql_text(get, 3),
+                                                         .kind = (enum counter_kind)kind},
+                           sql_integer(get, 0));
     }
     sql_finish(get);
 }
@@ -103,19 +100,17 @@ static const struct store_counter *counter_at(struct store *store, int64_t id)
 static void add_counter(struct store *store, struct cell_result *cell, const struct counter_value *value, int64_t id)
 {
     const struct store_counter *counter = counter_at(store, id);
-    struct counter_value *larger = realloc(cell->counters, (cell->counter_count + 1) * sizeof(*larger));
+    struct counter_value *added;
 
-    if (!larger) {
-        sql_fail(store->sql, log_memory("%s", sql_path(store->sql)));
-        return;
+    if (!memory_grow(&cell->counters, cell->counter_count, sizeof(*added)))
+        sql_no_memory(store->sql);
+    else if (counter) {
+        added = &cell->counters[cell->counter_count++];
+        *added = *value;
+        added->name = counter->name;
+        added->unit = counter->unit;
+        added->kind = counter->kind;
     }
-    cell->counters = larger;
-    larger[cell->counter_count] = *value;
-    if (!counter)
-        return;
-    larger[cell->counter_count].name = counter->name;
-    larger[cell->counter_count].unit = counter->unit;
-    larger[cell->counter_count++].kind = counter->kind;
 }
 
 static void read_counters(struct store *store, int64_t run_id, int64_t identity_id, int64_t set_id,
@@ -174,7 +169,7 @@ static void take_cell(struct store *store, int64_t run_id, struct cell_result *c
     code = next_text(&row);
     cell->kernel.code = cell->kernel.made = *code ? strdup(code) : NULL;
     if (*code && !cell->kernel.made)
-        sql_fail(store->sql, log_memory("%s", sql_path(store->sql)));
+        sql_no_memory(store->sql);
     read_counters(store, run_id, identity_id, set_id, cell);
 }
 
@@ -184,15 +179,15 @@ static void read_cells(struct store *store, int64_t run_id, struct result *out)
 
     sql_set_integer(get, 1, run_id);
     while (sql_row(get)) {
-        struct cell_result *larger = realloc(out->cells, (out->cell_count + 1) * sizeof(*larger));
+        struct cell_result *cell;
 
-        if (!larger) {
-            sql_fail(store->sql, log_memory("%s", sql_path(store->sql)));
+        if (!memory_grow(&out->cells, out->cell_count, sizeof(*cell))) {
+            sql_no_memory(store->sql);
             break;
         }
-        out->cells = larger;
-        larger[out->cell_count] = (struct cell_result){0};
-        take_cell(store, run_id, &larger[out->cell_count++]);
+        cell = &out->cells[out->cell_count++];
+        *cell = (struct cell_result){0};
+        take_cell(store, run_id, cell);
     }
     sql_reset(get);
 }
@@ -297,7 +292,7 @@ enum status store_runs(struct store *store, int64_t **out, size_t *count)
     *count = 0;
     *out = calloc((size_t)most + 1, sizeof(**out));
     if (!*out)
-        sql_fail(store->sql, log_memory("%s", sql_path(store->sql)));
+        sql_no_memory(store->sql);
     while (*count < (size_t)most && sql_row(get))
         (*out)[(*count)++] = sql_integer(get, 0);
     sql_finish(get);

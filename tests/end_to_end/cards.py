@@ -15,7 +15,7 @@ import unittest
 
 import jsonschema
 
-from common import FULL, NOT_QUICK, QUICK, ROOT, Scratch, read_json, repetitions, run_script
+from common import FULL, NOT_QUICK, QUICK, ROOT, Scratch, read_bytes, read_json, repetitions, run_script
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 NAMES = sorted(os.path.basename(path)[:-5] for path in glob.glob(os.path.join(ROOT, "results/base_cards/*.json")))
@@ -29,11 +29,6 @@ def write_json(path, value):
     with open(path, "w", encoding="utf-8") as file:
         json.dump(value, file)
     return path
-
-
-def read_bytes(path):
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def parameters(card):

@@ -58,11 +58,6 @@ def distinct(count, stride, **counters):
 
 
 class Case(Scratch):
-    def write(self, name, content):
-        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
-            file.write(content if isinstance(content, str) else json.dumps(content))
-        return name
-
     def script(self, *arguments, status=0):
         done = run_script("claims.py", *arguments, folder=self.folder)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
@@ -485,7 +480,7 @@ exit 0
         super().setUp()
         for name in ("status", "result"):
             os.mkdir(os.path.join(self.folder, name))
-        self.stub = os.path.join(self.folder, self.write("stub", self.STUB))
+        self.stub = self.write("stub", self.STUB)
         os.chmod(self.stub, 0o755)
         with open(RECORD, encoding="utf-8") as file:
             self.names = re.findall(r"^record (\S+)", file.read(), re.MULTILINE)

@@ -50,10 +50,30 @@ def read_json(path):
         return json.load(file)
 
 
+def read_bytes(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def kept_folder(case):
+    """A temporary folder of a class of tests: its name."""
+    folder = tempfile.TemporaryDirectory()
+    case.addClassCleanup(folder.cleanup)
+    return folder.name
+
+
 def read_result(path):
     """A result of any version, as the newest has it."""
     done = subprocess.run([CBANK, "show", "--json", path], capture_output=True, check=True, timeout=60)
     return json.loads(done.stdout)
+
+
+def scale(cell, factor):
+    """Makes a cell of a result slower by a factor, all its samples alike."""
+    time = cell["time_ns"]
+    for key in ("value", "median", "ci_low", "ci_high", "min", "mad"):
+        time[key] *= factor
+    time["samples"] = [sample * factor for sample in time["samples"]]
 
 
 def store_says(path):
@@ -140,6 +160,13 @@ class Scratch(unittest.TestCase):
 
     def path(self, name):
         return os.path.join(self.folder, name)
+
+    def write(self, name, content):
+        """Writes a text, or something else as JSON, with the folders that it is in. Returns its path."""
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
+        return self.path(name)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,9 @@ import io
 import json
 import os
 import subprocess
-import tempfile
 import unittest
 
-from common import ROOT
+from common import ROOT, kept_folder
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 
@@ -23,10 +22,8 @@ class Case(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = folder.name
-        cls.file = os.path.join(folder.name, "result.json")
+        cls.folder = kept_folder(cls)
+        cls.file = os.path.join(cls.folder, "result.json")
         subprocess.run([CBANK, "run", "--engine", "model", "--quiet", *cls.PLAN, "--elements", "4096", "--json", cls.file],
                        check=True)
 

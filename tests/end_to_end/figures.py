@@ -24,7 +24,7 @@ import sys
 import tempfile
 import unittest
 
-from common import DRAWING, FULL, QUICK, ROOT, Scratch, repetitions, run_script
+from common import DRAWING, FULL, QUICK, ROOT, Scratch, read_json, repetitions, run_script
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 PLOT = os.path.join(ROOT, "scripts/plot.py")
@@ -69,19 +69,8 @@ FOUR = [cell("constant", "per_warp", (900, 891, 909)), cell("global", "per_warp"
         cell("global", "per_thread", (2000, 2000, 2000))]
 
 
-def read(path):
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
-
-
 class Case(Scratch):
     maxDiff = None
-
-    def write(self, name, content):
-        path = os.path.join(self.folder, name)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(content if isinstance(content, str) else json.dumps(content))
-        return path
 
     def document(self, content, name="planted.json"):
         return documents.read(self.write(name, content))
@@ -593,7 +582,7 @@ class Drawn(Case):
     def check_metadata(self, made):
         with open(MATRIX, "rb") as file:
             sha256 = hashlib.sha256(file.read()).hexdigest()
-        commit, device = read(MATRIX)["tool"]["git_commit"], read(MATRIX)["device"]
+        commit, device = read_json(MATRIX)["tool"]["git_commit"], read_json(MATRIX)["device"]
         for form in ("pdf", "svg", "png", "tex"):
             text = made[f"core-matrix-matrix.{form}"].decode("latin-1")
             for words in ("core-matrix.json", sha256, commit, device["name"], device["driver"]):
@@ -627,7 +616,7 @@ class Drawn(Case):
         names = [*glob.glob(os.path.join(ROOT, "results/h[12]00/*.json")), *glob.glob(os.path.join(ROOT, "results/h[12]00/sweeps/*.json")), *glob.glob(os.path.join(ROOT, "results/chips/*/*.json")),
                  *glob.glob(os.path.join(ROOT, "results/characterizations/*.json"))]
         names = repetitions(names, [MATRIX, CONVOLUTIONS, LOOKUPS, CHARACTERIZATION, os.path.join(ROOT, "results/h100/core-matrix.json")])
-        return [documents.read(name, CBANK) for name in sorted(names) + self.others if read(name)["schema"]["name"] in documents.KINDS]
+        return [documents.read(name, CBANK) for name in sorted(names) + self.others if read_json(name)["schema"]["name"] in documents.KINDS]
 
     @staticmethod
     def pages(given, width, **more):

@@ -24,7 +24,7 @@ import xml.etree.ElementTree
 
 import jsonschema
 
-from common import ROOT, Scratch, read_json, read_result, repetitions
+from common import ROOT, Scratch, read_json, read_result, repetitions, scale
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 import process_deviation  # noqa: E402
@@ -71,16 +71,6 @@ class Case(Scratch):
                               cwd=self.folder)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
-
-    def write(self, name, result):
-        path = self.path(name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            if isinstance(result, str):
-                file.write(result)
-            else:
-                json.dump(result, file)
-        return path
 
     def nights(self, folder, gpus, nights, **options):
         """Results of GPUs in nights, a file each."""
@@ -470,10 +460,7 @@ class Compare(Case):
         result["device"]["uuid"] = uuid or result["device"]["uuid"]
         for cell in result["cells"]:
             if cell["path"] == "constant":
-                time = cell["time_ns"]
-                for key in ("value", "median", "ci_low", "ci_high", "min", "mad"):
-                    time[key] *= slower
-                time["samples"] = [sample * slower for sample in time["samples"]]
+                scale(cell, slower)
         self.write(f"new/gpu{gpu:02d}.json", result)
 
     def compare(self, base, new, *options, status=0):

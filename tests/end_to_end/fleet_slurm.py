@@ -10,11 +10,10 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 import unittest
 
-from common import ROOT, Scratch, read_json
+from common import ROOT, Scratch, kept_folder, read_json
 
 SIMULATED = os.path.join(ROOT, "build/tests/simulated/cbank")
 TOOLS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "scontrol", "sinfo", "squeue")
@@ -293,9 +292,7 @@ class Slurm(Case):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.cluster = Cluster(os.path.join(folder.name, "cluster"))
+        cls.cluster = Cluster(os.path.join(kept_folder(cls), "cluster"))
         cls.addClassCleanup(cls.cluster.stop)
         cls.cluster.start()
 

@@ -17,7 +17,7 @@ import xml.etree.ElementTree
 
 import jsonschema
 
-from common import ROOT, Scratch, read_json, read_result
+from common import ROOT, Scratch, read_json, read_result, scale
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 MAKE = os.path.join(ROOT, "scripts/make_fleet.py")
@@ -48,10 +48,6 @@ class Case(Scratch):
         self.assertEqual(verdict["verdict"], "finding" if status else "quiet")
         self.assertEqual(any(finding["fails"] for finding in verdict["findings"]), status == 1)
         return verdict
-
-    def write(self, name, text):
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(text)
 
 
 class Made(Case):
@@ -174,15 +170,8 @@ class Ingested(Case):
         result["device"]["uuid"] = f"GPU-{gpu:08x}-1111-4111-8111-111111111111"
         result["host"] = {"name": f"n{gpu // self.NODE}", "slot": f"00000000:{gpu % self.NODE:02X}:00.0", "job": None}
         for cell in result["cells"]:
-            self.scale(cell, 1 + 0.0005 * self.random.uniform(-1, 1))
+            scale(cell, 1 + 0.0005 * self.random.uniform(-1, 1))
         return result
-
-    @staticmethod
-    def scale(cell, factor):
-        time = cell["time_ns"]
-        for key in ("value", "median", "ci_low", "ci_high", "min", "mad"):
-            time[key] *= factor
-        time["samples"] = [sample * factor for sample in time["samples"]]
 
     def ingest(self, change=lambda result, gpu, night: result, store="store.db"):
         """Of each GPU and night a result, as `change` makes it; None: it did not answer."""
@@ -210,7 +199,7 @@ class Ingested(Case):
         def change(result, gpu, night):
             for cell in result["cells"]:
                 if gpu == 2 and night >= 4 and cell["path"] == "constant":
-                    self.scale(cell, 1.05)
+                    scale(cell, 1.05)
             if gpu == 6 and night == 5:
                 result["device"]["uuid"] = "GPU-00000066-1111-4111-8111-111111111111"
             return None if gpu == 5 and night == 5 else result
@@ -240,7 +229,7 @@ class Ingested(Case):
             if gpu >= self.NODE and night >= 3:
                 result["device"]["driver"] = "590.1"
                 for cell in result["cells"]:
-                    self.scale(cell, 1.03)
+                    scale(cell, 1.03)
             return result
 
         self.ingest(change)
@@ -262,7 +251,7 @@ class Ingested(Case):
                 result["host"]["slot"] = {1: "00000000:09:00.0"}.get(gpu, result["host"]["slot"])
             for cell in result["cells"]:
                 if gpu == 3 and night >= 4:
-                    self.scale(cell, 0.9)
+                    scale(cell, 0.9)
             return None if gpu == 7 and night < 5 else result
 
         self.ingest(change)
@@ -296,7 +285,7 @@ class Ingested(Case):
         def change(result, gpu, night):
             for cell in result["cells"]:
                 if gpu == 2 and night >= 4:
-                    self.scale(cell, 1.015)
+                    scale(cell, 1.015)
             return result if night in (2, 3, 4, 5) else None
 
         self.ingest(change)
@@ -311,7 +300,7 @@ class Ingested(Case):
         """A step is none where a calibration in the store says that processes differ by 5 %."""
         def change(result, gpu, night):
             for cell in result["cells"] if gpu == 2 and night >= 4 else []:
-                self.scale(cell, 1.015)
+                scale(cell, 1.015)
             return result if night in (2, 3, 4, 5) else None
 
         self.ingest(change)
@@ -354,7 +343,7 @@ class Ingested(Case):
         def change(result, gpu, night):
             for cell in result["cells"]:
                 if gpu == 2 and night >= 4:
-                    self.scale(cell, 1.05)
+                    scale(cell, 1.05)
             return result
 
         self.ingest(change)

@@ -17,7 +17,7 @@ import xml.etree.ElementTree as xml
 
 import jsonschema
 
-from common import ROOT, Scratch, read_json, read_result
+from common import ROOT, Scratch, read_json, read_result, scale
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 from page import others  # noqa: E402
@@ -30,14 +30,6 @@ SECOND = os.path.join(ROOT, "results/h200/second-process.json")
 def read(path):
     with open(path, encoding="utf-8") as file:
         return file.read()
-
-
-def scale(cell, factor):
-    """Makes a cell slower by a factor, all its samples alike."""
-    time = cell["time_ns"]
-    for key in ("value", "median", "ci_low", "ci_high", "min", "mad"):
-        time[key] *= factor
-    time["samples"] = [sample * factor for sample in time["samples"]]
 
 
 class Case(Scratch):

@@ -11,14 +11,13 @@ import os
 import shlex
 import signal
 import subprocess
-import tempfile
 import time
 import unittest
 import xml.etree.ElementTree as xml
 
 import jsonschema
 
-from common import ROOT
+from common import ROOT, Scratch, read_bytes, read_json
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/tests/simulated/cbank")))
 ENVIRONMENT = {**os.environ, "CBANK_CUPTI_DIR": os.path.dirname(CBANK), "CBANK_SIMULATED": "noise=0.001"}
@@ -26,32 +25,15 @@ PLAN = ["--engine", "cuda", "--elements", "12800", "--path", "constant,global", 
         "--counters", "none"]
 
 
-def read_json(path):
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
-
-
-def read_bytes(path):
-    with open(path, "rb") as file:
-        return file.read()
-
-
 @unittest.skipUnless(os.path.exists(CBANK), "no program for the simulated GPU: make simulated says why")
-class Case(unittest.TestCase):
+class Case(Scratch):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.kept = os.path.join(self.folder, "kept")
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
+        super().setUp()
+        self.kept = self.path("kept")
 
     def program(self, name, line):
         """A program that ends in cbank."""
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(f"#!/bin/sh\n{line}\n")
-        os.chmod(self.path(name), 0o755)
+        os.chmod(self.write(name, f"#!/bin/sh\n{line}\n"), 0o755)
         return self.path(name)
 
     def slower(self, percent):

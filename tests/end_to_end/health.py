@@ -6,12 +6,11 @@
 import json
 import os
 import subprocess
-import tempfile
 import unittest
 
 import jsonschema
 
-from common import ROOT, read_json
+from common import ROOT, kept_folder, read_json
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/tests/simulated/cbank")))
 PLAN = ("--engine", "cuda", "--path", "constant", "--pattern", "per_warp,per_block", "--elements", "12800",
@@ -22,9 +21,7 @@ PLAN = ("--engine", "cuda", "--path", "constant", "--pattern", "per_warp,per_blo
 class Health(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.file = os.path.join(folder.name, "result.json")
+        cls.file = os.path.join(kept_folder(cls), "result.json")
 
     def simulated(self, settings, *arguments, status=0):
         done = subprocess.run([CBANK, *arguments], capture_output=True, text=True, timeout=60, check=False,

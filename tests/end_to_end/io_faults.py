@@ -22,7 +22,7 @@ import sys
 import tempfile
 import unittest
 
-from common import FULL, ROOT, store_says
+from common import FULL, ROOT, kept_folder, store_says
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 LIBRARY = os.path.join(ROOT, "build/tests/faults/io_faults.so")
@@ -110,9 +110,7 @@ def is_whole(name, data, whole):
 class Faults(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.inputs = folder.name
+        cls.inputs = kept_folder(cls)
         for name in ("base.json", "new.json"):
             subprocess.run([CBANK, "run", *PLAN, "--quiet", "--json", os.path.join(cls.inputs, name)], check=True)
         subprocess.run([CBANK, "ingest", "--quiet", "out.db", "new.json"], cwd=cls.inputs, check=True)

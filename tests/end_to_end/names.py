@@ -14,7 +14,7 @@ import unittest
 
 import jsonschema
 
-from common import ROOT, Scratch, read_json, repetitions
+from common import ROOT, Scratch, read_bytes, read_json, repetitions
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 ONE_CELL = ["--engine", "model", "--path", "constant", "--pattern", "per_warp", "--elements", "4096"]
@@ -27,11 +27,6 @@ def long_plan(sizes):
 
 PLAN = long_plan(12)
 NAME = r"^cbank-model-H200-[-\w.]+-0-20\d{6}T\d{6}\.\d{3}Z(-\d+)?\.json$"
-
-
-def read_bytes(path):
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def processes_of(folder):

@@ -10,10 +10,9 @@ import os
 import shutil
 import subprocess
 import tarfile
-import tempfile
 import unittest
 
-from common import ROOT
+from common import ROOT, kept_folder
 
 LEFT_OUT = shutil.ignore_patterns(".git", "build", "local", "__pycache__")
 # A make of its own: nothing of the job server or the variables of the make that runs the tests.
@@ -85,9 +84,7 @@ def fetchable():
 class Packaging(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = folder.name
+        cls.folder = kept_folder(cls)
         cls.repository = os.path.join(cls.folder, "repository")
         shutil.copytree(ROOT, cls.repository, ignore=LEFT_OUT)
         git(cls.repository, "init", "-q")

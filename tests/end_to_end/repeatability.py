@@ -7,7 +7,7 @@ import json
 import os
 import unittest
 
-from common import ROOT, Scratch, run_script
+from common import ROOT, Scratch, read_json, run_script
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 
@@ -34,14 +34,8 @@ def result(rows):
 
 
 class Case(Scratch):
-    def write(self, name, content):
-        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
-            file.write(content if isinstance(content, str) else json.dumps(content))
-        return name
-
     def report(self, name="report.json"):
-        with open(os.path.join(self.folder, name), encoding="utf-8") as file:
-            return json.load(file)
+        return read_json(self.path(name))
 
     def script(self, *arguments, status=0):
         done = run_script("repeatability.py", *arguments, folder=self.folder,
@@ -57,8 +51,9 @@ class Case(Scratch):
         """The reference and other.json after change(other)."""
         other = result(OTHER)
         change(other)
-        return self.script("--json", "report.json", self.write("reference.json", result(REFERENCE)),
-                           self.write("other.json", other), status=status)
+        self.write("reference.json", result(REFERENCE))
+        self.write("other.json", other)
+        return self.script("--json", "report.json", "reference.json", "other.json", status=status)
 
 
 class Table(Case):
@@ -158,7 +153,8 @@ class Parameters(Case):
     def test_another_plan(self):
         self.write_both({"radius": 3})
         made = result([("constant", "distinct", 20000, None)])
-        said = self.script("reference.json", self.write("other.json", made), status=2).stderr
+        self.write("other.json", made)
+        said = self.script("reference.json", "other.json", status=2).stderr
         self.assertIn("reference.json: add/constant/distinct/128000/1024/hot is in one of them alone", said)
 
     def test_none_and_no_object_are_the_same(self):

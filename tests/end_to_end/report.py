@@ -30,7 +30,7 @@ import xml.etree.ElementTree as ET
 import zipfile
 from html.parser import HTMLParser
 
-from common import DRAWING, FULL, NOT_QUICK, QUICK, ROOT, read_json, read_result, run_script
+from common import DRAWING, FULL, NOT_QUICK, QUICK, ROOT, Scratch, read_json, read_result, run_script
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
@@ -256,20 +256,8 @@ def tearDownModule():
     TEMPORARY.cleanup()
 
 
-class Case(unittest.TestCase):
+class Case(Scratch):
     maxDiff = None
-
-    def setUp(self):
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.folder = place.name
-
-    def write(self, name, content):
-        path = os.path.join(self.folder, name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(content if isinstance(content, str) else json.dumps(content))
-        return path
 
     def report(self, *arguments):
         return Report(os.path.join(self.folder, "out"), *arguments, program=False)

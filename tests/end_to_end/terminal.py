@@ -20,7 +20,7 @@ import subprocess
 import tempfile
 import unittest
 
-from common import FULL, ROOT
+from common import FULL, ROOT, read_json
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 PLANTED = "\x1b]0;x\x07\x1b[31m\r\n\x7f\u009b2J\u0085\u2028\u202e\u2066"
@@ -97,8 +97,7 @@ class Terminal(unittest.TestCase):
 
     @staticmethod
     def read(path):
-        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-            return json.load(file)
+        return read_json(os.path.join(ROOT, path))
 
     @classmethod
     def write(cls, name, document):

@@ -7,7 +7,6 @@ every class, and the classes take turns over all other calls."""
 
 import concurrent.futures
 import itertools
-import json
 import os
 import re
 import subprocess
@@ -17,7 +16,7 @@ import threading
 import unittest
 
 import faults
-from common import FULL
+from common import FULL, read_json
 
 # Short samples: each launch of a long one is a call like the one before.
 PLAN = ["--elements", "12800", "--pattern", "per_warp", "--seed", "1", "--sample-us", "20"]
@@ -50,8 +49,7 @@ class Run:
     def result(self):
         if not os.path.exists(self.path) or os.path.getsize(self.path) == 0:
             return None
-        with open(self.path, encoding="utf-8") as file:
-            return json.load(file)
+        return read_json(self.path)
 
     def wrong(self):
         """What is wrong with what the program did; None when nothing is."""

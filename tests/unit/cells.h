@@ -67,4 +67,19 @@ static inline struct cell cell_distinct(size_t path_index, uint32_t distinct, ui
     return cell;
 }
 
+/* How many different values of bytes[] / unit there are, each compared with all before. */
+static inline uint64_t distinct_units(const uint64_t *bytes, uint32_t count, uint32_t unit)
+{
+    uint64_t distinct = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t before = 0;
+
+        while (bytes[before] / unit != bytes[i] / unit)
+            before++;
+        distinct += before == i;
+    }
+    return distinct;
+}
+
 #endif

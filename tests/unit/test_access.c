@@ -113,21 +113,6 @@ static struct workload three_steps(void)
 
 /* -- the count thread by thread ----------------------------------------------------------------------- */
 
-/* Distinct values of `bytes / unit` among the byte addresses of a warp, each compared with all before. */
-static uint32_t brute_distinct(const uint64_t *bytes, uint32_t count, uint32_t unit)
-{
-    uint32_t distinct = 0;
-
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t j = 0;
-
-        while (bytes[j] / unit != bytes[i] / unit)
-            j++;
-        distinct += j == i;
-    }
-    return distinct;
-}
-
 /* Turns that shared memory takes: in each it answers one word of every bank. */
 static uint32_t brute_words(const uint64_t *words, uint32_t count)
 {
@@ -151,7 +136,7 @@ static uint32_t brute_wavefronts(const uint64_t *bytes, uint32_t count, uint32_t
     uint64_t words[32];
     uint32_t filled = 0, turns = 0;
 
-    if (brute_distinct(bytes, count, width) == 1)
+    if (distinct_units(bytes, count, width) == 1)
         return 1;
 
     for (uint32_t i = 0; i < count; i++) {
@@ -174,7 +159,7 @@ struct brute {
 static void brute_stream(struct brute *brute, const uint64_t *bytes, uint32_t count)
 {
     brute->counts.stream_loads += count > 0;
-    brute->counts.stream_sectors += brute_distinct(bytes, count, 32);
+    brute->counts.stream_sectors += distinct_units(bytes, count, 32);
 }
 
 /* The element that thread `thread` of a block loads from the input at `step` of the shape's code; false for none.
@@ -326,9 +311,9 @@ static void brute_warp(struct brute *brute, const struct cell *cell, uint64_t bl
         brute->counts.wavefronts += brute_copied_wavefronts(cell, bytes, active);
         for (uint32_t piece = 0; piece < brute_instructions(cell); piece++) {
             brute->counts.payload_loads++;
-            brute->counts.addresses += brute_distinct(bytes, active, width < largest ? width : largest);
-            brute->counts.lines += brute_distinct(bytes, active, 64);
-            brute->counts.sectors += brute_distinct(bytes, active, 32);
+            brute->counts.addresses += distinct_units(bytes, active, width < largest ? width : largest);
+            brute->counts.lines += distinct_units(bytes, active, 64);
+            brute->counts.sectors += distinct_units(bytes, active, 32);
             for (uint32_t lane = 0; lane < active && cell->path->unit != UNIT_SELECT; lane++)
                 bytes[lane] += largest;
         }
@@ -359,7 +344,7 @@ static void brute_staging(struct brute *brute, const struct cell *cell, uint64_t
             if (done + first + lane < length)
                 bytes[count++] = (done + first + lane) / copies * (uint64_t)piece;
         brute->counts.staging_loads += count > 0;
-        brute->counts.staging_sectors += brute_distinct(bytes, count, 32);
+        brute->counts.staging_sectors += distinct_units(bytes, count, 32);
     }
 }
 

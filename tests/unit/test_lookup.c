@@ -15,6 +15,7 @@
 
 #include "access.h"
 #include "capture.h"
+#include "cells.h"
 #include "counter.h"
 #include "index_list.h"
 #include "model.h"
@@ -42,21 +43,6 @@ static struct cell make_cell(const char *path, uint64_t elements, uint32_t loads
 
 /* -- counts -------------------------------------------------------------------------------------------- */
 
-/* How many different values of bytes[] / unit there are. */
-static uint64_t brute_distinct(const uint64_t *bytes, uint32_t count, uint32_t unit)
-{
-    uint64_t distinct = 0;
-
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t before = 0;
-
-        while (bytes[before] / unit != bytes[i] / unit)
-            before++;
-        distinct += before == i;
-    }
-    return distinct;
-}
-
 /* The kernel once more: every thread of the grid strides over the elements. */
 static struct access_counts brute_count(const struct cell *cell, const uint32_t *index)
 {
@@ -81,11 +67,11 @@ static struct access_counts brute_count(const struct cell *cell, const uint32_t 
                     memset(used + bytes[i], 1, width);
                 }
                 counts.stream_loads++;
-                counts.stream_sectors += brute_distinct(stream, active, 32);
+                counts.stream_sectors += distinct_units(stream, active, 32);
                 counts.payload_loads++;
-                counts.addresses += brute_distinct(bytes, active, width);
-                counts.lines += brute_distinct(bytes, active, 64);
-                counts.sectors += brute_distinct(bytes, active, 32);
+                counts.addresses += distinct_units(bytes, active, width);
+                counts.lines += distinct_units(bytes, active, 64);
+                counts.sectors += distinct_units(bytes, active, 32);
                 counts.operations += active;
             }
         }

@@ -54,14 +54,6 @@ static float float_of(uint32_t bits)
     return value;
 }
 
-/* Floats in +-[1, 2). */
-static void fill_floats(uint64_t seed, uint32_t *out, size_t count)
-{
-    random_fill(seed, out, count);
-    for (size_t i = 0; i < count; i++)
-        out[i] = bits_of((out[i] & 1 ? -1.0f : 1.0f) * (1 + (float)(out[i] >> 9) * 0x1p-23f));
-}
-
 static int check(const struct problem *problem, uint64_t first, uint64_t count, struct mismatch *mismatch)
 {
     return workload_check(problem, &(struct workload_data){input, values, output}, first, count, mismatch);
@@ -147,8 +139,8 @@ static void convolution_is_the_sum_over_neighbours(void **state)
     uint64_t operations;
 
     (void)state;
-    fill_floats(1, input, IMAGE_MAX);
-    fill_floats(2, values, CBANK_TABLE_LENGTH);
+    random_fill_floats(1, input, IMAGE_MAX);
+    random_fill_floats(2, values, CBANK_TABLE_LENGTH);
     for (size_t i = 0; i < convolution_count; i++) {
         const struct problem problem = convolution(i, i % 2 ? "param" : "constant");
         const struct image image = image_of(problem.workload->dimensions, problem.elements);
@@ -169,8 +161,8 @@ static void sums_in_single_precision_pass(void **state)
     struct mismatch mismatch;
 
     (void)state;
-    fill_floats(3, input, IMAGE_MAX);
-    fill_floats(4, values, CBANK_TABLE_LENGTH);
+    random_fill_floats(3, input, IMAGE_MAX);
+    random_fill_floats(4, values, CBANK_TABLE_LENGTH);
     for (long i = 0; i < 32768; i++) {
         float sum = 0;
 
@@ -192,8 +184,8 @@ static void convolution_finds_faults(void **state)
     uint64_t operations;
 
     (void)state;
-    fill_floats(5, input, IMAGE_MAX);
-    fill_floats(6, values, CBANK_TABLE_LENGTH);
+    random_fill_floats(5, input, IMAGE_MAX);
+    random_fill_floats(6, values, CBANK_TABLE_LENGTH);
     for (size_t i = 0; i < convolution_count; i++) {
         const struct problem problem = convolution(i, "constant");
         const uint64_t last = problem.elements - 1;
@@ -234,8 +226,8 @@ static void a_part_of_the_output_is_checked_alone(void **state)
     uint64_t operations;
 
     (void)state;
-    fill_floats(7, input, IMAGE_MAX);
-    fill_floats(8, values, CBANK_TABLE_LENGTH);
+    random_fill_floats(7, input, IMAGE_MAX);
+    random_fill_floats(8, values, CBANK_TABLE_LENGTH);
     convolve_all(&problem, -1, 0, &operations);
     output[959] = output[3000] = 0;
     assert_int_equal(check(&problem, 960, 2040, &mismatch), 1);
@@ -275,8 +267,8 @@ static void stencil_is_antisymmetric_over_four_neighbours(void **state)
     struct mismatch mismatch;
 
     (void)state;
-    fill_floats(9, input, IMAGE_MAX);
-    fill_floats(10, values, CBANK_TABLE_LENGTH);
+    random_fill_floats(9, input, IMAGE_MAX);
+    random_fill_floats(10, values, CBANK_TABLE_LENGTH);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
         for (uint32_t block_size = 32; block_size <= 1024; block_size *= 4) {
             const struct problem problem = problem_of("stencil_1d", "constant", "lockstep", sizes[i], block_size, 0);
@@ -307,8 +299,8 @@ static void map_adds_one_value_of_the_table(void **state)
     struct mismatch mismatch;
 
     (void)state;
-    random_fill(11, input, IMAGE_MAX);
-    random_fill(12, values, CBANK_TABLE_LENGTH);
+    random_fill_floats(11, input, IMAGE_MAX);
+    random_fill_floats(12, values, CBANK_TABLE_LENGTH);
     for (size_t w = 0; w < sizeof(names) / sizeof(names[0]); w++)
         for (size_t p = 0; p < pattern_count * path_count; p++) {
             struct problem problem =
@@ -345,8 +337,8 @@ static void map_adds_elements_of_every_width(void **state)
     struct mismatch mismatch;
 
     (void)state;
-    random_fill(15, input, IMAGE_MAX);
-    random_fill(16, values, CBANK_TABLE_LENGTH);
+    random_fill_floats(15, input, IMAGE_MAX);
+    random_fill_floats(16, values, CBANK_TABLE_LENGTH);
     for (uint32_t width = 1; width <= 16; width *= 2)
         for (uint32_t size = 16; size <= 65536; size *= 64) {
             struct problem problem = problem_of("add", "global", "hashed", 3001, 96, 0);
@@ -377,8 +369,8 @@ static void what_loads_nothing_adds_nothing(void **state)
     struct mismatch mismatch;
 
     (void)state;
-    fill_floats(13, input, IMAGE_MAX);
-    fill_floats(14, values, CBANK_TABLE_LENGTH);
+    random_fill_floats(13, input, IMAGE_MAX);
+    random_fill_floats(14, values, CBANK_TABLE_LENGTH);
     for (size_t i = 0; i < 3; i++) {
         const struct problem problem = problem_of(names[i][0], "staging", names[i][1], 999, 96, i == 2 ? 3 : 0);
 
