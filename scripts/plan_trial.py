@@ -20,12 +20,17 @@ import trials
 
 BETWEEN = 0.005
 SHOWN = 8
+# Lookups that live of L1, of few warps, beside other data: kernels that have shared memory may leave them less of it.
+SMALL_TABLE = ["--workload", "lookup", "--source", "uniform", "--table-bytes", "18272", "--width-bytes", "1",
+               "--elements", "7579", "--block-size", "128", "--loads", "64", "--pressure-bytes", "1048576"]
 PLANS = {
     "default": [],
     "short": ["--elements", "128000"],
     "loads from L2": ["--path", "global,readonly", "--pattern", "per_thread,pseudo_random", "--elements", "128000"],
     "sizes": ["--elements", "1280,12800,128000,1280000,12800000", "--path", "global,readonly,texture"],
     "patterns": ["--pattern", "per_block,per_warp,per_thread,pseudo_random,hashed,half_warp", "--elements", "128000"],
+    "small table": [*SMALL_TABLE, "--path", "global,readonly"],
+    "small table beside shared": [*SMALL_TABLE, "--path", "global,readonly,shared"],
 }
 
 

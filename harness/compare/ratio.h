@@ -24,8 +24,8 @@ struct process_time {
  * that is not known. The error has nothing of what placements differ by (stats_trimmed_mean). */
 struct process_time process_of(const double *samples, size_t count, uint32_t placements, double *scratch);
 
-/* The standard error of a time's logarithm, of which the interval of STATS_CONFIDENCE is this (series.h), without SERIES_PROCESS. NaN where there is no
- * interval. */
+/* The standard error of a time's logarithm, of which the interval of STATS_CONFIDENCE is this (series.h), without
+ * SERIES_PROCESS. NaN where there is no interval. */
 double process_error(double ci_low, double ci_high);
 
 /* Whether two are the same samples of the same process. */

@@ -10,7 +10,7 @@
 #include "log.h"
 #include "memory.h"
 #include "noise.h"
-#include "stats.h"
+#include "ratio.h"
 #include "table.h"
 #include "text.h"
 
@@ -244,7 +244,7 @@ static bool read_cell(struct reading *reading, struct sql_statement *rows)
             continue;
         judged = true;
         reading->latest[place->model] =
-            (struct latest){run_id, ns, log(sql_number(rows, 3) / sql_number(rows, 2)) / 2 / STATS_ERRORS_TO_END};
+            (struct latest){run_id, ns, process_error(sql_number(rows, 2), sql_number(rows, 3))};
     }
     return judged;
 }

@@ -606,7 +606,7 @@ class Trials(Case):
     def test_what_depends_on_the_plan(self):
         """A device on which global loads are 2 % slower where a plan has one size of elements alone."""
         said = self.tried("plan_trial.py", "--program", CBANK, "--processes", "1", "--max-samples", "24")
-        self.assertRegex(said, r"H200: \d\d cells of 5 plans, 1 processes each; 0 with plans further apart than 0.5%")
+        self.assertRegex(said, r"H200: \d\d cells of 7 plans, 1 processes each; 0 with plans further apart than 0.5%")
         slower = self.executable("cbank", 'case "$*" in *"--elements 128000 "*) more=,slow=global,slow_factor=1.02;; esac',
                                  f'CBANK_SIMULATED=$CBANK_SIMULATED$more exec {CBANK} "$@"')
         said = self.tried("plan_trial.py", "--program", slower, "--processes", "1", "--max-samples", "24", status=1)
