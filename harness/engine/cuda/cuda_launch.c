@@ -76,10 +76,11 @@ bool cuda_launch_allow_shared(struct cuda_device *device, struct cuda_launch *la
     const uint32_t asked_bytes = cell_shared_bytes(launch->cell);
 
     launch->shared_percent = device_shared_percent(device->info, launch->cell->block_size, own_bytes + asked_bytes);
-    for (uint32_t k = 0; k < launch->modules; k++)
-        if (!cuda_function_allow_shared(device, launch->functions[k], asked_bytes, reason) ||
-            !cuda_function_prefer_shared(device, launch->functions[k], launch->shared_percent))
+    for (uint32_t k = 0; k < launch->modules; k++) {
+        if (!cuda_function_allow_shared(device, launch->functions[k], asked_bytes, reason))
             return false;
+        cuda_function_prefer_shared(device, launch->functions[k], launch->shared_percent);
+    }
     return true;
 }
 
@@ -240,8 +241,8 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
     /* The table by value, where it lies in the parameters: it is never the large one. */
     void *parameters[] = {&arguments, &restricted, device->tables[module].values};
 
-    return cuda_function_prefer_shared(device, launch->functions[module], launch->shared_percent) &&
-           cuda_device_launch(device, launch->functions[module], cell_grid_blocks(cell), cell->block_size,
+    cuda_function_prefer_shared(device, launch->functions[module], launch->shared_percent);
+    return cuda_device_launch(device, launch->functions[module], cell_grid_blocks(cell), cell->block_size,
                               cell_shared_bytes(cell), parameters);
 }
 
