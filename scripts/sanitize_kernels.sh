@@ -27,7 +27,7 @@ plans=(
 )
 shared_plans=(
     "--elements 512 --workload add,stencil_1d --path shared,staging,constant --pattern lockstep"
-    "--elements 512 --workload lookup --path shared,shared_copies --width-bytes 2,4,16 --table-bytes 128 --source uniform --loads 2"
+    "--elements 512 --workload lookup --path shared,shared_copies --table-bytes 128 --source uniform --loads 1"
 )
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

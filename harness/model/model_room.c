@@ -7,11 +7,27 @@
 /* 32-bit registers of an SM, and the step in which a warp gets them: since compute capability 3.5, except 3.7. */
 enum { SM_REGISTERS = 65536, WARP_REGISTERS_STEP = 256 };
 
+/* What a thread has beside a table that it holds in registers: the kernels of select_16 have 34 to 40 on sm_90. */
+enum { REGISTERS_BESIDE = 20 };
+
+/* Blocks for whose registers an SM has room; UINT32_MAX where it is not known how many those are: 0. */
+static uint32_t blocks_by_registers(uint32_t registers, uint32_t block_size)
+{
+    const uint32_t steps = (registers * CBANK_WARP_THREADS + WARP_REGISTERS_STEP - 1) / WARP_REGISTERS_STEP;
+
+    return steps ? SM_REGISTERS / 4 / (steps * WARP_REGISTERS_STEP) * 4 / (block_size / CBANK_WARP_THREADS)
+                 : UINT32_MAX;
+}
+
 uint32_t model_blocks_room(const struct cell *cell, const struct card *card)
 {
     const uint32_t shared = cell_shared_bytes(cell) + workload_tile_bytes(cell->workload, cell->parameters);
+    const uint32_t held = cell->path->unit == UNIT_SELECT ? REGISTERS_BESIDE + path_held(cell->path) : 0;
+    const uint32_t by_registers = blocks_by_registers(held, cell->block_size);
     uint32_t blocks = card->warps_per_sm * CBANK_WARP_THREADS / cell->block_size;
 
+    if (blocks > by_registers)
+        blocks = by_registers;
     if (shared && blocks > card->shared_bytes_per_sm / (shared + card->shared_bytes_reserved))
         blocks = card->shared_bytes_per_sm / (shared + card->shared_bytes_reserved);
     if (blocks < 1)
@@ -33,9 +49,7 @@ void model_set_grid(struct cell *cell, const struct card *card)
 
 struct card model_card_for(const struct card *card, const struct cell *cell, const struct model_kernel *kernel)
 {
-    const uint32_t block_warps = cell->block_size / CBANK_WARP_THREADS;
-    const uint32_t steps = (kernel->registers * CBANK_WARP_THREADS + WARP_REGISTERS_STEP - 1) / WARP_REGISTERS_STEP;
-    const uint32_t blocks = steps ? SM_REGISTERS / 4 / (steps * WARP_REGISTERS_STEP) * 4 / block_warps : UINT32_MAX;
+    const uint32_t blocks = blocks_by_registers(kernel->registers, cell->block_size);
     struct card room = *card;
 
     if (blocks > 0 && blocks < room.blocks_per_sm)
