@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "device.h"
-#include "pattern.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -130,16 +129,3 @@ static const struct field device_rows[] = {
 };
 
 const struct object device_object = {.fields = FIELDS(device_rows), .given = SIZE_MAX};
-
-uint32_t device_shared_percent(const struct device_info *device, uint32_t threads, uint32_t block_bytes)
-{
-    const uint32_t by_threads = device->warps_per_sm * CBANK_WARP_THREADS / threads;
-    const uint32_t blocks = by_threads < device->blocks_per_sm ? by_threads : device->blocks_per_sm;
-    const uint64_t bytes = (uint64_t)blocks * (block_bytes + device->shared_bytes_reserved);
-
-    if (block_bytes == 0)
-        return 0;
-    if (bytes == 0 || bytes >= device->shared_bytes_per_sm)
-        return 100;
-    return (uint32_t)((100 * bytes + device->shared_bytes_per_sm - 1) / device->shared_bytes_per_sm);
-}

@@ -37,8 +37,4 @@ extern const struct device_info device_unknown;
 /* Of FIELD_OBJECT: a struct device_info, from device.def. Files of schema 1.x are read, too. */
 extern const struct object device_object;
 
-/* Percent of an SM's shared memory that the blocks of a kernel fill, as many as have room by their threads: 0 where they have
- * none. `block_bytes` is what one has, of its own and of its launch. 100 where the device does not say how much there is. */
-uint32_t device_shared_percent(const struct device_info *device, uint32_t threads, uint32_t block_bytes);
-
 #endif

@@ -124,10 +124,6 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
     ENTER(cuFuncSetAttribute);
     if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
         function->dynamic_shared = value;
-    if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {
-        function->prefers = true;
-        function->shared_percent = value;
-    }
     return CUDA_SUCCESS;
 }
 
@@ -163,24 +159,6 @@ static bool copy_parameters(struct launch *launch, void **parameters)
     return launch->values;
 }
 
-/* Whether the kernel of a cell said how much of an SM's memory its blocks need as shared memory: none, or enough for all that have
- * room otherwise. Without that L1 would have what ran before left to it. */
-static bool says_shared(const struct launch *launch)
-{
-    const uint32_t parameters[PARAMETER_COUNT] = {[PARAMETER_radius] = launch->function->variant};
-    const uint32_t own = launch->function->workload ? workload_tile_bytes(launch->function->workload, parameters) : 0;
-    const uint32_t block = own + launch->shared_bytes,
-                   by_threads = card.warps_per_sm * CBANK_WARP_THREADS / launch->threads;
-    const uint64_t bytes = (uint64_t)(block + card.shared_bytes_reserved) *
-                           (by_threads < card.blocks_per_sm ? by_threads : card.blocks_per_sm);
-    const int percent = launch->function->shared_percent;
-
-    if (!launch->function->workload)
-        return true;
-    return launch->function->prefers &&
-           (block == 0 ? percent == 0 : percent == 100 || (uint64_t)percent * card.shared_bytes_per_sm >= 100 * bytes);
-}
-
 static bool is_possible(const struct launch *launch)
 {
     enum { SHARED_ALWAYS = 48 << 10 };
@@ -188,7 +166,7 @@ static bool is_possible(const struct launch *launch)
         launch->function->dynamic_shared > SHARED_ALWAYS ? (uint32_t)launch->function->dynamic_shared : SHARED_ALWAYS;
 
     return launch->blocks > 0 && launch->threads > 0 && launch->threads <= CBANK_BLOCK_THREADS_MAX &&
-           launch->shared_bytes <= most && says_shared(launch);
+           launch->shared_bytes <= most;
 }
 
 /* The driver's parameters. NOLINTNEXTLINE(readability-function-size) */

@@ -41,8 +41,6 @@ struct CUfunc_st {
     uint32_t variant;       /* see workload_variant */
     uint32_t width;         /* of an element; 0: the path's table as it is */
     int dynamic_shared;
-    bool prefers; /* its share of shared memory was said: */
-    int shared_percent;
     struct kernel_sass sass;
     struct behaviour *behaviours;
     struct CUfunc_st *next;

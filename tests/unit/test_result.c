@@ -1077,27 +1077,9 @@ static void test_standard_output(void **state)
     result_close(&result);
 }
 
-/* Of an SM with 228 KB, of which every block takes 1 KB more than it asks for. */
-static void shared_memory_of_blocks(void **state)
-{
-    const struct device_info device = {.warps_per_sm = 64,
-                                       .blocks_per_sm = 32,
-                                       .shared_bytes_per_sm = 228 << 10,
-                                       .shared_bytes_reserved = 1 << 10};
-
-    (void)state;
-    assert_int_equal(device_shared_percent(&device, 1024, 0), 0);
-    assert_int_equal(device_shared_percent(&device, 1024, 64), 1); /* 2 blocks: 2,176 bytes of 233,472 */
-    assert_int_equal(device_shared_percent(&device, 256, 16 << 10), 60); /* 8 of 17 KB: 136 of 228 */
-    assert_int_equal(device_shared_percent(&device, 32, 16), 15); /* 32, not 64: 33,280 bytes */
-    assert_int_equal(device_shared_percent(&device, 256, 64 << 10), 100); /* 8 of 65 KB */
-    assert_int_equal(device_shared_percent(&(struct device_info){0}, 256, 16), 100); /* nothing is known */
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shared_memory_of_blocks),
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_tables_of_other_widths),

@@ -25,12 +25,6 @@ struct cuda_zeros {
     uint64_t bytes;
 };
 
-/* Of which kernel the share of shared memory was said last. */
-struct cuda_preferred {
-    CUfunction function;
-    uint32_t shared_percent;
-};
-
 struct cuda_device {
     uint32_t ordinal;
     const struct device_info *info; /* not owned */
@@ -40,7 +34,6 @@ struct cuda_device {
     cudaStream_t stream;
     struct cuda_tools tools;
     struct cuda_module *modules; /* of the workloads: CUDA_MODULES_MAX each, loaded when they are first asked for */
-    struct cuda_preferred preferred;
     uint64_t seed; /* of the tables */
     struct cuda_table tables[CUDA_TABLES_MAX]; /* owned */
     struct cuda_memory memory; /* inputs and outputs */

@@ -70,17 +70,12 @@ bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struc
     return true;
 }
 
-bool cuda_launch_allow_shared(struct cuda_device *device, struct cuda_launch *launch, char reason[CELL_REASON_BYTES])
+bool cuda_launch_allow_shared(struct cuda_device *device, const struct cuda_launch *launch,
+                              char reason[CELL_REASON_BYTES])
 {
-    const uint32_t own_bytes = cuda_function_shared(device, launch->functions[0]);
-    const uint32_t asked_bytes = cell_shared_bytes(launch->cell);
-
-    launch->shared_percent = device_shared_percent(device->info, launch->cell->block_size, own_bytes + asked_bytes);
-    for (uint32_t k = 0; k < launch->modules; k++) {
-        if (!cuda_function_allow_shared(device, launch->functions[k], asked_bytes, reason))
+    for (uint32_t k = 0; k < launch->modules; k++)
+        if (!cuda_function_allow_shared(device, launch->functions[k], cell_shared_bytes(launch->cell), reason))
             return false;
-        cuda_function_prefer_shared(device, launch->functions[k], launch->shared_percent);
-    }
     return true;
 }
 
@@ -241,7 +236,6 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
     /* The table by value, where it lies in the parameters: it is never the large one. */
     void *parameters[] = {&arguments, &restricted, device->tables[module].values};
 
-    cuda_function_prefer_shared(device, launch->functions[module], launch->shared_percent);
     return cuda_device_launch(device, launch->functions[module], cell_grid_blocks(cell), cell->block_size,
                               cell_shared_bytes(cell), parameters);
 }

@@ -17,7 +17,6 @@ struct cuda_launch {
     CUfunction functions[CUDA_MODULES_MAX];
     CUdeviceptr banks[CUDA_MODULES_MAX];  /* constant bank of each module */
     uint64_t room;                        /* elements of the buffers that it takes */
-    uint32_t shared_percent;              /* of an SM's memory that it asks for as shared memory; the rest is L1 */
 };
 
 /* Loads the modules of a cell and finds its kernel; *sass is what its code says. What they hold belongs to the device.
@@ -25,9 +24,9 @@ struct cuda_launch {
 bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struct cuda_launch *out,
                       struct kernel_sass *sass, char reason[CELL_REASON_BYTES]);
 
-/* Gives the kernels of a cell the shared memory that they ask for, and L1 the rest. False, with the reason, where the GPU has
- * less. */
-bool cuda_launch_allow_shared(struct cuda_device *device, struct cuda_launch *launch, char reason[CELL_REASON_BYTES]);
+/* Gives the kernels of a cell the shared memory that they ask for. False, with the reason, where the GPU has less. */
+bool cuda_launch_allow_shared(struct cuda_device *device, const struct cuda_launch *launch,
+                              char reason[CELL_REASON_BYTES]);
 
 /* Which launch of a cell: launches of a chain go through the modules in turn. */
 struct cuda_turn {

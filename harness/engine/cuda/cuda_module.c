@@ -108,16 +108,6 @@ uint32_t cuda_function_shared(struct cuda_device *device, CUfunction function)
     return (uint32_t)function_attribute(device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
 }
 
-void cuda_function_prefer_shared(struct cuda_device *device, CUfunction function, uint32_t percent)
-{
-    struct cuda_preferred *preferred = &device->preferred;
-
-    if (preferred->function == function && preferred->shared_percent == percent)
-        return;
-    *preferred = (struct cuda_preferred){function, percent};
-    DRIVER_TRY(device, cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, (int)percent);
-}
-
 bool cuda_function_allow_shared(struct cuda_device *device, CUfunction function, uint32_t bytes,
                                 char reason[CELL_REASON_BYTES])
 {

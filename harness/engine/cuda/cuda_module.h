@@ -71,10 +71,6 @@ bool cuda_function_allow_shared(struct cuda_device *device, CUfunction function,
 /* Bytes of shared memory that a block of a kernel has of its own. */
 uint32_t cuda_function_shared(struct cuda_device *device, CUfunction function);
 
-/* Asks for so many percent of an SM's memory as shared memory, and the rest as L1, wherever the kernel is launched from now on
- * (device_shared_percent). It is a hint: without it the driver chooses, and by what ran before. */
-void cuda_function_prefer_shared(struct cuda_device *device, CUfunction function, uint32_t percent);
-
 /* Blocks of a kernel that an SM runs at a time, with the dynamic shared memory that they ask for. 0 when a call failed. */
 uint32_t cuda_function_blocks(struct cuda_device *device, CUfunction function, uint32_t threads, uint32_t shared_bytes);
 
