@@ -176,13 +176,15 @@ def show(advices, times):
     for advice, found in zip(advices, times):
         best, predicted = min(found.values()), {place["path"]: place for place in advice["ranking"]}
         errors += [abs(place["time_ns"] / found[path] - 1) for path, place in predicted.items() if path in found]
-        regrets.append(found[advice["choice"]] / best - 1)
+        # Places that came after the measuring are left out: the choice is then the next best that is predicted.
+        choice = next(place["path"] for place in advice["ranking"] if place["path"] in found)
+        regrets.append(found[choice] / best - 1)
         for path in {path for others in times for path in others}:
             fixed.setdefault(path, []).append(found.get(path, found[FALLBACK]) / best - 1)
         nearest = [path for path in advice["too_close"] if path in found]
         close += bool(nearest)
-        called += not nearest and best >= (1 - advice["told"]) * found[advice["choice"]]
-        right += any(max(found[path] / found[advice["choice"]], found[advice["choice"]] / found[path]) <=
+        called += not nearest and best >= (1 - advice["told"]) * found[choice]
+        right += any(max(found[path] / found[choice], found[choice] / found[path]) <=
                      1 + predicted[path]["ratio_error"] for path in nearest)
     print(f"{len(times)} configurations, {sum(map(len, times))} times, {len(errors)} of them predicted: "
           f"{sum(error <= WITHIN for error in errors) / len(errors):.1%} within {WITHIN:.0%}")
