@@ -21,7 +21,7 @@ PATH_ROW = ('PATH(fresh, "global memory, fetched again by every load", TABLE_GLO
             '1024u, 1, 0, 35, 1, "LDG.STRONG", "ld.global.cv", __ldcv(&table[index]))\n')
 WORKLOAD = ('WORKLOAD(triple, "three loads a thread", map, 1, 3, INDEX_COMPILED, BEFORE_NOTHING, 0, 0, "lockstep", '
             '"4096", "64", input - 2u * sum)\n')
-SMALL = ("shared_copies", "shuffle")  # paths for lookup alone
+SMALL = ("shared_copies", "shuffle", "select_4", "select_16")  # paths for lookup alone
 
 
 COMMAND = """\
@@ -191,7 +191,7 @@ class Row(Changes):
     def test_path(self):
         self.change(path)
         rows = self.scratch.rows("paths")
-        self.assertEqual((len(rows), rows[-1]["name"]), (14, "fresh"))
+        self.assertEqual((len(rows), rows[-1]["name"]), (16, "fresh"))
 
         cells, printed = self.scratch.cells("--path", "constant,fresh", "--workload", "add,conv_1d", "--radius", "1",
                                             "--elements", "4096")

@@ -22,15 +22,15 @@ import kernel_check  # noqa: E402
 
 MAP_SUM = "uint32_t sum = stage<Path>(args, Path::words(args));\n        const uint32_t element = blockIdx"
 MAP_LOAD = "sum += Path::load(place, map_index<Workload, Path, Pattern>(args, step));"
-PATHS, KERNELS = "kernels/paths.def", "kernels/kernels.cu"
+PATHS, KERNELS, ENTRY = "kernels/paths.def", "kernels/kernels.cu", "kernels/entry.cuh"
 
 
 class Fault:
     """A fault, and which kernels it breaks: parts of their names. `row` is a path of its own that is wrong, `change` is
-    (old, new) text of kernels.cu."""
+    (old, new) text of `file`."""
 
-    def __init__(self, workload, found, row=None, path="constant", change=None, ptx=True):
-        self.workload, self.found, self.row, self.change = workload, found, row, change
+    def __init__(self, workload, found, row=None, path="constant", change=None, file=KERNELS, ptx=True):
+        self.workload, self.found, self.row, self.change, self.file = workload, found, row, change, file
         self.path = row.name if row else path
         self.ptx = ptx  # the PTX shows it already
 
@@ -73,8 +73,11 @@ FAULTS = {
               change=("Path::load(place, zero + index)", "Path::load(place, zero + (index & ~1u))")),
     "an element of which a half is loaded":
         Fault("lookup", "1 LDG, 1 LDG.128, 1 STG; found 1 LDG, 1 LDG.64, 1 STG", path="global", ptx=False,
-              change=("ELEMENT(16, uint4, element.x + element.y + element.z + element.w)",
-                      "ELEMENT(16, uint4, element.x + element.y)")),
+              file=ENTRY, change=("ELEMENT(16, uint4, element.x + element.y + element.z + element.w)",
+                                 "ELEMENT(16, uint4, element.x + element.y)")),
+    "a choice that leaves a bit of the index out":
+        Fault("lookup", "expected 5 LDG, 2 SEL, 1 STG", path="select_4", file=ENTRY,
+              change=("return at & half ? high : low;", "return half > 1 && at & half ? high : low;")),
 }
 
 
@@ -87,7 +90,7 @@ class Found:
                 if fault.row:
                     scratch.write(PATHS, fault.row.add(scratch.read(PATHS)))
                 else:
-                    scratch.edit(KERNELS, *fault.change)
+                    scratch.edit(fault.file, *fault.change)
             # A row is of every workload.
             only = () if any(fault.row for fault in faults) else {fault.workload for fault in faults}
             scratch.make("build/tests/unit/test_kernels", "all", only=only)
