@@ -49,7 +49,7 @@ uint32_t table_entries(const struct path *path, const uint32_t values[PARAMETER_
 
 int path_is_small(const struct path *path)
 {
-    return path->copies > 1 || path->unit == UNIT_REGISTERS || path->unit == UNIT_SELECT;
+    return path->copies > 1 || path_held(path) > 0;
 }
 
 uint32_t path_held(const struct path *path)

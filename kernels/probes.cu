@@ -86,7 +86,8 @@ template <class table_element> static __device__ table_element selected(const ui
         static constexpr enum index_scope scope = scope_;                                                   \
         static constexpr enum load_unit unit = unit_;                                                       \
         static constexpr uint32_t architecture = lowest;                                                    \
-        static constexpr bool small = (copies_) > 1 || unit_ >= UNIT_REGISTERS, loads = loads_ && !small;    \
+        static constexpr bool small = (copies_) > 1 || unit_ == UNIT_REGISTERS || unit_ == UNIT_SELECT;             \
+        static constexpr bool loads = loads_ && !small;                                                     \
         typedef parameter_values<home == TABLE_PARAMETER ? (bytes) / sizeof(uint32_t) : 1> table_values;     \
         static __device__ uint32_t load(const places<table_values> &place, uint32_t index)                  \
         {                                                                                                   \

@@ -124,10 +124,15 @@ def selections(count):
     return count // 2 if count < 4 else count // 4 * 2 + selections(count // 4)
 
 
+def entry_words(width):
+    """Words that an entry takes of registers; narrow entries share one."""
+    return max(width // 4, 1)
+
+
 def sass_payload(path, width):
     """An element that is wider than the widest load takes several. Textures, operands and shuffles give 32 bits at least."""
     if path["unit"] == "select":
-        words = max(width // 4, 1)
+        words = entry_words(width)
         return path["sass"], words * selections(words_held(path) // words)
     piece = max(min(width, path["widest_bytes"]), 4 if path["unit"] in ("texture", "imc", "registers") else 1)
     return sass_name(path["sass"], piece), max(width // piece, 1)
@@ -136,7 +141,7 @@ def sass_payload(path, width):
 def ptx_payload(path, width):
     """A texture load is of four components, whatever the texture has; a shuffle is of a word, and so is a selection, of two."""
     if path["unit"] == "select":
-        words = max(width // 4, 1)
+        words = entry_words(width)
         return path["ptx"], words * (words_held(path) // words - 1)
     if path["unit"] == "registers":
         return path["ptx"], max(width // path["widest_bytes"], 1)

@@ -93,8 +93,7 @@ struct advice {
     bool modelled; /* times are; the crossovers always are */
     double told; /* the share of a difference that is told */
     struct device_info device; /* on which they were measured, unless modelled */
-    struct advised_place
-        *places; /* owned: ranked, `count` of them, those that are not sure last; then those that cannot be */
+    struct advised_place *places; /* owned: ranked (advise_rank), `count` of them, then those that cannot be */
     size_t count, excluded;
     struct advised_stretch stretches[ADVISE_STRETCHES_MAX];
     size_t stretch_count;

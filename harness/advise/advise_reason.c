@@ -31,7 +31,7 @@ static double term_unit(const struct model_parts *parts)
 /* Requests of a load; of a table in registers, instructions. */
 static struct text_number asked_each(const struct advised_place *place)
 {
-    const uint32_t instructions = place->path->unit >= UNIT_REGISTERS ? image_pieces(&place->cell) : 1;
+    const uint32_t instructions = path_held(place->path) ? image_pieces(&place->cell) : 1;
 
     return text_of(text_tenths, place->model.requests_per_load * instructions);
 }

@@ -39,11 +39,12 @@ bool advise_error_known(enum load_unit unit)
 
 double advise_time_error(enum load_unit unit)
 {
+    const struct time_row *row = row_of(unit);
     double largest = 0;
 
-    for (size_t i = 0; i < TIME_ROWS; i++)
+    for (size_t i = 0; !row && i < TIME_ROWS; i++)
         largest = fmax(largest, time_rows[i].error);
-    return expm1(advise_error_known(unit) ? row_of(unit)->error : largest);
+    return expm1(row ? row->error : largest);
 }
 
 static bool is_of(const struct ratio_row *row, enum load_unit one, enum load_unit other)

@@ -72,9 +72,8 @@ uint32_t image_pieces(const struct cell *cell)
 {
     const uint32_t width = cell->path->loads ? table_width(cell->parameters) : sizeof(uint32_t);
     const uint32_t words = width > payload_width(cell) ? width / payload_width(cell) : 1;
-    const uint32_t held = cell->path->bytes / sizeof(uint32_t);
 
-    return cell->path->unit == UNIT_SELECT ? words * selections(held / words) : words;
+    return cell->path->unit == UNIT_SELECT ? words * selections(path_held(cell->path) / words) : words;
 }
 
 const char *image_instruction(const struct cell *cell)

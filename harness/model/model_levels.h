@@ -30,8 +30,8 @@ enum { MODEL_LOOKUPS_MAX = 1 << 19 };
 struct model_levels {
     double requests[CARD_LEVELS_MAX];
     double misses[CARD_LEVELS_MAX];
-    double
-        parameter_refills; /* of lines of parameters, into the first level, that were there before; 0 where warps were not simulated */
+    /* Of lines of parameters, into the first level, that were there before; 0 where warps were not simulated. */
+    double parameter_refills;
 };
 
 /* Byte of their bank at which the parameters of a kernel begin, with compute capability 9.0. */
