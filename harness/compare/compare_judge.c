@@ -96,19 +96,24 @@ static struct deviation_evidence evidence_of(const struct comparison *comparison
     return out;
 }
 
-/* Sites of a table in a placement of a side: of those that do not know it, one. */
-static uint32_t side_sites(const struct comparison_cell *cell, size_t side)
+/* Of a number that a side may not know, as there was one. */
+static uint32_t one_or_more(uint32_t count)
 {
-    return cell->sides[side]->sites ? cell->sides[side]->sites : 1;
+    return count ? count : 1;
 }
 
 static bool sites_differ(const struct comparison_cell *cell)
 {
-    return side_sites(cell, BASE) != side_sites(cell, NEW);
+    return one_or_more(cell->sides[BASE]->sites) != one_or_more(cell->sides[NEW]->sites);
 }
 
-/* What the sides differ by since their plans do, or their sites, each by a half: what is known of all cells, and the places
- * of this one. */
+static bool copies_differ(const struct comparison_cell *cell)
+{
+    return one_or_more(cell->sides[BASE]->code_copies) != one_or_more(cell->sides[NEW]->code_copies);
+}
+
+/* What the sides differ by since their plans do, or what each place has, each by a half: what is known of all cells, and the
+ * places of this one. */
 static struct deviation plan_deviation(const struct comparison_cell *cell)
 {
     struct deviation out = deviation_default(CAUSE_plan, &cell->cell, cell->ns[BASE]);
@@ -124,7 +129,8 @@ static struct deviation error_of(const struct comparison *comparison, const stru
 {
     const struct deviation parts[] = {*process, plan_deviation(cell),
                                       deviation_default(CAUSE_board, &cell->cell, cell->ns[BASE])};
-    double weights[] = {0, 2 * (cell->gpu->plans_differ || sites_differ(cell)), 2 * comparison->boards_differ};
+    double weights[] = {0, 2 * (cell->gpu->plans_differ || sites_differ(cell) || copies_differ(cell)),
+                        2 * comparison->boards_differ};
 
     for (size_t i = 0; i < SIDES; i++)
         weights[0] += cell->sides[i]->modelled ? 0 : deviation_of_median(counts[i]);
@@ -139,8 +145,11 @@ static void find_ratio(const struct comparison *comparison, struct ratio_level *
     const size_t counts[] = {cell->sides[BASE]->process_count, cell->sides[NEW]->process_count};
 
     if (sites_differ(cell))
-        comparison_note(cell, "the table had %" PRIu32 " and %" PRIu32 " sites a place", side_sites(cell, BASE),
-                        side_sites(cell, NEW));
+        comparison_note(cell, "the table had %" PRIu32 " and %" PRIu32 " sites a place",
+                        one_or_more(cell->sides[BASE]->sites), one_or_more(cell->sides[NEW]->sites));
+    if (copies_differ(cell))
+        comparison_note(cell, "the code was loaded %" PRIu32 " and %" PRIu32 " times",
+                        one_or_more(cell->sides[BASE]->code_copies), one_or_more(cell->sides[NEW]->code_copies));
     cell->error = error_of(comparison, cell, &cell->deviation, counts);
     cell->ratio = ratio_of(cell->ns[NEW] / cell->ns[BASE], &cell->error, level);
     cell->noise = sqrt(cell->ratio.ci_high / cell->ratio.ci_low) - 1;

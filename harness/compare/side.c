@@ -247,6 +247,7 @@ static bool add_cell(struct side *side, struct side_cell *to, const struct resul
 
     to->modelled = to->modelled || result->modelled_time;
     to->sites = from->time.sites > to->sites ? from->time.sites : to->sites;
+    to->code_copies = from->time.code_copies > to->code_copies ? from->time.code_copies : to->code_copies;
     if (good && from->kernel.code && !to->code) {
         to->code = strdup(from->kernel.code);
         good = to->code;

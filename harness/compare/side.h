@@ -28,7 +28,7 @@ struct side_cell {
     uint32_t flags;                    /* of any process */
     struct process_time *processes; /* owned; those with at least one sample */
     size_t process_count;
-    uint32_t sites; /* most of any process, see result.h */
+    uint32_t sites, code_copies; /* most of any process, see result.h */
     bool modelled; /* a prediction: one sample, the predicted time */
     struct side_counter clock; /* of the SMs, MHz */
     char sha256[SASS_HASH_HEX_BYTES]; /* of the kernel; "" not known, "mixed" when processes differ */

@@ -141,6 +141,7 @@ static const struct cell_column table[] = {
      .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_TIME},
     {.column = {COLUMN("effective_samples", "effective samples", text_tenths, grid_number), CELL(time.series.effective)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("sites", "sites of the table", text_count, grid_integer), CELL(time.sites)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("code_copies", "copies of the code", text_count, grid_integer), CELL(time.code_copies)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("placements", "placements", text_count, grid_integer), CELL(time.series.placements)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("placement_deviation", "their deviation", text_half_width, grid_number), CELL(time.series.placement_deviation)},
      .views = VIEW_CELLS | VIEW_TIME},

@@ -64,6 +64,7 @@ struct cell_time {
     struct summary summary;       /* ns */
     struct series series;         /* of no placements: not known */
     uint32_t sites;               /* where the table is in each placement, for launches in turn; 0: not known, one */
+    uint32_t code_copies;         /* of code and constant bank, which placements have in turn; 0: not known, one */
     uint32_t launches_per_sample;
     enum stop_reason stop_reason; /* STOP_NONE: not timed, or not to the end: then there may be samples */
     double *samples_ns;           /* summary.count values in the order taken; owned */

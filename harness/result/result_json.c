@@ -145,7 +145,7 @@ static const struct document result_document = {
     .what = "result",
     .remedy = "give a file that cbank run wrote",
     .major = 2,
-    .minor = 6,
+    .minor = 7,
     .oldest_major = 1,
     .root = {.fields = FIELDS(result_rows), .given = SIZE_MAX},
 };

@@ -404,6 +404,25 @@ class Time(Case):
                             "--counters", "none", free=4e9)[0]["cells"]
         self.assertEqual([cell["sites"] for cell in cold], [30])  # but then nothing is
 
+    def test_code_lies_in_several_places(self):
+        """Where the code's place moves the time, a time is the mean over its copies, and the deviation of the places has it."""
+        plan = ["--path", "constant,global", "--pattern", "per_block", "--elements", "12800", "--counters", "none"]
+        for cell, still in zip(self.measure(*plan, code_placement=0.02)[0]["cells"], self.measure(*plan)[0]["cells"]):
+            places = [statistics.mean(cell["time_ns"]["samples"][place::24]) for place in range(24)]
+            copies = [statistics.mean(places[copy::4]) for copy in range(4)]
+            self.assertEqual(cell["code_copies"], 4)
+            self.assertGreater(statistics.stdev(copies), 0.005 * still["time_ns"]["value"])
+            self.assertLess(max(statistics.pstdev(places[copy::4]) for copy in range(4)), 0.001 * still["time_ns"]["value"])
+            self.assertAlmostEqual(cell["time_ns"]["value"] / statistics.mean(copies), 1, delta=0.005)
+            self.assertGreater(cell["placement_deviation"], 0.005)
+
+    def test_launches_after_graphs_were_made_do_not_count(self):
+        """They take longer for a while, in a plan of one cell, too."""
+        for plan in (["--path", "constant"], ["--path", "constant,global,readonly"]):
+            plan += ["--pattern", "per_warp", "--elements", "12800", "--counters", "none"]
+            for cell, still in zip(self.measure(*plan, making_ms=22)[0]["cells"], self.measure(*plan)[0]["cells"]):
+                self.assertLess(max(cell["time_ns"]["samples"]), 1.01 * still["time_ns"]["value"])
+
     def test_places_that_differ_settle(self):
         """Where places differ by more than is asked, their mean is known as well as the samples of each are; nor is it
         something else's doing. One sample of each says nothing of that."""

@@ -247,6 +247,20 @@ static double dram_ns(const struct access_counts *access)
            (double)(access->sectors + access->stream_sectors) * ACCESS_SECTOR_BYTES / card.dram_bytes_per_ns;
 }
 
+/* What the time of a launch is multiplied by: where its input, its table and its code lie. */
+static double place_factor(const struct launch *launch)
+{
+    const struct CUfunc_st *const function = launch->function;
+    uint64_t place = (uint64_t)settings.seed + (uintptr_t)launch->args.cell.input;
+    uint64_t table_place = (uint64_t)settings.seed + (uintptr_t)launch->args.cell.table;
+    uint64_t code_place = (uint64_t)settings.seed + (uintptr_t)function->module->bank->address;
+    const bool lies = function->path->home == TABLE_GLOBAL;
+
+    return (1 + settings.placement * device_gauss(&place)) *
+           (1 + (lies ? settings.table_placement * device_gauss(&table_place) : 0)) *
+           (1 + settings.code_placement * device_gauss(&code_place));
+}
+
 /* By the model; without what it says of copies before the launch. */
 static double cell_ns(const struct device *device, struct launch *launch)
 {
@@ -257,9 +271,7 @@ static double cell_ns(const struct device *device, struct launch *launch)
         function->workload->takes & PARAMETER_BIT(modules) && device->module && device->module != function->module;
     const bool slow = settings.slow[0] && strcmp(function->path->name, settings.slow) == 0 &&
                       (settings.slow_device < 0 || device_ordinal(device) == settings.slow_device);
-    const bool lies = function->path->home == TABLE_GLOBAL;
-    uint64_t place = (uint64_t)settings.seed + (uintptr_t)launch->args.cell.input;
-    uint64_t table_place = (uint64_t)settings.seed + (uintptr_t)launch->args.cell.table;
+    const bool waking = device->now_ns < device->made_ns + 1e6 * settings.making_ms;
 
     if (*known == 0) {
         struct cell cell = behaviour->cell;
@@ -272,9 +284,8 @@ static double cell_ns(const struct device *device, struct launch *launch)
         *known =
             isnan(model.time_ns) ? dram_ns(&behaviour->access) : model.time_ns - model.parts.launch_ns + card.launch_ns;
     }
-    return (*known + (alternates ? card.alternate_ns : 0)) * (slow ? settings.slow_factor : 1) *
-           (1 + settings.placement * device_gauss(&place)) *
-           (1 + (lies ? settings.table_placement * device_gauss(&table_place) : 0));
+    return ((*known + (alternates ? card.alternate_ns : 0)) * (slow ? settings.slow_factor : 1) + (waking ? 170 : 0)) *
+           place_factor(launch);
 }
 
 /* -- faults -------------------------------------------------------------------------------------------- */

@@ -80,6 +80,7 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t grap
     if (!exec || !op_list_copy(&exec->nodes, &graph->nodes))
         return runtime_error(cudaErrorMemoryAllocation);
     exec->references = 1;
+    device_current()->made_ns = device_current()->now_ns;
     *out = exec;
     return cudaSuccess;
 }

@@ -131,6 +131,8 @@ static const struct setting {
     NUMBER(slow_device),
     NUMBER(placement),
     NUMBER(table_placement),
+    NUMBER(code_placement),
+    NUMBER(making_ms),
     NUMBER(pace),
     NUMBER(deny_counters),
     NUMBER(in_turn),

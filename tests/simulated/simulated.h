@@ -22,6 +22,8 @@
  *   seed=N noise=SD       relative deviation of the time of a graph or launch (1, 0.0005)
  *   placement=SD          relative deviation of the time of a cell by where its input lies (0)
  *   table_placement=SD    and by where its table lies, for paths that read global memory (0)
+ *   code_placement=SD     and by where the code of its kernel lies, with the constant bank (0)
+ *   making_ms=T           launches of cells take 170 ns longer for T ms after a graph was made (0)
  *   drift=SHARE           kernels take so much longer with every second of simulated time
  *   mode=FACTOR           a graph takes FACTOR times as long with the probability mode_share (0.5)
  *   neighbour_ms=P        another process has the device for neighbour_burst_ms (2) of every P ms
@@ -89,7 +91,8 @@ struct grown {
 
 struct settings {
     double devices, host, swapped, capability, memory, free, mig, ecc;
-    double seed, noise, placement, table_placement, drift, mode, mode_share, neighbour_ms, neighbour_burst_ms;
+    double seed, noise, placement, table_placement, code_placement, making_ms, drift, mode, mode_share, neighbour_ms,
+        neighbour_burst_ms;
     double clock, throttle_ms, throttle_clock, slow_factor, slow_device, pace;
     double deny_counters, in_turn, keep_second, passes, wrong, lost, xid;
     struct grown ecc_corrected, ecc_uncorrected, retired, retired_pending, remapped, remap_pending, remap_failure;
@@ -110,6 +113,7 @@ void settings_read(void);
 
 struct device {
     double now_ns;      /* simulated */
+    double made_ns;     /* when a graph was made last */
     bool flushed;       /* the last kernel flushed the caches */
     bool used;          /* a graph has run */
     int sticky;         /* what ended the context; 0 while it lives */

@@ -329,7 +329,7 @@ static void add_placed(struct side_cell *cell, double factor)
 }
 
 /* Of one plan, placements are the same in every process, and 3 % is told. Another plan has others, and so has another number of
- * sites. */
+ * sites or of copies of the code. */
 static void test_places_of_other_plans(void **state)
 {
     struct side base = make_side(2), new_side = make_side(2);
@@ -360,6 +360,12 @@ static void test_places_of_other_plans(void **state)
     assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_INCONCLUSIVE);
     assert_non_null(strstr(cell_of(&comparison, 0)->note, "the table had 1 and 30 sites a place"));
     assert_string_equal(cell_of(&comparison, 1)->note, "");
+    comparison_close(&comparison);
+    new_side.cells[0].sites = 0;
+    new_side.cells[0].code_copies = 4;
+    comparison = compare(&base, &new_side, &defaults);
+    assert_int_equal(cell_of(&comparison, 0)->verdict, VERDICT_INCONCLUSIVE);
+    assert_non_null(strstr(cell_of(&comparison, 0)->note, "the code was loaded 1 and 4 times"));
     close_all(&comparison, &base, &new_side);
 }
 

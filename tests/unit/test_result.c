@@ -56,6 +56,7 @@ static void fill_measured_cell(struct cell_result *cell)
                    .outliers = 1,
                    .effective = 4.5},
         .sites = 30,
+        .code_copies = 4,
         .launches_per_sample = 64,
         .stop_reason = STOP_CONVERGED,
         .samples_ns = malloc(sizeof(samples)),
@@ -166,6 +167,7 @@ static void test_round_trip(void **state)
     assert_int_equal(back.cells[0].time.summary.count, 6);
     expect_series(&back.cells[0].time.series, &result.cells[0].time.series);
     assert_true(back.cells[0].time.sites == 30 && back.cells[1].time.sites == 0);
+    assert_true(back.cells[0].time.code_copies == 4 && back.cells[1].time.code_copies == 0);
     assert_true(back.cells[1].time.series.placements == 0 && isnan(back.cells[1].time.series.modes));
     assert_int_equal(back.cells[0].flags, FLAG_THROTTLED | FLAG_COUNTER_DIFFERS);
     assert_int_equal(back.cells[0].counters[1].status, COUNTER_NO_PERMISSION);
@@ -278,12 +280,12 @@ static const struct {
     const char *from, *to, *message;
 } refused_rows[] = {
     {"\"cbank-result\"", "\"cbank-card\"", "a.json: schema.name: 'cbank-card' is no result"},
-    {"\"version\":\t\"2.6\"", "\"version\":\t\"3.0\"", "a.json: schema.version: 3.0, this build reads up to 2.x; use"},
-    {"\"version\":\t\"2.6\"", "\"version\":\t\"0.9\"", "schema.version: 0.9, this build reads from 1.0 on"},
-    {"\"version\":\t\"2.6\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
-    {"\"version\":\t\"2.6\"", "\"version\":\t1.0", "schema.version: expected a string, it is this number"},
-    {"\"version\":\t\"2.6\"", "\"version\":\t\"+1.0\"", "schema.version: expected a version"},
-    {"\"version\":\t\"2.6\"", "\"version\":\t\"1.\"", "schema.version: expected a version"},
+    {"\"version\":\t\"2.7\"", "\"version\":\t\"3.0\"", "a.json: schema.version: 3.0, this build reads up to 2.x; use"},
+    {"\"version\":\t\"2.7\"", "\"version\":\t\"0.9\"", "schema.version: 0.9, this build reads from 1.0 on"},
+    {"\"version\":\t\"2.7\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
+    {"\"version\":\t\"2.7\"", "\"version\":\t1.0", "schema.version: expected a string, it is this number"},
+    {"\"version\":\t\"2.7\"", "\"version\":\t\"+1.0\"", "schema.version: expected a version"},
+    {"\"version\":\t\"2.7\"", "\"version\":\t\"1.\"", "schema.version: expected a version"},
     {"\"cbank-result\"", "\"\\u001b]0;a\\n\"", "schema.name: '?]0;a?' is no result"},
     {"\"schema\"", "\"Schema\"", "schema: expected an object, it is missing"},
     {"\"cuda\"", "\"cude\"", "a.json: engine: this build has no engine 'cude'"},
@@ -387,7 +389,7 @@ static void test_newer_minor(void **state)
     fill(&result);
     assert_int_equal(result_write(&result, path), STATUS_OK);
     result_close(&result);
-    edit("\"version\":\t\"2.6\"", "\"version\":\t\"1.7\", \"more\": [{}]");
+    edit("\"version\":\t\"2.7\"", "\"version\":\t\"1.7\", \"more\": [{}]");
     edit("\"elements\":", "\"humidity\": {\"percent\": 40}, \"elements\":");
     assert_int_equal(result_read(path, &back), STATUS_OK);
     assert_int_equal(back.cells[0].cell.elements, 128000);
@@ -416,7 +418,7 @@ static void test_version_1_0(void **state)
     result.cells[1].cell = cell_of(1, 0);
     result.cells[0].time.samples_ns[4] = 1; /* cJSON by itself, which writes this file, cannot write DBL_MAX */
     assert_int_equal(result_write(&result, path), STATUS_OK);
-    edit("\"version\":\t\"2.6\"", "\"version\":\t\"1.0\"");
+    edit("\"version\":\t\"2.7\"", "\"version\":\t\"1.0\"");
     assert_int_equal(json_read_file(path, &root), STATUS_OK);
     for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
         remove_members(json_get(root, "cells"), later[i]);
@@ -776,7 +778,7 @@ static void test_said_of_cells(void **state)
     cJSON_ArrayForEach (item, json_get(root, "null_reasons"))
         assert_true(strcmp(item->string, "host") == 0 || strcmp(item->string, "health") == 0 ||
                     cJSON_IsNull(json_get(cell->next, item->string)));
-    assert_int_equal(cJSON_GetArraySize(json_get(root, "null_reasons")), 12);
+    assert_int_equal(cJSON_GetArraySize(json_get(root, "null_reasons")), 13);
     cJSON_Delete(root);
 }
 

@@ -21,17 +21,29 @@ static enum status fill_bank(struct cuda_device *device, struct cuda_module *mod
 }
 
 const struct cuda_module *cuda_device_module(struct cuda_device *device, const struct workload *workload, uint32_t k,
-                                             CUdeviceptr *bank)
+                                             uint32_t copy)
 {
-    struct cuda_module *module = &device->modules[(size_t)(workload - workloads) * CUDA_MODULES_MAX + k];
+    const struct cuda_module *const first = copy > 0 ? cuda_device_module(device, workload, k, 0) : NULL;
+    struct cuda_module *const module = &device->modules[workload - workloads].copies[k][copy];
+    enum status status;
 
-    if (!module->module &&
-        (cuda_module_load(device, workload->name, module) != STATUS_OK || fill_bank(device, module, k) != STATUS_OK)) {
-        cuda_module_unload(device, module);
-        return NULL;
-    }
-    *bank = module->bank;
-    return module;
+    if (module->module)
+        return module;
+    if (copy > 0)
+        status = first ? cuda_module_copy(device, first, module) : STATUS_ENVIRONMENT;
+    else
+        status = cuda_module_load(device, workload->name, module);
+    if (status == STATUS_OK && fill_bank(device, module, k) == STATUS_OK)
+        return module;
+    cuda_module_unload(device, module);
+    return NULL;
+}
+
+static void unload_modules(struct cuda_device *device, struct workload_modules *modules)
+{
+    for (size_t k = 0; k < CUDA_MODULES_MAX; k++)
+        for (size_t copy = CUDA_MODULE_COPIES; copy-- > 0;)
+            cuda_module_unload(device, &modules->copies[k][copy]);
 }
 
 enum status cuda_device_open(struct cuda_device *device, const struct cuda_request *request)
@@ -47,7 +59,7 @@ enum status cuda_device_open(struct cuda_device *device, const struct cuda_reque
                   .patience = request->patience,
                   .expected = open_seconds,
                   .suspects = calloc(request->cells + 1, sizeof(*device->calls.suspects))},
-        .modules = calloc(workload_count * CUDA_MODULES_MAX, sizeof(*device->modules)),
+        .modules = calloc(workload_count, sizeof(*device->modules)),
     };
     status = device->modules && device->calls.suspects ? cuda_driver_open(&device->driver) : log_memory("the device");
     if (status == STATUS_OK && (!CUDA(device, cudaSetDevice, (int)device->ordinal) ||
@@ -72,8 +84,8 @@ void cuda_device_close(struct cuda_device *device)
         cuda_tables_close(device);
         CUDA_TRY(device, cudaFree, device->flushed.words);
         CUDA_TRY(device, cudaFree, device->other.words);
-        for (size_t i = 0; i < workload_count * CUDA_MODULES_MAX; i++)
-            cuda_module_unload(device, &device->modules[i]);
+        for (size_t i = 0; i < workload_count; i++)
+            unload_modules(device, &device->modules[i]);
         cuda_tools_close(device);
         CUDA_TRY(device, cudaStreamDestroy, device->stream);
     }

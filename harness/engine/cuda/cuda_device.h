@@ -19,6 +19,14 @@
 #include "image.h"
 #include "status.h"
 
+/* The modules of a workload. Each is loaded several times, and placements take the copies in turn: code and constant bank lie at
+ * another address in each. */
+enum { CUDA_MODULE_COPIES = 4 };
+
+struct workload_modules {
+    struct cuda_module copies[CUDA_MODULES_MAX][CUDA_MODULE_COPIES];
+};
+
 /* Zeros on the device. */
 struct cuda_zeros {
     uint32_t *words; /* owned */
@@ -33,7 +41,7 @@ struct cuda_device {
     CUcontext context;
     cudaStream_t stream;
     struct cuda_tools tools;
-    struct cuda_module *modules; /* of the workloads: CUDA_MODULES_MAX each, loaded when they are first asked for */
+    struct workload_modules *modules; /* of each workload, loaded when they are first asked for */
     uint64_t seed; /* of the tables */
     struct cuda_table tables[CUDA_TABLES_MAX]; /* owned */
     struct cuda_memory memory; /* inputs and outputs */
@@ -68,10 +76,10 @@ void cuda_device_close(struct cuda_device *device);
 /* Sees to it that there are so many bytes of zeros. False when out of memory: then there are none. */
 bool cuda_device_zeros(struct cuda_device *device, struct cuda_zeros *zeros, uint64_t bytes);
 
-/* Module number k (below CUDA_MODULES_MAX) of a workload, with table k in its constant bank, whose address goes into
- * *bank. NULL, logged, when it cannot be loaded. */
+/* A copy (below CUDA_MODULE_COPIES) of module number k (below CUDA_MODULES_MAX) of a workload, with table k in its constant
+ * bank. NULL, logged, when it cannot be loaded. */
 const struct cuda_module *cuda_device_module(struct cuda_device *device, const struct workload *workload, uint32_t k,
-                                             CUdeviceptr *bank);
+                                             uint32_t copy);
 
 /* Enqueues a launch with an array of pointers to its parameters. True on success. */
 bool cuda_device_launch(struct cuda_device *device, CUfunction function, uint32_t blocks, uint32_t threads,

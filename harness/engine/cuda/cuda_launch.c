@@ -37,23 +37,33 @@ static uint32_t module_count(const struct cell *cell)
     return cell->parameters[PARAMETER_modules] ? cell->parameters[PARAMETER_modules] : 1;
 }
 
-static bool open_function(struct cuda_device *device, const struct cell *cell, uint32_t k, struct cuda_launch *out,
-                          struct kernel_sass *sass, char reason[CELL_REASON_BYTES])
+/* The kernel in a copy of module k; the first says which it is. */
+static bool open_code(struct cuda_device *device, uint32_t k, uint32_t copy, struct cuda_launch *out,
+                      struct kernel_sass *sass, char reason[CELL_REASON_BYTES])
 {
-    const struct cuda_module *module = cuda_device_module(device, cell->workload, k, &out->banks[k]);
+    const struct cell *cell = out->cell;
+    const struct cuda_module *module = cuda_device_module(device, cell->workload, k, copy);
 
     if (!module)
         snprintf(reason, CELL_REASON_BYTES, "cannot load the module of %s", cell->workload->name);
-    else if (!image_kernel(module->cubin, module->cubin_bytes, cell, sass) ||
-             !cuda_module_function(device, module, sass->symbol, &out->functions[k]))
+    else if ((k + copy == 0 && !image_kernel(module->cubin, module->cubin_bytes, cell, sass)) ||
+             !cuda_module_function(device, module, sass->symbol, &out->code[k][copy].function))
         snprintf(reason, CELL_REASON_BYTES, "the program has no kernel for this cell");
-    else if (!open_table(device, cell, k, reason))
-        return false;
-    else if (!cuda_device_zeros(device, &device->other, cell->parameters[PARAMETER_pressure_bytes]))
-        snprintf(reason, CELL_REASON_BYTES, "out of memory for --pressure-bytes");
-    else
+    else {
+        out->code[k][copy].bank = module->bank;
         return true;
+    }
     return false;
+}
+
+/* Module k with what its launches read. */
+static bool open_module(struct cuda_device *device, uint32_t k, struct cuda_launch *out, struct kernel_sass *sass,
+                        char reason[CELL_REASON_BYTES])
+{
+    for (uint32_t copy = 0; copy < CUDA_MODULE_COPIES; copy++)
+        if (!open_code(device, k, copy, out, sass, reason))
+            return false;
+    return open_table(device, out->cell, k, reason);
 }
 
 bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struct cuda_launch *out,
@@ -64,8 +74,12 @@ bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struc
     /* The input may be larger than the output. */
     *out = (struct cuda_launch){.cell = cell, .room = workload_input_elements(cell->workload, cell->elements)};
     for (uint32_t k = 0; k < modules; k++)
-        if (!open_function(device, cell, k, out, sass, reason))
+        if (!open_module(device, k, out, sass, reason))
             return false;
+    if (!cuda_device_zeros(device, &device->other, cell->parameters[PARAMETER_pressure_bytes])) {
+        snprintf(reason, CELL_REASON_BYTES, "out of memory for --pressure-bytes");
+        return false;
+    }
     out->modules = modules;
     return true;
 }
@@ -73,10 +87,13 @@ bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struc
 bool cuda_launch_allow_shared(struct cuda_device *device, const struct cuda_launch *launch,
                               char reason[CELL_REASON_BYTES])
 {
-    for (uint32_t k = 0; k < launch->modules; k++)
-        if (!cuda_function_allow_shared(device, launch->functions[k], cell_shared_bytes(launch->cell), reason))
-            return false;
-    return true;
+    bool allowed = true;
+
+    for (uint32_t k = 0; allowed && k < launch->modules; k++)
+        for (uint32_t copy = 0; allowed && copy < CUDA_MODULE_COPIES; copy++)
+            allowed = cuda_function_allow_shared(device, launch->code[k][copy].function,
+                                                 cell_shared_bytes(launch->cell), reason);
+    return allowed;
 }
 
 /* -- tables -------------------------------------------------------------------------------------------- */
@@ -84,6 +101,11 @@ bool cuda_launch_allow_shared(struct cuda_device *device, const struct cuda_laun
 static uint32_t turn_module(const struct cuda_launch *launch, uint32_t turn)
 {
     return turn % launch->modules;
+}
+
+static const struct cuda_code *turn_code(const struct cuda_launch *launch, struct cuda_turn turn)
+{
+    return &launch->code[turn_module(launch, turn.number)][turn.placement % CUDA_MODULE_COPIES];
 }
 
 static const struct cuda_table *turn_table(const struct cuda_device *device, const struct cuda_launch *launch,
@@ -101,7 +123,7 @@ const uint32_t *cuda_launch_values(const struct cuda_device *device, const struc
 static void *table_home(const struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
     if (launch->cell->path->home == TABLE_CONSTANT)
-        return (void *)(uintptr_t)launch->banks[turn_module(launch, turn.number)];
+        return (void *)(uintptr_t)turn_code(launch, turn)->bank;
     return cuda_table_site(turn_table(device, launch, turn.number), turn.placement, turn.site);
 }
 
@@ -223,7 +245,6 @@ bool cuda_launch_before(struct cuda_device *device, const struct cuda_launch *la
 bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
     const struct cell *cell = launch->cell;
-    const uint32_t module = turn_module(launch, turn.number);
     struct kernel_args arguments = launch_arguments(device, launch, turn);
     const uint32_t other_bytes = cell->parameters[PARAMETER_pressure_bytes];
     const uint32_t *restricted = arguments.table;
@@ -234,9 +255,9 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
     }
 
     /* The table by value, where it lies in the parameters: it is never the large one. */
-    void *parameters[] = {&arguments, &restricted, device->tables[module].values};
+    void *parameters[] = {&arguments, &restricted, device->tables[turn_module(launch, turn.number)].values};
 
-    return cuda_device_launch(device, launch->functions[module], cell_grid_blocks(cell), cell->block_size,
+    return cuda_device_launch(device, turn_code(launch, turn)->function, cell_grid_blocks(cell), cell->block_size,
                               cell_shared_bytes(cell), parameters);
 }
 

@@ -14,12 +14,14 @@
 struct cuda_launch {
     const struct cell *cell;
     uint32_t modules;                     /* 0: it cannot be launched */
-    CUfunction functions[CUDA_MODULES_MAX];
-    CUdeviceptr banks[CUDA_MODULES_MAX];  /* constant bank of each module */
+    struct cuda_code {
+        CUfunction function;
+        CUdeviceptr bank; /* the constant bank of its module */
+    } code[CUDA_MODULES_MAX][CUDA_MODULE_COPIES];
     uint64_t room;                        /* elements of the buffers that it takes */
 };
 
-/* Loads the modules of a cell and finds its kernel; *sass is what its code says. What they hold belongs to the device.
+/* Loads the modules of a cell and finds its kernel in each; *sass is what its code says. What they hold belongs to the device.
  * False, with the reason, when the program has no such kernel or it cannot be loaded. `cell` has to outlive *out. */
 bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struct cuda_launch *out,
                       struct kernel_sass *sass, char reason[CELL_REASON_BYTES]);
@@ -31,7 +33,7 @@ bool cuda_launch_allow_shared(struct cuda_device *device, const struct cuda_laun
 /* Which launch of a cell: launches of a chain go through the modules in turn. */
 struct cuda_turn {
     uint32_t number;
-    uint32_t placement; /* of input, output, indices and table: those that each has, in turn */
+    uint32_t placement; /* of input, output, indices, table and module: those that each has, in turn */
     uint32_t site; /* of the table in its placement: those that it has, in turn */
 };
 

@@ -4,7 +4,8 @@
 #include <math.h>
 
 enum {
-    DRAW_LAUNCHES = 4,     /* of a draw of a hot sample, at least, ... */
+    DRAW_LAUNCHES = 12,    /* of a draw of a hot sample, at least, ... */
+    DRAW_FEW = 4,          /* ... or so many, of a sample in two draws, ... */
     DRAW_TICKS = 100,      /* ... and ticks of the timer that they last */
     ESTIMATE_SAMPLES = 3,  /* of a first estimate */
     LAUNCHES_LEAST = 8,    /* of a hot sample, unless it would be more than LONGER as long as asked for */
@@ -12,7 +13,7 @@ enum {
 };
 
 static const double reference_ns =
-    150e3; /* of a short stretch, and of what is before it: what it takes to be like the end */
+    15e3; /* of a short stretch, and of what is before it: what it takes to be like the end */
 static const double cold_ns = 1e6; /* of cold launches in a sample, about */
 static const double sites_l2_share = 0.25; /* of L2, that launches may take which read several sites */
 static const double replay_ns = 100e3; /* launches that are longer do not feel where their commands are */
@@ -57,15 +58,23 @@ static uint32_t count_sites(const struct cuda_chain *chain)
 static void divide(struct cuda_chain *chain, uint32_t launches, double launch_ns)
 {
     const double ticks = launches * launch_ns / cuda_tick_ns(chain->device);
+    const double draws = fmax(launches / DRAW_LAUNCHES, fmin(2, launches / DRAW_FEW));
 
-    chain->draws = (uint32_t)fmax(1, fmin(CUDA_DRAWS_MAX, fmin(launches / DRAW_LAUNCHES, ticks / DRAW_TICKS)));
+    chain->draws = (uint32_t)fmax(1, fmin(CUDA_DRAWS_MAX, fmin(draws, ticks / DRAW_TICKS)));
     chain->launches = (launches + chain->draws - 1) / chain->draws * chain->draws;
 }
 
 /* Lengths of a cold sample; with as many launches as those of an earlier process had, 0: there were none. */
 static void size_cold(struct cuda_chain *chain, uint32_t launches, double launch_ns)
 {
+    chain->sites = count_sites(chain);
     chain->draws = chain->launches = launches ? launches : launches_of(cold_ns, launch_ns, CUDA_DRAWS_MAX);
+}
+
+/* About as many launches, but each site as often as the others. */
+static uint32_t whole_turns(uint32_t launches, uint32_t sites)
+{
+    return launches < sites ? launches : (launches + sites / 2) / sites * sites;
 }
 
 /* Lengths of a hot sample's stretches, likewise. The commands of its launches are in L2 after a replay, whatever ran before;
@@ -74,12 +83,13 @@ static void size_hot(struct cuda_chain *chain, uint32_t launches, double launch_
 {
     const double longer_ns = fmin(LAUNCHES_LEAST * launch_ns, LONGER * sample_ns);
 
+    chain->replays = launch_ns < replay_ns && stays_in_l2(chain, 1);
+    chain->sites = count_sites(chain);
     if (launches == 0)
-        launches = launches_of(fmax(sample_ns, longer_ns), launch_ns, CUDA_LAUNCHES_MAX);
+        launches = whole_turns(launches_of(fmax(sample_ns, longer_ns), launch_ns, CUDA_LAUNCHES_MAX), chain->sites);
     divide(chain, launches, launch_ns);
     chain->reference = launches_of(reference_ns, launch_ns, CUDA_REFERENCE_LAUNCHES);
     chain->lead_in = launches_of(reference_ns, launch_ns, CUDA_LEAD_IN_LAUNCHES);
-    chain->replays = launch_ns < replay_ns && stays_in_l2(chain, 1);
 }
 
 bool cuda_length_set(struct cuda_chain *chain, const struct cell_time *time, const struct engine_options *options)
@@ -94,10 +104,6 @@ bool cuda_length_set(struct cuda_chain *chain, const struct cell_time *time, con
         size_cold(chain, launches, launch_ns);
     else
         size_hot(chain, launches, launch_ns, options->sample_ns);
-    chain->sites = count_sites(chain);
-    /* The first time that a graph is launched is slower, and all that one behind a flush or a replay can do without, or one
-     * that does not feel where its commands are. */
-    chain->warm_ups = chain->cold || chain->replays || launch_ns >= replay_ns ? 1 : chain->placements;
     if (options->slow_path == chain->launch->cell->path)
         chain->slow_ns = slow_work(options->slow_share * launch_ns * chain->launches, chain->device->info->launch_ns);
     chain->seconds = 1e-9 * launch_ns * (chain->draws * (chain->lead_in + 2 * chain->reference) + chain->launches) *

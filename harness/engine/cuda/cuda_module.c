@@ -59,6 +59,15 @@ static bool link_ptx(struct cuda_device *device, struct cuda_module *module, con
     return linked;
 }
 
+/* Loads a module whose code is there. */
+static enum status load_code(struct cuda_device *device, struct cuda_module *module)
+{
+    if (DRIVER(device, cuModuleLoadData, &module->module, module->cubin))
+        return STATUS_OK;
+    return log_error(STATUS_ENVIRONMENT, "cannot load %s on %s: %s", module->image, device->info->name,
+                     device->calls.failed ? device->calls.error : "out of memory");
+}
+
 enum status cuda_module_load(struct cuda_device *device, const char *name, struct cuda_module *module)
 {
     const unsigned major = device->info->cc_major, minor = device->info->cc_minor;
@@ -72,11 +81,17 @@ enum status cuda_module_load(struct cuda_device *device, const char *name, struc
     snprintf(module->image, sizeof(module->image), "%.*s", (int)image.name_bytes, image.name);
     module->cubin = image.data;
     module->cubin_bytes = image.bytes;
-    if ((machine_code || link_ptx(device, module, &image)) &&
-        DRIVER(device, cuModuleLoadData, &module->module, module->cubin))
-        return STATUS_OK;
-    return log_error(STATUS_ENVIRONMENT, "cannot load %s on %s: %s", module->image, device->info->name,
+    if (machine_code || link_ptx(device, module, &image))
+        return load_code(device, module);
+    return log_error(STATUS_ENVIRONMENT, "cannot compile %s for %s: %s", module->image, device->info->name,
                      device->calls.failed ? device->calls.error : "out of memory");
+}
+
+enum status cuda_module_copy(struct cuda_device *device, const struct cuda_module *of, struct cuda_module *module)
+{
+    *module = (struct cuda_module){.cubin = of->cubin, .cubin_bytes = of->cubin_bytes};
+    memcpy(module->image, of->image, sizeof(module->image));
+    return load_code(device, module);
 }
 
 enum status cuda_module_find_bank(struct cuda_device *device, const char *name, struct cuda_module *module)

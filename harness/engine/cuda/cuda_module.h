@@ -56,6 +56,10 @@ struct cuda_device;
  * STATUS_ENVIRONMENT, logged, when it cannot. On success the caller unloads. */
 enum status cuda_module_load(struct cuda_device *device, const char *name, struct cuda_module *module);
 
+/* Loads the code of a module, which stays loaded as long, once more: at another place, with a constant bank of its own.
+ * STATUS_ENVIRONMENT, logged, when it cannot. On success the caller unloads. */
+enum status cuda_module_copy(struct cuda_device *device, const struct cuda_module *of, struct cuda_module *module);
+
 /* Finds the module's constant bank of CBANK_TABLE_BYTES, a variable of that name. STATUS_ENVIRONMENT, logged, when
  * there is none. */
 enum status cuda_module_find_bank(struct cuda_device *device, const char *name, struct cuda_module *module);

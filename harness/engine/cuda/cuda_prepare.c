@@ -16,8 +16,8 @@ static const double load_seconds = 6; /* of a module that the driver compiles, o
 static void prepare_grid(struct cuda_device *device, struct cell_result *cell, const struct cuda_launch *launch)
 {
     const uint32_t sm_count = device->info->sm_count, crowd = cell_crowd(&cell->cell);
-    const uint32_t room =
-        cuda_function_blocks(device, launch->functions[0], cell->cell.block_size, cell_shared_bytes(&cell->cell));
+    const uint32_t room = cuda_function_blocks(device, launch->code[0][0].function, cell->cell.block_size,
+                                               cell_shared_bytes(&cell->cell));
     char reason[CELL_REASON_BYTES];
 
     if (cell_crowd_obstacle(&cell->cell, sm_count, room, reason))
@@ -40,10 +40,10 @@ static enum status prepare_kernel(struct engine_session *session, struct cell_re
         return cuda_fail(device, cell, reason);
     cuda->sass = sass.counts;
     cuda->counted = sass.counted;
-    image = cuda_device_module(device, cell->cell.workload, 0, &cuda->launch.banks[0])->image;
+    image = cuda_device_module(device, cell->cell.workload, 0, 0)->image;
     if (cell_kernel_set(&cell->kernel, &sass, image, strlen(image)) != STATUS_OK)
         return STATUS_ENVIRONMENT;
-    cell->kernel.registers = cuda_function_registers(device, cuda->launch.functions[0]);
+    cell->kernel.registers = cuda_function_registers(device, cuda->launch.code[0][0].function);
     if (image_kernel_differs(&cell->cell, &sass, reason))
         engine_end_cell(cell, cell->cell.path->chosen ? CELL_SKIPPED : CELL_FAILED, "%s", reason);
     else if (!cuda_launch_allow_shared(device, &cuda->launch, reason))

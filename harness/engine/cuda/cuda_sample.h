@@ -30,7 +30,6 @@ struct cuda_chain {
     uint32_t placements; /* of the buffers, see cuda_buffers.h */
     uint32_t sites; /* of the table that launches go through in turn, see cuda_tables.h */
     uint32_t replays; /* of its graph before the one that counts, so that its commands are in the caches */
-    uint32_t warm_ups; /* samples that are launched before one counts */
     double seconds; /* that a sample takes, about, all of it */
     uint64_t slow_ns; /* planted slowdown: work added to a long stretch */
     size_t reading; /* where the clock probe writes */

@@ -18,6 +18,9 @@ enum {
     DROPPED_MAX = 3,        /* rounds that may fail without a cell to put it down to */
 };
 
+/* Of rounds before one counts, at least one: for up to 22 ms after graphs were made (H200), while which the device did nothing,
+ * launches take 170 ns longer. */
+static const double warm_seconds = 0.05;
 static const double stretch_seconds = 0.25; /* of samples that are enqueued at a time, so that none is kept for long */
 
 /* -- sampling ----------------------------------------------------------------------------------------- */
@@ -40,7 +43,10 @@ struct timing {
     const struct progress *progress;
     struct sampling *samplings;
     size_t *order; /* of a round */
-    size_t count, unsettled, rounds, dropped;
+    size_t count, unsettled, dropped;
+    size_t rounds; /* that count */
+    double seconds; /* of the samples that were launched */
+    bool warm; /* samples count */
     uint64_t random;
     bool planted; /* the fault */
     bool stopped; /* by the user */
@@ -124,6 +130,7 @@ static enum status sampling_open(struct timing *timing, size_t index, const stru
         return fail(sampling, "cannot make a graph");
     time->launches_per_sample = sampling->chain.launches;
     time->sites = sampling->chain.sites;
+    time->code_copies = (uint32_t)fmin(sampling->chain.placements, CUDA_MODULE_COPIES);
     sampling->settling.each = sampling->chain.seconds;
     for (size_t i = 0; i < sampling->before; i++)
         sampling->settling.seconds += sample_seconds(sampling, time->samples_ns[i]);
@@ -174,10 +181,8 @@ static void take_sample(const struct timing *timing, struct sampling *sampling)
     struct cell_time *time = &sampling->result->time;
 
     /* A launch of the empty kernel that was interrupted can make it negative: that says nothing. */
-    if (sampling->chain.warm_ups > 0 || ns <= 0 || time->summary.count >= timing->options->samples_max) {
-        sampling->chain.warm_ups -= sampling->chain.warm_ups > 0;
+    if (!timing->warm || ns <= 0 || time->summary.count >= timing->options->samples_max)
         return;
-    }
     if (sampling->before)
         sampling->result->flags |= FLAG_RESUMED;
     time->clocks_mhz[time->summary.count] = clock->ns ? 1e3 * (double)clock->cycles / (double)clock->ns : 0;
@@ -192,9 +197,7 @@ static void take_sample(const struct timing *timing, struct sampling *sampling)
 /* The place of the next sample: the first that counts is in the first. */
 static uint32_t next_place(const struct sampling *sampling)
 {
-    const struct cuda_chain *chain = &sampling->chain;
-
-    return (uint32_t)((sampling->result->time.summary.count + chain->placements - chain->warm_ups) % chain->placements);
+    return (uint32_t)(sampling->result->time.summary.count % sampling->chain.placements);
 }
 
 /* Launches a sample, or fails its cell. */
@@ -231,6 +234,7 @@ static enum status launch_stretch(struct timing *timing, size_t first, size_t le
             status = launch_sample(timing, sampling);
         timing->device->calls.expected = seconds += sampling->settling.each;
     }
+    timing->seconds += seconds;
     *end = i;
     return status;
 }
@@ -297,6 +301,7 @@ static size_t choose_round(struct timing *timing)
             timing->order[chosen++] = i;
     }
     random_shuffle(&timing->random, timing->order, chosen);
+    timing->warm = timing->seconds >= warm_seconds;
     return chosen;
 }
 
@@ -306,7 +311,7 @@ static enum status sample_rounds(struct timing *timing)
     enum status status = STATUS_OK;
     size_t chosen;
 
-    for (; status == STATUS_OK && !timing->stopped && (chosen = choose_round(timing)) > 0; timing->rounds++)
+    for (; status == STATUS_OK && !timing->stopped && (chosen = choose_round(timing)) > 0; timing->rounds += timing->warm)
         for (size_t next = 0; status == STATUS_OK && next < chosen && !timing->stopped;)
             status = sample_stretch(timing, chosen, &next);
     for (size_t i = 0; i < timing->count; i++) {
