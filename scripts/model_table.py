@@ -7,9 +7,9 @@ usage: model_table.py [--program build/cbank] [RESULT...]
 RESULT are results/CHIP/*.json and results/CHIP/model/*.json where none is named; the card is results/cards/CHIP.json. For
 each: whether times of the card were fitted to it (its evidence names the content of files); of the cells that take longer
 than 10 us, on paths of constants and on others, how many are predicted within 10 %; of all cells whose lines of the first
-constant level were counted, how many the model has within 5 %; and how many of the long cells that are beyond 10 % cbank
-explain names no reason for. All of it is what cbank explain says. Exit status 0;
-2 where a file is no result; that of cbank explain when it fails.
+constant level were counted, how many the model has within 5 %; and how many of the long cells beyond 10 %, and of the cells
+whose lines are beyond 5 %, cbank explain names no reason for. All of it is what cbank explain says. Exit status 0; 2 where
+a file is no result; that of cbank explain when it fails.
 """
 
 import argparse
@@ -24,7 +24,6 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LONG_NS = 10000
-FILLS_WITHIN = 0.05
 COLUMNS = ("file", "fitted to", "constants", "others", "fills", "no reason")
 ALIGNED = ("---", "---", "--:", "--:", "--:", "--:")
 
@@ -62,28 +61,26 @@ def is_long(cell):
     return cell["remainder"] is not None and cell["time_ns"]["value"] > LONG_NS
 
 
-def fills(cell):
-    """(counted, modelled) lines that came into the first constant level for the table; None where one is not known."""
-    for level in cell["levels"] or []:
-        if level["name"] == "idc_misses" and level["measured"] and level["modelled_low"] is not None:
-            return level["measured"], level["modelled_low"]
-    return None
-
-
 def share(truths):
     """(how many are true, how many there are)."""
     truths = list(truths)
     return sum(truths), len(truths)
 
 
+def has_reason(cell, within, of_fills):
+    """Whether explain names one for what is beyond its limit, if it is."""
+    return within is not False or any(reason["name"].startswith("fills_") == of_fills for reason in cell["reasons"])
+
+
 def row_of(result):
     """Of a file of cbank explain --json: the shares of COLUMNS[2:5], and the cells without a reason."""
     cells = [cell for cell in result["cells"] if is_long(cell)]
-    counted = [fills(cell) for cell in result["cells"] if of_constants(cell) and fills(cell)]
+    fills = (result["summary"]["fills_within"], result["summary"]["fills"])
     return (share(cell["within"] for cell in cells if of_constants(cell)),
             share(cell["within"] for cell in cells if not of_constants(cell)),
-            share(abs(modelled / measured - 1) <= FILLS_WITHIN for measured, modelled in counted),
-            sum(not cell["within"] and not cell["reasons"] for cell in cells))
+            fills,
+            sum(not has_reason(cell, cell["within"], False) for cell in cells) +
+            sum(not has_reason(cell, cell["fills_within"], True) for cell in result["cells"]))
 
 
 def total(rows):

@@ -116,6 +116,17 @@ static enum status add_counts(struct explained_cell *cell, const struct card *ca
     return STATUS_OK;
 }
 
+/* How the fills of the first constant level agree. Of tables that are elsewhere they are of parameters alone. */
+static enum explain_agreement fills_agreement(const struct explained_cell *cell)
+{
+    const struct explained_count *count = &cell->levels[EXPLAIN_LEVEL_IDC_MISSES];
+
+    if (cell->cell->cell.path->home == TABLE_GLOBAL || cell->level_count == 0 || count->agreement == EXPLAIN_UNKNOWN ||
+        count->measured == 0)
+        return EXPLAIN_UNKNOWN;
+    return fabs(count->low / count->measured - 1) > EXPLAIN_FILLS_LIMIT ? EXPLAIN_DIFFERS : EXPLAIN_WITHIN;
+}
+
 /* -- cells -------------------------------------------------------------------------------------------- */
 
 /* The parts of the term that is longest. */
@@ -148,6 +159,8 @@ static void tally_counts(struct explain_summary *summary, const struct explained
         summary->single_equal += cell->levels[i].agreement == EXPLAIN_EQUAL;
         summary->single_within += cell->levels[i].agreement == EXPLAIN_WITHIN;
     }
+    summary->fills += cell->fills != EXPLAIN_UNKNOWN;
+    summary->fills_within += cell->fills == EXPLAIN_WITHIN;
 }
 
 static void tally_cell(struct explain_summary *summary, const struct explained_cell *cell)
@@ -155,14 +168,14 @@ static void tally_cell(struct explain_summary *summary, const struct explained_c
     struct explain_tally *tally = &summary->tallies[explain_is_long(cell)];
 
     tally_counts(summary, cell);
+    for (size_t i = 0; i < cell->reason_count; i++)
+        summary->reasons |= 1ull << (cell->reasons[i].row - explain_reasons);
     if (!isfinite(cell->remainder)) {
         summary->untimed++;
         return;
     }
     tally->cells++;
     tally->within += cell->agreement == EXPLAIN_WITHIN;
-    for (size_t i = 0; i < cell->reason_count; i++)
-        summary->reasons |= 1u << (cell->reasons[i].row - explain_reasons);
     if (tally->cells == 1 || fabs(cell->remainder) > fabs(tally->largest_remainder)) {
         cell_identity(&cell->cell->cell, tally->largest);
         tally->largest_remainder = cell->remainder;
@@ -231,7 +244,8 @@ static enum status explain_cell(struct explanation *explanation, size_t i, const
     status = predict(explanation, i, card, before, access);
     if (status == STATUS_OK)
         status = add_counts(cell, card);
-    if (status == STATUS_OK && cell->agreement == EXPLAIN_DIFFERS)
+    cell->fills = fills_agreement(cell);
+    if (status == STATUS_OK && (cell->agreement == EXPLAIN_DIFFERS || cell->fills == EXPLAIN_DIFFERS))
         status = explain_find_reasons(&explanation->result, card, cell);
     if (status == STATUS_OK)
         tally_cell(&explanation->summary, cell);
@@ -257,7 +271,10 @@ enum status explain_open(const char *file, const struct result *result, const st
         .file = file,
         .result = *result,
         .cells = calloc(result->cell_count + 1, sizeof(*explanation.cells)),
-        .summary = {.limit = EXPLAIN_LIMIT, .long_ns = EXPLAIN_LONG_NS, .tallies = {nothing, nothing}},
+        .summary = {.limit = EXPLAIN_LIMIT,
+                    .long_ns = EXPLAIN_LONG_NS,
+                    .fills_limit = EXPLAIN_FILLS_LIMIT,
+                    .tallies = {nothing, nothing}},
     };
     struct access_counts *access = calloc(result->cell_count + 1, sizeof(*access));
     enum status status = STATUS_OK;

@@ -16,9 +16,11 @@
 #include "result.h"
 #include "status.h"
 
-/* The bar: cells that take longer than EXPLAIN_LONG_NS are to be within EXPLAIN_LIMIT of their time. */
-#define EXPLAIN_LIMIT   0.1
-#define EXPLAIN_LONG_NS 10e3
+/* The bar: cells that take longer than EXPLAIN_LONG_NS are to be within EXPLAIN_LIMIT of their time, and the lines that come into
+ * the first constant level within EXPLAIN_FILLS_LIMIT of those that were counted. */
+#define EXPLAIN_LIMIT       0.1
+#define EXPLAIN_LONG_NS     10e3
+#define EXPLAIN_FILLS_LIMIT 0.05
 
 /* A part of the predicted time, in the order of struct model_parts. Those with the same term add up; the longest of the
  * terms that overlap counts, beside those that do not. */
@@ -64,7 +66,7 @@ struct explained_count {
 /* Quantities of the constant levels: hits and misses of idc, requests, hits and misses of gcc. */
 enum { EXPLAIN_LEVEL_IDC_MISSES = 1, EXPLAIN_LEVELS = 5 };
 
-/* Why a cell may be over the limit. */
+/* Why a cell may be over one of the limits. */
 struct explained_reason {
     const struct explain_reason *row;
     char text[CELL_REASON_BYTES]; /* with the cell's numbers */
@@ -85,7 +87,8 @@ struct explained_cell {
     struct explained_count *exact; /* owned; exact_count of exact counters, and behind them the levels */
     struct explained_count *levels; /* none or EXPLAIN_LEVELS */
     size_t exact_count, level_count;
-    struct explained_reason *reasons; /* owned; of a cell that differs */
+    enum explain_agreement fills; /* of lines into the first constant level; EXPLAIN_WITHIN: EXPLAIN_FILLS_LIMIT */
+    struct explained_reason *reasons; /* owned; of a cell that differs, in its time or its fills */
     size_t reason_count;
 };
 
@@ -98,12 +101,13 @@ struct explain_tally {
 
 /* Of all cells of a result, whether chosen or not. */
 struct explain_summary {
-    double limit, long_ns; /* EXPLAIN_LIMIT, EXPLAIN_LONG_NS */
+    double limit, long_ns, fills_limit; /* EXPLAIN_LIMIT, EXPLAIN_LONG_NS, EXPLAIN_FILLS_LIMIT */
     struct explain_tally tallies[2]; /* by explain_is_long: those up to EXPLAIN_LONG_NS, the longer ones */
     uint64_t untimed; /* cells without a time */
     uint64_t exact, exact_equal; /* exact counters that were read and have an expected value */
     uint64_t single, single_equal, single_within; /* levels of cells of one warp */
-    uint32_t reasons; /* of all cells that differ: a set of bits, by the index in explain_reasons */
+    uint64_t fills, fills_within; /* cells whose fills were counted and are modelled */
+    uint64_t reasons; /* of all cells that differ: a set of bits, by the index in explain_reasons */
 };
 
 struct explanation {
@@ -122,13 +126,14 @@ struct evidence;
 struct explain_reason {
     const char *name;
     const char *summary;
+    bool of_fills; /* why its fills are not; else why its time is not */
     bool (*applies)(const struct evidence *evidence, char text[CELL_REASON_BYTES]); /* then writes text */
 };
 
 extern const struct explain_reason explain_reasons[];
 extern const size_t explain_reason_count;
 
-/* Sets the reasons that apply to a cell. STATUS_ENVIRONMENT when out of memory. */
+/* Sets the reasons that apply to what differs of a cell. STATUS_ENVIRONMENT when out of memory. */
 enum status explain_find_reasons(const struct result *result, const struct card *card, struct explained_cell *cell);
 
 /* Whether the cell was timed and takes longer than EXPLAIN_LONG_NS. */

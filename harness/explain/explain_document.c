@@ -16,6 +16,14 @@ static void write_within(cJSON *object, const struct field *field, const void *b
              cell->agreement ? cJSON_CreateBool(cell->agreement == EXPLAIN_WITHIN) : cJSON_CreateNull());
 }
 
+/* Whether the fills of the first constant level are within theirs. */
+static void write_fills_within(cJSON *object, const struct field *field, const void *base)
+{
+    const struct explained_cell *cell = base;
+
+    json_add(object, field->key, cell->fills ? cJSON_CreateBool(cell->fills == EXPLAIN_WITHIN) : cJSON_CreateNull());
+}
+
 static void write_parts(cJSON *object, const struct field *field, const void *base)
 {
     const struct explained_cell *cell = base;
@@ -36,6 +44,7 @@ static void write_bound(cJSON *object, const struct field *field, const void *ba
 }
 
 static const struct field_kind kind_within = {write_within, NULL};
+static const struct field_kind kind_fills_within = {write_fills_within, NULL};
 static const struct field_kind kind_parts = {write_parts, NULL};
 static const struct field_kind kind_bound = {write_bound, NULL};
 
@@ -93,6 +102,7 @@ static const struct field explained_rows[] = {
     {FIELD(field_number, struct explained_cell, "remainder_ns", remainder_ns, NULLABLE)},
     {FIELD(field_number, struct explained_cell, "remainder", remainder, NULLABLE)},
     {.key = "within", .kind = &kind_within},
+    {.key = "fills_within", .kind = &kind_fills_within},
     {FIELD(field_list, struct explained_cell, "reasons", reasons, REQUIRED), .of = &reasons},
     {FIELD(field_list, struct explained_cell, "exact_counters", exact, REQUIRED), .of = &exact_counters},
     {FIELD(field_list, struct explained_cell, "levels", levels, REQUIRED), .of = &levels},
@@ -132,6 +142,9 @@ static const struct field summary_rows[] = {
     {FIELD(field_uint64, struct explain_summary, "one_warp_counts", single, REQUIRED)},
     {FIELD(field_uint64, struct explain_summary, "one_warp_counts_equal", single_equal, REQUIRED)},
     {FIELD(field_uint64, struct explain_summary, "one_warp_counts_within", single_within, REQUIRED)},
+    {FIELD(field_number, struct explain_summary, "fills_limit", fills_limit, REQUIRED)},
+    {FIELD(field_uint64, struct explain_summary, "fills", fills, REQUIRED)},
+    {FIELD(field_uint64, struct explain_summary, "fills_within", fills_within, REQUIRED)},
 };
 static const struct object summary_object = {FIELDS(summary_rows), .given = SIZE_MAX};
 
@@ -168,4 +181,5 @@ static const struct field root_rows[] = {
 
 const struct document explain_document = {.schema = "cbank-explanation",
                                           .major = 2,
+                                          .minor = 1,
                                           .root = {.fields = FIELDS(root_rows), .given = SIZE_MAX}};

@@ -56,6 +56,13 @@ static const struct explained_count *misses(const struct evidence *e)
     return &e->cell->levels[EXPLAIN_LEVEL_IDC_MISSES];
 }
 
+/* Fills of the first level where each SM that has a block gets each line that the grid reads of the table once. */
+static double once_fills(const struct evidence *e)
+{
+    return ceil((double)e->cell->access.footprint_bytes / e->card->levels[0].line_bytes) *
+           fmin((double)e->cell->access.blocks, e->card->sm_count);
+}
+
 static double retried(const struct evidence *e)
 {
     return counter_counted(e->own->counters, e->own->counter_count, "idc_misses_retried");
@@ -72,10 +79,12 @@ static double warp_instructions(const struct evidence *e)
     {                                                                                  \
         return (applies) && snprintf(text, CELL_REASON_BYTES, __VA_ARGS__) > 0;        \
     }
+#define FILLS_REASON REASON
 #include "reasons.def"
 
 const struct explain_reason explain_reasons[] = {
-#define REASON(name, summary, applies, ...) {#name, summary, applies_##name},
+#define REASON(name, summary, applies, ...)       {#name, summary, false, applies_##name},
+#define FILLS_REASON(name, summary, applies, ...) {#name, summary, true, applies_##name},
 #include "reasons.def"
 };
 
@@ -92,7 +101,8 @@ enum status explain_find_reasons(const struct result *result, const struct card 
         struct explained_reason *reason = &cell->reasons[cell->reason_count];
 
         reason->row = row;
-        cell->reason_count += row->applies(&evidence, reason->text);
+        cell->reason_count +=
+            (row->of_fills ? cell->fills : cell->agreement) == EXPLAIN_DIFFERS && row->applies(&evidence, reason->text);
     }
     return STATUS_OK;
 }

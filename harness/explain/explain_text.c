@@ -50,15 +50,16 @@ static void print_time(const struct view *view, const struct explained_cell *cel
     fputs(over ? "\033[0m" : "", view->stream);
 }
 
-/* Why a cell may be beyond the limit, in its own numbers. */
-static void print_reasons(const struct view *view, const struct explained_cell *cell)
+/* Why a cell's time, or its fills, may be beyond the limit, in its own numbers. */
+static void print_reasons(const struct view *view, const struct explained_cell *cell, bool of_fills)
 {
     char text[LINE_BYTES] = "";
 
     for (size_t i = 0; i < cell->reason_count; i++)
-        text_join(text, LINE_BYTES, "; ", "%s", cell->reasons[i].text);
+        if (cell->reasons[i].row->of_fills == of_fills)
+            text_join(text, LINE_BYTES, "; ", "%s", cell->reasons[i].text);
     if (text[0])
-        put(view, 2 * INDENT, "  why: %s", text);
+        put(view, 2 * INDENT, "  why%s: %s", of_fills ? " idc_misses" : "", text);
 }
 
 /* A part, in brackets where it is of the term that counts. */
@@ -180,17 +181,33 @@ static enum status print_cell(const struct view *view, const struct explained_ce
         return STATUS_OK;
     if (cell->timed) {
         print_time(view, cell);
-        print_reasons(view, cell);
+        print_reasons(view, cell, false);
         status = print_parts(view, cell);
     }
     if (status == STATUS_OK)
         status = print_counts(view, "exact counter", "expected", cell->exact, cell->exact_count);
-    return status == STATUS_OK ? print_levels(view, cell) : status;
+    if (status == STATUS_OK)
+        status = print_levels(view, cell);
+    print_reasons(view, cell, true);
+    return status;
 }
 
 /* -- summary ------------------------------------------------------------------------------------------ */
 
-/* The cells beyond the limit, each with the names of its reasons. */
+/* A cell beyond the limit, with the names of its reasons. */
+static void print_one_over(const struct view *view, const struct explained_cell *cell, double change, bool of_fills)
+{
+    char identity[CELL_IDENTITY_BYTES], names[LINE_BYTES] = "";
+
+    for (size_t i = 0; i < cell->reason_count; i++)
+        if (cell->reasons[i].row->of_fills == of_fills)
+            text_join(names, LINE_BYTES, ", ", "%s", cell->reasons[i].row->name);
+    cell_identity(&cell->cell->cell, identity);
+    put(view, 3 * INDENT, "  %s %s: %s", identity, text_of(text_change, change).text,
+        names[0] ? names : "nothing in the file says why");
+}
+
+/* The cells whose time is beyond the limit. */
 static void print_over(const struct view *view, bool is_long)
 {
     const struct explain_tally *tally = &view->explanation->summary.tallies[is_long];
@@ -198,16 +215,24 @@ static void print_over(const struct view *view, bool is_long)
 
     if (tally->within < tally->cells)
         put(view, 0, "beyond that, %s:", lengths[is_long]);
-    for (const struct explained_cell *cell = cells; cell < cells + view->explanation->result.cell_count; cell++) {
-        char identity[CELL_IDENTITY_BYTES], names[LINE_BYTES] = "";
+    for (const struct explained_cell *cell = cells; cell < cells + view->explanation->result.cell_count; cell++)
+        if (cell->agreement == EXPLAIN_DIFFERS && explain_is_long(cell) == is_long)
+            print_one_over(view, cell, cell->remainder, false);
+}
 
-        if (cell->agreement != EXPLAIN_DIFFERS || explain_is_long(cell) != is_long)
-            continue;
-        for (size_t i = 0; i < cell->reason_count; i++)
-            text_join(names, LINE_BYTES, ", ", "%s", cell->reasons[i].row->name);
-        cell_identity(&cell->cell->cell, identity);
-        put(view, 3 * INDENT, "  %s %s: %s", identity, text_of(text_change, cell->remainder).text,
-            names[0] ? names : "nothing in the file says why");
+/* The cells whose fills are. */
+static void print_fills_over(const struct view *view)
+{
+    const struct explain_summary *summary = &view->explanation->summary;
+    const struct explained_cell *cells = view->explanation->cells;
+
+    if (summary->fills_within < summary->fills)
+        put(view, 2 * INDENT, "idc_misses beyond that, measured less modelled as a share of measured:");
+    for (const struct explained_cell *cell = cells; cell < cells + view->explanation->result.cell_count; cell++) {
+        const struct explained_count *count = &cell->levels[EXPLAIN_LEVEL_IDC_MISSES];
+
+        if (cell->fills == EXPLAIN_DIFFERS)
+            print_one_over(view, cell, 1 - count->low / count->measured, true);
     }
 }
 
@@ -238,12 +263,17 @@ static void print_summary(const struct view *view)
         put(view, 2 * INDENT,
             "constant levels, cells of one warp: %" PRIu64 " of %" PRIu64 " counts equal, %" PRIu64 " within limits",
             summary->single_equal, summary->single, summary->single_within);
+    if (summary->fills)
+        put(view, 2 * INDENT,
+            "idc_misses, lines that came into the first constant level: %" PRIu64 " of %" PRIu64 " within %.0f %%",
+            summary->fills_within, summary->fills, 100 * EXPLAIN_FILLS_LIMIT);
     print_over(view, true);
     print_over(view, false);
+    print_fills_over(view);
     if (summary->reasons)
         put(view, 0, "reasons:");
     for (size_t i = 0; i < explain_reason_count; i++)
-        if (summary->reasons & 1u << i)
+        if (summary->reasons >> i & 1)
             put(view, 3 * INDENT, "  %s: %s", explain_reasons[i].name, explain_reasons[i].summary);
 }
 

@@ -67,6 +67,19 @@ class Explained(unittest.TestCase):
         self.assertEqual(json.loads(done.stdout)["results"][0]["cells"],
                          model_table.explain(CBANK, path)["results"][0]["cells"])
 
+    def test_what_is_beyond_has_its_reason(self):
+        """In its time or its fills; and every reason that fills may have is the reason of some."""
+        seen = set()
+        for path in model_table.committed():
+            result = model_table.explain(CBANK, path)["results"][0]
+            self.assertEqual(model_table.row_of(result)[3], 0, path)
+            for cell in result["cells"]:
+                named = {reason["name"] for reason in cell["reasons"] if reason["name"].startswith("fills_")}
+                self.assertEqual(bool(named), cell["fills_within"] is False, (path, cell["identity"]))
+                seen |= named
+        self.assertEqual(seen, {"fills_few", "fills_first_wave", "fills_retried", "fills_parameters", "fills_apart",
+                                "fills_places"})
+
     def test_the_table_of_docs(self):
         (content,) = [content for command, _, content in readme_blocks.blocks(readme_blocks.read("docs/chip.md"))
                       if command == "scripts/model_table.py"]

@@ -144,11 +144,11 @@ static void explain(const struct result *result, const struct card *card, struct
 }
 
 /* Has the set of reasons that one? */
-static bool has_reason(uint32_t reasons, const char *name)
+static bool has_reason(uint64_t reasons, const char *name)
 {
     for (size_t i = 0; i < explain_reason_count; i++)
         if (strcmp(explain_reasons[i].name, name) == 0)
-            return (reasons & 1u << i) != 0;
+            return (reasons >> i & 1) != 0;
     fail_msg("no reason %s", name);
     return false;
 }
@@ -325,16 +325,25 @@ static void test_single_warps_of_an_h200(void **state)
 
 /* -- reasons ------------------------------------------------------------------------------------------ */
 
-/* The reasons of a cell that is far off: a set of bits, by the index in explain_reasons. */
-static uint32_t reasons_of(struct result *result, const struct card *card)
+/* The reasons of a cell: a set of bits, by the index in explain_reasons. */
+static uint64_t reasons_set(const struct explained_cell *cell)
+{
+    uint64_t reasons = 0;
+
+    for (size_t i = 0; i < cell->reason_count; i++)
+        reasons |= 1ull << (cell->reasons[i].row - explain_reasons);
+    return reasons;
+}
+
+/* Those of one that is far off. */
+static uint64_t reasons_of(struct result *result, const struct card *card)
 {
     struct explanation explanation;
-    uint32_t reasons = 0;
+    uint64_t reasons;
 
     explain(result, card, &explanation);
     assert_true(is_over(&explanation.cells[0]));
-    for (size_t i = 0; i < explanation.cells[0].reason_count; i++)
-        reasons |= 1u << (explanation.cells[0].reasons[i].row - explain_reasons);
+    reasons = reasons_set(&explanation.cells[0]);
     explain_close(&explanation);
     return reasons;
 }
@@ -344,7 +353,7 @@ static void test_reasons(void **state)
     const struct cell cell = make_cell(0, 1, 12800000, 0);
     const struct counter_value misses[] = {measured("idc_misses_new", 900), measured("idc_misses_retried", 7)};
     const struct card card = default_card();
-    uint32_t seen;
+    uint64_t seen;
     struct result result;
 
     (void)state;
@@ -434,6 +443,65 @@ static void test_reasons(void **state)
     result_close(&result);
 }
 
+/* What is said of a cell of which so many fills were counted. */
+static uint64_t fills_reasons(struct result *result, double fills, double retried, enum explain_agreement expected)
+{
+    const struct counter_value counted[] = {measured("idc_misses_new", fills), measured("idc_misses_retried", retried)};
+    const struct card card = default_card();
+    struct explanation explanation;
+    uint64_t reasons;
+
+    free(result->cells[0].counters);
+    set_counters(&result->cells[0], counted, 2);
+    explain(result, &card, &explanation);
+    assert_int_equal(explanation.cells[0].agreement, EXPLAIN_WITHIN);
+    assert_int_equal(explanation.cells[0].fills, expected);
+    assert_int_equal(explanation.summary.fills, expected != EXPLAIN_UNKNOWN);
+    assert_int_equal(explanation.summary.fills_within, expected == EXPLAIN_WITHIN);
+    reasons = reasons_set(&explanation.cells[0]);
+    assert_int_equal(explanation.summary.reasons, reasons);
+    explain_close(&explanation);
+    return reasons;
+}
+
+/* Fills have a limit, and reasons, of their own. */
+static void test_reasons_of_fills(void **state)
+{
+    const struct cell cell = make_cell(0, 0, 12800000, 0);
+    const struct card card = default_card();
+    struct explanation explanation;
+    struct result result;
+    uint64_t seen;
+    double modelled;
+
+    (void)state;
+    open_result(&result, &cell, 1);
+    explain(&result, &card, &explanation);
+    set_time(&result.cells[0], explanation.cells[0].model.time_ns);
+    modelled = explanation.cells[0].levels[EXPLAIN_LEVEL_IDC_MISSES].low;
+    assert_int_equal(explanation.cells[0].fills, EXPLAIN_UNKNOWN);
+    explain_close(&explanation);
+
+    assert_int_equal(fills_reasons(&result, 0, 0, EXPLAIN_UNKNOWN), 0);
+    assert_int_equal(fills_reasons(&result, modelled / 0.951, 0, EXPLAIN_WITHIN), 0);
+    assert_int_equal(fills_reasons(&result, modelled / 1.049, 7, EXPLAIN_WITHIN), 0);
+    seen = fills_reasons(&result, modelled / 0.949, 7, EXPLAIN_DIFFERS);
+    assert_true(has_reason(seen, "fills_retried") && __builtin_popcountll(seen) == 1);
+    seen = fills_reasons(&result, 200000, 0, EXPLAIN_DIFFERS); /* more than 1024 lines of 132 SMs */
+    assert_true(has_reason(seen, "fills_places") && __builtin_popcountll(seen) == 1);
+
+    result.cells[0].cell.elements = 128000; /* 125 blocks: a line each, and one of parameters */
+    explain(&result, &card, &explanation);
+    set_time(&result.cells[0], explanation.cells[0].model.time_ns);
+    modelled = explanation.cells[0].levels[EXPLAIN_LEVEL_IDC_MISSES].low;
+    explain_close(&explanation);
+    seen = fills_reasons(&result, modelled + 132, 0, EXPLAIN_DIFFERS);
+    assert_true(has_reason(seen, "fills_few") && has_reason(seen, "fills_first_wave"));
+    seen = fills_reasons(&result, modelled + 133, 0, EXPLAIN_DIFFERS);
+    assert_true(!has_reason(seen, "fills_few") && has_reason(seen, "fills_first_wave"));
+    result_close(&result);
+}
+
 /* A cell within the limit needs none. */
 /* Residency of the cell where a thread has so many registers. */
 static double residency_with(struct result *result, const struct card *card, uint32_t registers)
@@ -486,7 +554,7 @@ static void test_no_reason_within(void **state)
 static void test_names_are_unique(void **state)
 {
     (void)state;
-    assert_true(explain_reason_count <= 32);
+    assert_true(explain_reason_count <= 64);
     for (size_t i = 0; i < explain_reason_count; i++)
         for (size_t k = 0; k < i; k++)
             assert_string_not_equal(explain_reasons[i].name, explain_reasons[k].name);
@@ -715,6 +783,7 @@ int main(void)
         cmocka_unit_test(test_levels_by_hand),
         cmocka_unit_test(test_single_warps_of_an_h200),
         cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_reasons_of_fills),
         cmocka_unit_test(test_registers_leave_room),
         cmocka_unit_test(test_no_reason_within),
         cmocka_unit_test(test_names_are_unique),

@@ -311,7 +311,8 @@ static enum status sample_rounds(struct timing *timing)
     enum status status = STATUS_OK;
     size_t chosen;
 
-    for (; status == STATUS_OK && !timing->stopped && (chosen = choose_round(timing)) > 0; timing->rounds += timing->warm)
+    for (; status == STATUS_OK && !timing->stopped && (chosen = choose_round(timing)) > 0;
+         timing->rounds += timing->warm)
         for (size_t next = 0; status == STATUS_OK && next < chosen && !timing->stopped;)
             status = sample_stretch(timing, chosen, &next);
     for (size_t i = 0; i < timing->count; i++) {
