@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "card.h"
 #include "engine_cuda.h"
 #include "log.h"
-#include "model.h"
 
 static const double load_seconds = 6; /* of a module that the driver compiles, or of memory */
 
@@ -152,36 +150,6 @@ static enum status prepare_placements(struct engine_session *session)
     return STATUS_OK;
 }
 
-/* Exact counts of every cell, and what the model says of it where the card is of this chip. */
-static enum status prepare_model(struct engine_session *session, struct result *result)
-{
-    const struct device_info *device = &result->device;
-    struct access_counts *access = calloc(result->cell_count, sizeof(*access));
-    struct card card;
-    enum status status = access ? STATUS_OK : log_memory("counts of accesses");
-
-    if (status == STATUS_OK)
-        status = card_read(session->options->card, &card);
-    if (status == STATUS_OK)
-        snprintf(result->card, sizeof(result->card), "%s", card.name);
-    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
-        struct cell_result *cell = &result->cells[i];
-
-        if (cell->status == CELL_SKIPPED)
-            continue;
-        watch_begin(session->options->watchdog, "counting accesses", INFINITY);
-        status = access_count_next(result_cell, result, i, access);
-        watch_end(session->options->watchdog);
-        session->cells[i].access = access[i];
-        cell->operations = access[i].operations;
-        if (status == STATUS_OK)
-            status = model_explain(&cell->cell, &access[i], device, &card, &cell->model);
-        cell->modelled = status == STATUS_OK;
-    }
-    free(access);
-    return status;
-}
-
 /* A resumed result holds cells of another process: its kernels must be these. */
 static enum status check_same_kernels(struct engine_session *session, const struct result *result)
 {
@@ -223,5 +191,5 @@ enum status cuda_prepare(struct engine_session *session, struct result *result, 
         status = prepare_need(session, result, "flushing the caches", has_flush);
     if (status == STATUS_OK)
         status = prepare_placements(session);
-    return status == STATUS_OK ? prepare_model(session, result) : status;
+    return status == STATUS_OK ? cuda_model_begin(session, result) : status;
 }
