@@ -16,7 +16,7 @@ import unittest
 from common import ROOT, Scratch, run_script
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
-RECORD = os.path.join(ROOT, "scripts/record.sh")
+RECORD, RECORD_ALL = (os.path.join(ROOT, "scripts", name) for name in ("record.sh", "record_all.sh"))
 PATTERNS = ("per_block", "per_warp", "per_thread", "pseudo_random")
 LONG, SHORT = 12800000, 128000
 
@@ -513,6 +513,30 @@ exit 0
             self.assertTrue(line.startswith("run --engine cuda --quiet "), line)
             self.assertTrue(line.endswith(f"--json new/a folder/{name}.json"), line)
         self.assertTrue(os.path.isdir(os.path.join(self.folder, "new/a folder")))
+
+    def test_all_there_is_of_a_gpu(self):
+        """record_all.sh: each part by itself, and which there are."""
+        def measure(*parts, status=0):
+            done = subprocess.run(["sh", RECORD_ALL, *parts], cwd=self.folder, capture_output=True, text=True, timeout=60,
+                                  check=False, env={**os.environ, "CBANK": self.stub, "PYTHON": "true"})
+            self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+            return done
+
+        self.assertIn("usage: record_all.sh FOLDER [PART...]", measure(status=2).stderr)
+        self.assertIn("there is no part 'sweep'; there are: records model sweeps", measure("new", "chip", "sweep", status=2).stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "asked")))
+        parts = ["records", "model", "sweeps", "processes", "gate", "plans", "neighbour", "advise", "chip"]
+        said = measure("new").stdout.splitlines()
+        self.assertEqual([line.split(":")[0] for line in said if re.search(r": exit status 0, \d+ s$", line)], parts)
+        with open(os.path.join(self.folder, "asked"), encoding="utf-8") as file:
+            asked = file.read()
+        for wanted in ("--sweep warps --max-samples 60 --json new/sweeps/warps.json", "--json new/model/code.json",
+                       "--json new/core-matrix.json", "contribute --credit The cbank contributors new/chip"):
+            self.assertIn(wanted, asked)
+        self.write("status/lookup", "1")
+        self.assertIn("sweeps: exit status 1, ", measure("new", "sweeps", status=1).stdout)
+        self.write("status/lookup", "4")
+        measure("new", "sweeps")
 
     def test_folder_by_default(self):
         _, asked = self.record()

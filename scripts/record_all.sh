@@ -1,0 +1,88 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Measures on the first GPU all that results/ has of one GPU: what scripts/record.sh does, sweeps, and trials of how far the
+# numbers are to be trusted. A quarter of an hour and more on an H200; each part can be measured by itself.
+#
+#   records    FOLDER/*.json: scripts/record.sh
+#   model      model/*.json: scripts/model_trial.sh
+#   sweeps     sweeps/*.json: lookups
+#   processes  processes/process-NN.json and trial.json: ten processes, hot and cold; hot-trial.json: eight, hot
+#   gate       gate/gate-trial.json: false alarms, and slowdowns that were planted
+#   plans      plan-trial.json: whether times depend on the rest of the plan
+#   neighbour  neighbour.json: whether a process beside is seen; needs nvcc
+#   advise     advise.json: the configurations of results/advise/configurations.json by every place
+#   chip       chip/: cbank contribute, in the name of CREDIT; goes on with what is there
+#
+# usage: scripts/record_all.sh FOLDER [PART...]
+#
+# Prints how long each part took. CBANK names the program, PYTHON the Python. Exit status: that of the last part that failed, 0 else;
+# 2 for a PART that does not exist.
+
+set -u
+[ $# -gt 0 ] || {
+    echo "usage: record_all.sh FOLDER [PART...]" >&2
+    exit 2
+}
+program=${CBANK:-build/cbank}
+python=${PYTHON:-python3}
+here=$(dirname "$0")
+folder=$1
+shift
+worst=0
+
+parts="records model sweeps processes gate plans neighbour advise chip"
+# shellcheck disable=SC2086 # a list of words
+[ $# -gt 0 ] || set -- $parts
+
+# A trial of the program: trial NAME FILE OPTION...
+trial() {
+    script=$here/$1_trial.py file=$folder/$2
+    shift 2
+    mkdir -p "$(dirname "$file")" && "$python" "$script" --program "$program" --json "$file" "$@"
+}
+
+# Cells of a sweep that did not settle are marked in its file.
+sweep() {
+    mkdir -p "$folder/sweeps" &&
+        { "$program" run --engine cuda --quiet --sweep "$@" --json "$folder/sweeps/$1.json" || [ $? -eq 4 ]; }
+}
+
+advise() {
+    "$python" "$here/advise_trial.py" "$1" --program "$program" "$here/../results/advise/configurations.json" "$folder/advise"
+}
+
+measure() {
+    case $1 in
+    records) "$here/record.sh" "$folder" ;;
+    model) "$here/model_trial.sh" "$folder/model" "$program" ;;
+    sweeps) sweep lookup && sweep warps --max-samples 60 && sweep pressure && sweep copies && sweep large ;;
+    processes)
+        trial process processes/trial.json --run 10 --folder "$folder/processes" --regime hot,cold
+        trial process processes/hot-trial.json --run 8 --folder "$folder/processes/hot"
+        ;;
+    gate) trial gate gate/gate-trial.json --counters none --regime hot,cold --path constant,global --pattern per_warp ;;
+    plans) trial plan plan-trial.json ;;
+    neighbour) trial neighbour neighbour.json --counters none --path constant,global --pattern per_warp,per_thread ;;
+    advise) advise measure && advise collect > "$folder/advise.json" ;;
+    chip) "$program" contribute --credit "${CREDIT:-The cbank contributors}" "$folder/chip" ;;
+    esac
+}
+
+for part; do
+    case " $parts " in *" $part "*) ;; *)
+        echo "record_all.sh: error: there is no part '$part'; there are: $parts" >&2
+        exit 2 ;;
+    esac
+done
+mkdir -p "$folder" || exit 2
+# The first process on a machine is slow.
+"$program" run --engine cuda --quiet --json - > /dev/null
+for part; do
+    begin=$(date +%s)
+    measure "$part"
+    status=$?
+    echo "$part: exit status $status, $(($(date +%s) - begin)) s"
+    [ $status -eq 0 ] || worst=$status
+done
+exit $worst
