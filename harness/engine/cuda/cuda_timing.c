@@ -16,6 +16,7 @@ enum {
     FAULT_ROUND = 60,       /* with a planted fault: from here on, when some cells have settled, ... */
     FAULT_ITEM = 1,         /* ... in this one */
     DROPPED_MAX = 3,        /* rounds that may fail without a cell to put it down to */
+    MORE_TURNS = 7, /* at most, of a cell in a round, when few are left: so the device does not wait for the host */
 };
 
 /* Of rounds before one counts, at least one: for up to 22 ms after graphs were made (H200), while which the device did nothing,
@@ -33,6 +34,8 @@ struct sampling {
     struct settling settling;
     double *totals_ns; /* of this process's samples, from the first stamp to the last */
     size_t before; /* samples of an earlier process */
+    size_t ahead; /* samples of the stretch */
+    bool astray; /* one of these did not count: those behind it are not in the place that is next */
     bool done;
 };
 
@@ -42,7 +45,7 @@ struct timing {
     const struct engine_options *options;
     const struct progress *progress;
     struct sampling *samplings;
-    size_t *order; /* of a round */
+    size_t *order; /* of a round: the item of each turn */
     size_t count, unsettled, dropped;
     size_t rounds; /* that count */
     double seconds; /* of the samples that were launched */
@@ -64,12 +67,6 @@ static enum status fail(struct sampling *sampling, const char *what)
 {
     sampling->done = true;
     return cuda_fail(sampling->chain.device, sampling->result, what);
-}
-
-/* Seconds of a sample that took `ns` a launch. */
-static double sample_seconds(const struct sampling *sampling, double ns)
-{
-    return 1e-9 * ns * sampling->chain.launches;
 }
 
 /* Makes room for `count` values behind those that are there. */
@@ -115,7 +112,7 @@ static enum status sampling_open(struct timing *timing, size_t index, const stru
 
     *sampling = (struct sampling){
         .result = item->result,
-        .chain = {.device = timing->device, .launch = item->launch, .cold = cell->regime->flush, .reading = index},
+        .chain = {.device = timing->device, .launch = item->launch, .cold = cell->regime->flush},
         .done = item->launch->modules == 0,
     };
     if (sampling->done)
@@ -133,7 +130,7 @@ static enum status sampling_open(struct timing *timing, size_t index, const stru
     time->code_copies = (uint32_t)fmin(sampling->chain.placements, CUDA_MODULE_COPIES);
     sampling->settling.each = sampling->chain.seconds;
     for (size_t i = 0; i < sampling->before; i++)
-        sampling->settling.seconds += sample_seconds(sampling, time->samples_ns[i]);
+        sampling->settling.seconds += 1e-9 * time->samples_ns[i] * sampling->chain.launches;
     settling_look(&sampling->settling, time, timing->options);
     return STATUS_OK;
 }
@@ -166,52 +163,58 @@ static void flag_shared(const struct timing *timing)
 
 /* -- rounds -------------------------------------------------------------------------------------------- */
 
-/* Whole picoseconds: the timer ticks in nanoseconds. */
-static double whole_ps(double ns)
+/* The place of the next sample: the first that counts is in the first. */
+static uint32_t next_place(struct sampling *sampling)
 {
-    return round(1e3 * ns) / 1e3;
+    return (uint32_t)((sampling->result->time.summary.count + sampling->ahead++) % sampling->chain.placements);
+}
+
+/* The item of a turn, which writes to the reading of that turn. */
+static struct sampling *turn_sampling(const struct timing *timing, size_t turn)
+{
+    struct sampling *sampling = &timing->samplings[timing->order[turn]];
+
+    sampling->chain.reading = turn;
+    return sampling;
 }
 
 /* Takes over the sample that has just ended. */
-static void take_sample(const struct timing *timing, struct sampling *sampling)
+static void take_sample(const struct timing *timing, size_t turn)
 {
-    const struct clock_reading *clock = cuda_clock_reading(timing->device, sampling->chain.reading);
-    const double ns = whole_ps(cuda_sample_ns(&sampling->chain)), total_ns = cuda_sample_total_ns(&sampling->chain);
+    struct sampling *const sampling = turn_sampling(timing, turn);
+    const struct clock_reading *clock = cuda_clock_reading(timing->device, turn);
+    const double ns = round(1e3 * cuda_sample_ns(&sampling->chain)) / 1e3; /* picoseconds: the timer ticks in ns */
+    const double total_ns = cuda_sample_total_ns(&sampling->chain);
     struct settling *settling = &sampling->settling;
     struct cell_time *time = &sampling->result->time;
 
     /* A launch of the empty kernel that was interrupted can make it negative: that says nothing. */
-    if (!timing->warm || ns <= 0 || time->summary.count >= timing->options->samples_max)
+    sampling->astray |= !timing->warm || ns <= 0 || time->summary.count >= timing->options->samples_max;
+    if (sampling->astray)
         return;
     if (sampling->before)
         sampling->result->flags |= FLAG_RESUMED;
     time->clocks_mhz[time->summary.count] = clock->ns ? 1e3 * (double)clock->cycles / (double)clock->ns : 0;
     sampling->totals_ns[count_own(sampling)] = total_ns;
     time->samples_ns[time->summary.count++] = ns;
-    settling->seconds += sample_seconds(sampling, ns);
+    settling->seconds += 1e-9 * ns * sampling->chain.launches;
     settling->each = fmax(settling->each, 1e-9 * total_ns);
     if (settling_is_due(settling, time, timing->options))
         settling_look(settling, time, timing->options);
 }
 
-/* The place of the next sample: the first that counts is in the first. */
-static uint32_t next_place(const struct sampling *sampling)
-{
-    return (uint32_t)(sampling->result->time.summary.count % sampling->chain.placements);
-}
-
 /* Launches a sample, or fails its cell. */
-static enum status launch_sample(struct timing *timing, struct sampling *sampling)
+static enum status launch_sample(struct timing *timing, size_t turn)
 {
+    struct sampling *const sampling = turn_sampling(timing, turn);
     struct cuda_device *device = timing->device;
     struct cuda_calls *calls = &device->calls;
-    const uint32_t place = next_place(sampling);
 
-    cuda_clock_clear(device, sampling->chain.reading);
-    calls->suspects[calls->suspect_count++] = (struct cuda_suspect){sampling->result, sampling->chain.reading};
+    cuda_clock_clear(device, turn);
+    calls->suspects[calls->suspect_count++] = (struct cuda_suspect){sampling->result, turn};
     if (awaits_fault(timing) && timing->rounds >= FAULT_ROUND && sampling == &timing->samplings[FAULT_ITEM])
         timing->planted = cuda_launch_fault(device, timing->options->fault);
-    if (cuda_sample_launch(&sampling->sample, &sampling->chain, place))
+    if (cuda_sample_launch(&sampling->sample, &sampling->chain, next_place(sampling)))
         return STATUS_OK;
     if (fail(sampling, "cannot launch the graph") != STATUS_OK)
         return STATUS_FINDING;
@@ -227,11 +230,13 @@ static enum status launch_stretch(struct timing *timing, size_t first, size_t le
     size_t i = first;
 
     cuda_expect(timing->device, 0);
+    for (size_t k = 0; k < timing->count; k++)
+        timing->samplings[k].ahead = timing->samplings[k].astray = 0;
     for (; status == STATUS_OK && i < left && seconds < stretch_seconds; i++) {
-        struct sampling *sampling = &timing->samplings[timing->order[i]];
+        const struct sampling *sampling = turn_sampling(timing, i);
 
         if (!sampling->done)
-            status = launch_sample(timing, sampling);
+            status = launch_sample(timing, i);
         timing->device->calls.expected = seconds += sampling->settling.each;
     }
     timing->seconds += seconds;
@@ -249,9 +254,9 @@ static enum status drop_stretch(struct timing *timing, size_t first, size_t end)
 
     snprintf(reason, sizeof(reason), "a launch failed: %s", cuda_device_error(device));
     for (size_t i = first; !lost && i < end; i++) {
-        struct sampling *sampling = &timing->samplings[timing->order[i]];
+        struct sampling *sampling = turn_sampling(timing, i);
 
-        if (sampling->done || cuda_clock_was_read(device, sampling->chain.reading))
+        if (sampling->done || cuda_clock_was_read(device, i))
             continue;
         sampling->done = found = true;
         engine_end_cell(sampling->result, CELL_FAILED, "%s", reason);
@@ -276,8 +281,8 @@ static enum status sample_stretch(struct timing *timing, size_t left, size_t *ne
     if (!cuda_device_wait(timing->device))
         return drop_stretch(timing, first, *next);
     for (size_t i = first; i < *next; i++)
-        if (!timing->samplings[timing->order[i]].done)
-            take_sample(timing, &timing->samplings[timing->order[i]]);
+        if (!turn_sampling(timing, i)->done)
+            take_sample(timing, i);
     return STATUS_OK;
 }
 
@@ -286,7 +291,8 @@ static bool is_unsettled(const struct sampling *sampling)
     return !sampling->done && sampling->settling.stop == STOP_NONE;
 }
 
-/* Who is sampled in a round, in which order: all that have not settled, and the one that a fault is to hit. */
+/* Who is sampled in a round, in which order: all that have not settled, the fewer the more often, and the one that a fault is to
+ * hit. Returns how many turns there are, at most one for each item. */
 static size_t choose_round(struct timing *timing)
 {
     const bool faulty = awaits_fault(timing);
@@ -300,6 +306,8 @@ static size_t choose_round(struct timing *timing)
         if (unsettled || (faulty && i == FAULT_ITEM && !timing->samplings[i].done))
             timing->order[chosen++] = i;
     }
+    for (size_t i = 0, items = chosen; i < MORE_TURNS * items && (i % items || chosen + items <= timing->count); i++)
+        timing->order[chosen++] = timing->order[i];
     random_shuffle(&timing->random, timing->order, chosen);
     timing->warm = timing->seconds >= warm_seconds;
     return chosen;
