@@ -31,8 +31,14 @@ enum { LAST_LOAD_CYCLES = 68 };
 #define LIFE_LEAST 0.5
 
 /* From a lookup to the next of a warp whose grid strides, less its own latency: its index comes from L2, or from DRAM, and the
- * address is made of it. Of GH100: results/h200/sweeps/warps.json, and results/advise/h200.json where they do not stay in L2. */
-enum { INDEX_CYCLES = 345, INDEX_DRAM_CYCLES = 800 };
+ * address is made of it. It waits for the slowest of the loads that go together: indices of what is in flight, and other data.
+ * Of GH100: results/h200/sweeps/warps.json, and results/advise/h200.json for loads that go together and for DRAM. */
+enum { INDEX_CYCLES = 308, INDEX_LOAD_CYCLES = 18, INDEX_DRAM_CYCLES = 800 };
+
+/* Where warps answer their lookups by instructions, they take turns at these, and all end at about the same time: little of that is
+ * hidden behind waiting for indices, as much as there is from the first to come to the last. Those of DRAM come to one warp
+ * while others work. By the cells of UNIT_SELECT in results/advise/h200.json. */
+enum { TOGETHER_HIDDEN_CYCLES = 75 };
 
 /* Indices are read only: of so much of L2 all stay there, and none where they are so much. Likewise. */
 #define INDICES_KEPT_SHARE 0.62
@@ -50,7 +56,9 @@ enum { AT_ONCE = 2, STRIDED_PARAMETER_CYCLES = -80 };
 
 static double staging_instructions(const struct model_work *work)
 {
-    return (double)work->access->staging_loads * INSTRUCTIONS_PER_STAGING_LOAD;
+    const bool copies = cell_staged_bytes(work->cell) > 0;
+
+    return (double)work->access->staging_loads * (copies ? INSTRUCTIONS_PER_STAGING_LOAD : 1);
 }
 
 /* Without those that copy the table. */
@@ -157,13 +165,17 @@ static double block_payload_ns(const struct model_work *work)
     return model_to_ns(work->card, fmax(loads, issue) + waits);
 }
 
-/* What a thread waits for the indices of a group of lookups. */
-static double index_ns(const struct model_work *work)
+/* That a thread waits for the indices of a group of lookups. */
+static double index_cycles(const struct model_work *work)
 {
-    return model_to_ns(work->card, work->kept * INDEX_CYCLES + (1 - work->kept) * INDEX_DRAM_CYCLES);
+    const uint32_t *const parameters = work->cell->parameters;
+    const uint32_t loads = parameters[PARAMETER_in_flight] + (parameters[PARAMETER_pressure_bytes] > 0);
+    const double l2 = INDEX_CYCLES + INDEX_LOAD_CYCLES * (double)loads;
+
+    return work->kept * l2 + (1 - work->kept) * INDEX_DRAM_CYCLES;
 }
 
-/* A block of a later wave, without and with its payload; of a grid that strides, an element of each thread. */
+/* A block of a later wave, without and with its payload; of a grid that strides, an element of each thread, with it. */
 static double block_base_ns(const struct model_work *work)
 {
     const struct card *card = work->card;
@@ -171,17 +183,23 @@ static double block_base_ns(const struct model_work *work)
     const double full = input_ns + work->written * card->block_write_back_ns;
     const double part = (double)work->cell->block_size / (card->warps_per_sm * CBANK_WARP_THREADS);
 
-    if (cell_strides(work->cell))
-        return index_ns(work) * workload_groups(work->cell->workload, work->cell->parameters);
     return work->alone ? full * fmax(fmin(part, 1), LIFE_LEAST) : full;
+}
+
+/* A group of lookups of a warp that strides: from its indices to the next. */
+static double group_ns(const struct model_work *work)
+{
+    const double index = index_cycles(work), together = model_part_of(work->unit->together_cycles, work);
+    const double hidden = work->kept * TOGETHER_HIDDEN_CYCLES + (1 - work->kept) * index;
+
+    return model_to_ns(work->card, index + fmax(work->unit->latency_cycles, together - hidden));
 }
 
 static double block_life_ns(const struct model_work *work)
 {
-    const double groups = workload_groups(work->cell->workload, work->cell->parameters);
-    const double cycles = groups * work->unit->latency_cycles;
-
-    return block_base_ns(work) + (cell_strides(work->cell) ? model_to_ns(work->card, cycles) : block_payload_ns(work));
+    if (cell_strides(work->cell))
+        return group_ns(work) * workload_groups(work->cell->workload, work->cell->parameters);
+    return block_base_ns(work) + block_payload_ns(work);
 }
 
 static double first_touches_ns(const struct model_work *work)
@@ -227,7 +245,7 @@ static struct model_sm busiest_sm(const struct model_work *work)
                           .end_cycles = LAST_LOAD_CYCLES};
 
     if (cell_strides(work->cell)) {
-        sm.index_cycles = index_ns(work) * to_cycles;
+        sm.index_cycles = index_cycles(work);
         sm.next_cycles = card->sm_count * card->block_launch_ns * to_cycles;
         return sm;
     }

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "model_unit.h"
 #include "model_warps.h"
+#include "sass.h"
 
 #include <math.h>
 #include <string.h>
 
 /* Loads of kernel parameters beside the payload: add has 3 to 5. */
 enum { PARAMETERS_PER_WARP = 4 };
+
+/* Parts of an SM, each of which has every fourth warp. */
+enum { SM_QUARTERS = 4 };
 
 /* Lines of 128 bytes that L1 looks up in a cycle; what a sector more of a texture's load takes. Also by sweeps/lookup.json. */
 #define L1_LINES_PER_CYCLE    2.8
@@ -28,6 +32,15 @@ double model_busiest_share(const struct cell *cell, const struct card *card, uin
         fmin(ceil(sms * blocks / card->sm_count), (double)sms * model_blocks_resident(cell, card));
 
     return fmin(fmax(even, first_wave) / blocks, 1);
+}
+
+/* Blocks that do not fill their last round are taken to be spread over all rounds. */
+double model_warps_together(const struct model_work *work)
+{
+    const double blocks = model_busiest_share(work->cell, work->card, 1) * cell_blocks(work->cell);
+    const double rounds = ceil(blocks / model_blocks_resident(work->cell, work->card));
+
+    return blocks / rounds * work->cell->block_size / CBANK_WARP_THREADS;
 }
 
 uint64_t model_unit_requests(const struct model_unit *unit, const struct access_counts *access)
@@ -73,7 +86,8 @@ double model_l1_cycles(const struct model_work *work)
     const double outputs = cell_strides(work->cell) ? (double)work->cell->elements / CBANK_WARP_THREADS : 0;
     const double wavefronts =
         (double)access->warps_active * workload_tile_loads(work->cell->workload, work->cell->parameters) +
-        (double)(access->staging_loads + (unit->shared ? model_unit_requests(unit, access) : 0));
+        (cell_staged_bytes(work->cell) ? (double)access->staging_loads : 0) +
+        (unit->shared ? (double)model_unit_requests(unit, access) : 0);
 
     return fmax(fmax(loads / card->l1_requests_per_cycle + model_part_of(unit->l1_cycles, work),
                      sectors / card->l1_sectors_per_cycle),
@@ -166,11 +180,18 @@ static double l2_cycles(const struct model_work *work)
     return ns * work->card->sm_count * work->card->sm_clock_mhz / 1000;
 }
 
-/* Of comparisons and selections an SM makes 64 a cycle, says the table of throughputs of the CUDA C++ Programming Guide, of compute
- * capability 5.0 to 9.0. */
+/* Comparisons and selections take a quarter of an SM two cycles: an SM makes 64 of a thread a cycle, says the table of throughputs of
+ * the CUDA C++ Programming Guide, of compute capability 5.0 to 9.0. Beside selecting, predicates are made of the index, and the loop
+ * ends; other data is waited for: so by the code for sm_90, one more or less by the width. */
+enum { COMPARE_CYCLES = 2, BESIDE_SELECTING = 5, BESIDE_OTHER_DATA = 2 };
+
+/* Of the warps of a quarter that are there at a time, for a group of lookups. */
 static double select_cycles(const struct model_work *work)
 {
-    return (double)work->access->payload_loads * CBANK_WARP_THREADS / 64;
+    const double lookups = work->steps / workload_groups(work->cell->workload, work->cell->parameters);
+    const double instructions = image_pieces(work->cell) + BESIDE_SELECTING + (work->cell->parameters[PARAMETER_pressure_bytes] ? BESIDE_OTHER_DATA : 0);
+
+    return model_warps_together(work) / SM_QUARTERS * lookups * instructions * COMPARE_CYCLES;
 }
 
 static double l2_ns(const struct model_work *work)
@@ -196,7 +217,7 @@ const struct model_unit model_units[] = {
                      .shared = true},
     /* A shuffle goes the way of a load from shared memory, in one turn: 32 results a cycle and SM, says the manual. */
     [UNIT_REGISTERS] = {REQUESTS(payload_loads), .instructions = 1, .latency_cycles = 23, .output_cycles = 8, .shared = true},
-    /* A guess: predicates are made of the index, and selections wait for each other. */
-    [UNIT_SELECT] = {REQUESTS(payload_loads), .instructions = 4, .latency_cycles = 30, .output_cycles = 8, .cycles = select_cycles},
+    /* Latency by results/advise/h200.json. */
+    [UNIT_SELECT] = {REQUESTS(payload_loads), .instructions = 6, .latency_cycles = 30, .output_cycles = 8, .together_cycles = select_cycles},
 };
 /* clang-format on */

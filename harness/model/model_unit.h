@@ -41,6 +41,7 @@ struct model_unit {
     model_part *l1_cycles; /* of L1 for them, while it takes no other loads */
     model_part *other_cycles; /* of the first level, for what is no payload */
     model_part *beyond_ns; /* of what stands behind it, in the whole launch */
+    model_part *together_cycles; /* of a group of lookups of the warps that are there at a time, which all end together */
     model_part *wait_cycles; /* of a block, for what stands behind it; NULL where waits_ns has it */
 };
 
@@ -52,6 +53,9 @@ double model_to_ns(const struct card *card, double cycles);
 
 /* Part of the grid's work that falls on the busiest of the units that `sms` SMs share: 1 at most. */
 double model_busiest_share(const struct cell *cell, const struct card *card, uint32_t sms);
+
+/* Warps that the busiest SM has at a time, of a grid that strides. */
+double model_warps_together(const struct model_work *work);
 
 /* Of all payload loads: the count that the unit names. */
 uint64_t model_unit_requests(const struct model_unit *unit, const struct access_counts *access);
