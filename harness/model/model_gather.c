@@ -246,17 +246,27 @@ static void touch(const struct cell *cell, uint32_t block, uint32_t group, struc
     }
 }
 
-double model_first_touches(const struct cell *cell, uint32_t sms, uint32_t resident)
+/* How often a warp of an SM waits: of the blocks `first`, first + sms, ... */
+static double waits_of_sm(const struct cell *cell, uint32_t first, uint32_t sms, uint32_t resident)
 {
     const uint32_t groups = workload_groups(cell->workload, cell->parameters);
     struct touched touched = {.in_flight = workload_steps(cell->workload, cell->parameters) / groups};
 
     for (uint32_t group = 0; group < groups; group++) {
-        for (uint32_t block = 0; block < resident * sms && block < cell_blocks(cell); block += sms)
-            touch(cell, block, group, &touched);
+        for (uint64_t block = first; block < resident * sms && block < cell_blocks(cell); block += sms)
+            touch(cell, (uint32_t)block, group, &touched);
         memcpy(touched.before, touched.now, sizeof(touched.now));
     }
     return (double)touched.waits / (double)touched.loads * groups;
+}
+
+double model_first_touches(const struct cell *cell, uint32_t sms, uint32_t resident)
+{
+    const uint64_t blocks = cell_blocks(cell), room = (uint64_t)resident * sms;
+    const uint32_t last = (uint32_t)((blocks < room ? blocks : room) - 1);
+    const double most = waits_of_sm(cell, 0, sms, resident), with_last = waits_of_sm(cell, last % sms, sms, resident);
+
+    return fmax(fmax(most, with_last), last >= sms ? waits_of_sm(cell, sms - 1, sms, resident) : 0);
 }
 
 uint32_t model_first_block_sectors(const struct cell *cell, uint32_t steps)

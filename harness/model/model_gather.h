@@ -18,9 +18,10 @@ struct model_l2_asked model_l2_sample(const struct cell *cell, const struct card
 /* What a load waits longer that is the first to want a sector. Of GH100: results/h200/sweeps and results/advise/h200.json. */
 enum { MODEL_FIRST_CYCLES = 215 };
 
-/* How often a warp of the first blocks of an SM waits for such a sector, on average: blocks 0, sms, 2 sms ..., `resident` of them.
- * All warps go group by group of lookups in flight together; one waits in a group of which some sector was wanted in no earlier
- * group, by whichever warp. */
+/* How often a warp of an SM waits for such a sector, on average, where it waits most: where blocks are few, those of a warp less
+ * or of a block less have fewer that fetch for each other, and the grid ends with its last warp. Of three SMs: the first, the one
+ * with the last block, and the last, of the blocks that they begin with: `resident` each. All warps go group by group of lookups
+ * in flight together; one waits in a group of which some sector was wanted in no earlier group, by whichever warp. */
 double model_first_touches(const struct cell *cell, uint32_t sms, uint32_t resident);
 
 /* Distinct sectors of the table that the first block reads in its first steps. */
