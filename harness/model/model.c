@@ -165,12 +165,24 @@ static double block_payload_ns(const struct model_work *work)
     return model_to_ns(work->card, fmax(loads, issue) + waits);
 }
 
+/* Part of the loads of other data that come from L2: all, or what an SM asks for first where L1, which is one memory with shared
+ * memory, keeps it. */
+static double other_from_l2(const struct model_work *work)
+{
+    const struct cell *cell = work->cell;
+    const double bytes = cell->parameters[PARAMETER_pressure_bytes];
+    const double shared = (double)model_blocks_resident(cell, work->card) * cell_shared_bytes(cell);
+    const double asked = model_busiest_share(cell, work->card, 1) * output_bytes(cell) *
+                         workload_groups(cell->workload, cell->parameters);
+
+    return bytes + shared > work->card->shared_bytes_per_sm ? 1 : fmin(bytes / asked, 1);
+}
+
 /* That a thread waits for the indices of a group of lookups. */
 static double index_cycles(const struct model_work *work)
 {
-    const uint32_t *const parameters = work->cell->parameters;
-    const uint32_t loads = parameters[PARAMETER_in_flight] + (parameters[PARAMETER_pressure_bytes] > 0);
-    const double l2 = INDEX_CYCLES + INDEX_LOAD_CYCLES * (double)loads;
+    const double loads = work->cell->parameters[PARAMETER_in_flight] + other_from_l2(work);
+    const double l2 = INDEX_CYCLES + INDEX_LOAD_CYCLES * loads;
 
     return work->kept * l2 + (1 - work->kept) * INDEX_DRAM_CYCLES;
 }
