@@ -204,7 +204,7 @@ static double group_ns(const struct model_work *work)
     const double index = index_cycles(work), together = model_part_of(work->unit->together_cycles, work);
     const double hidden = work->kept * TOGETHER_HIDDEN_CYCLES + (1 - work->kept) * index;
 
-    return model_to_ns(work->card, index + fmax(work->unit->latency_cycles, together - hidden));
+    return model_to_ns(work->card, index + fmax(work->unit->latency_cycles + model_turns(work) - 1, together - hidden));
 }
 
 static double block_life_ns(const struct model_work *work)

@@ -61,6 +61,17 @@ bool model_gathers(const struct model_work *work)
     return cell_strides(work->cell) && work->unit->through_l1;
 }
 
+double model_turns(const struct model_work *work)
+{
+    const double loads = (double)work->access->payload_loads;
+
+    if (loads == 0 || !cell_strides(work->cell))
+        return 1;
+    if (model_gathers(work))
+        return fmax(work->asked.lines / work->asked.loads, (double)work->access->wavefronts / loads);
+    return work->unit->shared ? (double)model_unit_requests(work->unit, work->access) / loads : 1;
+}
+
 /* What gathering takes L1: it looks up lines, and its banks are those of shared memory. */
 static double gather_cycles(const struct model_work *work)
 {

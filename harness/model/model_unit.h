@@ -57,6 +57,10 @@ double model_busiest_share(const struct cell *cell, const struct card *card, uin
 /* Warps that the busiest SM has at a time, of a grid that strides. */
 double model_warps_together(const struct model_work *work);
 
+/* Turns of L1 or of shared memory that a load takes one after the other, so that it ends so many cycles later: lines, or wavefronts.
+ * In results/cards/h200.json its latency grows by a cycle with each (serialization_global, serialization_shared). */
+double model_turns(const struct model_work *work);
+
 /* Of all payload loads: the count that the unit names. */
 uint64_t model_unit_requests(const struct model_unit *unit, const struct access_counts *access);
 
