@@ -246,18 +246,36 @@ static void touch(const struct cell *cell, uint32_t block, uint32_t group, struc
     }
 }
 
-/* How often a warp of an SM waits: of the blocks `first`, first + sms, ... */
-static double waits_of_sm(const struct cell *cell, uint32_t first, uint32_t sms, uint32_t resident)
+/* A round: an element of each warp that is there. Whether one waited. */
+static bool touch_round(const struct cell *cell, uint64_t first, uint32_t sms, uint32_t resident, struct touched *touched)
 {
     const uint32_t groups = workload_groups(cell->workload, cell->parameters);
-    struct touched touched = {.in_flight = workload_steps(cell->workload, cell->parameters) / groups};
+    const uint64_t waits = touched->waits;
 
     for (uint32_t group = 0; group < groups; group++) {
-        for (uint64_t block = first; block < resident * sms && block < cell_blocks(cell); block += sms)
-            touch(cell, (uint32_t)block, group, &touched);
-        memcpy(touched.before, touched.now, sizeof(touched.now));
+        for (uint64_t i = 0, block = first; i < resident && block < cell_blocks(cell); i++, block += sms)
+            touch(cell, (uint32_t)block, group, touched);
+        memcpy(touched->before, touched->now, sizeof(touched->now));
     }
-    return (double)touched.waits / (double)touched.loads * groups;
+    return touched->waits > waits;
+}
+
+/* How often a warp of the SM waits whose first block is `first`, in all rounds: until there is one in which none does. */
+static double waits_of_sm(const struct cell *cell, uint64_t first, uint32_t sms, uint32_t resident)
+{
+    const uint64_t grid = (uint64_t)sms * resident;
+    struct touched touched = {.in_flight = cell->parameters[PARAMETER_in_flight]};
+    double warps = 0;
+
+    for (uint64_t round = 0; first + round * grid < cell_blocks(cell); round++) {
+        const bool waited = touch_round(cell, first + round * grid, sms, resident, &touched);
+
+        if (round == 0)
+            warps = (double)touched.loads / workload_groups(cell->workload, cell->parameters);
+        if (!waited)
+            break;
+    }
+    return (double)touched.waits / warps;
 }
 
 double model_first_touches(const struct cell *cell, uint32_t sms, uint32_t resident)
