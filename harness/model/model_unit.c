@@ -12,9 +12,11 @@ enum { PARAMETERS_PER_WARP = 4 };
 /* Parts of an SM, each of which has every fourth warp. */
 enum { SM_QUARTERS = 4 };
 
-/* Lines of 128 bytes that L1 looks up in a cycle; what a sector more of a texture's load takes. Also by sweeps/lookup.json. */
-#define L1_LINES_PER_CYCLE    2.8
-#define TEXTURE_SECTOR_CYCLES 0.5
+/* Lines of 128 bytes that L1 looks up in a cycle; what a sector of a texture's load takes, and what it returns in a cycle. Also by
+ * sweeps/lookup.json, the last by results/advise/h200.json. */
+#define L1_LINES_PER_CYCLE      2.8
+#define TEXTURE_SECTOR_CYCLES   0.5
+#define TEXTURE_BYTES_PER_CYCLE 64
 
 double model_to_ns(const struct card *card, double cycles)
 {
@@ -177,10 +179,12 @@ static double line_wait_cycles(const struct model_work *work)
 
 static double texture_cycles(const struct model_work *work)
 {
-    const double sectors = cell_strides(work->cell) ? (double)(work->access->sectors - work->access->payload_loads) : 0;
+    const double loads = (double)work->access->payload_loads, requests = loads / work->card->texture_requests_per_cycle;
+    const double bytes = loads * CBANK_WARP_THREADS * table_width(work->cell->parameters);
 
-    return (double)work->access->payload_loads / work->card->texture_requests_per_cycle +
-           sectors * TEXTURE_SECTOR_CYCLES;
+    if (!cell_strides(work->cell))
+        return requests;
+    return fmax(fmax(requests, bytes / TEXTURE_BYTES_PER_CYCLE), (double)work->access->sectors * TEXTURE_SECTOR_CYCLES);
 }
 
 /* An SM has its part of what L2 delivers: of a small grid that is less than slices do. */
@@ -220,7 +224,7 @@ const struct model_unit model_units[] = {
     [UNIT_IMC] = {REQUESTS(payload_loads), .instructions = 1, .cycles = immediate_cycles, .wait_cycles = line_wait_cycles},
     [UNIT_L1] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 41, .output_cycles = 8, .through_l1 = true,
                  .global = true},
-    [UNIT_L2] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 270, .strided_cycles = 100, .output_cycles = 8,
+    [UNIT_L2] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 300, .strided_cycles = 100, .output_cycles = 8,
                  .global = true, .cycles = l2_cycles, .beyond_ns = l2_ns},
     [UNIT_TEXTURE] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 94, .strided_cycles = 200,
                       .output_cycles = 8, .through_l1 = true, .l1_cycles = texture_cycles},
