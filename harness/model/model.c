@@ -214,12 +214,12 @@ static double block_life_ns(const struct model_work *work)
     return block_base_ns(work) + block_payload_ns(work);
 }
 
+/* What comes into L1 for the first time. */
 static double first_touches_ns(const struct model_work *work)
 {
-    const uint32_t resident = model_blocks_resident(work->cell, work->card);
+    const double filled = (double)work->first.sectors * ACCESS_SECTOR_BYTES / MODEL_FILL_BYTES_PER_CYCLE;
 
-    return model_to_ns(work->card,
-                       model_first_touches(work->cell, work->card->sm_count, resident) * MODEL_FIRST_CYCLES);
+    return model_to_ns(work->card, work->first.waits * MODEL_FIRST_CYCLES + filled);
 }
 
 /* What warps that stride wait, where their blocks do not all begin at once: the late ones have the SM to themselves in the end. */
@@ -237,11 +237,10 @@ static double residency_ns(const struct model_work *work)
     const double blocks = cell_blocks(work->cell);
     const double waves = blocks / ((double)card->sm_count * model_blocks_resident(work->cell, card));
     const double later = cell_strides(work->cell) ? ceil(waves) : fmax(waves - 1, 0);
-    const double first = model_gathers(work) ? first_touches_ns(work) : 0;
     const double launching = cell_grid_blocks(work->cell) * card->block_launch_ns;
 
     if (cell_strides(work->cell))
-        return strided_ns(later * block_life_ns(work) + first,
+        return strided_ns(later * block_life_ns(work) + first_touches_ns(work),
                           launching - AT_ONCE * card->sm_count * card->block_launch_ns, later);
     return fmax(later * block_life_ns(work), launching);
 }
@@ -303,7 +302,8 @@ static struct model_parts predict_parts(const struct model_work *work)
     const bool copies = cell->workload->before == BEFORE_REFILL && cell->path->home != TABLE_PARAMETER;
     const bool alternates = cell->parameters[PARAMETER_modules] > 1;
     /* L1 is empty when a launch begins. */
-    const double sectors = unit->through_l1 ? model_first_block_sectors(cell, (uint32_t)work->steps) : 0;
+    const double sectors =
+        unit->through_l1 && !model_gathers(work) ? model_first_block_sectors(cell, (uint32_t)work->steps) : 0;
     const double parameter = cell->path->home == TABLE_PARAMETER ? STRIDED_PARAMETER_CYCLES : 0;
     const double strided = cell_strides(cell) ? unit->strided_cycles + parameter : 0;
     const double few_ns = cell_strides(cell) ? FEW_NS * fmin(1, FEW_ELEMENTS / (double)cell->elements) : 0;
@@ -385,6 +385,8 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
     find_stream(&work);
     if (cell->path->unit == UNIT_L2 || model_gathers(&work))
         work.asked = model_l2_sample(cell, card);
+    if (model_gathers(&work))
+        status = status_worse(status, model_first_touches(cell, card->sm_count, model.resident, &work.first));
     if (status == STATUS_OK && work.unit->through_levels && !room.levels[0].kept_between_launches)
         status = simulate_warps(&work);
     if (status != STATUS_OK)

@@ -16,6 +16,7 @@ struct model_work {
     const struct model_kernel *kernel;
     const struct model_unit *unit;
     struct model_levels levels;
+    struct model_first_touches first; /* where loads gather from L1 */
     struct model_l2_asked asked; /* of loads that go past L1, or gather from it */
     bool alone; /* blocks have their SM to themselves, and make more than one load */
     double waits_ns; /* of the busiest SM for its constants, beyond its first wave, or in all its waves */

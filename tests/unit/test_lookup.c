@@ -701,6 +701,14 @@ static void more_to_look_up_takes_longer(void **state)
 
 /* -- who waits for sectors ----------------------------------------------------------------------------- */
 
+static struct model_first_touches first_touches(const struct cell *cell, uint32_t sms, uint32_t resident)
+{
+    struct model_first_touches touches;
+
+    assert_int_equal(model_first_touches(cell, sms, resident, &touches), STATUS_OK);
+    return touches;
+}
+
 /* Four warps read one sector, then each its own, of which the first warp's is the same: all wait first, three after. Lookups in
  * flight together are one wait; of one block there are two warps. */
 static void first_touches_are_waited_for(void **state)
@@ -716,11 +724,36 @@ static void first_touches_are_waited_for(void **state)
         index[ELEMENTS + i] = SECTOR * (i / 32) + 1;
     }
     cell.indices = &indices;
-    assert_true(model_first_touches(&cell, 1, 2) == (4 + 3) / 8.0 * 2);
-    assert_true(model_first_touches(&cell, 1, 1) == (2 + 1) / 4.0 * 2);
-    assert_true(model_first_touches(&cell, 2, 1) == (2 + 1) / 4.0 * 2); /* the other block is another SM's */
+    assert_int_equal(first_touches(&cell, 1, 2).waits, 2);
+    assert_int_equal(first_touches(&cell, 1, 2).sectors, 4);
+    assert_int_equal(first_touches(&cell, 2, 1).waits, 2); /* of another SM, that has the other block */
+    assert_int_equal(first_touches(&cell, 2, 1).sectors, 3);
+    assert_int_equal(first_touches(&cell, 1, 1).waits, 3); /* a round after the other: 0, 0, 0, 1; 0, 2, 0, 3 */
+    assert_int_equal(first_touches(&cell, 1, 1).sectors, 4);
     cell.parameters[PARAMETER_in_flight] = 2;
-    assert_true(model_first_touches(&cell, 1, 2) == 1);
+    assert_int_equal(first_touches(&cell, 1, 2).waits, 1);
+    for (uint32_t i = 0; i < 2 * ELEMENTS; i++)
+        index[i] = 0;
+    assert_int_equal(first_touches(&cell, 1, 1).waits, 1); /* and none in the round after */
+    assert_int_equal(first_touches(&cell, 1, 1).sectors, 1);
+}
+
+/* A warp that has its SM to itself waits for all that it reads; where four do, others have fetched it. */
+static void the_last_warp_waits_most(void **state)
+{
+    enum { ELEMENTS = 160, LOADS = 4, SECTOR = 8 };
+    uint32_t index[LOADS * ELEMENTS];
+    const struct indices indices = {index, sizeof(*index), 0, LOADS * ELEMENTS};
+    struct cell cell = make_cell("global", ELEMENTS, LOADS);
+
+    (void)state;
+    cell.block_size = 128;
+    for (uint32_t load = 0; load < LOADS; load++)
+        for (uint32_t i = 0; i < ELEMENTS; i++)
+            index[load * ELEMENTS + i] = SECTOR * ((load + i / 32) % LOADS);
+    cell.indices = &indices;
+    assert_int_equal(first_touches(&cell, 2, 1).waits, 4); /* the fifth warp */
+    assert_int_equal(first_touches(&cell, 1, 2).waits, 1); /* with the others */
 }
 
 int main(void)
@@ -746,6 +779,7 @@ int main(void)
         cmocka_unit_test(cells_share_counts_of_the_same_lookups),
         cmocka_unit_test(more_to_look_up_takes_longer),
         cmocka_unit_test(first_touches_are_waited_for),
+        cmocka_unit_test(the_last_warp_waits_most),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
