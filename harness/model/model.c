@@ -38,7 +38,7 @@ enum { INDEX_CYCLES = 308, INDEX_LOAD_CYCLES = 18, INDEX_DRAM_CYCLES = 800 };
 /* Where warps answer their lookups by instructions, they take turns at these, and all end at about the same time: little of that is
  * hidden behind waiting for indices, as much as there is from the first to come to the last. Those of DRAM come to one warp
  * while others work. By the cells of UNIT_SELECT in results/advise/h200.json. */
-enum { TOGETHER_HIDDEN_CYCLES = 75 };
+enum { TURNS_HIDDEN_CYCLES = 75 };
 
 /* Indices are read only: of so much of L2 all stay there, and none where they are so much. Likewise. */
 #define INDICES_KEPT_SHARE 0.62
@@ -201,10 +201,11 @@ static double block_base_ns(const struct model_work *work)
 /* A group of lookups of a warp that strides: from its indices to the next. */
 static double group_ns(const struct model_work *work)
 {
-    const double index = index_cycles(work), together = model_part_of(work->unit->together_cycles, work);
-    const double hidden = work->kept * TOGETHER_HIDDEN_CYCLES + (1 - work->kept) * index;
+    const double index = index_cycles(work), latency = work->unit->latency_cycles + model_turns(work) - 1;
+    const double turn = model_part_of(work->unit->turn_cycles, work), turns = turn * model_quarter_warps(work);
+    const double hidden = work->kept * TURNS_HIDDEN_CYCLES + (1 - work->kept) * index;
 
-    return model_to_ns(work->card, index + fmax(work->unit->latency_cycles + model_turns(work) - 1, together - hidden));
+    return model_to_ns(work->card, index + fmax(latency, fmax(turn, turns - hidden)));
 }
 
 static double block_life_ns(const struct model_work *work)

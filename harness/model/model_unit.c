@@ -37,12 +37,12 @@ double model_busiest_share(const struct cell *cell, const struct card *card, uin
 }
 
 /* Blocks that do not fill their last round are taken to be spread over all rounds. */
-double model_warps_together(const struct model_work *work)
+double model_quarter_warps(const struct model_work *work)
 {
     const double blocks = model_busiest_share(work->cell, work->card, 1) * cell_blocks(work->cell);
     const double rounds = ceil(blocks / model_blocks_resident(work->cell, work->card));
 
-    return blocks / rounds * work->cell->block_size / CBANK_WARP_THREADS;
+    return fmax(blocks / rounds * work->cell->block_size / CBANK_WARP_THREADS / SM_QUARTERS, 1);
 }
 
 uint64_t model_unit_requests(const struct model_unit *unit, const struct access_counts *access)
@@ -200,13 +200,12 @@ static double l2_cycles(const struct model_work *work)
  * ends; other data is waited for: so by the code for sm_90, one more or less by the width. */
 enum { COMPARE_CYCLES = 2, BESIDE_SELECTING = 5, BESIDE_OTHER_DATA = 2 };
 
-/* Of the warps of a quarter that are there at a time, for a group of lookups. */
 static double select_cycles(const struct model_work *work)
 {
-    const double lookups = work->steps / workload_groups(work->cell->workload, work->cell->parameters);
-    const double instructions = image_pieces(work->cell) + BESIDE_SELECTING + (work->cell->parameters[PARAMETER_pressure_bytes] ? BESIDE_OTHER_DATA : 0);
+    const double other = work->cell->parameters[PARAMETER_pressure_bytes] ? BESIDE_OTHER_DATA : 0;
 
-    return model_warps_together(work) / SM_QUARTERS * lookups * instructions * COMPARE_CYCLES;
+    return work->cell->parameters[PARAMETER_in_flight] * (image_pieces(work->cell) + BESIDE_SELECTING + other) *
+           COMPARE_CYCLES;
 }
 
 static double l2_ns(const struct model_work *work)
@@ -232,7 +231,6 @@ const struct model_unit model_units[] = {
                      .shared = true},
     /* A shuffle goes the way of a load from shared memory, in one turn: 32 results a cycle and SM, says the manual. */
     [UNIT_REGISTERS] = {REQUESTS(payload_loads), .instructions = 1, .latency_cycles = 23, .output_cycles = 8, .shared = true},
-    /* Latency by results/advise/h200.json. */
-    [UNIT_SELECT] = {REQUESTS(payload_loads), .instructions = 6, .latency_cycles = 30, .output_cycles = 8, .together_cycles = select_cycles},
+    [UNIT_SELECT] = {REQUESTS(payload_loads), .instructions = 6, .output_cycles = 8, .turn_cycles = select_cycles},
 };
 /* clang-format on */

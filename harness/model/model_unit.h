@@ -42,7 +42,7 @@ struct model_unit {
     model_part *l1_cycles; /* of L1 for them, while it takes no other loads */
     model_part *other_cycles; /* of the first level, for what is no payload */
     model_part *beyond_ns; /* of what stands behind it, in the whole launch */
-    model_part *together_cycles; /* of a group of lookups of the warps that are there at a time, which all end together */
+    model_part *turn_cycles; /* of a quarter of an SM, for a group of lookups of one warp */
     model_part *wait_cycles; /* of a block, for what stands behind it; NULL where waits_ns has it */
 };
 
@@ -55,8 +55,8 @@ double model_to_ns(const struct card *card, double cycles);
 /* Part of the grid's work that falls on the busiest of the units that `sms` SMs share: 1 at most. */
 double model_busiest_share(const struct cell *cell, const struct card *card, uint32_t sms);
 
-/* Warps that the busiest SM has at a time, of a grid that strides. */
-double model_warps_together(const struct model_work *work);
+/* Warps that a quarter of the busiest SM has at a time, of a grid that strides: 1 at least. */
+double model_quarter_warps(const struct model_work *work);
 
 /* Turns of L1 or of shared memory that a load takes one after the other, so that it ends so many cycles later: lines, or wavefronts.
  * In results/cards/h200.json its latency grows by a cycle with each (serialization_global, serialization_shared). */
