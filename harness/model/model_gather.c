@@ -255,7 +255,8 @@ static bool touch(const struct cell *cell, uint32_t block, uint32_t group, struc
 }
 
 /* A round: an element of each warp that is there. Whether one waited. */
-static bool touch_round(const struct cell *cell, uint64_t first, uint32_t sms, uint32_t resident, struct touched *touched)
+static bool touch_round(const struct cell *cell, uint64_t first, uint32_t sms, uint32_t resident,
+                        struct touched *touched)
 {
     const uint32_t groups = workload_groups(cell->workload, cell->parameters);
     bool waited = false;
@@ -270,8 +271,8 @@ static bool touch_round(const struct cell *cell, uint64_t first, uint32_t sms, u
 }
 
 /* On the SM whose first block is `first`, in all rounds: until there is one in which no warp waits. */
-static struct model_first_touches touches_of_sm(const struct cell *cell, uint64_t first, uint32_t sms, uint32_t resident,
-                                                uint32_t *waits)
+static struct model_first_touches touches_of_sm(const struct cell *cell, uint64_t first, uint32_t sms,
+                                                uint32_t resident, uint32_t *waits)
 {
     const uint32_t warps = resident * (cell->block_size / CBANK_WARP_THREADS);
     const uint64_t grid = (uint64_t)sms * resident;

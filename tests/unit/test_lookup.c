@@ -659,26 +659,34 @@ static void a_file_says_its_shape_and_where_it_is_wrong(void **state)
 
 /* -- the model ----------------------------------------------------------------------------------------- */
 
-static double predicted_ns(const char *path, enum source_index source, uint32_t distinct, uint32_t loads)
+/* By the built-in card; the cell's own indices, or those of its source. */
+static struct model_cell predicted(struct cell cell)
 {
-    struct cell cell = make_cell(path, 1 << 20, loads);
     struct index_list list = {0};
     const struct index_array *array;
     struct access_counts access;
     struct model_cell model;
     struct card card;
 
-    cell.pattern = &sources[source];
-    cell.parameters[PARAMETER_distinct] = distinct;
-    cell.parameters[PARAMETER_table_bytes] = 1024;
     assert_int_equal(card_read(NULL, &card), STATUS_OK);
     model_set_grid(&cell, &card);
-    assert_int_equal(index_list_give(&list, &cell, &array), STATUS_OK);
+    if (!cell.indices)
+        assert_int_equal(index_list_give(&list, &cell, &array), STATUS_OK);
     assert_int_equal(access_count(&cell, &access), STATUS_OK);
     assert_int_equal(model_predict(&cell, &access, &card, NULL, &model), STATUS_OK);
     assert_true(model.time_ns > 0);
     index_list_close(&list);
-    return model.time_ns;
+    return model;
+}
+
+static double predicted_ns(const char *path, enum source_index source, uint32_t distinct, uint32_t loads)
+{
+    struct cell cell = make_cell(path, 1 << 20, loads);
+
+    cell.pattern = &sources[source];
+    cell.parameters[PARAMETER_distinct] = distinct;
+    cell.parameters[PARAMETER_table_bytes] = 1024;
+    return predicted(cell).time_ns;
 }
 
 static void more_to_look_up_takes_longer(void **state)
@@ -697,6 +705,55 @@ static void more_to_look_up_takes_longer(void **state)
     assert_true(predicted_ns("constant", SOURCE_unequal, 32, 4) >
                 1.5 * predicted_ns("constant", SOURCE_lockstep, 0, 4));
     assert_true(predicted_ns("global", SOURCE_uniform, 0, 8) > predicted_ns("global", SOURCE_uniform, 0, 4));
+}
+
+/* What a thread of one block on each of 132 SMs of 1980 MHz waits for its 4 lookups, to a millionth of a cycle. */
+static void assert_waits(const char *path, uint32_t block_size, uint32_t in_flight, uint32_t pressure_bytes,
+                         double cycles)
+{
+    struct cell cell = make_cell(path, 132 * block_size, 4);
+
+    cell.block_size = block_size;
+    cell.parameters[PARAMETER_table_bytes] = 16;
+    cell.parameters[PARAMETER_in_flight] = in_flight;
+    cell.parameters[PARAMETER_pressure_bytes] = pressure_bytes;
+    assert_true(fabs(predicted(cell).parts.residency_ns * 1.98 - cycles) < 1e-6);
+}
+
+/* 2 or 10 selections, 5 other instructions, of two cycles each. Eight warps of a quarter take turns: 75 cycles of that are hidden.
+ * Two lookups in flight are two groups of them, whose indices take longer, as other data does, with two instructions more. */
+static void selections_take_turns(void **state)
+{
+    (void)state;
+    assert_waits("select_4", 64, 1, 0, 4 * (308 + 18 + 14));
+    assert_waits("select_16", 64, 1, 0, 4 * (308 + 18 + 30));
+    assert_waits("select_16", 64, 2, 0, 2 * (308 + 36 + 60));
+    assert_waits("select_4", 1024, 1, 0, 4 * (308 + 18 + 8 * 14 - 75));
+    assert_waits("select_4", 1024, 1, 1 << 20, 4 * (308 + 36 + 8 * 18 - 75));
+    assert_waits("select_16", 1024, 1, 0, 4 * (308 + 18 + 8 * 30 - 75));
+    assert_waits("select_16", 64, 1, 1 << 20, 4 * (308 + 36 + 34));
+    /* L1 keeps so much: what 4 groups of 64 threads ask for is new each time, of 1024 every other time. */
+    assert_waits("select_16", 64, 1, 1024, 4 * (308 + 36 + 34));
+    assert_waits("select_16", 1024, 1, 8192, 4 * (308 + 18 + 9 + 8 * 34 - 75));
+}
+
+/* Entries of one bank of shared memory are read one after the other: 8 of them, in 7 cycles more. */
+static void turns_are_latency(void **state)
+{
+    enum { ELEMENTS = 132 * 64 };
+    static uint32_t index[ELEMENTS];
+    const struct indices indices = {index, sizeof(*index), 0, ELEMENTS};
+    struct cell cell = make_cell("shared", ELEMENTS, 1);
+
+    (void)state;
+    cell.indices = &indices;
+    assert_true(fabs(predicted(cell).parts.residency_ns * 1.98 - (308 + 18 + 23)) < 1e-6);
+    for (uint32_t i = 0; i < ELEMENTS; i++)
+        index[i] = i % 8 * 32;
+    assert_true(fabs(predicted(cell).parts.residency_ns * 1.98 - (308 + 18 + 23 + 7)) < 1e-6);
+    /* Of so many lines L1: a warp waits once for them, and 8 sectors take it 4 cycles. */
+    cell.path = table_find(&path_table, "global");
+    assert_true(fabs(predicted(cell).parts.residency_ns * 1.98 - (308 + 18 + 41 + 7 + 215 + 4)) < 1e-6);
 }
 
 /* -- who waits for sectors ----------------------------------------------------------------------------- */
@@ -778,6 +835,8 @@ int main(void)
         cmocka_unit_test(a_file_says_its_shape_and_where_it_is_wrong),
         cmocka_unit_test(cells_share_counts_of_the_same_lookups),
         cmocka_unit_test(more_to_look_up_takes_longer),
+        cmocka_unit_test(selections_take_turns),
+        cmocka_unit_test(turns_are_latency),
         cmocka_unit_test(first_touches_are_waited_for),
         cmocka_unit_test(the_last_warp_waits_most),
     };
