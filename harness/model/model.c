@@ -356,6 +356,16 @@ static double overlapped_ns(const struct model_work *work, const struct model_pa
     return cell_strides(work->cell) ? pow(sum, 1.0 / OVERLAP_POWER) : longest;
 }
 
+/* What the loads ask of L2 and of L1. */
+static enum status sample_loads(struct model_work *work, uint32_t resident)
+{
+    const bool gathers = model_gathers(work);
+
+    if (gathers || work->cell->path->unit == UNIT_L2)
+        work->asked = model_l2_sample(work->cell, work->card);
+    return gathers ? model_first_touches(work->cell, work->card->sm_count, resident, &work->first) : STATUS_OK;
+}
+
 enum status model_predict(const struct cell *cell, const struct access_counts *access, const struct card *card,
                           const struct model_kernel *kernel, struct model_cell *out)
 {
@@ -384,10 +394,7 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
         return status;
     }
     find_stream(&work);
-    if (cell->path->unit == UNIT_L2 || model_gathers(&work))
-        work.asked = model_l2_sample(cell, card);
-    if (model_gathers(&work))
-        status = status_worse(status, model_first_touches(cell, card->sm_count, model.resident, &work.first));
+    status = status_worse(status, sample_loads(&work, model.resident));
     if (status == STATUS_OK && work.unit->through_levels && !room.levels[0].kept_between_launches)
         status = simulate_warps(&work);
     if (status != STATUS_OK)
