@@ -32,12 +32,12 @@ enum { LAST_LOAD_CYCLES = 68 };
 
 /* From a lookup to the next of a warp whose grid strides, less its own latency: its index comes from L2, or from DRAM, and the
  * address is made of it. It waits for the slowest of the loads that go together: indices of what is in flight, and other data.
- * Of GH100: results/h200/sweeps/warps.json, and results/advise/h200.json for loads that go together and for DRAM. */
+ * Fitted, of GH100: results/h200/sweeps/warps.json, and results/advise/h200.json for loads that go together and for DRAM. */
 enum { INDEX_CYCLES = 308, INDEX_LOAD_CYCLES = 18, INDEX_DRAM_CYCLES = 800 };
 
 /* Where warps answer their lookups by instructions, they take turns at these, and all end at about the same time: little of that is
  * hidden behind waiting for indices, as much as there is from the first to come to the last. Those of DRAM come to one warp
- * while others work. By the cells of UNIT_SELECT in results/advise/h200.json. */
+ * while others work. Fitted to the cells of UNIT_SELECT in results/advise/h200.json. */
 enum { TURNS_HIDDEN_CYCLES = 75 };
 
 /* Indices are read only: of so much of L2 all stay there, and none where they are so much. Likewise. */
@@ -187,7 +187,7 @@ static double index_cycles(const struct model_work *work)
     return work->kept * l2 + (1 - work->kept) * INDEX_DRAM_CYCLES;
 }
 
-/* A block of a later wave, without and with its payload; of a grid that strides, an element of each thread, with it. */
+/* A block of a later wave, without its payload; not of a grid that strides. */
 static double block_base_ns(const struct model_work *work)
 {
     const struct card *card = work->card;
@@ -208,6 +208,7 @@ static double group_ns(const struct model_work *work)
     return model_to_ns(work->card, index + fmax(latency, fmax(turn, turns - hidden)));
 }
 
+/* With it; of a grid that strides, an element of each thread. */
 static double block_life_ns(const struct model_work *work)
 {
     if (cell_strides(work->cell))
