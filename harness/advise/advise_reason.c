@@ -87,6 +87,10 @@ void advise_find_reason(struct advised_place *place, const struct card *card)
                   text_of(text_count, round(100 * parts->stream_ns / place->time_ns)).text);
     } else if (longest == parts->issue_ns) {
         text_join(text, ADVISE_REASON_BYTES, "; ", "issuing instructions takes the time, not the loads");
+    } else if (place->path->unit == UNIT_SELECT) {
+        text_join(text, ADVISE_REASON_BYTES, "; ",
+                  "waiting takes the time, round after round, and the %s %s of each load, at which warps take turns",
+                  asked_each(place).text, unit_words[UNIT_SELECT].asked);
     } else {
         text_join(text, ADVISE_REASON_BYTES, "; ",
                   "waiting takes the time, round after round; the loads, of %s %s each, hide behind it",

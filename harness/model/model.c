@@ -31,8 +31,14 @@ enum { LAST_LOAD_CYCLES = 68 };
 #define LIFE_LEAST 0.5
 
 /* From a lookup to the next of a warp whose grid strides, less its own latency: its index comes from L2, or from DRAM, and the
- * address is made of it. Of GH100: results/h200/sweeps/warps.json, and results/advise/h200.json where they do not stay in L2. */
-enum { INDEX_CYCLES = 345, INDEX_DRAM_CYCLES = 800 };
+ * address is made of it. It waits for the slowest of the loads that go together: indices of what is in flight, and other data.
+ * Fitted, of GH100: results/h200/sweeps/warps.json, and results/advise/h200.json for loads that go together and for DRAM. */
+enum { INDEX_CYCLES = 308, INDEX_LOAD_CYCLES = 18, INDEX_DRAM_CYCLES = 800 };
+
+/* Where warps answer their lookups by instructions, they take turns at these, and all end at about the same time: little of that is
+ * hidden behind waiting for indices, as much as there is from the first to come to the last. Those of DRAM come to one warp
+ * while others work. Fitted to the cells of UNIT_SELECT in results/advise/h200.json. */
+enum { TURNS_HIDDEN_CYCLES = 75 };
 
 /* Indices are read only: of so much of L2 all stay there, and none where they are so much. Likewise. */
 #define INDICES_KEPT_SHARE 0.62
@@ -50,7 +56,9 @@ enum { AT_ONCE = 2, STRIDED_PARAMETER_CYCLES = -80 };
 
 static double staging_instructions(const struct model_work *work)
 {
-    return (double)work->access->staging_loads * INSTRUCTIONS_PER_STAGING_LOAD;
+    const bool copies = cell_staged_bytes(work->cell) > 0;
+
+    return (double)work->access->staging_loads * (copies ? INSTRUCTIONS_PER_STAGING_LOAD : 1);
 }
 
 /* Without those that copy the table. */
@@ -157,13 +165,29 @@ static double block_payload_ns(const struct model_work *work)
     return model_to_ns(work->card, fmax(loads, issue) + waits);
 }
 
-/* What a thread waits for the indices of a group of lookups. */
-static double index_ns(const struct model_work *work)
+/* Part of the loads of other data that come from L2: all, or what an SM asks for first where L1, which is one memory with shared
+ * memory, keeps it. */
+static double other_from_l2(const struct model_work *work)
 {
-    return model_to_ns(work->card, work->kept * INDEX_CYCLES + (1 - work->kept) * INDEX_DRAM_CYCLES);
+    const struct cell *cell = work->cell;
+    const double bytes = cell->parameters[PARAMETER_pressure_bytes];
+    const double shared = (double)model_blocks_resident(cell, work->card) * cell_shared_bytes(cell);
+    const double asked = model_busiest_share(cell, work->card, 1) * output_bytes(cell) *
+                         workload_groups(cell->workload, cell->parameters);
+
+    return bytes + shared > work->card->shared_bytes_per_sm ? 1 : fmin(bytes / asked, 1);
 }
 
-/* A block of a later wave, without and with its payload; of a grid that strides, an element of each thread. */
+/* That a thread waits for the indices of a group of lookups. */
+static double index_cycles(const struct model_work *work)
+{
+    const double loads = work->cell->parameters[PARAMETER_in_flight] + other_from_l2(work);
+    const double l2 = INDEX_CYCLES + INDEX_LOAD_CYCLES * loads;
+
+    return work->kept * l2 + (1 - work->kept) * INDEX_DRAM_CYCLES;
+}
+
+/* A block of a later wave, without its payload; not of a grid that strides. */
 static double block_base_ns(const struct model_work *work)
 {
     const struct card *card = work->card;
@@ -171,25 +195,33 @@ static double block_base_ns(const struct model_work *work)
     const double full = input_ns + work->written * card->block_write_back_ns;
     const double part = (double)work->cell->block_size / (card->warps_per_sm * CBANK_WARP_THREADS);
 
-    if (cell_strides(work->cell))
-        return index_ns(work) * workload_groups(work->cell->workload, work->cell->parameters);
     return work->alone ? full * fmax(fmin(part, 1), LIFE_LEAST) : full;
 }
 
-static double block_life_ns(const struct model_work *work)
+/* A group of lookups of a warp that strides: from its indices to the next. */
+static double group_ns(const struct model_work *work)
 {
-    const double groups = workload_groups(work->cell->workload, work->cell->parameters);
-    const double cycles = groups * work->unit->latency_cycles;
+    const double index = index_cycles(work), latency = work->unit->latency_cycles + model_turns(work) - 1;
+    const double turn = model_part_of(work->unit->turn_cycles, work), turns = turn * model_quarter_warps(work);
+    const double hidden = work->kept * TURNS_HIDDEN_CYCLES + (1 - work->kept) * index;
 
-    return block_base_ns(work) + (cell_strides(work->cell) ? model_to_ns(work->card, cycles) : block_payload_ns(work));
+    return model_to_ns(work->card, index + fmax(latency, fmax(turn, turns - hidden)));
 }
 
+/* With it; of a grid that strides, an element of each thread. */
+static double block_life_ns(const struct model_work *work)
+{
+    if (cell_strides(work->cell))
+        return group_ns(work) * workload_groups(work->cell->workload, work->cell->parameters);
+    return block_base_ns(work) + block_payload_ns(work);
+}
+
+/* What comes into L1 for the first time. */
 static double first_touches_ns(const struct model_work *work)
 {
-    const uint32_t resident = model_blocks_resident(work->cell, work->card);
+    const double filled = (double)work->first.sectors * ACCESS_SECTOR_BYTES / MODEL_FILL_BYTES_PER_CYCLE;
 
-    return model_to_ns(work->card,
-                       model_first_touches(work->cell, work->card->sm_count, resident) * MODEL_FIRST_CYCLES);
+    return model_to_ns(work->card, work->first.waits * MODEL_FIRST_CYCLES + filled);
 }
 
 /* What warps that stride wait, where their blocks do not all begin at once: the late ones have the SM to themselves in the end. */
@@ -207,11 +239,10 @@ static double residency_ns(const struct model_work *work)
     const double blocks = cell_blocks(work->cell);
     const double waves = blocks / ((double)card->sm_count * model_blocks_resident(work->cell, card));
     const double later = cell_strides(work->cell) ? ceil(waves) : fmax(waves - 1, 0);
-    const double first = model_gathers(work) ? first_touches_ns(work) : 0;
     const double launching = cell_grid_blocks(work->cell) * card->block_launch_ns;
 
     if (cell_strides(work->cell))
-        return strided_ns(later * block_life_ns(work) + first,
+        return strided_ns(later * block_life_ns(work) + first_touches_ns(work),
                           launching - AT_ONCE * card->sm_count * card->block_launch_ns, later);
     return fmax(later * block_life_ns(work), launching);
 }
@@ -227,7 +258,7 @@ static struct model_sm busiest_sm(const struct model_work *work)
                           .end_cycles = LAST_LOAD_CYCLES};
 
     if (cell_strides(work->cell)) {
-        sm.index_cycles = index_ns(work) * to_cycles;
+        sm.index_cycles = index_cycles(work);
         sm.next_cycles = card->sm_count * card->block_launch_ns * to_cycles;
         return sm;
     }
@@ -273,7 +304,8 @@ static struct model_parts predict_parts(const struct model_work *work)
     const bool copies = cell->workload->before == BEFORE_REFILL && cell->path->home != TABLE_PARAMETER;
     const bool alternates = cell->parameters[PARAMETER_modules] > 1;
     /* L1 is empty when a launch begins. */
-    const double sectors = unit->through_l1 ? model_first_block_sectors(cell, (uint32_t)work->steps) : 0;
+    const double sectors =
+        unit->through_l1 && !model_gathers(work) ? model_first_block_sectors(cell, (uint32_t)work->steps) : 0;
     const double parameter = cell->path->home == TABLE_PARAMETER ? STRIDED_PARAMETER_CYCLES : 0;
     const double strided = cell_strides(cell) ? unit->strided_cycles + parameter : 0;
     const double few_ns = cell_strides(cell) ? FEW_NS * fmin(1, FEW_ELEMENTS / (double)cell->elements) : 0;
@@ -325,6 +357,16 @@ static double overlapped_ns(const struct model_work *work, const struct model_pa
     return cell_strides(work->cell) ? pow(sum, 1.0 / OVERLAP_POWER) : longest;
 }
 
+/* What the loads ask of L2 and of L1. */
+static enum status sample_loads(struct model_work *work, uint32_t resident)
+{
+    const bool gathers = model_gathers(work);
+
+    if (gathers || work->cell->path->unit == UNIT_L2)
+        work->asked = model_l2_sample(work->cell, work->card);
+    return gathers ? model_first_touches(work->cell, work->card->sm_count, resident, &work->first) : STATUS_OK;
+}
+
 enum status model_predict(const struct cell *cell, const struct access_counts *access, const struct card *card,
                           const struct model_kernel *kernel, struct model_cell *out)
 {
@@ -353,8 +395,7 @@ enum status model_predict(const struct cell *cell, const struct access_counts *a
         return status;
     }
     find_stream(&work);
-    if (cell->path->unit == UNIT_L2 || model_gathers(&work))
-        work.asked = model_l2_sample(cell, card);
+    status = status_worse(status, sample_loads(&work, model.resident));
     if (status == STATUS_OK && work.unit->through_levels && !room.levels[0].kept_between_launches)
         status = simulate_warps(&work);
     if (status != STATUS_OK)

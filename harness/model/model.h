@@ -25,14 +25,16 @@ struct model_parts {
                                 where modules alternate alternate_ns more */
     double wave_ns;          /* the first wave, which nothing hides: the card's wave_ns, cold_ns after a
                                 flush, l1_miss_cycles for each sector of the table that its block brings into L1
-                                (UNIT_L1, UNIT_TEXTURE), and copying the table on UNIT_SHARED:
+                                (UNIT_L1, UNIT_TEXTURE; not where the grid strides), and copying the table on UNIT_SHARED:
                                 staging_wait_cycles, and staging_round_cycles for each element of a thread */
     double residency_ns;     /* the later waves, a block's life each: its input and output; the longer of its loads
                                 in the first level and of the instructions that add does not have; the wait for a
                                 line of UNIT_UNIFORM, UNIT_IMC; and copying the table. Not the loads of UNIT_IDC.
                                 Or starting all blocks, if that takes longer. Where the grid strides, a wave is a
-                                round of the loop, an index comes once for each group of lookups in flight, sectors
-                                that no warp wanted before keep those that do waiting, and late blocks end late */
+                                round of the loop: for each group of lookups in flight the wait for indices, and the
+                                unit's latency, longer by the turns that a load takes; of UNIT_SELECT the
+                                instructions, at which the warps take turns. Sectors that no warp wanted before keep
+                                those that do waiting, and late blocks end late */
     double issue_ns;         /* warp instructions (where not known a guess: see model.c) / issue_per_cycle */
     double serialization_ns; /* the first level answering requests one after the other: the longer of the path's unit
                                 and of L1.
@@ -41,9 +43,10 @@ struct model_parts {
                                 uniform_request_cycles, immediate_request_cycles.
                                 L1: the longer of loads / l1_requests_per_cycle and sectors / l1_sectors_per_cycle,
                                 of input, copies of the table, and payload of UNIT_L1 and UNIT_L2; of UNIT_TEXTURE,
-                                which L1 takes no other loads beside, loads / texture_requests_per_cycle more, and
-                                the sectors; where the grid strides, the lines that it looks up and the banks that it
-                                reads, if that takes longer; and the wavefronts of shared memory / shared_wavefronts_per_cycle */
+                                which L1 takes no other loads beside, loads / texture_requests_per_cycle more; where the
+                                grid strides that or its bytes or its sectors, whichever takes longest, and the lines
+                                that it looks up and the banks that it reads, if that takes longer; and the wavefronts
+                                of shared memory / shared_wavefronts_per_cycle. Not the instructions of UNIT_SELECT */
     double misses_ns;        /* what stands behind the first level adds to that.
                                 UNIT_IDC: the longer of two. A level is busy for requests x request_cycles +
                                 misses x miss_cycles, levels work at the same time: the busiest. Where an SM has room

@@ -3,9 +3,11 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "access.h"
+#include "log.h"
 #include "model.h"
 #include "stats.h"
 
@@ -212,51 +214,99 @@ enum { TABLE_SECTORS = CBANK_TABLE_BYTES / ACCESS_SECTOR_BYTES };
 /* Sectors of the table that are in L1, and who waited for them. */
 struct touched {
     bool before[TABLE_SECTORS], now[TABLE_SECTORS]; /* before the group of lookups, and with it */
-    uint32_t in_flight;
-    uint64_t loads, waits; /* groups of loads of warps, and those of them that waited */
+    uint32_t in_flight, sectors;
+    uint32_t *waits; /* of each warp that is there, groups that waited */
 };
 
-/* A group of lookups of one warp. */
-static void touch_warp(const uint32_t *index, uint32_t threads, uint32_t width, struct touched *touched, bool *waits)
+/* A group of lookups of one warp: whether it waits. */
+static bool touch_warp(const uint32_t *index, uint32_t threads, uint32_t width, struct touched *touched)
 {
+    bool waits = false;
+
     for (uint32_t i = 0; i < threads; i++) {
         const uint32_t sector = index[i] * width / ACCESS_SECTOR_BYTES;
 
-        *waits |= !touched->before[sector];
+        waits |= !touched->before[sector];
+        touched->sectors += !touched->now[sector];
         touched->now[sector] = true;
     }
+    return waits;
 }
 
-/* A group of lookups of a block. */
-static void touch(const struct cell *cell, uint32_t block, uint32_t group, struct touched *touched)
+/* A group of lookups of a block, whose warps count in waits[]. Whether one waited. */
+static bool touch(const struct cell *cell, uint32_t block, uint32_t group, struct touched *touched, uint32_t *waits)
 {
     const uint32_t threads = cell_block_threads(cell, block), width = table_width(cell->parameters);
-    bool waits[CELL_BLOCK_SIZE_MAX / CBANK_WARP_THREADS] = {false};
+    bool waited[CELL_BLOCK_SIZE_MAX / CBANK_WARP_THREADS] = {false}, any = false;
     uint32_t index[CELL_BLOCK_SIZE_MAX];
 
     for (uint32_t k = 0; k < touched->in_flight; k++) {
         cell_indices(cell, block, threads, group * touched->in_flight + k, index);
         for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS)
-            touch_warp(index + first, threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS,
-                       width, touched, &waits[first / CBANK_WARP_THREADS]);
+            waited[first / CBANK_WARP_THREADS] |=
+                touch_warp(index + first, threads - first < CBANK_WARP_THREADS ? threads - first : CBANK_WARP_THREADS,
+                           width, touched);
     }
-    for (uint32_t first = 0; first < threads; first += CBANK_WARP_THREADS) {
-        touched->loads++;
-        touched->waits += waits[first / CBANK_WARP_THREADS];
+    for (uint32_t warp = 0; warp < cell->block_size / CBANK_WARP_THREADS; warp++) {
+        waits[warp] += waited[warp];
+        any |= waited[warp];
     }
+    return any;
 }
 
-double model_first_touches(const struct cell *cell, uint32_t sms, uint32_t resident)
+/* A round: an element of each warp that is there. Whether one waited. */
+static bool touch_round(const struct cell *cell, uint64_t first, uint32_t sms, uint32_t resident,
+                        struct touched *touched)
 {
     const uint32_t groups = workload_groups(cell->workload, cell->parameters);
-    struct touched touched = {.in_flight = workload_steps(cell->workload, cell->parameters) / groups};
+    bool waited = false;
 
     for (uint32_t group = 0; group < groups; group++) {
-        for (uint32_t block = 0; block < resident * sms && block < cell_blocks(cell); block += sms)
-            touch(cell, block, group, &touched);
-        memcpy(touched.before, touched.now, sizeof(touched.now));
+        for (uint64_t i = 0, block = first; i < resident && block < cell_blocks(cell); i++, block += sms)
+            waited |= touch(cell, (uint32_t)block, group, touched,
+                            touched->waits + i * cell->block_size / CBANK_WARP_THREADS);
+        memcpy(touched->before, touched->now, sizeof(touched->now));
     }
-    return (double)touched.waits / (double)touched.loads * groups;
+    return waited;
+}
+
+/* On the SM whose first block is `first`, in all rounds: until there is one in which no warp waits. */
+static struct model_first_touches touches_of_sm(const struct cell *cell, uint64_t first, uint32_t sms,
+                                                uint32_t resident, uint32_t *waits)
+{
+    const uint32_t warps = resident * (cell->block_size / CBANK_WARP_THREADS);
+    const uint64_t grid = (uint64_t)sms * resident;
+    struct touched touched = {.in_flight = cell->parameters[PARAMETER_in_flight], .waits = waits};
+    uint32_t most = 0;
+
+    memset(waits, 0, warps * sizeof(*waits));
+    for (uint64_t block = first; block < cell_blocks(cell); block += grid)
+        if (!touch_round(cell, block, sms, resident, &touched))
+            break;
+    for (uint32_t warp = 0; warp < warps; warp++)
+        most = waits[warp] > most ? waits[warp] : most;
+    return (struct model_first_touches){most, touched.sectors};
+}
+
+enum status model_first_touches(const struct cell *cell, uint32_t sms, uint32_t resident,
+                                struct model_first_touches *out)
+{
+    const uint64_t blocks = cell_blocks(cell), room = (uint64_t)resident * sms;
+    const uint64_t last = (blocks < room ? blocks : room) - 1;
+    const uint64_t firsts[] = {0, last % sms, last < sms ? 0 : sms - 1};
+    uint32_t *const waits = calloc(resident, CELL_BLOCK_SIZE_MAX / CBANK_WARP_THREADS * sizeof(*waits));
+
+    *out = (struct model_first_touches){0};
+    if (!waits)
+        return log_memory("%u blocks", resident);
+    for (size_t i = 0; i < sizeof(firsts) / sizeof(firsts[0]); i++) {
+        const struct model_first_touches touches = touches_of_sm(cell, firsts[i], sms, resident, waits);
+
+        if (touches.waits > out->waits || (touches.waits == out->waits && touches.sectors > out->sectors))
+            *out = touches;
+    }
+    free(waits);
+    return STATUS_OK;
 }
 
 uint32_t model_first_block_sectors(const struct cell *cell, uint32_t steps)

@@ -15,13 +15,21 @@ struct model_l2_asked {
 
 struct model_l2_asked model_l2_sample(const struct cell *cell, const struct card *card);
 
-/* What a load waits longer that is the first to want a sector. Of GH100: results/h200/sweeps and results/advise/h200.json. */
-enum { MODEL_FIRST_CYCLES = 215 };
+/* What a load waits longer that is the first to want a sector; and what such sectors take an SM, which L2 gives 64 bytes a cycle.
+ * The first is fitted. Of GH100: results/h200/sweeps and results/advise/h200.json. */
+enum { MODEL_FIRST_CYCLES = 205, MODEL_FILL_BYTES_PER_CYCLE = 64 };
 
-/* How often a warp of the first blocks of an SM waits for such a sector, on average: blocks 0, sms, 2 sms ..., `resident` of them.
- * All warps go group by group of lookups in flight together; one waits in a group of which some sector was wanted in no earlier
- * group, by whichever warp. */
-double model_first_touches(const struct cell *cell, uint32_t sms, uint32_t resident);
+struct model_first_touches {
+    uint32_t waits; /* groups of lookups of one warp */
+    uint32_t sectors; /* of its SM */
+};
+
+/* How often a warp waits for such a sector, of the warp that waits most often: the grid ends with it. All warps of an SM go group by
+ * group of lookups in flight together; one waits in a group of which some sector was wanted in no earlier group, by whichever warp.
+ * Where blocks are few, a warp waits more often on an SM with fewer, which fetch for each other. So of three SMs: the first, the
+ * one with the last block, and the last; `resident` blocks at a time. STATUS_ENVIRONMENT when out of memory. */
+enum status model_first_touches(const struct cell *cell, uint32_t sms, uint32_t resident,
+                                struct model_first_touches *out);
 
 /* Distinct sectors of the table that the first block reads in its first steps. */
 uint32_t model_first_block_sectors(const struct cell *cell, uint32_t steps);

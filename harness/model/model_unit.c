@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model_unit.h"
 #include "model_warps.h"
+#include "sass.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,9 +9,14 @@
 /* Loads of kernel parameters beside the payload: add has 3 to 5. */
 enum { PARAMETERS_PER_WARP = 4 };
 
-/* Lines of 128 bytes that L1 looks up in a cycle; what a sector more of a texture's load takes. Also by sweeps/lookup.json. */
-#define L1_LINES_PER_CYCLE    2.8
-#define TEXTURE_SECTOR_CYCLES 0.5
+/* Parts of an SM, each of which has every fourth warp. */
+enum { SM_QUARTERS = 4 };
+
+/* Lines of 128 bytes that L1 looks up in a cycle; what a sector of a texture's load takes, and what it returns in a cycle. Also by
+ * sweeps/lookup.json, the last by results/advise/h200.json. */
+#define L1_LINES_PER_CYCLE      2.8
+#define TEXTURE_SECTOR_CYCLES   0.5
+#define TEXTURE_BYTES_PER_CYCLE 64
 
 double model_to_ns(const struct card *card, double cycles)
 {
@@ -30,6 +36,15 @@ double model_busiest_share(const struct cell *cell, const struct card *card, uin
     return fmin(fmax(even, first_wave) / blocks, 1);
 }
 
+/* Blocks that do not fill their last round are taken to be spread over all rounds. */
+double model_quarter_warps(const struct model_work *work)
+{
+    const double blocks = model_busiest_share(work->cell, work->card, 1) * cell_blocks(work->cell);
+    const double rounds = ceil(blocks / model_blocks_resident(work->cell, work->card));
+
+    return fmax(blocks / rounds * work->cell->block_size / CBANK_WARP_THREADS / SM_QUARTERS, 1);
+}
+
 uint64_t model_unit_requests(const struct model_unit *unit, const struct access_counts *access)
 {
     uint64_t requests;
@@ -46,6 +61,17 @@ double model_part_of(model_part *part, const struct model_work *work)
 bool model_gathers(const struct model_work *work)
 {
     return cell_strides(work->cell) && work->unit->through_l1;
+}
+
+double model_turns(const struct model_work *work)
+{
+    const double loads = (double)work->access->payload_loads;
+
+    if (loads == 0 || !cell_strides(work->cell))
+        return 1;
+    if (model_gathers(work))
+        return fmax(work->asked.lines / work->asked.loads, (double)work->access->wavefronts / loads);
+    return work->unit->shared ? (double)model_unit_requests(work->unit, work->access) / loads : 1;
 }
 
 /* What gathering takes L1: it looks up lines, and its banks are those of shared memory. */
@@ -73,7 +99,8 @@ double model_l1_cycles(const struct model_work *work)
     const double outputs = cell_strides(work->cell) ? (double)work->cell->elements / CBANK_WARP_THREADS : 0;
     const double wavefronts =
         (double)access->warps_active * workload_tile_loads(work->cell->workload, work->cell->parameters) +
-        (double)(access->staging_loads + (unit->shared ? model_unit_requests(unit, access) : 0));
+        (cell_staged_bytes(work->cell) ? (double)access->staging_loads : 0) +
+        (unit->shared ? (double)model_unit_requests(unit, access) : 0);
 
     return fmax(fmax(loads / card->l1_requests_per_cycle + model_part_of(unit->l1_cycles, work),
                      sectors / card->l1_sectors_per_cycle),
@@ -152,10 +179,12 @@ static double line_wait_cycles(const struct model_work *work)
 
 static double texture_cycles(const struct model_work *work)
 {
-    const double sectors = cell_strides(work->cell) ? (double)(work->access->sectors - work->access->payload_loads) : 0;
+    const double loads = (double)work->access->payload_loads, requests = loads / work->card->texture_requests_per_cycle;
+    const double bytes = loads * CBANK_WARP_THREADS * table_width(work->cell->parameters);
 
-    return (double)work->access->payload_loads / work->card->texture_requests_per_cycle +
-           sectors * TEXTURE_SECTOR_CYCLES;
+    if (!cell_strides(work->cell))
+        return requests;
+    return fmax(fmax(requests, bytes / TEXTURE_BYTES_PER_CYCLE), (double)work->access->sectors * TEXTURE_SECTOR_CYCLES);
 }
 
 /* An SM has its part of what L2 delivers: of a small grid that is less than slices do. */
@@ -166,11 +195,17 @@ static double l2_cycles(const struct model_work *work)
     return ns * work->card->sm_count * work->card->sm_clock_mhz / 1000;
 }
 
-/* Of comparisons and selections an SM makes 64 a cycle, says the table of throughputs of the CUDA C++ Programming Guide, of compute
- * capability 5.0 to 9.0. */
+/* Comparisons and selections take a quarter of an SM two cycles: an SM makes 64 of a thread a cycle, says the table of throughputs of
+ * the CUDA C++ Programming Guide, of compute capability 5.0 to 9.0. Beside selecting, predicates are made of the index, and the loop
+ * ends; other data is waited for: so by the code for sm_90, one more or less by the width. */
+enum { COMPARE_CYCLES = 2, BESIDE_SELECTING = 5, BESIDE_OTHER_DATA = 2 };
+
 static double select_cycles(const struct model_work *work)
 {
-    return (double)work->access->payload_loads * CBANK_WARP_THREADS / 64;
+    const double other = work->cell->parameters[PARAMETER_pressure_bytes] ? BESIDE_OTHER_DATA : 0;
+
+    return work->cell->parameters[PARAMETER_in_flight] * (image_pieces(work->cell) + BESIDE_SELECTING + other) *
+           COMPARE_CYCLES;
 }
 
 static double l2_ns(const struct model_work *work)
@@ -188,7 +223,7 @@ const struct model_unit model_units[] = {
     [UNIT_IMC] = {REQUESTS(payload_loads), .instructions = 1, .cycles = immediate_cycles, .wait_cycles = line_wait_cycles},
     [UNIT_L1] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 41, .output_cycles = 8, .through_l1 = true,
                  .global = true},
-    [UNIT_L2] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 270, .strided_cycles = 100, .output_cycles = 8,
+    [UNIT_L2] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 300, .strided_cycles = 100, .output_cycles = 8,
                  .global = true, .cycles = l2_cycles, .beyond_ns = l2_ns},
     [UNIT_TEXTURE] = {REQUESTS(sectors), .instructions = 3, .latency_cycles = 94, .strided_cycles = 200,
                       .output_cycles = 8, .through_l1 = true, .l1_cycles = texture_cycles},
@@ -196,7 +231,6 @@ const struct model_unit model_units[] = {
                      .shared = true},
     /* A shuffle goes the way of a load from shared memory, in one turn: 32 results a cycle and SM, says the manual. */
     [UNIT_REGISTERS] = {REQUESTS(payload_loads), .instructions = 1, .latency_cycles = 23, .output_cycles = 8, .shared = true},
-    /* A guess: predicates are made of the index, and selections wait for each other. */
-    [UNIT_SELECT] = {REQUESTS(payload_loads), .instructions = 4, .latency_cycles = 30, .output_cycles = 8, .cycles = select_cycles},
+    [UNIT_SELECT] = {REQUESTS(payload_loads), .instructions = 6, .output_cycles = 8, .turn_cycles = select_cycles},
 };
 /* clang-format on */

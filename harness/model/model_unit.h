@@ -16,6 +16,7 @@ struct model_work {
     const struct model_kernel *kernel;
     const struct model_unit *unit;
     struct model_levels levels;
+    struct model_first_touches first; /* where loads gather from L1 */
     struct model_l2_asked asked; /* of loads that go past L1, or gather from it */
     bool alone; /* blocks have their SM to themselves, and make more than one load */
     double waits_ns; /* of the busiest SM for its constants, beyond its first wave, or in all its waves */
@@ -41,6 +42,7 @@ struct model_unit {
     model_part *l1_cycles; /* of L1 for them, while it takes no other loads */
     model_part *other_cycles; /* of the first level, for what is no payload */
     model_part *beyond_ns; /* of what stands behind it, in the whole launch */
+    model_part *turn_cycles; /* of a quarter of an SM, for a group of lookups of one warp */
     model_part *wait_cycles; /* of a block, for what stands behind it; NULL where waits_ns has it */
 };
 
@@ -52,6 +54,13 @@ double model_to_ns(const struct card *card, double cycles);
 
 /* Part of the grid's work that falls on the busiest of the units that `sms` SMs share: 1 at most. */
 double model_busiest_share(const struct cell *cell, const struct card *card, uint32_t sms);
+
+/* Warps that a quarter of the busiest SM has at a time, of a grid that strides: 1 at least. */
+double model_quarter_warps(const struct model_work *work);
+
+/* Turns of L1 or of shared memory that a load takes one after the other, so that it ends so many cycles later: lines, or wavefronts.
+ * In results/cards/h200.json its latency grows by a cycle with each (serialization_global, serialization_shared). */
+double model_turns(const struct model_work *work);
 
 /* Of all payload loads: the count that the unit names. */
 uint64_t model_unit_requests(const struct model_unit *unit, const struct access_counts *access);

@@ -199,14 +199,15 @@ class Advise(Scratch):
                                  if place["standing"] != "slower"})
 
     def test_other_data_beside_the_table(self):
-        """It makes no place quicker, however much it is, and is in the command that measures."""
+        """It makes no place quicker, however much it is, but for what lines of the constant cache do to each other, which
+        depends on when warps come; and it is in the command that measures."""
         alone = self.advise("--table-bytes", "4096", *SMALL)
         for other_bytes in ("65536", "1048576"):
             beside = self.advise("--table-bytes", "4096", "--pressure-bytes", other_bytes, *SMALL)
             self.assertEqual({place["path"] for place in beside["ranking"]}, {place["path"] for place in alone["ranking"]})
             for place in beside["ranking"]:
                 before, = [other["time_ns"] for other in alone["ranking"] if other["path"] == place["path"]]
-                self.assertGreaterEqual(place["time_ns"], before)
+                self.assertGreaterEqual(place["time_ns"], before * (0.97 if place["path"] == "constant" else 1))
             self.assertIn(f"--pressure-bytes {other_bytes}", beside["measure"])
             self.assertNotIn("shuffle", beside["measure"])
         self.refused("--table-bytes", "64", "--pressure-bytes", "4096", "--in-flight", "2", saying=["leave out --in-flight"])

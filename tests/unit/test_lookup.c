@@ -659,26 +659,34 @@ static void a_file_says_its_shape_and_where_it_is_wrong(void **state)
 
 /* -- the model ----------------------------------------------------------------------------------------- */
 
-static double predicted_ns(const char *path, enum source_index source, uint32_t distinct, uint32_t loads)
+/* By the built-in card; the cell's own indices, or those of its source. */
+static struct model_cell predicted(struct cell cell)
 {
-    struct cell cell = make_cell(path, 1 << 20, loads);
     struct index_list list = {0};
     const struct index_array *array;
     struct access_counts access;
     struct model_cell model;
     struct card card;
 
-    cell.pattern = &sources[source];
-    cell.parameters[PARAMETER_distinct] = distinct;
-    cell.parameters[PARAMETER_table_bytes] = 1024;
     assert_int_equal(card_read(NULL, &card), STATUS_OK);
     model_set_grid(&cell, &card);
-    assert_int_equal(index_list_give(&list, &cell, &array), STATUS_OK);
+    if (!cell.indices)
+        assert_int_equal(index_list_give(&list, &cell, &array), STATUS_OK);
     assert_int_equal(access_count(&cell, &access), STATUS_OK);
     assert_int_equal(model_predict(&cell, &access, &card, NULL, &model), STATUS_OK);
     assert_true(model.time_ns > 0);
     index_list_close(&list);
-    return model.time_ns;
+    return model;
+}
+
+static double predicted_ns(const char *path, enum source_index source, uint32_t distinct, uint32_t loads)
+{
+    struct cell cell = make_cell(path, 1 << 20, loads);
+
+    cell.pattern = &sources[source];
+    cell.parameters[PARAMETER_distinct] = distinct;
+    cell.parameters[PARAMETER_table_bytes] = 1024;
+    return predicted(cell).time_ns;
 }
 
 static void more_to_look_up_takes_longer(void **state)
@@ -699,7 +707,64 @@ static void more_to_look_up_takes_longer(void **state)
     assert_true(predicted_ns("global", SOURCE_uniform, 0, 8) > predicted_ns("global", SOURCE_uniform, 0, 4));
 }
 
+/* What a thread of one block on each of 132 SMs of 1980 MHz waits for its 4 lookups, to a millionth of a cycle. */
+static void assert_waits(const char *path, uint32_t block_size, uint32_t in_flight, uint32_t pressure_bytes,
+                         double cycles)
+{
+    struct cell cell = make_cell(path, 132 * block_size, 4);
+
+    cell.block_size = block_size;
+    cell.parameters[PARAMETER_table_bytes] = 16;
+    cell.parameters[PARAMETER_in_flight] = in_flight;
+    cell.parameters[PARAMETER_pressure_bytes] = pressure_bytes;
+    assert_true(fabs(predicted(cell).parts.residency_ns * 1.98 - cycles) < 1e-6);
+}
+
+/* 2 or 10 selections, 5 other instructions, of two cycles each. Eight warps of a quarter take turns: 75 cycles of that are hidden.
+ * Two lookups in flight are two groups of them, whose indices take longer, as other data does, with two instructions more. */
+static void selections_take_turns(void **state)
+{
+    (void)state;
+    assert_waits("select_4", 64, 1, 0, 4 * (308 + 18 + 14));
+    assert_waits("select_16", 64, 1, 0, 4 * (308 + 18 + 30));
+    assert_waits("select_16", 64, 2, 0, 2 * (308 + 36 + 60));
+    assert_waits("select_4", 1024, 1, 0, 4 * (308 + 18 + 8 * 14 - 75));
+    assert_waits("select_4", 1024, 1, 1 << 20, 4 * (308 + 36 + 8 * 18 - 75));
+    assert_waits("select_16", 1024, 1, 0, 4 * (308 + 18 + 8 * 30 - 75));
+    assert_waits("select_16", 64, 1, 1 << 20, 4 * (308 + 36 + 34));
+    /* L1 keeps so much: what 4 groups of 64 threads ask for is new each time, of 1024 every other time. */
+    assert_waits("select_16", 64, 1, 1024, 4 * (308 + 36 + 34));
+    assert_waits("select_16", 1024, 1, 8192, 4 * (308 + 18 + 9 + 8 * 34 - 75));
+}
+
+/* Entries of one bank of shared memory are read one after the other: 8 of them, in 7 cycles more. */
+static void turns_are_latency(void **state)
+{
+    enum { ELEMENTS = 132 * 64 };
+    static uint32_t index[ELEMENTS];
+    const struct indices indices = {index, sizeof(*index), 0, ELEMENTS};
+    struct cell cell = make_cell("shared", ELEMENTS, 1);
+
+    (void)state;
+    cell.indices = &indices;
+    assert_true(fabs(predicted(cell).parts.residency_ns * 1.98 - (308 + 18 + 23)) < 1e-6);
+    for (uint32_t i = 0; i < ELEMENTS; i++)
+        index[i] = i % 8 * 32;
+    assert_true(fabs(predicted(cell).parts.residency_ns * 1.98 - (308 + 18 + 23 + 7)) < 1e-6);
+    /* Of so many lines L1: a warp waits once for them, and 8 sectors take it 4 cycles. */
+    cell.path = table_find(&path_table, "global");
+    assert_true(fabs(predicted(cell).parts.residency_ns * 1.98 - (308 + 18 + 41 + 7 + 205 + 4)) < 1e-6);
+}
+
 /* -- who waits for sectors ----------------------------------------------------------------------------- */
+
+static struct model_first_touches first_touches(const struct cell *cell, uint32_t sms, uint32_t resident)
+{
+    struct model_first_touches touches;
+
+    assert_int_equal(model_first_touches(cell, sms, resident, &touches), STATUS_OK);
+    return touches;
+}
 
 /* Four warps read one sector, then each its own, of which the first warp's is the same: all wait first, three after. Lookups in
  * flight together are one wait; of one block there are two warps. */
@@ -716,11 +781,36 @@ static void first_touches_are_waited_for(void **state)
         index[ELEMENTS + i] = SECTOR * (i / 32) + 1;
     }
     cell.indices = &indices;
-    assert_true(model_first_touches(&cell, 1, 2) == (4 + 3) / 8.0 * 2);
-    assert_true(model_first_touches(&cell, 1, 1) == (2 + 1) / 4.0 * 2);
-    assert_true(model_first_touches(&cell, 2, 1) == (2 + 1) / 4.0 * 2); /* the other block is another SM's */
+    assert_int_equal(first_touches(&cell, 1, 2).waits, 2);
+    assert_int_equal(first_touches(&cell, 1, 2).sectors, 4);
+    assert_int_equal(first_touches(&cell, 2, 1).waits, 2); /* of another SM, that has the other block */
+    assert_int_equal(first_touches(&cell, 2, 1).sectors, 3);
+    assert_int_equal(first_touches(&cell, 1, 1).waits, 3); /* a round after the other: 0, 0, 0, 1; 0, 2, 0, 3 */
+    assert_int_equal(first_touches(&cell, 1, 1).sectors, 4);
     cell.parameters[PARAMETER_in_flight] = 2;
-    assert_true(model_first_touches(&cell, 1, 2) == 1);
+    assert_int_equal(first_touches(&cell, 1, 2).waits, 1);
+    for (uint32_t i = 0; i < 2 * ELEMENTS; i++)
+        index[i] = 0;
+    assert_int_equal(first_touches(&cell, 1, 1).waits, 1); /* and none in the round after */
+    assert_int_equal(first_touches(&cell, 1, 1).sectors, 1);
+}
+
+/* A warp that has its SM to itself waits for all that it reads; where four do, others have fetched it. */
+static void the_last_warp_waits_most(void **state)
+{
+    enum { ELEMENTS = 160, LOADS = 4, SECTOR = 8 };
+    uint32_t index[LOADS * ELEMENTS];
+    const struct indices indices = {index, sizeof(*index), 0, LOADS * ELEMENTS};
+    struct cell cell = make_cell("global", ELEMENTS, LOADS);
+
+    (void)state;
+    cell.block_size = 128;
+    for (uint32_t load = 0; load < LOADS; load++)
+        for (uint32_t i = 0; i < ELEMENTS; i++)
+            index[load * ELEMENTS + i] = SECTOR * ((load + i / 32) % LOADS);
+    cell.indices = &indices;
+    assert_int_equal(first_touches(&cell, 2, 1).waits, 4); /* the fifth warp */
+    assert_int_equal(first_touches(&cell, 1, 2).waits, 1); /* with the others */
 }
 
 int main(void)
@@ -745,7 +835,10 @@ int main(void)
         cmocka_unit_test(a_file_says_its_shape_and_where_it_is_wrong),
         cmocka_unit_test(cells_share_counts_of_the_same_lookups),
         cmocka_unit_test(more_to_look_up_takes_longer),
+        cmocka_unit_test(selections_take_turns),
+        cmocka_unit_test(turns_are_latency),
         cmocka_unit_test(first_touches_are_waited_for),
+        cmocka_unit_test(the_last_warp_waits_most),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
