@@ -416,6 +416,20 @@ class Time(Case):
             self.assertAlmostEqual(cell["time_ns"]["value"] / statistics.mean(copies), 1, delta=0.005)
             self.assertGreater(cell["placement_deviation"], 0.005)
 
+    def test_samples_of_one_copy_are_not_gone_on_with(self):
+        """Of an earlier program: the same places, but code that lies elsewhere."""
+        for copies in (4, None):
+            result, _ = self.measure("--path", "constant", "--pattern", "per_warp", "--elements", "12800", "--counters", "none")
+            cell, = result["cells"]
+            result.update(complete=False, finished_utc=None)
+            cell.update(status="pending", verified=False, code_copies=copies)
+            cell["time_ns"].update(samples=cell["time_ns"]["samples"][:10], stop_reason=None,
+                                   clocks_mhz=[1980] * 10)
+            self.write(self.file, json.dumps(result))
+            self.cbank("run", "--resume", self.file)
+            cell, = read_json(self.file)["cells"]
+            self.assertEqual((cell["flags"], cell["code_copies"]), (["resumed"] if copies else [], 4))
+
     def test_launches_after_graphs_were_made_do_not_count(self):
         """They take longer for a while, in a plan of one cell, too."""
         for plan in (["--path", "constant"], ["--path", "constant,global,readonly"]):

@@ -85,7 +85,7 @@ static bool make_room(struct timing *timing, struct sampling *sampling)
     const uint32_t launches = time->launches_per_sample;
     size_t room = timing->options->samples_max;
 
-    if (!time->clocks_mhz || time->sites < 1 || launches < 1 ||
+    if (!time->clocks_mhz || time->code_copies < 1 || launches < 1 ||
         launches > (sampling->chain.cold ? CUDA_DRAWS_MAX : CUDA_LAUNCHES_MAX))
         time->summary.count = 0;
     sampling->before = time->summary.count;
