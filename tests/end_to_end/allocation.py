@@ -112,7 +112,8 @@ class Outcome:
     def __init__(self, inputs, arguments, fault=None):
         with tempfile.TemporaryDirectory() as folder:
             work, log = os.path.join(folder, "work"), os.path.join(folder, "log")
-            shutil.copytree(inputs, work, copy_function=given)
+            # While others ask what the stores there say, SQLite has files beside them.
+            shutil.copytree(inputs, work, copy_function=given, ignore=shutil.ignore_patterns("*-shm", "*-wal"))
             before = set(os.listdir(work))
             library = {"CBANK_ALLOCATION_FAIL": fault} if fault else {"CBANK_ALLOCATION_LOG": log,
                                                                       "CBANK_ALLOCATION_CALLS": str(CALLS_OF_A_PLACE)}
