@@ -19,9 +19,10 @@ enum {
     LINE_CYCLES = 70,
 };
 
-/* From a block's first warp to the next, and from an SM's first block to its second. Guesses: of all warps together the time
- * hardly depends on them; on GH100 a second block is too late to wait for lines that its first waits for. */
-enum { STAGGER_CYCLES = 8, NEXT_BLOCK_CYCLES = 400 };
+/* From a block's first warp to the next: lookups of one or two loads in a few blocks of 1024 leave room for no more, in
+ * results/advise/h200.json. And from an SM's first block to its second: a guess, since of all warps together the time hardly depends
+ * on it; on GH100 a second block is too late to wait for lines that its first waits for. */
+enum { STAGGER_CYCLES = 2, NEXT_BLOCK_CYCLES = 400 };
 
 /* Stops what would not end: lookups of one payload address, on average. */
 enum { LOOKUPS_MAX = 64 };
