@@ -1091,11 +1091,13 @@ static void engine_predicts_constant_counters(void **state)
         const struct cell_result *cell = &run.cells[i];
         const struct model_levels *levels = &cell->model.levels;
 
-        assert_near(find_value(cell, "idc_misses_new")->value, levels->misses[0] + 125 * 2 + levels->parameter_refills, 0);
+        assert_near(find_value(cell, "idc_misses_new")->value, levels->misses[0] + 125 * 2 + levels->parameter_refills,
+                    0);
         if (cell->cell.path->unit == UNIT_UNIFORM || cell->cell.path->unit == UNIT_IMC)
             assert_int_equal(find_value(cell, "gcc_constant_requests")->status, COUNTER_UNAVAILABLE);
         else
-            assert_near(find_value(cell, "gcc_constant_requests")->value, levels->requests[1] + 125 * 10 + levels->parameter_refills, 0);
+            assert_near(find_value(cell, "gcc_constant_requests")->value,
+                        levels->requests[1] + 125 * 10 + levels->parameter_refills, 0);
         for (size_t n = 0; n < sizeof(not_predicted) / sizeof(not_predicted[0]); n++)
             assert_int_equal(find_value(cell, not_predicted[n])->status, COUNTER_UNAVAILABLE);
         assert_int_equal(cell->counter_count, 7);
