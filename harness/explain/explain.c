@@ -100,6 +100,17 @@ static struct explained_count level_of(const struct explained_cell *cell, const 
     return count;
 }
 
+/* How the fills of the first constant level agree. Of tables that are elsewhere they are of parameters alone. */
+static enum explain_agreement fills_agreement(const struct explained_cell *cell)
+{
+    const struct explained_count *count = &cell->levels[EXPLAIN_LEVEL_IDC_MISSES];
+
+    if (cell->cell->cell.path->home == TABLE_GLOBAL || cell->level_count == 0 || count->agreement == EXPLAIN_UNKNOWN ||
+        count->measured == 0)
+        return EXPLAIN_UNKNOWN;
+    return fabs(count->low / count->measured - 1) > EXPLAIN_FILLS_LIMIT ? EXPLAIN_DIFFERS : EXPLAIN_WITHIN;
+}
+
 static enum status add_counts(struct explained_cell *cell, const struct card *card)
 {
     const struct cell_result *own = cell->cell;
@@ -113,18 +124,8 @@ static enum status add_counts(struct explained_cell *cell, const struct card *ca
     cell->levels = cell->exact + cell->exact_count;
     for (size_t i = 0; cell->predicted && i < EXPLAIN_LEVELS; i++)
         cell->levels[cell->level_count++] = level_of(cell, card, &level_rows[i]);
+    cell->fills = fills_agreement(cell);
     return STATUS_OK;
-}
-
-/* How the fills of the first constant level agree. Of tables that are elsewhere they are of parameters alone. */
-static enum explain_agreement fills_agreement(const struct explained_cell *cell)
-{
-    const struct explained_count *count = &cell->levels[EXPLAIN_LEVEL_IDC_MISSES];
-
-    if (cell->cell->cell.path->home == TABLE_GLOBAL || cell->level_count == 0 || count->agreement == EXPLAIN_UNKNOWN ||
-        count->measured == 0)
-        return EXPLAIN_UNKNOWN;
-    return fabs(count->low / count->measured - 1) > EXPLAIN_FILLS_LIMIT ? EXPLAIN_DIFFERS : EXPLAIN_WITHIN;
 }
 
 /* -- cells -------------------------------------------------------------------------------------------- */
@@ -244,7 +245,6 @@ static enum status explain_cell(struct explanation *explanation, size_t i, const
     status = predict(explanation, i, card, before, access);
     if (status == STATUS_OK)
         status = add_counts(cell, card);
-    cell->fills = fills_agreement(cell);
     if (status == STATUS_OK && (cell->agreement == EXPLAIN_DIFFERS || cell->fills == EXPLAIN_DIFFERS))
         status = explain_find_reasons(&explanation->result, card, cell);
     if (status == STATUS_OK)

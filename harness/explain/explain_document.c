@@ -7,21 +7,12 @@
 
 /* -- kinds: none is read ------------------------------------------------------------------------------- */
 
-/* Whether the remainder is within the limit; null where there is none. */
+/* enum explain_agreement: whether it is within the limit; null where it is not known. */
 static void write_within(cJSON *object, const struct field *field, const void *base)
 {
-    const struct explained_cell *cell = base;
+    const enum explain_agreement agreement = *(const enum explain_agreement *)((const char *)base + field->offset);
 
-    json_add(object, field->key,
-             cell->agreement ? cJSON_CreateBool(cell->agreement == EXPLAIN_WITHIN) : cJSON_CreateNull());
-}
-
-/* Whether the fills of the first constant level are within theirs. */
-static void write_fills_within(cJSON *object, const struct field *field, const void *base)
-{
-    const struct explained_cell *cell = base;
-
-    json_add(object, field->key, cell->fills ? cJSON_CreateBool(cell->fills == EXPLAIN_WITHIN) : cJSON_CreateNull());
+    json_add(object, field->key, agreement ? cJSON_CreateBool(agreement == EXPLAIN_WITHIN) : cJSON_CreateNull());
 }
 
 static void write_parts(cJSON *object, const struct field *field, const void *base)
@@ -44,7 +35,6 @@ static void write_bound(cJSON *object, const struct field *field, const void *ba
 }
 
 static const struct field_kind kind_within = {write_within, NULL};
-static const struct field_kind kind_fills_within = {write_fills_within, NULL};
 static const struct field_kind kind_parts = {write_parts, NULL};
 static const struct field_kind kind_bound = {write_bound, NULL};
 
@@ -101,8 +91,8 @@ static const struct field explained_rows[] = {
     {.key = "modelled", .kind = &field_object, .presence = NULLABLE, .of = &model_object},
     {FIELD(field_number, struct explained_cell, "remainder_ns", remainder_ns, NULLABLE)},
     {FIELD(field_number, struct explained_cell, "remainder", remainder, NULLABLE)},
-    {.key = "within", .kind = &kind_within},
-    {.key = "fills_within", .kind = &kind_fills_within},
+    {FIELD(kind_within, struct explained_cell, "within", agreement, NULLABLE)},
+    {FIELD(kind_within, struct explained_cell, "fills_within", fills, NULLABLE)},
     {FIELD(field_list, struct explained_cell, "reasons", reasons, REQUIRED), .of = &reasons},
     {FIELD(field_list, struct explained_cell, "exact_counters", exact, REQUIRED), .of = &exact_counters},
     {FIELD(field_list, struct explained_cell, "levels", levels, REQUIRED), .of = &levels},
