@@ -1,11 +1,10 @@
-/* SPDX-License-Identifier: MIT
- * Exact counts of every cell, and what the model says of it where the card is of this chip: on a thread of its own, while cells
- * are verified. It writes to nothing that others read. */
+/* SPDX-License-Identifier: MIT */
+#include "cuda_model.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine_cuda.h"
 #include "log.h"
 
 static void *count_and_model(void *argument)
@@ -13,7 +12,7 @@ static void *count_and_model(void *argument)
     struct modelling *modelling = argument;
     const struct result *result = modelling->result;
 
-    for (size_t i = 0; modelling->status == STATUS_OK && i < modelling->count; i++) {
+    for (size_t i = 0; modelling->status == STATUS_OK && i < result->cell_count; i++) {
         if (!modelling->cells[i].wanted)
             continue;
         modelling->status = access_count_next(result_cell, result, i, modelling->access);
@@ -24,19 +23,17 @@ static void *count_and_model(void *argument)
     return NULL;
 }
 
-enum status cuda_model_begin(struct engine_session *session, struct result *result)
+enum status cuda_model_begin(struct engine_session *session, struct result *result, struct modelling *modelling)
 {
-    struct modelling *modelling = &session->modelling;
-
     *modelling = (struct modelling){
         .result = result,
-        .count = result->cell_count,
         .access = calloc(result->cell_count, sizeof(*modelling->access)),
         .cells = calloc(result->cell_count, sizeof(*modelling->cells)),
     };
     if (!modelling->access || !modelling->cells)
-        return log_memory("counts of accesses");
-    modelling->status = card_read(session->options->card, &modelling->card);
+        modelling->status = log_memory("counts of accesses");
+    else
+        modelling->status = card_read(session->options->card, &modelling->card);
     if (modelling->status != STATUS_OK)
         return modelling->status;
     snprintf(result->card, sizeof(result->card), "%s", modelling->card.name);
@@ -48,25 +45,13 @@ enum status cuda_model_begin(struct engine_session *session, struct result *resu
     return STATUS_OK;
 }
 
-void cuda_model_drop(struct modelling *modelling)
+enum status cuda_model_end(struct engine_session *session, struct result *result, struct modelling *modelling)
 {
-    if (modelling->running)
-        pthread_join(modelling->thread, NULL);
-    free(modelling->access);
-    free(modelling->cells);
-    *modelling = (struct modelling){.status = modelling->status};
-}
-
-enum status cuda_model_end(struct engine_session *session, struct result *result)
-{
-    struct modelling *modelling = &session->modelling;
-
     watch_begin(session->options->watchdog, "counting accesses", INFINITY);
     if (modelling->running)
         pthread_join(modelling->thread, NULL);
     watch_end(session->options->watchdog);
-    modelling->running = false;
-    for (size_t i = 0; modelling->status == STATUS_OK && i < modelling->count; i++) {
+    for (size_t i = 0; modelling->status == STATUS_OK && i < result->cell_count; i++) {
         struct cell_result *cell = &result->cells[i];
 
         if (!modelling->cells[i].wanted)
@@ -76,6 +61,7 @@ enum status cuda_model_end(struct engine_session *session, struct result *result
         cell->model = modelling->cells[i].model;
         cell->modelled = true;
     }
-    cuda_model_drop(modelling);
+    free(modelling->access);
+    free(modelling->cells);
     return modelling->status;
 }

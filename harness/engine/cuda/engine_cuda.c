@@ -43,7 +43,6 @@ static void cuda_close(struct engine_session *session)
     if (!session)
         return;
     loading_end(&session->loading);
-    cuda_model_drop(&session->modelling);
     if (session->counting && session->device.calls.lost)
         cupti_session_lose(session->counting);
     cupti_session_close(session->counting);
@@ -152,7 +151,7 @@ static enum status cuda_time(struct engine_session *session, struct result *resu
     size_t cells[TIMING_GROUP_MAX], count;
     struct cuda_device *device = &session->device;
     struct device_info *info = &result->device;
-    enum status status = cuda_model_end(session, result);
+    enum status status = STATUS_OK;
 
     loading_end(&session->loading);
     cuda_expect(device, 0);

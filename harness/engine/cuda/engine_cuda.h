@@ -6,12 +6,10 @@
 #include <pthread.h>
 
 #include "access.h"
-#include "card.h"
 #include "cuda_device.h"
 #include "cuda_launch.h"
 #include "cupti_reader.h"
 #include "engine.h"
-#include "model.h"
 #include "nvml_reader.h"
 #include "reference.h"
 
@@ -35,21 +33,6 @@ struct loading {
     char reason[CUPTI_REASON_BYTES];
 };
 
-/* Cells are counted and modelled on a thread of their own while they are verified, which has ended before anything is timed, too. */
-struct modelling {
-    pthread_t thread;
-    bool running;
-    const struct result *result; /* not owned */
-    struct card card;
-    size_t count; /* of cells */
-    struct access_counts *access; /* owned, as is: */
-    struct modelled {
-        bool wanted;
-        struct model_cell model;
-    } *cells;
-    enum status status;
-};
-
 struct engine_session {
     const struct engine_options *options;
     struct cuda_device device;
@@ -58,7 +41,6 @@ struct engine_session {
     struct cuda_cell *cells; /* one for each cell of the result */
     bool *grouped; /* of each cell: it is, or was, among those that are timed together */
     struct loading loading;
-    struct modelling modelling;
     struct cupti_session *counting; /* NULL until counting is set up */
     uint32_t refilled_values[CBANK_TABLE_LENGTH]; /* scratch of verifying, as is: */
     struct reference reference;
@@ -66,13 +48,6 @@ struct engine_session {
 
 /* Its phases, but for `time`. */
 engine_phase cuda_prepare, cuda_verify, cuda_set_up_counting, cuda_count;
-
-/* Begins to count and model the cells; ends that, and gives them what came of it. STATUS_ENVIRONMENT, logged, when out of memory. */
-enum status cuda_model_begin(struct engine_session *session, struct result *result);
-enum status cuda_model_end(struct engine_session *session, struct result *result);
-
-/* Ends it, and releases; accepts a zeroed struct. */
-void cuda_model_drop(struct modelling *modelling);
 
 /* What the machine can do: the last two hooks of struct engine. */
 bool cuda_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BYTES]);
