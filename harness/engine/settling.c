@@ -11,7 +11,8 @@ enum {
     SAMPLES_MIN = TABLE_PLACEMENTS, /* before an interval is believed: each place once */
     MODES_ENOUGH = 60,              /* samples by which a cell of several modes is known to be one */
     EVERY_LOOK = 16,                /* samples up to which each is looked at */
-    NARROWER = 8,                   /* an interval so much narrower than asked for is not made narrower still */
+    NARROWER = 8,                   /* an interval so much narrower than asked for is not made narrower still, ... */
+    CHEAP = 4, /* ... once it took the CHEAPth part of its time: what is cheap is narrowed further */
 };
 
 static const double ample_seconds = 4; /* of all cells, for intervals narrower than asked for */
@@ -52,9 +53,10 @@ static void describe(const struct settling *settling, const struct cell_time *ti
  * tell. */
 static bool is_enough(const struct settling *settling, const struct summary *summary, double max_noise)
 {
+    const double share = (double)summary->count * settling->each / settling->ample_seconds;
+
     return summary->count >= 2 * (size_t)settling->places &&
-           (NARROWER * series_own_half_width(summary) <= max_noise ||
-            (double)summary->count * settling->each >= settling->ample_seconds);
+           (NARROWER * series_own_half_width(summary) <= max_noise * sqrt(fmin(1, CHEAP * share)) || share >= 1);
 }
 
 /* Why sampling may stop for its series; STOP_NONE to go on. */

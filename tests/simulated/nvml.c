@@ -36,7 +36,6 @@ struct event {
 
 /* Not declared in a header here. */
 int nvmlInit_v2(void);
-int nvmlShutdown(void);
 int nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvml_device *out);
 int nvmlSystemGetDriverVersion(char *text, unsigned bytes);
 int nvmlDeviceGetVbiosVersion(nvml_device device, char *text, unsigned bytes);
@@ -61,12 +60,6 @@ int nvmlEventSetFree(nvml_event_set set);
 int nvmlInit_v2(void)
 {
     ENTER(nvmlInit_v2);
-    return NVML_OK;
-}
-
-int nvmlShutdown(void)
-{
-    ENTER(nvmlShutdown);
     return NVML_OK;
 }
 

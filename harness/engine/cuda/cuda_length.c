@@ -5,10 +5,9 @@
 
 enum {
     DRAW_LAUNCHES = 12,    /* of a draw of a hot sample, at least, ... */
-    DRAW_FEW = 4,          /* ... or so many, of a sample in two draws, ... */
     DRAW_TICKS = 100,      /* ... and ticks of the timer that they last */
     ESTIMATE_SAMPLES = 3,  /* of a first estimate */
-    LAUNCHES_LEAST = 8,    /* of a hot sample, unless it would be more than LONGER as long as asked for */
+    LAUNCHES_LEAST = 12,   /* of a hot sample, unless it would be more than LONGER as long as asked for */
     LONGER = 10,
 };
 
@@ -58,9 +57,9 @@ static uint32_t count_sites(const struct cuda_chain *chain)
 static void divide(struct cuda_chain *chain, uint32_t launches, double launch_ns)
 {
     const double ticks = launches * launch_ns / cuda_tick_ns(chain->device);
-    const double draws = fmax(launches / DRAW_LAUNCHES, fmin(2, launches / DRAW_FEW));
+    const double draws = fmin(launches / DRAW_LAUNCHES, ticks / DRAW_TICKS);
 
-    chain->draws = (uint32_t)fmax(1, fmin(CUDA_DRAWS_MAX, fmin(draws, ticks / DRAW_TICKS)));
+    chain->draws = (uint32_t)fmax(1, fmin(CUDA_DRAWS_MAX, draws));
     chain->launches = (launches + chain->draws - 1) / chain->draws * chain->draws;
 }
 

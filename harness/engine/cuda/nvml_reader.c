@@ -38,7 +38,6 @@ enum {
 /* Every function that is used: F(function, member, parameters). */
 #define NVML_FUNCTIONS(F)                                                                               \
     F(nvmlInit_v2, init, (void))                                                                        \
-    F(nvmlShutdown, shutdown, (void))                                                                   \
     F(nvmlDeviceGetHandleByPciBusId_v2, handle_by_bus_id, (const char *, nvml_device *))                \
     F(nvmlSystemGetDriverVersion, driver_version, (char *, unsigned))                                   \
     F(nvmlDeviceGetVbiosVersion, vbios_version, (nvml_device, char *, unsigned))                        \
@@ -131,7 +130,6 @@ void nvml_close(struct nvml *nvml)
         return;
     if (nvml->events)
         CALL(nvml, event_set_free, nvml->events);
-    nvml->f.shutdown();
     free(nvml);
 }
 

@@ -15,7 +15,7 @@ struct nvml;
 /* Opens the device of a PCI bus id ("0000:1B:00.0"). NULL where NVML is missing or does not know it. */
 struct nvml *nvml_open(const char *pci_bus_id);
 
-/* Closes; accepts NULL. */
+/* Closes; accepts NULL. NVML itself stays as it is to the end of the process: it takes 80 ms to begin (H200), and is opened again. */
 void nvml_close(struct nvml *nvml);
 
 /* Fills driver, vbios, ecc, mig and the highest clocks; what cannot be read stays as it was. */
