@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-static const double slice_ns = 0.5e6, slice_share = 0.1, places_share = 1.5;
+static const double slice_ns = 0.5e6, slice_share = 0.1, places_share = 4;
 
 /* The least of totals_ns[first], [first + step] ... below [count]. */
 static double least_total(const double *totals_ns, size_t first, size_t count, size_t step)

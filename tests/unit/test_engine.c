@@ -70,7 +70,10 @@ static void slices_are_told_from_places(void **state)
     assert_int_equal(neighbour_slices(totals_ns, 6, 2), 1);
     totals_ns[1] += 1e6;
     assert_int_equal(neighbour_slices(totals_ns, 6, 2), 2);
-    totals_ns[3] = totals_ns[5] = 3.2e6; /* more than places differ by */
+    totals_ns[1] = totals_ns[3] = totals_ns[5] =
+        3.2e6; /* a place of its own, as with lines that meet in one slice of L2 */
+    assert_int_equal(neighbour_slices(totals_ns, 6, 2), 1);
+    totals_ns[1] = totals_ns[3] = totals_ns[5] = 5.2e6; /* more than places differ by */
     assert_int_equal(neighbour_slices(totals_ns, 6, 2), 4);
 }
 

@@ -6,6 +6,7 @@
 enum {
     DRAW_LAUNCHES = 12,    /* of a draw of a hot sample, at least, ... */
     DRAW_TICKS = 100,      /* ... and ticks of the timer that they last */
+    SHORT_DRAWS = 4,       /* of a sample of few launches that are short, of as many launches each at least */
     ESTIMATE_SAMPLES = 3,  /* of a first estimate */
     LAUNCHES_LEAST = 12,   /* of a hot sample, unless it would be more than LONGER as long as asked for */
     LONGER = 10,
@@ -53,11 +54,14 @@ static uint32_t count_sites(const struct cuda_chain *chain)
     return many ? cuda_launch_sites(chain->device, chain->launch) : 1;
 }
 
-/* The launches of a hot sample in as many draws as may be, and as many of each. */
+/* The launches of a hot sample in as many draws as may be, and as many of each. What a stretch of long launches varies by is the
+ * same however long it is; that of short ones varies by which SM has which block, which one draw tells badly. */
 static void divide(struct cuda_chain *chain, uint32_t launches, double launch_ns)
 {
+    const bool is_short = launch_ns < reference_ns && launches < 2 * DRAW_LAUNCHES;
     const double ticks = launches * launch_ns / cuda_tick_ns(chain->device);
-    const double draws = fmin(launches / DRAW_LAUNCHES, ticks / DRAW_TICKS);
+    const double wanted = is_short ? fmin(SHORT_DRAWS, launches / SHORT_DRAWS) : launches / DRAW_LAUNCHES;
+    const double draws = fmin(wanted, ticks / DRAW_TICKS);
 
     chain->draws = (uint32_t)fmax(1, fmin(CUDA_DRAWS_MAX, draws));
     chain->launches = (launches + chain->draws - 1) / chain->draws * chain->draws;
