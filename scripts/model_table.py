@@ -4,7 +4,7 @@
 
 usage: model_table.py [--program build/cbank] [RESULT...]
 
-RESULT are results/CHIP/*.json and results/CHIP/model/*.json where none is named; the card is results/cards/CHIP.json. For
+RESULT are the committed ones of real GPUs (FILES) where none is named; the card is results/cards/CHIP.json. For
 each: whether times of the card were fitted to it (its evidence names the content of files); of the cells that take longer
 than 10 us, on paths of constants and on others, how many are predicted within 10 %; of all cells whose lines of the first
 constant level were counted, how many the model has within 5 %; and how many of the long cells beyond 10 %, and of the cells
@@ -29,7 +29,8 @@ ALIGNED = ("---", "---", "--:", "--:", "--:", "--:")
 
 
 # Each chip's results, and those of its folder that are no results.
-FILES = ("results/h[0-9]*/*.json", "results/h[0-9]*/model/*.json", "results/h[0-9]*/sweeps/*.json", "results/chips/*/*.json")
+FILES = ("results/h[0-9]*/*.json", "results/h[0-9]*/model/*.json", "results/h[0-9]*/sweeps/*.json", "results/h[0-9]*/fast-board/*.json",
+         "results/chips/*/*.json")
 OTHERS = ("calibration.json", "card.json", "characterization.json", "manifest.json")
 
 

@@ -143,7 +143,7 @@ def derive():
     plan = fit(plans, process, most=sum(map(together, plan_changes)))
     cold_plans, cold_changes = alike(("h200/core-matrix-cold.json", "h200/sizes.json"), "cold")
     cold_plan = fit(cold_plans, lambda time: math.hypot(cold[0], cold[1] / time), most=together(cold_changes[0]))
-    trials = [f"h200/processes/{name}.json" for name in ("trial", "other-board", "third-board", "slow-board")]
+    trials = [f"h200/processes/{name}.json" for name in ("trial", "other-board", "third-board", "slow-board", "fast-board")]
     boards = of_boards(trials, "h200/core-matrix.json")
     board = fit(boards, process, degrees=len(trials))
     table = {("process", "hot"): hot, ("process", "cold"): cold, ("process", "copies"): copies,
@@ -152,7 +152,7 @@ def derive():
     basis = [f"process: {len(hot_rows)} hot and {len(cold_rows)} cold cells of 10 processes on one H200, settled or not; "
              f"{len(copies_rows)} with copies of 3 on another",
              f"plan: {len(plans)} hot cells of four pairs and {len(cold_plans)} cold of one, on an H200",
-             f"board: {len(boards)} cells of five H200, which say it with four degrees together",
+             f"board: {len(boards)} cells of six H200, which say it with five degrees together",
              "what boards add to cold cells, and plans and boards to cells with copies, is taken to be as in hot ones"]
     return table, basis
 

@@ -9,8 +9,8 @@
 #   sweeps     sweeps/*.json: lookups
 #   processes  processes/process-NN.json and trial.json: ten processes, hot and cold; hot-trial.json: eight, hot
 #   gate       gate/gate-trial.json: false alarms, and slowdowns that were planted
-#   plans      plan-trial.json: whether times depend on the rest of the plan
-#   neighbour  neighbour.json: whether a process beside is seen; needs nvcc
+#   plans      plans/trial.json: whether times depend on the rest of the plan
+#   neighbour  neighbour/trial.json: whether a process beside is seen; needs nvcc
 #   advise     advise.json: the configurations of results/advise/configurations.json by every place
 #   chip       chip/: cbank contribute, in the name of CREDIT; goes on with what is there
 #
@@ -62,8 +62,8 @@ measure() {
         trial process processes/hot-trial.json --run 8 --folder "$folder/processes/hot"
         ;;
     gate) trial gate gate/gate-trial.json --counters none --regime hot,cold --path constant,global --pattern per_warp ;;
-    plans) trial plan plan-trial.json ;;
-    neighbour) trial neighbour neighbour.json --counters none --path constant,global --pattern per_warp,per_thread ;;
+    plans) trial plan plans/trial.json ;;
+    neighbour) trial neighbour neighbour/trial.json --counters none --path constant,global --pattern per_warp,per_thread ;;
     advise) advise measure && advise collect > "$folder/advise.json" ;;
     chip) "$program" contribute --credit "${CREDIT:-The cbank contributors}" "$folder/chip" ;;
     esac
