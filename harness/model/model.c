@@ -49,7 +49,7 @@ enum { FEW_NS = 190, FEW_ELEMENTS = 12000 };
 
 /* Blocks that an SM begins at once; of a grid that strides the later ones end later, the less the more rounds they make. And what
  * lookups of kernel parameters take less than those of constants: their first lines come with the launch. Likewise. */
-enum { AT_ONCE = 2, STRIDED_PARAMETER_CYCLES = -80 };
+enum { AT_ONCE = 2, STRIDED_PARAMETER_CYCLES = -150 };
 
 /* What a strided grid keeps busy overlaps, but not wholly: parts add by this power. A guess by the same cells. */
 #define OVERLAP_POWER 2.7

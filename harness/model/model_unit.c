@@ -217,7 +217,7 @@ static double l2_ns(const struct model_work *work)
 #define REQUESTS(count) .requests = offsetof(struct access_counts, count)
 
 const struct model_unit model_units[] = {
-    [UNIT_IDC] = {REQUESTS(addresses), .instructions = 3, .strided_cycles = -180, .through_levels = true,
+    [UNIT_IDC] = {REQUESTS(addresses), .instructions = 3, .strided_cycles = -110, .through_levels = true,
                   .cycles = idc_cycles, .other_cycles = parameter_cycles, .beyond_ns = levels_ns},
     [UNIT_UNIFORM] = {REQUESTS(payload_loads), .instructions = 3, .cycles = uniform_cycles, .wait_cycles = line_wait_cycles},
     [UNIT_IMC] = {REQUESTS(payload_loads), .instructions = 1, .cycles = immediate_cycles, .wait_cycles = line_wait_cycles},

@@ -17,6 +17,8 @@ enum {
     PASS_CYCLES = MODEL_WARPS_PASS_CYCLES,
     RETRY_CYCLES = 3 * PASS_CYCLES,
     LINE_CYCLES = 70,
+    WAKE_CYCLES =
+        4, /* from one load that waits for a line to the next: by lookups in lockstep, four in flight or many warps */
 };
 
 /* From a block's first warp to the next: lookups of one or two loads in a few blocks of 1024 leave room for no more, in
@@ -449,7 +451,7 @@ static void look_up(struct run *run, uint32_t number, double now)
         begin_load(run, number, now);
     note_lines(run, set_of(run, line), now);
     if (load->next != NOBODY)
-        event_push(run, now + PASS_CYCLES, load->next, ERRAND_WOKEN);
+        event_push(run, now + WAKE_CYCLES, load->next, ERRAND_WOKEN);
     load->next = NOBODY;
     if (place && !place->coming) {
         read_address(run, place, number, now);

@@ -15,7 +15,7 @@
  *     of one SM come as far apart as the SMs that share the second level leave room for (its request_cycles), and the sooner
  *     the fewer of these have a block, down to a pass;
  *   - a load that finds its line on its way sleeps, too. A line that comes wakes who waits one after the other, each
- *     after the pass of the one before. Who sleeps takes no turn, who is woken needs none;
+ *     4 cycles after the lookup of the one before. Who sleeps takes no turn, who is woken needs none;
  *   - a line takes the place that replacement chooses, no other: where the line there is still to come, or was not read
  *     by whoever fetched it, the address is refused. The load tries again three passes later and keeps its turn, or,
  *     where it was woken beyond the two, waits for one before those that have not passed yet.
