@@ -9,16 +9,16 @@
 #include "model_levels.h"
 #include "sass.h"
 
-/* Loads at a time of a quarter of the SM that are looked up in turn, and cycles: of one pass through the level, and from the
- * request for a line to the pass that finds it. */
+/* Loads at a time of a quarter of the SM that are looked up in turn, and cycles: of one pass through the level, from the
+ * request for a line to the pass that finds it, and from one load that waited for it to the next (lookups in lockstep, four in
+ * flight or many warps, say that: results/advise/h200.json). */
 enum {
     QUARTERS = 4,
     LOADS_PASSING = 2,
     PASS_CYCLES = MODEL_WARPS_PASS_CYCLES,
     RETRY_CYCLES = 3 * PASS_CYCLES,
     LINE_CYCLES = 70,
-    WAKE_CYCLES =
-        4, /* from one load that waits for a line to the next: by lookups in lockstep, four in flight or many warps */
+    WAKE_CYCLES = 4,
 };
 
 /* From a block's first warp to the next: lookups of one or two loads in a few blocks of 1024 leave room for no more, in

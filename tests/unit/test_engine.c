@@ -12,6 +12,7 @@
 
 #include "engine.h"
 #include "neighbour.h"
+#include "random.h"
 #include "settling.h"
 
 /* -- the clock ----------------------------------------------------------------------------------------- */
@@ -70,10 +71,10 @@ static void slices_are_told_from_places(void **state)
     assert_int_equal(neighbour_slices(totals_ns, 6, 2), 1);
     totals_ns[1] += 1e6;
     assert_int_equal(neighbour_slices(totals_ns, 6, 2), 2);
-    totals_ns[1] = totals_ns[3] = totals_ns[5] =
-        3.2e6; /* a place of its own, as with lines that meet in one slice of L2 */
+    /* A place of its own, as with lines that meet in one slice of L2; and more than places differ by. */
+    totals_ns[1] = totals_ns[3] = totals_ns[5] = 3.2e6;
     assert_int_equal(neighbour_slices(totals_ns, 6, 2), 1);
-    totals_ns[1] = totals_ns[3] = totals_ns[5] = 5.2e6; /* more than places differ by */
+    totals_ns[1] = totals_ns[3] = totals_ns[5] = 5.2e6;
     assert_int_equal(neighbour_slices(totals_ns, 6, 2), 4);
 }
 
@@ -97,6 +98,41 @@ static void looks_grow_rarer(void **state)
     time.summary.count = 129;
     settling.seconds = 1;
     assert_true(settling_is_due(&settling, &time, &options));
+}
+
+/* After how many samples of 1000 ns, give or take 1 %, a cell settles, one of ten that are sampled together: each takes so many
+ * seconds. */
+static size_t samples_to_settle(double each)
+{
+    enum { MOST = 800 };
+    const struct engine_options options = {.samples_max = MOST, .seconds_max = 100, .max_noise = 0.01};
+    double samples_ns[MOST];
+    struct cell_time time = {.samples_ns = samples_ns};
+    struct settling settling;
+    uint64_t random = 1;
+
+    assert_true(settling_open(&settling, 1, 10, MOST));
+    settling.each = each;
+    while (settling.stop == STOP_NONE && time.summary.count < MOST) {
+        samples_ns[time.summary.count++] = 990 + 20 * ((double)(random_next(&random) >> 11) * 0x1p-53);
+        if (settling_is_due(&settling, &time, &options))
+            settling_look(&settling, &time, &options);
+    }
+    assert_int_equal(settling.stop, STOP_CONVERGED);
+    settling_close(&settling);
+    return time.summary.count;
+}
+
+/* A tenth of four seconds is its part. With a quarter of that an eighth of what was asked for is narrow enough, with less it is
+ * not; with all of it more samples would cost more than they tell. */
+static void cheap_cells_are_narrowed_further(void **state)
+{
+    const size_t usual = samples_to_settle(0.1 / 60), cheap = samples_to_settle(0.1 / 600),
+                 dear = samples_to_settle(0.4 / 24);
+
+    (void)state;
+    assert_true(cheap >= 2 * usual);
+    assert_int_equal(dear, 24);
 }
 
 /* -- counters ------------------------------------------------------------------------------------------ */
@@ -177,6 +213,7 @@ int main(void)
         cmocka_unit_test(clock_that_varies_is_marked),
         cmocka_unit_test(slices_are_told_from_places),
         cmocka_unit_test(looks_grow_rarer),
+        cmocka_unit_test(cheap_cells_are_narrowed_further),
         cmocka_unit_test(counters_begin_unread),
         cmocka_unit_test(exact_counter_that_differs_is_marked),
     };
