@@ -2,7 +2,6 @@
 #include "parallel.h"
 
 #include <malloc.h>
-#include <pthread.h>
 #include <unistd.h>
 
 /* One thread's share. */
@@ -51,6 +50,22 @@ void parallel_ranges(uint64_t total, uint64_t grain, void (*work)(void *context,
     for (uint64_t i = 0; i < threads; i++)
         if (shares[i].started)
             pthread_join(shares[i].thread, NULL);
+}
+
+/* -- beside ------------------------------------------------------------------------------------------- */
+
+void parallel_begin(struct parallel_task *task, void *(*work)(void *context), void *context)
+{
+    task->running = pthread_create(&task->thread, NULL, work, context) == 0;
+    if (!task->running)
+        work(context);
+}
+
+void parallel_end(struct parallel_task *task)
+{
+    if (task->running)
+        pthread_join(task->thread, NULL);
+    task->running = false;
 }
 
 /* -- in order ------------------------------------------------------------------------------------------ */

@@ -3,6 +3,7 @@
 #ifndef CBANK_PARALLEL_H
 #define CBANK_PARALLEL_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,6 +15,18 @@ enum { PARALLEL_THREADS_MAX = 16 };
  * which is the caller's; returns when all have ended. */
 void parallel_ranges(uint64_t total, uint64_t grain, void (*work)(void *context, uint64_t first, uint64_t count),
                      void *context);
+
+/* Work beside the caller's own. Zeroed: none. */
+struct parallel_task {
+    pthread_t thread;
+    bool running;
+};
+
+/* Begins work(context) on a thread of its own; where none can be started, does it at once. */
+void parallel_begin(struct parallel_task *task, void *(*work)(void *context), void *context);
+
+/* Returns when the work has ended; at once where there is none. */
+void parallel_end(struct parallel_task *task);
 
 /* Work that is made in parts at the same time, and taken one part after the other. */
 struct parallel_line {

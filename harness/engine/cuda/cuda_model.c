@@ -39,17 +39,14 @@ enum status cuda_model_begin(struct engine_session *session, struct result *resu
     snprintf(result->card, sizeof(result->card), "%s", modelling->card.name);
     for (size_t i = 0; i < result->cell_count; i++)
         modelling->cells[i].wanted = result->cells[i].status != CELL_SKIPPED;
-    modelling->running = pthread_create(&modelling->thread, NULL, count_and_model, modelling) == 0;
-    if (!modelling->running)
-        count_and_model(modelling);
+    parallel_begin(&modelling->task, count_and_model, modelling);
     return STATUS_OK;
 }
 
 enum status cuda_model_end(struct engine_session *session, struct result *result, struct modelling *modelling)
 {
     watch_begin(session->options->watchdog, "counting accesses", INFINITY);
-    if (modelling->running)
-        pthread_join(modelling->thread, NULL);
+    parallel_end(&modelling->task);
     watch_end(session->options->watchdog);
     for (size_t i = 0; modelling->status == STATUS_OK && i < result->cell_count; i++) {
         struct cell_result *cell = &result->cells[i];

@@ -9,8 +9,7 @@
 #include "model.h"
 
 struct modelling {
-    pthread_t thread;
-    bool running;
+    struct parallel_task task;
     const struct result *result; /* not owned */
     struct card card;
     struct access_counts *access; /* owned, as is: one for each cell of the result */

@@ -21,21 +21,13 @@ static void *load_cupti(void *argument)
     return NULL;
 }
 
-static void loading_begin(struct loading *loading)
-{
-    loading->running = pthread_create(&loading->thread, NULL, load_cupti, loading) == 0;
-    if (!loading->running)
-        load_cupti(loading);
-}
-
 static void loading_end(struct loading *loading)
 {
-    if (loading->running) {
-        watch_begin(loading->watchdog, "opening CUPTI", loading_seconds);
-        pthread_join(loading->thread, NULL);
-        watch_end(loading->watchdog);
-    }
-    loading->running = false;
+    if (!loading->task.running)
+        return;
+    watch_begin(loading->watchdog, "opening CUPTI", loading_seconds);
+    parallel_end(&loading->task);
+    watch_end(loading->watchdog);
 }
 
 static void cuda_close(struct engine_session *session)
@@ -79,7 +71,7 @@ static enum status cuda_open(const struct engine_options *options, struct result
     session->options = options;
     session->loading.watchdog = options->watchdog;
     if (options->counters->count > 0)
-        loading_begin(&session->loading);
+        parallel_begin(&session->loading.task, load_cupti, &session->loading);
     watch_begin(options->watchdog, "nvmlInit", INFINITY);
     session->nvml = nvml_open(result->device.pci_bus_id);
     nvml_health_begin(session->nvml, &result->health);

@@ -3,14 +3,13 @@
 #ifndef CBANK_ENGINE_CUDA_H
 #define CBANK_ENGINE_CUDA_H
 
-#include <pthread.h>
-
 #include "access.h"
 #include "cuda_device.h"
 #include "cuda_launch.h"
 #include "cupti_reader.h"
 #include "engine.h"
 #include "nvml_reader.h"
+#include "parallel.h"
 #include "reference.h"
 
 /* What the engine knows of a cell beside its result. */
@@ -25,8 +24,7 @@ struct cuda_cell {
 /* CUPTI's libraries are large: they are loaded on a thread of their own while cells are prepared and
  * verified. The thread has ended before anything is timed, and touches no GPU. */
 struct loading {
-    pthread_t thread;
-    bool running;
+    struct parallel_task task;
     struct watchdog *watchdog; /* of waiting for it */
     struct cupti *cupti;
     enum counter_status status;
