@@ -96,20 +96,37 @@ static struct deviation_evidence evidence_of(const struct comparison *comparison
     return out;
 }
 
-/* Of a number that a side may not know, as there was one. */
-static uint32_t one_or_more(uint32_t count)
+/* What each side has several of, and cells of older files had one of. */
+static const struct {
+    size_t at; /* a uint32_t of struct side_cell; 0: not known */
+    const char *before, *behind; /* the numbers of both sides */
+} multiples[] = {
+    {offsetof(struct side_cell, sites), "the table had", "sites a place"},
+    {offsetof(struct side_cell, code_copies), "the code was loaded", "times"},
+};
+
+enum { MULTIPLES = sizeof(multiples) / sizeof(multiples[0]) };
+
+static uint32_t multiple_of(const struct comparison_cell *cell, size_t side, size_t row)
 {
+    const uint32_t count = *(const uint32_t *)((const char *)cell->sides[side] + multiples[row].at);
+
     return count ? count : 1;
 }
 
-static bool sites_differ(const struct comparison_cell *cell)
+/* Whether the sides differ in that; in any of it. */
+static bool multiple_differs(const struct comparison_cell *cell, size_t row)
 {
-    return one_or_more(cell->sides[BASE]->sites) != one_or_more(cell->sides[NEW]->sites);
+    return multiple_of(cell, BASE, row) != multiple_of(cell, NEW, row);
 }
 
-static bool copies_differ(const struct comparison_cell *cell)
+static bool places_differ(const struct comparison_cell *cell)
 {
-    return one_or_more(cell->sides[BASE]->code_copies) != one_or_more(cell->sides[NEW]->code_copies);
+    bool differ = false;
+
+    for (size_t i = 0; i < MULTIPLES; i++)
+        differ = differ || multiple_differs(cell, i);
+    return differ;
 }
 
 /* What the sides differ by since their plans do, or what each place has, each by a half: what is known of all cells, and the
@@ -129,8 +146,7 @@ static struct deviation error_of(const struct comparison *comparison, const stru
 {
     const struct deviation parts[] = {*process, plan_deviation(cell),
                                       deviation_default(CAUSE_board, &cell->cell, cell->ns[BASE])};
-    double weights[] = {0, 2 * (cell->gpu->plans_differ || sites_differ(cell) || copies_differ(cell)),
-                        2 * comparison->boards_differ};
+    double weights[] = {0, 2 * (cell->gpu->plans_differ || places_differ(cell)), 2 * comparison->boards_differ};
 
     for (size_t i = 0; i < SIDES; i++)
         weights[0] += cell->sides[i]->modelled ? 0 : deviation_of_median(counts[i]);
@@ -144,12 +160,10 @@ static void find_ratio(const struct comparison *comparison, struct ratio_level *
 {
     const size_t counts[] = {cell->sides[BASE]->process_count, cell->sides[NEW]->process_count};
 
-    if (sites_differ(cell))
-        comparison_note(cell, "the table had %" PRIu32 " and %" PRIu32 " sites a place",
-                        one_or_more(cell->sides[BASE]->sites), one_or_more(cell->sides[NEW]->sites));
-    if (copies_differ(cell))
-        comparison_note(cell, "the code was loaded %" PRIu32 " and %" PRIu32 " times",
-                        one_or_more(cell->sides[BASE]->code_copies), one_or_more(cell->sides[NEW]->code_copies));
+    for (size_t i = 0; i < MULTIPLES; i++)
+        if (multiple_differs(cell, i))
+            comparison_note(cell, "%s %" PRIu32 " and %" PRIu32 " %s", multiples[i].before, multiple_of(cell, BASE, i),
+                            multiple_of(cell, NEW, i), multiples[i].behind);
     cell->error = error_of(comparison, cell, &cell->deviation, counts);
     cell->ratio = ratio_of(cell->ns[NEW] / cell->ns[BASE], &cell->error, level);
     cell->noise = sqrt(cell->ratio.ci_high / cell->ratio.ci_low) - 1;
