@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cuda_length.h"
 #include "log.h"
@@ -296,7 +297,7 @@ static bool is_unsettled(const struct sampling *sampling)
 static size_t choose_round(struct timing *timing)
 {
     const bool faulty = awaits_fault(timing);
-    size_t chosen = 0;
+    size_t chosen = 0, items;
 
     timing->unsettled = 0;
     for (size_t i = 0; i < timing->count; i++) {
@@ -306,8 +307,9 @@ static size_t choose_round(struct timing *timing)
         if (unsettled || (faulty && i == FAULT_ITEM && !timing->samplings[i].done))
             timing->order[chosen++] = i;
     }
-    for (size_t i = 0, items = chosen; i < MORE_TURNS * items && (i % items || chosen + items <= timing->count); i++)
-        timing->order[chosen++] = timing->order[i];
+    items = chosen;
+    for (int more = 0; more < MORE_TURNS && chosen + items <= timing->count; more++, chosen += items)
+        memcpy(timing->order + chosen, timing->order, items * sizeof(*timing->order));
     random_shuffle(&timing->random, timing->order, chosen);
     timing->warm = timing->seconds >= warm_seconds;
     return chosen;
