@@ -59,7 +59,8 @@ measure() {
     sweeps) sweep lookup && sweep warps --max-samples 60 && sweep pressure && sweep copies && sweep large ;;
     processes)
         trial process processes/trial.json --run 10 --folder "$folder/processes" --regime hot,cold
-        trial process processes/hot-trial.json --run 8 --folder "$folder/processes/hot"
+        first=$?
+        trial process processes/hot-trial.json --run 8 --folder "$folder/processes/hot" && return $first
         ;;
     gate) trial gate gate/gate-trial.json --counters none --regime hot,cold --path constant,global --pattern per_warp ;;
     plans) trial plan plans/trial.json ;;
