@@ -502,7 +502,6 @@ static void test_reasons_of_fills(void **state)
     result_close(&result);
 }
 
-/* A cell within the limit needs none. */
 /* Residency of the cell where a thread has so many registers. */
 static double residency_with(struct result *result, const struct card *card, uint32_t registers)
 {
@@ -531,6 +530,7 @@ static void test_registers_leave_room(void **state)
     result_close(&result);
 }
 
+/* A cell within the limit needs none. */
 static void test_no_reason_within(void **state)
 {
     const struct card card = default_card();
