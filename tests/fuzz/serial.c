@@ -20,3 +20,14 @@ void parallel_in_order(uint64_t total, const struct parallel_line *line)
         good = line->take(line->context, i) && good;
     }
 }
+
+void parallel_begin(struct parallel_task *task, void *(*work)(void *context), void *context)
+{
+    task->running = false;
+    work(context);
+}
+
+void parallel_end(struct parallel_task *task)
+{
+    (void)task;
+}
