@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tries cbank advise on configurations that a seed draws: draws them, measures them on a GPU, and shows how good the advice is.
 
-usage: advise_trial.py draw --seed N [--count 300] > results/advise/configurations.json
+usage: advise_trial.py draw --seed N [--count 300] [--distribution broad|contested] > results/advise/configurations.json
        advise_trial.py measure [--program build/cbank] [--first N] CONFIGURATIONS FOLDER
        advise_trial.py collect [--program build/cbank] CONFIGURATIONS FOLDER > MEASURED
        advise_trial.py show [--program build/cbank] [--card FILE] CONFIGURATIONS MEASURED...
@@ -37,17 +37,19 @@ WITHIN = 0.15
 FALLBACK = "global"
 BY_PLACE = "global_l2"  # whose time depends on where the table lies
 
-# What is drawn: sizes evenly by their logarithm, the rest evenly.
+# What is drawn: sizes evenly by their logarithm, the rest evenly; pressure goes with one in flight. In `broad`, loops over a table in lockstep, and warps that
+# read a few entries, are a half: what constants are good at. There `global` costs little more than the best place, since most
+# of the time goes elsewhere; in `contested` the lookups are most of it.
 WIDTHS = (1, 2, 4, 8, 16)
-TABLE_BYTES = (16, 65536)
 BLOCK_SIZES = (64, 128, 256, 512, 1024)
-ELEMENTS = (1 << 11, 1 << 21)
-LOADS = (1, 4, 8, 16, 32, 64, 64)
 IN_FLIGHT = (1, 2, 4)
-PRESSURE_BYTES = (None, None, None, None, 1 << 14, 1 << 16, 1 << 18, 1 << 20)  # with one in flight
 INDICES_MOST = 1 << 24
-# Loops over a table in lockstep, and warps that read a few entries, are a half: what constants are good at.
-SOURCES = (("lockstep", 6), ("distinct", 3), ("unequal", 1), ("runs", 2), ("sorted", 2), ("uniform", 4), ("zipf", 3))
+SOURCES = ("lockstep", "distinct", "unequal", "runs", "sorted", "uniform", "zipf")
+BROAD = {"sources": (6, 3, 1, 2, 2, 4, 3), "table_bytes": (16, 1 << 16), "elements": (1 << 11, 1 << 21),
+         "loads": (1, 4, 8, 16, 32, 64, 64), "pressure_bytes": (None, None, None, None, 1 << 14, 1 << 16, 1 << 18, 1 << 20)}
+CONTESTED = {"sources": (6, 2, 1, 1, 1, 10, 3), "table_bytes": (1 << 10, 1 << 16), "elements": (1 << 14, 1 << 19),
+             "loads": (32, 64), "pressure_bytes": (None, None, None, None, None, None, 1 << 14, 1 << 16)}
+DISTRIBUTIONS = {"broad": BROAD, "contested": CONTESTED}
 
 SAMPLES = "--max-samples=72"  # of each cell: hundreds of configurations in minutes
 
@@ -62,14 +64,13 @@ def logarithmic(generator, limits):
     return int(low * (high / low) ** generator.random())
 
 
-def draw_one(generator):
+def draw_one(generator, distribution):
     """The options of one configuration, as cbank advise takes them."""
-    names, weights = zip(*SOURCES)
-    source = generator.choices(names, weights)[0]
+    source = generator.choices(SOURCES, distribution["sources"])[0]
     width = generator.choice(WIDTHS)
-    size = max(logarithmic(generator, TABLE_BYTES) // width * width, 16)
-    loads, pressure = generator.choice(LOADS), generator.choice(PRESSURE_BYTES)
-    elements = min(logarithmic(generator, ELEMENTS), INDICES_MOST // loads)
+    size = max(logarithmic(generator, distribution["table_bytes"]) // width * width, 16)
+    loads, pressure = generator.choice(distribution["loads"]), generator.choice(distribution["pressure_bytes"])
+    elements = min(logarithmic(generator, distribution["elements"]), INDICES_MOST // loads)
     options = {"table-bytes": size, "width": width, "source": source, "elements": elements, "loads": loads,
                "in-flight": 1 if pressure else generator.choice([number for number in IN_FLIGHT if loads % number == 0]),
                "block-size": generator.choice(BLOCK_SIZES)}
@@ -84,9 +85,9 @@ def draw_one(generator):
     return options
 
 
-def draw(seed, count):
+def draw(seed, count, distribution):
     generator = random.Random(seed)
-    rows = ",\n".join("  " + json.dumps(draw_one(generator)) for _ in range(count))
+    rows = ",\n".join("  " + json.dumps(draw_one(generator, distribution)) for _ in range(count))
     print(f'{{"seed": {seed}, "configurations": [\n{rows}\n]}}')
 
 
@@ -213,13 +214,14 @@ def main():
     parser.add_argument("files", nargs="*", metavar="FILE")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--distribution", choices=DISTRIBUTIONS, default="broad")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--program", default=os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
     parser.add_argument("--card")
     parser.add_argument("--modelled", action="store_true")
     options = parser.parse_intermixed_args()
     if options.action == "draw":
-        return draw(options.seed, options.count) if options.seed is not None else fail("draw: name a --seed")
+        return draw(options.seed, options.count, DISTRIBUTIONS[options.distribution]) if options.seed is not None else fail("draw: name a --seed")
     if not options.configurations or not options.files and not options.modelled:
         fail("name the file of configurations, and what was measured")
     configurations = load(options.configurations)["configurations"]
