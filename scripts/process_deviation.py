@@ -72,15 +72,14 @@ def alike(names, column, settled=True):
 
 
 def of_boards(names, result):
-    """(variance, degrees, time) of the hot cells of trials of processes (medians over those of a board) and of a
-    result, each of another board. Cells that take other times in other places are left out: the first trials had one."""
+    """(variance, degrees, time) of the hot cells of trials of processes, each of another board (medians over its processes).
+    Cells that take other times in other places, as `result` has it, are left out: the first trials had one."""
     boards = []
     for name in names:
         with open(os.path.join(ROOT, "results", name), encoding="utf-8") as file:
             boards.append({cell["identity"]: cell["median_ns"] for cell in json.load(file)["cells"]})
-    boards.append({"/".join(key[:6]): cell[0] for key, cell in load(result).items() if (cell[3] or 0) < PLACED})
     rows = []
-    for identity in boards[-1]:
+    for identity in ("/".join(key[:6]) for key, cell in load(result).items() if (cell[3] or 0) < PLACED):
         logs = [math.log(board[identity]) for board in boards]
         rows.append((statistics.variance(logs), len(logs) - 1, math.exp(statistics.mean(logs))))
     return rows
@@ -143,14 +142,15 @@ def derive():
     plan = fit(plans, process, most=sum(map(together, plan_changes)))
     cold_plans, cold_changes = alike(("h200/core-matrix-cold.json", "h200/sizes.json"), "cold")
     cold_plan = fit(cold_plans, lambda time: math.hypot(cold[0], cold[1] / time), most=together(cold_changes[0]))
-    trials = [f"h200/processes/{name}.json" for name in ("trial", "other-board", "third-board", "slow-board", "fast-board")]
+    trials = [f"h200/processes/{name}.json" for name in ("trial", "other-board", "third-board", "slow-board", "fast-board",
+                                                        "sixth-board")]
     boards = of_boards(trials, "h200/core-matrix.json")
-    board = fit(boards, process, degrees=len(trials))
+    board = fit(boards, process, degrees=len(trials) - 1)
     table = {("process", "hot"): hot, ("process", "cold"): cold, ("process", "copies"): copies,
              ("plan", "hot"): plan, ("plan", "cold"): cold_plan, ("plan", "copies"): plan,
              ("board", "hot"): board, ("board", "cold"): board, ("board", "copies"): board}
     basis = [f"process: {len(hot_rows)} hot and {len(cold_rows)} cold cells of 10 processes on one H200, settled or not; "
-             f"{len(copies_rows)} with copies of 3 on another",
+             f"{len(copies_rows)} with copies of 3 results",
              f"plan: {len(plans)} hot cells of four pairs and {len(cold_plans)} cold of one, on an H200",
              f"board: {len(boards)} cells of six H200, which say it with five degrees together",
              "what boards add to cold cells, and plans and boards to cells with copies, is taken to be as in hot ones"]

@@ -331,8 +331,9 @@ uint32_t model_first_block_sectors(const struct cell *cell, uint32_t steps)
 
 /* -- copies of the table ----------------------------------------------------------------------------------- */
 
-/* Rounds of copying a table several times, or once where nothing is in L1 yet. Of GH100: results/advise/h200.json. */
-enum { COPIES_ROUND_CYCLES = 55, COPY_CYCLES = 380 };
+/* Rounds of copying a table several times, what those take more that wait for a sector, and rounds of copying it once where nothing
+ * is in L1 yet. Of GH100: results/advise/h200.json and h200-contested.json. */
+enum { COPIES_ROUND_CYCLES = 64, COPIES_SECTOR_CYCLES = 269, COPY_CYCLES = 380 };
 
 /* Copying the table several times: an entry a thread and round, and rounds wait for sectors that are not there. */
 static double copies_cycles(const struct cell *cell, double copies)
@@ -340,7 +341,7 @@ static double copies_cycles(const struct cell *cell, double copies)
     const double rounds = ceil(cell_length(cell) * copies / cell->block_size);
     const double sectors = ceil((double)table_bytes(cell->path, cell->parameters) / ACCESS_SECTOR_BYTES);
 
-    return rounds * COPIES_ROUND_CYCLES + fmin(rounds, sectors) * MODEL_FIRST_CYCLES;
+    return rounds * COPIES_ROUND_CYCLES + fmin(rounds, sectors) * COPIES_SECTOR_CYCLES;
 }
 
 /* Copying the table once: four words of a thread at a time, and what is left of them one by one. All blocks of a grid that strides
