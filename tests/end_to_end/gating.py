@@ -111,7 +111,7 @@ class Verdicts(Case):
         self.gate(*small)  # without --strict
 
     def test_no_more_time(self):
-        report, _ = self.gate("--base-program", CBANK, "--threshold", "0.1", "--seconds", "0.001", "--keep", self.kept)
+        report, _ = self.gate("--base-program", CBANK, "--threshold", "0.05", "--seconds", "0.001", "--keep", self.kept)
         self.assertEqual(len(self.files()), 2)
         self.assertEqual(report["counts"]["inconclusive"], 4)
 

@@ -38,7 +38,7 @@ from page import verdict  # noqa: E402
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 MATRIX = os.path.join(ROOT, "results/h200/core-matrix.json")
-SECOND = os.path.join(ROOT, "results/h200/second-process.json")
+SECOND = os.path.join(ROOT, "results/chips/h200/second-process.json")
 CHARACTERIZATION = os.path.join(ROOT, "results/characterizations/h200.json")
 # Of a report at most, and of each of its files: 245,000 are measured with matplotlib 3.6, and 248,000 with 3.10, which puts
 # more ticks on some axes.
