@@ -120,6 +120,8 @@ static void write_samples(cJSON *object, const struct field *field, const void *
     json_add(object, field->key, json_doubles(time->samples_ns, time->samples_ns ? time->summary.count : 0));
 }
 
+static const double longest_ns = 1e15; /* of a launch, 11 days: sums of such times are finite */
+
 static void read_samples(const struct node *node, const struct field *field, void *base)
 {
     const struct field alone = {.key = field->key};
@@ -129,6 +131,10 @@ static void read_samples(const struct node *node, const struct field *field, voi
     field_numbers.read(node, &alone, &numbers);
     time->samples_ns = numbers.values;
     time->summary.count = numbers.count;
+    for (size_t i = 0; i < numbers.count && !node_failed(node); i++)
+        if (!(numbers.values[i] > 0 && numbers.values[i] <= longest_ns))
+            node_wrong_member(node, field->key, "number %zu is %g: a time is above 0, and at most %g ns", i,
+                              numbers.values[i], longest_ns);
 }
 
 /* Only while a cell is sampled: so that another process can go on with it. */
