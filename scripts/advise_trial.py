@@ -7,6 +7,7 @@ usage: advise_trial.py draw --seed N [--count 300] [--distribution broad|contest
        advise_trial.py collect [--program build/cbank] CONFIGURATIONS FOLDER > MEASURED
        advise_trial.py show [--program build/cbank] [--card FILE] CONFIGURATIONS MEASURED...
        advise_trial.py show --modelled [--program build/cbank] [--card FILE] CONFIGURATIONS
+       advise_trial.py table SHOWN...
 
 Configurations are committed before anything is measured, and nothing is drawn again. `measure` runs each, from the Nth on, on
 every path that holds its table, into FOLDER/NUMBER.json; files that are there stay. `collect` writes what they say of time, of
@@ -16,7 +17,7 @@ the same of each fixed answer, where its path cannot hold the table of `global`;
 often that was right: the two were within the error that it named; of the others, how often no place was faster than the choice by
 what is told. Last come the errors of ratios, as rows of harness/advise/uncertainty.def. With --modelled the predictions stand for what was measured,
 so that the regret is 0, of those configurations for which `global` has one: what is left says how well fixed answers do on what
-was drawn. Exit status 0; 1 for a cell that is not ok; 2 for a bad file; that of cbank where it fails.
+was drawn. `table` is Markdown of what `show` printed into files. Exit status 0; 1 for a cell that is not ok; 2 for a bad file; that of cbank where it fails.
 """
 
 import argparse
@@ -25,6 +26,7 @@ import json
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 
@@ -197,6 +199,27 @@ def show(advices, times):
           f"({called / max(len(times) - close, 1):.1%})")
 
 
+# What a line of `show` says, of which a row of `table` is made. Fixed answers come with the best first.
+SHOWN = (r"(\d+) configurations, \d+ times, \d+ of them predicted: ([\d.]+%) within",
+         r"regret of the advice: median ([\d.]+%), 95th percentile ([\d.]+%)",
+         r"regret of always (\w+): median [\d.]+%, 95th percentile ([\d.]+%)",
+         r"too close to call: (\d+) of \d+, right in (\d+)",
+         r"called: \d+; .* \(([\d.]+%)\)")
+
+
+def table(paths):
+    print("| drawn | configurations | times within 15% | regret: median | 95th percentile | best fixed answer | its 95th percentile "
+          "| too close to call | right | calls that hold |")
+    print("|---|--:|--:|--:|--:|---|--:|--:|--:|--:|")
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        found = [re.search(pattern, text) for pattern in SHOWN]
+        if not all(found):
+            fail(f"{path}: not what `show` prints")
+        print(f"| {os.path.splitext(os.path.basename(path))[0]} | {' | '.join(word for match in found for word in match.groups())} |")
+
+
 def pairs(advices, times):
     """Of the choice and each other place whose predicted time is near: see model_uncertainty.pair_rows."""
     for advice, found in zip(advices, times):
@@ -209,7 +232,7 @@ def pairs(advices, times):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("action", choices=("draw", "measure", "collect", "show"))
+    parser.add_argument("action", choices=("draw", "measure", "collect", "show", "table"))
     parser.add_argument("configurations", nargs="?")
     parser.add_argument("files", nargs="*", metavar="FILE")
     parser.add_argument("--seed", type=int)
@@ -222,6 +245,8 @@ def main():
     options = parser.parse_intermixed_args()
     if options.action == "draw":
         return draw(options.seed, options.count, DISTRIBUTIONS[options.distribution]) if options.seed is not None else fail("draw: name a --seed")
+    if options.action == "table" and options.configurations:
+        return table([options.configurations, *options.files])
     if not options.configurations or not options.files and not options.modelled:
         fail("name the file of configurations, and what was measured")
     configurations = load(options.configurations)["configurations"]

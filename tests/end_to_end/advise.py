@@ -258,6 +258,9 @@ class Advise(Scratch):
         drawn = trial("draw", "--seed", "3", "--count", "3")
         self.assertEqual(drawn, trial("draw", "--seed", "3", "--count", "3"))
         self.assertNotEqual(drawn, trial("draw", "--seed", "4", "--count", "3"))
+        contested = json.loads(trial("draw", "--seed", "3", "--count", "50", "--distribution", "contested"))["configurations"]
+        self.assertEqual({configuration["loads"] for configuration in contested}, {32, 64})
+        self.assertGreaterEqual(min(configuration["table-bytes"] for configuration in contested), 1024 - 16)
         configurations = json.loads(drawn)
         for configuration in configurations["configurations"]:
             configuration.update({"elements": ELEMENTS, "loads": 8})
@@ -281,6 +284,11 @@ class Advise(Scratch):
                                  {path: [5, 5] if path == "global_l2" else None for path in row["places"]})
         shown = trial("show", self.path("drawn.json"), self.path("measured"))
         self.assertRegex(shown, "regret of always global: median [1-9][0-9]{2}")
+        with open(self.path("three.txt"), "w", encoding="utf-8") as file:
+            file.write(shown)
+        fixed = re.search(r"regret of always (\w+): median \S+%, 95th percentile (\S+%)", shown)
+        self.assertRegex(trial("table", self.path("three.txt")).splitlines()[-1],
+                         r"^\| three \| 3 \| \S+% \| 0\.0% \| 0\.0% \| " + r" \| ".join(fixed.groups()) + r" \| \d \| \d \| 100\.0% \|$")
         self.assertIn("regret of the advice: median 0.0%, 95th percentile 0.0%", trial("show", "--modelled",
                                                                                       self.path("drawn.json")))
 
