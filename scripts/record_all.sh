@@ -7,7 +7,7 @@
 #   records    FOLDER/*.json: scripts/record.sh
 #   model      model/*.json: scripts/model_trial.sh
 #   sweeps     sweeps/*.json: lookups
-#   processes  processes/process-NN.json and trial.json: ten processes, hot and cold; hot-trial.json: eight, hot
+#   processes  processes/process-NN.json and trial.json: ten processes, hot and cold; hot-trial.json: twenty, hot
 #   gate       gate/gate-trial.json: false alarms, and slowdowns that were planted
 #   plans      plans/trial.json: whether times depend on the rest of the plan
 #   neighbour  neighbour/trial.json: whether a process beside is seen; needs nvcc
@@ -60,7 +60,7 @@ measure() {
     processes)
         trial process processes/trial.json --run 10 --folder "$folder/processes" --regime hot,cold
         first=$?
-        trial process processes/hot-trial.json --run 8 --folder "$folder/processes/hot" && return $first
+        trial process processes/hot-trial.json --run 20 --folder "$folder/processes/hot" && return $first
         ;;
     gate) trial gate gate/gate-trial.json --counters none --regime hot,cold --path constant,global --pattern per_warp ;;
     plans) trial plan plans/trial.json ;;
