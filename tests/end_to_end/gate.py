@@ -211,6 +211,12 @@ class Verdicts(Case):
         self.assertGreaterEqual(counts["same"], 23)
         self.assertEqual(counts["same"] + counts["inconclusive"], 24)
 
+    def test_a_file_given_twice_is_one_process(self):
+        """It makes nothing surer: a side has its samples once."""
+        once, twice = self.compare(FIRST, SECOND), self.compare(f"{FIRST},{FIRST}", f"{SECOND},{os.path.dirname(SECOND)}/./{os.path.basename(SECOND)}")
+        self.assertEqual(twice["cells"], once["cells"])
+        self.assertIn("in 24 of 24 cells; they count once", self.cbank("compare", f"{FIRST},{FIRST}", SECOND).stderr)
+
 
 class SameData(Case):
     """A folder against itself, and against copies of it."""
