@@ -34,7 +34,7 @@ static const struct option_row rows[] = {
      .help = "difference from the other GPUs of the model that counts (default 3%)",
      .kind = &option_number, MEMBER(peer_threshold_percent), .low = 0.001, .high = 1000, .unit = "percent", .fallback = "3"},
     {.name = "nights", .argument = "N", .help = "nights that are looked at, without --baseline (default 60)",
-     .kind = &option_integer, MEMBER(nights), .low = 1, .high = 100000, .fallback = "60"},
+     .kind = &option_integer, MEMBER(nights), .low = 1, .high = 100000, .unit = "nights", .fallback = "60"},
     {.name = "gap", .argument = "HOURS",
      .help = "a new night begins where no run began for so long (default 4)",
      .kind = &option_number, MEMBER(gap_hours), .low = 0, .high = 10000, .unit = "hours", .fallback = "4"},

@@ -360,8 +360,9 @@ class Ingested(Case):
         for name, message in (("text.db", "is no store"), ("0-0.json", "is no store"), ("/dev/null", "is no store"),
                               ("nowhere.db", "cannot read nowhere.db: No such file"), (".", "cannot read .: Is a directory")):
             self.assertIn(message, run("fleet", name, cwd=self.folder, status=2).stderr)
-        for arguments in (("--nights", "0"), ("--baseline", "")):
-            run("fleet", "store.db", *arguments, cwd=self.folder, status=2)
+        for arguments, message in ((("--nights", "0"), "--nights: 0 is out of limits; 1 to 100000 nights"),
+                                   (("--baseline", ""), "--baseline")):
+            self.assertIn(message, run("fleet", "store.db", *arguments, cwd=self.folder, status=2).stderr)
         sqlite3.connect(self.path("empty.db")).close()
         run("fleet", "empty.db", cwd=self.folder, status=2)
 
