@@ -38,9 +38,12 @@ static const struct option_row rows[] = {
     {.name = "gap", .argument = "HOURS",
      .help = "a new night begins where no run began for so long (default 4)",
      .kind = &option_number, MEMBER(gap_hours), .low = 0, .high = 10000, .unit = "hours", .fallback = "4"},
-    {.name = "json", .argument = "FILE", .help = "write the verdict as JSON", .kind = &option_text, MEMBER(json)},
-    {.name = "junit", .argument = "FILE", .help = "write it as JUnit, a test for each GPU", .kind = &option_text, MEMBER(junit)},
-    {.name = "markdown", .argument = "FILE", .help = "write it as Markdown", .kind = &option_text, MEMBER(markdown)},
+    {.name = "json", .argument = "FILE", .help = "write the verdict as JSON", .kind = &option_text, .written = true,
+     MEMBER(json)},
+    {.name = "junit", .argument = "FILE", .help = "write it as JUnit, a test for each GPU", .kind = &option_text, .written = true,
+     MEMBER(junit)},
+    {.name = "markdown", .argument = "FILE", .help = "write it as Markdown", .kind = &option_text, .written = true,
+     MEMBER(markdown)},
     {.name = "quiet", .help = "print errors and warnings alone", .kind = &option_flag, MEMBER(quiet)},
 };
 /* clang-format on */

@@ -361,6 +361,7 @@ class Ingested(Case):
                               ("nowhere.db", "cannot read nowhere.db: No such file"), (".", "cannot read .: Is a directory")):
             self.assertIn(message, run("fleet", name, cwd=self.folder, status=2).stderr)
         for arguments, message in ((("--nights", "0"), "--nights: 0 is out of limits; 1 to 100000 nights"),
+                                   (("--json", "store.db"), "--json: store.db is named for something else, too"),
                                    (("--baseline", ""), "--baseline")):
             self.assertIn(message, run("fleet", "store.db", *arguments, cwd=self.folder, status=2).stderr)
         sqlite3.connect(self.path("empty.db")).close()
