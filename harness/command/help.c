@@ -15,15 +15,31 @@ static const struct command *command_at(const struct table *commands, size_t i)
     return ((const struct command_row *)table_row(commands, i))->command;
 }
 
+static void print_paragraph(const char *text, int indent)
+{
+    struct text_wrap wrap = {.stream = stdout, .width = TEXT_WIDTH, .column = indent, .indent = indent};
+
+    text_wrap(&wrap, text);
+    putchar('\n');
+}
+
 void help_print(const struct table *commands)
 {
-    puts("Usage: cbank COMMAND [OPTION...]\n"
-         "What reading a small table costs on an NVIDIA GPU: patterns by load paths, checked and counted.\n");
-    for (size_t i = 0; i < *commands->count; i++)
-        printf("  %-13s %s\n", table_name(commands, i), command_at(commands, i)->summary);
-    puts("\n  cbank COMMAND --help says more; cbank help prints this, cbank --version the version.\n"
-         "Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the environment cannot;\n"
-         "4 inconclusive, under --strict.");
+    enum { SUMMARY_COLUMN = 16 };
+
+    print_paragraph("Usage: cbank COMMAND [OPTION...]", 0);
+    print_paragraph("What reading a small table costs on an NVIDIA GPU: patterns by load paths, checked and counted.",
+                    0);
+    putchar('\n');
+    for (size_t i = 0; i < *commands->count; i++) {
+        printf("  %-13s ", table_name(commands, i));
+        print_paragraph(command_at(commands, i)->summary, SUMMARY_COLUMN);
+    }
+    putchar('\n');
+    print_paragraph("cbank COMMAND --help says more; cbank help prints this, cbank --version the version.", 0);
+    print_paragraph("Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the environment cannot; "
+                    "4 inconclusive, under --strict.",
+                    0);
 }
 
 /* -- of a command ------------------------------------------------------------------------------------- */
@@ -33,14 +49,6 @@ static const char exit_codes[] =
     "errors); 2 usage, I/O or "
     "malformed input; 3 the environment cannot do what was asked; 4 inconclusive, under --strict. An interrupted "
     "run saves what it has and ends by the signal.";
-
-static void print_paragraph(const char *text, int indent)
-{
-    struct text_wrap wrap = {.stream = stdout, .width = TEXT_WIDTH, .column = indent, .indent = indent};
-
-    text_wrap(&wrap, text);
-    putchar('\n');
-}
 
 /* The option whose name follows in the order of the alphabet, from "" on; NULL behind the last. */
 static const struct option_row *next_option(const struct command *command, const char *name)

@@ -38,6 +38,7 @@ struct option_row {
     const char *unit;     /* for the message about limits */
     const char *otherwise; /* a word taken in place of numbers or a row: "all", "auto" */
     const char *fallback; /* parsed where the option was not given; NULL: the member stays zero */
+    bool written;         /* names a file that is written anew: it may be no other of the command line */
     bool hidden;          /* for developers: not in help */
 };
 

@@ -25,7 +25,8 @@ const struct option_row comparing_option_rows[] = {
      .kind = &option_text, MEMBER(calibration_path)},
     {.name = "all", .help = "show the cells that are the same, too", .kind = &option_flag, MEMBER(all)},
 #define REPORT(name_, help_) \
-    {.name = #name_, .argument = "FILE", .help = help_, .kind = &option_text, MEMBER(paths[REPORT_##name_])},
+    {.name = #name_, .argument = "FILE", .help = help_, .kind = &option_text, .written = true, \
+     MEMBER(paths[REPORT_##name_])},
 #include "report.def"
     {.name = "raw", .help = RAW_HELP, .kind = &option_flag, MEMBER(raw)},
     {.name = "strict", .help = "exit 4 when a cell is inconclusive", .kind = &option_flag, MEMBER(strict)},

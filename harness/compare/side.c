@@ -61,6 +61,18 @@ static bool add_value(struct side_counter *counter, double value)
     return true;
 }
 
+/* Adds one to the processes of a cell, which has room for it: once, where it is there already. Predictions tell no process
+ * from another. */
+static void add_once(struct side_cell *cell, const struct process_time *process, bool modelled)
+{
+    for (size_t i = 0; !modelled && i < cell->process_count; i++)
+        if (process_same(&cell->processes[i], process)) {
+            cell->repeated = true;
+            return;
+        }
+    cell->processes[cell->process_count++] = *process;
+}
+
 /* Adds the time of a process; a prediction is one sample. */
 static bool add_process(struct side_cell *cell, const struct cell_time *time, bool modelled, const char *process)
 {
@@ -69,19 +81,19 @@ static bool add_process(struct side_cell *cell, const struct cell_time *time, bo
     const size_t count = modelled ? !isnan(*samples) : samples ? summary->count : 0;
     double *scratch = malloc((count + 1) * sizeof(*scratch));
     const bool good = scratch && memory_grow(&cell->processes, cell->process_count, sizeof(*cell->processes));
-    struct process_time *out = good ? &cell->processes[cell->process_count] : NULL;
+    struct process_time added;
 
     if (good && count > 0) {
-        *out = process_of(samples, count, time->series.placements, scratch);
-        out->process = process;
-        cell->process_count++;
+        added = process_of(samples, count, time->series.placements, scratch);
+        added.process = process;
+        add_once(cell, &added, modelled);
     } else if (good && !samples && summary->count > 0 && !isnan(summary->value)) {
-        *out = (struct process_time){.count = summary->count,
-                                     .process = process,
-                                     .value = summary->value,
-                                     .error = process_error(summary->ci_low, summary->ci_high),
-                                     .least = summary->value};
-        cell->process_count++;
+        added = (struct process_time){.count = summary->count,
+                                      .process = process,
+                                      .value = summary->value,
+                                      .error = process_error(summary->ci_low, summary->ci_high),
+                                      .least = summary->value};
+        add_once(cell, &added, modelled);
     }
     free(scratch);
     return good;
@@ -241,10 +253,13 @@ static bool add_cell(struct side *side, struct side_cell *to, const struct resul
                      const struct cell_result *from)
 {
     const double mhz = from->time.sm_clock_mhz;
-    bool good = (isnan(mhz) || add_value(&to->clock, mhz)) &&
-                add_process(to, &from->time, result->modelled_time, side->process) && add_counters(side, to, from) &&
-                merge_status(to, from);
+    bool good;
 
+    to->repeated = false;
+    good = add_process(to, &from->time, result->modelled_time, side->process);
+    if (to->repeated)
+        return merge_status(to, from);
+    good = good && (isnan(mhz) || add_value(&to->clock, mhz)) && add_counters(side, to, from) && merge_status(to, from);
     to->modelled = to->modelled || result->modelled_time;
     to->sites = from->time.sites > to->sites ? from->time.sites : to->sites;
     to->code_copies = from->time.code_copies > to->code_copies ? from->time.code_copies : to->code_copies;
@@ -260,6 +275,7 @@ static enum status add_cells(struct side *side, const char *path, const struct r
 {
     struct side_cell **sorted = side_sorted(side);
     enum status status = sorted ? STATUS_OK : out_of_memory(path);
+    size_t repeated = 0;
 
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
         struct side_cell *cell = find_cell(sorted, side->cell_count, &result->cells[i].cell);
@@ -274,7 +290,12 @@ static enum status add_cells(struct side *side, const char *path, const struct r
             status = out_of_memory(path);
         }
         cell->files = side->files;
+        repeated += cell->repeated;
     }
+    if (status == STATUS_OK && repeated > 0)
+        log_warning(
+            "%s: the side has the same samples of the same process already, in %zu of %zu cells; they count once", path,
+            repeated, result->cell_count);
     free(sorted);
     return status;
 }

@@ -26,8 +26,9 @@ struct side_cell {
     enum cell_status status;           /* the gravest over the processes: failed, then skipped, pending, ok */
     char *reason;                      /* owned: of that process, "" none; NULL where it is ok */
     uint32_t flags;                    /* of any process */
-    struct process_time *processes; /* owned; those with at least one sample */
+    struct process_time *processes; /* owned; those with at least one sample, each once */
     size_t process_count;
+    bool repeated; /* the result that was read last and has the cell is of a process that was there already */
     uint32_t sites, code_copies; /* most of any process, see result.h */
     bool modelled; /* a prediction: one sample, the predicted time */
     struct side_counter clock; /* of the SMs, MHz */
@@ -70,8 +71,9 @@ enum status results_read(const char *path,
 /* Reads a file, a folder or a store. On success the caller closes. */
 enum status side_read(const char *path, struct side *out);
 
-/* Adds what a file, folder or store holds to a side, which may be zeroed: a side may be given as several. On an error the
- * caller has a side still, to close. */
+/* Adds what a file, folder or store holds to a side, which may be zeroed: a side may be given as several. What the side has
+ * already, the same samples of the same process, counts once, and a warning says so. On an error the caller has a side
+ * still, to close. */
 enum status side_add(struct side *side, const char *path);
 
 /* Adds a result in memory, which is from `path`; it stays the caller's to close. On an error as side_add. */

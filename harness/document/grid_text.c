@@ -466,7 +466,7 @@ static void choose_columns(struct layout *layout)
     size_t fewest = SIZE_MAX;
 
     limit_columns(layout, rank_below(layout->grid, limit));
-    layout->below = block_count(layout) + layout->stacked > 1;
+    layout->below = total_width(layout, true, true) > room_for_columns(layout);
     do {
         limit = rank_below(layout->grid, limit);
         limit_columns(layout, limit);

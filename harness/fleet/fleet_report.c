@@ -111,15 +111,16 @@ static struct grid grid_of(const struct fleet_verdict *verdict)
 enum status fleet_print(FILE *stream, const struct fleet_verdict *verdict, const struct grid_look *look)
 {
     const struct grid grid = grid_of(verdict);
+    const struct text_wrap wrap = {.stream = stream, .width = look->width, .indent = 2};
     char line[FLEET_TEXT_BYTES];
-    enum status status;
 
     summary_line(verdict, line);
-    fprintf(stream, "%s\n", line);
+    text_paragraph(wrap, "%s", line);
     context_line(verdict, line);
-    fprintf(stream, "%s\n%s", line, verdict->row_count ? "\n" : "");
-    status = grid_print(stream, &grid, look);
-    return status;
+    text_paragraph(wrap, "%s", line);
+    if (verdict->row_count)
+        putc('\n', stream);
+    return grid_print(stream, &grid, look);
 }
 
 enum status fleet_markdown(FILE *stream, const void *of)

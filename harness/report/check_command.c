@@ -57,11 +57,15 @@ enum status check_print(const struct chip_check *checks, size_t count, bool colo
         const struct chip_check *check = &checks[i];
         const struct grid grid = findings_grid(check);
 
-        printf("%s: %s, driver %s, %zu files, %.1f MiB, measured by %s: ", check->folder,
-               check->name[0] ? check->name : "no GPU", check->driver[0] ? check->driver : "not known",
-               (size_t)check->files, (double)check->bytes / MIB, check->credit[0] ? check->credit : "nobody");
-        printf(check->count ? "%zu finding%s\n" : "nothing is missing, nothing contradicts\n", check->count,
-               check->count == 1 ? "" : "s");
+        char found[64] = "nothing is missing, nothing contradicts";
+
+        if (check->count)
+            snprintf(found, sizeof(found), "%zu finding%s", (size_t)check->count, check->count == 1 ? "" : "s");
+        text_paragraph((struct text_wrap){.stream = stdout, .width = look.width, .indent = 2},
+                       "%s: %s, driver %s, %zu files, %.1f MiB, measured by %s: %s", check->folder,
+                       check->name[0] ? check->name : "no GPU", check->driver[0] ? check->driver : "not known",
+                       (size_t)check->files, (double)check->bytes / MIB, check->credit[0] ? check->credit : "nobody",
+                       found);
         status = grid_print(stdout, &grid, &look);
     }
     return status;

@@ -156,7 +156,9 @@ class Smoke(Case):
         with open(os.path.join(ROOT, "VERSION"), encoding="utf-8") as file:
             version = file.read().strip()
         self.assertIn(version, self.check(cbank("--version"), 0).stdout)
-        self.assertIn("Exit codes", self.check(cbank("--help"), 0).stdout)
+        said = self.check(cbank("--help"), 0).stdout
+        self.assertIn("Exit codes", said)
+        self.assertLessEqual(max(map(len, said.splitlines())), 80)
         for command in ("run", "show", "list", "doctor"):
             self.assertIn(command, self.check(cbank(command, "--help"), 0).stdout)
 

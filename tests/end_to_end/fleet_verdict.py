@@ -352,7 +352,9 @@ class Ingested(Case):
         # Without a past it still differs from the others.
         self.only(self.fleet("--nights", "1", status=1), "apart")
         self.assertEqual(self.fleet("--nights", "1", "--peer-threshold", "6%")["findings"], [])
-        self.assertIn("no past", run("fleet", "store.db", "--nights", "1", "--peer-threshold", "6", cwd=self.folder).stdout)
+        said = run("fleet", "store.db", "--nights", "1", "--peer-threshold", "6", cwd=self.folder).stdout
+        self.assertIn("no past", " ".join(said.split()))
+        self.assertLessEqual(max(map(len, said.splitlines())), 80)
 
     def test_bad_input(self):
         self.ingest()
@@ -360,8 +362,10 @@ class Ingested(Case):
         for name, message in (("text.db", "is no store"), ("0-0.json", "is no store"), ("/dev/null", "is no store"),
                               ("nowhere.db", "cannot read nowhere.db: No such file"), (".", "cannot read .: Is a directory")):
             self.assertIn(message, run("fleet", name, cwd=self.folder, status=2).stderr)
-        for arguments in (("--nights", "0"), ("--baseline", "")):
-            run("fleet", "store.db", *arguments, cwd=self.folder, status=2)
+        for arguments, message in ((("--nights", "0"), "--nights: 0 is out of limits; 1 to 100000 nights"),
+                                   (("--json", "store.db"), "--json: store.db is named for something else, too"),
+                                   (("--baseline", ""), "--baseline")):
+            self.assertIn(message, run("fleet", "store.db", *arguments, cwd=self.folder, status=2).stderr)
         sqlite3.connect(self.path("empty.db")).close()
         run("fleet", "empty.db", cwd=self.folder, status=2)
 

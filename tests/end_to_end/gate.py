@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -211,6 +212,12 @@ class Verdicts(Case):
         self.assertGreaterEqual(counts["same"], 23)
         self.assertEqual(counts["same"] + counts["inconclusive"], 24)
 
+    def test_a_file_given_twice_is_one_process(self):
+        """It makes nothing surer: a side has its samples once."""
+        once, twice = self.compare(FIRST, SECOND), self.compare(f"{FIRST},{FIRST}", f"{SECOND},{os.path.dirname(SECOND)}/./{os.path.basename(SECOND)}")
+        self.assertEqual(twice["cells"], once["cells"])
+        self.assertIn("in 24 of 24 cells; they count once", self.cbank("compare", f"{FIRST},{FIRST}", SECOND).stderr)
+
 
 class SameData(Case):
     """A folder against itself, and against copies of it."""
@@ -405,6 +412,21 @@ class Reports(Case):
 
     def test_a_report_that_cannot_be_written(self):
         self.cbank("compare", FIRST, SECOND, "--markdown", "/nonexistent/r.md", status=2)
+
+    def test_a_report_takes_the_place_of_nothing_that_is_named(self):
+        """Neither of a side, by whatever name, nor of a calibration, nor of another report."""
+        for name in ("a.json", "b.json", "c.json"):
+            shutil.copy(SECOND, os.path.join(self.folder, name))
+        os.symlink("a.json", os.path.join(self.folder, "link.json"))
+        for command in (("compare", "a.json,b.json", "c.json"), ("gate", "a.json,b.json", "--engine", "model")):
+            for options in (("--json", "b.json"), ("--csv", "./a.json"), ("--markdown", "link.json"),
+                            ("--json", "new.json", "--junit", "new.json"),
+                            ("--calibration", "c.json", "--json", "c.json")):
+                with self.subTest(command=command[0], options=options):
+                    done = self.cbank(*command, *options, status=2)
+                    self.assertIn(f"{options[-1]} is named for something else, too", done.stderr)
+        self.assertEqual({read(os.path.join(self.folder, f"{name}.json")) for name in "abc"}, {read(SECOND)})
+        self.cbank("compare", "a.json", "b.json", "--json", "/dev/null", "--csv", "/dev/null", "--quiet")
 
     def test_exports(self):
         for name in ("csv", "gbench", "bmf", "otava"):

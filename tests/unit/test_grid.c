@@ -168,6 +168,17 @@ static void test_below(void **state)
                                        "    a note\n"
                                        "x, \"y\"|  | 98.50 ns\n"
                                        "    change: failed a\n");
+    /* One column beside the name, for which there is no room. */
+    some[1] = some[2];
+    below.column_count = 2;
+    expect(printed(&below, 18, false), "cell\n"
+                                       "per_warp\n"
+                                       "    change:\n"
+                                       "      +10.0%\n"
+                                       "    a note\n"
+                                       "x, \"y\"|\n"
+                                       "    change:\n"
+                                       "      failed a\n");
 }
 
 /* As few blocks as can be, and in them as many columns. */

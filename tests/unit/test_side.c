@@ -273,7 +273,7 @@ static void test_parameters(void **state)
 
     (void)state;
     for (int file = 0; file < 2; file++) {
-        fill(&result, 2, 100);
+        fill(&result, 2, 100 + file);
         for (size_t i = 0; i < 2; i++)
             result.cells[i].cell = cell_distinct(0, 4u << i, 64);
         put(&result, file);
@@ -295,7 +295,7 @@ static void test_gravest_status(void **state)
 
     (void)state;
     for (int i = 0; i < 5; i++) {
-        fill(&result, 3, 100);
+        fill(&result, 3, 100 + i);
         result.cells[0].status = statuses[i];
         snprintf(result.cells[0].reason, sizeof(result.cells[0].reason), "reason %d", i);
         result.cells[1].status = i == 2 ? CELL_PENDING : CELL_OK;
@@ -326,7 +326,7 @@ static void test_counters(void **state)
 
     (void)state;
     for (int i = 0; i < 5; i++) {
-        fill(&result, 2, 100);
+        fill(&result, 2, 100 + i);
         set_counter(&result.cells[0], i < 4 ? values[i] : NAN, i < 4 ? COUNTER_OK : COUNTER_UNAVAILABLE);
         set_counter(&result.cells[1], NAN, COUNTER_NO_PERMISSION);
         put(&result, i);
@@ -361,6 +361,34 @@ static void test_cell_twice(void **state)
     assert_non_null(strstr(capture.text, identity));
     assert_non_null(strstr(capture.text, paths_of[0]));
     assert_int_equal(lines_of(capture.text), 1);
+}
+
+/* A result that is given again, or goes on where another one was interrupted, makes no second process of the first: its
+ * counters and clock count once, too. */
+static void test_result_twice(void **state)
+{
+    struct result result;
+    struct side side;
+    struct capture capture;
+
+    (void)state;
+    put_plain(0, 4, 100);
+    put_plain(1, 4, 200);
+    fill(&result, 4, 100);
+    for (int k = 0; k < 3; k++)
+        result.cells[3].time.samples_ns[k] = 150 + k; /* other samples of that process */
+    put(&result, 2);
+    capture_begin(&capture, stderr);
+    assert_int_equal(side_read(directory, &side), STATUS_OK);
+    assert_int_equal(side_add(&side, paths_of[0]), STATUS_OK);
+    capture_end(&capture);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(side.cells[i].process_count, i < 3 ? 2 : 3);
+    assert_true(side.cells[0].clock.value == 2050 && side.cells[0].clock.read == 2);
+    assert_int_equal(lines_of(capture.text), 2);
+    assert_non_null(strstr(capture.text, "in 3 of 4 cells; they count once"));
+    assert_non_null(strstr(capture.text, "in 4 of 4 cells"));
+    side_close(&side);
 }
 
 static void test_bad_files(void **state)
@@ -435,6 +463,7 @@ int main(void)
         cmocka_unit_test_teardown(test_gravest_status, empty_directory),
         cmocka_unit_test_teardown(test_counters, empty_directory),
         cmocka_unit_test_teardown(test_cell_twice, empty_directory),
+        cmocka_unit_test_teardown(test_result_twice, empty_directory),
         cmocka_unit_test_teardown(test_bad_files, empty_directory),
         cmocka_unit_test_teardown(test_first_bad_file, empty_directory),
         cmocka_unit_test_teardown(test_nothing_there, empty_directory),
