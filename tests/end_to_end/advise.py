@@ -236,6 +236,17 @@ class Advise(Scratch):
         self.refused(saying=["--table-bytes"])
         self.refused("--table-bytes", "134217744", saying=["no path can hold", "134217728 bytes: name a smaller"])
         self.refused("--table-bytes", "131072", "--pattern", "per_warp", saying=["no path can hold", "65536 bytes: name a smaller"])
+        for words, reason in (
+                (("64", "--loads", "1", "--in-flight", "2"), "of 1 loads there are not 2 in flight"),
+                (("100000", "--loads", "1", "--in-flight", "2"), "of 1 loads there are not 2 in flight"),
+                (("64", "--elements", "2147483648"), "lookup has 1073741824 indices at most"),
+                (("64", "--source", "distinct", "--distinct", "17"), "the table has 16 entries"),
+                (("96", "--pattern", "per_warp"), "the bytes of a pattern's table are a power of two")):
+            with self.subTest(reason):
+                done = cbank("advise", "--table-bytes", *words)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertIn(f"no path can make these lookups: {reason}", done.stderr)
+                self.assertNotIn("--table-bytes", done.stderr)
         self.refused("--table-bytes", "100", "--width", "8", saying=["whole number of entries", "multiple"])
         self.refused("--table-bytes", "96", "--width", "3", saying=["--width"])
         self.refused("--table-bytes", "64", "--source", "zipf", "--pattern", "per_warp", saying=["name one"])
