@@ -158,6 +158,8 @@ class Advise(Scratch):
         self.assertEqual(advice["crossovers"], [])
         write_npy(path, [[0] * 100, [300] + [0] * 99])
         self.refused("--table-bytes", "1024", "--indices", path, saying=["index 300", "[1][0]", "256 entries"])
+        self.refused("--table-bytes", "2048", "--indices", path, "--elements", "99",
+                     saying=["indices of 100 threads, not of 99", "leave out --elements"])
 
     def test_crossovers_are_the_best_of_the_model_engine(self):
         words = ("--table-bytes", "2048", "--loads", "4")
