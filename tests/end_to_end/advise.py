@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -199,6 +200,14 @@ class Advise(Scratch):
         times = self.modelled(*words[2:])
         self.assertEqual(times, {place["path"]: place["time_ns"] for place in advice["ranking"]
                                  if place["standing"] != "slower"})
+
+    def test_the_command_that_measures_is_of_the_file(self):
+        for name in ("plain.npy", "it's $HOME.npy"):
+            path = self.path(name)
+            write_npy(path, [[0] * 64])
+            words = shlex.split(self.advise("--table-bytes", "512", "--indices", path)["measure"])
+            self.assertEqual(words[words.index("--indices") + 1], path)
+            self.assertEqual(set(self.modelled(*words[2:])), set(words[words.index("--path") + 1].split(",")))
 
     def test_other_data_beside_the_table(self):
         """It makes no place quicker, however much it is, but for what lines of the constant cache do to each other, which
