@@ -137,6 +137,25 @@ class Characterize(Scratch):
         for name in ("latency_constant", "geometry_constant_modules", "throughput_shared"):
             self.assertEqual(again[name], before[name])
 
+    def test_a_rate_of_cycles_that_may_be_none(self):
+        """Its interval would have no end: there is no such rate, and the bandwidth is that of the others."""
+        def change(record):
+            full, = [one for one in record["experiments"] if one["name"] == "throughput_global"]
+            for asked in full["evidence"]:
+                if "warps 16 iterations 69" in asked["asked"]:
+                    asked["answer"] = "0*10 " + " ".join(asked["answer"].split()[10:])
+
+        numbers = found(self.replay(change, without=()))["throughput_global"]["numbers"]
+        cycles, rate = [one for one in numbers if one.get("warps") == 16]
+        self.assertLess(cycles["low"], 0)
+        self.assertGreater(cycles["value"], 0)
+        self.assertEqual([rate[key] for key in ("value", "low", "high", "reason")],
+                         [None, None, None, "the interval of its cycles holds 0"])
+        for one in numbers:
+            if one["value"] is not None:
+                self.assertLessEqual(one["low"], one["value"])
+                self.assertLessEqual(one["value"], one["high"])
+
     def test_every_verdict_is_a_sentence(self):
         """None is left in the words of the program, and all are of a kind."""
         for experiment in self.again()["experiments"]:
