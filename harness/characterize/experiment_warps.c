@@ -279,7 +279,9 @@ static struct number rate_of(const struct number *cycles)
 /* Cycles of loads, what they are as rates, and the most of those in bytes. */
 void experiment_throughput(struct experiment_run *run)
 {
-    struct number cycles[COUNT(warp_counts) + 1], most = {.value = 0};
+    struct number cycles[COUNT(warp_counts) + 1],
+        most = {.value = NAN, .low = NAN, .high = NAN, .reason = "no rate is known"};
+    struct number bandwidth;
     size_t count = 0;
 
     for (; count < COUNT(warp_counts); count++)
@@ -292,12 +294,13 @@ void experiment_throughput(struct experiment_run *run)
         const struct number rate = rate_of(of);
 
         experiment_number(run, rate);
-        if (rate.value > most.value)
+        if (rate.value > 0 && !(rate.value <= most.value))
             most = rate;
     }
-    experiment_number(run,
-                      (struct number){"broadcast_bandwidth", "bytes per cycle and SM", bandwidth_method,
-                                      128 * most.value, 128 * most.low, 128 * most.high, most.samples, .reason = ""});
+    bandwidth = (struct number){"broadcast_bandwidth", "bytes per cycle and SM", bandwidth_method, 128 * most.value,
+                                128 * most.low,        128 * most.high,          most.samples,     .reason = ""};
+    memcpy(bandwidth.reason, most.reason, sizeof(bandwidth.reason));
+    experiment_number(run, bandwidth);
 }
 
 /* -- activity ----------------------------------------------------------------------------------------- */

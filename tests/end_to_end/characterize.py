@@ -138,12 +138,12 @@ class Characterize(Scratch):
             self.assertEqual(again[name], before[name])
 
     def test_a_rate_of_cycles_that_may_be_none(self):
-        """Its interval would have no end: there is no such rate, and the bandwidth is that of the others."""
-        def change(record):
+        """Its interval would have no end: there is no such rate, and the bandwidth is that of the others, if any."""
+        def change(record, warps=" warps 16 ", none=10):
             full, = [one for one in record["experiments"] if one["name"] == "throughput_global"]
             for asked in full["evidence"]:
-                if "warps 16 iterations 69" in asked["asked"]:
-                    asked["answer"] = "0*10 " + " ".join(asked["answer"].split()[10:])
+                if warps in asked["asked"] and "iterations 69" in asked["asked"]:
+                    asked["answer"] = " ".join([f"0*{none}", *(asked["answer"].split()[none:])])
 
         numbers = found(self.replay(change, without=()))["throughput_global"]["numbers"]
         cycles, rate = [one for one in numbers if one.get("warps") == 16]
@@ -155,6 +155,9 @@ class Characterize(Scratch):
             if one["value"] is not None:
                 self.assertLessEqual(one["low"], one["value"])
                 self.assertLessEqual(one["value"], one["high"])
+        *_, bandwidth = found(self.replay(lambda record: change(record, "", 21), without=()))["throughput_global"]["numbers"]
+        self.assertEqual([bandwidth[key] for key in ("name", "value", "reason")],
+                         ["broadcast_bandwidth", None, "no rate is known"])
 
     def test_every_verdict_is_a_sentence(self):
         """None is left in the words of the program, and all are of a kind."""
