@@ -22,7 +22,7 @@ uint64_t indices_highest(const struct indices *indices);
 /* The place of the first index that is not below `length`; indices->count where there is none. */
 uint64_t indices_first_beyond(const struct indices *indices, uint64_t length);
 
-/* The index at a place; a negative one as what it is. It has to be below 2^63. */
+/* The index at a place; a negative one as what it is, one of 2^63 or more less 2^64. */
 int64_t indices_at(const struct indices *indices, uint64_t place);
 
 #endif

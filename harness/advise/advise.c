@@ -189,18 +189,22 @@ bool advise_is_close(const struct advice *advice)
 
 /* -- advice ------------------------------------------------------------------------------------------- */
 
-/* No path holds the table: each says why, and the largest table is the remedy. */
+/* No path can be. Each says why; the largest table is the remedy where this one is larger. */
 static enum status refuse(const struct places *places)
 {
     const bool loaded = places->rows[0].cell.workload->index == INDEX_LOADED;
+    const struct advised_place *roomiest = places->rows;
     uint32_t most = 0;
 
     for (size_t i = 0; i < places->excluded; i++) {
         const struct path *path = places->rows[i].path;
         const uint32_t bytes = loaded ? path_largest(path) : path->bytes;
 
+        roomiest = bytes > most ? &places->rows[i] : roomiest;
         most = bytes > most ? bytes : most;
     }
+    if (table_bytes(roomiest->path, roomiest->cell.parameters) <= most)
+        return log_error(STATUS_USAGE, "no path can make these lookups: %s; change what that names", roomiest->reason);
     return log_error(STATUS_USAGE,
                      "no path can hold this table: %s; the largest has %" PRIu32 " bytes: name a smaller "
                      "--table-bytes",

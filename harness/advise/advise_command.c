@@ -125,8 +125,9 @@ static void set_parameters(const struct advise_options *options, struct cell *ce
 }
 
 /* A file says itself how many elements and loads there are. */
-static enum status set_file(const char *path, struct index_list *indices, struct cell *cell)
+static enum status set_file(const struct advise_options *options, struct index_list *indices, struct cell *cell)
 {
+    const char *path = options->indices_path;
     const struct index_array *file;
     const struct parameter *loads = &parameters[PARAMETER_loads];
     enum status status = index_list_map(indices, path, &file);
@@ -138,6 +139,10 @@ static enum status set_file(const char *path, struct index_list *indices, struct
                          "%s: %" PRIu64 " lookups of %" PRIu64 " threads; a thread makes %u to %u: give the "
                          "array the shape [load][thread]",
                          path, file->rows, file->elements, loads->min, loads->max);
+    if (options->elements && options->elements != file->elements)
+        return log_error(STATUS_USAGE,
+                         "%s has indices of %" PRIu64 " threads, not of %" PRIu64 "; leave out --elements", path,
+                         file->elements, options->elements);
     cell->elements = file->elements;
     cell->trace = file->trace;
     cell->parameters[PARAMETER_loads] = (uint32_t)file->rows;
@@ -161,7 +166,7 @@ static enum status make_cell(const struct advise_options *options, struct index_
     cell.block_size = (uint32_t)(options->block_size ? options->block_size : first_number(cell.workload->block_sizes));
     set_parameters(options, &cell);
     if (options->indices_path)
-        status = set_file(options->indices_path, indices, &cell);
+        status = set_file(options, indices, &cell);
     *out = cell;
     return status;
 }

@@ -160,6 +160,18 @@ static void print_off(const struct advise_view *view)
 
 /* -- the command that measures ------------------------------------------------------------------------- */
 
+/* A path as a shell takes it: in quotes where it has what is more than a name to a shell. */
+static void join_path(const char *path, char text[ADVISE_COMMAND_BYTES])
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789%+,-./:=@_";
+    const bool quoted = path[strspn(path, plain)] != '\0';
+
+    text_join(text, ADVISE_COMMAND_BYTES, " ", "--indices %s", quoted ? "'" : "");
+    for (const char *at = path; *at; at++)
+        text_join(text, ADVISE_COMMAND_BYTES, "", quoted && *at == '\'' ? "%c\\''" : "%c", *at);
+    text_join(text, ADVISE_COMMAND_BYTES, "", "%s", quoted ? "'" : "");
+}
+
 void advise_run_command(const struct advice *advice, char text[ADVISE_COMMAND_BYTES])
 {
     const struct cell *cell = &advice->cell;
@@ -171,7 +183,7 @@ void advise_run_command(const struct advice *advice, char text[ADVISE_COMMAND_BY
         if (advice->places[i].standing != ADVISE_SLOWER)
             text_join(text, ADVISE_COMMAND_BYTES, i ? "," : "", "%s", advice->places[i].path->name);
     if (advice->indices_path)
-        text_join(text, ADVISE_COMMAND_BYTES, " ", "--indices %s", advice->indices_path);
+        join_path(advice->indices_path, text);
     else
         text_join(text, ADVISE_COMMAND_BYTES, " ", "--%s %s --elements %" PRIu64, loaded ? "source" : "pattern",
                   cell->pattern->name, cell->elements);

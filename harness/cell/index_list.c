@@ -67,15 +67,19 @@ enum status index_list_map(struct index_list *list, const char *path, const stru
 static enum status check_entries(const struct index_array *array, uint32_t length)
 {
     uint64_t place;
+    int64_t index;
+    bool negative;
 
     if (array->highest < length)
         return STATUS_OK;
     place = indices_first_beyond(&array->indices, length);
+    index = indices_at(&array->indices, place);
+    negative = array->indices.is_signed && index < 0;
     return log_error(STATUS_USAGE,
-                     "%s: index %" PRId64 " at [%" PRIu64 "][%" PRIu64 "] is beyond a table of %" PRIu32
-                     " entries; name a larger --table-bytes, a smaller --width-bytes, or paths whose table has room",
-                     array->path, indices_at(&array->indices, place), place / array->elements, place % array->elements,
-                     length);
+                     "%s: index %s%" PRIu64 " at [%" PRIu64 "][%" PRIu64 "] is beyond a table of %" PRIu32
+                     " entries; name a larger --table-bytes, narrower entries, or paths whose table has room",
+                     array->path, negative ? "-" : "", negative ? -(uint64_t)index : (uint64_t)index,
+                     place / array->elements, place % array->elements, length);
 }
 
 /* -- sources ------------------------------------------------------------------------------------------- */

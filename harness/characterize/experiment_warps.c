@@ -258,10 +258,30 @@ static uint32_t most_warps(const struct experiment_run *run)
     return held > block ? held : block;
 }
 
+/* Cycles as a rate. There is none where they may be 0: it would have no upper limit. */
+static struct number rate_of(const struct number *cycles)
+{
+    const bool some = cycles->low > 0;
+    struct number rate = {.name = "loads_per_cycle",
+                          .unit = "warp loads per cycle and SM",
+                          .method = slope_method,
+                          .value = some ? 1 / cycles->value : NAN,
+                          .low = some ? 1 / cycles->high : NAN,
+                          .high = some ? 1 / cycles->low : NAN,
+                          .samples = cycles->samples,
+                          .warps = cycles->warps};
+
+    snprintf(rate.reason, sizeof(rate.reason), "%s",
+             some || cycles->reason[0] ? cycles->reason : "the interval of its cycles holds 0");
+    return rate;
+}
+
 /* Cycles of loads, what they are as rates, and the most of those in bytes. */
 void experiment_throughput(struct experiment_run *run)
 {
-    struct number cycles[COUNT(warp_counts) + 1], most = {.value = 0};
+    struct number cycles[COUNT(warp_counts) + 1],
+        most = {.value = NAN, .low = NAN, .high = NAN, .reason = "no rate is known"};
+    struct number bandwidth;
     size_t count = 0;
 
     for (; count < COUNT(warp_counts); count++)
@@ -271,19 +291,16 @@ void experiment_throughput(struct experiment_run *run)
     for (size_t i = 0; i < count; i++)
         experiment_number(run, cycles[i]);
     for (const struct number *of = cycles; of < cycles + count; of++) {
-        struct number rate = {"loads_per_cycle", "warp loads per cycle and SM",
-                              slope_method,      1 / of->value,
-                              1 / of->high,      1 / of->low,
-                              of->samples,       .warps = of->warps};
+        const struct number rate = rate_of(of);
 
-        memcpy(rate.reason, of->reason, sizeof(rate.reason));
         experiment_number(run, rate);
-        if (rate.value > most.value)
+        if (rate.value > 0 && !(rate.value <= most.value))
             most = rate;
     }
-    experiment_number(run,
-                      (struct number){"broadcast_bandwidth", "bytes per cycle and SM", bandwidth_method,
-                                      128 * most.value, 128 * most.low, 128 * most.high, most.samples, .reason = ""});
+    bandwidth = (struct number){"broadcast_bandwidth", "bytes per cycle and SM", bandwidth_method, 128 * most.value,
+                                128 * most.low,        128 * most.high,          most.samples,     .reason = ""};
+    memcpy(bandwidth.reason, most.reason, sizeof(bandwidth.reason));
+    experiment_number(run, bandwidth);
 }
 
 /* -- activity ----------------------------------------------------------------------------------------- */

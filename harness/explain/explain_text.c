@@ -75,8 +75,11 @@ static void value_part(const struct grid_column *column, const void *row, struct
     out->text = out->room;
 }
 
+/* See overlapped_ns in model.c. */
 static enum status print_parts(const struct view *view, const struct explained_cell *cell)
 {
+    const char *overlap = cell_strides(&cell->cell->cell) ? "these overlap: the longest counts most"
+                                                          : "these overlap: the longest counts";
     struct grid_column columns[EXPLAIN_PARTS];
     const struct grid grid = {
         .columns = columns, .column_count = EXPLAIN_PARTS, .rows = cell, .row_count = 1, .row_bytes = sizeof(*cell)};
@@ -85,7 +88,7 @@ static enum status print_parts(const struct view *view, const struct explained_c
         columns[i] = (struct grid_column){
             .key = explain_parts[i].name,
             .heading = explain_parts[i].name,
-            .group = explain_parts[i].term == EXPLAIN_TERM_ALONE ? "these add up" : "these overlap: the longest counts",
+            .group = explain_parts[i].term == EXPLAIN_TERM_ALONE ? "these add up" : overlap,
             .format = text_time,
             .value = value_part,
             .of = &explain_parts[i],
@@ -299,6 +302,10 @@ static const char legend[] =
     "line is there or on its way. Limits of gcc: without and with the lines of parameters and instructions; whether it "
     "has them is not known.";
 
+static const char legend_strides[] =
+    "lookup: the parts that overlap slow each other down, so that all take more than the longest; of the constant "
+    "caches, residency is in misses.";
+
 enum status explain_print(FILE *stream, const struct explanation *explanation, const struct card *card,
                           const struct grid_look *look)
 {
@@ -306,17 +313,22 @@ enum status explain_print(FILE *stream, const struct explanation *explanation, c
 
     const size_t count = explanation->result.cell_count;
     enum status status = STATUS_OK;
+    bool strides = false;
 
     view.look.indent = INDENT;
     print_head(&view, card);
     for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        if (explanation->cells[i].chosen)
+        if (explanation->cells[i].chosen) {
+            strides |= cell_strides(&explanation->cells[i].cell->cell);
             status = print_cell(&view, &explanation->cells[i]);
+        }
     if (status != STATUS_OK)
         return status;
     if (explanation->chosen > 0) {
         fputc('\n', stream);
         put(&view, 0, "%s", legend);
+        if (strides)
+            put(&view, 0, "%s", legend_strides);
     }
     print_summary(&view);
     if (explanation->chosen < count)

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -158,6 +159,8 @@ class Advise(Scratch):
         self.assertEqual(advice["crossovers"], [])
         write_npy(path, [[0] * 100, [300] + [0] * 99])
         self.refused("--table-bytes", "1024", "--indices", path, saying=["index 300", "[1][0]", "256 entries"])
+        self.refused("--table-bytes", "2048", "--indices", path, "--elements", "99",
+                     saying=["indices of 100 threads, not of 99", "leave out --elements"])
 
     def test_crossovers_are_the_best_of_the_model_engine(self):
         words = ("--table-bytes", "2048", "--loads", "4")
@@ -198,6 +201,14 @@ class Advise(Scratch):
         self.assertEqual(times, {place["path"]: place["time_ns"] for place in advice["ranking"]
                                  if place["standing"] != "slower"})
 
+    def test_the_command_that_measures_is_of_the_file(self):
+        for name in ("plain.npy", "it's $HOME.npy"):
+            path = self.path(name)
+            write_npy(path, [[0] * 64])
+            words = shlex.split(self.advise("--table-bytes", "512", "--indices", path)["measure"])
+            self.assertEqual(words[words.index("--indices") + 1], path)
+            self.assertEqual(set(self.modelled(*words[2:])), set(words[words.index("--path") + 1].split(",")))
+
     def test_other_data_beside_the_table(self):
         """It makes no place quicker, however much it is, but for what lines of the constant cache do to each other, which
         depends on when warps come; and it is in the command that measures."""
@@ -236,6 +247,17 @@ class Advise(Scratch):
         self.refused(saying=["--table-bytes"])
         self.refused("--table-bytes", "134217744", saying=["no path can hold", "134217728 bytes: name a smaller"])
         self.refused("--table-bytes", "131072", "--pattern", "per_warp", saying=["no path can hold", "65536 bytes: name a smaller"])
+        for words, reason in (
+                (("64", "--loads", "1", "--in-flight", "2"), "of 1 loads there are not 2 in flight"),
+                (("100000", "--loads", "1", "--in-flight", "2"), "of 1 loads there are not 2 in flight"),
+                (("64", "--elements", "2147483648"), "lookup has 1073741824 indices at most"),
+                (("64", "--source", "distinct", "--distinct", "17"), "the table has 16 entries"),
+                (("96", "--pattern", "per_warp"), "the bytes of a pattern's table are a power of two")):
+            with self.subTest(reason):
+                done = cbank("advise", "--table-bytes", *words)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertIn(f"no path can make these lookups: {reason}", done.stderr)
+                self.assertNotIn("--table-bytes", done.stderr)
         self.refused("--table-bytes", "100", "--width", "8", saying=["whole number of entries", "multiple"])
         self.refused("--table-bytes", "96", "--width", "3", saying=["--width"])
         self.refused("--table-bytes", "64", "--source", "zipf", "--pattern", "per_warp", saying=["name one"])

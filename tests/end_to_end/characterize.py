@@ -137,6 +137,28 @@ class Characterize(Scratch):
         for name in ("latency_constant", "geometry_constant_modules", "throughput_shared"):
             self.assertEqual(again[name], before[name])
 
+    def test_a_rate_of_cycles_that_may_be_none(self):
+        """Its interval would have no end: there is no such rate, and the bandwidth is that of the others, if any."""
+        def change(record, warps=" warps 16 ", none=10):
+            full, = [one for one in record["experiments"] if one["name"] == "throughput_global"]
+            for asked in full["evidence"]:
+                if warps in asked["asked"] and "iterations 69" in asked["asked"]:
+                    asked["answer"] = " ".join([f"0*{none}", *(asked["answer"].split()[none:])])
+
+        numbers = found(self.replay(change, without=()))["throughput_global"]["numbers"]
+        cycles, rate = [one for one in numbers if one.get("warps") == 16]
+        self.assertLess(cycles["low"], 0)
+        self.assertGreater(cycles["value"], 0)
+        self.assertEqual([rate[key] for key in ("value", "low", "high", "reason")],
+                         [None, None, None, "the interval of its cycles holds 0"])
+        for one in numbers:
+            if one["value"] is not None:
+                self.assertLessEqual(one["low"], one["value"])
+                self.assertLessEqual(one["value"], one["high"])
+        *_, bandwidth = found(self.replay(lambda record: change(record, "", 21), without=()))["throughput_global"]["numbers"]
+        self.assertEqual([bandwidth[key] for key in ("name", "value", "reason")],
+                         ["broadcast_bandwidth", None, "no rate is known"])
+
     def test_every_verdict_is_a_sentence(self):
         """None is left in the words of the program, and all are of a kind."""
         for experiment in self.again()["experiments"]:

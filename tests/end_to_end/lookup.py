@@ -167,6 +167,7 @@ class Model(Case):
                 "it has 3 dimensions": lambda: npy(self.trace, "i", (2, 5, 10), good),
                 "has 100 steps of 1 threads; wanted are 64": lambda: npy(self.trace, "i", (100, 1), good),
                 "index -1 at [1][3] is beyond": lambda: npy(self.trace, "b", (2, 50), [1] * 53 + [-1] * 47),
+                f"index {2 ** 64 - 1} at [1][3] is beyond": lambda: npy(self.trace, "Q", (2, 50), [1] * 53 + [2 ** 64 - 1] * 47),
                 "index 16384 at [0][0] is beyond": lambda: npy(self.trace, "q", (100,), [16384] * 100),
         }.items():
             with self.subTest(message):

@@ -80,6 +80,23 @@ class Explained(unittest.TestCase):
         self.assertEqual(seen, {"fills_few", "fills_first_wave", "fills_retried", "fills_parameters", "fills_apart",
                                 "fills_places"})
 
+    def test_the_text_says_how_parts_make_the_time(self):
+        """Of lookups the parts that overlap take more than the longest."""
+        for path, more in (("results/h200/core-matrix.json", False), ("results/h200/sweeps/lookup.json", True)):
+            with self.subTest(path):
+                times = []
+                for cell in model_table.explain(CBANK, path)["results"][0]["cells"]:
+                    if not cell["modelled"]:
+                        continue
+                    parts = dict(cell["modelled"]["parts_ns"])
+                    alone, unit = parts.pop("launch") + parts.pop("wave"), parts.pop("serialization") + parts.pop("misses")
+                    times.append(cell["modelled"]["time_ns"] / (alone + max(unit, *parts.values())))
+                self.assertEqual(max(times) > 1.01, more)
+                done = subprocess.run([CBANK, "explain", path, "--cell", "*/global/*"], capture_output=True, text=True, timeout=300,
+                                      check=True)
+                self.assertEqual("these overlap: the longest counts most" in done.stdout, more)
+                self.assertEqual("lookup: the parts that overlap slow each other down" in done.stdout, more)
+
     def test_the_table_of_docs(self):
         (content,) = [content for command, _, content in readme_blocks.blocks(readme_blocks.read("docs/chip.md"))
                       if command == "scripts/model_table.py"]
