@@ -354,6 +354,27 @@ bool history_same_series(const struct history_point *a, const struct history_poi
     return a->cell == b->cell && a->run->gpu == b->run->gpu;
 }
 
+/* A file that was given twice, or is in a store, too. Predictions tell no run from another. */
+static bool is_same_run(const struct history_point *a, const struct history_point *b)
+{
+    return history_same_series(a, b) && a->time_ns == b->time_ns && !a->run->modelled &&
+           a->run->started_utc[0] != '\0' && strcmp(a->run->started_utc, b->run->started_utc) == 0;
+}
+
+/* What sorted points say of a run that was read before counts once. */
+static void drop_repeated(struct history *history)
+{
+    const size_t count = history->point_count;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || !is_same_run(&history->points[kept - 1], &history->points[i]))
+            history->points[kept++] = history->points[i];
+    history->point_count = kept;
+    if (kept < count)
+        log_warning("%zu of %zu times are of runs that were read already; they count once", count - kept, count);
+}
+
 void history_sort(struct history *history)
 {
     if (history->run_count > 0)
@@ -371,6 +392,7 @@ void history_sort(struct history *history)
     }
     if (history->point_count > 0)
         qsort(history->points, history->point_count, sizeof(*history->points), by_series);
+    drop_repeated(history);
     for (size_t i = 1; i < history->point_count; i++) {
         struct history_point *point = &history->points[i];
 

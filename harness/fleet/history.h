@@ -77,7 +77,7 @@ struct history {
  * read and released one after the other. On an error there is a history still, to close. */
 enum status history_add(struct history *history, const char *path, const char *name);
 
-/* Sorts what was added, and finds what changed from run to run. */
+/* Sorts what was added, and finds what changed from run to run. A run that was added twice counts once, and a warning says so. */
 void history_sort(struct history *history);
 
 /* Whether two points are of one cell, GPU and engine. */

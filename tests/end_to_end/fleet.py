@@ -601,6 +601,20 @@ class History(Case):
             texts = [self.cbank("history", source, *options).stdout for source in ("all", "store.db")]
             self.assertEqual(*texts)
 
+    def test_a_run_that_is_given_twice_counts_once(self):
+        """So that one bad night is no new level of two runs."""
+        last = f"all/{self.NIGHTS - 1:02d}-0.json"
+        bad = read_json(os.path.join(self.folder, last))
+        for cell in bad["cells"]:
+            for key in ("value", "ci_low", "ci_high"):
+                cell["time_ns"][key] *= 1.05
+        self.write(last, bad)
+        once = self.history("all")["changes"]
+        self.assertEqual(self.history("all", last)["changes"], once)
+        self.assertEqual(self.history("all", "all")["changes"], once)
+        said = self.cbank("history", "all", last).stderr
+        self.assertIn(f"6 of {6 * (self.NIGHTS * self.GPUS + 1)} times are of runs that were read already; they count once", said)
+
     def test_steps_are_found(self):
         changes = self.history("store.db")["changes"]
         found = {(change["uuid"][4:12], change["cell"].split("/")[1]) for change in changes}
