@@ -176,7 +176,7 @@ static bool is_same_file(const char *written, const char *other)
     struct stat one, two;
 
     if (stat(written, &one) != 0)
-        return strcmp(written, "-") != 0 && strcmp(written, other) == 0;
+        return strcmp(written, other) == 0;
     return S_ISREG(one.st_mode) && stat(other, &two) == 0 && one.st_dev == two.st_dev && one.st_ino == two.st_ino;
 }
 

@@ -420,7 +420,7 @@ class Reports(Case):
         os.symlink("a.json", os.path.join(self.folder, "link.json"))
         for command in (("compare", "a.json,b.json", "c.json"), ("gate", "a.json,b.json", "--engine", "model")):
             for options in (("--json", "b.json"), ("--csv", "./a.json"), ("--markdown", "link.json"),
-                            ("--json", "new.json", "--junit", "new.json"),
+                            ("--json", "new.json", "--junit", "new.json"), ("--json", "-", "--csv", "-"),
                             ("--calibration", "c.json", "--json", "c.json")):
                 with self.subTest(command=command[0], options=options):
                     done = self.cbank(*command, *options, status=2)
