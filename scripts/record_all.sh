@@ -7,6 +7,7 @@
 #   records    FOLDER/*.json: scripts/record.sh
 #   model      model/*.json: scripts/model_trial.sh
 #   sweeps     sweeps/*.json: lookups
+#   lookups    lookups.json: every width and source, tables of three sizes, by every path, counted
 #   processes  processes/process-NN.json and trial.json: ten processes, hot and cold; hot-trial.json: twenty, hot
 #   gate       gate/gate-trial.json: false alarms, and slowdowns that were planted
 #   plans      plans/trial.json: whether times depend on the rest of the plan
@@ -31,7 +32,7 @@ folder=$1
 shift
 worst=0
 
-parts="records model sweeps processes gate plans neighbour advise chip"
+parts="records model sweeps lookups processes gate plans neighbour advise chip"
 # shellcheck disable=SC2086 # a list of words
 [ $# -gt 0 ] || set -- $parts
 
@@ -57,6 +58,11 @@ measure() {
     records) "$here/record.sh" "$folder" ;;
     model) "$here/model_trial.sh" "$folder/model" "$program" ;;
     sweeps) sweep lookup && sweep warps --max-samples 60 && sweep pressure && sweep copies && sweep large ;;
+    lookups)
+        "$program" run --engine cuda --quiet --workload lookup --path all --width-bytes 1,2,4,8,16 --table-bytes 128,2048,16384 \
+            --source lockstep,distinct,runs,sorted,uniform,zipf --distinct 8 --max-samples 48 --json "$folder/lookups.json" ||
+            [ $? -eq 4 ]
+        ;;
     processes)
         trial process processes/trial.json --run 10 --folder "$folder/processes" --regime hot,cold
         first=$?
