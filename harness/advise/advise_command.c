@@ -17,7 +17,8 @@ struct advise_options {
     const struct pattern *source, *pattern;
     const char *indices_path;
     uint64_t elements, block_size; /* 0: the workload's own */
-    uint64_t parameters[PARAMETER_COUNT]; /* those that have a row here */
+    uint64_t parameters[PARAMETER_COUNT]; /* those that have a row here, ... */
+    bool given[PARAMETER_COUNT];          /* ... and whether it stands on the line */
     const char *card_path, *json_path;
     const char *kernel_path, *function; /* NULL: not given */
     bool measure, no_crossovers;
@@ -29,7 +30,8 @@ struct advise_options {
 /* A parameter as an option with one value. */
 #define NUMBER(name_, option_, fallback_, help_, low_, high_, unit_)                                                 \
     .name = option_, .argument = "N", .help = help_, .kind = &option_integer, MEMBER(parameters[PARAMETER_##name_]), \
-    .low = low_, .high = high_, .unit = unit_, .fallback = fallback_
+    .given = offsetof(struct advise_options, given[PARAMETER_##name_]), .low = low_, .high = high_, .unit = unit_,   \
+    .fallback = fallback_
 
 /* clang-format off */
 static const struct option_row rows[] = {
@@ -124,6 +126,21 @@ static void set_parameters(const struct advise_options *options, struct cell *ce
         cell->parameters[PARAMETER_stride_bytes] = options->width < 4 ? 4 : (uint32_t)options->width;
 }
 
+/* An option that does not go with these indices would be without effect. */
+static enum status check_given(const struct advise_options *options, const struct cell *cell)
+{
+    const uint32_t takes = cell_takes(cell->workload, cell->pattern);
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const bool *given = (const bool *)((const char *)options + rows[i].given);
+
+        if (rows[i].given && *given && !(takes >> (given - options->given) & 1))
+            return log_error(STATUS_USAGE, "%s %s takes no --%s; leave it out", options->pattern ? "pattern" : "source",
+                             cell->pattern->name, rows[i].name);
+    }
+    return STATUS_OK;
+}
+
 /* A file says itself how many elements and loads there are. */
 static enum status set_file(const struct advise_options *options, struct index_list *indices, struct cell *cell)
 {
@@ -143,6 +160,10 @@ static enum status set_file(const struct advise_options *options, struct index_l
         return log_error(STATUS_USAGE,
                          "%s has indices of %" PRIu64 " threads, not of %" PRIu64 "; leave out --elements", path,
                          file->elements, options->elements);
+    if (options->given[PARAMETER_loads] && options->parameters[PARAMETER_loads] != file->rows)
+        return log_error(STATUS_USAGE,
+                         "%s has indices of %" PRIu64 " loads a thread, not of %" PRIu64 "; leave out --loads", path,
+                         file->rows, options->parameters[PARAMETER_loads]);
     cell->elements = file->elements;
     cell->trace = file->trace;
     cell->parameters[PARAMETER_loads] = (uint32_t)file->rows;
@@ -160,12 +181,12 @@ static enum status make_cell(const struct advise_options *options, struct index_
                                            : &sources[SOURCE_uniform],
         .regime = &regimes[0],
     };
-    enum status status = STATUS_OK;
+    enum status status = check_given(options, &cell);
 
     cell.elements = options->elements ? options->elements : first_number(cell.workload->elements);
     cell.block_size = (uint32_t)(options->block_size ? options->block_size : first_number(cell.workload->block_sizes));
     set_parameters(options, &cell);
-    if (options->indices_path)
+    if (status == STATUS_OK && options->indices_path)
         status = set_file(options, indices, &cell);
     *out = cell;
     return status;

@@ -161,6 +161,11 @@ class Advise(Scratch):
         self.refused("--table-bytes", "1024", "--indices", path, saying=["index 300", "[1][0]", "256 entries"])
         self.refused("--table-bytes", "2048", "--indices", path, "--elements", "99",
                      saying=["indices of 100 threads, not of 99", "leave out --elements"])
+        self.refused("--table-bytes", "2048", "--indices", path, "--loads", "3",
+                     saying=["indices of 2 loads a thread, not of 3", "leave out --loads"])
+        self.refused("--table-bytes", "2048", "--indices", path, "--run-threads", "4",
+                     saying=["source file takes no --run-threads", "leave it out"])
+        self.advise("--table-bytes", "2048", "--indices", path, "--loads", "2", "--elements", "100")
 
     def test_crossovers_are_the_best_of_the_model_engine(self):
         words = ("--table-bytes", "2048", "--loads", "4")
@@ -263,6 +268,11 @@ class Advise(Scratch):
         self.refused("--table-bytes", "64", "--source", "zipf", "--pattern", "per_warp", saying=["name one"])
         self.refused("--table-bytes", "64", "--card", self.path("none.json"), saying=["none.json"])
         self.refused("--table-bytes", "64", "--indices", self.path("none.npy"), saying=["none.npy"])
+        for options, saying in ((("--source", "uniform", "--skew-percent", "200"), "source uniform takes no --skew-percent"),
+                                (("--distinct", "8"), "source uniform takes no --distinct"),
+                                (("--source", "zipf", "--stride-bytes", "4"), "source zipf takes no --stride-bytes"),
+                                (("--pattern", "per_warp", "--loads", "8"), "pattern per_warp takes no --loads")):
+            self.refused("--table-bytes", "64", *options, saying=[saying, "leave it out"])
 
     @unittest.skipIf(shutil.which("nvidia-smi"), "there may be a GPU")
     def test_measure_needs_a_gpu(self):
