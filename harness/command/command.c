@@ -3,15 +3,14 @@
 
 #include <argp.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "help.h"
 #include "log.h"
 #include "text.h"
+#include "written.h"
 
 enum { KEY_BASE = 0x1000, OPTIONS_MAX = 64 };
 
@@ -168,57 +167,6 @@ static enum status check_arguments(const struct parsing *parsing)
     return STATUS_OK;
 }
 
-/* -- files that are written ---------------------------------------------------------------------------- */
-
-/* Whether a file that is written would take the place of another one, or of what is written there, too. */
-static bool is_same_file(const char *written, const char *other)
-{
-    struct stat one, two;
-
-    if (stat(written, &one) != 0)
-        return strcmp(written, other) == 0;
-    return S_ISREG(one.st_mode) && stat(other, &two) == 0 && one.st_dev == two.st_dev && one.st_ino == two.st_ino;
-}
-
-/* Whether an argument, or one of several names with commas between, is that file. */
-static bool is_argument(const struct invocation *invocation, const char *written)
-{
-    bool same = false;
-
-    for (size_t i = 0; !same && i < invocation->argument_count; i++) {
-        char name[PATH_MAX];
-        const char *rest = invocation->arguments[i];
-
-        same = is_same_file(written, rest);
-        for (size_t bytes; !same && *rest; rest += bytes + (rest[bytes] == ',')) {
-            bytes = strcspn(rest, ",");
-            snprintf(name, sizeof(name), "%.*s", (int)bytes, rest);
-            same = is_same_file(written, name);
-        }
-    }
-    return same;
-}
-
-/* Refuses to write over what the command reads, and two things to one file. */
-static enum status check_written(const struct invocation *invocation)
-{
-    for (size_t i = 0; i < invocation->given_count; i++) {
-        const struct given_option *given = &invocation->given[i];
-        bool same = given->option->written && is_argument(invocation, given->value);
-
-        for (size_t k = 0; given->option->written && !same && k < invocation->given_count; k++) {
-            const struct given_option *other = &invocation->given[k];
-
-            same = other->option != given->option && other->option->kind == &option_text &&
-                   is_same_file(given->value, other->value);
-        }
-        if (same)
-            return log_error(STATUS_USAGE, "--%s: %s is named for something else, too; give another file",
-                             given->option->name, given->value);
-    }
-    return STATUS_OK;
-}
-
 /* -- a command ---------------------------------------------------------------------------------------- */
 
 /* Whether a word asks for help: a beginning of --help or --usage, too, that no option of the command has. */
@@ -267,7 +215,7 @@ static enum status parse_and_run(struct parsing *parsing, int count, char **word
     if (status == STATUS_OK)
         status = check_arguments(parsing);
     if (status == STATUS_OK)
-        status = check_written(&parsing->invocation);
+        status = written_check(&parsing->invocation);
     return status == STATUS_OK ? command->run(parsing->options, &parsing->invocation) : status;
 }
 
