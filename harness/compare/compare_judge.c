@@ -47,16 +47,6 @@ double ratio_size(const struct ratio *ratio)
 
 /* -- the same data ------------------------------------------------------------------------------------ */
 
-/* How often the cell has this very process: the same run of the program, with the same samples. */
-static size_t count_process(const struct side_cell *cell, const struct process_time *process)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < cell->process_count; i++)
-        count += process_same(&cell->processes[i], process);
-    return count;
-}
-
 /* Whether both sides are of the same processes with the same samples, in whatever order. */
 static bool same_data(const struct side_cell *base, const struct side_cell *new_cell)
 {
@@ -65,7 +55,7 @@ static bool same_data(const struct side_cell *base, const struct side_cell *new_
     for (size_t i = 0; same && i < base->process_count; i++) {
         const struct process_time *process = &base->processes[i];
 
-        same = process->process && count_process(base, process) == count_process(new_cell, process);
+        same = process->process && side_count_process(base, process) == side_count_process(new_cell, process);
     }
     return same;
 }

@@ -61,40 +61,39 @@ static bool add_value(struct side_counter *counter, double value)
     return true;
 }
 
-/* Adds one to the processes of a cell, which has room for it: once, where it is there already. Predictions tell no process
- * from another. */
-static void add_once(struct side_cell *cell, const struct process_time *process, bool modelled)
+size_t side_count_process(const struct side_cell *cell, const struct process_time *process)
 {
-    for (size_t i = 0; !modelled && i < cell->process_count; i++)
-        if (process_same(&cell->processes[i], process)) {
-            cell->repeated = true;
-            return;
-        }
-    cell->processes[cell->process_count++] = *process;
+    size_t count = 0;
+
+    for (size_t i = 0; i < cell->process_count; i++)
+        count += process_same(&cell->processes[i], process);
+    return count;
 }
 
-/* Adds the time of a process; a prediction is one sample. */
-static bool add_process(struct side_cell *cell, const struct cell_time *time, bool modelled, const char *process)
+/* Adds the time of a process, but for one that is there already, which *repeated counts; a prediction is one sample, and tells
+ * no process from another. */
+static bool add_process(struct side_cell *cell, const struct cell_time *time, bool modelled, const char *process,
+                        size_t *repeated)
 {
     const struct summary *summary = &time->summary;
     const double *samples = modelled ? &summary->value : time->samples_ns;
     const size_t count = modelled ? !isnan(*samples) : samples ? summary->count : 0;
     double *scratch = malloc((count + 1) * sizeof(*scratch));
     const bool good = scratch && memory_grow(&cell->processes, cell->process_count, sizeof(*cell->processes));
-    struct process_time added;
+    struct process_time added = {0};
 
-    if (good && count > 0) {
+    if (good && count > 0)
         added = process_of(samples, count, time->series.placements, scratch);
-        added.process = process;
-        add_once(cell, &added, modelled);
-    } else if (good && !samples && summary->count > 0 && !isnan(summary->value)) {
+    else if (!samples && summary->count > 0 && !isnan(summary->value))
         added = (struct process_time){.count = summary->count,
-                                      .process = process,
                                       .value = summary->value,
                                       .error = process_error(summary->ci_low, summary->ci_high),
                                       .least = summary->value};
-        add_once(cell, &added, modelled);
-    }
+    added.process = process;
+    if (!modelled && side_count_process(cell, &added) > 0)
+        ++*repeated;
+    else if (good && added.count > 0)
+        cell->processes[cell->process_count++] = added;
     free(scratch);
     return good;
 }
@@ -248,17 +247,16 @@ static bool know_cells(struct side *side, const struct result *result)
     return true;
 }
 
-/* Adds what one process says of a cell. */
+/* Adds what one process says of a cell, but for one that is there already, which *repeated counts. */
 static bool add_cell(struct side *side, struct side_cell *to, const struct result *result,
-                     const struct cell_result *from)
+                     const struct cell_result *from, size_t *repeated)
 {
     const double mhz = from->time.sm_clock_mhz;
-    bool good;
+    const size_t before = *repeated;
+    bool good = add_process(to, &from->time, result->modelled_time, side->process, repeated);
 
-    to->repeated = false;
-    good = add_process(to, &from->time, result->modelled_time, side->process);
-    if (to->repeated)
-        return merge_status(to, from);
+    if (*repeated > before)
+        return good && merge_status(to, from);
     good = good && (isnan(mhz) || add_value(&to->clock, mhz)) && add_counters(side, to, from) && merge_status(to, from);
     to->modelled = to->modelled || result->modelled_time;
     to->sites = from->time.sites > to->sites ? from->time.sites : to->sites;
@@ -286,11 +284,10 @@ static enum status add_cells(struct side *side, const char *path, const struct r
             cell_identity(&cell->cell, identity);
             status = log_error(STATUS_USAGE, "%s: the cell %s is twice in one result; remove one of the two", path,
                                identity);
-        } else if (!add_cell(side, cell, result, &result->cells[i])) {
+        } else if (!add_cell(side, cell, result, &result->cells[i], &repeated)) {
             status = out_of_memory(path);
         }
         cell->files = side->files;
-        repeated += cell->repeated;
     }
     if (status == STATUS_OK && repeated > 0)
         log_warning(

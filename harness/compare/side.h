@@ -28,7 +28,6 @@ struct side_cell {
     uint32_t flags;                    /* of any process */
     struct process_time *processes; /* owned; those with at least one sample, each once */
     size_t process_count;
-    bool repeated; /* the result that was read last and has the cell is of a process that was there already */
     uint32_t sites, code_copies; /* most of any process, see result.h */
     bool modelled; /* a prediction: one sample, the predicted time */
     struct side_counter clock; /* of the SMs, MHz */
@@ -84,6 +83,9 @@ void side_sum(struct side *total, const struct side *side);
 
 /* The cells of a side by cell_order. The array is the caller's to free; NULL when out of memory. */
 struct side_cell **side_sorted(const struct side *side);
+
+/* How often the cell has this very process: the same run of the program, with the same samples. */
+size_t side_count_process(const struct side_cell *cell, const struct process_time *process);
 
 /* The counter of that name, which is most often the one at `hint`; NULL where there is none. */
 struct side_counter *side_counter(const struct side_cell *cell, const char *name, size_t hint);
