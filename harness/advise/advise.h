@@ -9,6 +9,7 @@
 #include "device.h"
 #include "grid.h"
 #include "index_list.h"
+#include "memory.h"
 #include "model.h"
 
 struct document;
@@ -147,9 +148,9 @@ struct place_code {
 /* NULL where there is no row. */
 const struct place_code *place_code_of(const struct path *path);
 
-/* Writes the command that measures the places that are as good or too close to call, and the first. */
-enum { ADVISE_COMMAND_BYTES = 1024 };
-void advise_run_command(const struct advice *advice, char text[ADVISE_COMMAND_BYTES]);
+/* Writes the command that measures the places that are as good or too close to call, and the first. False out of memory, as
+ * memory_close. */
+bool advise_run_command(const struct advice *advice, struct memory *out);
 
 /* Prints it as text. STATUS_ENVIRONMENT when out of memory. */
 enum status advise_print(FILE *stream, const struct advice *advice, const struct grid_look *look);

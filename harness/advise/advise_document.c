@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
 #include "advise.h"
 #include "document.h"
 #include "sass.h"
@@ -96,10 +98,13 @@ static void write_standing(cJSON *object, const struct field *field, const void 
 
 static void write_measure(cJSON *object, const struct field *field, const void *base)
 {
-    char command[ADVISE_COMMAND_BYTES];
+    struct memory command;
 
-    advise_run_command(base, command);
-    json_add_text(object, field->key, command);
+    if (advise_run_command(base, &command))
+        json_add_text(object, field->key, command.text);
+    else
+        json_add(object, field->key, NULL);
+    free(command.text);
 }
 
 static const struct field_kind kind_measure = {write_measure, NULL};

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "advise_view.h"
+#include "log.h"
 #include "sass.h"
 #include "text.h"
 
@@ -160,37 +162,30 @@ static void print_off(const struct advise_view *view)
 
 /* -- the command that measures ------------------------------------------------------------------------- */
 
-/* A path as a shell takes it: in quotes where it has what is more than a name to a shell. */
-static void join_path(const char *path, char text[ADVISE_COMMAND_BYTES])
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789%+,-./:=@_";
-    const bool quoted = path[strspn(path, plain)] != '\0';
-
-    text_join(text, ADVISE_COMMAND_BYTES, " ", "--indices %s", quoted ? "'" : "");
-    for (const char *at = path; *at; at++)
-        text_join(text, ADVISE_COMMAND_BYTES, "", quoted && *at == '\'' ? "%c\\''" : "%c", *at);
-    text_join(text, ADVISE_COMMAND_BYTES, "", "%s", quoted ? "'" : "");
-}
-
-void advise_run_command(const struct advice *advice, char text[ADVISE_COMMAND_BYTES])
+bool advise_run_command(const struct advice *advice, struct memory *out)
 {
     const struct cell *cell = &advice->cell;
     const bool loaded = cell->workload->index == INDEX_LOADED;
+    FILE *stream = memory_open(out);
 
-    text[0] = '\0';
-    text_join(text, ADVISE_COMMAND_BYTES, "", "cbank run --workload %s --path ", cell->workload->name);
+    if (!stream)
+        return false;
+    fprintf(stream, "cbank run --workload %s --path ", cell->workload->name);
     for (size_t i = 0; i < advice->count; i++)
         if (advice->places[i].standing != ADVISE_SLOWER)
-            text_join(text, ADVISE_COMMAND_BYTES, i ? "," : "", "%s", advice->places[i].path->name);
-    if (advice->indices_path)
-        join_path(advice->indices_path, text);
-    else
-        text_join(text, ADVISE_COMMAND_BYTES, " ", "--%s %s --elements %" PRIu64, loaded ? "source" : "pattern",
-                  cell->pattern->name, cell->elements);
-    text_join(text, ADVISE_COMMAND_BYTES, " ", "--block-size %" PRIu32, cell->block_size);
+            fprintf(stream, "%s%s", i ? "," : "", advice->places[i].path->name);
+    if (advice->indices_path) {
+        fputs(" --indices", stream);
+        text_put_word(stream, advice->indices_path);
+    } else {
+        fprintf(stream, " --%s %s --elements %" PRIu64, loaded ? "source" : "pattern", cell->pattern->name,
+                cell->elements);
+    }
+    fprintf(stream, " --block-size %" PRIu32, cell->block_size);
     for (size_t i = 0; i < parameter_count; i++)
         if (cell->parameters[i] && !(advice->indices_path && i == PARAMETER_loads))
-            text_join(text, ADVISE_COMMAND_BYTES, " ", "--%s %" PRIu32, parameters[i].option, cell->parameters[i]);
+            fprintf(stream, " --%s %" PRIu32, parameters[i].option, cell->parameters[i]);
+    return memory_close(out, stream);
 }
 
 /* -- advice -------------------------------------------------------------------------------------------- */
@@ -209,12 +204,16 @@ static size_t list_standing(const struct advice *advice, enum advise_standing st
     return count;
 }
 
-static void print_choice(const struct advise_view *view)
+static enum status print_choice(const struct advise_view *view)
 {
     const struct advice *advice = view->advice;
     const struct advised_place *first = &advice->places[0];
     const struct place_code *code = place_code_of(first->path);
+    struct memory command;
     char names[LINE_BYTES];
+
+    if (!advise_run_command(advice, &command))
+        return log_memory("a command");
 
     fputc('\n', view->stream);
     advise_put(view, "best: %s", first->path->name);
@@ -229,8 +228,9 @@ static void print_choice(const struct advise_view *view)
         advise_put(view, "       %s", code->load);
     }
     advise_put(view, "look for in the SASS: %s", image_instruction(&first->cell));
-    advise_run_command(advice, names);
-    advise_put(view, advice->modelled ? "measure: %s" : "again, with counters: %s", names);
+    advise_put(view, advice->modelled ? "measure: %s" : "again, with counters: %s", command.text);
+    free(command.text);
+    return STATUS_OK;
 }
 
 static void print_stretches(const struct advise_view *view)
@@ -269,7 +269,9 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
     print_excluded(&view);
     if (!advice->modelled)
         print_off(&view);
-    print_choice(&view);
+    status = print_choice(&view);
+    if (status != STATUS_OK)
+        return status;
     print_stretches(&view);
     return advise_print_code(&view);
 }

@@ -188,6 +188,21 @@ static bool is_formula(const char *text)
     return end == text || *end;
 }
 
+void text_put_word(FILE *stream, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:%@";
+
+    putc(' ', stream);
+    if (*word && word[strspn(word, plain)] == '\0') {
+        fputs(word, stream);
+        return;
+    }
+    putc('\'', stream);
+    for (; *word; word++)
+        fputs(*word == '\'' ? "'\\''" : (char[]){*word, '\0'}, stream);
+    putc('\'', stream);
+}
+
 void text_csv(FILE *stream, const char *text, bool raw)
 {
     const bool quoted = strpbrk(text, ",\"") != NULL;

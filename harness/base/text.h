@@ -49,6 +49,9 @@ void text_put(FILE *stream, const struct escape *escapes, const char *text);
  * behind the last. */
 void text_put_tag(FILE *stream, const char *start, const char *const *attributes);
 
+/* Writes a blank, and the word as a shell takes it: in quotes where it has what is more than a name to a shell. */
+void text_put_word(FILE *stream, const char *word);
+
 /* Fields of a row of CSV (RFC 4180), quoted where that is needed; the number exact, empty when not finite. Text that
  * a spreadsheet would take for a formula (it begins with =, +, - or @ and is no number) gets a ' before it, unless
  * raw. The caller writes the commas, and text_csv_end the line's end, which is CR LF. */

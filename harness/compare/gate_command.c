@@ -14,6 +14,7 @@
 #include "log.h"
 #include "memory.h"
 #include "processes.h"
+#include "text.h"
 
 struct gate_options {
     struct plan_options plan;
@@ -68,22 +69,6 @@ struct gating {
     double start;        /* seconds */
 };
 
-/* Writes a word as a shell takes it. */
-static void put_word(FILE *stream, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:%@";
-
-    putc(' ', stream);
-    if (*word && word[strspn(word, plain)] == '\0') {
-        fputs(word, stream);
-        return;
-    }
-    putc('\'', stream);
-    for (; *word; word++)
-        fputs(*word == '\'' ? "'\\''" : (char[]){*word, '\0'}, stream);
-    putc('\'', stream);
-}
-
 /* The command of this gate without its budget, and with the folder. */
 static enum status make_again(struct gating *gating, const struct invocation *invocation, const char *folder)
 {
@@ -98,13 +83,13 @@ static enum status make_again(struct gating *gating, const struct invocation *in
             continue;
         fprintf(stream, " --%s", given->option->name);
         if (given->value)
-            put_word(stream, given->value);
+            text_put_word(stream, given->value);
     }
     for (size_t i = 0; stream && i < invocation->argument_count; i++)
-        put_word(stream, invocation->arguments[i]);
+        text_put_word(stream, invocation->arguments[i]);
     if (stream) {
         fputs(" --keep", stream);
-        put_word(stream, folder);
+        text_put_word(stream, folder);
     }
     return memory_close(&gating->again, stream) ? STATUS_OK : log_memory("a command");
 }
