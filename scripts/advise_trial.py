@@ -17,7 +17,8 @@ the same of each fixed answer, where its path cannot hold the table of `global`;
 often that was right: the two were within the error that it named; of the others, how often no place was faster than the choice by
 what is told. Last come the errors of ratios, as rows of harness/advise/uncertainty.def. With --modelled the predictions stand for what was measured,
 so that the regret is 0, of those configurations for which `global` has one: what is left says how well fixed answers do on what
-was drawn. `table` is Markdown of what `show` printed into files. Exit status 0; 1 for a cell that is not ok; 2 for a bad file; that of cbank where it fails.
+was drawn. `table` is Markdown of what `show` printed into files. Exit status 0; 1 for a cell that is not ok; 2 for a bad file;
+that of cbank where it fails.
 """
 
 import argparse
@@ -39,9 +40,9 @@ WITHIN = 0.15
 FALLBACK = "global"
 BY_PLACE = "global_l2"  # whose time depends on where the table lies
 
-# What is drawn: sizes evenly by their logarithm, the rest evenly; pressure goes with one in flight. In `broad`, loops over a table in lockstep, and warps that
-# read a few entries, are a half: what constants are good at. There `global` costs little more than the best place, since most
-# of the time goes elsewhere; in `contested` the lookups are most of it.
+# What is drawn: sizes evenly by their logarithm, the rest evenly; pressure goes with one in flight. In `broad`, loops over a
+# table in lockstep, and warps that read a few entries, are a half: what constants are good at. There `global` costs little
+# more than the best place, since most of the time goes elsewhere; in `contested` the lookups are most of it.
 WIDTHS = (1, 2, 4, 8, 16)
 BLOCK_SIZES = (64, 128, 256, 512, 1024)
 IN_FLIGHT = (1, 2, 4)
@@ -244,7 +245,9 @@ def main():
     parser.add_argument("--modelled", action="store_true")
     options = parser.parse_intermixed_args()
     if options.action == "draw":
-        return draw(options.seed, options.count, DISTRIBUTIONS[options.distribution]) if options.seed is not None else fail("draw: name a --seed")
+        if options.seed is None:
+            fail("draw: name a --seed")
+        return draw(options.seed, options.count, DISTRIBUTIONS[options.distribution])
     if options.action == "table" and options.configurations:
         return table([options.configurations, *options.files])
     if not options.configurations or not options.files and not options.modelled:

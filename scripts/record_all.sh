@@ -43,10 +43,15 @@ trial() {
     mkdir -p "$(dirname "$file")" && "$python" "$script" --program "$program" --json "$file" "$@"
 }
 
-# Cells of a sweep that did not settle are marked in its file.
+# What a plan says: run FILE OPTION... Cells that did not settle are marked in the file.
+run() {
+    file=$folder/$1
+    shift
+    mkdir -p "$(dirname "$file")" && { "$program" run --engine cuda --quiet "$@" --json "$file" || [ $? -eq 4 ]; }
+}
+
 sweep() {
-    mkdir -p "$folder/sweeps" &&
-        { "$program" run --engine cuda --quiet --sweep "$@" --json "$folder/sweeps/$1.json" || [ $? -eq 4 ]; }
+    run "sweeps/$1.json" --sweep "$@"
 }
 
 advise() {
@@ -59,9 +64,8 @@ measure() {
     model) "$here/model_trial.sh" "$folder/model" "$program" ;;
     sweeps) sweep lookup && sweep warps --max-samples 60 && sweep pressure && sweep copies && sweep large ;;
     lookups)
-        "$program" run --engine cuda --quiet --workload lookup --path all --width-bytes 1,2,4,8,16 --table-bytes 128,2048,16384 \
-            --source lockstep,distinct,runs,sorted,uniform,zipf --distinct 8 --max-samples 48 --json "$folder/lookups.json" ||
-            [ $? -eq 4 ]
+        run lookups.json --workload lookup --path all --width-bytes 1,2,4,8,16 --table-bytes 128,2048,16384 \
+            --source lockstep,distinct,runs,sorted,uniform,zipf --distinct 8 --max-samples 48
         ;;
     processes)
         trial process processes/trial.json --run 10 --folder "$folder/processes" --regime hot,cold
