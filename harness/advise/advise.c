@@ -200,8 +200,10 @@ static enum status refuse(const struct places *places)
         const struct path *path = places->rows[i].path;
         const uint32_t bytes = loaded ? path_largest(path) : path->bytes;
 
-        roomiest = bytes > most ? &places->rows[i] : roomiest;
-        most = bytes > most ? bytes : most;
+        if (bytes > most) {
+            roomiest = &places->rows[i];
+            most = bytes;
+        }
     }
     if (table_bytes(roomiest->path, roomiest->cell.parameters) <= most)
         return log_error(STATUS_USAGE, "no path can make these lookups: %s; change what that names", roomiest->reason);

@@ -38,19 +38,26 @@ static bool is_argument(const struct invocation *invocation, const char *written
     return same;
 }
 
+/* Whether another option names the file of one. */
+static bool is_of_another(const struct invocation *invocation, const struct given_option *given)
+{
+    bool same = false;
+
+    for (size_t i = 0; !same && i < invocation->given_count; i++) {
+        const struct given_option *other = &invocation->given[i];
+
+        same = other->option != given->option && other->option->kind == &option_text &&
+               is_same_file(given->value, other->value);
+    }
+    return same;
+}
+
 enum status written_check(const struct invocation *invocation)
 {
     for (size_t i = 0; i < invocation->given_count; i++) {
         const struct given_option *given = &invocation->given[i];
-        bool same = given->option->written && is_argument(invocation, given->value);
 
-        for (size_t k = 0; given->option->written && !same && k < invocation->given_count; k++) {
-            const struct given_option *other = &invocation->given[k];
-
-            same = other->option != given->option && other->option->kind == &option_text &&
-                   is_same_file(given->value, other->value);
-        }
-        if (same)
+        if (given->option->written && (is_argument(invocation, given->value) || is_of_another(invocation, given)))
             return log_error(STATUS_USAGE, "--%s: %s is named for something else, too; give another file",
                              given->option->name, given->value);
     }

@@ -93,15 +93,15 @@ double model_l1_cycles(const struct model_work *work)
     const struct access_counts *access = work->access;
     const struct card *card = work->card;
     const struct model_unit *unit = work->unit;
-    const bool copies = !cell_strides(work->cell);
-    const double loads = (double)(access->stream_loads + (copies ? access->staging_loads : 0) +
-                                  (unit->global ? access->payload_loads : 0));
-    const double sectors = (double)(access->stream_sectors + (copies ? access->staging_sectors : 0) +
+    const bool strides = cell_strides(work->cell);
+    const uint64_t staging_loads = strides ? 0 : access->staging_loads;
+    const double loads = (double)(access->stream_loads + staging_loads + (unit->global ? access->payload_loads : 0));
+    const double sectors = (double)(access->stream_sectors + (strides ? 0 : access->staging_sectors) +
                                     (unit->global || unit->through_l1 ? access->sectors : 0));
-    const double outputs = cell_strides(work->cell) ? (double)work->cell->elements / CBANK_WARP_THREADS : 0;
+    const double outputs = strides ? (double)work->cell->elements / CBANK_WARP_THREADS : 0;
     const double wavefronts =
         (double)access->warps_active * workload_tile_loads(work->cell->workload, work->cell->parameters) +
-        (copies && cell_staged_bytes(work->cell) ? (double)access->staging_loads : 0) +
+        (cell_staged_bytes(work->cell) ? (double)staging_loads : 0) +
         (unit->shared ? (double)model_unit_requests(unit, access) : 0);
 
     return fmax(fmax(loads / card->l1_requests_per_cycle + model_part_of(unit->l1_cycles, work),
