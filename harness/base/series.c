@@ -356,6 +356,9 @@ void series_describe(const double *samples, size_t count, double apart, double *
     stats_sort(values, count);
     series->outliers = (double)count_outliers(values, count);
     spread_ties(values, count, apart);
-    if (count >= MODES_MIN && (series->placements == 1 || count >= 2 * (size_t)series->placements))
+    if (count >= MODES_MIN)
         series->modes = (double)count_modes(values, count, least, apart, scratch + count);
+    /* Several may be the placements' as long as these had no second turn. */
+    if (series->modes > 1 && series->placements > 1 && count < 2 * (size_t)series->placements)
+        series->modes = NAN;
 }

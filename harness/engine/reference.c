@@ -12,6 +12,7 @@ struct checking {
     const struct problem problem;
     const struct workload_data *data;
     const uint32_t *like; /* an output that it is compared with first; NULL: none */
+    uint32_t *kept; /* where what was compared is kept; NULL: nowhere */
     pthread_mutex_t lock; /* of what follows */
     bool equal;
     struct mismatch *first;
@@ -24,8 +25,11 @@ static void check_range(void *context, uint64_t first, uint64_t count)
 
     if (checking->like && memcmp(checking->like + first, checking->data->output + first, count * sizeof(uint32_t)) == 0)
         return;
-    if (workload_check(&checking->problem, checking->data, first, count, &found))
+    if (workload_check(&checking->problem, checking->data, first, count, &found)) {
+        if (checking->kept)
+            memcpy(checking->kept + first, checking->data->output + first, count * sizeof(uint32_t));
         return;
+    }
     pthread_mutex_lock(&checking->lock);
     if (checking->equal || found.element < checking->first->element)
         *checking->first = found;
@@ -45,18 +49,16 @@ static bool writes_same(const struct reference *reference, const struct cell *ce
     return like.indices == cell->indices && cell_order_before(&like, cell, AXIS_PATH) == 0;
 }
 
-/* Keeps an output, for further paths. Without memory each is compared. */
-static void keep(struct reference *reference, const struct cell *cell, const struct workload_data *data)
+/* Makes room for the output of a cell, and forgets the one that is there. NULL without memory: it is not kept then. */
+static uint32_t *make_room(struct reference *reference, const struct cell *cell)
 {
-    const size_t bytes = cell->elements * sizeof(uint32_t);
-    uint32_t *output = realloc(reference->output, bytes);
-
-    *reference = (struct reference){.output = output ? output : reference->output};
-    if (!output)
-        return;
-    memcpy(output, data->output, bytes);
-    reference->cell = cell;
-    reference->values = data->values;
+    reference->cell = NULL;
+    if (reference->room < cell->elements) {
+        free(reference->output);
+        reference->output = malloc(cell->elements * sizeof(uint32_t));
+        reference->room = reference->output ? cell->elements : 0;
+    }
+    return reference->output;
 }
 
 bool reference_check(struct reference *reference, const struct cell *cell, const struct workload_data *data, bool keeps,
@@ -66,14 +68,17 @@ bool reference_check(struct reference *reference, const struct cell *cell, const
     struct checking checking = {.problem = cell_problem(cell),
                                 .data = data,
                                 .like = same ? reference->output : NULL,
+                                .kept = keeps && !same ? make_room(reference, cell) : NULL,
                                 .equal = true,
                                 .first = first};
 
     pthread_mutex_init(&checking.lock, NULL);
     parallel_ranges(cell->elements, cell->block_size, check_range, &checking);
     pthread_mutex_destroy(&checking.lock);
-    if (checking.equal && keeps && !same)
-        keep(reference, cell, data);
+    if (checking.equal && checking.kept) {
+        reference->cell = cell;
+        reference->values = data->values;
+    }
     return checking.equal;
 }
 

@@ -16,6 +16,7 @@ struct reference {
     const struct cell *cell; /* NULL: there is none; not owned */
     const uint32_t *values; /* the table that it read: not owned */
     uint32_t *output; /* owned */
+    uint64_t room; /* elements that it has room for */
 };
 
 /* Compares what a cell wrote, by all processors; false, with the first element that is wrong, where it is. `keeps`: the

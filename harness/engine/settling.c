@@ -13,6 +13,7 @@ enum {
     EVERY_LOOK = 16,                /* samples up to which each is looked at */
     NARROWER = 8,                   /* an interval so much narrower than asked for is not made narrower still, ... */
     CHEAP = 4, /* ... once it took the CHEAPth part of its time: what is cheap is narrowed further */
+    PATIENT = 4, /* times its part of the time that a cell has which will not settle */
 };
 
 static const double ample_seconds = 4; /* of all cells, for intervals narrower than asked for */
@@ -49,32 +50,53 @@ static void describe(const struct settling *settling, const struct cell_time *ti
     series_describe(time->samples_ns, count, max_noise * summary->value, settling->scratch, series);
 }
 
-/* Whether a narrow interval may stay as it is: every place had its turn twice, and further samples would cost more than they
- * tell. */
-static bool is_enough(const struct settling *settling, const struct summary *summary, double max_noise)
+/* Its part of the time, spent so often: 1, all of it. */
+static double share_spent(const struct settling *settling, size_t count)
 {
-    const double share = (double)summary->count * settling->each / settling->ample_seconds;
+    return (double)count * settling->each / settling->ample_seconds;
+}
 
-    return summary->count >= 2 * (size_t)settling->places &&
-           (NARROWER * series_own_half_width(summary) <= max_noise * sqrt(fmin(1, CHEAP * share)) || share >= 1);
+/* Whether a narrow interval may stay as it is: further samples would cost more than they tell. Every place had its turn twice
+ * then, or once where that was the cell's part of the time and all places agree. */
+static bool is_enough(const struct settling *settling, const struct series *series, const struct summary *summary,
+                      double max_noise)
+{
+    const double share = share_spent(settling, summary->count);
+
+    if (summary->count < 2 * (size_t)settling->places)
+        return share >= 1 && series->modes == 1;
+    return share >= 1 || NARROWER * series_own_half_width(summary) <= max_noise * sqrt(fmin(1, CHEAP * share));
+}
+
+/* Whether an interval is so wide that all samples that a cell may take would not do, as the root of their number tells. It
+ * would hold the others up. */
+static bool is_hopeless(const struct settling *settling, const struct summary *summary,
+                        const struct engine_options *options)
+{
+    const double wider = stats_relative_half_width(summary) / options->max_noise;
+
+    return summary->count >= MODES_ENOUGH && share_spent(settling, summary->count) >= PATIENT &&
+           (double)summary->count * wider * wider > (double)options->samples_max;
 }
 
 /* Why sampling may stop for its series; STOP_NONE to go on. */
-static enum stop_reason series_stop(struct settling *settling, const struct cell_time *time, double max_noise,
-                                    bool at_limit)
+static enum stop_reason series_stop(struct settling *settling, const struct cell_time *time,
+                                    const struct engine_options *options, bool at_limit)
 {
     const bool many = time->summary.count >= MODES_ENOUGH;
     struct series series;
     struct summary summary;
 
-    describe(settling, time, max_noise, &series, &summary);
+    describe(settling, time, options->max_noise, &series, &summary);
     if (!is_one_mode(&series)) {
         settling->split = true;
         return many ? STOP_MODES : STOP_NONE;
     }
-    if (stats_relative_half_width(&summary) > max_noise || (settling->split && !many))
+    if (is_hopeless(settling, &summary, options))
+        return STOP_SAMPLES;
+    if (stats_relative_half_width(&summary) > options->max_noise || (settling->split && !many))
         return STOP_NONE;
-    return at_limit || is_enough(settling, &summary, max_noise) ? STOP_CONVERGED : STOP_NONE;
+    return at_limit || is_enough(settling, &series, &summary, options->max_noise) ? STOP_CONVERGED : STOP_NONE;
 }
 
 void settling_look(struct settling *settling, const struct cell_time *time, const struct engine_options *options)
@@ -85,7 +107,7 @@ void settling_look(struct settling *settling, const struct cell_time *time, cons
     settling->stop = STOP_NONE;
     if (!last && count < SAMPLES_MIN)
         return;
-    settling->stop = series_stop(settling, time, options->max_noise, last || late);
+    settling->stop = series_stop(settling, time, options, last || late);
     if (settling->stop == STOP_NONE && (last || late))
         settling->stop = last ? STOP_SAMPLES : STOP_TIME;
 }

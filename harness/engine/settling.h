@@ -23,7 +23,7 @@ struct settling {
     double *scratch;      /* owned */
 };
 
-/* Begins: a cell of so many places is one of `cells` that are sampled together, and has `samples_max` samples at most. False
+/* Begins: a cell of so many places is one of `cells` that are sampled in all, and has `samples_max` samples at most. False
  * when out of memory; settling_close in any case. */
 bool settling_open(struct settling *settling, uint32_t places, size_t cells, size_t samples_max);
 

@@ -8,6 +8,15 @@ static bool wants_group(const struct result *result, const bool *grouped, size_t
     return !grouped[i] && cell->status == CELL_PENDING && cell->verified && cell->time.stop_reason == STOP_NONE;
 }
 
+size_t timing_group_left(const struct result *result, const bool *grouped)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < result->cell_count; i++)
+        left += wants_group(result, grouped, i);
+    return left;
+}
+
 /* The cells of cell i's line that want a group, `max` at most. Returns how many. */
 static size_t find_line(const struct result *result, const bool *grouped, size_t i, size_t *line, size_t max)
 {

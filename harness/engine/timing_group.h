@@ -8,8 +8,10 @@
 
 enum { TIMING_GROUP_MAX = 64 };
 
-/* Takes the next cells of those that are verified and lack a time, and marks them in grouped[] (one for each cell of the
- * result), so that they are not taken again. A line of more than a group goes over several. Returns how many. */
+/* How many cells are verified, lack a time and are not marked in grouped[] (one for each cell of the result). */
+size_t timing_group_left(const struct result *result, const bool *grouped);
+
+/* Takes the next of these, and marks them, so that they are not taken again. A line of more than a group goes over several. Returns how many. */
 size_t timing_group_next(const struct result *result, bool *grouped, size_t cells[TIMING_GROUP_MAX]);
 
 #endif

@@ -26,7 +26,8 @@ static const struct {
     {"code_copies", "of cells that were not sampled to the end, or before version 2.7: there was one"},
     {"placement_deviation", "of cells with fewer than two placements, or before version 2.2"},
     {"autocorrelation", "of cells with fewer than 8 samples, or before version 2.2"},
-    {"modes", "of cells with fewer than 20 samples or two of each placement, or before version 2.2"},
+    {"modes",
+     "of cells with fewer than 20 samples, or whose placements differ and had one each, or before version 2.2"},
     {"outliers", "of cells that were not sampled to the end, or before version 2.2"},
     {"neighbour", "of cells that were not sampled to the end, or before version 2.2"},
 };

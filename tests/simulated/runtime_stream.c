@@ -80,7 +80,6 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t grap
     if (!exec || !op_list_copy(&exec->nodes, &graph->nodes))
         return runtime_error(cudaErrorMemoryAllocation);
     exec->references = 1;
-    device_current()->made_ns = device_current()->now_ns;
     *out = exec;
     return cudaSuccess;
 }
@@ -89,7 +88,7 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream)
 {
     ENTER(cudaGraphUpload);
     (void)exec;
-    (void)stream;
+    stream->device->made_ns = stream->device->now_ns;
     return cudaSuccess;
 }
 

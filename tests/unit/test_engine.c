@@ -100,9 +100,16 @@ static void looks_grow_rarer(void **state)
     assert_true(settling_is_due(&settling, &time, &options));
 }
 
-/* After how many samples of 1000 ns, give or take 1 %, a cell settles, one of ten that are sampled together: each takes so many
- * seconds. */
-static size_t samples_to_settle(double each)
+/* A cell of 1000 ns, one of ten that are sampled. */
+struct series_case {
+    double each; /* seconds that a sample takes */
+    double share; /* that samples differ by, up and down */
+    uint32_t places;
+    double other_ns; /* by which every third place is slower */
+};
+
+/* After how many samples it settles, for an interval of 1 %; *stop is why. */
+static size_t samples_to_settle(struct series_case row, enum stop_reason *stop)
 {
     enum { MOST = 800 };
     const struct engine_options options = {.samples_max = MOST, .seconds_max = 100, .max_noise = 0.01};
@@ -111,14 +118,17 @@ static size_t samples_to_settle(double each)
     struct settling settling;
     uint64_t random = 1;
 
-    assert_true(settling_open(&settling, 1, 10, MOST));
-    settling.each = each;
+    assert_true(settling_open(&settling, row.places, 10, MOST));
+    settling.each = row.each;
     while (settling.stop == STOP_NONE && time.summary.count < MOST) {
-        samples_ns[time.summary.count++] = 990 + 20 * ((double)(random_next(&random) >> 11) * 0x1p-53);
+        const size_t i = time.summary.count++;
+        const double place_ns = i % row.places % 3 == 0 ? row.other_ns : 0;
+
+        samples_ns[i] = place_ns + 1000 + 1000 * row.share * (2 * ((double)(random_next(&random) >> 11) * 0x1p-53) - 1);
         if (settling_is_due(&settling, &time, &options))
             settling_look(&settling, &time, &options);
     }
-    assert_int_equal(settling.stop, STOP_CONVERGED);
+    *stop = settling.stop;
     settling_close(&settling);
     return time.summary.count;
 }
@@ -127,12 +137,47 @@ static size_t samples_to_settle(double each)
  * not; with all of it more samples would cost more than they tell. */
 static void cheap_cells_are_narrowed_further(void **state)
 {
-    const size_t usual = samples_to_settle(0.1 / 60), cheap = samples_to_settle(0.1 / 600),
-                 dear = samples_to_settle(0.4 / 24);
+    const struct series_case usual = {0.1 / 60, 0.01, 1, 0}, cheap = {0.1 / 600, 0.01, 1, 0},
+                             dear = {0.4 / 24, 0.01, 1, 0};
+    enum stop_reason stop;
 
     (void)state;
-    assert_true(cheap >= 2 * usual);
-    assert_int_equal(dear, 24);
+    assert_true(samples_to_settle(cheap, &stop) >= 2 * samples_to_settle(usual, &stop));
+    assert_int_equal(stop, STOP_CONVERGED);
+    assert_int_equal(samples_to_settle(dear, &stop), 24);
+    assert_int_equal(stop, STOP_CONVERGED);
+}
+
+/* Each of 24 places has its turn twice; once where that took the cell's part of the time, and the places agree. */
+static void places_that_agree_take_one_turn(void **state)
+{
+    const struct series_case cheap = {0.35 / 24, 0.01, 24, 0}, dear = {0.4 / 24, 0.01, 24, 0},
+                             differ = {0.4 / 24, 0.01, 24, 300};
+    enum stop_reason stop;
+
+    (void)state;
+    assert_true(samples_to_settle(cheap, &stop) > 24);
+    assert_int_equal(samples_to_settle(dear, &stop), 24);
+    assert_int_equal(stop, STOP_CONVERGED);
+    assert_int_equal(samples_to_settle(differ, &stop), 48);
+    assert_int_equal(stop, STOP_CONVERGED);
+}
+
+/* For 1 % samples that differ by 40 % take some 2000, and 800 are the most: it gives up when it had four times its part, but not
+ * before the samples tell how they differ. */
+static void hopeless_cells_hold_nobody_up(void **state)
+{
+    const struct series_case cheap = {1.6 / 1000, 0.4, 1, 0}, usual = {1.6 / 100, 0.4, 1, 0},
+                             dear = {1.6 / 10, 0.4, 1, 0};
+    enum stop_reason stop;
+
+    (void)state;
+    assert_int_equal(samples_to_settle(cheap, &stop), 800);
+    assert_int_equal(stop, STOP_SAMPLES);
+    assert_in_range(samples_to_settle(usual, &stop), 100, 108);
+    assert_int_equal(stop, STOP_SAMPLES);
+    assert_int_equal(samples_to_settle(dear, &stop), 60);
+    assert_int_equal(stop, STOP_SAMPLES);
 }
 
 /* -- counters ------------------------------------------------------------------------------------------ */
@@ -214,6 +259,8 @@ int main(void)
         cmocka_unit_test(slices_are_told_from_places),
         cmocka_unit_test(looks_grow_rarer),
         cmocka_unit_test(cheap_cells_are_narrowed_further),
+        cmocka_unit_test(places_that_agree_take_one_turn),
+        cmocka_unit_test(hopeless_cells_hold_nobody_up),
         cmocka_unit_test(counters_begin_unread),
         cmocka_unit_test(exact_counter_that_differs_is_marked),
     };

@@ -132,6 +132,17 @@ bool cuda_device_set(struct cuda_device *device, void *to, int byte, size_t byte
     return CUDA(device, cudaMemsetAsync, to, byte, bytes, device->stream);
 }
 
+bool cuda_device_is_busy(struct cuda_device *device)
+{
+    cudaError_t code = cudaSuccess;
+
+    if (cuda_call_begin(device, "cudaStreamQuery")) {
+        code = cudaStreamQuery(device->stream);
+        cuda_call_end(device, "cudaStreamQuery", cudaSuccess);
+    }
+    return code == cudaErrorNotReady;
+}
+
 bool cuda_device_wait(struct cuda_device *device)
 {
     return CUDA(device, cudaStreamSynchronize, device->stream);

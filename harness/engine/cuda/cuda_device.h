@@ -90,6 +90,9 @@ bool cuda_device_write(struct cuda_device *device, void *to, const void *from, s
 bool cuda_device_read(struct cuda_device *device, void *to, const void *from, size_t bytes);
 bool cuda_device_set(struct cuda_device *device, void *to, int byte, size_t bytes);
 
+/* Whether something enqueued has not ended. False also when that cannot be told: waiting says why. */
+bool cuda_device_is_busy(struct cuda_device *device);
+
 /* Waits for everything enqueued. True when all went well. */
 bool cuda_device_wait(struct cuda_device *device);
 

@@ -36,13 +36,19 @@ static bool slow(const struct cuda_chain *chain, uint32_t draw)
     return draw > 0 || chain->slow_ns == 0 || cuda_launch_spin(chain->device, chain->slow_ns);
 }
 
+/* What is between the stamps of a short stretch. */
+static bool launch_short(const struct cuda_chain *chain, uint32_t place, uint32_t site)
+{
+    return chain->reference ? launch_many(chain, place, site, chain->reference) : cuda_launch_empty(chain->device);
+}
+
 /* The launches that long stretches are longer by go through the sites, from draw to draw. */
 static bool enqueue_hot(const struct cuda_chain *chain, uint32_t place, uint32_t draw)
 {
     const uint32_t each = chain->launches / chain->draws, site = draw * each;
 
     return cuda_launch_stir(chain->device) && launch_many(chain, place, site, chain->lead_in) &&
-           stamp(chain, draw, 0) && launch_many(chain, place, site, chain->reference) && stamp(chain, draw, 1) &&
+           stamp(chain, draw, 0) && launch_short(chain, place, site) && stamp(chain, draw, 1) &&
            stamp(chain, draw, 2) && launch_many(chain, place, site, chain->reference + each) && slow(chain, draw) &&
            stamp(chain, draw, 3);
 }
@@ -51,9 +57,9 @@ static bool enqueue_cold(const struct cuda_chain *chain, uint32_t place, uint32_
 {
     struct cuda_device *device = chain->device;
 
-    return cuda_launch_flush(device) && stamp(chain, draw, 0) && cuda_launch_empty(device) && stamp(chain, draw, 1) &&
-           cuda_launch_flush(device) && stamp(chain, draw, 2) && launch_once(chain, draw, place, draw) &&
-           slow(chain, draw) && stamp(chain, draw, 3);
+    return cuda_launch_flush(device) && stamp(chain, draw, 0) && launch_short(chain, place, draw) &&
+           stamp(chain, draw, 1) && cuda_launch_flush(device) && stamp(chain, draw, 2) &&
+           launch_once(chain, draw, place, draw) && slow(chain, draw) && stamp(chain, draw, 3);
 }
 
 static bool enqueue_draws(const struct cuda_chain *chain, uint32_t place)
@@ -90,18 +96,25 @@ static bool capture(const struct cuda_chain *chain, uint32_t place, cudaGraph_t 
     return captured;
 }
 
-bool cuda_sample_place(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t place)
+bool cuda_sample_make(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t place)
 {
     struct cuda_device *device = chain->device;
-    cudaGraphExec_t *made = &sample->graphs[place];
     cudaGraph_t graph = NULL;
-    bool placed;
+    const bool made =
+        capture(chain, place, &graph) && CUDA(device, cudaGraphInstantiateWithFlags, &sample->graphs[place], graph, 0);
 
-    placed = capture(chain, place, &graph) && CUDA(device, cudaGraphInstantiateWithFlags, made, graph, 0) &&
-             CUDA(device, cudaGraphUpload, *made, device->stream);
     if (graph)
         CUDA_TRY(device, cudaGraphDestroy, graph);
-    return placed;
+    return made;
+}
+
+bool cuda_sample_upload(const struct cuda_sample *sample, const struct cuda_chain *chain)
+{
+    bool uploaded = true;
+
+    for (uint32_t i = 0; uploaded && i < CUDA_PLACEMENTS_MAX; i++)
+        uploaded = !sample->graphs[i] || CUDA(chain->device, cudaGraphUpload, sample->graphs[i], chain->device->stream);
+    return uploaded;
 }
 
 bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t place)
@@ -120,16 +133,16 @@ static const uint64_t *stamps_of(const struct cuda_chain *chain)
     return cuda_clock_reading(chain->device, chain->reading)->stamps_ns;
 }
 
-/* The slope between short stretches and long ones: what is fixed in both cancels. The long ones of a cold sample have a
- * launch in the place of the empty kernel's, whose slope is added. */
+/* The slope between short stretches and long ones: what is fixed in both cancels. Where the short ones are an empty kernel, its
+ * own slope is added. */
 double cuda_sample_ns(const struct cuda_chain *chain)
 {
     const uint64_t *stamps_ns = stamps_of(chain);
-    double ns = 0;
+    double ns = chain->reference ? 0 : chain->draws * chain->device->info->launch_ns;
 
     for (uint32_t i = 0; i < chain->draws; i++, stamps_ns += CUDA_DRAW_STAMPS)
         ns += (double)(stamps_ns[3] - stamps_ns[2]) - (double)(stamps_ns[1] - stamps_ns[0]);
-    return ns / chain->launches + (chain->cold ? chain->device->info->launch_ns : 0);
+    return ns / chain->launches;
 }
 
 double cuda_sample_total_ns(const struct cuda_chain *chain)
@@ -146,7 +159,7 @@ double cuda_sample_median(const struct cuda_chain *chain, size_t samples)
     struct summary summary = {.value = NAN};
     struct cuda_sample sample = {0};
 
-    if (!cuda_sample_place(&sample, chain, 0))
+    if (!cuda_sample_make(&sample, chain, 0) || !cuda_sample_upload(&sample, chain))
         goto out;
     for (size_t i = 0; i < samples; i++) {
         ns[i] = NAN;

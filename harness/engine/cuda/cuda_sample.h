@@ -23,9 +23,9 @@ enum {
 struct cuda_chain {
     struct cuda_device *device;
     const struct cuda_launch *launch; /* NULL: the empty kernel */
-    bool cold; /* before each stretch is a flush; the short one has an empty kernel, the long one a launch */
-    uint32_t draws, lead_in,
-        reference; /* of a draw: launches before its stretches, and those of the short one; cold: 0 */
+    bool cold; /* before each stretch is a flush; the long one has one launch */
+    uint32_t draws, lead_in, reference; /* of a draw: launches before its stretches, and those of the short one, 0: it
+                                           has an empty kernel; both are 0 of a cold one */
     uint32_t launches; /* that long stretches are longer by, of all draws: as many of each */
     uint32_t placements; /* of the buffers, see cuda_buffers.h */
     uint32_t sites; /* of the table that launches go through in turn, see cuda_tables.h */
@@ -37,13 +37,16 @@ struct cuda_chain {
 
 /* Samples of a chain. A place is where its buffers and the commands of its launches lie: each has a graph of its own. */
 struct cuda_sample {
-    cudaGraphExec_t graphs[CUDA_PLACEMENTS_MAX]; /* NULL: not captured yet */
+    cudaGraphExec_t graphs[CUDA_PLACEMENTS_MAX]; /* NULL: not made yet */
 };
 
-/* Captures the sample of a chain in a place, once. Where one was captured, the caller closes. */
-bool cuda_sample_place(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t place);
+/* Makes the graph of a chain's sample in a place, once. It calls the device and launches nothing. The caller closes. */
+bool cuda_sample_make(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t place);
 
-/* Enqueues the sample in a place that it was captured in, its replays before it. */
+/* Enqueues that the graphs go to the device. */
+bool cuda_sample_upload(const struct cuda_sample *sample, const struct cuda_chain *chain);
+
+/* Enqueues the sample in a place whose graph was made, its replays before it. */
 bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t place);
 
 /* Releases; accepts a zeroed struct. */

@@ -6,11 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_length.h"
+#include "cuda_sampling.h"
 #include "log.h"
-#include "neighbour.h"
 #include "random.h"
-#include "settling.h"
 
 enum {
     INTERRUPTED_MANY = 3,   /* samples of a group that were interrupted: something else has the device */
@@ -27,25 +25,12 @@ static const double stretch_seconds = 0.25; /* of samples that are enqueued at a
 
 /* -- sampling ----------------------------------------------------------------------------------------- */
 
-/* The state of sampling one item. Its samples are in the result, so that they can be saved at any time. */
-struct sampling {
-    struct cell_result *result;
-    struct cuda_chain chain;
-    struct cuda_sample sample;
-    struct settling settling;
-    double *totals_ns; /* of this process's samples, from the first stamp to the last */
-    size_t before; /* samples of an earlier process */
-    size_t ahead; /* samples of the stretch */
-    bool astray; /* one of these did not count: those behind it are not in the place that is next */
-    bool done;
-};
-
-/* All items that are sampled together. */
-struct timing {
+/* Cells that are sampled together. */
+struct cuda_timing {
     struct cuda_device *device;
     const struct engine_options *options;
     const struct progress *progress;
-    struct sampling *samplings;
+    struct cuda_sampling *samplings;
     size_t *order; /* of a round: the item of each turn */
     size_t count, unsettled, dropped;
     size_t rounds; /* that count */
@@ -54,160 +39,75 @@ struct timing {
     uint64_t random;
     bool planted; /* the fault */
     bool stopped; /* by the user */
+    struct cuda_timing *past, *next; /* those before and behind it, not owned; NULL: there are none */
 };
 
 /* Whether a fault is still to be planted. */
-static bool awaits_fault(const struct timing *timing)
+static bool awaits_fault(const struct cuda_timing *timing)
 {
     const struct fault *fault = timing->options->fault;
 
     return fault && (fault->address || fault->endless) && !timing->planted;
 }
 
-static enum status fail(struct sampling *sampling, const char *what)
+/* Shows how far it is; asks whether to stop. */
+static void show_progress(struct cuda_timing *timing)
 {
-    sampling->done = true;
-    return cuda_fail(sampling->chain.device, sampling->result, what);
+    timing->stopped =
+        timing->progress->step(timing->progress->context, "timing", timing->count - timing->unsettled, timing->count);
 }
 
-/* Makes room for `count` values behind those that are there. */
-static bool widen(double **values, size_t count)
-{
-    double *wide = realloc(*values, count * sizeof(**values));
-
-    *values = wide ? wide : *values;
-    return wide;
-}
-
-/* Makes room for samples and their clocks. Samples of an earlier process that cannot be gone on with are left out. */
-static bool make_room(struct timing *timing, struct sampling *sampling)
-{
-    struct cell_time *time = &sampling->result->time;
-    const uint32_t launches = time->launches_per_sample;
-    size_t room = timing->options->samples_max;
-
-    if (!time->clocks_mhz || time->code_copies < 1 || launches < 1 ||
-        launches > (sampling->chain.cold ? CUDA_DRAWS_MAX : CUDA_LAUNCHES_MAX))
-        time->summary.count = 0;
-    sampling->before = time->summary.count;
-    room = sampling->before > room ? sampling->before : room;
-    return settling_open(&sampling->settling, sampling->chain.placements, timing->count, room) &&
-           widen(&sampling->totals_ns, room) && widen(&time->samples_ns, room) && widen(&time->clocks_mhz, room);
-}
-
-/* Makes the graphs. None is made while the device times: that would slow its launches. */
-static bool make_places(struct sampling *sampling)
+/* Makes graphs for as long as the device is at work. What cannot be made now is tried again when its turn has come: then it can be
+ * put down to a cell. */
+static void make_ahead(struct cuda_timing *timing)
 {
     bool made = true;
 
-    for (uint32_t i = 0; made && i < sampling->chain.placements; i++)
-        made = cuda_sample_place(&sampling->sample, &sampling->chain, i);
-    return made;
+    for (size_t i = 0; made && timing && i < timing->count; i++)
+        while (made && cuda_sampling_lacks_graphs(&timing->samplings[i]) && cuda_device_is_busy(timing->device))
+            made = cuda_sampling_make_graph(&timing->samplings[i]);
+    if (!made)
+        cuda_device_error(timing->device);
 }
 
-static enum status sampling_open(struct timing *timing, size_t index, const struct timed_item *item)
+/* Releases samplings for as long as the device is at work: a graph takes a tenth of a millisecond. */
+static void release_past(struct cuda_timing *timing)
 {
-    struct sampling *sampling = &timing->samplings[index];
-    const struct cell *cell = &item->result->cell;
-    struct cell_time *time = &item->result->time;
-
-    *sampling = (struct sampling){
-        .result = item->result,
-        .chain = {.device = timing->device, .launch = item->launch, .cold = cell->regime->flush},
-        .done = item->launch->modules == 0,
-    };
-    if (sampling->done)
-        return STATUS_OK;
-    sampling->chain.placements = cuda_launch_placements(timing->device, item->launch);
-    cuda_expect_cell(timing->device, item->result, CUDA_ESTIMATE_LAUNCHES);
-    if (!make_room(timing, sampling))
-        return fail(sampling, "out of memory for samples");
-    if (!cuda_length_set(&sampling->chain, time, timing->options))
-        return fail(sampling, "cannot launch");
-    if (!make_places(sampling))
-        return fail(sampling, "cannot make a graph");
-    time->launches_per_sample = sampling->chain.launches;
-    time->sites = sampling->chain.sites;
-    time->code_copies = (uint32_t)fmin(sampling->chain.placements, CUDA_MODULE_COPIES);
-    sampling->settling.each = sampling->chain.seconds;
-    for (size_t i = 0; i < sampling->before; i++)
-        sampling->settling.seconds += 1e-9 * time->samples_ns[i] * sampling->chain.launches;
-    settling_look(&sampling->settling, time, timing->options);
-    return STATUS_OK;
-}
-
-/* How many samples that count are of this process. */
-static size_t count_own(const struct sampling *sampling)
-{
-    return sampling->result->time.summary.count - sampling->before;
+    while (timing && timing->count > 0 && cuda_device_is_busy(timing->device))
+        cuda_sampling_close(&timing->samplings[--timing->count]);
 }
 
 /* Marks all that was sampled together if something else had the device meanwhile, and says so. */
-static void flag_shared(const struct timing *timing)
+static void flag_shared(const struct cuda_timing *timing)
 {
     size_t interrupted = 0;
 
-    for (size_t i = 0; i < timing->count; i++) {
-        const struct sampling *sampling = &timing->samplings[i];
-
-        if (!sampling->done)
-            interrupted += neighbour_slices(sampling->totals_ns, count_own(sampling), sampling->chain.placements);
-    }
+    for (size_t i = 0; i < timing->count; i++)
+        interrupted += cuda_sampling_slices(&timing->samplings[i]);
     if (interrupted < INTERRUPTED_MANY)
         return;
     log_warning("something else has the GPU: %zu samples were interrupted; times are those of a shared GPU",
                 interrupted);
     for (size_t i = 0; i < timing->count; i++)
-        if (count_own(&timing->samplings[i]) > 0)
+        if (cuda_sampling_own(&timing->samplings[i]) > 0)
             timing->samplings[i].result->flags |= FLAG_SHARED;
 }
 
 /* -- rounds -------------------------------------------------------------------------------------------- */
 
-/* The place of the next sample: the first that counts is in the first. */
-static uint32_t next_place(struct sampling *sampling)
-{
-    return (uint32_t)((sampling->result->time.summary.count + sampling->ahead++) % sampling->chain.placements);
-}
-
 /* The item of a turn, which writes to the reading of that turn. */
-static struct sampling *turn_sampling(const struct timing *timing, size_t turn)
+static struct cuda_sampling *turn_sampling(const struct cuda_timing *timing, size_t turn)
 {
-    struct sampling *sampling = &timing->samplings[timing->order[turn]];
+    struct cuda_sampling *sampling = &timing->samplings[timing->order[turn]];
 
     sampling->chain.reading = turn;
     return sampling;
 }
 
-/* Takes over the sample that has just ended. */
-static void take_sample(const struct timing *timing, size_t turn)
-{
-    struct sampling *const sampling = turn_sampling(timing, turn);
-    const struct clock_reading *clock = cuda_clock_reading(timing->device, turn);
-    const double ns = round(1e3 * cuda_sample_ns(&sampling->chain)) / 1e3; /* picoseconds: the timer ticks in ns */
-    const double total_ns = cuda_sample_total_ns(&sampling->chain);
-    struct settling *settling = &sampling->settling;
-    struct cell_time *time = &sampling->result->time;
-
-    /* A launch of the empty kernel that was interrupted can make it negative: that says nothing. */
-    sampling->astray |= !timing->warm || ns <= 0 || time->summary.count >= timing->options->samples_max;
-    if (sampling->astray)
-        return;
-    if (sampling->before)
-        sampling->result->flags |= FLAG_RESUMED;
-    time->clocks_mhz[time->summary.count] = clock->ns ? 1e3 * (double)clock->cycles / (double)clock->ns : 0;
-    sampling->totals_ns[count_own(sampling)] = total_ns;
-    time->samples_ns[time->summary.count++] = ns;
-    settling->seconds += 1e-9 * ns * sampling->chain.launches;
-    settling->each = fmax(settling->each, 1e-9 * total_ns);
-    if (settling_is_due(settling, time, timing->options))
-        settling_look(settling, time, timing->options);
-}
-
 /* Launches a sample, or fails its cell. */
-static enum status launch_sample(struct timing *timing, size_t turn)
+static enum status launch_sample(struct cuda_timing *timing, size_t turn)
 {
-    struct sampling *const sampling = turn_sampling(timing, turn);
+    struct cuda_sampling *const sampling = turn_sampling(timing, turn);
     struct cuda_device *device = timing->device;
     struct cuda_calls *calls = &device->calls;
 
@@ -215,16 +115,16 @@ static enum status launch_sample(struct timing *timing, size_t turn)
     calls->suspects[calls->suspect_count++] = (struct cuda_suspect){sampling->result, turn};
     if (awaits_fault(timing) && timing->rounds >= FAULT_ROUND && sampling == &timing->samplings[FAULT_ITEM])
         timing->planted = cuda_launch_fault(device, timing->options->fault);
-    if (cuda_sample_launch(&sampling->sample, &sampling->chain, next_place(sampling)))
+    if (cuda_sampling_launch(sampling))
         return STATUS_OK;
-    if (fail(sampling, "cannot launch the graph") != STATUS_OK)
+    if (cuda_sampling_fail(sampling, "cannot launch the graph") != STATUS_OK)
         return STATUS_FINDING;
     calls->suspect_count--;
     return STATUS_OK;
 }
 
 /* Launches as many samples of a round, from one on, as make a stretch. *end is the one behind them. */
-static enum status launch_stretch(struct timing *timing, size_t first, size_t left, size_t *end)
+static enum status launch_stretch(struct cuda_timing *timing, size_t first, size_t left, size_t *end)
 {
     enum status status = STATUS_OK;
     double seconds = 0;
@@ -234,7 +134,7 @@ static enum status launch_stretch(struct timing *timing, size_t first, size_t le
     for (size_t k = 0; k < timing->count; k++)
         timing->samplings[k].ahead = timing->samplings[k].astray = 0;
     for (; status == STATUS_OK && i < left && seconds < stretch_seconds; i++) {
-        const struct sampling *sampling = turn_sampling(timing, i);
+        const struct cuda_sampling *sampling = turn_sampling(timing, i);
 
         if (!sampling->done)
             status = launch_sample(timing, i);
@@ -246,7 +146,7 @@ static enum status launch_stretch(struct timing *timing, size_t first, size_t le
 }
 
 /* The launches of a stretch failed. Cells whose launches did not end fail; without such a cell, the samples are lost. */
-static enum status drop_stretch(struct timing *timing, size_t first, size_t end)
+static enum status drop_stretch(struct cuda_timing *timing, size_t first, size_t end)
 {
     struct cuda_device *device = timing->device;
     const bool lost = cuda_device_lost(device);
@@ -255,7 +155,7 @@ static enum status drop_stretch(struct timing *timing, size_t first, size_t end)
 
     snprintf(reason, sizeof(reason), "a launch failed: %s", cuda_device_error(device));
     for (size_t i = first; !lost && i < end; i++) {
-        struct sampling *sampling = turn_sampling(timing, i);
+        struct cuda_sampling *sampling = turn_sampling(timing, i);
 
         if (sampling->done || cuda_clock_was_read(device, i))
             continue;
@@ -270,38 +170,34 @@ static enum status drop_stretch(struct timing *timing, size_t first, size_t end)
 }
 
 /* Launches a stretch of a round, does what can be done meanwhile, and takes its samples. */
-static enum status sample_stretch(struct timing *timing, size_t left, size_t *next)
+static enum status sample_stretch(struct cuda_timing *timing, size_t left, size_t *next)
 {
     const size_t first = *next;
     enum status status = launch_stretch(timing, first, left, next);
 
     if (status != STATUS_OK)
         return status;
-    timing->stopped =
-        timing->progress->step(timing->progress->context, "timing", timing->count - timing->unsettled, timing->count);
+    show_progress(timing);
+    make_ahead(timing->next);
+    release_past(timing->past);
     if (!cuda_device_wait(timing->device))
         return drop_stretch(timing, first, *next);
     for (size_t i = first; i < *next; i++)
         if (!turn_sampling(timing, i)->done)
-            take_sample(timing, i);
+            cuda_sampling_take(turn_sampling(timing, i), timing->options, timing->warm);
     return STATUS_OK;
-}
-
-static bool is_unsettled(const struct sampling *sampling)
-{
-    return !sampling->done && sampling->settling.stop == STOP_NONE;
 }
 
 /* Who is sampled in a round, in which order: all that have not settled, the fewer the more often, and the one that a fault is to
  * hit. Returns how many turns there are, at most one for each item. */
-static size_t choose_round(struct timing *timing)
+static size_t choose_round(struct cuda_timing *timing)
 {
     const bool faulty = awaits_fault(timing);
     size_t chosen = 0, items;
 
     timing->unsettled = 0;
     for (size_t i = 0; i < timing->count; i++) {
-        const bool unsettled = is_unsettled(&timing->samplings[i]);
+        const bool unsettled = cuda_sampling_is_unsettled(&timing->samplings[i]);
 
         timing->unsettled += unsettled;
         if (unsettled || (faulty && i == FAULT_ITEM && !timing->samplings[i].done))
@@ -316,7 +212,7 @@ static size_t choose_round(struct timing *timing)
 }
 
 /* Rounds until every item may stop, or the user wants to. */
-static enum status sample_rounds(struct timing *timing)
+static enum status sample_rounds(struct cuda_timing *timing)
 {
     enum status status = STATUS_OK;
     size_t chosen;
@@ -326,39 +222,68 @@ static enum status sample_rounds(struct timing *timing)
         for (size_t next = 0; status == STATUS_OK && next < chosen && !timing->stopped;)
             status = sample_stretch(timing, chosen, &next);
     for (size_t i = 0; i < timing->count; i++) {
-        struct sampling *sampling = &timing->samplings[i];
+        struct cuda_sampling *sampling = &timing->samplings[i];
 
-        if (!sampling->done && !is_unsettled(sampling) && sampling->result->status == CELL_PENDING)
+        if (!sampling->done && !cuda_sampling_is_unsettled(sampling) && sampling->result->status == CELL_PENDING)
             settling_end(&sampling->settling, sampling->result, timing->options);
     }
     flag_shared(timing);
     return status;
 }
 
-enum status cuda_time_items(struct cuda_device *device, struct timed_item *items, size_t count,
-                            const struct engine_options *options, const struct progress *progress)
-{
-    struct timing timing = {
-        .device = device,
-        .options = options,
-        .progress = progress,
-        .samplings = calloc(count + 1, sizeof(*timing.samplings)),
-        .order = calloc(count + 1, sizeof(*timing.order)),
-        .count = count,
-        .random = options->seed,
-    };
-    enum status status = timing.samplings && timing.order ? STATUS_OK : log_memory("samples");
+/* -- open and close ----------------------------------------------------------------------------------- */
 
-    for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        status = sampling_open(&timing, i, &items[i]);
-    if (status == STATUS_OK)
-        status = sample_rounds(&timing);
-    for (size_t i = 0; timing.samplings && i < count; i++) {
-        cuda_sample_close(&timing.samplings[i].sample, device);
-        settling_close(&timing.samplings[i].settling);
-        free(timing.samplings[i].totals_ns);
-    }
-    free(timing.samplings);
-    free(timing.order);
+enum status cuda_timing_open(const struct cuda_timing_request *request, const struct timed_item *items, size_t count,
+                             struct cuda_timing **out)
+{
+    struct cuda_timing *timing = calloc(1, sizeof(*timing));
+    enum status status = STATUS_OK;
+
+    *out = timing;
+    if (!timing)
+        return log_memory("samples");
+    *timing = (struct cuda_timing){
+        .device = request->device,
+        .options = request->options,
+        .progress = request->progress,
+        .samplings = calloc(count + 1, sizeof(*timing->samplings)),
+        .order = calloc(count + 1, sizeof(*timing->order)),
+        .random = request->options->seed,
+    };
+    if (!timing->samplings || !timing->order)
+        return log_memory("samples");
+    for (timing->count = 0; status == STATUS_OK && timing->count < count; timing->count++)
+        status = cuda_sampling_open(timing->device, &items[timing->count], request->planned, timing->options,
+                                    &timing->samplings[timing->count]);
     return status;
+}
+
+void cuda_timing_close(struct cuda_timing *timing)
+{
+    if (!timing)
+        return;
+    for (size_t i = 0; i < timing->count; i++)
+        cuda_sampling_close(&timing->samplings[i]);
+    free(timing->samplings);
+    free(timing->order);
+    free(timing);
+}
+
+enum status cuda_timing_run(struct cuda_timing *timing, struct cuda_timing *past, struct cuda_timing *next)
+{
+    enum status status = STATUS_OK;
+
+    timing->past = past;
+    timing->next = next;
+    timing->unsettled = timing->count;
+    for (size_t i = 0; status == STATUS_OK && !timing->stopped && i < timing->count; i++) {
+        status = cuda_sampling_place(&timing->samplings[i]);
+        show_progress(timing);
+    }
+    return status == STATUS_OK ? sample_rounds(timing) : status;
+}
+
+bool cuda_timing_stopped(const struct cuda_timing *timing)
+{
+    return timing->stopped;
 }

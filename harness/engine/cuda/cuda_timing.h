@@ -13,8 +13,8 @@
  * sample the SM clock is probed, and the stamps are taken over.
  *
  * The samples of a cell take its places in turn: the pairs of its buffers (cuda_buffers.h), each with a graph of its own.
- * All graphs are made before the first sample. Samples of all cells are interleaved, each round in a new random order,
- * until each has settled.
+ * Samples of all cells of a group are interleaved, each round in a new random order, until each has settled. While the
+ * device is at them, the host makes the graphs of the next group, which are uploaded before that group's first sample.
  */
 #ifndef CBANK_CUDA_TIMING_H
 #define CBANK_CUDA_TIMING_H
@@ -22,22 +22,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cuda_device.h"
-#include "cuda_launch.h"
-#include "cuda_sample.h"
-#include "engine.h"
-#include "result.h"
+#include "cuda_sampling.h"
 
-/* One thing to time. */
-struct timed_item {
-    struct cell_result *result; /* its cell is launched, its time, flags and status are filled */
-    const struct cuda_launch *launch; /* of no modules: cannot be timed, left alone */
+/* Cells that are sampled together. */
+struct cuda_timing;
+
+struct cuda_timing_request {
+    struct cuda_device *device;
+    const struct engine_options *options;
+    const struct progress *progress;
+    size_t planned; /* cells that are timed in all, in this group and in others */
 };
 
-/* Times all items until each has settled, by the options' limits; samples that a result has already count. Items that
- * fail become CELL_FAILED. STATUS_OK also when interrupted: cells that had not settled are left pending with their
- * samples. Another status when the run has ended. */
-enum status cuda_time_items(struct cuda_device *device, struct timed_item *items, size_t count,
-                            const struct engine_options *options, const struct progress *progress);
+/* Begins a group, which launches each cell to find out how long its samples are. Items that fail become CELL_FAILED; another
+ * status than STATUS_OK when the run has ended. The caller closes *out in any case. */
+enum status cuda_timing_open(const struct cuda_timing_request *request, const struct timed_item *items, size_t count,
+                             struct cuda_timing **out);
+
+/* Releases; accepts NULL. */
+void cuda_timing_close(struct cuda_timing *timing);
+
+/* Times all items until each has settled, by the options' limits; samples that a result has already count. Meanwhile
+ * it makes graphs of the `next` group and releases what the one before has (NULL: there is none); the caller closes both.
+ * Statuses as above, and STATUS_OK also when it was stopped: cells that had not settled are left pending with their
+ * samples. */
+enum status cuda_timing_run(struct cuda_timing *timing, struct cuda_timing *past, struct cuda_timing *next);
+
+/* Whether the user wants to stop. */
+bool cuda_timing_stopped(const struct cuda_timing *timing);
 
 #endif

@@ -137,13 +137,60 @@ static void flag_throttled(struct result *result)
             result->cells[i].flags |= FLAG_THROTTLED;
 }
 
-static enum status cuda_time(struct engine_session *session, struct result *result, const struct progress *progress)
+/* Begins the next group; *out is NULL where there is none. */
+static enum status open_group(struct engine_session *session, struct result *result,
+                              const struct cuda_timing_request *request, struct cuda_timing **out)
 {
     struct timed_item items[TIMING_GROUP_MAX];
-    size_t cells[TIMING_GROUP_MAX], count;
-    struct cuda_device *device = &session->device;
+    size_t cells[TIMING_GROUP_MAX];
+    const size_t count = timing_group_next(result, session->grouped, cells);
+
+    *out = NULL;
+    for (size_t i = 0; i < count; i++)
+        items[i] = (struct timed_item){&result->cells[cells[i]], &session->cells[cells[i]].launch};
+    return count > 0 ? cuda_timing_open(request, items, count, out) : STATUS_OK;
+}
+
+/* What is to be known of the device after each group. */
+static void look_after(struct engine_session *session, struct result *result)
+{
     struct device_info *info = &result->device;
-    enum status status = STATUS_OK;
+
+    cuda_expect(&session->device, 0);
+    info->throttle_known = info->throttle_known && read_throttle(session, &info->throttle_after);
+    flag_throttled(result);
+    cuda_observe(session, result);
+}
+
+/* Samples one group after the other. */
+static enum status time_groups(struct engine_session *session, struct result *result,
+                               const struct cuda_timing_request *request)
+{
+    struct cuda_timing *past = NULL, *timing, *next = NULL;
+    enum status status = open_group(session, result, request, &timing);
+
+    while (status == STATUS_OK && timing && !(past && cuda_timing_stopped(past))) {
+        status = open_group(session, result, request, &next);
+        if (status == STATUS_OK)
+            status = cuda_timing_run(timing, past, next);
+        look_after(session, result);
+        cuda_timing_close(past);
+        past = timing;
+        timing = next;
+    }
+    cuda_timing_close(past);
+    cuda_timing_close(timing);
+    return status;
+}
+
+static enum status cuda_time(struct engine_session *session, struct result *result, const struct progress *progress)
+{
+    struct cuda_device *device = &session->device;
+    const struct cuda_timing_request request = {.device = device,
+                                                .options = session->options,
+                                                .progress = progress,
+                                                .planned = timing_group_left(result, session->grouped)};
+    struct device_info *info = &result->device;
 
     loading_end(&session->loading);
     cuda_expect(device, 0);
@@ -152,16 +199,7 @@ static enum status cuda_time(struct engine_session *session, struct result *resu
         return cuda_end_run(device, cuda_device_error(device));
     cuda_device_error(device);
     info->throttle_known = read_throttle(session, &info->throttle_before);
-    while (status == STATUS_OK && (count = timing_group_next(result, session->grouped, cells)) > 0) {
-        for (size_t i = 0; i < count; i++)
-            items[i] = (struct timed_item){&result->cells[cells[i]], &session->cells[cells[i]].launch};
-        status = cuda_time_items(device, items, count, session->options, progress);
-        cuda_expect(device, 0);
-        info->throttle_known = info->throttle_known && read_throttle(session, &info->throttle_after);
-        flag_throttled(result);
-        cuda_observe(session, result);
-    }
-    return status;
+    return time_groups(session, result, &request);
 }
 
 static enum status cuda_stuck(struct engine_session *session, const char *reason)
