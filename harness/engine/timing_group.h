@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Which cells of a result are timed together, their samples interleaved. Times that are compared with each other are to be of
- * the same moments: a group has whole lines of the tables of `cbank show`, whose cells differ by the path alone. */
+ * the same moments: a group has whole lines of the tables of `cbank show`, whose cells differ by the path alone. A plan of
+ * TIMING_GROUP_MAX cells is one group; of a larger one the first groups are smaller. */
 #ifndef CBANK_TIMING_GROUP_H
 #define CBANK_TIMING_GROUP_H
 

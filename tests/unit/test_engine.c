@@ -10,10 +10,12 @@
 
 #include <cmocka.h>
 
+#include "cells.h"
 #include "engine.h"
 #include "neighbour.h"
 #include "random.h"
 #include "settling.h"
+#include "timing_group.h"
 
 /* -- the clock ----------------------------------------------------------------------------------------- */
 
@@ -180,6 +182,63 @@ static void hopeless_cells_hold_nobody_up(void **state)
     assert_int_equal(stop, STOP_SAMPLES);
 }
 
+/* -- groups -------------------------------------------------------------------------------------------- */
+
+enum { GROUP_PATHS = 5, GROUP_LINES = 60, GROUP_CELLS = GROUP_PATHS * GROUP_LINES };
+
+/* Fills so many lines: cells of a line differ by the path, and lie apart. */
+static void fill_lines(struct cell_result *cells, size_t lines)
+{
+    for (size_t i = 0; i < lines * GROUP_PATHS; i++) {
+        cells[i] = (struct cell_result){.cell = cell_of(i / lines, 0), .status = CELL_PENDING, .verified = true};
+        cells[i].cell.elements += i % lines;
+    }
+}
+
+/* The group of each cell; returns how many groups there are. */
+static size_t find_groups(struct cell_result *cells, size_t lines, size_t *groups, size_t *sizes)
+{
+    const struct result result = {.cells = cells, .cell_count = lines * GROUP_PATHS};
+    bool grouped[GROUP_CELLS] = {false};
+    size_t group[TIMING_GROUP_MAX], count = 0, left = result.cell_count;
+
+    for (; (sizes[count] = timing_group_next(&result, grouped, group)) > 0; count++) {
+        for (size_t i = 0; i < sizes[count]; i++)
+            groups[group[i]] = count;
+        left -= sizes[count];
+        assert_int_equal(timing_group_left(&result, grouped), left);
+    }
+    assert_int_equal(left, 0);
+    return count;
+}
+
+static void groups_have_whole_lines(void **state)
+{
+    struct cell_result cells[GROUP_CELLS];
+    size_t groups[GROUP_CELLS], sizes[GROUP_CELLS + 1];
+
+    (void)state;
+    fill_lines(cells, GROUP_LINES);
+    /* 15 and 15, then twice as many each time, 60 of 64 at most. */
+    assert_int_equal(find_groups(cells, GROUP_LINES, groups, sizes), 7);
+    assert_int_equal(sizes[0], 15);
+    assert_int_equal(sizes[1], 15);
+    assert_int_equal(sizes[2], 30);
+    for (size_t i = 3; i < 7; i++)
+        assert_int_equal(sizes[i], 60);
+    for (size_t i = 0; i < GROUP_CELLS; i++)
+        assert_int_equal(groups[i], groups[i % GROUP_LINES]);
+    /* What fits into one group is one. */
+    fill_lines(cells, TIMING_GROUP_MAX / GROUP_PATHS);
+    assert_int_equal(find_groups(cells, TIMING_GROUP_MAX / GROUP_PATHS, groups, sizes), 1);
+    /* What failed, or has a time, is of none. */
+    for (size_t i = 0; i < 60; i += 3)
+        cells[i].verified = false;
+    cells[1].time.stop_reason = STOP_CONVERGED;
+    cells[2].status = CELL_FAILED;
+    assert_int_equal(timing_group_left(&(struct result){.cells = cells, .cell_count = 60}, (bool[60]){false}), 38);
+}
+
 /* -- counters ------------------------------------------------------------------------------------------ */
 
 static double expect_7(const struct expectation *expectation)
@@ -261,6 +320,7 @@ int main(void)
         cmocka_unit_test(cheap_cells_are_narrowed_further),
         cmocka_unit_test(places_that_agree_take_one_turn),
         cmocka_unit_test(hopeless_cells_hold_nobody_up),
+        cmocka_unit_test(groups_have_whole_lines),
         cmocka_unit_test(counters_begin_unread),
         cmocka_unit_test(exact_counter_that_differs_is_marked),
     };

@@ -6,10 +6,10 @@
 
 enum {
     COUNTING_RANGES = 64, /* cells counted in one collection */
-    COUNTING_WARM_UP = 2, /* launches before the one that is counted, in the regime hot */
 };
 
 static const double set_up_seconds = 6; /* of CUPTI, in which one call may take long */
+static const double long_ns = 500e3; /* of a launch, after which a second one finds nothing else than the first did */
 static const struct cuda_turn first_turn = {0};
 
 /* The cells of one collection. */
@@ -128,18 +128,28 @@ static bool counting_launch(void *context, size_t i)
     return true;
 }
 
+/* Launches before the one that is counted. */
+static uint32_t count_earlier(const struct cell_result *cell, const struct cuda_launch *launch)
+{
+    const uint32_t turns = cell->time.summary.value < long_ns ? 2 : 1;
+
+    return cell->cell.regime->flush ? 0 : turns * launch->modules;
+}
+
 /* The caches as in timing: flushed, or as earlier launches of the cell leave them. */
 static bool counting_prepare(void *context, size_t i)
 {
     const struct counting *counting = context;
     struct cuda_device *device = &counting->session->device;
     const struct cuda_launch *launch = &counting->session->cells[counting->cells[i]].launch;
+    struct cell_result *cell = &counting->result->cells[counting->cells[i]];
+    const uint32_t earlier = count_earlier(cell, launch);
 
-    cuda_expect_cell(device, &counting->result->cells[counting->cells[i]], 1 + COUNTING_WARM_UP * launch->modules);
+    cuda_expect_cell(device, cell, 1 + earlier);
     if (launch->cell->regime->flush && !cuda_launch_flush(device))
         return false;
-    for (uint32_t i = 0; !launch->cell->regime->flush && i < COUNTING_WARM_UP * launch->modules; i++)
-        if (!cuda_launch_cell(device, launch, (struct cuda_turn){.number = i}))
+    for (uint32_t k = 0; k < earlier; k++)
+        if (!cuda_launch_cell(device, launch, (struct cuda_turn){.number = k}))
             return false;
     return cuda_launch_before(device, launch, first_turn) && cuda_device_wait(device);
 }
