@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "parallel.h"
 #include "source.h"
 
 /* Of all sources: results of any time and place are of the same indices. */
@@ -109,46 +110,97 @@ static void choose_tables(const struct cell *cell, const struct source_numbers *
             index[step * numbers->elements + i] += step % tables * numbers->length;
 }
 
-static enum status make_array(struct index_list *list, const struct cell *cell, const struct index_array **out)
+static struct index_array *list_find(const struct index_list *list, const struct cell *cell)
 {
+    struct index_array *array = list->first;
+
+    while (array && !(cell->trace ? array->trace == cell->trace : same_indices(array, cell)))
+        array = array->next;
+    return array;
+}
+
+enum status index_list_want(struct index_list *list, const struct cell *cell)
+{
+    struct index_array array = {.like = *cell};
+
+    if (cell->workload->index != INDEX_LOADED || cell_reads_file(cell) || list_find(list, cell))
+        return STATUS_OK;
+    array.length = table_entries(cell->path, cell->parameters);
+    return list_add(list, &array) ? STATUS_OK : STATUS_ENVIRONMENT;
+}
+
+static bool is_wanted(const struct index_array *array)
+{
+    return !array->path && !array->made;
+}
+
+/* Where there is no memory, the array is still wanted. */
+static void make_array(struct index_array *array, bool hashed)
+{
+    const struct cell *cell = &array->like;
     const struct source_numbers numbers = {.elements = cell->elements,
                                            .steps = cell->parameters[PARAMETER_loads],
-                                           .length = table_entries(cell->path, cell->parameters),
+                                           .length = array->length,
                                            .seed = index_seed,
                                            .parameters = cell->parameters};
     const uint64_t count = numbers.steps * numbers.elements;
-    struct index_array array = {.like = *cell, .length = numbers.length, .made = malloc(count * sizeof(*array.made))};
+    uint32_t *made = malloc(count * sizeof(*made));
 
-    if (!array.made || !source_make(cell->pattern, &numbers, array.made)) {
-        free(array.made);
-        return log_memory("%" PRIu64 " indices", count);
+    if (!made || !source_make(cell->pattern, &numbers, made)) {
+        free(made);
+        log_memory("%" PRIu64 " indices", count);
+        return;
     }
-    choose_tables(cell, &numbers, array.made);
-    array.indices = (struct indices){array.made, sizeof(*array.made), 0, count};
-    if (!list->unhashed)
-        sha256_hex(array.made, count * sizeof(*array.made), array.sha256);
-    *out = list_add(list, &array);
-    if (!*out)
-        free(array.made);
-    return *out ? STATUS_OK : STATUS_ENVIRONMENT;
+    choose_tables(cell, &numbers, made);
+    if (hashed)
+        sha256_hex(made, count * sizeof(*made), array->sha256);
+    array->indices = (struct indices){made, sizeof(*made), 0, count};
+    array->made = made;
+}
+
+/* Those of the list at first .. first + count - 1. */
+static void make_range(void *context, uint64_t first, uint64_t count)
+{
+    const struct index_list *list = context;
+    struct index_array *array = list->first;
+
+    for (uint64_t i = 0; i < first + count; i++, array = array->next)
+        if (i >= first && is_wanted(array))
+            make_array(array, !list->unhashed);
+}
+
+/* How many of the list there are up to the last that is wanted. */
+static uint64_t count_to_wanted(const struct index_list *list)
+{
+    uint64_t place = 0, count = 0;
+
+    for (const struct index_array *array = list->first; array; array = array->next) {
+        place++;
+        count = is_wanted(array) ? place : count;
+    }
+    return count;
+}
+
+enum status index_list_make(struct index_list *list)
+{
+    parallel_ranges(count_to_wanted(list), 1, make_range, list);
+    return count_to_wanted(list) ? STATUS_ENVIRONMENT : STATUS_OK;
 }
 
 enum status index_list_give(struct index_list *list, struct cell *cell, const struct index_array **out)
 {
-    enum status status = STATUS_OK;
+    enum status status = index_list_want(list, cell);
 
     *out = NULL;
-    if (cell->workload->index != INDEX_LOADED)
-        return STATUS_OK;
-    for (*out = list->first; *out; *out = (*out)->next)
-        if (cell->trace ? (*out)->trace == cell->trace : same_indices(*out, cell))
-            break;
-    if (!*out && cell->trace)
-        return log_error(STATUS_USAGE, "no file has the indices of hash %016" PRIx64, cell->trace);
+    if (status != STATUS_OK || cell->workload->index != INDEX_LOADED)
+        return status;
+    *out = list_find(list, cell);
     if (!*out)
-        status = make_array(list, cell, out);
-    else if ((*out)->path)
+        return log_error(STATUS_USAGE, "no file has the indices of hash %016" PRIx64, cell->trace);
+    if ((*out)->path)
         status = check_entries(*out, cell_length(cell));
+    else if (is_wanted(*out))
+        status = index_list_make(list);
     if (status == STATUS_OK)
         cell->indices = &(*out)->indices;
     return status;

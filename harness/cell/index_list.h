@@ -19,7 +19,7 @@ struct index_array {
     struct npy_file file;          /* owned */
     struct cell like;              /* a cell that it was made for */
     uint32_t length;               /* entries of the table that it was made for */
-    uint32_t *made;                /* owned */
+    uint32_t *made;                /* owned; NULL: of a file, or wanted and not yet made */
     struct index_array *next;      /* owned */
 };
 
@@ -32,8 +32,16 @@ struct index_list {
  * outlive the list. STATUS_USAGE, logged, when it is no such file. Reads all of it: about 4 s for 1 GB. */
 enum status index_list_map(struct index_list *list, const char *path, const struct index_array **out);
 
+/* Adds the array of a cell that reads the indices of a source, unless the list has it; index_list_make makes it. Other cells are
+ * left out. STATUS_ENVIRONMENT, logged, out of memory. */
+enum status index_list_want(struct index_list *list, const struct cell *cell);
+
+/* Makes all arrays that are wanted, several at the same time. STATUS_ENVIRONMENT, logged, out of memory: what there was none for
+ * is still wanted. */
+enum status index_list_make(struct index_list *list);
+
 /* Gives a cell whose workload reads indices the array that it reads, which lives as long as the list does; other cells are left
- * as they are. STATUS_USAGE, logged with the place, for an index of a file beyond the cell's table;
+ * as they are. Makes what is not yet made. STATUS_USAGE, logged with the place, for an index of a file beyond the cell's table;
  * STATUS_ENVIRONMENT out of memory. A file has to be mapped before. */
 enum status index_list_give(struct index_list *list, struct cell *cell, const struct index_array **out);
 

@@ -57,6 +57,11 @@ enum status result_give_indices(struct result *result, struct index_list *list, 
     enum status status = STATUS_OK;
 
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++)
+        if (result->cells[i].status != CELL_SKIPPED)
+            status = index_list_want(list, &result->cells[i].cell);
+    if (status == STATUS_OK)
+        status = index_list_make(list);
+    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++)
         if (result->cells[i].status != CELL_SKIPPED && result->cells[i].cell.workload->index == INDEX_LOADED)
             status = give_indices(&result->cells[i], list, file);
     return status;

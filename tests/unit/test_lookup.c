@@ -608,6 +608,59 @@ static void cells_share_what_is_made_alike(void **state)
     index_list_close(&list);
 }
 
+static struct cell make_source_cell(const char *path, size_t source)
+{
+    struct cell cell = make_cell(path, 1000, 4);
+
+    cell.pattern = &sources[source];
+    cell.parameters[PARAMETER_distinct] = 9;
+    cell.parameters[PARAMETER_skew_percent] = 50;
+    cell.parameters[PARAMETER_run_threads] = 4;
+    return cell;
+}
+
+static size_t count_arrays(const struct index_list *list, bool made)
+{
+    size_t count = 0;
+
+    for (const struct index_array *array = list->first; array; array = array->next)
+        count += made == !!array->made;
+    return count;
+}
+
+/* Of each source, for tables of two lengths: param has the shorter one. */
+static void what_is_wanted_is_made_as_if_alone(void **state)
+{
+    enum { CELLS = 3 * SOURCE_file, ARRAYS = 2 * SOURCE_file };
+    static const char *const names[] = {"constant", "param", "global"};
+    struct index_list together = {0};
+
+    (void)state;
+    for (size_t i = 0; i < 2 * CELLS; i++) { /* each twice */
+        const struct cell cell = make_source_cell(names[i % 3], i / 3 % SOURCE_file);
+
+        assert_int_equal(index_list_want(&together, &cell), STATUS_OK);
+    }
+    assert_int_equal(count_arrays(&together, false), ARRAYS);
+    assert_int_equal(index_list_make(&together), STATUS_OK);
+    assert_int_equal(count_arrays(&together, true), ARRAYS);
+    for (size_t i = 0; i < CELLS; i++) {
+        struct cell cell = make_source_cell(names[i % 3], i / 3), same = cell;
+        const struct index_array *array, *alone;
+        struct index_list list = {0};
+
+        assert_int_equal(index_list_give(&together, &cell, &array), STATUS_OK);
+        assert_int_equal(index_list_give(&list, &same, &alone), STATUS_OK);
+        assert_string_equal(array->sha256, alone->sha256);
+        assert_int_equal(array->indices.count, alone->indices.count);
+        assert_memory_equal(array->made, alone->made, alone->indices.count * sizeof(*alone->made));
+        index_list_close(&list);
+    }
+    assert_int_equal(count_arrays(&together, true), ARRAYS);
+    assert_int_equal(count_arrays(&together, false), 0);
+    index_list_close(&together);
+}
+
 /* A .npy file of 6 bytes. */
 static void put_file(const char *path, const char *shape, const char values[6])
 {
@@ -832,6 +885,7 @@ int main(void)
         cmocka_unit_test(cells_are_named_by_their_source_or_file),
         cmocka_unit_test(what_cannot_be_says_why),
         cmocka_unit_test(cells_share_what_is_made_alike),
+        cmocka_unit_test(what_is_wanted_is_made_as_if_alone),
         cmocka_unit_test(a_file_says_its_shape_and_where_it_is_wrong),
         cmocka_unit_test(cells_share_counts_of_the_same_lookups),
         cmocka_unit_test(more_to_look_up_takes_longer),
