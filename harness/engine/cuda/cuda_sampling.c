@@ -251,11 +251,12 @@ size_t cuda_sampling_own(const struct cuda_sampling *sampling)
     return sampling->result->time.summary.count - sampling->before;
 }
 
-/* Places that had one turn and agree are as one: alone none of them could tell that its sample was interrupted. */
+/* Places that settled in one turn agree, and are as one: alone none of them could tell that its sample was interrupted. */
 size_t cuda_sampling_slices(const struct cuda_sampling *sampling)
 {
     const size_t own = cuda_sampling_own(sampling), places = sampling->chain.placements;
-    const bool agree = sampling->result->time.summary.count < 2 * places && sampling->result->time.series.modes == 1;
+    const bool one_turn = sampling->result->time.summary.count < 2 * places;
+    const bool agree = one_turn && sampling->settling.stop == STOP_CONVERGED;
 
     return sampling->done ? 0 : neighbour_slices(sampling->totals_ns, own, agree ? 1 : places);
 }

@@ -197,7 +197,8 @@ static enum status cuda_time(struct engine_session *session, struct result *resu
     info->launch_ns = cuda_time_empty_launch(device);
     if (device->calls.failed && cuda_device_lost(device))
         return cuda_end_run(device, cuda_device_error(device));
-    cuda_device_error(device);
+    if (cuda_device_error(device)[0])
+        info->launch_ns = cuda_time_empty_launch(device);
     info->throttle_known = read_throttle(session, &info->throttle_before);
     return time_groups(session, result, &request);
 }
