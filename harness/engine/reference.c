@@ -61,17 +61,22 @@ static uint32_t *make_room(struct reference *reference, const struct cell *cell)
     return reference->output;
 }
 
-bool reference_check(struct reference *reference, const struct cell *cell, const struct workload_data *data, bool keeps,
-                     struct mismatch *first)
+bool reference_check(struct reference *reference, const struct cell *cell, const struct workload_data *data,
+                     bool refilled, struct mismatch *first)
 {
-    const bool same = writes_same(reference, cell, data->values);
+    const bool same = !refilled && writes_same(reference, cell, data->values);
+    const struct workload_data refilled_data = {data->input, reference->refilled, data->output};
     struct checking checking = {.problem = cell_problem(cell),
-                                .data = data,
+                                .data = refilled ? &refilled_data : data,
                                 .like = same ? reference->output : NULL,
-                                .kept = keeps && !same ? make_room(reference, cell) : NULL,
+                                .kept = !refilled && !same ? make_room(reference, cell) : NULL,
                                 .equal = true,
                                 .first = first};
 
+    if (refilled) {
+        memset(reference->refilled, 0, sizeof(reference->refilled));
+        memcpy(reference->refilled, data->values, cell->parameters[PARAMETER_refill_bytes]);
+    }
     pthread_mutex_init(&checking.lock, NULL);
     parallel_ranges(cell->elements, cell->block_size, check_range, &checking);
     pthread_mutex_destroy(&checking.lock);

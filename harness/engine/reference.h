@@ -17,12 +17,14 @@ struct reference {
     const uint32_t *values; /* the table that it read: not owned */
     uint32_t *output; /* owned */
     uint64_t room; /* elements that it has room for */
+    uint32_t refilled[CBANK_TABLE_LENGTH]; /* scratch of reference_check */
 };
 
-/* Compares what a cell wrote, by all processors; false, with the first element that is wrong, where it is. `keeps`: the
- * table stays as it is for as long as the reference, and so does the cell: what was right may be kept. */
-bool reference_check(struct reference *reference, const struct cell *cell, const struct workload_data *data, bool keeps,
-                     struct mismatch *first);
+/* Compares what a cell wrote, by all processors; false, with the first element that is wrong, where it is. The cell and
+ * the table of `data` stay as they are for as long as the reference: what was right may be kept. `refilled`: the cell read
+ * as much of that table as it refills, and zeros behind. */
+bool reference_check(struct reference *reference, const struct cell *cell, const struct workload_data *data,
+                     bool refilled, struct mismatch *first);
 
 /* Releases; accepts a zeroed struct. */
 void reference_close(struct reference *reference);

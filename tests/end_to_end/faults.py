@@ -102,6 +102,23 @@ class Faults(Scratch):
             self.assertIn(word, self.said)
         self.assertIn("result: x.json", self.out)
 
+    def calls_of(self, function, after=None):
+        """Which calls of a function there are in a run without a fault: numbers among its own; behind the first of
+        another."""
+        lines = self.calls()
+        first = next((i for i, (_, name, _) in enumerate(lines) if name == after), 0)
+        return [int(own) for _, name, own in lines[first:] if name == function]
+
+    def last_call(self, function):
+        return self.calls_of(function)[-1]
+
+    def calls(self):
+        log = os.path.join(self.folder, "calls")
+        if not os.path.exists(log):
+            self.run_with(f"log={log}", 0, "--seed", "1")
+        with open(log, encoding="utf-8") as file:
+            return [line.split() for line in file]
+
 
 class Sticky(Faults):
     """An error that ends the context."""
@@ -109,6 +126,8 @@ class Sticky(Faults):
     def test_while_verifying(self):
         result = self.run_with(f"kernel_fault={CULPRIT}:illegal_address:1", 1)
         self.assert_ended(result, CULPRIT, "cudaStreamSynchronize", "an illegal memory access")
+        failed = [cell["identity"] for cell in result["cells"]].index(CULPRIT)
+        self.assertEqual([cell["verified"] for cell in result["cells"]], [i < failed for i in range(CELLS)])
         self.assert_whole(self.resume(0), result)
 
     def test_while_timing(self):
@@ -152,23 +171,6 @@ class Sticky(Faults):
         self.assertEqual(sum(cell["time_ns"]["stop_reason"] is not None for cell in result["cells"]), CELLS - 1)
         self.assert_whole(self.resume(0), result)
 
-    def calls_of(self, function, after=None):
-        """Which calls of a function there are in a run without a fault: numbers among its own; behind the first of
-        another."""
-        lines = self.calls()
-        first = next((i for i, (_, name, _) in enumerate(lines) if name == after), 0)
-        return [int(own) for _, name, own in lines[first:] if name == function]
-
-    def last_call(self, function):
-        return self.calls_of(function)[-1]
-
-    def calls(self):
-        log = os.path.join(self.folder, "calls")
-        if not os.path.exists(log):
-            self.run_with(f"log={log}", 0, "--seed", "1")
-        with open(log, encoding="utf-8") as file:
-            return [line.split() for line in file]
-
 
 class OneCell(Faults):
     """An error after which the device works: one cell fails, the others go on."""
@@ -199,6 +201,30 @@ class OneCell(Faults):
 
     def test_of_a_launch(self):
         self.one_failed("fail=cudaGraphLaunch:100:out_of_resources", "cudaGraphLaunch")
+
+    def verifying(self, cell):
+        """[(function, which call of it)] of the launch that verifies a cell, by its number."""
+        lines = self.calls()
+        first = [i for i, (_, name, _) in enumerate(lines) if name == "cudaMemsetAsync"][cell - CELLS]
+        os.remove(self.file)
+        return [(name, own) for _, name, own in lines[first:first + 4]]
+
+    def test_while_verifying(self):
+        calls = self.verifying(5)
+        self.assertEqual([name for name, _ in calls],
+                         ["cudaMemsetAsync", "cuLaunchKernel", "cudaMemcpyAsync", "cudaStreamSynchronize"])
+        for name, own in calls:
+            cells = self.one_failed(f"fail={name}:{own}:out_of_resources", f"launch failed: {name}")["cells"]
+            self.assertEqual([cell["verified"] for cell in cells], [i != 5 for i in range(CELLS)])
+            os.remove(self.file)
+
+    def test_while_the_one_before_is_compared(self):
+        for name, own in self.verifying(5):
+            cells = self.run_with(f"fail={name}:{own}:out_of_resources,wrong=5", 1)["cells"]
+            self.assertEqual([cell["status"] for cell in cells], ["ok"] * 4 + ["failed"] * 2 + ["ok"] * 6)
+            self.assertIn("wrong output", cells[4]["reason"])
+            self.assertIn(f"launch failed: {name}", cells[5]["reason"])
+            os.remove(self.file)
 
     def test_retrying_needs_a_file(self):
         self.run_with("", 2, "--retry-failed")

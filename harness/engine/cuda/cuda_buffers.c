@@ -52,8 +52,9 @@ static bool open_host(struct cuda_device *device, size_t bytes)
 {
     struct cuda_memory *memory = &device->memory;
 
-    if (!CUDA(device, cudaMallocHost, (void **)&memory->host_output, bytes))
-        return false;
+    for (size_t i = 0; i < CUDA_HOST_OUTPUTS; i++)
+        if (!CUDA(device, cudaMallocHost, (void **)&memory->host_output[i], bytes))
+            return false;
     memory->host_input = malloc(bytes);
     return memory->host_input != NULL;
 }
@@ -62,9 +63,12 @@ static void close_host(struct cuda_device *device)
 {
     struct cuda_memory *memory = &device->memory;
 
-    CUDA_TRY(device, cudaFreeHost, memory->host_output);
+    for (size_t i = 0; i < CUDA_HOST_OUTPUTS; i++) {
+        CUDA_TRY(device, cudaFreeHost, memory->host_output[i]);
+        memory->host_output[i] = NULL;
+    }
     free(memory->host_input);
-    memory->host_output = memory->host_input = NULL;
+    memory->host_input = NULL;
 }
 
 bool cuda_buffers_fill(struct cuda_device *device, uint64_t seed)

@@ -13,7 +13,10 @@
 
 #include "path.h"
 
-enum { CUDA_PLACEMENTS_MAX = TABLE_PLACEMENTS };
+enum {
+    CUDA_PLACEMENTS_MAX = TABLE_PLACEMENTS,
+    CUDA_HOST_OUTPUTS = 2, /* one is compared while the other is fetched */
+};
 
 struct cuda_device;
 
@@ -29,7 +32,7 @@ struct cuda_memory {
     struct cuda_buffers *sizes; /* owned; ascending */
     size_t count;
     uint32_t *host_input; /* of the largest size: the smaller ones begin like it */
-    uint32_t *host_output; /* pinned */
+    uint32_t *host_output[CUDA_HOST_OUTPUTS]; /* pinned; owned */
 };
 
 /* Allocates the first pair for a size that is not there yet; sizes come in ascending order. False when the device has

@@ -142,12 +142,13 @@ static bool write_table(struct cuda_device *device, const struct cuda_launch *la
 
 bool cuda_launch_clear_table(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
-    return cuda_device_set(device, table_home(device, launch, turn), 0, CBANK_TABLE_BYTES);
+    return !cuda_launch_refills(launch) ||
+           cuda_device_set(device, table_home(device, launch, turn), 0, CBANK_TABLE_BYTES);
 }
 
 bool cuda_launch_restore_table(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
-    return write_table(device, launch, turn, CBANK_TABLE_BYTES);
+    return !cuda_launch_refills(launch) || write_table(device, launch, turn, CBANK_TABLE_BYTES);
 }
 
 /* -- placements ---------------------------------------------------------------------------------------- */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The phase `verify` of the CUDA engine: every output element of every cell against the CPU reference. */
 #include <math.h>
-#include <string.h>
 
 #include "engine_cuda.h"
 
@@ -10,75 +9,87 @@ enum {
     FAULT_BIT = 22, /* of an output element: a bit that matters in floats, too */
 };
 
-/* Runs a launch of a cell over poisoned output and fetches what it wrote. */
-static bool run_once(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
+/* A launch of a cell, and where the host gets what it writes. */
+struct check {
+    struct cell_result *cell; /* NULL: there is none */
+    const struct cuda_launch *launch;
+    struct cuda_turn turn;
+    uint32_t *output;
+};
+
+/* Enqueues a launch over poisoned output, and fetching what it writes. A table that is written before every launch is
+ * cleared before that, and then restored, even if something failed: other cells read it, too. */
+static bool enqueue(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn, uint32_t *to)
 {
     const size_t bytes = launch->cell->elements * sizeof(uint32_t);
     uint32_t *output = cuda_launch_output(device, launch, turn);
+    const bool enqueued = cuda_launch_clear_table(device, launch, turn) &&
+                          cuda_device_set(device, output, POISON, bytes) && cuda_launch_cell(device, launch, turn) &&
+                          cuda_device_read(device, to, output, bytes);
 
-    return cuda_device_set(device, output, POISON, bytes) && cuda_launch_cell(device, launch, turn) &&
-           cuda_device_read(device, device->memory.host_output, output, bytes) && cuda_device_wait(device);
+    return cuda_launch_restore_table(device, launch, turn) && enqueued;
 }
 
-/* The same for a cell whose table is written before every launch, over a cleared table. `values` gets what is in the
- * table then. */
-static bool run_refilled(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn,
-                         uint32_t *values)
+/* Compares what a launch wrote with the reference, unless its cell has failed. A cell is verified with its last module.
+ * Calls no device: another launch may be under way. */
+static void compare(struct engine_session *session, const struct check *check)
 {
-    memset(values, 0, CBANK_TABLE_BYTES);
-    memcpy(values, cuda_launch_values(device, launch, turn.number), launch->cell->parameters[PARAMETER_refill_bytes]);
-    return cuda_launch_clear_table(device, launch, turn) && run_once(device, launch, turn) &&
-           cuda_launch_restore_table(device, launch, turn) && cuda_device_wait(device);
-}
-
-/* Compares what a launch wrote with the reference. */
-static void check_output(struct engine_session *session, struct cell_result *cell, const uint32_t *values)
-{
-    struct cuda_device *device = &session->device;
+    struct cell_result *cell = check->cell;
     const struct fault *fault = session->options->fault;
-    const struct workload_data data = {device->memory.host_input, values, device->memory.host_output};
     struct mismatch first;
 
+    if (!cell || cell->status != CELL_PENDING)
+        return;
+
+    const uint32_t *values = cuda_launch_values(&session->device, check->launch, check->turn.number);
+    const struct workload_data data = {session->device.memory.host_input, values, check->output};
+    const bool refilled = cuda_launch_refills(check->launch);
+
     if (fault && fault->output)
-        device->memory.host_output[cell->cell.elements / 2] ^= 1u << FAULT_BIT;
-    watch_begin(device->calls.watchdog, "comparing with the CPU", INFINITY);
-    cell->verified =
-        reference_check(&session->reference, &cell->cell, &data, values != session->refilled_values, &first);
-    watch_end(device->calls.watchdog);
-    if (!cell->verified)
+        check->output[cell->cell.elements / 2] ^= 1u << FAULT_BIT;
+    watch_begin(session->options->watchdog, "comparing with the CPU", INFINITY);
+    const bool right = reference_check(&session->reference, &cell->cell, &data, refilled, &first);
+    watch_end(session->options->watchdog);
+    if (!right)
         engine_end_cell(cell, CELL_FAILED, "wrong output: %s", first.text);
+    cell->verified = right && check->turn.number + 1 == check->launch->modules;
 }
 
-/* One launch in each module of the cell, on placements and sites from number `index` on: the cells of a plan go through them
- * all. */
-static enum status verify_cell(struct engine_session *session, struct cell_result *cell, size_t index)
+/* One launch in each module of the cell, on placements and sites from its number i on: the cells of a plan go through them
+ * all. While one is under way, *before is compared: the launch before it, maybe of another cell. */
+static enum status verify_cell(struct engine_session *session, struct cell_result *cell, size_t i, struct check *before)
 {
     struct cuda_device *device = &session->device;
-    const struct cuda_launch *launch = &session->cells[index].launch;
+    const struct cuda_launch *launch = &session->cells[i].launch;
     const uint32_t placements = cuda_launch_placements(device, launch);
-    const bool refilled = cuda_launch_refills(launch);
-    uint32_t *values = session->refilled_values;
+    uint32_t *const *outputs = device->memory.host_output;
 
     cuda_expect_cell(device, cell, 1);
-    for (uint32_t i = 0; cell->status == CELL_PENDING && i < launch->modules; i++) {
-        const struct cuda_turn turn = {i, (uint32_t)((index + i) % placements), (uint32_t)(index + i)};
+    for (uint32_t k = 0; cell->status == CELL_PENDING && k < launch->modules; k++) {
+        const struct cuda_turn turn = {k, (uint32_t)((i + k) % placements), (uint32_t)(i + k)};
+        const struct check check = {cell, launch, turn, outputs[before->output == outputs[0]]};
+        const bool enqueued = enqueue(device, launch, turn, check.output);
 
-        if (!(refilled ? run_refilled(device, launch, turn, values) : run_once(device, launch, turn)))
+        compare(session, before);
+        before->cell = NULL;
+        if (!enqueued || !cuda_device_wait(device))
             return cuda_fail(device, cell, "launch failed");
-        check_output(session, cell, refilled ? values : cuda_launch_values(device, launch, i));
+        *before = check;
     }
     return STATUS_OK;
 }
 
 enum status cuda_verify(struct engine_session *session, struct result *result, const struct progress *progress)
 {
+    struct check before = {0};
     enum status status = STATUS_OK;
 
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
         if (progress->step(progress->context, "verifying", i, result->cell_count))
             return STATUS_OK;
         if (result->cells[i].status == CELL_PENDING && !result->cells[i].verified)
-            status = verify_cell(session, &result->cells[i], i);
+            status = verify_cell(session, &result->cells[i], i, &before);
     }
+    compare(session, &before);
     return status;
 }

@@ -40,8 +40,7 @@ struct engine_session {
     bool *grouped; /* of each cell: it is, or was, among those that are timed together */
     struct loading loading;
     struct cupti_session *counting; /* NULL until counting is set up */
-    uint32_t refilled_values[CBANK_TABLE_LENGTH]; /* scratch of verifying, as is: */
-    struct reference reference;
+    struct reference reference; /* of verifying */
 };
 
 /* Its phases, but for `time`. */
