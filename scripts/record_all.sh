@@ -7,7 +7,7 @@
 #   records    FOLDER/*.json: scripts/record.sh
 #   model      model/*.json: scripts/model_trial.sh
 #   sweeps     sweeps/*.json: lookups
-#   lookups    lookups.json: every width and source, tables of three sizes, by every path, counted
+#   lookups    lookups.json: every width, tables of 16 bytes and 2 KB, by every path, counted
 #   processes  processes/process-NN.json and trial.json: ten processes, hot and cold; hot-trial.json: twenty, hot
 #   gate       gate/gate-trial.json: false alarms, and slowdowns that were planted
 #   plans      plans/trial.json: whether times depend on the rest of the plan
@@ -64,8 +64,8 @@ measure() {
     model) "$here/model_trial.sh" "$folder/model" "$program" ;;
     sweeps) sweep lookup && sweep warps --max-samples 60 && sweep pressure && sweep copies && sweep large ;;
     lookups)
-        run lookups.json --workload lookup --path all --width-bytes 1,2,4,8,16 --table-bytes 128,2048,16384 \
-            --source lockstep,distinct,runs,sorted,uniform,zipf --distinct 8 --max-samples 48
+        run lookups.json --workload lookup --path all --width-bytes 1,2,4,8,16 --table-bytes 16,2048 \
+            --source lockstep,distinct,uniform --distinct 8
         ;;
     processes)
         trial process processes/trial.json --run 10 --folder "$folder/processes" --regime hot,cold
