@@ -6,10 +6,11 @@ usage: model_table.py [--program build/cbank] [RESULT...]
 
 RESULT are the committed ones of real GPUs (FILES) where none is named; the card is results/cards/CHIP.json. For
 each: whether times of the card were fitted to it (its evidence names the content of files); of the cells that take longer
-than 10 us, on paths of constants and on others, how many are predicted within 10 %; of all cells whose lines of the first
-constant level were counted, how many the model has within 5 %; and how many of the long cells beyond 10 %, and of the cells
-whose lines are beyond 5 %, cbank explain names no reason for. All of it is what cbank explain says. Exit status 0; 2 where
-a file is no result; that of cbank explain when it fails.
+than 10 us, on paths of constants and on others, how many are predicted within 10 %; how many of them have no one time and
+are in neither (their samples are of several modes, or did not settle); of all cells whose lines of the first constant level
+were counted, how many the model has within 5 %; and how many of the long cells beyond 10 %, and of the cells whose lines
+are beyond 5 %, cbank explain names no reason for. All of it is what cbank explain says. Exit status 0; 2 where a file is no
+result; that of cbank explain when it fails.
 """
 
 import argparse
@@ -24,8 +25,9 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LONG_NS = 10000
-COLUMNS = ("file", "fitted to", "constants", "others", "fills", "no reason")
-ALIGNED = ("---", "---", "--:", "--:", "--:", "--:")
+COLUMNS = ("file", "fitted to", "constants", "others", "no one time", "fills", "no reason")
+ALIGNED = ("---", "---") + 5 * ("--:",)
+UNSETTLED = {"multimodal", "unstable"}
 
 
 # Each chip's results, and those of its folder that are no results.
@@ -73,25 +75,27 @@ def has_reason(cell, within, of_fills):
     return within is not False or any(reason["name"].startswith("fills_") == of_fills for reason in cell["reasons"])
 
 
-def row_of(result):
-    """Of a file of cbank explain --json: the shares of COLUMNS[2:5], and the cells without a reason."""
-    cells = [cell for cell in result["cells"] if is_long(cell)]
+def row_of(path, result):
+    """Of a file and what cbank explain --json says of it: COLUMNS[2:]."""
+    unsettled = {cell["identity"] for cell in load(path)[0]["cells"] if UNSETTLED & set(cell["flags"])}
+    long = [cell for cell in result["cells"] if is_long(cell)]
+    cells = [cell for cell in long if cell["identity"] not in unsettled]
     fills = (result["summary"]["fills_within"], result["summary"]["fills"])
     return (share(cell["within"] for cell in cells if of_constants(cell)),
             share(cell["within"] for cell in cells if not of_constants(cell)),
-            fills,
-            sum(not has_reason(cell, cell["within"], False) for cell in cells) +
+            len(long) - len(cells), fills,
+            sum(not has_reason(cell, cell["within"], False) for cell in long) +
             sum(not has_reason(cell, cell["fills_within"], True) for cell in result["cells"]))
 
 
 def total(rows):
     """Rows added up."""
-    return tuple(sum(row[i] for row in rows) if i == 3 else tuple(sum(row[i][k] for row in rows) for k in (0, 1))
-                 for i in range(4))
+    return tuple(tuple(map(sum, zip(*column))) if isinstance(column[0], tuple) else sum(column) for column in zip(*rows))
 
 
 def shown(name, fitted, row):
-    return [name, fitted] + [f"{share[0]} of {share[1]}" if share[1] else "-" for share in row[:3]] + [str(row[3])]
+    return [name, fitted] + [str(value) if isinstance(value, int) else f"{value[0]} of {value[1]}" if value[1] else "-"
+                             for value in row]
 
 
 @functools.lru_cache(maxsize=None)
@@ -121,7 +125,7 @@ def main():
     for path, result in zip(paths, explained):
         evidence = {entry["sha256"] for entry in load(card_of(path))[0]["evidence"].values()}
         fitted = "yes" if load(path)[1] in evidence else "no"
-        rows[fitted].append(row_of(result))
+        rows[fitted].append(row_of(path, result))
         name = os.path.splitext(os.path.relpath(path, "results"))[0]
         lines.append(shown(name, fitted, rows[fitted][-1]))
     for name, which in (("all", ("yes", "no")), ("checked alone", ("no",))):

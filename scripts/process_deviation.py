@@ -9,7 +9,8 @@ a degree of freedom less than there are results. It has all in it by which the t
 its own too. Cells of several modes are left out. The variance of a cell is taken to be relative^2 + (ns / time)^2, times a
 factor that differs from cell to cell as an inverse chi square of `degrees` does: then its quotient by the sum has the F
 distribution, and relative, ns and degrees are those of the greatest likelihood (Smyth 2004, with a prior that depends on
-the time). Of plans and boards likewise, the part of the processes being known then. Where all cells of a process move
+the time). Of plans and boards likewise, the part of the processes being known then: what the
+samples of the cell say where that is more, and what its places differ by, which compare adds by itself. Where all cells of a process move
 together they are no independent cells: degrees are then at most those of the mean square of as many variables with that
 correlation.
 
@@ -29,6 +30,7 @@ import upgrade
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TABLE = os.path.join(ROOT, "harness/compare/deviation.def")
 NORMAL = 1.959964
+SERIES_PROCESS = 5e-4  # of harness/base/series.h: what intervals have beside the samples' part
 DEGREES_LEAST, DEGREES_MOST = 1, 50
 ROUNDING = 0.06  # relative: two digits
 PLACED = 0.01     # deviation of the placements from which a cell's time is one of its places
@@ -44,8 +46,10 @@ def load(name):
             continue
         key = tuple(str(cell[name]) for name in ("workload", "path", "pattern", "elements", "block_size", "regime"))
         key += tuple(sorted(cell["parameters"].items()))
+        half = (time["ci_high"] - time["ci_low"]) / 2 / time["value"]
         cells[key] = (time["value"], cell["kernel"]["sass_sha256"], "unstable" not in cell["flags"],
-                      cell["placement_deviation"])
+                      cell["placement_deviation"], max((half / NORMAL) ** 2 - SERIES_PROCESS ** 2, 0),
+                      (cell["placement_deviation"] or 0) ** 2 / (cell["placements"] or 1))
     return cells
 
 
@@ -55,8 +59,8 @@ def column_of(key):
 
 
 def alike(names, column, settled=True):
-    """(variance, degrees, time) of each cell of that column and of equal code in all the results; of each result the changes
-    from the mean of all, in ns. `settled`: only cells that settled in all."""
+    """(variance, degrees, time, variances by its samples and by its places) of each cell of that column and of equal code in
+    all the results; of each result the changes from the mean of all, in ns. `settled`: only cells that settled in all."""
     results, rows, changes = [load(name) for name in names], [], [[] for _ in names]
     for key in results[0]:
         cells = [result.get(key) for result in results]
@@ -67,13 +71,14 @@ def alike(names, column, settled=True):
         for of, log in zip(changes, logs):
             of.append((log - mean) * math.exp(mean))
         if not settled or all(cell[2] for cell in cells):
-            rows.append((statistics.variance(logs), len(logs) - 1, math.exp(mean)))
+            rows.append((statistics.variance(logs), len(logs) - 1, math.exp(mean),
+                         *(statistics.mean(cell[of] for cell in cells) for of in (4, 5))))
     return rows, changes
 
 
 def of_boards(names, result):
-    """(variance, degrees, time) of the hot cells of trials of processes, each of another board (medians over its processes).
-    Cells that take other times in other places, as `result` has it, are left out: the first trials had one."""
+    """The same of the hot cells of trials of processes, each of another board: medians over its processes, of many samples. Cells
+    that take other times in other places, as `result` has it, are left out: the first trials had one."""
     boards = []
     for name in names:
         with open(os.path.join(ROOT, "results", name), encoding="utf-8") as file:
@@ -81,15 +86,15 @@ def of_boards(names, result):
     rows = []
     for identity in ("/".join(key[:6]) for key, cell in load(result).items() if (cell[3] or 0) < PLACED):
         logs = [math.log(board[identity]) for board in boards]
-        rows.append((statistics.variance(logs), len(logs) - 1, math.exp(statistics.mean(logs))))
+        rows.append((statistics.variance(logs), len(logs) - 1, math.exp(statistics.mean(logs)), 0, 0))
     return rows
 
 
 def likelihood(rows, known, relative, ns, freedom, most=1e4):
     total = 0
-    for variance, own, time in rows:
+    for variance, own, time, *beside in rows:
         between = relative ** 2 + (ns / time) ** 2
-        prior = between + known(time) ** 2
+        prior = between + known(time, *beside)
         x = max(variance / prior, 1e-9)
         degrees = min(most, freedom * (prior / between) ** 2)  # Satterthwaite: the other part is taken as known
         total += (math.lgamma((own + degrees) / 2) - math.lgamma(own / 2) - math.lgamma(degrees / 2) +
@@ -98,7 +103,11 @@ def likelihood(rows, known, relative, ns, freedom, most=1e4):
     return total
 
 
-def fit(rows, known=lambda time: 0, most=DEGREES_MOST, relative=None, degrees=None):
+def nothing(_time, _sampled, _placed):
+    return 0
+
+
+def fit(rows, known=nothing, most=DEGREES_MOST, relative=None, degrees=None):
     """relative, ns and degrees (DEGREES_LEAST to `most`) of the greatest likelihood; what is given stays."""
     point = [relative or 5e-4, 2.0, degrees or min(6.0, most)]
     moving = [i for i, given in enumerate((relative, None, degrees)) if not given]
@@ -124,6 +133,12 @@ def together(changes):
     return count / (1 + (count - 1) * correlation ** 2)
 
 
+def known_of(deviation):
+    """The variance of a cell by a deviation of processes, or by its samples where these say more; and by its places."""
+    relative, ns, _ = deviation
+    return lambda time, sampled, placed: max(relative ** 2 + (ns / time) ** 2, sampled) + placed
+
+
 def derive():
     """{(cause, column): (relative, ns, degrees)} and what each rests on."""
     ten = [f"h200/processes/process-{number:02}.json" for number in range(1, 11)]
@@ -134,16 +149,16 @@ def derive():
     three = ("chips/h200/all-paths.json", "h200/all-paths.json", "h200/refill.json")
     copies_rows, copies_changes = alike(three, "copies", settled=False)
     copies = fit(copies_rows, most=sum(map(together, copies_changes)), relative=1e-6)
-    process = lambda time: math.hypot(hot[0], hot[1] / time)  # noqa: E731
+    process = known_of(hot)
     plans, plan_changes = [], []
     for names in (("core-matrix", "all-paths"), ("core-matrix", "sizes"), ("core-matrix", "refill"), ("stencil-blocks", "all-paths")):
         rows, changes = alike([f"h200/{name}.json" for name in names], "hot")
         plans, plan_changes = plans + rows, plan_changes + changes[:1]
     plan = fit(plans, process, most=sum(map(together, plan_changes)))
     cold_plans, cold_changes = alike(("h200/core-matrix-cold.json", "h200/sizes.json"), "cold")
-    cold_plan = fit(cold_plans, lambda time: math.hypot(cold[0], cold[1] / time), most=together(cold_changes[0]))
+    cold_plan = fit(cold_plans, known_of(cold), most=together(cold_changes[0]))
     trials = [f"h200/processes/{name}.json" for name in ("trial", "other-board", "third-board", "slow-board", "fast-board",
-                                                        "sixth-board")]
+                                                        "sixth-board", "seventh-board", "eighth-board")]
     boards = of_boards(trials, "h200/core-matrix.json")
     board = fit(boards, process, degrees=len(trials) - 1)
     table = {("process", "hot"): hot, ("process", "cold"): cold, ("process", "copies"): copies,
@@ -152,7 +167,7 @@ def derive():
     basis = [f"process: {len(hot_rows)} hot and {len(cold_rows)} cold cells of 10 processes on one H200, settled or not; "
              f"{len(copies_rows)} with copies of 3 results",
              f"plan: {len(plans)} hot cells of four pairs and {len(cold_plans)} cold of one, on an H200",
-             f"board: {len(boards)} cells of six H200, which say it with five degrees together",
+             f"board: {len(boards)} cells of eight H200, which say it with seven degrees together",
              "what boards add to cold cells, and plans and boards to cells with copies, is taken to be as in hot ones"]
     return table, basis
 

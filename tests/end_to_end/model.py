@@ -72,7 +72,7 @@ class Explained(unittest.TestCase):
         seen = set()
         for path in model_table.committed():
             result = model_table.explain(CBANK, path)["results"][0]
-            self.assertEqual(model_table.row_of(result)[3], 0, path)
+            self.assertEqual(model_table.row_of(path, result)[-1], 0, path)
             for cell in result["cells"]:
                 named = {reason["name"] for reason in cell["reasons"] if reason["name"].startswith("fills_")}
                 self.assertEqual(bool(named), cell["fills_within"] is False, (path, cell["identity"]))
