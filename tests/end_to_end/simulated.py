@@ -457,6 +457,35 @@ class Time(Case):
         wandering = self.measure(*large, table_placement=0.1, noise=0.1)[0]["cells"]
         self.assertEqual([cell["flags"] for cell in wandering], [["unstable"]])
 
+    def test_a_large_plan_takes_one_turn_of_its_places(self):
+        """Where these agree; what will not settle is given up, and a neighbour is seen all the same."""
+        large = ["--path", "constant,global,readonly", "--elements", "1024,2048,4096,8192,12800,16384", "--block-size", "256",
+                 "--counters", "none"]
+
+        def said(sample_us, **settings):
+            cells = self.measure(*large, "--sample-us", sample_us, **settings)[0]["cells"]
+            self.assertEqual(len(cells), 72)
+            return cells
+
+        for cell in said("1500"):
+            self.assertEqual((len(cell["time_ns"]["samples"]), cell["time_ns"]["stop_reason"], cell["flags"], cell["modes"]),
+                             (24, "converged", [], 1))
+        for cell in said("500", noise=0.2):
+            self.assertEqual((cell["time_ns"]["stop_reason"], "unstable" in cell["flags"]), ("samples", True))
+            self.assertLess(len(cell["time_ns"]["samples"]), 400)
+        near = said("1500", neighbour_ms=40)  # in so few samples that most cells settle in one turn
+        self.assertTrue(all(cell["neighbour"] and "shared" in cell["flags"] for cell in near))
+        self.assertGreater(sum(len(cell["time_ns"]["samples"]) == 24 for cell in near), 36)
+
+    def test_a_cell_that_has_settled_stays_so(self):
+        """Samples that came in the round in which it settled do not count: it was looked at with the last that does."""
+        for settings in ({"noise": 0.003}, {"noise": 0.004}):
+            for cell in self.measure("--elements", "12800", "--counters", "none", **settings)[0]["cells"]:
+                count, step = len(cell["time_ns"]["samples"]), 1
+                while count // step >= 16:
+                    step *= 2
+                self.assertEqual(count % step, 0, (settings, cell["identity"], count))
+
     def test_a_neighbour_is_seen(self):
         for neighbour in (3, 4, 0):  # of every 5 ms it is in 3 to 5 of these samples, and 3 are asked for
             result, said = self.measure(*SMALL, neighbour_ms=neighbour)
