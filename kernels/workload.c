@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "taps.h"
+
 /* A run of output elements, at most a block. */
 struct run {
     const struct problem *problem;
@@ -357,18 +359,11 @@ static struct workload_stream convolution_stream(const struct problem *problem, 
     };
 }
 
-/* Adds value * row[from + k] to sum[k], for k below count, where the row has such an element. */
-static void add_row(const uint32_t *row, uint64_t width, int64_t from, uint32_t count, double value, double *sum)
-{
-    const int64_t room = (int64_t)width - from, end = room < (int64_t)count ? room : (int64_t)count;
-
-    for (int64_t k = from < 0 ? -from : 0; k < end; k++) {
-        float input;
-
-        memcpy(&input, &row[from + k], sizeof(input));
-        sum[k] += value * (double)input;
-    }
-}
+/* The greatest value of each parameter. */
+enum {
+#define PARAMETER(name, option, summary, unit, min, max, multiple, fallback, left_out) GREATEST_##name = (max),
+#include "parameters.def"
+};
 
 /* Sums of `count` elements of one row of the image, beginning with element `first`. */
 static void row_sums(const struct run *run, uint64_t first, uint32_t count, double *sum)
@@ -379,17 +374,22 @@ static void row_sums(const struct run *run, uint64_t first, uint32_t count, doub
                   rz = problem->workload->dimensions > 2 ? r : 0;
     const uint64_t x = first % image.width, y = first / image.width % image.height,
                    z = first / image.width / image.height;
+    const uint32_t taps = 2 * (uint32_t)r + 1;
+    double values[2 * GREATEST_radius + 1], input[TAPS_INPUT(CBANK_BLOCK_THREADS_MAX, GREATEST_radius)];
     uint32_t step = 0;
 
     for (int64_t dz = -rz; dz <= rz; dz++)
-        for (int64_t dy = -ry; dy <= ry; dy++)
-            for (int64_t dx = -r; dx <= r; dx++, step++) {
-                const uint64_t row = y + (uint64_t)dy, plane = z + (uint64_t)dz;
+        for (int64_t dy = -ry; dy <= ry; dy++, step += taps) {
+            const uint64_t row = y + (uint64_t)dy, plane = z + (uint64_t)dz;
 
-                if (row < image.height && plane < image.depth)
-                    add_row(run->input + (plane * image.height + row) * image.width, image.width, (int64_t)x + dx,
-                            count, filter_value(run, step), sum);
-            }
+            if (row >= image.height || plane >= image.depth)
+                continue;
+            for (uint32_t tap = 0; tap < taps; tap++)
+                values[tap] = filter_value(run, step + tap);
+            taps_read(run->input + (plane * image.height + row) * image.width, image.width, (int64_t)x, count, r,
+                      input);
+            taps_add(input, values, taps, count, sum);
+        }
 }
 
 static int check_convolution(const struct run *run, const uint32_t *output, struct mismatch *mismatch)
