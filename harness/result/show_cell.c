@@ -148,6 +148,25 @@ static void print_section(FILE *stream, const struct cell_row *row, const struct
     grid_print_records(stream, &grid, look);
 }
 
+/* The name of a cell; one that is wider than the terminal goes on, behind a slash, on the next line. */
+static void print_name(FILE *stream, const struct cell_row *row, size_t width)
+{
+    char name[CELL_IDENTITY_BYTES + 16];
+    const char *rest = name;
+
+    snprintf(name, sizeof(name), "%s%s", row->identity, row->result->modelled_time ? " (modelled)" : "");
+    while (strlen(rest) > width) {
+        size_t end = width;
+
+        while (end > 0 && rest[end - 1] != '/')
+            end--;
+        end = end > 0 ? end : width;
+        fprintf(stream, "%.*s\n", (int)end, rest);
+        rest += end;
+    }
+    fprintf(stream, "%s\n", rest);
+}
+
 static enum status print_cell(FILE *stream, const struct cell_row *row)
 {
     const struct grid_look look = {.width = text_width(stream), .indent = INDENT};
@@ -160,7 +179,7 @@ static enum status print_cell(FILE *stream, const struct cell_row *row)
                                   .note = note_reason};
     enum status status;
 
-    fprintf(stream, "%s%s\n", row->identity, row->result->modelled_time ? " (modelled)" : "");
+    print_name(stream, row, (size_t)look.width);
     print_section(stream, row, &sections[0], &look);
     status = print_samples(stream, &row->found->time, &look);
     for (size_t i = 1; status == STATUS_OK && i < COUNT(sections); i++)
