@@ -51,8 +51,8 @@ double series_own_half_width(const struct summary *summary);
  * and either the dip test of Hartigan and Hartigan (The dip test of unimodality, 1985) says at 1 % that there is more
  * than one mode, or the groups leave less than a tenth of the variance. What a placement's median differs by is taken
  * out first, where rho is plain: a spread of placements is no mode. Nor are the steps of the clock: equal values are
- * spread over a step first. Where placements have fewer than two samples each, several
- * modes are not told: they may be theirs. */
+ * spread over a step first. Where placements have fewer than two samples each, several modes are not told: they may be
+ * theirs. */
 void series_describe(const double *samples, size_t count, double apart, double *scratch, struct series *series);
 
 /* The dip of sorted values: the greatest distance of their distribution to the nearest that has one mode; scratch is

@@ -7,10 +7,11 @@
  * random order, lead-in launches that bring the caches to the cell's state, a short stretch of launches and one that is
  * longer by n. A draw of a cold sample is a flush, an empty kernel, a flush and a launch. Each stretch stands between two
  * stamps, kernels that read the device's timer. The long ones' time less the short ones', over the launches that they are
- * longer by, is the slope: what is fixed in a stretch cancels. To that of a cold sample belongs what the empty kernel adds
- * to a chain. (Events in the place of stamps say another time in every graph, and one that depends on how long a stretch
- * is.) Where a cell's data stay in L2, its graph is launched twice, so that its commands are there, too. Behind every
- * sample the SM clock is probed, and the stamps are taken over.
+ * longer by, is the slope: what is fixed in a stretch cancels. The short stretch of a launch that is long by itself is an
+ * empty kernel, too; what that adds to a chain is added where it was in the short one's place. (Events in the place of stamps
+ * say another time in every graph, and one that depends on how long a stretch is.) Where a cell's data stay in L2, its graph
+ * is launched twice, so that its commands are there, too. Behind every sample the SM clock is probed, and the stamps are
+ * taken over.
  *
  * The samples of a cell take its places in turn: the pairs of its buffers (cuda_buffers.h), each with a graph of its own.
  * Samples of all cells of a group are interleaved, each round in a new random order, until each has settled. While the
