@@ -58,6 +58,8 @@ struct warp {
     uint32_t seat, block, first; /* first: thread */
     int64_t step; /* of the first of the loads that are under way, -1 for parameters */
     uint32_t left; /* of those, to be read */
+    bool strode; /* it is at a further element of its threads */
+    double ready; /* when it has the first index of that */
 };
 
 /* A block of those that are resident. */
@@ -275,6 +277,16 @@ static void want_step(struct run *run, const struct warp *warp, uint64_t at, str
                          run->level->line_bytes;
 }
 
+/* The lines of parameters that a warp reads: at a further element its kernel's own alone, for the length of the row. */
+static void want_parameters(const struct run *run, const struct warp *warp, struct load *load)
+{
+    load->count = model_other_lines(run->cell, run->level->line_bytes, load->lines);
+    if (warp->strode) {
+        load->lines[0] = load->lines[1];
+        load->count = 1;
+    }
+}
+
 /* The loads of a warp from its step on that are under way together: of parameters one. */
 static void begin_loads(struct run *run, uint32_t number, double time)
 {
@@ -288,7 +300,7 @@ static void begin_loads(struct run *run, uint32_t number, double time)
         if (load->of_table)
             want_step(run, warp, (uint64_t)warp->step + i, load);
         else
-            load->count = model_other_lines(run->cell, run->level->line_bytes, load->lines);
+            want_parameters(run, warp, load);
     }
     event_push(run, time, number * run->group, ERRAND_NEW);
 }
@@ -345,10 +357,25 @@ static bool stride(struct run *run, struct warp *warp, double now)
         warp->first >= cell_block_threads(run->cell, block))
         return false;
     warp->block = (uint32_t)block;
-    warp->step = 0;
+    warp->step = run->card->parameter_lines ? -1 : 0;
+    warp->strode = true;
+    warp->ready = now + PASS_CYCLES + run->sm.index_cycles;
     if (warp->first == 0)
         note_block(run, now);
     return true;
+}
+
+/* When a warp's next loads come, after its parameters or others: those of a further element's parameters at once, beside its
+ * index. */
+static double next_loads(const struct run *run, const struct warp *warp, bool after_parameters, double now)
+{
+    const double soon = now + PASS_CYCLES;
+
+    if (warp->step < 0)
+        return soon;
+    if (after_parameters)
+        return warp->strode ? fmax(soon, warp->ready) : soon + first_wait(run);
+    return soon + run->sm.index_cycles;
 }
 
 /* A warp's loads that were under way have been read. */
@@ -360,8 +387,7 @@ static void end_loads(struct run *run, struct warp *warp, double now)
 
     warp->step = first ? 0 : warp->step + run->group;
     if (warp->step < steps || (strides(run) && stride(run, warp, now))) {
-        begin_loads(run, (uint32_t)(warp - run->warps),
-                    now + PASS_CYCLES + (first ? first_wait(run) : run->sm.index_cycles));
+        begin_loads(run, (uint32_t)(warp - run->warps), next_loads(run, warp, first, now));
         return;
     }
     if (--seat->warps_left == 0) {

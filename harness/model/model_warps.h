@@ -4,7 +4,8 @@
  * Blocks 0, sm_count, 2 sm_count ... run on the simulated SM, as many at a time as are resident; one begins when
  * another has ended. A warp asks for the lines of its parameters, then makes its payload loads, one after the other; the pieces
  * of a wide element are under way together, each coming as the one before passes. Where the grid strides, a warp goes on to the
- * next block of its seat by itself, waits for an index before each group of lookups, and the lookups of a group are under way
+ * next block of its seat by itself, reads a line of its kernel's parameters again there, beside the index (the length of a
+ * row, by the code for sm_90), waits for an index before each group of lookups, and the lookups of a group are under way
  * together, too:
  *   - warps belong to the four quarters of the SM in turn. Two loads of a quarter pass the level at a time, others wait
  *     in the order of their coming;
