@@ -131,6 +131,23 @@ static void a_warp_that_strides_waits_for_indices(void **state)
     assert_true(warps.cycles == 300 + 337 + 70 + 2 * (2 + 11 + 337) + 2 + 68);
 }
 
+/* The same with parameters. Before the first element come two lines of them, one after the other: 70 cycles each, a pass between
+ * them, and 2 of the last lookup. At each further element the second of them is looked up beside the index, and hits. */
+static void a_warp_that_strides_reads_parameters_again(void **state)
+{
+    struct card card = make_card(4, CACHE_TREE);
+    const struct model_sm sm = {.blocks = 3, .resident = 1, .end_cycles = 68, .index_cycles = 337};
+    struct cell cell = make_cell("distinct", 3, 1, 1, 4);
+    struct model_warps warps;
+
+    (void)state;
+    card.parameter_lines = 2;
+    cell.parameters[PARAMETER_in_flight] = 1;
+    assert_int_equal(model_warps_run(&cell, &card, &sm, &warps), STATUS_OK);
+    assert_true(warps.fills == 1 && warps.parameter_refills == 0 && warps.lookups == 4 + 2 + 2 * 2);
+    assert_true(warps.cycles == 300 + (70 + 11 + 70 + 2) + (11 + 337 + 70 + 2) + 2 * (11 + 337 + 2) + 68);
+}
+
 /* Warps of one SM that strides do not wait for each other: the last of them begins with its block, as late as that does. */
 static void later_blocks_of_a_grid_that_strides_begin_later(void **state)
 {
@@ -510,6 +527,7 @@ int main(void)
         cmocka_unit_test(a_lone_warp_is_as_slow_as_measured),
         cmocka_unit_test(input_comes_first),
         cmocka_unit_test(a_warp_that_strides_waits_for_indices),
+        cmocka_unit_test(a_warp_that_strides_reads_parameters_again),
         cmocka_unit_test(later_blocks_of_a_grid_that_strides_begin_later),
         cmocka_unit_test(pieces_of_an_element_are_under_way_together),
         cmocka_unit_test(lines_come_sooner_where_few_ask),
