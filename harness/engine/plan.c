@@ -171,6 +171,8 @@ enum status plan_open(const struct plan_options *options, struct index_list *ind
         axes_close(&axes);
     }
     if (status == STATUS_OK)
+        status = plan_options_check_named(options, plan.cells, plan.count);
+    if (status == STATUS_OK)
         *out = plan;
     else
         plan_close(&plan);

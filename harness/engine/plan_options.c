@@ -143,7 +143,8 @@ const struct option_row plan_option_rows[] = {
      .unit = "threads"},
 #define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_, left_out_)                             \
     {.name = option_, .argument = "LIST", .help = summary_ " (default " fallback_ ")", .kind = &option_integers, \
-     PLAN(parameters[PARAMETER_##name_]), .low = min_, .high = max_, .multiple = multiple_,                      \
+     .offset = offsetof(struct plan_options, parameters[PARAMETER_##name_]),                                     \
+     .given = offsetof(struct plan_options, named[PARAMETER_##name_]), .low = min_, .high = max_, .multiple = multiple_,                      \
      .power_of_two = multiple_ == 0, .unit = unit_, .fallback = fallback_,                     \
      .otherwise = left_out_ == 0 ? fallback_ : NULL},
 #include "parameters.def"
@@ -213,6 +214,15 @@ void measure_options_close(struct measure_options *options)
             measure_option_rows[i].kind->close((char *)options + measure_option_rows[i].offset);
 }
 
+bool plan_options_given(const struct plan_options *options)
+{
+    bool given = options->given;
+
+    for (size_t i = 0; i < PARAMETER_COUNT; i++)
+        given = given || options->named[i];
+    return given;
+}
+
 /* Whether some table is larger than those of patterns. */
 static bool names_large(const struct integers *bytes)
 {
@@ -243,4 +253,47 @@ enum status plan_options_check(const struct plan_options *options)
         return log_error(STATUS_USAGE, "--%s: no indices of these workloads are data; name --workload lookup",
                          options->sources.count ? "source" : "indices");
     return STATUS_OK;
+}
+
+/* The first of rows that takes a parameter; NULL: none does. */
+static const char *who_takes(const struct pattern *rows, size_t count, size_t parameter)
+{
+    const char *name = NULL;
+
+    for (size_t i = count; i-- > 0;)
+        name = rows[i].takes >> parameter & 1 ? rows[i].name : name;
+    return name;
+}
+
+/* A cell of no row takes it: says which would. */
+static enum status refuse_parameter(size_t parameter)
+{
+    const char *source = who_takes(sources, source_made_count, parameter);
+    const char *pattern = who_takes(patterns, pattern_count, parameter);
+    const char *workload = "lookup";
+
+    for (size_t i = workload_count; i-- > 0;)
+        workload = workloads[i].takes >> parameter & 1 ? workloads[i].name : workload;
+    return log_error(STATUS_USAGE, "--%s: no cell of this plan takes it; those of --%s %s do",
+                     parameters[parameter].option,
+                     pattern  ? "pattern"
+                     : source ? "source"
+                              : "workload",
+                     pattern  ? pattern
+                     : source ? source
+                              : workload);
+}
+
+enum status plan_options_check_named(const struct plan_options *options, const struct cell *cells, size_t count)
+{
+    enum status status = STATUS_OK;
+    uint32_t taken = 0;
+
+    /* A file says itself how many loads there are. */
+    for (size_t i = 0; i < count; i++)
+        taken |= cell_takes(cells[i].workload, cells[i].pattern) & ~(cells[i].trace ? PARAMETER_BIT(loads) : 0);
+    for (size_t i = 0; status == STATUS_OK && i < parameter_count; i++)
+        if (options->named[i] && !(taken >> i & 1))
+            status = refuse_parameter(i);
+    return status;
 }

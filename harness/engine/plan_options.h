@@ -19,7 +19,8 @@ struct plan_options {
     const char *indices_path;                             /* a file of indices beside them; NULL: none */
     struct integers elements, block_sizes;                /* none: each workload's own */
     struct integers parameters[PARAMETER_COUNT];          /* by enum parameter_index */
-    bool given;                                           /* one of these stood on the line */
+    bool named[PARAMETER_COUNT];                          /* of these, which stood on the line */
+    bool given;                                           /* one of the others did */
 };
 
 /* --counters */
@@ -64,6 +65,13 @@ extern const struct option_row measure_option_rows[MEASURE_OPTION_COUNT];
 /* Whether workloads take what the options name for those of their kind: patterns, or sources, a file of indices and large
  * tables. STATUS_USAGE, logged, where it would be passed over. */
 enum status plan_options_check(const struct plan_options *options);
+
+/* Whether each parameter that stood on the line is taken by one of the cells. STATUS_USAGE, logged, where it would be passed
+ * over. */
+enum status plan_options_check_named(const struct plan_options *options, const struct cell *cells, size_t count);
+
+/* Whether one of the options stood on the line. */
+bool plan_options_given(const struct plan_options *options);
 
 /* Sets what no option says, for commands that take none of these. STATUS_ENVIRONMENT when out of memory. On success the
  * caller closes. */

@@ -82,7 +82,7 @@ enum status run_resumed(const struct run_options *options, struct run_watch *wat
     enum status status;
     size_t failed;
 
-    if (options->plan.given || options->measure.given || options->measure.seed_given)
+    if (plan_options_given(&options->plan) || options->measure.given || options->measure.seed_given)
         return log_error(STATUS_USAGE,
                          "--resume takes its plan from %s; leave out the options that choose cells or "
                          "how to measure them",

@@ -184,6 +184,18 @@ class Model(Case):
             done = self.cbank("run", "--engine", "model", f"--{option}", value, status=2)
             self.assertIn("name --workload lookup", done.stderr)
 
+    def test_a_parameter_that_no_cell_takes_is_refused(self):
+        """It would be passed over. One that some cells take is theirs."""
+        for plan, option, remedy in (("--radius 3", "radius", "--workload conv_1d"),
+                                     ("--pattern per_warp --distinct 3", "distinct", "--pattern distinct"),
+                                     ("--sweep widths --loads 2", "loads", "--workload lookup"),
+                                     ("--workload lookup --source uniform --skew-percent 80", "skew-percent", "--source zipf")):
+            done = self.cbank("run", "--engine", "model", *plan.split(), status=2)
+            self.assertIn(f"--{option}: no cell of this plan takes it; those of {remedy} do", done.stderr)
+        for plan in ("--workload add,lookup --loads 2", "--pattern per_warp,distinct --distinct 3",
+                     "--workload lookup --source uniform,zipf --skew-percent 80"):
+            self.cbank("run", "--engine", "model", *plan.split(), "--elements", "4096", "--json", self.file)
+
     def test_resume_and_explain_want_the_same_file(self):
         npy(self.trace, "H", (4, 1000), [random.Random(2).randrange(200) for _ in range(4000)])
         result = self.run_lookup("--indices", self.trace, "--path", "constant,global")
