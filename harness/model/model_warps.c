@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "model_events.h"
 #include "model_levels.h"
 #include "sass.h"
 
@@ -79,12 +80,6 @@ struct quarter {
     struct queue refused, fresh; /* in the order in which they are admitted */
 };
 
-struct event {
-    double time;
-    uint64_t order; /* of events at one time */
-    uint32_t load;
-};
-
 struct run {
     const struct cell *cell;
     struct problem problem; /* the cell's */
@@ -102,10 +97,10 @@ struct run {
     struct warp *warps; /* owned, as the next four */
     struct load *loads;
     struct seat *seats;
-    struct event *events; /* a heap */
+    struct events events; /* those to come */
     struct quarter quarters[QUARTERS];
     uint32_t *queues; /* owned: of the quarters */
-    uint32_t event_count, load_count;
+    uint32_t load_count;
     uint64_t order, lookups_max;
     double port, fill_port; /* when the next lookup, and the next line, can be */
     bool fetched[CBANK_TABLE_BYTES]; /* lines so far, by number */
@@ -114,37 +109,11 @@ struct run {
     struct model_warps half, last; /* when half of the blocks, and the last, began; cycles: that time */
 };
 
-/* -- events ------------------------------------------------------------------------------------------- */
-
-static bool is_before(const struct event *a, const struct event *b)
-{
-    return a->time < b->time || (a->time == b->time && a->order < b->order);
-}
-
+/* The load is looked up then, for that reason. */
 static void event_push(struct run *run, double time, uint32_t load, enum errand errand)
 {
-    const struct event event = {time, run->order++, load};
-    uint32_t at = run->event_count++;
-
     run->loads[load].errand = errand;
-    for (; at > 0 && is_before(&event, &run->events[(at - 1) / 2]); at = (at - 1) / 2)
-        run->events[at] = run->events[(at - 1) / 2];
-    run->events[at] = event;
-}
-
-static struct event event_pop(struct run *run)
-{
-    const struct event first = run->events[0], last = run->events[--run->event_count];
-    uint32_t at = 0;
-
-    for (uint32_t child; (child = 2 * at + 1) < run->event_count; at = child) {
-        child += child + 1 < run->event_count && is_before(&run->events[child + 1], &run->events[child]);
-        if (!is_before(&run->events[child], &last))
-            break;
-        run->events[at] = run->events[child];
-    }
-    run->events[at] = last;
-    return first;
+    events_push(&run->events, (struct event){time, run->order++, load});
 }
 
 /* -- lines -------------------------------------------------------------------------------------------- */
@@ -502,8 +471,8 @@ static void run_events(struct run *run)
     for (uint32_t seat = 0; seat < run->sm.resident; seat++)
         begin_block(run, seat,
                     strides(run) ? fmax(seat - 1.0, 0) * run->sm.next_cycles : (double)seat * NEXT_BLOCK_CYCLES);
-    while (run->event_count > 0 && run->tally.lookups < (double)run->lookups_max) {
-        const struct event event = event_pop(run);
+    while (run->events.count > 0 && run->tally.lookups < (double)run->lookups_max) {
+        const struct event event = events_pop(&run->events);
         const double now = fmax(event.time, run->port);
 
         if (!enter(run, event.load))
@@ -562,14 +531,14 @@ static enum status run_open(struct run *run, const struct cell *cell, const stru
     run->warps = calloc((size_t)sm->resident * run->seat_warps, sizeof(*run->warps));
     run->loads = calloc(run->load_count, sizeof(*run->loads));
     run->seats = calloc(sm->resident, sizeof(*run->seats));
-    run->events = calloc(run->load_count, sizeof(*run->events));
+    run->events.of = calloc(run->load_count, sizeof(*run->events.of));
     queues = calloc((size_t)2 * QUARTERS * run->load_count, sizeof(*queues));
     run->queues = queues;
     for (uint32_t i = 0; i < QUARTERS && queues; i++) {
         run->quarters[i].refused.loads = queues + (size_t)2 * i * run->load_count;
         run->quarters[i].fresh.loads = queues + (size_t)(2 * i + 1) * run->load_count;
     }
-    if (!run->places || !run->turns || !run->warps || !run->loads || !run->seats || !run->events || !queues)
+    if (!run->places || !run->turns || !run->warps || !run->loads || !run->seats || !run->events.of || !queues)
         return log_memory("a simulated SM");
     return STATUS_OK;
 }
@@ -581,7 +550,7 @@ static void run_close(struct run *run)
     free(run->warps);
     free(run->loads);
     free(run->seats);
-    free(run->events);
+    free(run->events.of);
     free(run->queues);
 }
 
