@@ -424,8 +424,14 @@ static void identities_leave_out_what_every_table_was(void **state)
     assert_int_equal(plan_text("--path param --pattern per_warp --elements 64 --table-bytes whole", text), 1);
     assert_string_equal(text, "add/param/per_warp/64/1024/hot ");
     /* Those that do not take them are as they were. */
-    assert_int_equal(plan_text("--workload stencil_1d --path global --width-bytes 1,2 --table-bytes 64", text), 1);
-    assert_string_equal(text, "stencil_1d/global/lockstep/16777216/32/hot ");
+    assert_int_equal(
+        plan_text("--workload stencil_1d,add --path global --pattern lockstep --elements 64 --block-size 32 "
+                  "--width-bytes 1,2 --table-bytes 64",
+                  text),
+        3);
+    assert_string_equal(text, "stencil_1d/global/lockstep/64/32/hot "
+                              "add/global/lockstep/64/32/hot/width_bytes=1/table_bytes=64 "
+                              "add/global/lockstep/64/32/hot/width_bytes=2/table_bytes=64 ");
 }
 
 static void the_plan_is_every_combination_in_order(void **state)
