@@ -437,6 +437,17 @@ class Time(Case):
             for cell, still in zip(self.measure(*plan, making_ms=22)[0]["cells"], self.measure(*plan)[0]["cells"]):
                 self.assertLess(max(cell["time_ns"]["samples"]), 1.01 * still["time_ns"]["value"])
 
+    def test_a_long_launch_that_fills_l2_has_none_before_it(self):
+        """One as long whose data stay in L2 has: else it would have to fetch them."""
+        log = self.path("log")
+        for cell, launches in ((["--path", "constant", "--pattern", "pseudo_random", "--elements", "12800000"], 1),
+                               (["--workload", "conv_3d", "--path", "global_l2", "--elements", "2097152"], 2)):
+            self.measure(*cell, "--counters", "none", log=log)
+            with open(log, encoding="utf-8") as file:
+                sample = file.read().rpartition("cudaStreamEndCapture")[0].rpartition("cudaStreamBeginCapture")[2]
+            self.assertEqual(sample.count("cuLaunchKernel"), launches + 6)  # an order of SMs, 4 stamps, an empty kernel
+            os.remove(log)
+
     def test_places_that_differ_settle(self):
         """Where places differ by more than is asked, their mean is known as well as the samples of each are; nor is it
         something else's doing. One sample of each says nothing of that."""

@@ -25,7 +25,7 @@ struct cuda_chain {
     const struct cuda_launch *launch; /* NULL: the empty kernel */
     bool cold; /* before each stretch is a flush; the long one has one launch */
     uint32_t draws, lead_in, reference; /* of a draw: launches before its stretches, and those of the short one, 0: it
-                                           has an empty kernel; both are 0 of a cold one */
+                                           has an empty kernel; both are 0 of a cold one, and of one that needs none */
     uint32_t launches; /* that long stretches are longer by, of all draws: as many of each */
     uint32_t placements; /* of the buffers, see cuda_buffers.h */
     uint32_t sites; /* of the table that launches go through in turn, see cuda_tables.h */

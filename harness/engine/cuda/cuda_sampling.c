@@ -22,6 +22,8 @@ static const double reference_ns =
     15e3; /* of a short stretch, and of what is before it: what it takes to be like the end */
 static const double long_ns =
     500e3; /* of a launch, beside which stamps are nothing: the short stretch has an empty kernel then */
+static const double alone_ns =
+    1500e3; /* of a launch that leaves nothing of its begin in L2: what ran before is nothing to it */
 static const double cold_ns = 1e6; /* of cold launches in a sample, about */
 static const double sites_l2_share = 0.25; /* of L2, that launches may take which read several sites */
 static const double replay_ns = 100e3; /* launches that are longer do not feel where their commands are */
@@ -105,14 +107,15 @@ static uint32_t whole_turns(uint32_t launches, uint32_t sites)
 static void size_hot(struct cuda_chain *chain, uint32_t launches, double launch_ns, double sample_ns)
 {
     const double longer_ns = fmin(LAUNCHES_LEAST * launch_ns, LONGER * sample_ns);
+    const bool stays = stays_in_l2(chain, 1), alone = launch_ns >= alone_ns && !stays;
 
-    chain->replays = launch_ns < replay_ns && stays_in_l2(chain, 1);
+    chain->replays = launch_ns < replay_ns && stays;
     chain->sites = count_sites(chain);
     if (launches == 0)
         launches = whole_turns(launches_of(fmax(sample_ns, longer_ns), launch_ns, CUDA_LAUNCHES_MAX), chain->sites);
     divide(chain, launches, launch_ns);
     chain->reference = launch_ns < long_ns ? launches_of(reference_ns, launch_ns, CUDA_REFERENCE_LAUNCHES) : 0;
-    chain->lead_in = launches_of(reference_ns, launch_ns, CUDA_LEAD_IN_LAUNCHES);
+    chain->lead_in = alone ? 0 : launches_of(reference_ns, launch_ns, CUDA_LEAD_IN_LAUNCHES);
 }
 
 /* Fills the lengths of a chain that has its device, launch, regime and placements. They follow from the last of `time`'s samples,

@@ -8,7 +8,8 @@
  * longer by n. A draw of a cold sample is a flush, an empty kernel, a flush and a launch. Each stretch stands between two
  * stamps, kernels that read the device's timer. The long ones' time less the short ones', over the launches that they are
  * longer by, is the slope: what is fixed in a stretch cancels. The short stretch of a launch that is long by itself is an
- * empty kernel, too; what that adds to a chain is added where it was in the short one's place. (Events in the place of stamps
+ * empty kernel, too; what that adds to a chain is added where it was in the short one's place. A longer one that fills L2
+ * has no lead-in. (Events in the place of stamps
  * say another time in every graph, and one that depends on how long a stretch is.) Where a cell's data stay in L2, its graph
  * is launched twice, so that its commands are there, too. Behind every sample the SM clock is probed, and the stamps are
  * taken over.
