@@ -135,6 +135,14 @@ double series_own_half_width(const struct summary *summary)
     return isfinite(half) ? sqrt(fmax(half * half - process_half * process_half, 0)) : half;
 }
 
+void series_widen(struct summary *summary, double ns)
+{
+    const double half = hypot((summary->ci_high - summary->ci_low) / 2, STATS_ERRORS_TO_END * ns);
+
+    summary->ci_low = summary->value - half;
+    summary->ci_high = summary->value + half;
+}
+
 /* -- the dip -------------------------------------------------------------------------------------------- */
 
 /* The steps of an empirical distribution: from low to high at x. */

@@ -45,6 +45,13 @@ void series_summarize(const double *samples, size_t count, uint32_t placements, 
 /* Half the width of such an interval over the value, without SERIES_PROCESS; infinite where there is no interval. */
 double series_own_half_width(const struct summary *summary);
 
+/* ns, of one deviation, where memory is copied before every launch: how far processes differ then, by trials
+ * (docs/comparing.md). */
+#define SERIES_COPIES_NS 100
+
+/* Widens an interval, if there is one, by a deviation between processes of so many ns. The two add as squares. */
+void series_widen(struct summary *summary, double ns);
+
 /* Fills the rest of a series that was summarized: of the same samples.
  *
  * Modes are the two groups that differ most, and those of each, where the groups' medians differ by more than `apart`

@@ -25,7 +25,7 @@ struct process_time {
 struct process_time process_of(const double *samples, size_t count, uint32_t placements, double *scratch);
 
 /* The standard error of a time's logarithm, of which the interval of STATS_CONFIDENCE is this (series.h), without
- * SERIES_PROCESS. NaN where there is no interval. */
+ * SERIES_PROCESS. That of a cell that copies before every launch has SERIES_COPIES_NS, too. NaN where there is no interval. */
 double process_error(double ci_low, double ci_high);
 
 /* Whether two are the same samples of the same process. */

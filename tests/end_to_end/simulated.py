@@ -448,6 +448,18 @@ class Time(Case):
             self.assertEqual(sample.count("cuLaunchKernel"), launches + 6)  # an order of SMs, 4 stamps, an empty kernel
             os.remove(log)
 
+    def test_the_interval_of_copies_has_what_processes_differ_by(self):
+        """Samples alone settle it: those of a process agree. Of the other cells it is narrow."""
+        plan = ["--path", "constant", "--elements", "12800", "--counters", "none"]
+        copies, = self.measure("--workload", "refill", "--pattern", "per_warp", "--refill-bytes", "1024", *plan)[0]["cells"]
+        other, = self.measure("--pattern", "per_warp", *plan)[0]["cells"]
+        for cell, ns in (copies, 100), (other, 0):
+            time = cell["time_ns"]
+            half = (time["ci_high"] - time["ci_low"]) / 2
+            self.assertEqual(time["stop_reason"], "converged")
+            self.assertGreater(half, 1.96 * ns)
+            self.assertLess(half, 1.96 * ns + 0.005 * time["value"])
+
     def test_places_that_differ_settle(self):
         """Where places differ by more than is asked, their mean is known as well as the samples of each are; nor is it
         something else's doing. One sample of each says nothing of that."""

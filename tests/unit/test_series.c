@@ -115,6 +115,20 @@ static void test_few_samples_of_each_placement(void **state)
     assert_near(series_own_half_width(&enough.summary), 0, 1e-7);
 }
 
+/* Half of it 30 before, and 40 beside; the value stays in the middle. Where there is none, none comes of it. */
+static void test_a_wider_interval(void **state)
+{
+    struct summary summary = {.value = 1000, .ci_low = 970, .ci_high = 1030}, none = {1, 1000, NAN, NAN, 1000, 1000, 0};
+
+    (void)state;
+    series_widen(&summary, 40 / STATS_ERRORS_TO_END);
+    assert_near(summary.value, 1000, 0);
+    assert_near(summary.ci_low, 950, 1e-9);
+    assert_near(summary.ci_high, 1050, 1e-9);
+    series_widen(&none, 40);
+    assert_true(isnan(none.ci_low) && isnan(none.ci_high));
+}
+
 /* Student's t at 12 degrees of freedom: test_stats.c has mean and error. */
 static void test_interval(void **state)
 {
@@ -348,6 +362,7 @@ int main(void)
         cmocka_unit_test(test_dips_by_linear_programming),
         cmocka_unit_test(test_samples_of_placements),
         cmocka_unit_test(test_few_samples_of_each_placement),
+        cmocka_unit_test(test_a_wider_interval),
         cmocka_unit_test(test_interval),
         cmocka_unit_test(test_neighbours_in_time),
         cmocka_unit_test(test_few_samples),
