@@ -160,7 +160,7 @@ def derive():
     cold_plans, cold_changes = alike(("h200/core-matrix-cold.json", "h200/sizes.json"), "cold")
     cold_plan = fit(cold_plans, known_of(cold), most=together(cold_changes[0]))
     trials = [f"h200/processes/{name}.json" for name in ("trial", "other-board", "third-board", "slow-board", "fast-board",
-                                                        "sixth-board", "seventh-board", "eighth-board")]
+                                                        "sixth-board", "seventh-board", "eighth-board", "ninth-board")]
     boards = of_boards(trials, "h200/core-matrix.json")
     board = fit(boards, process, degrees=len(trials) - 1)
     table = {("process", "hot"): hot, ("process", "cold"): cold, ("process", "copies"): copies,
