@@ -57,7 +57,8 @@ def load(name):
 
 def column_of(key):
     """What a cell's deviation is looked up by: its regime, or that memory is copied before every launch of it."""
-    return "copies" if any(name == "refill_bytes" for name, _ in key[6:]) else key[5]
+    copies = key[1] != "param" and any(name == "refill_bytes" for name, _ in key[6:])
+    return "copies" if copies else key[5]
 
 
 def alike(names, column, settled=True):
@@ -169,7 +170,7 @@ def derive():
     basis = [f"process: {len(hot_rows)} hot and {len(cold_rows)} cold cells of 10 processes on one H200, settled or not; "
              f"{len(copies_rows)} with copies of 3 results",
              f"plan: {len(plans)} hot cells of four pairs and {len(cold_plans)} cold of one, on an H200",
-             f"board: {len(boards)} cells of eight H200, which say it with seven degrees together",
+             f"board: {len(boards)} cells of {len(trials)} H200, which say it with {len(trials) - 1} degrees together",
              "what boards add to cold cells, and plans and boards to cells with copies, is taken to be as in hot ones"]
     return table, basis
 

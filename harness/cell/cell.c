@@ -275,6 +275,13 @@ struct problem cell_problem(const struct cell *cell)
     return problem;
 }
 
+uint32_t cell_copied_bytes(const struct cell *cell)
+{
+    const uint32_t bytes = cell->parameters[PARAMETER_refill_bytes];
+
+    return bytes > 0 && cell->path->home != TABLE_PARAMETER ? bytes : 0;
+}
+
 uint32_t cell_staged_bytes(const struct cell *cell)
 {
     const struct problem problem = cell_problem(cell);

@@ -102,6 +102,10 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
 /* What the output of the cell depends on. */
 struct problem cell_problem(const struct cell *cell);
 
+/* Bytes of the table that the host copies to the device before every launch. 0: none, also where they are among the parameters,
+ * which every launch has anyway. */
+uint32_t cell_copied_bytes(const struct cell *cell);
+
 /* Bytes of shared memory that a launch asks for, for the staged table or its copies: 0 for paths that stage nothing. */
 uint32_t cell_staged_bytes(const struct cell *cell);
 

@@ -32,7 +32,7 @@ struct deviation deviation_default(enum deviation_cause cause, const struct cell
 #define DEVIATION(cause, cells, relative, ns, degrees) [CAUSE_##cause][cells] = {relative, ns, degrees},
 #include "deviation.def"
     };
-    const int column = cell->parameters[PARAMETER_refill_bytes] ? copies : cell->regime->flush ? cold : hot;
+    const int column = cell_copied_bytes(cell) > 0 ? copies : cell->regime->flush ? cold : hot;
 
     return (struct deviation){hypot(known[cause][column].relative, known[cause][column].ns / ns),
                               known[cause][column].degrees, DEVIATION_DEFAULT};

@@ -128,7 +128,7 @@ void settling_end(const struct settling *settling, struct cell_result *cell, con
     struct cell_time *time = &cell->time;
 
     describe(settling, time, options->max_noise, &time->series, &time->summary);
-    if (cell->cell.parameters[PARAMETER_refill_bytes])
+    if (cell_copied_bytes(&cell->cell) > 0)
         series_widen(&time->summary, SERIES_COPIES_NS);
     settling_clock(cell, time->clocks_mhz, time->summary.count);
     free(time->clocks_mhz);

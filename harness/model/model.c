@@ -301,7 +301,7 @@ static struct model_parts predict_parts(const struct model_work *work)
     const struct card *card = work->card;
     const struct model_unit *unit = work->unit;
     const double busiest = model_busiest_share(cell, card, 1);
-    const bool copies = cell->workload->before == BEFORE_REFILL && cell->path->home != TABLE_PARAMETER;
+    const double copied_bytes = cell_copied_bytes(cell);
     const bool alternates = cell->parameters[PARAMETER_modules] > 1;
     /* L1 is empty when a launch begins. */
     const double sectors =
@@ -316,7 +316,7 @@ static struct model_parts predict_parts(const struct model_work *work)
 
     return (struct model_parts){
         .launch_ns = card->launch_ns + (alternates ? card->alternate_ns : 0) +
-                     (copies ? card->copy_ns + cell->parameters[PARAMETER_refill_bytes] / card->copy_bytes_per_ns : 0),
+                     (copied_bytes > 0 ? card->copy_ns + copied_bytes / card->copy_bytes_per_ns : 0),
         .wave_ns = card->wave_ns + (cell->regime->flush ? card->cold_ns : 0) - few_ns +
                    model_to_ns(card, sectors * card->l1_miss_cycles + model_staging_cycles(cell, card) + strided),
         .residency_ns = residency_ns(work),

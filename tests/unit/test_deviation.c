@@ -346,7 +346,7 @@ static void test_coverage(void **state)
 /* The default is of the cell's time and regime, and its parts add as squares. */
 static void test_default(void **state)
 {
-    struct cell hot = cell_of(0, 0), cold = hot;
+    struct cell hot = cell_of(0, 0), cold = hot, refill = hot;
 
     (void)state;
     for (size_t i = 0; i < regime_count; i++)
@@ -359,6 +359,14 @@ static void test_default(void **state)
         assert_true(brief.value >= lengthy.value && brief.value < 0.01 && brief.degrees > 0);
         assert_int_equal(brief.origin, DEVIATION_DEFAULT);
     }
+    /* The table is copied, but for parameters. */
+    refill.parameters[PARAMETER_refill_bytes] = 1024;
+    refill.path = path_named("constant");
+    assert_true(deviation_default(CAUSE_process, &refill, 2000).degrees !=
+                deviation_default(CAUSE_process, &hot, 2000).degrees);
+    refill.path = path_named("param");
+    assert_true(deviation_default(CAUSE_process, &refill, 2000).degrees ==
+                deviation_default(CAUSE_process, &hot, 2000).degrees);
     assert_true(deviation_default(CAUSE_process, &cold, 2000).value >
                 3 * deviation_default(CAUSE_process, &hot, 2000).value);
 }

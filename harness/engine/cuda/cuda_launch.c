@@ -129,8 +129,7 @@ static void *table_home(const struct cuda_device *device, const struct cuda_laun
 
 bool cuda_launch_refills(const struct cuda_launch *launch)
 {
-    /* What is in the parameters is written by every launch anyway. */
-    return launch->cell->workload->before == BEFORE_REFILL && launch->cell->path->home != TABLE_PARAMETER;
+    return cell_copied_bytes(launch->cell) > 0;
 }
 
 static bool write_table(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn,
@@ -239,8 +238,7 @@ static struct kernel_args launch_arguments(const struct cuda_device *device, con
 
 bool cuda_launch_before(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
-    return !cuda_launch_refills(launch) ||
-           write_table(device, launch, turn, launch->cell->parameters[PARAMETER_refill_bytes]);
+    return !cuda_launch_refills(launch) || write_table(device, launch, turn, cell_copied_bytes(launch->cell));
 }
 
 bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
