@@ -70,18 +70,19 @@ double model_turns(const struct model_work *work)
     if (loads == 0 || !cell_strides(work->cell))
         return 1;
     if (model_gathers(work))
-        return fmax(work->asked.lines / work->asked.loads, (double)work->access->wavefronts / loads);
+        return fmax((double)work->access->lines, (double)work->access->wavefronts) / loads;
     return work->unit->shared ? (double)model_unit_requests(work->unit, work->access) / loads : 1;
 }
 
-/* What gathering takes L1: it looks up lines, and its banks are those of shared memory. */
+/* What reading the table takes L1: its banks are those of shared memory, and it looks up lines. These, and the banks of a texture,
+ * bound grids that stride alone. */
 static double gather_cycles(const struct model_work *work)
 {
-    const double loads = (double)work->access->payload_loads;
+    const double lines = model_gathers(work) ? (double)work->access->lines / L1_LINES_PER_CYCLE : 0;
 
-    if (!model_gathers(work))
+    if (!work->unit->through_l1 || !(work->unit->global || model_gathers(work)))
         return 0;
-    return fmax(loads * work->asked.lines / work->asked.loads / L1_LINES_PER_CYCLE, (double)work->access->wavefronts) +
+    return fmax(lines, (double)work->access->wavefronts) +
            (double)work->access->stream_loads / work->card->l1_requests_per_cycle;
 }
 

@@ -256,6 +256,16 @@ static void l1_by_hand(void **state)
     assert_near(model.parts.serialization_ns, 64 * 2, 1e-9); /* loads, not (1 + 4) / 4 of sectors */
     assert_near(model.requests_per_load, 1, 0);
     assert_near(model.parts.wave_ns, 500 + 4 * 2, 1e-9);
+
+    /* Words that are 128 bytes apart are in one bank, and take 32 turns; beside them input is loaded. Half as far, there are two. */
+    cell = make_cell("global", "distinct", 4096, 1024, "hot");
+    cell.parameters[PARAMETER_distinct] = 32;
+    cell.parameters[PARAMETER_stride_bytes] = 128;
+    assert_near(predict(&cell, &small_card).parts.serialization_ns, 64 * (32 + 1), 1e-9);
+    cell.parameters[PARAMETER_stride_bytes] = 64;
+    assert_near(predict(&cell, &small_card).parts.serialization_ns, 64 * (16 + 1), 1e-9);
+    cell.parameters[PARAMETER_stride_bytes] = 4;
+    assert_near(predict(&cell, &small_card).parts.serialization_ns, 64 * 2, 1e-9);
 }
 
 /* 10 blocks of 1024, 4 at a time: 1.5 waves after the first. L1 takes a block's 64 loads in 64 cycles. */
