@@ -64,7 +64,7 @@ static bool is_enough(const struct settling *settling, const struct series *seri
     const double share = share_spent(settling, summary->count);
 
     if (summary->count < 2 * (size_t)settling->places)
-        return share >= 1 && series->modes == 1;
+        return share >= 1 && series->modes == 1 && !settling->uneven;
     return share >= 1 || NARROWER * series_own_half_width(summary) <= max_noise * sqrt(fmin(1, CHEAP * share));
 }
 

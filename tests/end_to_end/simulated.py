@@ -495,9 +495,21 @@ class Time(Case):
         for cell in said("500", noise=0.2):
             self.assertEqual((cell["time_ns"]["stop_reason"], "unstable" in cell["flags"]), ("samples", True))
             self.assertLess(len(cell["time_ns"]["samples"]), 400)
-        near = said("1500", neighbour_ms=40)  # in so few samples that most cells settle in one turn
+        near = said("1500", neighbour_ms=120)  # most cells settle in one turn
         self.assertTrue(all(cell["neighbour"] and "shared" in cell["flags"] for cell in near))
         self.assertGreater(sum(len(cell["time_ns"]["samples"]) == 24 for cell in near), 36)
+
+    def test_an_odd_place_is_no_neighbour(self):
+        """A sample that takes much longer where it lies: the cell takes a second turn, in which it does so again."""
+        elements = ",".join(str(256 * number) for number in range(8, 80))
+        result, said = self.measure("--workload", "lookup", "--path", "global", "--source", "uniform", "--table-bytes", "131072",
+                                    "--elements", elements, "--sample-us", "1500", "--counters", "none", odd_table=2)
+        cells = [cell for cell in result["cells"] if cell["modes"] == 1]
+        odd = [cell for cell in cells if max(cell["time_ns"]["samples"]) > 1.5 * cell["time_ns"]["value"]]
+        self.assertGreater(len(odd), 36)
+        self.assertEqual({len(cell["time_ns"]["samples"]) for cell in odd}, {48})
+        self.assertEqual([cell["flags"] for cell in cells if cell["neighbour"] or cell["flags"]], [])
+        self.assertNotIn("something else", said)
 
     def test_a_cell_that_has_settled_stays_so(self):
         """Samples that came in the round in which it settled do not count: it was looked at with the last that does."""

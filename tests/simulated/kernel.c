@@ -261,8 +261,18 @@ static double place_factor(const struct launch *launch)
            (1 + settings.code_placement * device_gauss(&code_place));
 }
 
+/* Whether the table lies where the first one did that such paths read. */
+static bool is_odd(struct device *device, const struct launch *launch)
+{
+    if (settings.odd_table <= 0 || launch->function->path->home != TABLE_GLOBAL)
+        return false;
+    if (!device->first_table)
+        device->first_table = launch->args.cell.table;
+    return launch->args.cell.table == device->first_table;
+}
+
 /* By the model; without what it says of copies before the launch. */
-static double cell_ns(const struct device *device, struct launch *launch)
+static double cell_ns(struct device *device, struct launch *launch)
 {
     struct behaviour *const behaviour = behaviour_of(launch);
     const struct CUfunc_st *const function = launch->function;
@@ -285,7 +295,7 @@ static double cell_ns(const struct device *device, struct launch *launch)
             isnan(model.time_ns) ? dram_ns(&behaviour->access) : model.time_ns - model.parts.launch_ns + card.launch_ns;
     }
     return ((*known + (alternates ? card.alternate_ns : 0)) * (slow ? settings.slow_factor : 1) + (waking ? 170 : 0)) *
-           place_factor(launch);
+           place_factor(launch) * (is_odd(device, launch) ? settings.odd_table : 1);
 }
 
 /* -- faults -------------------------------------------------------------------------------------------- */

@@ -131,6 +131,7 @@ static const struct setting {
     NUMBER(slow_device),
     NUMBER(placement),
     NUMBER(table_placement),
+    NUMBER(odd_table),
     NUMBER(code_placement),
     NUMBER(making_ms),
     NUMBER(pace),

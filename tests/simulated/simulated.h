@@ -22,6 +22,7 @@
  *   seed=N noise=SD       relative deviation of the time of a graph or launch (1, 0.0005)
  *   placement=SD          relative deviation of the time of a cell by where its input lies (0)
  *   table_placement=SD    and by where its table lies, for paths that read global memory (0)
+ *   odd_table=FACTOR      such paths take FACTOR times as long where the first table lies (0: they do not)
  *   code_placement=SD     and by where the code of its kernel lies, with the constant bank (0)
  *   making_ms=T           launches of cells take 170 ns longer for T ms after a graph was made (0)
  *   drift=SHARE           kernels take so much longer with every second of simulated time
@@ -91,7 +92,7 @@ struct grown {
 
 struct settings {
     double devices, host, swapped, capability, memory, free, mig, ecc;
-    double seed, noise, placement, table_placement, code_placement, making_ms, drift, mode, mode_share, neighbour_ms,
+    double seed, noise, placement, table_placement, odd_table, code_placement, making_ms, drift, mode, mode_share, neighbour_ms,
         neighbour_burst_ms;
     double clock, throttle_ms, throttle_clock, slow_factor, slow_device, pace;
     double deny_counters, in_turn, keep_second, passes, wrong, lost, xid;
@@ -119,6 +120,7 @@ struct device {
     int sticky;         /* what ended the context; 0 while it lives */
     uint64_t bytes;     /* allocated */
     const void *module; /* of the last cell's kernel */
+    const void *first_table; /* with odd_table */
     uint64_t random;
     double factor;      /* of the graph or launch that runs */
     struct CUctx_st *context;

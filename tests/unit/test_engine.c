@@ -108,6 +108,7 @@ struct series_case {
     double share; /* that samples differ by, up and down */
     uint32_t places;
     double other_ns; /* by which every third place is slower */
+    bool uneven;
 };
 
 /* After how many samples it settles, for an interval of 1 %; *stop is why. */
@@ -122,6 +123,7 @@ static size_t samples_to_settle(struct series_case row, enum stop_reason *stop)
 
     assert_true(settling_open(&settling, row.places, 10, MOST));
     settling.each = row.each;
+    settling.uneven = row.uneven;
     while (settling.stop == STOP_NONE && time.summary.count < MOST) {
         const size_t i = time.summary.count++;
         const double place_ns = i % row.places % 3 == 0 ? row.other_ns : 0;
@@ -154,7 +156,7 @@ static void cheap_cells_are_narrowed_further(void **state)
 static void places_that_agree_take_one_turn(void **state)
 {
     const struct series_case cheap = {0.35 / 24, 0.01, 24, 0}, dear = {0.4 / 24, 0.01, 24, 0},
-                             differ = {0.4 / 24, 0.01, 24, 300};
+                             differ = {0.4 / 24, 0.01, 24, 300}, uneven = {0.4 / 24, 0.01, 24, 0, true};
     enum stop_reason stop;
 
     (void)state;
@@ -162,6 +164,8 @@ static void places_that_agree_take_one_turn(void **state)
     assert_int_equal(samples_to_settle(dear, &stop), 24);
     assert_int_equal(stop, STOP_CONVERGED);
     assert_int_equal(samples_to_settle(differ, &stop), 48);
+    assert_int_equal(stop, STOP_CONVERGED);
+    assert_int_equal(samples_to_settle(uneven, &stop), 48);
     assert_int_equal(stop, STOP_CONVERGED);
 }
 

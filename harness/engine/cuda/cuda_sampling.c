@@ -254,14 +254,10 @@ size_t cuda_sampling_own(const struct cuda_sampling *sampling)
     return sampling->result->time.summary.count - sampling->before;
 }
 
-/* Places that settled in one turn agree, and are as one: alone none of them could tell that its sample was interrupted. */
 size_t cuda_sampling_slices(const struct cuda_sampling *sampling)
 {
-    const size_t own = cuda_sampling_own(sampling), places = sampling->chain.placements;
-    const bool one_turn = sampling->result->time.summary.count < 2 * places;
-    const bool agree = one_turn && sampling->settling.stop == STOP_CONVERGED;
-
-    return sampling->done ? 0 : neighbour_slices(sampling->totals_ns, own, agree ? 1 : places);
+    return sampling->done ? 0
+                          : neighbour_slices(sampling->totals_ns, cuda_sampling_own(sampling), sampling->chain.placements);
 }
 
 /* The first sample that counts is in the first place. */
@@ -291,6 +287,9 @@ void cuda_sampling_take(struct cuda_sampling *sampling, const struct engine_opti
     time->samples_ns[time->summary.count++] = ns;
     settling->seconds += 1e-9 * ns * sampling->chain.launches;
     settling->each = fmax(settling->each, 1e-9 * total_ns);
-    if (settling_is_due(settling, time, options))
-        settling_look(settling, time, options);
+    if (!settling_is_due(settling, time, options))
+        return;
+    settling->uneven = time->summary.count < 2 * (size_t)settling->places &&
+                       neighbour_slices(sampling->totals_ns, cuda_sampling_own(sampling), 1) > 0;
+    settling_look(settling, time, options);
 }
