@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Simulates how often cbank compare calls out without cause, and how often it finds what became slower.
 
-usage: gate_simulation.py [--program build/cbank] [--gate] [--trials 100] [--first N] [--json FILE]
+usage: gate_simulation.py [--program build/cbank] [--processes FOLDER] [--gate] [--trials 100] [--first N] [--json FILE]
        gate_simulation.py --show FILE
 
-Every trial writes results of 24 cells as those of the default plan on an H200, and asks the built program to compare
-them: no decision is made here. Times, how much processes differ in each cell, and how sure one is of its time in its
-places, are those of ten committed processes (results/h200/processes). Noise of 2 and 4 is as many times what processes
+Every trial writes results of 24 cells as those of the default plan, and asks the built program to compare them: no decision is
+made here. Times, how much processes differ in each cell, and how sure one is of its time in its places, are those of the
+process-*.json of a folder: ten processes of one GPU (results/h200/processes where none is named). Noise of 2 and 4 is as many times what processes
 differ by. Heavy tails: Student's t of 3 degrees of freedom, scaled to the same deviation. All cells of a process share half
 of their variance. Cells that did not settle count as settled: flags are not what is simulated. In NEW two cells, the shortest and
 the longest, are slower by 1.5 times the threshold; an alarm is a regression or an improvement of another. No calibration
@@ -32,6 +32,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import typing
 
 import stats
 import upgrade
@@ -63,10 +64,16 @@ def error_of(cell):
     return error / mean
 
 
+class Tried(typing.NamedTuple):
+    """What is tried: the program, and processes that are like those of a folder."""
+    program: str
+    folder: str
+
+
 @functools.lru_cache(maxsize=None)
-def template(regime):
+def template(folder, regime):
     """A result without what is not compared, and of each cell: time, deviation between processes, of samples."""
-    results = [read(path) for path in sorted(glob.glob(os.path.join(ROOT, "results/h200/processes/process-*.json")))]
+    results = [read(path) for path in sorted(glob.glob(os.path.join(folder, "process-*.json")))]
     truth, cells = [], []
     for same in zip(*(result["cells"] for result in results)):
         if same[0]["regime"] == regime:
@@ -94,10 +101,10 @@ def draw(rng, tails):
     return value / math.sqrt(sum(rng.gauss(0, 1) ** 2 for _ in range(3)) / 3) / math.sqrt(3)
 
 
-def write_process(path, rng, scenario, factors, second, **more):
+def write_process(tried, path, rng, scenario, factors, second, **more):
     """A result of one process, with more keys of `tool`."""
     regime, tails, noise = scenario
-    result, truth = template(regime)
+    result, truth = template(tried.folder, regime)
     cells, shared = [], draw(rng, tails)
     for cell, (usual, between, within), factor in zip(result["cells"], truth, factors):
         moved = noise * between * (shared + draw(rng, tails)) / math.sqrt(2)
@@ -115,21 +122,21 @@ def write_process(path, rng, scenario, factors, second, **more):
         json.dump({**result, "tool": {**result["tool"], **more}, "started_utc": started, "cells": cells}, file)
 
 
-def calibrate(program, rng, scenario, folder):
+def calibrate(tried, rng, scenario, folder):
     """A calibration of processes that are there already, as after one that was interrupted at its end."""
     kept, path = os.path.join(folder, "kept"), os.path.join(folder, "calibration.json")
     os.mkdir(kept)
     for process in range(CALIBRATING):
-        of = {**tool(program), "argv": f"{program} run --quiet --engine=cuda --json="}
-        write_process(os.path.join(kept, f"process-{process + 1:03}.json"), rng, scenario, [1] * 24, 2000 + process, **of)
-    subprocess.run([program, "calibrate", "--engine=cuda", "--processes", str(CALIBRATING), "--keep", kept, "--json", path],
+        of = {**tool(tried.program), "argv": f"{tried.program} run --quiet --engine=cuda --json="}
+        write_process(tried, os.path.join(kept, f"process-{process + 1:03}.json"), rng, scenario, [1] * 24, 2000 + process, **of)
+    subprocess.run([tried.program, "calibrate", "--engine=cuda", "--processes", str(CALIBRATING), "--keep", kept, "--json", path],
                    check=True, capture_output=True)
     return ["--calibration", path]
 
 
-def plant(regime, threshold):
+def plant(tried, regime, threshold):
     """By how much each cell is slower in NEW, and the names of those that are: the shortest and the longest."""
-    result, truth = template(regime)
+    result, truth = template(tried.folder, regime)
     order = sorted(range(len(truth)), key=lambda i: truth[i][0])
     planted = (order[0], order[-1])
     factors = [1 + PLANTED * threshold / 100 if i in planted else 1 for i in range(len(truth))]
@@ -148,35 +155,35 @@ def judge(done, slow):
     return (alarm, found, undecided), report
 
 
-def trial(program, scenario, processes, threshold, calibrated, seed):
+def trial(tried, scenario, processes, threshold, calibrated, seed):
     """(whether there was a false alarm, planted cells found, cells undecided)"""
     rng = random.Random(seed)
-    factors, slow = plant(scenario[0], threshold)
+    factors, slow = plant(tried, scenario[0], threshold)
     with tempfile.TemporaryDirectory() as folder:
         sides = [os.path.join(folder, side) for side in ("base", "new")]
         for side, of in zip(sides, ([1] * len(factors), factors)):
             os.mkdir(side)
             for process in range(processes):
-                write_process(os.path.join(side, f"{process}.json"), rng, scenario, of,
+                write_process(tried, os.path.join(side, f"{process}.json"), rng, scenario, of,
                               process + 1000 * (side == sides[1]))
-        options = calibrate(program, rng, scenario, folder) if calibrated else []
-        done = subprocess.run([program, "compare", *sides, *options, "--threshold", str(threshold), "--json", "-"],
+        options = calibrate(tried, rng, scenario, folder) if calibrated else []
+        done = subprocess.run([tried.program, "compare", *sides, *options, "--threshold", str(threshold), "--json", "-"],
                               check=False, capture_output=True, text=True)
         return judge(done, slow)[0]
 
 
-def gate_trial(program, scenario, threshold, seed):
+def gate_trial(tried, scenario, threshold, seed):
     """The same of a gate, and how many processes a side it took."""
     rng = random.Random(seed)
-    factors, slow = plant(scenario[0], threshold)
-    of = {**tool(program), "argv": f"{program} run --quiet --engine=cuda --json="}
+    factors, slow = plant(tried, scenario[0], threshold)
+    of = {**tool(tried.program), "argv": f"{tried.program} run --quiet --engine=cuda --json="}
     with tempfile.TemporaryDirectory() as folder:
         for before, processes in zip((0, *LOOKS), LOOKS):
             for process in range(before, processes):
                 for side, changes in (("base", [1] * len(factors)), ("new", factors)):
-                    write_process(os.path.join(folder, f"{side}-{process + 1:03}.json"), rng, scenario, changes,
+                    write_process(tried, os.path.join(folder, f"{side}-{process + 1:03}.json"), rng, scenario, changes,
                                   process + 1000 * (side == "new"), **of)
-            done = subprocess.run([program, "gate", "--base-program", program, "--engine", "cuda", "--keep", folder,
+            done = subprocess.run([tried.program, "gate", "--base-program", tried.program, "--engine", "cuda", "--keep", folder,
                                    "--threshold", str(threshold), "--processes", str(processes), "--json", "-"],
                                   check=False, capture_output=True, text=True)
             ended, report = judge(done, slow)
@@ -196,16 +203,16 @@ def gate_scenarios():
     return list(itertools.product(REGIMES, TAILS, NOISES, GATE_THRESHOLDS))
 
 
-def simulate(program, trials, pool, index):
+def simulate(tried, trials, pool, index):
     scenario = scenarios()[index]
-    done = list(pool.map(lambda i: trial(program, scenario[:3], *scenario[3:], 1000 * index + i), range(trials)))
+    done = list(pool.map(lambda i: trial(tried, scenario[:3], *scenario[3:], 1000 * index + i), range(trials)))
     return {**dict(zip(KEYS, scenario)), "alarms": sum(alarm for alarm, _, _ in done), "found": sum(found for _, found, _ in done),
             "inconclusive": sum(undecided for _, _, undecided in done)}
 
 
-def simulate_gate(program, trials, pool, index):
+def simulate_gate(tried, trials, pool, index):
     scenario = gate_scenarios()[index]
-    done = list(pool.map(lambda i: gate_trial(program, scenario[:3], scenario[3], 1000 * (500 + index) + i), range(trials)))
+    done = list(pool.map(lambda i: gate_trial(tried, scenario[:3], scenario[3], 1000 * (500 + index) + i), range(trials)))
     names = ("alarms", "found", "inconclusive", "processes")
     return {**dict(zip(GATE_KEYS, scenario)), **dict(zip(names, map(sum, zip(*done))))}
 
@@ -244,6 +251,7 @@ def show(report):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default=os.path.join(ROOT, "build/cbank"))
+    parser.add_argument("--processes", metavar="FOLDER", default=os.path.join(ROOT, "results/h200/processes"))
     parser.add_argument("--trials", type=int, default=100)
     parser.add_argument("--first", type=int, help="scenarios that are tried (default all)")
     parser.add_argument("--gate", action="store_true", help="of cbank gate")
@@ -258,8 +266,8 @@ def main():
         parser.error("--json FILE is needed")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         one, count = (simulate_gate, len(gate_scenarios())) if arguments.gate else (simulate, len(scenarios()))
-        rows = [one(os.path.abspath(arguments.program), arguments.trials, pool, index)
-                for index in range(count)[:arguments.first]]
+        tried = Tried(os.path.abspath(arguments.program), os.path.abspath(arguments.processes))
+        rows = [one(tried, arguments.trials, pool, index) for index in range(count)[:arguments.first]]
     with open(arguments.json, "w", encoding="utf-8") as file:
         file.write(json.dumps({"gate": arguments.gate, "trials": arguments.trials, "rows": rows}).replace("}, {", "},\n{") + "\n")
     print(f"gate_simulation: {len(rows)} scenarios of {arguments.trials} trials: {arguments.json}", file=sys.stderr)

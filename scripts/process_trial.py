@@ -85,13 +85,14 @@ def show(report):
 
 def table(paths):
     """Prints a Markdown table of the figures of trials, whether they are met or not."""
-    print("| trial | board | processes | cells | hot, range | coverage, mean | worst | pairs that fail | cells called changed |")
-    print("|---|---|--:|--:|--:|--:|--:|--:|--:|")
+    print("| trial | GPU | board | processes | cells | hot, range | coverage, mean | worst | pairs that fail | cells called changed |")
+    print("|---|---|---|--:|--:|--:|--:|--:|--:|--:|")
     for path in paths:
         with open(path, encoding="utf-8") as file:
             report = json.load(file)
         found, pairs = figures(report), report["pairs"]
-        print(f"| {os.path.splitext(os.path.basename(path))[0]} | {report['device']['uuid'][:12]} | {report['processes']} | "
+        model = report["device"]["name"].removeprefix("NVIDIA ").split()[0]
+        print(f"| {os.path.splitext(os.path.basename(path))[0]} | {model} | {report['device']['uuid'][:12]} | {report['processes']} | "
               f"{len(report['cells'])} | {found['hot_range']:.2%} | {found['coverage_mean']:.1%} | "
               f"{found['coverage_worst']:.0%} | {sum(pair['failed'] for pair in pairs)} of {len(pairs)} | "
               f"{sum(len(pair['changed']) for pair in pairs)} of {sum(pair['cells'] for pair in pairs)} |")

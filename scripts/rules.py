@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Prints where a table should live, as results of one GPU say: a Markdown table.
 
-usage: rules.py FILE...
+usage: rules.py FILE... [--beside FILE...]...
 
-FILEs are what claims.py takes. Each row is a way to read a table: the time that one place for it takes, over that of
-global memory, and the place to take. Where an interval comes within LEVEL of 1, the place does not matter: "either".
-A row that lacks a cell is left out. Exit status 0; 2 for what is not a measured result of that GPU.
+FILEs are what claims.py takes; those behind --beside are of another GPU, and a column of its own. Each row is a way to read a
+table: the time that one place for it takes, over that of global memory, and the place to take on all of these GPUs. Where an
+interval comes within LEVEL of 1, or GPUs differ in it, the place does not matter: "either". A GPU that lacks a cell has "-", and
+a row that all lack is left out. Exit status 0; 2 for what is not a measured result of that GPU.
 """
 
 import argparse
@@ -49,21 +50,30 @@ def advice(place, figures):
     return "global memory" if all(figure.low > 1 + LEVEL for figure in figures) else "either"
 
 
+def figures_of(results, ratios):
+    """None where a cell is lacking."""
+    try:
+        return [ratio(results) for ratio in ratios]
+    except claims.Missing:
+        return None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      usage=argparse.SUPPRESS)
     parser.add_argument("files", metavar="FILE", nargs="+")
-    results = claims.Results(parser.parse_args().files)
-    device = results.header().split(",", maxsplit=1)[0].removeprefix("NVIDIA ")
-    print(f"| how the table is read | tried | time, {device} | so take |")
-    print("|---|---|---|---|")
+    parser.add_argument("--beside", metavar="FILE", nargs="+", action="append", default=[])
+    asked = parser.parse_args()
+    gpus = [claims.Results(files) for files in (asked.files, *asked.beside)]
+    names = [results.header().split(",", maxsplit=1)[0].removeprefix("NVIDIA ").split()[0] for results in gpus]
+    print(f"| how the table is read | tried | {' | '.join(f'time, {name}' for name in names)} | so take |")
+    print("|---" * (len(gpus) + 3) + "|")
     for what, place, ratios in RULES:
-        try:
-            figures = [ratio(results) for ratio in ratios]
-        except claims.Missing:
+        figures = [figures_of(results, ratios) for results in gpus]
+        if not any(figures):
             continue
-        print(f"| {what} | {place} | {', '.join(f'{figure.value:.2f}x' for figure in figures)} "
-              f"| {advice(place, figures)} |")
+        times = [", ".join(f"{figure.value:.2f}x" for figure in of) if of else "-" for of in figures]
+        print(f"| {what} | {place} | {' | '.join(times)} | {advice(place, sum(filter(None, figures), []))} |")
 
 
 if __name__ == "__main__":

@@ -292,6 +292,15 @@ class Rules(unittest.TestCase):
         code, lines = self.run_script("results/h200/core-matrix.json")
         self.assertEqual((code, len(lines)), (0, 4), lines)
 
+    def test_gpus_beside_each_other(self):
+        """A column for each; what one of them lacks is "-", and advice is what holds on all."""
+        code, lines = self.run_script("results/h200/core-matrix.json", "--beside", "results/h100/all-paths.json")
+        self.assertEqual((code, len(lines)), (0, 2 + len(rules.RULES) - 1), lines)
+        self.assertEqual(lines[0], "| how the table is read | tried | time, H200 | time, H100 | so take |")
+        self.assertRegex(lines[2], r"\| - \| 0\.\d\dx \| `__constant__` \|$")
+        self.assertRegex(lines[4], r"\| \d\.\d\dx, [\d.]+x \| \d\.\d\dx, [\d.]+x \| global memory \|$")
+        self.assertEqual(self.run_script("results/h200/core-matrix.json", "--beside", "results/none.json"), (2, []))
+
     def test_modelled_times_are_no_advice(self):
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "result.json")
