@@ -33,13 +33,13 @@ def refill(path):
 
 # What the kernel does, where the table is tried, and the ratios there to global memory.
 RULES = (
-    ("All threads read one element; the compiler sees that", "`__constant__`",
+    ("All read one element; the compiler sees that", "`__constant__`",
      [claims.time_ratio(claims.conv_2d("constant_uniform"), claims.conv_2d("global"))]),
-    ("A warp reads one element; the compiler cannot see that", "`__constant__`", [add_ratio("per_warp")]),
-    ("The same, and each load waits for the one before it", "`__constant__`", [latency_ratio("constant", "global")]),
-    ("A warp reads different elements, near or far", "`__constant__`",
+    ("A warp reads one element; the compiler cannot see it", "`__constant__`", [add_ratio("per_warp")]),
+    ("The same, and loads wait for each other", "`__constant__`", [latency_ratio("constant", "global")]),
+    ("Different elements, near or far", "`__constant__`",
      [add_ratio("per_thread"), add_ratio("pseudo_random")]),
-    ("The host writes 1 KB of it before each launch", "kernel parameter",
+    ("The host writes 1 KB before each launch", "kernel parameter",
      [claims.time_ratio(refill("param"), refill("global"))]),
 )
 
