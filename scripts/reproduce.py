@@ -5,6 +5,7 @@ the same bytes each time.
 
 usage: reproduce.py [--program FILE] [-o DIR] [--example DIR]
        reproduce.py --sweeps    # print, of every sweep, what it asks, its figures and what they say
+       reproduce.py --chips     # print the figures of several chips, and what they say
 """
 
 import argparse
@@ -20,6 +21,10 @@ import textwrap
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FIGURES = ("matrix", "serialization", "capacity", "parts")
 FILES = ("results/h200/core-matrix.json", "results/characterizations/h200.json")
+# Of several chips: the figures and, of each chip, the default plan and the characterization.
+CHIP_FIGURES = {"chips": "What a load costs, on each chip", "generations": "The default plan on each chip"}
+CHIPS = [("results/h200/core-matrix.json", "results/chips/h200/characterization.json"),
+         ("results/h100/core-matrix.json", "results/chips/h100/characterization.json")]
 # Of each sweep (cbank list sweeps): its result, and the figure of it.
 SWEEPS = {
     "widths": ("results/chips/h200/widths.json", "sweep"),
@@ -40,17 +45,37 @@ def main():
     parser.add_argument("-o", "--output", metavar="DIR", default=os.path.join(ROOT, "docs/figures"))
     parser.add_argument("--example", metavar="DIR", default=os.path.join(ROOT, "docs/example"))
     parser.add_argument("--sweeps", action="store_true")
+    parser.add_argument("--chips", action="store_true")
     asked = parser.parse_args()
-    if asked.sweeps:
-        return print_sweeps(asked)
+    if asked.sweeps or asked.chips:
+        return (print_sweeps if asked.sweeps else print_chips)(asked)
     sweeps = [([file for file, its in SWEEPS.values() if its == figure], [figure]) for figure in ("sweep", "matrix")]
-    return max(figures_of(asked, *each) for each in [(FILES, FIGURES), *sweeps]) or example(asked)
+    chips = ([file for files in CHIPS for file in files], tuple(CHIP_FIGURES))
+    return max(figures_of(asked, *each) for each in [(FILES, FIGURES), chips, *sweeps]) or example(asked)
 
 
 def figures_of(asked, files, figures):
     return subprocess.run([sys.executable, os.path.join(ROOT, "scripts/plot.py"), *(f"--figure={name}" for name in figures),
                            "--format", "svg", "--program", asked.program, "-o", asked.output,
                            *(os.path.join(ROOT, file) for file in files)], check=False).returncode
+
+
+def print_figure(asked, stem, title):
+    """As Markdown of a page in docs/: a figure that is there, and its sentence."""
+    with open(os.path.join(asked.output, f"{stem}.txt"), encoding="utf-8") as said:
+        print(f"\n![{title}](figures/{stem}.svg)\n\n" + textwrap.fill(said.read(), 118, break_on_hyphens=False))
+
+
+def print_chips(asked):
+    for name, title in CHIP_FIGURES.items():
+        print_figure(asked, name, title)
+    launches = []
+    for file, _ in CHIPS:
+        with open(os.path.join(ROOT, file), encoding="utf-8") as result:
+            device = json.load(result)["device"]
+            launches.append(f"{device['launch_ns']:.0f} ns on {device['name']}")
+    print(f"\nOne more launch of an empty kernel takes {' and '.join(launches)}.")
+    return 0
 
 
 def print_sweeps(asked):
@@ -64,8 +89,7 @@ def print_sweeps(asked):
         file, figure = SWEEPS[row["name"]]
         stem = f"{os.path.basename(file).removesuffix('.json')}-{figure}"
         for name in sorted(glob.glob(f"{stem}*.svg", root_dir=asked.output)):
-            with open(os.path.join(asked.output, name.replace(".svg", ".txt")), encoding="utf-8") as said:
-                print(f"\n![The sweep {row['name']}, measured](figures/{name})\n\n" + textwrap.fill(said.read(), 118, break_on_hyphens=False))
+            print_figure(asked, name.removesuffix(".svg"), f"The sweep {row['name']}, measured")
     return 0
 
 
