@@ -9,11 +9,14 @@
 #include "sass.h"
 #include "table.h"
 
-enum { SECTORS_OF_LINE = ACCESS_LINE_BYTES / ACCESS_SECTOR_BYTES };
+enum {
+    SECTORS_OF_LINE = ACCESS_LINE_BYTES / ACCESS_SECTOR_BYTES,
+    LINES_OF_TAG = ACCESS_TAG_BYTES / ACCESS_LINE_BYTES,
+};
 
 /* Distinct things that the loads of some warps touch, summed over the loads. */
 struct distinct_counts {
-    uint64_t addresses, lines, sectors, wavefronts;
+    uint64_t addresses, lines, sectors, wavefronts, tag_wavefronts;
 };
 
 /* What the walk of one cell carries along. */
@@ -21,7 +24,7 @@ struct walk {
     uint32_t width, width_log2;    /* bytes of an element */
     uint32_t copies;               /* of the table in shared memory */
     uint32_t *turns; /* scratch of distinct_groups: of the table and its copies; owned, with what follows: */
-    uint32_t *elements, *sectors, *lines; /* the number of the last load that touched each, 0 for none */
+    uint32_t *elements, *sectors, *lines, *tags; /* the number of the last load that touched each, 0 for none */
     uint32_t loads;
     size_t length; /* of the table */
     struct distinct_counts counts; /* of the last block */
@@ -116,20 +119,25 @@ static void count_warp(struct walk *walk, const uint32_t *index, uint32_t thread
     const uint32_t to_sector = 5 - walk->width_log2, load = ++walk->loads;
     const uint32_t different = is_uniform(index, threads) ? 1 : threads;
     uint32_t *const touched = walk->elements, *const in_sectors = walk->sectors, *const in_lines = walk->lines;
+    uint32_t *const in_tags = walk->tags, tags[ACCESS_TAG_BANKS] = {0}, fullest = 0;
     uint32_t elements[CBANK_WARP_THREADS], addresses = 0, sectors = 0, lines = 0;
 
     for (uint32_t thread = 0; thread < different; thread++) {
         const uint32_t element = index[thread], sector = element >> to_sector, line = sector / SECTORS_OF_LINE;
+        const uint32_t tag = line / LINES_OF_TAG;
 
         elements[addresses] = element;
         addresses += touched[element] != load;
         sectors += in_sectors[sector] != load;
         lines += in_lines[line] != load;
-        touched[element] = in_sectors[sector] = in_lines[line] = load;
+        tags[tag % ACCESS_TAG_BANKS] += in_tags[tag] != load;
+        fullest += tags[tag % ACCESS_TAG_BANKS] > fullest; /* it grows by one at a time */
+        touched[element] = in_sectors[sector] = in_lines[line] = in_tags[tag] = load;
     }
     walk->counts.addresses += addresses;
     walk->counts.sectors += sectors;
     walk->counts.lines += lines;
+    walk->counts.tag_wavefronts += fullest;
     walk->counts.wavefronts += walk->copies > 1 ? count_copied_wavefronts(walk, index, threads)
                                                 : count_wavefronts(walk, index, threads, elements, addresses);
 }
@@ -202,6 +210,7 @@ static enum status count_blocks(const struct cell *cell, uint32_t step, struct w
         out->lines += times * walk->counts.lines;
         out->sectors += times * walk->counts.sectors;
         out->wavefronts += times * walk->counts.wavefronts;
+        out->tag_wavefronts += times * walk->counts.tag_wavefronts;
     }
     return STATUS_OK;
 }
@@ -213,13 +222,14 @@ static bool open_walk(const struct cell *cell, struct walk *out)
     const size_t length = cell_length(cell), turns = ACCESS_TURNS(length * copies);
     const size_t sectors = divide_up(length * width, ACCESS_SECTOR_BYTES);
     const size_t lines = divide_up(length * width, ACCESS_LINE_BYTES);
+    const size_t tags = divide_up(length * width, ACCESS_TAG_BYTES);
 
     *out = (struct walk){
         .width = width,
         .width_log2 = (uint32_t)__builtin_ctz(width),
         .copies = copies,
         .length = length,
-        .turns = calloc(turns + length + sectors + lines, sizeof(*out->turns)),
+        .turns = calloc(turns + length + sectors + lines + tags, sizeof(*out->turns)),
     };
     if (!out->turns) {
         log_memory("the elements of a table of %" PRIu32 " bytes", table_bytes(cell->path, cell->parameters));
@@ -228,6 +238,7 @@ static bool open_walk(const struct cell *cell, struct walk *out)
     out->elements = out->turns + turns;
     out->sectors = out->elements + length;
     out->lines = out->sectors + sectors;
+    out->tags = out->lines + lines;
     return true;
 }
 
@@ -344,6 +355,7 @@ bool access_take(const struct cell *other, const struct access_counts *its, cons
     counts->lines = its->lines;
     counts->sectors = its->sectors;
     counts->wavefronts = its->wavefronts;
+    counts->tag_wavefronts = its->tag_wavefronts;
     counts->footprint_bytes = its->footprint_bytes;
     return true;
 }

@@ -11,6 +11,8 @@ enum {
     ACCESS_LINE_BYTES = 64,   /* line that addresses of the constant path are grouped by */
     ACCESS_BANKS = 32,        /* banks of shared memory, neighbours in neighbouring banks */
     ACCESS_BANK_BYTES = 4,
+    ACCESS_TAG_BYTES = 128, /* line of L1 */
+    ACCESS_TAG_BANKS = 4,   /* in which L1 looks up lines, neighbours in neighbouring banks: see docs/chip.md */
 };
 
 /* All counts are of one launch of the whole grid. "Load" is a warp-level instruction with at least one
@@ -28,6 +30,8 @@ struct access_counts {
                                  shared memory takes turns for. Of elements of 8 and 16 bytes, the sum over the halves
                                  and the quarters of a warp, taken to be served one after the other; 1 where all
                                  threads read one element */
+    uint64_t tag_wavefronts; /* sum over them of the most distinct lines of ACCESS_TAG_BYTES in one of ACCESS_TAG_BANKS:
+                                 what L1 takes turns for to look up a load from global memory */
     uint64_t stream_loads; /* input load instructions in which at least one thread loads */
     uint64_t stream_sectors; /* sectors of the input that they read */
     uint64_t staging_loads; /* load instructions that copy the table into shared memory, or into registers of a warp */

@@ -12,9 +12,7 @@ enum { PARAMETERS_PER_WARP = 4 };
 /* Parts of an SM, each of which has every fourth warp. */
 enum { SM_QUARTERS = 4 };
 
-/* Lines of 128 bytes that L1 looks up in a cycle; what a sector of a texture's load takes, and what it returns in a cycle. Also by
- * sweeps/lookup.json, the last by results/advise/h200.json. */
-#define L1_LINES_PER_CYCLE      2.8
+/* What a sector of a texture's load takes, and what it returns in a cycle: by sweeps/lookup.json, and by results/advise/h200.json. */
 #define TEXTURE_SECTOR_CYCLES   0.5
 #define TEXTURE_BYTES_PER_CYCLE 64
 
@@ -70,19 +68,19 @@ double model_turns(const struct model_work *work)
     if (loads == 0 || !cell_strides(work->cell))
         return 1;
     if (model_gathers(work))
-        return fmax((double)work->access->lines, (double)work->access->wavefronts) / loads;
+        return fmax(work->asked.lines / work->asked.loads, (double)work->access->wavefronts / loads);
     return work->unit->shared ? (double)model_unit_requests(work->unit, work->access) / loads : 1;
 }
 
-/* What reading the table takes L1: its banks are those of shared memory, and it looks up lines. These, and the banks of a texture,
- * bound grids that stride alone. */
+/* What reading the table takes L1: its banks are those of shared memory, and it looks up lines, in banks, too. These, and the banks
+ * of a texture, bound grids that stride alone. */
 static double gather_cycles(const struct model_work *work)
 {
-    const double lines = model_gathers(work) ? (double)work->access->lines / L1_LINES_PER_CYCLE : 0;
+    const uint64_t lines = model_gathers(work) ? work->access->tag_wavefronts : 0;
 
     if (!work->unit->through_l1 || !(work->unit->global || model_gathers(work)))
         return 0;
-    return fmax(lines, (double)work->access->wavefronts) +
+    return fmax((double)lines, (double)work->access->wavefronts) +
            (double)work->access->stream_loads / work->card->l1_requests_per_cycle;
 }
 

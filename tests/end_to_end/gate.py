@@ -542,7 +542,7 @@ class Calibration(Case):
 class Simulation(Case):
     """What is known of the gate by simulation, and the defaults that it rests on."""
 
-    COMMITTED = os.path.join(ROOT, "results/h200/gate/gate-simulation.json")
+    COMMITTED = [os.path.join(ROOT, f"results/{chip}/gate/gate-simulation.json") for chip in ("h200", "h100")]
 
     def script(self, name, *arguments, status=0):
         done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", name), *arguments], capture_output=True,
@@ -583,7 +583,12 @@ class Simulation(Case):
     def test_the_committed_table(self):
         """No more false alarms than one comparison in twenty (with heavy tails, one in ten), by four standard errors,
         where the noise is what is assumed, and whatever it is from three processes a side on or with a calibration."""
-        report = read_json(self.COMMITTED)
+        for path in self.COMMITTED:
+            with self.subTest(path):
+                self.check_table(path)
+
+    def check_table(self, path):
+        report = read_json(path)
         trials = report["trials"]
         allowed = {tails: share * trials + 4 * (share * (1 - share) * trials) ** 0.5
                    for tails, share in (("normal", 0.05), ("heavy", 0.1))}
@@ -592,7 +597,7 @@ class Simulation(Case):
                 self.assertLessEqual(row["alarms"], allowed[row["tails"]], row)
             if (row["regime"], row["noise"]) == ("hot", 1) and row["threshold_percent"] >= 1:
                 self.assertGreaterEqual(row["found"], 0.95 * 2 * trials, row)
-        table = self.script("gate_simulation.py", "--show", self.COMMITTED).stdout
+        table = self.script("gate_simulation.py", "--show", path).stdout
         self.assertEqual(len(table.splitlines()), 2 + 2 + 12)
 
 

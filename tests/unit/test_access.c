@@ -150,6 +150,24 @@ static uint32_t brute_wavefronts(const uint64_t *bytes, uint32_t count, uint32_t
     return turns;
 }
 
+/* The most lines of 128 bytes that are as far from a multiple of 4 lines as each other. */
+static uint32_t brute_tags(const uint64_t *bytes, uint32_t count)
+{
+    uint32_t most = 0;
+
+    for (uint32_t bank = 0; bank < 4; bank++) {
+        uint64_t of_bank[32];
+        uint32_t found = 0;
+
+        for (uint32_t i = 0; i < count; i++)
+            if (bytes[i] / 128 % 4 == bank)
+                of_bank[found++] = bytes[i];
+        found = distinct_units(of_bank, found, 128);
+        most = found > most ? found : most;
+    }
+    return most;
+}
+
 struct brute {
     struct access_counts counts;
     uint8_t used[CBANK_TABLE_BYTES];
@@ -309,6 +327,7 @@ static void brute_warp(struct brute *brute, const struct cell *cell, uint64_t bl
             memset(brute->used + bytes[lane], 1, width);
         }
         brute->counts.wavefronts += brute_copied_wavefronts(cell, bytes, active);
+        brute->counts.tag_wavefronts += brute_tags(bytes, active);
         for (uint32_t piece = 0; piece < brute_instructions(cell); piece++) {
             brute->counts.payload_loads++;
             brute->counts.addresses += distinct_units(bytes, active, width < largest ? width : largest);
@@ -375,6 +394,7 @@ static void assert_counts(const struct access_counts *a, const struct access_cou
     assert_int_equal(a->lines, b->lines);
     assert_int_equal(a->sectors, b->sectors);
     assert_int_equal(a->wavefronts, b->wavefronts);
+    assert_int_equal(a->tag_wavefronts, b->tag_wavefronts);
     assert_int_equal(a->stream_loads, b->stream_loads);
     assert_int_equal(a->stream_sectors, b->stream_sectors);
     assert_int_equal(a->staging_loads, b->staging_loads);
@@ -565,17 +585,18 @@ static void block_index_wraps(void **state)
  * pseudo_random: 32 threads 1357 elements apart, modulo 16384. 1357 is odd, so they are distinct. Two in one
  * line would need d x 1357 within 15 of a multiple of 16384 for a d of 1 .. 31; the nearest are d = 12
  * (16284, 100 short) and d = 24 (200 short). So every address has a line of its own. A block reads 1024
- * distinct elements. 1357 being odd, the addresses of a warp are in distinct banks. */
+ * distinct elements. 1357 being odd, the addresses of a warp are in distinct banks. 42.4 lines of 128 bytes apart, 13 of them are in
+ * the fullest of four banks of lines, in every warp. */
 static void large_grid_by_hand(void **state)
 {
     static const struct {
         const char *pattern;
-        uint64_t addresses, lines, sectors, wavefronts, footprint_bytes;
+        uint64_t addresses, lines, sectors, wavefronts, tag_wavefronts, footprint_bytes;
     } rows[] = {
-        {"per_block", 400000, 400000, 400000, 400000, 12500 * 4},
-        {"per_warp", 400000, 400000, 400000, 400000, 32 * 4},
-        {"per_thread", 400000 * 32, 400000 * 2, 400000 * 4, 400000, 1024 * 4},
-        {"pseudo_random", 400000 * 32, 400000 * 32, 400000 * 32, 400000, 1024 * 4},
+        {"per_block", 400000, 400000, 400000, 400000, 400000, 12500 * 4},
+        {"per_warp", 400000, 400000, 400000, 400000, 400000, 32 * 4},
+        {"per_thread", 400000 * 32, 400000 * 2, 400000 * 4, 400000, 400000, 1024 * 4},
+        {"pseudo_random", 400000 * 32, 400000 * 32, 400000 * 32, 400000, 12500 * 32 * 13, 1024 * 4},
     };
 
     (void)state;
@@ -590,6 +611,7 @@ static void large_grid_by_hand(void **state)
             .lines = rows[i].lines,
             .sectors = rows[i].sectors,
             .wavefronts = rows[i].wavefronts,
+            .tag_wavefronts = rows[i].tag_wavefronts,
             .stream_loads = 400000,
             .stream_sectors = 1600000,
             .footprint_bytes = rows[i].footprint_bytes,
@@ -599,6 +621,26 @@ static void large_grid_by_hand(void **state)
 
         assert_int_equal(access_count(&cell, &actual), STATUS_OK);
         assert_counts(&actual, &expected);
+    }
+}
+
+/* Lines of 128 bytes that follow each other are in four banks, eight of 32 in each; every fourth one is in the same. Words of
+ * one line are looked up at once. */
+static void tags_by_hand(void **state)
+{
+    static const struct {
+        uint32_t stride_bytes, turns;
+    } rows[] = {{4, 1}, {16, 1}, {32, 2}, {64, 4}, {128, 8}, {256, 16}, {512, 32}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct cell cell = make_cell(workload_named("add"), path_named("global"), pattern_named("distinct"), 2048, 1024);
+        struct access_counts counts;
+
+        cell.parameters[PARAMETER_distinct] = 32;
+        cell.parameters[PARAMETER_stride_bytes] = rows[i].stride_bytes;
+        assert_int_equal(access_count(&cell, &counts), STATUS_OK);
+        assert_int_equal(counts.tag_wavefronts, 64 * rows[i].turns);
     }
 }
 
@@ -615,6 +657,7 @@ static void partial_block_by_hand(void **state)
         .lines = 32 * 2 + 1,
         .sectors = 32 * 4 + 1,
         .wavefronts = 33,
+        .tag_wavefronts = 33,
         .stream_loads = 33,
         .stream_sectors = 32 * 4 + 1,
         .footprint_bytes = 4096,
@@ -802,6 +845,7 @@ int main(void)
         cmocka_unit_test(volume_matches_brute_force),
         cmocka_unit_test(block_index_wraps),
         cmocka_unit_test(large_grid_by_hand),
+        cmocka_unit_test(tags_by_hand),
         cmocka_unit_test(partial_block_by_hand),
         cmocka_unit_test(shared_memory_by_hand),
         cmocka_unit_test(copies_by_hand),

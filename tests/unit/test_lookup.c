@@ -809,6 +809,28 @@ static void turns_are_latency(void **state)
     assert_true(fabs(predicted(cell).parts.residency_ns * 1.98 - (308 + 18 + 41 + 7 + 205 + 4)) < 1e-6);
 }
 
+/* 8 lines are two in each of the four banks of lines; if every fourth one is read, all are in one bank. An SM has two loads, which
+ * take as many turns. To wait for them takes as long. */
+static void lines_are_in_banks(void **state)
+{
+    enum { ELEMENTS = 132 * 64 };
+    static uint32_t index[ELEMENTS];
+    const struct indices indices = {index, sizeof(*index), 0, ELEMENTS};
+    struct cell cell = make_cell("global", ELEMENTS, 1);
+    struct model_cell near, far;
+
+    (void)state;
+    cell.indices = &indices;
+    for (uint32_t i = 0; i < ELEMENTS; i++)
+        index[i] = i % 8 * (32 + 1); /* in banks of words of their own */
+    near = predicted(cell);
+    for (uint32_t i = 0; i < ELEMENTS; i++)
+        index[i] = i % 8 * (4 * 32 + 1);
+    far = predicted(cell);
+    assert_true(fabs((far.parts.serialization_ns - near.parts.serialization_ns) * 1.98 - 2 * (8 - 2)) < 1e-6);
+    assert_true(fabs(far.parts.residency_ns - near.parts.residency_ns) < 1e-6);
+}
+
 /* -- who waits for sectors ----------------------------------------------------------------------------- */
 
 static struct model_first_touches first_touches(const struct cell *cell, uint32_t sms, uint32_t resident)
@@ -891,6 +913,7 @@ int main(void)
         cmocka_unit_test(more_to_look_up_takes_longer),
         cmocka_unit_test(selections_take_turns),
         cmocka_unit_test(turns_are_latency),
+        cmocka_unit_test(lines_are_in_banks),
         cmocka_unit_test(first_touches_are_waited_for),
         cmocka_unit_test(the_last_warp_waits_most),
     };
