@@ -92,8 +92,8 @@ struct grown {
 
 struct settings {
     double devices, host, swapped, capability, memory, free, mig, ecc;
-    double seed, noise, placement, table_placement, odd_table, code_placement, making_ms, drift, mode, mode_share, neighbour_ms,
-        neighbour_burst_ms;
+    double seed, noise, placement, table_placement, odd_table, code_placement, making_ms, drift, mode, mode_share,
+        neighbour_ms, neighbour_burst_ms;
     double clock, throttle_ms, throttle_clock, slow_factor, slow_device, pace;
     double deny_counters, in_turn, keep_second, passes, wrong, lost, xid;
     struct grown ecc_corrected, ecc_uncorrected, retired, retired_pending, remapped, remap_pending, remap_failure;

@@ -634,7 +634,8 @@ static void tags_by_hand(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct cell cell = make_cell(workload_named("add"), path_named("global"), pattern_named("distinct"), 2048, 1024);
+        struct cell cell =
+            make_cell(workload_named("add"), path_named("global"), pattern_named("distinct"), 2048, 1024);
         struct access_counts counts;
 
         cell.parameters[PARAMETER_distinct] = 32;

@@ -256,8 +256,9 @@ size_t cuda_sampling_own(const struct cuda_sampling *sampling)
 
 size_t cuda_sampling_slices(const struct cuda_sampling *sampling)
 {
-    return sampling->done ? 0
-                          : neighbour_slices(sampling->totals_ns, cuda_sampling_own(sampling), sampling->chain.placements);
+    return sampling->done
+               ? 0
+               : neighbour_slices(sampling->totals_ns, cuda_sampling_own(sampling), sampling->chain.placements);
 }
 
 /* The first sample that counts is in the first place. */
