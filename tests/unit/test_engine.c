@@ -141,8 +141,8 @@ static size_t samples_to_settle(struct series_case row, enum stop_reason *stop)
  * not; with all of it more samples would cost more than they tell. */
 static void cheap_cells_are_narrowed_further(void **state)
 {
-    const struct series_case usual = {0.1 / 60, 0.01, 1, 0}, cheap = {0.1 / 600, 0.01, 1, 0},
-                             dear = {0.4 / 24, 0.01, 1, 0};
+    const struct series_case usual = {0.1 / 60, 0.01, 1, 0, false}, cheap = {0.1 / 600, 0.01, 1, 0, false},
+                             dear = {0.4 / 24, 0.01, 1, 0, false};
     enum stop_reason stop;
 
     (void)state;
@@ -155,8 +155,8 @@ static void cheap_cells_are_narrowed_further(void **state)
 /* Each of 24 places has its turn twice; once where that took the cell's part of the time, and the places agree. */
 static void places_that_agree_take_one_turn(void **state)
 {
-    const struct series_case cheap = {0.35 / 24, 0.01, 24, 0}, dear = {0.4 / 24, 0.01, 24, 0},
-                             differ = {0.4 / 24, 0.01, 24, 300}, uneven = {0.4 / 24, 0.01, 24, 0, true};
+    const struct series_case cheap = {0.35 / 24, 0.01, 24, 0, false}, dear = {0.4 / 24, 0.01, 24, 0, false},
+                             differ = {0.4 / 24, 0.01, 24, 300, false}, uneven = {0.4 / 24, 0.01, 24, 0, true};
     enum stop_reason stop;
 
     (void)state;
@@ -173,8 +173,8 @@ static void places_that_agree_take_one_turn(void **state)
  * before the samples tell how they differ. */
 static void hopeless_cells_hold_nobody_up(void **state)
 {
-    const struct series_case cheap = {1.6 / 1000, 0.4, 1, 0}, usual = {1.6 / 100, 0.4, 1, 0},
-                             dear = {1.6 / 10, 0.4, 1, 0};
+    const struct series_case cheap = {1.6 / 1000, 0.4, 1, 0, false}, usual = {1.6 / 100, 0.4, 1, 0, false},
+                             dear = {1.6 / 10, 0.4, 1, 0, false};
     enum stop_reason stop;
 
     (void)state;
