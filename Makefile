@@ -140,7 +140,7 @@ CUPTI_FOUND   := $(wildcard $(addsuffix /cupti_range_profiler.h,$(CUDA)/include 
 # SQLite, which stores need. NO_SQLITE=1 builds without.
 SQLITE_ABSENT := harness/store/sql_absent.c
 ifneq ($(BUILDS),)
-SQLITE_FOUND := $(if $(NO_SQLITE),,$(shell echo '\#include <sqlite3.h>' | $(CC) $(CPPFLAGS) -E -x c - >/dev/null 2>&1 && echo yes))
+SQLITE_FOUND := $(if $(NO_SQLITE),,$(shell $(CC) $(CPPFLAGS) -include sqlite3.h -E -x c /dev/null >/dev/null 2>&1 && echo yes))
 endif
 CUDA_SOURCES  := $(filter-out $(CUDA_ABSENT) $(if $(CUPTI_FOUND),$(CUPTI_ABSENT),$(CUPTI_SOURCES)),$(wildcard $(VENDOR)/*.c $(VENDOR)/probe/*.c))
 PLAIN_SOURCES := $(filter-out $(VENDOR)/% $(if $(SQLITE_FOUND),$(SQLITE_ABSENT),harness/store/sql.c),$(wildcard patterns/*.c kernels/*.c harness/*.c $(ROOMS:%=harness/%/*.c)))
