@@ -682,8 +682,8 @@ class Reproduced(Case):
                                out, "--example", example], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         committed = os.path.join(ROOT, "docs/figures")
-        self.assertEqual(sorted(os.listdir(out)), sorted(os.listdir(committed)))
-        for name in os.listdir(out):
+        self.assertEqual(self.files(out), self.files(committed))
+        for name in self.files(out):
             ours, theirs = (self.content(os.path.join(folder, name)) for folder in (out, committed))
             # How a figure is drawn is up to the version of matplotlib that it names.
             if not name.endswith(".svg") or f"matplotlib: {output.version()}".encode() in theirs:
@@ -693,13 +693,17 @@ class Reproduced(Case):
     def check_example(self, made):
         """docs/example is what the report makes now, its sheet that of the template."""
         committed = os.path.join(ROOT, "docs/example")
-        names = [os.path.relpath(os.path.join(folder, name), made) for folder, _, files in os.walk(made) for name in files]
-        self.assertEqual(sorted(names), sorted(os.path.relpath(os.path.join(folder, name), committed)
-                                               for folder, _, files in os.walk(committed) for name in files))
+        names = self.files(made)
+        self.assertEqual(names, self.files(committed))
         drawn_alike = f"matplotlib {output.version()}".encode() in self.content(os.path.join(committed, "index.html"))
         for name in names if drawn_alike else ["style.css"]:
             self.assertTrue(self.content(os.path.join(made, name)) == self.content(os.path.join(committed, name)),
                             f"docs/example/{name}: run make reproduce")
+
+    @staticmethod
+    def files(top):
+        """Of a folder and those below it."""
+        return sorted(os.path.relpath(os.path.join(folder, name), top) for folder, _, files in os.walk(top) for name in files)
 
     @staticmethod
     def content(path):
