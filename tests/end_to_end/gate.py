@@ -321,10 +321,8 @@ class Comparable(Case):
 
     def test_how_code_changed_is_said(self):
         """In every format: opcodes, and the first instruction that differs."""
-        self.cbank("run", "--engine", "model", "--quiet", "--counters", "none", "--json", "base.json")
-        base = os.path.join(self.folder, "base.json")
-        was = read_json(base)["cells"][0]["kernel"]["sass_sha256"]
-        opcodes, letters, hashes = read_json(base)["code"][was].split(";")
+        was = read_json(FIRST)["cells"][0]["kernel"]["sass_sha256"]
+        opcodes, letters, hashes = read_json(FIRST)["code"][was].split(";")
         words = dict(zip(opcodes.split(" ")[::2], opcodes.split(" ")[1::2]))
         place = 3 + letters[3:].index("A")
 
@@ -340,8 +338,8 @@ class Comparable(Case):
                 if cell["kernel"]["sass_sha256"] == was:
                     cell["kernel"]["sass_sha256"] = "f" * 64
 
-        new = self.plant(other, base)
-        comparison = self.compare(base, new, "--allow-diff", "sass")
+        new = self.plant(other)
+        comparison = self.compare(FIRST, new, "--allow-diff", "sass")
         changed = [cell["code"] for cell in comparison["cells"] if cell["code"]]
         self.assertEqual(len(changed), sum(cell["sass_differs"] for cell in comparison["cells"]))
         name = list(words)[0]
@@ -352,9 +350,9 @@ class Comparable(Case):
         self.assertIn(f"{len(letters)} instructions, {name} {words[name]} to {int(words[name]) - 1}, BRA 1 to 2, the first "
                       f"other opcode is {place + 1}, {name} and BRA", page)
         line = f"{len(letters)} instructions: {name} {words[name]} -> {int(words[name]) - 1}, BRA 1 -> 2; the first"
-        self.cbank("compare", base, new, "--allow-diff", "sass", "--markdown", "r.md", "--junit", "r.xml", "--csv", "r.csv",
+        self.cbank("compare", FIRST, new, "--allow-diff", "sass", "--markdown", "r.md", "--junit", "r.xml", "--csv", "r.csv",
                    "--quiet")
-        self.assertIn(line, " ".join(self.cbank("compare", base, new, "--allow-diff", "sass").stdout.split()))
+        self.assertIn(line, " ".join(self.cbank("compare", FIRST, new, "--allow-diff", "sass").stdout.split()))
         for report, escape in (("r.md", "&gt;"), ("r.xml", "&gt;"), ("r.csv", ">")):
             self.assertIn(line.replace(">", escape), read(os.path.join(self.folder, report)), report)
 
