@@ -20,7 +20,7 @@ struct settling {
     enum stop_reason stop; /* by the samples that there are; STOP_NONE: it needs more */
     double ample_seconds; /* of its samples, for an interval narrower than asked for */
     bool split;           /* they were of several modes once */
-    bool uneven;          /* of one turn some take longer, by a neighbour or by their place: a second turn tells */
+    bool uneven;          /* set by who samples: of one turn some took much longer, by a neighbour or their place */
     double *scratch;      /* owned */
 };
 
