@@ -7,8 +7,8 @@ usage: plan_trial.py [--program build/cbank] [--processes 3] --json FILE [RUN OP
 
 Plans that have cells in common (PLANS) are measured in turn, each by so many processes. Buffers of a plan lie where those
 before them leave room, so that other plans have other places. Of each cell that several plans have: the range of the
-plans' medians, as a share of their median, beside the widest range of a plan's own processes. Run options are added to
-each plan. Exits 1 when plans of a cell are further apart than BETWEEN; 2 when a run fails.
+plans' medians, as a share of their median, beside the widest range of a plan's own processes: of times or of cycles,
+whichever is less, since a GPU moves its clock by itself (clock_trial.py). Run options are added to each plan. Exits 1 when plans of a cell are further apart than BETWEEN; 2 when a run fails.
 """
 
 import collections
@@ -40,6 +40,7 @@ def options(parser):
 
 def make(arguments, rest):
     times, first = collections.defaultdict(lambda: collections.defaultdict(list)), None
+    clocks = collections.defaultdict(lambda: collections.defaultdict(list))
     with tempfile.TemporaryDirectory() as folder:
         for number in range(arguments.processes):
             for name, plan in PLANS.items():
@@ -47,21 +48,35 @@ def make(arguments, rest):
                                       *plan, *rest)
                 result, cells = trials.read(path, arguments.program)
                 first = first or result
-                for identity, time in cells.items():
-                    times[identity][name].append(time["value"])
+                for cell in result["cells"]:
+                    if cell["identity"] in cells:
+                        times[cell["identity"]][name].append(cell["time_ns"]["value"])
+                        clocks[cell["identity"]][name].append(cell["sm_clock_mhz"])
     return {**trials.origin(first), "processes": arguments.processes, "run_options": rest, "plans": PLANS,
-            "cells": [{"identity": identity, "times_ns": plans} for identity, plans in times.items() if len(plans) > 1]}
+            "cells": [{"identity": identity, "times_ns": plans, "sm_clocks_mhz": clocks[identity]}
+                      for identity, plans in times.items() if len(plans) > 1]}
 
 
 def spread(values):
     return (max(values) - min(values)) / statistics.median(values)
 
 
+def spreads(plans):
+    """How far apart the medians of plans are, and how far the processes of one at most."""
+    return spread([statistics.median(values) for values in plans.values()]), max(map(spread, plans.values()))
+
+
+def unexplained(cell):
+    """Those of times or of cycles, whichever is less."""
+    times = cell["times_ns"]
+    cycles = {name: [time * clock for time, clock in zip(times[name], clocks)]
+              for name, clocks in cell["sm_clocks_mhz"].items()}
+    return min(spreads(times), spreads(cycles))
+
+
 def show(report):
     """Prints the cells whose plans are furthest apart; returns whether none is beyond BETWEEN."""
-    rows = sorted(((spread([statistics.median(times) for times in cell["times_ns"].values()]),
-                    max(map(spread, cell["times_ns"].values())), len(cell["times_ns"]), cell["identity"])
-                   for cell in report["cells"]), reverse=True)
+    rows = sorted(((*unexplained(cell), len(cell["times_ns"]), cell["identity"]) for cell in report["cells"]), reverse=True)
     beyond = sum(row[0] > BETWEEN for row in rows)
     print(f"{report['device']['name']}: {len(rows)} cells of {len(report['plans'])} plans, {report['processes']} processes each; "
           f"{beyond} with plans further apart than {BETWEEN:.1%}")

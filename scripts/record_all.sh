@@ -12,6 +12,7 @@
 #   gate       gate/gate-trial.json: false alarms, and slowdowns that were planted
 #   plans      plans/trial.json: whether times depend on the rest of the plan
 #   neighbour  neighbour/trial.json: whether a process beside is seen; needs nvcc
+#   clock      clock/trial.json: how the SM clock moves by itself; needs nvcc
 #   advise     advise.json: the configurations of results/advise/configurations.json by every place
 #   chip       chip/: cbank contribute, in the name of CREDIT; goes on with what is there
 #
@@ -32,7 +33,7 @@ folder=$1
 shift
 worst=0
 
-parts="records model sweeps lookups processes gate plans neighbour advise chip"
+parts="records model sweeps lookups processes gate plans neighbour clock advise chip"
 # shellcheck disable=SC2086 # a list of words
 [ $# -gt 0 ] || set -- $parts
 
@@ -75,6 +76,7 @@ measure() {
     gate) trial gate gate/gate-trial.json --counters none --regime hot,cold --path constant,global --pattern per_warp ;;
     plans) trial plan plans/trial.json ;;
     neighbour) trial neighbour neighbour/trial.json --counters none --path constant,global --pattern per_warp,per_thread ;;
+    clock) trial clock clock/trial.json --counters none --path constant,global --pattern per_warp,per_thread ;;
     advise) advise measure && advise collect > "$folder/advise.json" ;;
     chip) "$program" contribute --credit "${CREDIT:-The cbank contributors}" "$folder/chip" ;;
     esac

@@ -30,9 +30,9 @@ def measure(program, path, *options):
     return path
 
 
-def compare(program, base, new):
+def compare(program, base, new, *options):
     """Whether cbank compare, one process a side, fails; cells that were compared, and those that are called changed."""
-    done = call(program, "compare", base, new, "--json", "-", statuses=(0, 1))
+    done = call(program, "compare", base, new, *options, "--json", "-", statuses=(0, 1))
     comparison = json.loads(done.stdout)
     changed = [cell for cell in comparison["cells"] if cell["verdict"] in ("regressed", "improved")]
     return {"failed": done.returncode == 1, "cells": len(comparison["cells"]), "counts": comparison["counts"],

@@ -53,6 +53,7 @@ static void add_cell(struct comparison *out, struct compared_gpu *gpu, const str
         .order = base ? (size_t)(base - first->cells) : first->cell_count + (size_t)(new_cell - gpu->sides[NEW]->cells),
         .verdict = base ? VERDICT_MISSING : VERDICT_NEW,
         .ratio = no_ratio,
+        .clock_ratio = 1,
         .ns = {NAN, NAN},
         .deviation = no_deviation,
         .adjusted_p = NAN,
@@ -334,7 +335,7 @@ static int compare_cells(const void *left, const void *right)
     const struct comparison_cell *a = left, *b = right;
     const int gravity = verdict_rows[b->verdict].gravity - verdict_rows[a->verdict].gravity;
     const int alone = gpu_is_alone(a->gpu) - gpu_is_alone(b->gpu);
-    const double size_a = ratio_size(&a->ratio), size_b = ratio_size(&b->ratio);
+    const double size_a = change_size(a), size_b = change_size(b);
 
     if (alone != 0)
         return alone;

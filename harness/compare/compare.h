@@ -73,6 +73,7 @@ struct comparison_cell {
     enum verdict verdict;
     bool timed; /* has a ratio */
     struct ratio ratio; /* of times, new / base; NaN members where there is none */
+    double clock_ratio; /* what the SM clocks explain of it, see facet_clock_ratio; 1 where there is no ratio */
     struct estimate estimates[SIDES];
     double ns[SIDES]; /* estimates of the sides; NaN where there is none */
     bool has_deviation; /* something is known of what processes differ by */
@@ -162,8 +163,9 @@ enum { PROCESSES_TO_SETTLE_MOST = 50, GATE_LOOKS = 5 }; /* a side, that are advi
  * it. */
 enum status comparison_judge(struct comparison *comparison);
 
-/* By how much the slower side is slower; 0 where there is no ratio. */
-double ratio_size(const struct ratio *ratio);
+/* By how much the slower side is slower, in times and in cycles, whichever is less: what the SM clocks may explain is no
+ * change. 0 where one side is slower in times and the other in cycles, or where there is no ratio. */
+double change_size(const struct comparison_cell *cell);
 
 /* Compares. A comparison that is not comparable still has its cells, with verdict invalid where time and
  * counters mean nothing. STATUS_ENVIRONMENT when out of memory. On success the caller closes *out. */
@@ -200,6 +202,10 @@ void gpu_find_differences(const struct comparison *comparison, struct compared_g
 
 /* Whether a facet of cells differs in this one. */
 bool facet_differs_in(const struct facet *facet, const struct comparison_cell *cell);
+
+/* The ratio of times that the SM clocks of a cell that both sides have would explain, base's over new's; 1 where they are the
+ * same or not known, or where the user allows that clocks differ: then what they do to times is asked for. */
+double facet_clock_ratio(const struct comparison_cell *cell, const struct selection *allowed);
 
 /* Whether the code of a cell is known on both sides and not the same. */
 bool facet_code_differs(const struct side_cell *base, const struct side_cell *new_cell);

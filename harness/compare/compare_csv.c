@@ -43,6 +43,7 @@ static const struct grid_column own_columns[] = {
     {.key = "processes_to_settle", .format = text_count, .value = grid_number, .of = OF(settle)},
     {.key = "code", .value = grid_array, .of = OF(code)},
     {.key = "uuid", .value = grid_text, .of = OF(uuid)},
+    {.key = "clock_ratio", .format = text_count, .value = grid_number, .of = OF_CELL(clock_ratio)},
 };
 /* clang-format on */
 
@@ -87,7 +88,7 @@ static struct csv_row change_row(const struct comparison_cell *cell, const struc
     row.cell.ns[BASE] = change->base;
     row.cell.ns[NEW] = change->new_value;
     row.cell.ratio = (struct ratio){.value = change->new_value / change->base, .ci_low = NAN, .ci_high = NAN, .p = NAN};
-    row.cell.adjusted_p = row.cell.noise = NAN;
+    row.cell.adjusted_p = row.cell.noise = row.cell.clock_ratio = NAN;
     row.cell.deviation = no_deviation;
     return row;
 }

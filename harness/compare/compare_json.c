@@ -202,6 +202,7 @@ static const struct field cell_rows[] = {
     {FIELD(field_number, struct comparison_cell, "base_ns", ns[BASE], NULLABLE)},
     {FIELD(field_number, struct comparison_cell, "new_ns", ns[NEW], NULLABLE)},
     {FIELD(field_object, struct comparison_cell, "ratio", ratio, NULLABLE), .of = &ratio_object},
+    {FIELD(field_number, struct comparison_cell, "clock_ratio", clock_ratio, REQUIRED)},
     {FIELD(field_number, struct comparison_cell, "adjusted_p", adjusted_p, NULLABLE)},
     {FIELD(field_number, struct comparison_cell, "noise", noise, NULLABLE)},
     {FIELD(field_object, struct comparison_cell, "process_deviation", deviation, NULLABLE), .of = &deviation_object},
@@ -235,7 +236,7 @@ static const struct document document = {
     .schema = "cbank-comparison",
     .what = "comparison",
     .major = 3,
-    .minor = 2,
+    .minor = 3,
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
 };
 

@@ -4,7 +4,8 @@
  * The logarithm of a ratio of times has a standard error: the deviation between processes over how many there are, and
  * what differing plans or boards add, which no number of processes takes away. Processes of one plan have the same places for
  * buffers and tables, whatever the board; those of another plan have others. The deviation is what was known before
- * (deviation.h) and what the processes of the sides show, by degrees of freedom. Intervals and p are Student's. */
+ * (deviation.h) and what the processes of the sides show, by degrees of freedom. Intervals and p are Student's. Where the SM clocks
+ * differ, which a GPU moves by itself, times may have followed them or not: what holds either way is said. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -40,9 +41,12 @@ double compare_level(const struct compare_options *options)
     return (1 - STATS_CONFIDENCE) / looks_of(options);
 }
 
-double ratio_size(const struct ratio *ratio)
+double change_size(const struct comparison_cell *cell)
 {
-    return isnan(ratio->value) ? 0 : fmax(ratio->value, 1 / ratio->value) - 1;
+    const double by_time = log(cell->ratio.value), by_cycles = log(cell->ratio.value / cell->clock_ratio);
+
+    /* NaN where there is no ratio. */
+    return by_time * by_cycles > 0 ? expm1(fmin(fabs(by_time), fabs(by_cycles))) : 0;
 }
 
 /* -- the same data ------------------------------------------------------------------------------------ */
@@ -145,6 +149,18 @@ static struct deviation error_of(const struct comparison *comparison, const stru
     return deviation_sum(parts, weights, 3);
 }
 
+/* Where the clocks differ, times may have followed them, or not at all: the interval holds both, p is that of the less. */
+static void allow_for_clocks(struct comparison_cell *cell, struct ratio_level *level)
+{
+    const struct ratio by_cycles = ratio_of(cell->ratio.value / cell->clock_ratio, &cell->error, level);
+
+    if (cell->clock_ratio == 1)
+        return;
+    cell->ratio.ci_low = fmin(cell->ratio.ci_low, by_cycles.ci_low);
+    cell->ratio.ci_high = fmax(cell->ratio.ci_high, by_cycles.ci_high);
+    cell->ratio.p = isnan(by_cycles.p) || change_size(cell) > 0 ? fmax(cell->ratio.p, by_cycles.p) : 1;
+}
+
 /* Sets interval and p of a cell by what is known of it. */
 static void find_ratio(const struct comparison *comparison, struct ratio_level *level, struct comparison_cell *cell)
 {
@@ -156,6 +172,8 @@ static void find_ratio(const struct comparison *comparison, struct ratio_level *
                             multiple_of(cell, NEW, i), multiples[i].behind);
     cell->error = error_of(comparison, cell, &cell->deviation, counts);
     cell->ratio = ratio_of(cell->ns[NEW] / cell->ns[BASE], &cell->error, level);
+    cell->clock_ratio = facet_clock_ratio(cell, comparison->options.allowed);
+    allow_for_clocks(cell, level);
     cell->noise = sqrt(cell->ratio.ci_high / cell->ratio.ci_low) - 1;
     /* Sides of the same data are one sample: whatever it is, its ratio is 1. */
     cell->same_data = same_data(cell->sides[BASE], cell->sides[NEW]);
@@ -245,11 +263,20 @@ struct settling {
     size_t family; /* cells that are judged together */
 };
 
+/* How far the logarithm of a ratio lies from none that is to be shown to be the same: where the clocks differ, as far as the
+ * farther of times and cycles, which no number of processes brings nearer. */
+static double distance_to_same(const struct comparison_cell *cell)
+{
+    if (cell->clock_ratio == 1)
+        return 0;
+    return fmax(fabs(log(cell->ratio.value)), fabs(log(cell->ratio.value / cell->clock_ratio)));
+}
+
 /* Whether as many processes, of a side that gets more, would most likely settle a cell: whether it is the same where it
  * seems to be, whether it changed where it seems to have. */
 static bool settles(const struct settling *settling, const struct comparison_cell *cell, size_t processes)
 {
-    const double size = ratio_size(&cell->ratio), threshold = settling->options->threshold;
+    const double size = change_size(cell), threshold = settling->options->threshold;
     const double p = size > threshold ? significance / (double)settling->family / looks_of(settling->options)
                                       : compare_level(settling->options);
     const double power = size > threshold ? power_change : power_same;
@@ -263,7 +290,7 @@ static bool settles(const struct settling *settling, const struct comparison_cel
         process.degrees += (double)(counts[i] - 1);
     }
     error = error_of(settling->comparison, cell, &process, counts);
-    reach = log1p(fmax(size, threshold)) / error.value - power;
+    reach = (size > threshold ? log1p(size) : log1p(threshold) - distance_to_same(cell)) / error.value - power;
     return reach >= 0 && student_p(reach, error.degrees) <= p;
 }
 
@@ -294,7 +321,7 @@ static enum verdict time_verdict(const struct comparison_cell *cell, double thre
 {
     const struct ratio *ratio = &cell->ratio;
 
-    if (ratio_size(ratio) > threshold && cell->adjusted_p < significance && !cell->doubtful)
+    if (change_size(cell) > threshold && cell->adjusted_p < significance && !cell->doubtful)
         return ratio->value > 1 ? VERDICT_REGRESSED : VERDICT_IMPROVED;
     if (ratio->ci_low >= 1 / (1 + threshold) && ratio->ci_high <= 1 + threshold)
         return VERDICT_SAME;

@@ -251,6 +251,26 @@ static void deviation_line(const struct comparison *comparison, enum deviation_o
         add(line, ", and what the processes of the sides show");
 }
 
+/* Where the SM clock differs, and by how much at most. */
+static void clock_line(const struct comparison *comparison, char line[LINE_BYTES])
+{
+    double most = 1;
+    size_t count = 0;
+
+    for (size_t i = 0; i < comparison->cell_count; i++) {
+        const double ratio = comparison->cells[i].clock_ratio;
+
+        count += ratio != 1;
+        if (fabs(log(ratio)) > fabs(log(most)))
+            most = ratio;
+    }
+    if (count > 0)
+        add(line,
+            "in %zu cell%s the SM clock of NEW is %s%.2f%% %s: intervals hold what that explains, and a change is one in "
+            "time and in cycles; --allow-diff clocks takes times as they are",
+            count, plural(count), count > 1 ? "up to " : "", 100 * fabs(1 / most - 1), most > 1 ? "lower" : "higher");
+}
+
 /* What no number of processes takes away. */
 static void between_line(const struct comparison *comparison, char line[LINE_BYTES])
 {
@@ -283,6 +303,7 @@ static const struct {
     {.line = code_line},
     {.line = data_line},
     {.line = between_line},
+    {.line = clock_line},
     {.origin = DEVIATION_DEFAULT},
     {.origin = DEVIATION_CALIBRATED},
     {.origin = DEVIATION_OTHER_BOARD},

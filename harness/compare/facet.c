@@ -5,19 +5,24 @@
 
 #include "compare.h"
 
-static const double clock_tolerance = 0.01; /* relative difference of SM clocks that is none */
+/* Relative differences of SM clocks: beyond which times are not comparable; up to which processes of one setting read. Settings
+ * are 15 MHz apart, and what a cell's clock read over ten processes of one lies within 0.13 % (results/.../processes). */
+static const double clock_tolerance = 0.01, clock_same = 0.003;
 
 static bool text_differs(const char *base, const char *new_text)
 {
     return *base && *new_text && (strcmp(base, new_text) != 0 || side_is_mixed(base));
 }
 
+/* Whether a ratio of clocks is beyond a tolerance. False for NaN, a clock that is not known. */
+static bool is_beyond(double ratio, double tolerance)
+{
+    return ratio > 1 + tolerance || 1 / ratio > 1 + tolerance;
+}
+
 static bool clocks_differ(const struct side_cell *base, const struct side_cell *new_cell)
 {
-    const double ratio = new_cell->clock.value / base->clock.value;
-
-    /* False for NaN, a clock that is not known. */
-    return ratio > 1 + clock_tolerance || 1 / ratio > 1 + clock_tolerance;
+    return is_beyond(new_cell->clock.value / base->clock.value, clock_tolerance);
 }
 
 bool facet_code_differs(const struct side_cell *base, const struct side_cell *new_cell)
@@ -50,6 +55,16 @@ static bool is_allowed(const struct facet *facet, const struct selection *allowe
     for (size_t i = 0; allowed && i < allowed->count; i++)
         found = found || allowed->rows[i] == facet;
     return found;
+}
+
+double facet_clock_ratio(const struct comparison_cell *cell, const struct selection *allowed)
+{
+    const double ratio = cell->sides[BASE]->clock.value / cell->sides[NEW]->clock.value;
+    const struct facet *clocks = facets;
+
+    while (clocks->cell_differs != clocks_differ)
+        clocks++;
+    return is_beyond(ratio, clock_same) && !is_allowed(clocks, allowed) ? ratio : 1;
 }
 
 bool facet_differs_in(const struct facet *facet, const struct comparison_cell *cell)

@@ -148,3 +148,8 @@ const char *health_reading_text(const struct health_reading *reading, char *out,
         text_join(out, bytes, "", known ? "none" : "not known");
     return out;
 }
+
+const struct field temperature_fields[TEMPERATURE_FIELDS] = {
+    {FIELD(field_number, struct temperature, "before_celsius", before_celsius, REQUIRED)},
+    {FIELD(field_number, struct temperature, "after_celsius", after_celsius, REQUIRED)},
+};

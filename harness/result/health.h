@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Errors of the device before and after a run, as the driver counts them: health.def has what is read. */
+ * Errors of the device before and after a run, as the driver counts them: health.def has what is read. And its temperature. */
 #ifndef CBANK_HEALTH_H
 #define CBANK_HEALTH_H
 
@@ -47,6 +47,12 @@ struct health {
     size_t xid_count;
 };
 
+/* Of the GPU, as NVML says, while cells were timed. */
+struct temperature {
+    bool known;
+    double before_celsius, after_celsius; /* of the process that wrote the result last */
+};
+
 /* Notes in `grew` what is greater after than before, and returns those bits. */
 uint32_t health_settle(struct health *health);
 
@@ -65,5 +71,10 @@ const char *health_text(const struct health *health, char *out, size_t bytes);
 enum { HEALTH_FIELDS = 5 };
 
 extern const struct field health_fields[HEALTH_FIELDS];
+
+/* Those of a struct temperature. */
+enum { TEMPERATURE_FIELDS = 2 };
+
+extern const struct field temperature_fields[TEMPERATURE_FIELDS];
 
 #endif

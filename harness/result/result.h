@@ -157,6 +157,7 @@ struct result {
     char card[DEVICE_TEXT_BYTES]; /* name of the card that the models of the cells are made of; "" when not known */
     struct device_info device;
     struct health health; /* of the device; not known of predictions */
+    struct temperature temperature; /* likewise */
     struct phase_time phases[RESULT_PHASES_MAX];
     size_t phase_count;
     struct cell_result *cells; /* owned */

@@ -17,6 +17,9 @@ static void write_null_reasons(cJSON *object, const struct field *field, const v
         json_add_text(reasons, "health",
                       "errors of a device were not read: predictions have none, NVML was not there, or "
                       "the version of cbank was older");
+    if (!((const struct result *)base)->temperature.known)
+        json_add_text(reasons, "temperature",
+                      "not read: predictions have none, NVML does not say, or the version of cbank was older");
     result_add_null_reasons(reasons);
 }
 
@@ -51,6 +54,9 @@ static const struct object host_object = {.fields = FIELDS(host_rows), .given = 
 
 static const struct object health_object = {.fields = {health_fields, HEALTH_FIELDS},
                                             .given = offsetof(struct result, health.known)};
+
+static const struct object temperature_object = {.fields = {temperature_fields, TEMPERATURE_FIELDS},
+                                                 .given = offsetof(struct result, temperature.known)};
 
 /* -- the result ---------------------------------------------------------------------------------------- */
 
@@ -132,6 +138,7 @@ static const struct field result_rows[] = {
     {WITHIN("confidence", kind_confidence)},
     {FIELD(field_object, struct result, "device", device, REQUIRED), .of = &device_object},
     {FIELD(field_object, struct result, "health", health, LATER), .of = &health_object},
+    {FIELD(field_object, struct result, "temperature", temperature, LATER), .of = &temperature_object},
     {FIELD(field_array, struct result, "phases", phases, REQUIRED), .of = &phase_list},
     {WITHIN("flag_reasons", kind_flag_reasons)},
     {WITHIN("null_reasons", kind_null_reasons)},
@@ -145,7 +152,7 @@ static const struct document result_document = {
     .what = "result",
     .remedy = "give a file that cbank run wrote",
     .major = 2,
-    .minor = 7,
+    .minor = 8,
     .oldest_major = 1,
     .root = {.fields = FIELDS(result_rows), .given = SIZE_MAX},
 };

@@ -31,6 +31,17 @@ static void say_clock(struct page *page, const struct result *result)
         page_say(page, ", SM clock up to %.0f MHz", result->device.sm_clock_max_mhz);
 }
 
+static void say_temperature(struct page *page, const struct temperature *temperature)
+{
+    const double low = fmin(temperature->before_celsius, temperature->after_celsius);
+    const double high = fmax(temperature->before_celsius, temperature->after_celsius);
+
+    if (temperature->known && low < high)
+        page_say(page, ", %.0f to %.0f degrees Celsius", low, high);
+    else if (temperature->known)
+        page_say(page, ", %.0f degrees Celsius", low);
+}
+
 static void print_environment(struct page *page, const struct result *result)
 {
     const struct device_info *device = &result->device;
@@ -43,6 +54,7 @@ static void print_environment(struct page *page, const struct result *result)
     if (device->driver[0])
         page_say(page, ", driver %s", device->driver);
     say_clock(page, result);
+    say_temperature(page, &result->temperature);
     page_end(page);
     if (result->modelled_time)
         page_line(page, 0, "All times and counters are modelled: nothing was measured.");

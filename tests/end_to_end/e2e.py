@@ -838,7 +838,7 @@ class CommittedResults(Case):
     OF_2_X = {name for name in OF_1_X if not name.startswith(("card", "health", "tool.", "device."))} - {
         "host.name", "host.slot", "cells.time_ns.effective_samples", "cells.indices", "cells.grid_blocks"} - {
         f"cells.{name}" for name in ("placements", "placement_deviation", "autocorrelation", "modes", "outliers", "neighbour")
-    } | {"cells.indices.file"} | {
+    } | {"temperature", "cells.indices.file"} | {
         f"health.{when}.{what}" for when in ("before", "after")
         for what in ("retired_pages_single_bit", "retired_pages_double_bit", "retirement_pending")}
     # What is null where all is well.

@@ -346,6 +346,34 @@ class Time(Case):
         for cell in result["cells"]:
             self.assertIn("throttled", cell["flags"])
 
+    def test_temperature(self):
+        """The simulated one grows with simulated time."""
+        result, said = self.measure()
+        temperature = result["temperature"]
+        self.assertTrue(30 <= temperature["before_celsius"] < temperature["after_celsius"] <= 60, temperature)
+        self.assertIn(f"{temperature['before_celsius']} to {temperature['after_celsius']} degrees Celsius", said)
+        for call in (1, 2):
+            result, said = self.measure(fail=f"nvmlDeviceGetTemperature:{call}:not_supported")
+            self.assertIsNone(result["temperature"])
+            self.assertIn("NVML does not say", result["null_reasons"]["temperature"])
+            self.assertNotIn("Celsius", said)
+
+    def test_a_clock_that_moved(self):
+        """Times follow it: no change, unless clocks may differ, which asks for what they do."""
+        base, new = self.path("base.json"), self.path("new.json")
+        for file, clock in ((base, 1980), (new, 1966)):
+            self.cbank("run", "--engine", "cuda", *LARGE, "--json", file, clock=clock)
+        for threshold, allowed, status, verdicts in (("0.5%", (), 0, {"inconclusive"}), ("1%", (), 0, {"same"}),
+                                                     ("0.5%", ("--allow-diff", "clocks"), 1, {"regressed"})):
+            said = self.cbank("compare", base, new, "--threshold", threshold, *allowed, "--json", "-", status=status)
+            cells = json.loads(said.stdout)["cells"]
+            self.assertEqual({cell["verdict"] for cell in cells}, verdicts)
+            for cell in cells:
+                self.assertAlmostEqual(cell["clock_ratio"], 1 if allowed else 1980 / 1966, delta=1e-4)
+                self.assertIsNone(cell["processes_to_settle"])
+            said = " ".join(self.cbank("compare", base, new, "--threshold", threshold, *allowed, status=status).stdout.split())
+            self.assertEqual("in 2 cells the SM clock of NEW is up to 0.71% lower: " in said, not allowed, said)
+
     def test_clock_and_slow_paths(self):
         usual, half = self.times(), self.times(clock=990)
         self.assertAlmostEqual(read_json(self.file)["cells"][0]["sm_clock_mhz"], 990, delta=1)
@@ -660,7 +688,7 @@ if FULL:
 
 class Trials(Case):
     """scripts/process_trial.py: how far processes differ; gate_trial.py: what the gate finds; neighbour_trial.py: what is
-    seen of a neighbour; plan_trial.py: what depends on the plan."""
+    seen of a neighbour; clock_trial.py: what the clock does; plan_trial.py: what depends on the plan."""
 
     def executable(self, name, *lines):
         with open(os.open(os.path.join(self.folder, name), os.O_WRONLY | os.O_CREAT, 0o755), "w", encoding="utf-8") as file:
@@ -698,6 +726,22 @@ class Trials(Case):
         # A flag where there is none.
         with open(near, "w", encoding="utf-8"):
             self.tried(*trial, "--neighbour", self.executable("none", "echo ready", "cat >/dev/null"), *SMALL, status=1)
+
+    def test_what_the_clock_does(self):
+        """A clock that is 0.7 % higher after the heat: none of it is called a change; another path that is slower then is."""
+        warm = os.path.join(self.folder, "warm")
+        neighbour = self.executable("neighbour", f"touch {warm}", "echo ready", "cat >/dev/null")
+        lines = [f"[ -e {warm} ] && CBANK_SIMULATED=$CBANK_SIMULATED,clock=1994",
+                 f'CBANK_SIMULATED=$CBANK_SIMULATED exec {CBANK} "$@"']
+        trial = ["clock_trial.py", "--processes", "2", "--heat-seconds", "0", "--neighbour", neighbour]
+        said = self.tried(*trial, "--program", self.executable("cbank", *lines), *LARGE)
+        self.assertRegex(said, r"(?s)H200: 4 processes, .*  1980.\d MHz: 2 processes, 60 degrees .*  199[34].\d MHz: 2 ")
+        self.assertRegex(said, r"at the lowest clock 0.(69|7\d)% longer than at the highest: add/")
+        self.assertRegex(said, r"moved between two processes 1 times; 0 of \d+ cells called changed")
+        os.remove(warm)
+        lines[0] += ",slow=global,slow_factor=1.02"
+        said = self.tried(*trial, "--program", self.executable("cbank", *lines), *LARGE, status=1)
+        self.assertRegex(said, r"moved between two processes 1 times; [1-9]\d* of \d+ cells called changed")
 
     def test_what_depends_on_the_plan(self):
         """A device on which global loads are 2 % slower where a plan has one size of elements alone."""

@@ -18,6 +18,9 @@ enum {
     UNCORRECTED = 1,
     PAGES_CAUSE_DOUBLE_BIT = 1,
     EVENT_XID = 8,
+    TEMPERATURE_GPU = 0,
+    COLD_CELSIUS = 30,
+    HOTTEST_CELSIUS = 60,
 };
 
 typedef struct device *nvml_device;
@@ -44,6 +47,7 @@ int nvmlDeviceGetMigMode(nvml_device device, unsigned *now, unsigned *pending);
 int nvmlDeviceGetMaxClockInfo(nvml_device device, int clock, unsigned *mhz);
 int nvmlDeviceGetClockInfo(nvml_device device, int clock, unsigned *mhz);
 int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_device device, unsigned long long *reasons);
+int nvmlDeviceGetTemperature(nvml_device device, int sensor, unsigned *celsius);
 int nvmlDeviceGetComputeRunningProcesses(nvml_device device, unsigned *count, void *processes);
 int nvmlDeviceGetTotalEccErrors(nvml_device device, int type, int since, unsigned long long *count);
 int nvmlDeviceGetMemoryErrorCounter(nvml_device device, int type, int since, int location, unsigned long long *count);
@@ -125,6 +129,18 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_device device, unsigned long 
 {
     ENTER(nvmlDeviceGetCurrentClocksThrottleReasons);
     *reasons = device_throttled(device) ? SOFTWARE_THERMAL : 0;
+    return NVML_OK;
+}
+
+/* Of the GPU: a degree for each ms of simulated time, as far as it goes. */
+int nvmlDeviceGetTemperature(nvml_device device, int sensor, unsigned *celsius)
+{
+    ENTER(nvmlDeviceGetTemperature);
+    if (sensor != TEMPERATURE_GPU)
+        return NVML_INVALID;
+    *celsius = device->now_ns > 1e6 * (HOTTEST_CELSIUS - COLD_CELSIUS)
+                   ? HOTTEST_CELSIUS
+                   : COLD_CELSIUS + (unsigned)(device->now_ns / 1e6);
     return NVML_OK;
 }
 

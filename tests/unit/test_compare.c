@@ -728,6 +728,57 @@ static void test_clocks(void **state)
     close_all(&comparison, &base, &new_side);
 }
 
+/* A clock that is 0.7 % higher, and times that follow it, do not, or change by themselves. By hand: half intervals are those of
+ * the ratio of times. */
+static void test_clocks_that_moved(void **state)
+{
+    static const double moved = 1.007;
+    static const struct {
+        double time, threshold;
+        bool allowed;
+        enum verdict verdict;
+        double size;
+    } rows[] = {
+        {1 / 1.007, 0.01, false, VERDICT_SAME, 0},
+        {1 / 1.007, 0.005, false, VERDICT_INCONCLUSIVE, 0},
+        {1 / 1.007, 0.005, true, VERDICT_IMPROVED, 0.007},
+        {1, 0.005, false, VERDICT_INCONCLUSIVE, 0},
+        {1, 0.005, true, VERDICT_SAME, 0},
+        {1.03, 0.01, false, VERDICT_REGRESSED, 0.03},
+        {1 / 1.03, 0.01, false, VERDICT_IMPROVED, 0.0228},
+        {1 / 1.012, 0.01, false, VERDICT_INCONCLUSIVE, 0.005},
+        {1 / 1.012, 0.01, true, VERDICT_IMPROVED, 0.012},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const void *row[] = {facet_named("clocks")};
+        const struct selection allowed = {row, 1};
+        struct compare_options options = defaults;
+        struct side base = simulate(2, 1, &quiet, 1), new_side = simulate(2, rows[i].time, &quiet, 2);
+        struct comparison comparison;
+        const struct comparison_cell *cell;
+        double half, low, high;
+
+        options.threshold = rows[i].threshold;
+        options.allowed = rows[i].allowed ? &allowed : NULL;
+        new_side.cells[0].clock.value = 1980 * moved;
+        comparison = compare(&base, &new_side, &options);
+        cell = cell_of(&comparison, 0);
+        assert_int_equal(cell->verdict, rows[i].verdict);
+        assert_true(fabs(change_size(cell) - rows[i].size) < 0.002);
+        half = student_quantile(0.05, cell->error.degrees) * cell->error.value;
+        low = cell->ratio.value * exp(-half);
+        high = cell->ratio.value * exp(half) * (rows[i].allowed ? 1 : moved);
+        assert_true(fabs(cell->ratio.ci_low / low - 1) < 1e-9 && fabs(cell->ratio.ci_high / high - 1) < 1e-9);
+        assert_true(cell->clock_ratio == (rows[i].allowed ? 1 : 1980 / (1980 * moved)));
+        assert_true(cell_of(&comparison, 1)->clock_ratio == 1);
+        if (cell->verdict == VERDICT_INCONCLUSIVE)
+            assert_int_equal(cell->settle, 0);
+        close_all(&comparison, &base, &new_side);
+    }
+}
+
 static void test_sass(void **state)
 {
     const void *row[] = {facet_named("sass")};
@@ -1074,6 +1125,7 @@ int main(void)
         cmocka_unit_test(test_facets_of_sides),
         cmocka_unit_test(test_mixed_and_unknown),
         cmocka_unit_test(test_clocks),
+        cmocka_unit_test(test_clocks_that_moved),
         cmocka_unit_test(test_sass),
         cmocka_unit_test(test_flags_are_noted),
         cmocka_unit_test(test_calibrated),

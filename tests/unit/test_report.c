@@ -102,7 +102,7 @@ static void fill_cells(struct fixture *fixture)
     for (size_t i = 0; i < CELLS; i++) {
         struct comparison_cell *cell = &fixture->cells[i];
 
-        *cell = (struct comparison_cell){.cell = plan_cell(i), .verdict = verdicts[i]};
+        *cell = (struct comparison_cell){.cell = plan_cell(i), .verdict = verdicts[i], .clock_ratio = 1};
         set_no_time(cell);
         fixture->side_cells[i] = (struct side_cell){.cell = cell->cell, .sha256 = "abcd"};
     }
@@ -130,6 +130,7 @@ static void fill_cells(struct fixture *fixture)
     strcpy(fixture->cells[4].note, "skipped in BASE: this build has no image for the chip");
     set_time(&fixture->cells[5], 980.2, 1.021, 0.06, 0.31);
     fixture->cells[5].underpowered = true;
+    fixture->cells[5].clock_ratio = 1.007;
     fixture->cells[5].settle = 7;
     fixture->cells[6].ns[NEW] = 812.5;
     set_time(&fixture->cells[7], 49821.09, 0.8512, 0.002, 0.0008);

@@ -121,6 +121,7 @@ static void fill(struct result *result)
     result->device.l2_bytes = 52428800;
     result->device.throttle_known = true;
     result->device.throttle_after = (uint64_t)1 << 60;
+    result->temperature = (struct temperature){true, 40, 47};
     result->phases[0] = (struct phase_time){"prepare", 0.125};
     result->phases[1] = (struct phase_time){"time", 12.1};
     result->phase_count = 2;
@@ -161,6 +162,8 @@ static void test_round_trip(void **state)
         assert_true(cell_equal(&back.cells[i].cell, &result.cells[i].cell));
     assert_true(back.cells[0].operations == UINT64_MAX && back.cells[1].operations == 0);
     assert_true(back.seed == UINT64_MAX && back.device.throttle_after == (uint64_t)1 << 60);
+    assert_true(back.temperature.known && back.temperature.before_celsius == 40 &&
+                back.temperature.after_celsius == 47);
     assert_false(back.complete || back.modelled_time);
     assert_string_equal(back.finished_utc, "");
     assert_memory_equal(back.cells[0].time.samples_ns, result.cells[0].time.samples_ns, 6 * sizeof(double));
@@ -280,12 +283,12 @@ static const struct {
     const char *from, *to, *message;
 } refused_rows[] = {
     {"\"cbank-result\"", "\"cbank-card\"", "a.json: schema.name: 'cbank-card' is no result"},
-    {"\"version\":\t\"2.7\"", "\"version\":\t\"3.0\"", "a.json: schema.version: 3.0, this build reads up to 2.x; use"},
-    {"\"version\":\t\"2.7\"", "\"version\":\t\"0.9\"", "schema.version: 0.9, this build reads from 1.0 on"},
-    {"\"version\":\t\"2.7\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
-    {"\"version\":\t\"2.7\"", "\"version\":\t1.0", "schema.version: expected a string, it is this number"},
-    {"\"version\":\t\"2.7\"", "\"version\":\t\"+1.0\"", "schema.version: expected a version"},
-    {"\"version\":\t\"2.7\"", "\"version\":\t\"1.\"", "schema.version: expected a version"},
+    {"\"version\":\t\"2.8\"", "\"version\":\t\"3.0\"", "a.json: schema.version: 3.0, this build reads up to 2.x; use"},
+    {"\"version\":\t\"2.8\"", "\"version\":\t\"0.9\"", "schema.version: 0.9, this build reads from 1.0 on"},
+    {"\"version\":\t\"2.8\"", "\"version\":\t\"1.x\"", "schema.version: expected a version"},
+    {"\"version\":\t\"2.8\"", "\"version\":\t1.0", "schema.version: expected a string, it is this number"},
+    {"\"version\":\t\"2.8\"", "\"version\":\t\"+1.0\"", "schema.version: expected a version"},
+    {"\"version\":\t\"2.8\"", "\"version\":\t\"1.\"", "schema.version: expected a version"},
     {"\"cbank-result\"", "\"\\u001b]0;a\\n\"", "schema.name: '?]0;a?' is no result"},
     {"\"schema\"", "\"Schema\"", "schema: expected an object, it is missing"},
     {"\"cuda\"", "\"cude\"", "a.json: engine: this build has no engine 'cude'"},
@@ -392,7 +395,7 @@ static void test_newer_minor(void **state)
     fill(&result);
     assert_int_equal(result_write(&result, path), STATUS_OK);
     result_close(&result);
-    edit("\"version\":\t\"2.7\"", "\"version\":\t\"1.7\", \"more\": [{}]");
+    edit("\"version\":\t\"2.8\"", "\"version\":\t\"1.7\", \"more\": [{}]");
     edit("\"elements\":", "\"humidity\": {\"percent\": 40}, \"elements\":");
     assert_int_equal(result_read(path, &back), STATUS_OK);
     assert_int_equal(back.cells[0].cell.elements, 128000);
@@ -420,7 +423,7 @@ static void test_version_1_0(void **state)
     fill(&result);
     result.cells[1].cell = cell_of(1, 0);
     assert_int_equal(result_write(&result, path), STATUS_OK);
-    edit("\"version\":\t\"2.7\"", "\"version\":\t\"1.0\"");
+    edit("\"version\":\t\"2.8\"", "\"version\":\t\"1.0\"");
     assert_int_equal(json_read_file(path, &root), STATUS_OK);
     for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
         remove_members(json_get(root, "cells"), later[i]);

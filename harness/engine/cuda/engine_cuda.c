@@ -116,14 +116,13 @@ static void cuda_observe(struct engine_session *session, struct result *result)
 
 /* -- time --------------------------------------------------------------------------------------------- */
 
-static bool read_throttle(struct engine_session *session, uint64_t *reasons)
+/* Reads throttle reasons and temperature; what NVML does not say is not known, from now on. */
+static void read_state(struct engine_session *session, struct result *result, uint64_t *reasons, double *celsius)
 {
-    bool known;
-
     watch_begin(session->options->watchdog, "asking NVML", cuda_patience(&session->device));
-    known = nvml_throttle_reasons(session->nvml, reasons);
+    result->device.throttle_known = result->device.throttle_known && nvml_throttle_reasons(session->nvml, reasons);
+    result->temperature.known = result->temperature.known && nvml_temperature(session->nvml, celsius);
     watch_end(session->options->watchdog);
-    return known;
 }
 
 /* Marks what was timed while the driver held the clock down. */
@@ -154,10 +153,8 @@ static enum status open_group(struct engine_session *session, struct result *res
 /* What is to be known of the device after each group. */
 static void look_after(struct engine_session *session, struct result *result)
 {
-    struct device_info *info = &result->device;
-
     cuda_expect(&session->device, 0);
-    info->throttle_known = info->throttle_known && read_throttle(session, &info->throttle_after);
+    read_state(session, result, &result->device.throttle_after, &result->temperature.after_celsius);
     flag_throttled(result);
     cuda_observe(session, result);
 }
@@ -199,7 +196,9 @@ static enum status cuda_time(struct engine_session *session, struct result *resu
         return cuda_end_run(device, cuda_device_error(device));
     if (cuda_device_error(device)[0])
         info->launch_ns = cuda_time_empty_launch(device);
-    info->throttle_known = read_throttle(session, &info->throttle_before);
+    info->throttle_known = result->temperature.known = true;
+    read_state(session, result, &info->throttle_before, &result->temperature.before_celsius);
+    result->temperature.after_celsius = result->temperature.before_celsius;
     return time_groups(session, result, &request);
 }
 

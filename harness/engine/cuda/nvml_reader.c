@@ -32,6 +32,7 @@ enum {
     NVML_VOLATILE = 0,   /* since the driver was loaded */
     NVML_SINGLE_BIT = 0, /* causes of a page's retirement */
     NVML_DOUBLE_BIT = 1,
+    NVML_TEMPERATURE_GPU = 0,
     NVML_EVENT_XID = 8,
 };
 
@@ -48,8 +49,9 @@ enum {
     F(nvmlDeviceGetCurrentClocksThrottleReasons, throttle_reasons, (nvml_device, unsigned long long *)) \
     F(nvmlDeviceGetComputeRunningProcesses, processes, (nvml_device, unsigned *, void *))
 
-/* Those of errors: a library may lack some. */
+/* Temperature, and those of errors: a library may lack some. */
 #define NVML_OPTIONAL(F)                                                                                       \
+    F(nvmlDeviceGetTemperature, temperature, (nvml_device, int, unsigned *))                                   \
     F(nvmlDeviceGetTotalEccErrors, ecc_errors, (nvml_device, int, int, unsigned long long *))                  \
     F(nvmlDeviceGetRetiredPages, retired_pages, (nvml_device, int, unsigned *, void *))                        \
     F(nvmlDeviceGetRetiredPagesPendingStatus, retirement_pending, (nvml_device, int *))                        \
@@ -185,6 +187,16 @@ void nvml_throttle_text(uint64_t reasons, char *text, size_t bytes)
     for (size_t i = 0; i < REASON_COUNT; i++)
         if (reasons & throttle_reasons[i].bit && used < bytes)
             used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", throttle_reasons[i].name);
+}
+
+bool nvml_temperature(const struct nvml *nvml, double *celsius)
+{
+    unsigned value;
+
+    if (!nvml || CALL(nvml, temperature, nvml->device, NVML_TEMPERATURE_GPU, &value) != NVML_SUCCESS)
+        return false;
+    *celsius = value;
+    return true;
 }
 
 bool nvml_sm_clock(const struct nvml *nvml, unsigned *mhz)

@@ -33,6 +33,9 @@ uint64_t nvml_throttle_mask(void);
 /* SM clock now, MHz. False when it cannot be read. */
 bool nvml_sm_clock(const struct nvml *nvml, unsigned *mhz);
 
+/* Temperature of the GPU now, in degrees Celsius. False when it cannot be read; nvml NULL likewise. */
+bool nvml_temperature(const struct nvml *nvml, double *celsius);
+
 /* Reads errors of the device into health->before, and has the driver note its Xids from now on: what grew before, in a
  * run that is resumed, stays noted. nvml NULL: nothing is known. */
 void nvml_health_begin(struct nvml *nvml, struct health *health);
