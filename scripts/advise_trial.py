@@ -188,8 +188,8 @@ def show(advices, times):
         nearest = [path for path in advice["too_close"] if path in found]
         close += bool(nearest)
         called += not nearest and best >= (1 - advice["told"]) * found[choice]
-        right += any(max(found[path] / found[choice], found[choice] / found[path]) <=
-                     1 + predicted[path]["ratio_error"] for path in nearest)
+        right += bool(nearest) and all(abs(math.log(found[path] / found[choice] / predicted[path]["relative"])) <=
+                                       math.log1p(predicted[path]["ratio_error"]) for path in nearest)
     print(f"{len(times)} configurations, {sum(map(len, times))} times, {len(errors)} of them predicted: "
           f"{sum(error <= WITHIN for error in errors) / len(errors):.1%} within {WITHIN:.0%}")
     line("the advice", regrets)

@@ -216,12 +216,14 @@ static double block_life_ns(const struct model_work *work)
     return block_base_ns(work) + block_payload_ns(work);
 }
 
-/* What comes into L1 for the first time. */
+/* What comes into L1 for the first time: who waits for it, or, where a table is in few slices of L2, the busiest of these, of which
+ * all SMs want it. */
 static double first_touches_ns(const struct model_work *work)
 {
     const double filled = (double)work->first.sectors * ACCESS_SECTOR_BYTES / MODEL_FILL_BYTES_PER_CYCLE;
+    const double waits = model_to_ns(work->card, work->first.waits * MODEL_FIRST_CYCLES + filled);
 
-    return model_to_ns(work->card, work->first.waits * MODEL_FIRST_CYCLES + filled);
+    return fmax(waits, MODEL_FIRST_TURN * work->first.turns * work->card->l2_request_ns);
 }
 
 /* What warps that stride wait, where their blocks do not all begin at once: the late ones have the SM to themselves in the end. */
@@ -364,7 +366,9 @@ static enum status sample_loads(struct model_work *work, uint32_t resident)
 
     if (gathers || work->cell->path->unit == UNIT_L2)
         work->asked = model_l2_sample(work->cell, work->card);
-    return gathers ? model_first_touches(work->cell, work->card->sm_count, resident, &work->first) : STATUS_OK;
+    return gathers
+               ? model_first_touches(work->cell, work->card->sm_count, resident, work->card->l2_slices, &work->first)
+               : STATUS_OK;
 }
 
 enum status model_predict(const struct cell *cell, const struct access_counts *access, const struct card *card,

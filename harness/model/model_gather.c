@@ -215,21 +215,30 @@ enum { TABLE_SECTORS = CBANK_TABLE_BYTES / ACCESS_SECTOR_BYTES };
 struct touched {
     bool before[TABLE_SECTORS], now[TABLE_SECTORS]; /* before the group of lookups, and with it */
     uint32_t in_flight, sectors;
+    double turns; /* of slices of L2, for what the loads are the first to ask for */
     uint32_t *waits; /* of each warp that is there, groups that waited */
 };
 
 /* A group of lookups of one warp: whether it waits. */
 static bool touch_warp(const uint32_t *index, uint32_t threads, uint32_t width, struct touched *touched)
 {
+    uint32_t lines[CBANK_WARP_THREADS], count = 0;
+    uint8_t asked[TABLE_L2_LINES] = {0};
     bool waits = false;
 
     for (uint32_t i = 0; i < threads; i++) {
-        const uint32_t sector = index[i] * width / ACCESS_SECTOR_BYTES;
+        const uint32_t sector = index[i] * width / ACCESS_SECTOR_BYTES, line = sector / LINE_SECTORS;
 
         waits |= !touched->before[sector];
-        touched->sectors += !touched->now[sector];
+        if (touched->now[sector])
+            continue;
+        touched->sectors++;
         touched->now[sector] = true;
+        lines[count] = line;
+        count += asked[line]++ == 0;
     }
+    for (uint32_t i = 0; i < count; i++)
+        touched->turns += turns_alone[asked[lines[i]]];
     return waits;
 }
 
@@ -270,6 +279,25 @@ static bool touch_round(const struct cell *cell, uint64_t first, uint32_t sms, u
     return waited;
 }
 
+/* The part of a table's lines that the busiest slice of L2 has: over the places, as a time is (series.h). */
+static double busiest_share(const struct cell *cell, uint32_t stacks)
+{
+    const uint32_t lines = (table_bytes(cell->path, cell->parameters) + L2_LINE_BYTES - 1) / L2_LINE_BYTES;
+    double busiest[PLACES], scratch[PLACES];
+
+    for (uint32_t k = 0; k < PLACES; k++) {
+        uint32_t counts[STACKS_MAX * STACK_SLICES] = {0}, most = 0;
+
+        for (uint32_t line = 0; line < lines; line++) {
+            uint32_t *const count = &counts[slice_of(line, k, stacks)];
+
+            most = ++*count > most ? *count : most;
+        }
+        busiest[k] = (double)most / lines;
+    }
+    return stats_trimmed_mean(busiest, PLACES, 1, scratch).value;
+}
+
 /* On the SM whose first block is `first`, in all rounds: until there is one in which no warp waits. */
 static struct model_first_touches touches_of_sm(const struct cell *cell, uint64_t first, uint32_t sms,
                                                 uint32_t resident, uint32_t *waits)
@@ -285,10 +313,10 @@ static struct model_first_touches touches_of_sm(const struct cell *cell, uint64_
             break;
     for (uint32_t warp = 0; warp < warps; warp++)
         most = waits[warp] > most ? waits[warp] : most;
-    return (struct model_first_touches){most, touched.sectors};
+    return (struct model_first_touches){most, touched.sectors, touched.turns};
 }
 
-enum status model_first_touches(const struct cell *cell, uint32_t sms, uint32_t resident,
+enum status model_first_touches(const struct cell *cell, uint32_t sms, uint32_t resident, uint32_t slices,
                                 struct model_first_touches *out)
 {
     const uint64_t blocks = cell_blocks(cell), room = (uint64_t)resident * sms;
@@ -306,6 +334,8 @@ enum status model_first_touches(const struct cell *cell, uint32_t sms, uint32_t 
             *out = touches;
     }
     free(waits);
+    out->turns *=
+        (double)(blocks < sms ? blocks : sms) * busiest_share(cell, slices > STACK_SLICES ? slices / STACK_SLICES : 1);
     return STATUS_OK;
 }
 

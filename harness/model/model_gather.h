@@ -19,16 +19,20 @@ struct model_l2_asked model_l2_sample(const struct cell *cell, const struct card
  * The first is fitted. Of GH100: results/h200/sweeps and results/advise/h200.json. */
 enum { MODEL_FIRST_CYCLES = 205, MODEL_FILL_BYTES_PER_CYCLE = 64 };
 
+/* Part of a turn of a slice that such a sector takes: SMs want the same ones at about the same time. Likewise. */
+#define MODEL_FIRST_TURN 0.75
+
 struct model_first_touches {
     uint32_t waits; /* groups of lookups of one warp */
     uint32_t sectors; /* of its SM */
+    double turns; /* of the busiest slice of L2, for all SMs */
 };
 
 /* How often a warp waits for such a sector, of the warp that waits most often: the grid ends with it. All warps of an SM go group by
  * group of lookups in flight together; one waits in a group of which some sector was wanted in no earlier group, by whichever warp.
  * Where blocks are few, a warp waits more often on an SM with fewer, which fetch for each other. So of three SMs: the first, the
  * one with the last block, and the last; `resident` blocks at a time. STATUS_ENVIRONMENT when out of memory. */
-enum status model_first_touches(const struct cell *cell, uint32_t sms, uint32_t resident,
+enum status model_first_touches(const struct cell *cell, uint32_t sms, uint32_t resident, uint32_t slices,
                                 struct model_first_touches *out);
 
 /* Distinct sectors of the table that the first block reads in its first steps. */

@@ -837,7 +837,7 @@ static struct model_first_touches first_touches(const struct cell *cell, uint32_
 {
     struct model_first_touches touches;
 
-    assert_int_equal(model_first_touches(cell, sms, resident, &touches), STATUS_OK);
+    assert_int_equal(model_first_touches(cell, sms, resident, 48, &touches), STATUS_OK);
     return touches;
 }
 
@@ -868,6 +868,32 @@ static void first_touches_are_waited_for(void **state)
         index[i] = 0;
     assert_int_equal(first_touches(&cell, 1, 1).waits, 1); /* and none in the round after */
     assert_int_equal(first_touches(&cell, 1, 1).sectors, 1);
+}
+
+/* A line has its slice to itself: turns are those of its sectors, of each SM that has a block, one by one or four at once. Of a
+ * table of 1 KB that begins at a kilobyte two slices have four lines each, of one that begins in the middle four have two: three
+ * on average over the places. */
+static void first_touches_take_turns(void **state)
+{
+    enum { ELEMENTS = 128, SECTOR = 8, LINE = 4 * SECTOR };
+    uint32_t index[ELEMENTS];
+    const struct indices indices = {index, sizeof(*index), 0, ELEMENTS};
+    struct cell cell = make_cell("global", ELEMENTS, 1);
+
+    (void)state;
+    cell.indices = &indices;
+    cell.parameters[PARAMETER_table_bytes] = 128;
+    for (uint32_t i = 0; i < ELEMENTS; i++)
+        index[i] = SECTOR * (i / 32);
+    assert_true(first_touches(&cell, 1, 2).turns == 4);
+    assert_true(first_touches(&cell, 2, 1).turns == 2 * 2);
+    for (uint32_t i = 0; i < ELEMENTS; i++)
+        index[i] = SECTOR * (i % 4);
+    assert_true(fabs(first_touches(&cell, 1, 2).turns - 1.66) < 1e-12);
+    cell.parameters[PARAMETER_table_bytes] = 1024;
+    for (uint32_t i = 0; i < ELEMENTS; i++)
+        index[i] = LINE * (i % 8);
+    assert_true(fabs(first_touches(&cell, 1, 2).turns - 3) < 1e-12);
 }
 
 /* A warp that has its SM to itself waits for all that it reads; where four do, others have fetched it. */
@@ -915,6 +941,7 @@ int main(void)
         cmocka_unit_test(turns_are_latency),
         cmocka_unit_test(lines_are_in_banks),
         cmocka_unit_test(first_touches_are_waited_for),
+        cmocka_unit_test(first_touches_take_turns),
         cmocka_unit_test(the_last_warp_waits_most),
     };
 
