@@ -94,7 +94,7 @@ def show(report):
                 for one, other in zip(processes, processes[1:]))
     changed = sum(len(pair["changed"]) for pair in report["comparisons"])
     cells = sum(pair["cells"] for pair in report["comparisons"])
-    print(f"  the clock moved between two processes {moved} times; {changed} of {cells} cells called changed")
+    print(f"  pairs of processes between which the clock moved: {moved}; {changed} of {cells} cells called changed")
     return changed == 0
 
 

@@ -19,7 +19,8 @@ struct model_l2_asked model_l2_sample(const struct cell *cell, const struct card
  * The first is fitted. Of GH100: results/h200/sweeps and results/advise/h200.json. */
 enum { MODEL_FIRST_CYCLES = 205, MODEL_FILL_BYTES_PER_CYCLE = 64 };
 
-/* Part of a turn of a slice that such a sector takes: SMs want the same ones at about the same time. Likewise. */
+/* Part of a turn of a slice that such a sector takes: SMs want the same ones at about the same time. Chosen by results/advise/h200.json,
+ * h100.json and h200-contested.json; h100-second-frozen.json and h100-second-contested.json try it. */
 #define MODEL_FIRST_TURN 0.75
 
 struct model_first_touches {
