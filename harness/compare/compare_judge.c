@@ -152,10 +152,11 @@ static struct deviation error_of(const struct comparison *comparison, const stru
 /* Where the clocks differ, times may have followed them, or not at all: the interval holds both, p is that of the less. */
 static void allow_for_clocks(struct comparison_cell *cell, struct ratio_level *level)
 {
-    const struct ratio by_cycles = ratio_of(cell->ratio.value / cell->clock_ratio, &cell->error, level);
+    struct ratio by_cycles;
 
     if (cell->clock_ratio == 1)
         return;
+    by_cycles = ratio_of(cell->ratio.value / cell->clock_ratio, &cell->error, level);
     cell->ratio.ci_low = fmin(cell->ratio.ci_low, by_cycles.ci_low);
     cell->ratio.ci_high = fmax(cell->ratio.ci_high, by_cycles.ci_high);
     cell->ratio.p = isnan(by_cycles.p) || change_size(cell) > 0 ? fmax(cell->ratio.p, by_cycles.p) : 1;

@@ -178,7 +178,7 @@ const struct cell *result_cell(const void *result, size_t i);
 /* Releases everything; accepts a zeroed struct. */
 void result_close(struct result *result);
 
-/* Writes a file of schema 2.3 atomically to path, whatever version was read; "-" is stdout. */
+/* Writes a file of the newest schema atomically to path, whatever version was read; "-" is stdout. */
 enum status result_write(const struct result *result, const char *path);
 
 /* Reads a result of schema 1.x or 2.x. STATUS_USAGE with file and place otherwise. Cells whose
