@@ -30,11 +30,10 @@ def options(parser):
     parser.add_argument("--neighbour", metavar="PROGRAM")
 
 
-def describe(result, heated, begin):
-    timed = [cell for cell in result["cells"] if cell["status"] == "ok"]
+def describe(result, times, heated, begin):
     return {"seconds": round(time.monotonic() - begin, 1), "heated": heated, "temperature": result["temperature"],
-            "sm_clock_mhz": statistics.median(cell["sm_clock_mhz"] for cell in timed),
-            "times_ns": {cell["identity"]: cell["time_ns"]["value"] for cell in timed}}
+            "sm_clock_mhz": statistics.median(cell["sm_clock_mhz"] for cell in result["cells"] if cell["identity"] in times),
+            "times_ns": {identity: time_ns["value"] for identity, time_ns in times.items()}}
 
 
 def make(arguments, rest):
@@ -48,11 +47,11 @@ def make(arguments, rest):
                 with Neighbour(neighbour, "compute"):
                     time.sleep(arguments.heat_seconds)
             paths.append(trials.measure(program, os.path.join(folder, f"{number}.json"), *rest))
-            first, _ = trials.read(paths[-1], program)
-            processes.append(describe(first, number >= arguments.processes, begin))
+            result, times = trials.read(paths[-1], program)
+            processes.append(describe(result, times, number >= arguments.processes, begin))
         pairs = dict.fromkeys([*zip(paths, paths[1:]), *((paths[0], path) for path in paths[1:])])
         found = [trials.compare(program, *pair, "--threshold", THRESHOLD) for pair in pairs]
-    return {**trials.origin(first), "run_options": rest, "heat_seconds": arguments.heat_seconds, "processes": processes,
+    return {**trials.origin(result), "run_options": rest, "heat_seconds": arguments.heat_seconds, "processes": processes,
             "comparisons": found}
 
 

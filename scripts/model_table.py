@@ -33,6 +33,8 @@ UNSETTLED = {"multimodal", "unstable"}
 # Each chip's results, and those of its folder that are no results.
 FILES = ("results/h[0-9]*/*.json", "results/h[0-9]*/model/*.json", "results/h[0-9]*/sweeps/*.json", "results/h[0-9]*/fast-board/*.json",
          "results/chips/*/*.json")
+# Lookups in tables that the model says nothing of.
+LARGE = "sweeps/large.json"
 OTHERS = ("calibration.json", "card.json", "characterization.json", "manifest.json")
 
 

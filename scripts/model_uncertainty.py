@@ -32,7 +32,6 @@ import model_table
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TABLE = os.path.join(ROOT, "harness/advise/uncertainty.def")
 TRIAL = os.path.join(ROOT, "results/advise/h200.txt")
-UNKNOWN = "large.json"  # lookups in tables that the model says nothing of
 SHARE, PAIR_SHARE = 0.9, 0.8
 CELLS_FEWEST = 10
 LIKE = {"REGISTERS": "SHARED"}  # registers that a warp exchanges go the way of shared memory
@@ -46,7 +45,7 @@ def errors(program):
     """{configuration: {path: (error, time, parts)}} of every cell, the first where several files have it."""
     found = collections.defaultdict(dict)
     files = [name for pattern in ("*.json", "sweeps/*.json") for name in sorted(glob.glob(f"results/h200/{pattern}"))
-             if os.path.basename(name) != UNKNOWN]
+             if not name.endswith(model_table.LARGE)]
     for name in files:
         for cell in model_table.explain(program, name)["results"][0]["cells"]:
             if cell["remainder"] is None or cell["regime"] != "hot" or cell["workload"] == "refill":

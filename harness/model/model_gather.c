@@ -35,6 +35,18 @@ static const uint8_t pairs[][CHUNK_PAGES] = {{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 
 
 enum { PAIRS = sizeof(pairs) / sizeof(pairs[0]) };
 
+/* Of a chip with so many slices. */
+static uint32_t stacks_of(uint32_t slices)
+{
+    return slices > STACK_SLICES ? slices / STACK_SLICES : 1;
+}
+
+/* Lines of L2 that hold the table of a cell. */
+static uint32_t lines_of(const struct cell *cell)
+{
+    return (table_bytes(cell->path, cell->parameters) + L2_LINE_BYTES - 1) / L2_LINE_BYTES;
+}
+
 static uint32_t stack_of(uint32_t page, uint32_t place, uint32_t stacks)
 {
     const uint32_t chunk = page / CHUNK_PAGES, turn = (13 * place + chunk) / CHUNK_PAGES;
@@ -135,22 +147,32 @@ static double line_turns(const struct wanted *wanted, uint32_t line, double part
     return turns;
 }
 
-/* The turns of the busiest slice: over the places, as a time is (series.h). */
-static double busiest_turns(const struct wanted *wanted, double part, uint32_t stacks)
+/* What the busiest slice has of what there is of each line: over the places, as a time is (series.h). */
+static double busiest_slice(const double *of_lines, uint32_t lines, uint32_t stacks)
 {
-    double turns[PLACES][STACKS_MAX * STACK_SLICES] = {{0}}, busiest[PLACES] = {0}, scratch[PLACES];
+    double busiest[PLACES], scratch[PLACES];
 
-    for (uint32_t line = 0; line < wanted->lines; line++) {
-        const double more = line_turns(wanted, line, part, turns_shared);
+    for (uint32_t k = 0; k < PLACES; k++) {
+        double sums[STACKS_MAX * STACK_SLICES] = {0}, most = 0;
 
-        for (uint32_t k = 0; more > 0 && k < PLACES; k++) {
-            double *const sum = &turns[k][slice_of(line, k, stacks)];
+        for (uint32_t line = 0; line < lines; line++) {
+            double *const sum = &sums[slice_of(line, k, stacks)];
 
-            *sum += more;
-            busiest[k] = fmax(busiest[k], *sum);
+            *sum += of_lines[line];
+            most = fmax(most, *sum);
         }
+        busiest[k] = most;
     }
     return stats_trimmed_mean(busiest, PLACES, 1, scratch).value;
+}
+
+static double busiest_turns(const struct wanted *wanted, double part, uint32_t stacks)
+{
+    double turns[TABLE_L2_LINES];
+
+    for (uint32_t line = 0; line < wanted->lines; line++)
+        turns[line] = line_turns(wanted, line, part, turns_shared);
+    return busiest_slice(turns, wanted->lines, stacks);
 }
 
 /* And the lines that loads ask for at a time are one by one. */
@@ -184,8 +206,7 @@ struct model_l2_asked model_l2_sample(const struct cell *cell, const struct card
     const uint32_t grid = cell_blocks(cell), sampled = !cell->indices ? 1 : grid < L2_BLOCKS ? grid : L2_BLOCKS;
     const uint32_t steps = workload_steps(cell->workload, cell->parameters);
     struct model_l2_asked asked = {0};
-    const uint32_t stacks = card->l2_slices > STACK_SLICES ? card->l2_slices / STACK_SLICES : 1;
-    struct wanted wanted = {.lines = (table_bytes(cell->path, cell->parameters) + L2_LINE_BYTES - 1) / L2_LINE_BYTES};
+    struct wanted wanted = {.lines = lines_of(cell)};
 
     for (uint32_t step = 0; step < steps; step++) {
         for (uint32_t i = 0; i < sampled; i++)
@@ -193,7 +214,7 @@ struct model_l2_asked model_l2_sample(const struct cell *cell, const struct card
         if (cell->path->unit == UNIT_L2 && (cell->indices || step + 1 == steps))
             end_step(&wanted);
     }
-    asked.turns = cell->path->unit == UNIT_L2 ? find_turns(&wanted, &asked, stacks) : 0;
+    asked.turns = cell->path->unit == UNIT_L2 ? find_turns(&wanted, &asked, stacks_of(card->l2_slices)) : 0;
     return asked;
 }
 
@@ -279,23 +300,15 @@ static bool touch_round(const struct cell *cell, uint64_t first, uint32_t sms, u
     return waited;
 }
 
-/* The part of a table's lines that the busiest slice of L2 has: over the places, as a time is (series.h). */
+/* The part of a table's lines that the busiest slice of L2 has. */
 static double busiest_share(const struct cell *cell, uint32_t stacks)
 {
-    const uint32_t lines = (table_bytes(cell->path, cell->parameters) + L2_LINE_BYTES - 1) / L2_LINE_BYTES;
-    double busiest[PLACES], scratch[PLACES];
+    const uint32_t lines = lines_of(cell);
+    double ones[TABLE_L2_LINES];
 
-    for (uint32_t k = 0; k < PLACES; k++) {
-        uint32_t counts[STACKS_MAX * STACK_SLICES] = {0}, most = 0;
-
-        for (uint32_t line = 0; line < lines; line++) {
-            uint32_t *const count = &counts[slice_of(line, k, stacks)];
-
-            most = ++*count > most ? *count : most;
-        }
-        busiest[k] = (double)most / lines;
-    }
-    return stats_trimmed_mean(busiest, PLACES, 1, scratch).value;
+    for (uint32_t line = 0; line < lines; line++)
+        ones[line] = 1;
+    return busiest_slice(ones, lines, stacks) / lines;
 }
 
 /* On the SM whose first block is `first`, in all rounds: until there is one in which no warp waits. */
@@ -334,8 +347,7 @@ enum status model_first_touches(const struct cell *cell, uint32_t sms, uint32_t 
             *out = touches;
     }
     free(waits);
-    out->turns *=
-        (double)(blocks < sms ? blocks : sms) * busiest_share(cell, slices > STACK_SLICES ? slices / STACK_SLICES : 1);
+    out->turns *= (double)(blocks < sms ? blocks : sms) * busiest_share(cell, stacks_of(slices));
     return STATUS_OK;
 }
 

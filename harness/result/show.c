@@ -14,6 +14,14 @@ enum { INDENT = 2, DIFFERENCES_MAX = 20 };
 
 /* -- above the tables ---------------------------------------------------------------------------------- */
 
+static void say_range(struct page *page, const char *what, double low, double high, const char *unit)
+{
+    if (round(low) < round(high))
+        page_say(page, ",%s %.0f to %.0f %s", what, low, high, unit);
+    else
+        page_say(page, ",%s %.0f %s", what, low, unit);
+}
+
 /* The SM clock of the cells, or what the device can do where no cell has one. */
 static void say_clock(struct page *page, const struct result *result)
 {
@@ -23,28 +31,16 @@ static void say_clock(struct page *page, const struct result *result)
         low = fmin(low, result->cells[i].time.sm_clock_mhz);
         high = fmax(high, result->cells[i].time.sm_clock_mhz);
     }
-    if (low <= high && round(low) < round(high))
-        page_say(page, ", SM clock %.0f to %.0f MHz", low, high);
-    else if (low <= high)
-        page_say(page, ", SM clock %.0f MHz", low);
+    if (low <= high)
+        say_range(page, " SM clock", low, high, "MHz");
     else if (isfinite(result->device.sm_clock_max_mhz))
         page_say(page, ", SM clock up to %.0f MHz", result->device.sm_clock_max_mhz);
-}
-
-static void say_temperature(struct page *page, const struct temperature *temperature)
-{
-    const double low = fmin(temperature->before_celsius, temperature->after_celsius);
-    const double high = fmax(temperature->before_celsius, temperature->after_celsius);
-
-    if (temperature->known && low < high)
-        page_say(page, ", %.0f to %.0f degrees Celsius", low, high);
-    else if (temperature->known)
-        page_say(page, ", %.0f degrees Celsius", low);
 }
 
 static void print_environment(struct page *page, const struct result *result)
 {
     const struct device_info *device = &result->device;
+    const struct temperature *temperature = &result->temperature;
 
     page_begin(page, 0);
     page_say(page, "engine %s: %s%s, compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32 " SMs", result->engine,
@@ -54,7 +50,9 @@ static void print_environment(struct page *page, const struct result *result)
     if (device->driver[0])
         page_say(page, ", driver %s", device->driver);
     say_clock(page, result);
-    say_temperature(page, &result->temperature);
+    if (temperature->known)
+        say_range(page, "", fmin(temperature->before_celsius, temperature->after_celsius),
+                  fmax(temperature->before_celsius, temperature->after_celsius), "degrees Celsius");
     page_end(page);
     if (result->modelled_time)
         page_line(page, 0, "All times and counters are modelled: nothing was measured.");

@@ -93,7 +93,6 @@ class House(unittest.TestCase):
                     self.assertNotIn("\t", line)
 
 
-@unittest.skipUnless(shutil.which("ctags") and shutil.which("cloc"), "no ctags or cloc (scripts/setup.sh lint)")
 class Build(unittest.TestCase):
     """What the build does without what it can do without, as on a machine that has a compiler and cJSON alone."""
 
@@ -112,6 +111,7 @@ class Build(unittest.TestCase):
         self.assertEqual(self.sources_of_the_store(), {"sql"})
 
 
+@unittest.skipUnless(shutil.which("ctags") and shutil.which("cloc"), "no ctags or cloc (scripts/setup.sh lint)")
 class Limits(unittest.TestCase):
     """What scripts/house.py measures. Limits that it does not enforce yet are only printed."""
 

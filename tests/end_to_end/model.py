@@ -25,12 +25,11 @@ import model_uncertainty  # noqa: E402
 import readme_blocks  # noqa: E402
 
 TEXT_CELLS_MAX = 64  # the model takes its time again
-LARGE = "/sweeps/large.json"  # lookups in tables that the model says nothing of: their counts alone take seconds
 
 
 def committed():
-    """The committed results; those of LARGE with all tests alone."""
-    return [path for path in model_table.committed() if FULL or not path.endswith(LARGE)]
+    """The committed results; with all tests alone those of LARGE, whose counts take seconds."""
+    return [path for path in model_table.committed() if FULL or not path.endswith(model_table.LARGE)]
 
 
 def printed(script, *words):
@@ -106,7 +105,7 @@ class Explained(unittest.TestCase):
     def test_the_table_of_docs(self):
         (content,) = [content for command, _, content in readme_blocks.blocks(readme_blocks.read("docs/chip.md"))
                       if command == "scripts/model_table.py"]
-        rows = [line for line in content.splitlines(keepends=True) if FULL or f"{LARGE.removesuffix('.json')} |" not in line]
+        rows = [line for line in content.splitlines(keepends=True) if FULL or f"{model_table.LARGE.removesuffix('.json')} |" not in line]
         self.assertEqual(len(content.splitlines()) - len(rows), 0 if FULL else 2)
         paths = committed()
         with unittest.mock.patch.object(model_table, "committed", lambda: paths):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * NVML. Its header is not part of every toolkit: what is needed of it is written here. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,9 +139,7 @@ int nvmlDeviceGetTemperature(nvml_device device, int sensor, unsigned *celsius)
     ENTER(nvmlDeviceGetTemperature);
     if (sensor != TEMPERATURE_GPU)
         return NVML_INVALID;
-    *celsius = device->now_ns > 1e6 * (HOTTEST_CELSIUS - COLD_CELSIUS)
-                   ? HOTTEST_CELSIUS
-                   : COLD_CELSIUS + (unsigned)(device->now_ns / 1e6);
+    *celsius = COLD_CELSIUS + (unsigned)fmin(device->now_ns / 1e6, HOTTEST_CELSIUS - COLD_CELSIUS);
     return NVML_OK;
 }
 
