@@ -508,8 +508,9 @@ check-format: ## fail where `make format` would change a source
 # Settings: .clang-tidy, tests/.clang-tidy, .shellcheckrc. Sources of the CUDA engine need the vendor's headers.
 LINTED := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES)) $(CUDA_ABSENT) $(CUPTI_ABSENT) $(filter-out $(if $(CUDA),,tests/simulated/%),$(wildcard tests/*/*.c))
 
-lint: ## look for mistakes in C, Python and shell sources
+lint: ## look for mistakes in C, Python and shell sources, and for limits that are not kept
 	@scripts/setup.sh lint
+	@$(PYTHON) scripts/house.py
 	@printf '%s\n' $(LINTED) | xargs -P $(shell nproc) -n 4 sh -c '$(CLANG_TIDY) --quiet "$$@" -- -std=c11 \
 	    $(CPPFLAGS_ALL) $(EVERY_ROOM) -Itests/unit -Itests/simulated $(CUDA_CPPFLAGS) 2>/dev/null' lint
 	@$(PYTHON) -m pyflakes scripts tests

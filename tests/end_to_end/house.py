@@ -10,13 +10,15 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 from common import ROOT
 
 sys.path[:0] = [os.path.join(ROOT, "scripts"), os.path.join(ROOT, "tests")]
+import english  # noqa: E402
+import house  # noqa: E402  (of scripts/)
 import run  # noqa: E402
 import trials  # noqa: E402
-from house import LIMITS, beyond, functions, parameters  # noqa: E402
 
 FOLDERS = ("patterns", "kernels", "harness")  # each may use those before it
 VENDOR = re.compile(r"^(cuda|cupti|nv|curand|cublas)", re.IGNORECASE)
@@ -111,27 +113,59 @@ class Build(unittest.TestCase):
         self.assertEqual(self.sources_of_the_store(), {"sql"})
 
 
-@unittest.skipUnless(shutil.which("ctags") and shutil.which("cloc"), "no ctags or cloc (scripts/setup.sh lint)")
 class Limits(unittest.TestCase):
-    """What scripts/house.py measures. Limits that it does not enforce yet are only printed."""
+    """scripts/house.py and scripts/english.py find what they count, in small planted texts."""
 
-    def test_limits(self):
-        for name, measure, limit, enforced in LIMITS:
-            with self.subTest(name):
-                over, largest = beyond(measure, limit)
-                self.assertGreater(largest, 0)
-                print(f"{name}: {largest} of {limit}", file=sys.stderr)
-                self.assertEqual(over if enforced else [], [])
+    def faults(self, name, text):
+        return [(line, english.KINDS.index(kind)) for line, kind, _ in english.faults(name, text)]
 
-    def test_parameters(self):
-        for signature, count in (("(void)", 0), ("()", 0), ("(int a)", 1), ("(int a, char b[2], void (*c)(int, int))", 3)):
-            self.assertEqual(parameters(signature), count, signature)
+    def test_english_finds_each_pattern_in_each_kind_of_file(self):
+        long = " ".join(["word"] * 31) + "."
+        for name, text, found in (
+                ("a.c", "int a; // Of the two, one.\n", [(1, 0)]),
+                ("a.h", "// Good.\n// What a cell is.\nint a;\n", [(1, 0)]),
+                ("a.h", "/* Good. That one. */\n", [(1, 0)]),
+                ("a.c", 'f("Such cells are "\n  "skipped");\n', [(1, 0)]),
+                ("a.c", 'f("the file of which this is a copy");\n', [(1, 1)]),
+                ("a.c", "// the name by which\n// it is known\n", [(1, 1)]),
+                ("a.c", f"// {long}\n", [(1, 2)]),
+                ("a.c", f"// {long[:80]}\n\n// {long[80:]}\n", []),
+                ("a.c", "// One sentence of ten words.\n" * 9, []),
+                ("a.c", "int of_what = '\"'; // a \"quote\"\nint b; // What it is.\n", [(2, 0)]),
+                ("a.py", '"""Good.\n\nOf these, one.\n"""\n', [(1, 0)]),
+                ("a.py", 'f"Such {a} is not"\n', [(1, 0)]),
+                ("a.py", 'b = 1  # That is\nc = 1\n# What\n# is it\n', [(1, 0), (3, 0)]),
+                ("a.py", f'"SELECT {long}"\n', []),
+                ("a.md", f"# What\n\nText.\n\n- Of one.\n- Two.\n\n```\n{long}\n```\n| Of a | b |\n", [(5, 0), (11, 0)]),
+                ("a.sh", "#!/bin/sh\n# Good. Of it.\n", [(2, 0)]),
+                ("a.bin", "Of it.", [])):
+            with self.subTest(name=name, text=text):
+                self.assertEqual(self.faults(name, text), found)
 
-    def test_functions_are_found(self):
-        found = {where.split()[1]: (lines, count) for where, lines, count in functions()}
-        self.assertGreater(len(found), 500)
-        self.assertEqual(found["main"][1], 2)
-        self.assertGreater(found["main"][0], 5)
+    @unittest.skipUnless(shutil.which("ctags") and shutil.which("cloc"), "no ctags or cloc (scripts/setup.sh lint)")
+    def test_house_measures_a_planted_tree(self):
+        tree = {"harness/engine/run_command.c": '#include "a.h"\nint main(void) { return a(); }\n',
+                "harness/base/a.h": "int a(void);\n",
+                "harness/base/a.c": '#include "a.h"\n// Of a.\nstatic int once(int x, int y);\nint a(void) { return once(1, 2); }\n'
+                                    'static int once(int x, int y) { return x; }\n'
+                                    'static int twice(void (*f)(int, int)) { return 2; }\nint d(void) { return twice() + twice(); }\n',
+                "harness/base/b.c": "int b;\n", "patterns/p.def": "P(1)\nP(2)\n", "docs/a.md": "1234\n",
+                "tests/golden/g.c": "int g;\n", "tests/t.c": "int t;\n"}
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(house, "ROOT", folder):
+            for name, text in tree.items():
+                os.makedirs(os.path.dirname(f"{folder}/{name}"), exist_ok=True)
+                with open(f"{folder}/{name}", "w", encoding="utf-8") as file:
+                    file.write(text)
+            for cached in (house.functions, house.faults):
+                cached.cache_clear()
+                self.addCleanup(cached.cache_clear)
+            numbers = {name: number for name, number, _, _ in house.check()}
+            parameters = {where.split()[1]: count for where, count in house.parameters().items()}
+        self.assertEqual({name: numbers[name] for name in list(numbers)[:6]},
+                         {"lines of C": 12, "lines of scripts": 0, "lines of tests": 1, "lines of C of the core": 9,
+                          "% of static functions with one use": 50, "bytes of docs/*.md": 5})
+        self.assertEqual(numbers["sentences: starts with Of, What, That, Such"], 1)
+        self.assertEqual(parameters, {"main": 0, "a": 0, "once": 2, "twice": 1, "d": 0})
 
 
 class Runner(unittest.TestCase):
