@@ -470,6 +470,8 @@ fuzz: ## feed documents and command lines that are wrong to what reads them (FUZ
 
 SHARE := $(DESTDIR)$(PREFIX)/share
 REPORT := figures page page/templates # what cbank report runs, beside the scripts that install names
+# What pip installs from scripts/, too: the Python package, with its templates and styles.
+PACKAGE := $(shell cd scripts && find cbank -type f -not -name '*.pyc')
 
 install: $(PROGRAM) ## install into $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cbank
@@ -480,11 +482,13 @@ ifneq ($(wildcard docs/cbank.1),)
 	install -D -m 644 docs/cbank.1 $(SHARE)/man/man1/cbank.1
 endif
 	install -D -m 644 scripts/completion.bash $(SHARE)/bash-completion/completions/cbank
+	$(foreach file,$(PACKAGE),install -D -m 644 scripts/$(file) $(SHARE)/cbank/python/$(file) &&) true
+	install -d $(SHARE)/cbank/scripts
 	install -d $(REPORT:%=$(SHARE)/cbank/scripts/%)
 	install -m 644 $(wildcard scripts/report.py scripts/plot.py scripts/claims.py scripts/upgrade.py scripts/fit_card.py) \
 	  $(SHARE)/cbank/scripts/
-	install -m 755 $(wildcard scripts/fleet_run.sh scripts/fleet.sbatch) $(SHARE)/cbank/scripts/
 	$(foreach folder,$(REPORT),install -m 644 $(wildcard scripts/$(folder)/*.*) $(SHARE)/cbank/scripts/$(folder)/ &&) true
+	install -m 755 $(wildcard scripts/fleet_run.sh scripts/fleet.sbatch) $(SHARE)/cbank/scripts/
 
 uninstall: ## remove what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/cbank $(SHARE)/man/man1/cbank.1 $(SHARE)/bash-completion/completions/cbank

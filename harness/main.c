@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The list of commands. Each is the row of a file NAME.c or NAME_command.c, with its options and its function. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,10 @@
     EACH(contribute) \
     EACH(check) \
     EACH(report) \
+    EACH(plot) \
+    EACH(convert) \
+    EACH(atlas) \
+    EACH(cards) \
     EACH(list) \
     EACH(doctor)
 /* clang-format on */
@@ -74,6 +79,8 @@ static enum status run_word(int argc, char **argv)
 
     if (word)
         word->print(&commands);
+    else if (row && name == argv[2] && row->command->start)
+        return row->command->start(2, (char *[]){argv[2], "--help"});
     else if (row && name == argv[2])
         help_print_command(row->command);
     else if (row)
@@ -86,6 +93,10 @@ int main(int argc, char **argv)
     enum status status = STATUS_USAGE;
     bool flushed;
 
+    /* A closed descriptor would be taken by the next file that is opened. Writing to these fails instead. */
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
+            return STATUS_USAGE;
     if (argc < 2)
         help_print(&commands);
     else

@@ -6,7 +6,7 @@
 _cbank_options()
 {
     case $1 in
-    '') echo 'run show counters explain advise compare gate calibrate characterize history ingest forget fleet export contribute check report list doctor help' ;;
+    '') echo 'run show counters explain advise compare gate calibrate characterize history ingest forget fleet export contribute check report plot convert atlas cards list doctor help' ;;
     run) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --json --resume --retry-failed --in-turn --patience --strict --quiet --color' ;;
     show) echo '--help --cell --markdown --csv --json --raw --color' ;;
     counters) echo '--help --cell --workload --path --pattern --regime --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --markdown --csv --json --raw' ;;
@@ -23,7 +23,11 @@ _cbank_options()
     export) echo '--help --format --raw' ;;
     contribute) echo '--help --credit --color' ;;
     check) echo '--help --json --color' ;;
-    report) echo '--help --output --interactive --library' ;;
+    report) echo '--help' ;;
+    plot) echo '--help' ;;
+    convert) echo '--help' ;;
+    atlas) echo '--help' ;;
+    cards) echo '--help' ;;
     list) echo '--help --markdown --csv --json --raw --color' ;;
     doctor) echo '--help --json --color' ;;
     esac

@@ -32,6 +32,8 @@ needs='
     test  command groff                 groff-base          groff               groff
     test  command pdffonts              poppler-utils       poppler-utils       poppler
     contribute module scipy             python3-scipy       python3-scipy       python-scipy
+    plots module  pandas            python3-pandas      python3-pandas      python-pandas
+    plots module  scipy             python3-scipy       python3-scipy       python-scipy
     plots module  matplotlib            python3-matplotlib  python3-matplotlib  python-matplotlib
     plots module  jinja2                python3-jinja2      python3-jinja2      python-jinja
     lint  command clang-format-19       clang-format-19     -                   -

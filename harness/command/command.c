@@ -232,9 +232,12 @@ static void close_options(struct parsing *parsing)
 enum status command_run(const struct command *command, int argc, char **argv)
 {
     struct parsing parsing = {.command = command, .invocation = {.argc = argc, .argv = argv}};
-    char **words = malloc((size_t)argc * sizeof(*words)); /* argp moves them about, and argv is recorded as typed */
+    char **words; /* argp moves them about, and argv is recorded as typed */
     enum status status;
 
+    if (command->start)
+        return command->start((size_t)argc - 1, argv + 1);
+    words = malloc((size_t)argc * sizeof(*words));
     parsing.options = calloc(1, command->options_bytes + 1);
     parsing.given = calloc((size_t)argc, sizeof(*parsing.given));
     if (words && parsing.options && parsing.given) {

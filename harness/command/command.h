@@ -40,6 +40,8 @@ struct command {
     const char *details;   /* paragraphs for the man page, an empty line between; NULL: none */
     /* Does it. `options` is that struct; what it owns is released afterwards. Returns the exit code. */
     enum status (*run)(const void *options, const struct invocation *invocation);
+    /* In place of `run`, for a command that parses its own line, --help too: words[0] is its name. NULL: `run` does it. */
+    enum status (*start)(size_t count, char **words);
 };
 
 /* Parses argv[1 .. argc - 1], argv[1] being the command's name, and runs it, or prints its help. STATUS_USAGE, logged,

@@ -140,8 +140,9 @@ static void put_option(const struct option_row *option)
 
 static void put_command(const struct command *command)
 {
-    printf(".SS cbank %s%s%s\n", command->name, command->arguments ? " " : "",
-           command->arguments ? command->arguments : "");
+    printf(".SS cbank %s%s", command->name, command->arguments ? " " : "");
+    put_roff(command->arguments ? command->arguments : "");
+    putchar('\n');
     put_sentence(command->summary);
     for (size_t i = 0; command->argument_table && i < *command->argument_table->count; i++)
         printf("%s%s", i ? ", " : ".PP\nOne of: ", table_name(command->argument_table, i));

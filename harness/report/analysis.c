@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "log.h"
+
+/* The one that the distribution's packages are for. */
+static const char python[] = "/usr/bin/python3";
+
+/* Where the package lies, from the folder of the program: installed; in build/, build/NAME/, build/tests/NAME/. */
+static const char *const places[] = {"../share/cbank/python/cbank", "../scripts/cbank", "../../scripts/cbank",
+                                     "../../../scripts/cbank"};
+
+/* Imports the package by its path, and nothing else from there. sys.argv: the path, the words of the command. */
+static const char start[] =
+    "import sys, importlib.util as u\n"
+    "p = sys.argv.pop(1)\n"
+    "s = u.spec_from_file_location('cbank', p + '/__init__.py', submodule_search_locations=[p])\n"
+    "sys.modules['cbank'] = m = u.module_from_spec(s)\n"
+    "s.loader.exec_module(m)\n"
+    "from cbank.__main__ import main\n"
+    "sys.exit(main(sys.argv[1:]))\n";
+
+/* Writes the paths of this program and of the package. */
+static enum status find_package(char program[PATH_MAX], char package[PATH_MAX])
+{
+    const char *executed = (const char *)getauxval(AT_EXECFN), *slash;
+
+    /* The second is for machines without /proc. */
+    if (!realpath("/proc/self/exe", program) && (!executed || !realpath(executed, program)))
+        return log_error(STATUS_ENVIRONMENT, "cannot find the path of cbank: %s; mount /proc", strerror(errno));
+    slash = strrchr(program, '/');
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        const int bytes = snprintf(package, PATH_MAX, "%.*s/%s", (int)(slash - program), program, places[i]);
+
+        if (bytes < PATH_MAX && access(package, R_OK | X_OK) == 0)
+            return STATUS_OK;
+    }
+    return log_error(STATUS_ENVIRONMENT, "the Python package cbank is not beside %s (in %s); make install puts it there",
+                     program, places[0]);
+}
+
+enum status analysis_start(size_t count, char **words)
+{
+    /* -I: no current folder, PYTHONPATH or user's packages; -B: no bytecode where it is installed. */
+    const char *fixed[] = {python, "-I", "-B", "-c", start};
+    const size_t fixed_count = sizeof(fixed) / sizeof(fixed[0]);
+    char program[PATH_MAX], package[PATH_MAX];
+    enum status status = find_package(program, package);
+    const char **line;
+
+    if (status != STATUS_OK)
+        return status;
+    line = calloc(fixed_count + count + 2, sizeof(*line));
+    if (!line || setenv("CBANK_PROGRAM", program, 1) != 0) {
+        free(line);
+        return log_memory("the command line of Python");
+    }
+    memcpy(line, fixed, sizeof(fixed));
+    line[fixed_count] = package;
+    memcpy(line + fixed_count + 1, words, count * sizeof(*words));
+    execv(python, (char *const *)line);
+    status = log_error(STATUS_ENVIRONMENT, "cannot run %s for cbank %s: %s; install python3", python, words[0],
+                       strerror(errno));
+    free(line);
+    return status;
+}
+
+/* Declares the command that module cbank.commands.NAME implements; its options are the module's. */
+/* clang-format off */
+#define ANALYSIS(row, takes, says) \
+    extern const struct command row##_command; \
+    const struct command row##_command = {.name = #row, .arguments = takes, .summary = says, .start = analysis_start, \
+                                          .details = "cbank " #row " --help lists its options."};
+/* clang-format on */
+
+ANALYSIS(report, "-o DIR FILE|DIR...", "Write a static page of documents, with figures and tables")
+ANALYSIS(plot, "FILE...", "Draw figures of documents, for papers, as SVG, PDF or PNG")
+ANALYSIS(convert, "--to FORMAT FILE...", "Convert results and cards to the formats of other tools")
+ANALYSIS(atlas, "DIR...", "Compare what is known of several chips in one table")
+ANALYSIS(cards, "DIR...", "Make the cards of chips from their characterizations")

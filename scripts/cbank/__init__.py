@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+"""The analysis of what cbank measured: documents as tables, figures, reports, stores.
+
+`cbank.load(paths)` reads documents into one pandas DataFrame. Every module NAME with a `main(words)` in the table of
+`cbank.__main__` is the command `cbank NAME`. The instrument, a C program, measures and judges; this package asks it for
+every verdict, by `cbank.instrument`.
+"""
+
+from .errors import Failure
+
+__all__ = ["Failure", "load"]
+
+
+def load(paths):
+    """The rows of documents, as one pandas DataFrame; see `cbank.frames`."""
+    from . import frames  # pandas takes half a second: only who needs it pays
+    return frames.load(paths)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""The commands of the analysis: `cbank NAME ...`, or `python3 -m cbank NAME ...` where the package was installed by pip.
+
+The instrument's own table, harness/report/analysis.c, lists the same names for its help; a test compares the two.
+"""
+
+import importlib
+import importlib.util
+import os
+import sys
+from collections import namedtuple
+
+from .errors import ENVIRONMENT, USAGE, Failure, say
+
+# A command is a module with `main(words)`, which returns the exit code. `needs`: modules of the distribution's packages.
+Command = namedtuple("Command", "module summary needs")
+
+DRAWN = ("pandas", "matplotlib", "jinja2")
+
+COMMANDS = {
+    "report": Command("report", "Write a static page of documents, with figures and tables", DRAWN),
+    "plot": Command("plot", "Draw figures of documents, for papers, as SVG, PDF or PNG", ("pandas", "matplotlib")),
+    "convert": Command("convert", "Convert results and cards to the formats of other tools", ("pandas",)),
+    "atlas": Command("atlas", "Compare what is known of several chips in one table", DRAWN),
+    "contribute": Command("contribute", "Measure the folder of a chip", ("scipy",)),
+    "cards": Command("cards", "Make the cards of chips from their characterizations", ("scipy",)),
+    "ingest": Command("ingest", "Put what results say into a store", ()),
+    "forget": Command("forget", "Take a run out of a store", ()),
+    "fleet": Command("fleet", "Which GPUs of a fleet, or all of them, have changed?", ("pandas", "scipy")),
+    "history": Command("history", "Show the times of cells over runs, and where they changed", ("pandas", "scipy")),
+}
+
+USAGE_TEXT = "usage: python3 -m cbank COMMAND [OPTION...] [ARGUMENT...]\n\n"
+
+
+def need_modules(name, needs):
+    """Raises Failure, with the packages to install, where a module that the command needs is not there."""
+    missing = sorted(module for module in needs if not importlib.util.find_spec(module))
+    if missing:
+        packages = " ".join(f"python3-{module}" for module in missing)
+        raise Failure(f"cbank {name} needs Debian's {packages}; run: apt-get install {packages}", ENVIRONMENT)
+
+
+def run(words):
+    """Runs the command line `words`; its exit code."""
+    if not words or words[0] in ("help", "--help", "-h"):
+        print(USAGE_TEXT + "\n".join(f"  {name:<12} {command.summary}" for name, command in COMMANDS.items()))
+        return 0 if words else USAGE
+    name = words[0]
+    if name not in COMMANDS:
+        raise Failure(f"there is no command {name}; try: python3 -m cbank help")
+    command = COMMANDS[name]
+    if not importlib.util.find_spec(f"{__package__}.{command.module}"):
+        raise Failure(f"cbank {name} is not built yet", ENVIRONMENT)
+    need_modules(name, command.needs)
+    return importlib.import_module(f"{__package__}.{command.module}").main(words[1:]) or 0
+
+
+def main(words):
+    """Runs the command line `words`; the exit code, whatever happens: no failure of the environment ends in a traceback."""
+    try:
+        status = run(words)
+        sys.stdout.flush()
+        return status
+    except Failure as failure:
+        status = failure.status
+        say("error", failure)
+    except BrokenPipeError:
+        status = 141  # as a program that SIGPIPE ends
+    except OSError as error:
+        status = USAGE
+        say("error", f"{error.filename or 'standard output'}: {error.strerror or error}")
+    except MemoryError:
+        status = ENVIRONMENT
+        say("error", "out of memory; give fewer files at a time")
+    except RecursionError:
+        status = USAGE
+        say("error", "a document is nested too deeply to be one of cbank's")
+    except KeyboardInterrupt:
+        status = 130
+    except SystemExit as end:  # of argparse
+        status = end.code if isinstance(end.code, int) else 0
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # What Python could not write it would try again at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if status == 0:
+            status = USAGE
+            say("error", f"standard output: {error.strerror}")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
