@@ -152,7 +152,7 @@ FAULTS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/faults/*.c))
 FUZZER  := $(BUILD)/tests/fuzz/fuzz
 CARDS   := $(wildcard results/cards/*.json)
 
-.PHONY: all tests simulated run contribute cards setup test test-kernels test-all test-distributions test-fleet test-gpu coverage bench-gpu plots reproduce check-sass check-ptx \
+.PHONY: all tests simulated run contribute cards setup test test-kernels test-all test-long test-distributions test-fleet test-gpu coverage bench-gpu plots reproduce check-sass check-ptx \
         check-headers sanitize fuzz fuzzers install uninstall format check-format lint dist deb clean help FORCE
 
 all: $(PROGRAM) ## build the program (the default)
@@ -386,27 +386,30 @@ setup: ## install the packages that building and testing need
 	@scripts/setup.sh test
 
 # tests/run.py builds by makes of its own, with the variables of this command line.
-run_tests = @scripts/setup.sh test && { scripts/setup.sh lint || true; scripts/setup.sh fleet || true; } && \
+# $(call run_tests,SUITE,PURPOSES,OPTIONAL PURPOSES): those of scripts/setup.sh.
+run_tests = @$(2:%=scripts/setup.sh % &&) { $(3:%=scripts/setup.sh % || true;) true; } && \
             CBANK_CUDA='$(CUDA)' $(PYTHON) tests/run.py $(1) $(MAKEOVERRIDES)
 
-test: ## set up, build and run the tests: minutes, no GPU needed
-	$(call run_tests,test)
+test: ## set up, build and run the tests of every change: three minutes on two cores, no GPU needed
+	$(call run_tests,test,test)
 
 test-kernels: ## check the kernels of every architecture, and of CUDA 11.8, and that planted faults are found
-	$(call run_tests,kernels)
+	$(call run_tests,kernels,all)
 
 test-fleet: ## try a fleet on a Slurm cluster of three nodes on this machine (as root; simulated GPUs)
-	@scripts/setup.sh fleet
-	$(call run_tests,fleet)
+	$(call run_tests,fleet,test fleet)
 
-test-all: ## run all tests that need no GPU, with every repetition
-	$(call run_tests,all)
+test-all: ## run the tests of a merge: 15 minutes on two cores, no GPU needed
+	$(call run_tests,all,all,lint fleet)
+
+test-long: ## run everything that needs no GPU: every repetition, every architecture, the sanitizers of gcc
+	$(call run_tests,long,all,lint fleet)
 
 test-distributions: ## try `make run` and `make test` on a bare Debian 12 and 13, in chroots (as root)
 	@scripts/test_distributions.sh
 
 test-gpu: ## run every test that needs a GPU
-	$(call run_tests,gpu)
+	$(call run_tests,gpu,test)
 
 bench-gpu: ## measure, on a GPU, how far times repeat, into results/local/repeatability/ (run options: ARGS=)
 	@scripts/setup.sh build
@@ -439,12 +442,14 @@ headers_of = $(foreach header,$(wildcard $(1)/*.h),'$(header) $(2)')
 HEADERS := $(call headers_of,patterns,-Ipatterns) $(call headers_of,kernels,-Ikernels -Ipatterns) \
            $(foreach room,$(filter-out engine/cuda%,$(ROOMS)),$(call headers_of,harness/$(room),$(call room_flags,$(room))))
 
-check-headers: ## compile each header alone, with what its room may see, by gcc and clang
-	@for compiler in gcc clang; do printf '%s\n' $(HEADERS) | while read -r header flags; do \
+HEADER_COMPILERS ?= gcc clang
+
+check-headers: ## compile each header alone, with what its room may see (HEADER_COMPILERS='gcc clang')
+	@for compiler in $(HEADER_COMPILERS); do printf '%s\n' $(HEADERS) | while read -r header flags; do \
 	    echo "#include \"$$header\"" | \
 	    $$compiler $(CPPFLAGS_ALL) -I. $$flags -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -x c - || \
 	    { echo "$$header does not compile alone with $$compiler"; exit 1; }; \
-	done || exit 1; done; echo "all headers compile alone with gcc and clang"
+	done || exit 1; done; echo "all headers compile alone with $(HEADER_COMPILERS)"
 
 # One build by clang is that of the sanitizers, of its warnings and of the fuzzers.
 SANITIZED := BUILD=build/asan CC=clang SANITIZE=1
@@ -464,7 +469,7 @@ fuzzers: $(FUZZER) ## build the fuzz targets (by clang, with SANITIZE=1; STATIC=
 
 # What reaches new code goes into build/fuzz/corpus; tests/corpus stays as it is.
 fuzz: ## feed documents and command lines that are wrong to what reads them (FUZZ_SECONDS=60 a target)
-	@scripts/setup.sh test
+	@scripts/setup.sh all
 	@$(MAKE) $(SANITIZED) fuzzers
 	@scripts/fuzz.sh --seconds $(FUZZ_SECONDS)
 

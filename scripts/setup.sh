@@ -1,13 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Finds out what is missing on this machine to build (setup.sh build), also to build with stores (setup.sh store), to
-# draw figures and reports (setup.sh plots), to measure a chip with its card (setup.sh contribute), to test (setup.sh test), to test reports in a browser, too (setup.sh browser;
-# without, those tests are skipped), to format and check sources (setup.sh lint), to test fleets on a Slurm cluster
-# (setup.sh fleet; without, those tests are skipped), to link cJSON in (setup.sh static), to build with CUDA 11.8 (setup.sh
-# cuda-11.8: the host compiler that its nvcc takes), or to try the README on bare distributions (setup.sh distributions),
-# and installs it from the distribution's packages: as root, or by sudo where that asks for no password. Otherwise prints
-# the command to type and exits 3. Quiet when nothing is missing. Never installs CUDA.
+# Installs what a purpose needs and this machine lacks, from the distribution's packages.
+#
+#   build, store, plots, contribute   the program, stores, figures and reports, the folder of a chip
+#   test                              make test
+#   all                               make test-all, as far as it is not optional: clang with sanitizers and fuzzer
+#   lint, fleet, browser              optional parts of make test-all: sources, a Slurm cluster, reports in a browser
+#   static, cuda-11.8, distributions  cJSON in the program, the compiler for an old nvcc, chroots of distributions
+#
+# It installs as root, or by sudo where sudo asks for no password. Otherwise it prints the command to type and exits 3.
+# It is quiet when nothing is missing. It never installs CUDA.
 #
 # A thing is there when it does what it is for: a command runs, a library links, a module is imported by PYTHON, which
 # is the Makefile's.
@@ -23,14 +26,14 @@ needs='
     store links   sqlite3               libsqlite3-dev      sqlite-devel        sqlite
     test  command git                   git                 git                 git
     test  links   cmocka                libcmocka-dev       libcmocka-devel     cmocka
-    test  command clang                 clang               clang               clang
-    test  fuzzer  clang                 libclang-rt-dev     compiler-rt         compiler-rt
-    test  sanitizer address             -                   libasan             -
-    test  sanitizer undefined           -                   libubsan            -
     test  python  python                python3             python3             python
     test  module  jsonschema            python3-jsonschema  python3-jsonschema  python-jsonschema
-    test  command groff                 groff-base          groff               groff
-    test  command pdffonts              poppler-utils       poppler-utils       poppler
+    all   command clang                 clang               clang               clang
+    all   fuzzer  clang                 libclang-rt-dev     compiler-rt         compiler-rt
+    all   sanitizer address             -                   libasan             -
+    all   sanitizer undefined           -                   libubsan            -
+    all   command groff                 groff-base          groff               groff
+    all   command pdffonts              poppler-utils       poppler-utils       poppler
     contribute module scipy             python3-scipy       python3-scipy       python-scipy
     plots module  pandas            python3-pandas      python3-pandas      python-pandas
     plots module  scipy             python3-scipy       python3-scipy       python-scipy
@@ -61,9 +64,10 @@ plots) wanted='build plots' ;;
 store) wanted='build store' ;;
 contribute) wanted='build contribute' ;;
 test) wanted='build store plots contribute test' ;;
+all) wanted='build store plots contribute test all' ;;
 static) wanted='build static' ;;
 *)
-    echo "usage: scripts/setup.sh build|store|plots|contribute|test|browser|lint|fleet|static|cuda-11.8|distributions" >&2
+    echo "usage: scripts/setup.sh build|store|plots|contribute|test|all|browser|lint|fleet|static|cuda-11.8|distributions" >&2
     exit 2
     ;;
 esac

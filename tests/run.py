@@ -1,23 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the tests: builds, unit tests, those of tests/end_to_end and tests/kernels, as many parts at a time as there are
-processors, and counts.
+"""Runs the tests: builds, unit tests, and the files of tests/end_to_end and tests/kernels, on all processors.
 
-usage: tests/run.py test|kernels|fleet|all|gpu [VARIABLE=VALUE...]
+usage: tests/run.py test|all|long|kernels|fleet|gpu [VARIABLE=VALUE...]
 
-VARIABLEs are for make. A part is one or more commands; a line says when it has ended, with its tests, its seconds and
-what is left. What it printed is in build/test-logs/, and is shown where it failed. Tests are counted from what cmocka
-(TAP) and unittest print, and a command that prints neither is one test: passed when it exits with 0. Then come the parts that took
-the most seconds of processors. The last line is "N passed, N failed", with ", N skipped" where there are any. Exit status
-0 when at least one test ran and none failed.
+VARIABLEs are for make. The suites:
+- test: what every change has to pass, in 180 s on two processors and 300 s of processor time, build included.
+- all: what a merge has to pass, in 15 minutes on two processors; continuous integration runs it.
+- long: everything, with every repetition, every architecture and the sanitizers of gcc.
+- kernels, fleet, gpu: these parts alone.
 
-With CBANK_TEST=full, which is what `all` means unless it says small, tests repeat what a few repetitions show, and what
-runs with the sanitizers of clang runs with those of gcc, too. With CBANK_TEST=quick, which is what `test` means, the report is not
-looked at in a browser, and figures at one width. With CBANK_ARCHS=ends, kernels are checked of the newest
-architecture of the machine's toolkit and of the oldest of CUDA 11.8 alone.
+A part is one or more commands. When it ends, a line says how many tests it had, its seconds, and how much is left. Its
+output is in build/test-logs/, and is shown where it failed. Tests are counted from the output of cmocka (TAP) and of
+unittest. Any other command is one test, which passed if it exits with 0. At the end stand the parts that took the most
+processor time. The last line is "N passed, N failed", with ", N skipped" where there are any. The exit status is 0 when
+at least one test ran and none failed.
 
-Files are found: tests/unit/test_*.c, and in tests/end_to_end and tests/kernels every *.py that ends in a call of unittest.main.
-Those that have a build of their own to make or take long are named in SECONDS, below, so that they start first.
+The suite sets CBANK_TEST to quick (test), small (all) or full (long): tests repeat accordingly. CBANK_ARCHS=ends checks
+kernels of two architectures: the newest of the machine's toolkit and the oldest of CUDA 11.8.
+
+A test file is found by its name: tests/unit/test_*.c, and every *.py of the other folders that ends in unittest.main().
+A file runs in `test` unless ALL or LONG names it.
 """
 
 import fractions
@@ -66,8 +69,9 @@ ROOM_TO_WAIT = fractions.Fraction(1, 2)  # slots that they have beside those of 
 SIMULATED = ("simulated.py", "health.py", "faults.py", "walk.py", "gating.py", "contribute.py")
 FAULTS = ("faults.py", "walk.py")
 CLUSTERS = ("fleet_slurm.py",)  # of the same program, without sanitizers
-# Of tests/end_to_end, those that take long for what a change most often breaks: `all` runs them.
-LONG = ("scratch.py", "packages.py", "model.py")
+# Files of tests/end_to_end that take long for what a change most often breaks: `all` and `long` run them.
+ALL = ("scratch.py", "packages.py", "model.py", "report.py", "figures.py", "legible.py", "readme.py", "allocation.py", "faults.py",
+       "walk.py", "consumers.py")
 
 TAP = re.compile(r"^(not )?ok \d+( - .*?)?( # SKIP.*)?$", re.IGNORECASE)
 UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in")
@@ -277,9 +281,18 @@ def simulated(toolkit, of, sanitizers=False):
 
 
 def test(toolkit):
-    parts = [unit_tests("unit tests", "build", ["build"]), *kernel_checks(toolkit), Part("check-headers", make("check-headers")),
-             *tests_of("end_to_end", without=("gpu.py", *LONG, *SIMULATED, *CLUSTERS)), *simulated(toolkit, SIMULATED)]
-    parts.append(Part("check-format", make("check-format"), skip=absent("clang-format-19")))
+    return [unit_tests("unit tests", "build", ["build"]), kernel_checks(toolkit)[1],
+            *tests_of("end_to_end", without=("gpu.py", *ALL, *SIMULATED, *CLUSTERS)),
+            *simulated(toolkit, [file for file in SIMULATED if file not in ALL])]
+
+
+def merge(toolkit):
+    """What `all` runs beside `test`."""
+    parts = [kernel_checks(toolkit)[0], Part("check-headers", make("check-headers")),
+             *tests_of("end_to_end", of=[file for file in ALL if file not in SIMULATED]),
+             *simulated(toolkit, [file for file in SIMULATED if file in ALL])[1:],
+             Part("check-format", make("check-format"), skip=absent("clang-format-19")),
+             Part("lint", make("lint"), skip=absent("clang-tidy-19"))]
     if toolkit:
         parts += [Part("build, no toolkit", [sys.executable, "tests/end_to_end/common.py", "build/nocuda",
                                              *make("BUILD=build/nocuda", "NO_CUDA=1", "NO_SQLITE=1", "all")], after=["build"]),
@@ -297,14 +310,6 @@ def fleet(toolkit):
     return simulated(toolkit, CLUSTERS)
 
 
-def night(toolkit):
-    """What of a cluster takes no waiting for a node that died."""
-    part = python("tests/end_to_end/fleet_slurm.py", "build/tests/simulated/cbank", ["build, simulated GPU"], ", nights",
-                  ["Nodes", "Slurm.test_nights"])
-    part.skip = None if toolkit else "no CUDA toolkit, so no simulated GPU"
-    return part
-
-
 def gpu(toolkit):
     check = kernel_checks(toolkit)[1]
     check.commands = [make("check-sass")]
@@ -313,18 +318,16 @@ def gpu(toolkit):
 
 def parts_of(suite, found):
     toolkit = os.environ.get("CBANK_CUDA", "")
-    fast = () if suite == "all" else ("FAST_TESTS=-O0",)
+    fast = () if suite in ("all", "long") else ("FAST_TESTS=-O0",)
     build = Part("build", make(*fast, "all", "tests", jobs=SLOTS), slots=SLOTS)
-    if suite == "all":
-        full = os.environ.setdefault("CBANK_TEST", "full") == "full"
-        return [build, scratch_tree(), *test(toolkit), *kernels(), *tests_of("end_to_end", of=LONG),
+    os.environ["CBANK_TEST"] = {"test": "quick", "long": "full"}.get(suite, "small")
+    if suite in ("all", "long"):
+        full = suite == "long"
+        return [build, scratch_tree(), *test(toolkit), *merge(toolkit), *kernels(),
                 *fleet(toolkit)[1:], *sanitized("", "build/asan", "CC=clang"), fuzz(found),
                 *(sanitized(", gcc", "build/asan-gcc") if full else ()),
-                *simulated(toolkit, SIMULATED if full else FAULTS, sanitizers=True),
-                Part("lint", make("lint"), skip=absent("clang-tidy-19"))]
-    os.environ.setdefault("CBANK_TEST", "quick" if suite == "test" else "small")
-    return [build, *{"test": lambda: [*test(toolkit), night(toolkit)], "kernels": lambda: [scratch_tree(), *kernels()],
-                     "fleet": lambda: fleet(toolkit), "gpu": lambda: gpu(toolkit)}[suite]()]
+                *simulated(toolkit, SIMULATED if full else FAULTS, sanitizers=True)]
+    return [build, *{"test": test, "kernels": lambda _: [scratch_tree(), *kernels()], "fleet": fleet, "gpu": gpu}[suite](toolkit)]
 
 
 # ---- Running it
@@ -426,8 +429,8 @@ def summary(parts, seconds):
 
 
 def main():
-    if sys.argv[1:2] not in (["test"], ["kernels"], ["fleet"], ["all"], ["gpu"]):
-        sys.exit("usage: tests/run.py test|kernels|fleet|all|gpu [VARIABLE=VALUE...]")
+    if sys.argv[1:2] not in (["test"], ["all"], ["long"], ["kernels"], ["fleet"], ["gpu"]):
+        sys.exit("usage: tests/run.py test|all|long|kernels|fleet|gpu [VARIABLE=VALUE...]")
     os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     # Each make is one of its own, with these variables, and what warns fails.
     for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"):
