@@ -163,25 +163,7 @@ static void write_processes(cJSON *object, const struct field *field, const void
 
 static void read_processes(const struct node *node, const struct field *field, void *base)
 {
-    const char *key = node->reader->major == 1 ? "launches" : field->key;
-
-    ((struct calibration *)base)->processes = (uint32_t)node_integer(node, key, 2, UINT32_MAX);
-}
-
-/* Older files say the greatest difference alone, which with the number of processes gives a deviation. */
-static void take_ranges(struct calibration *calibration)
-{
-    const struct deviation range = deviation_of_range(exp(1) - 1, calibration->processes);
-
-    for (size_t i = 0; i < calibration->cell_count; i++) {
-        struct calibrated_cell *cell = &calibration->cells[i];
-
-        if (cell->has_deviation || isnan(cell->noise))
-            continue;
-        cell->has_deviation = true;
-        cell->deviation = range;
-        cell->deviation.value *= log1p(cell->noise);
-    }
+    ((struct calibration *)base)->processes = (uint32_t)node_integer(node, field->key, 2, UINT32_MAX);
 }
 
 /* Cells are sorted, and each is there once. */
@@ -189,8 +171,6 @@ static void check_cells(const struct node *node, void *base)
 {
     struct calibration *calibration = base;
 
-    if (!node_failed(node))
-        take_ranges(calibration);
     calibration_sort(calibration);
     for (size_t i = 1; i < calibration->cell_count; i++)
         if (compare_cells(&calibration->cells[i - 1], &calibration->cells[i]) == 0) {
@@ -211,7 +191,7 @@ static const struct object deviation_object = {
 static const struct field cell_rows[] = {
     {FIELD(field_cell, struct calibrated_cell, "", cell, REQUIRED)},
     {FIELD(field_number, struct calibrated_cell, "noise", noise, NULLABLE), .high = INFINITY},
-    {FIELD(field_object, struct calibrated_cell, "process_deviation", deviation, LATER), .of = &deviation_object},
+    {FIELD(field_object, struct calibrated_cell, "process_deviation", deviation, NULLABLE), .of = &deviation_object},
     {FIELD(field_number, struct calibrated_cell, "median_ns", median_ns, NULLABLE), .high = INFINITY},
     {FIELD(field_text, struct calibrated_cell, "sass_sha256", sha256, NULLABLE)},
 };
@@ -226,8 +206,8 @@ static const struct objects cell_list = {
 static const struct field rows[] = {
     {.key = "tool", .kind = &field_tool},
     /* These are calibration_fields. */
-    {FIELD(field_text, struct calibration, "engine", engine, LATER)},
-    {FIELD(field_bool, struct calibration, "modelled", modelled, LATER)},
+    {FIELD(field_text, struct calibration, "engine", engine, REQUIRED)},
+    {FIELD(field_bool, struct calibration, "modelled", modelled, REQUIRED)},
     {FIELD(field_object, struct calibration, "device", device, REQUIRED), .of = &device_object},
     {FIELD(kind_processes, struct calibration, "processes", processes, REQUIRED)},
     {FIELD(field_list, struct calibration, "cells", cells, REQUIRED), .of = &cell_list},
@@ -241,7 +221,6 @@ static const struct document document = {
     .remedy = "take a file that cbank calibrate wrote",
     .major = 2,
     .minor = 1,
-    .oldest_major = 1,
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX, .check = check_cells},
 };
 

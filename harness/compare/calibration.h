@@ -25,7 +25,7 @@ struct calibrated_cell {
 };
 
 struct calibration {
-    char engine[16]; /* of the processes; "" in files of schema 1.x */
+    char engine[16]; /* of the processes */
     bool modelled; /* the times are predictions, and so the noise is none that was measured */
     struct device_info device;
     uint32_t processes;

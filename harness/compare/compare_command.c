@@ -49,7 +49,7 @@ const struct command compare_command = {
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct compare_command_options),
     .details =
-        "BASE and NEW are each a result file, a folder of them, a store, or several with commas between. Each result is a\n"
+        "BASE and NEW are each a result file, a folder of them, or several with commas between. Each result is a\n"
         "process. Where a side has results of several GPUs, each GPU is compared with itself, by its UUID, and one that the\n"
         "other side lacks is missing or new. The exit code is 1 when a cell regressed, is missing or is invalid, and 3 when\n"
         "the sides are not comparable. In place of any file that is written, - is standard output, and the table stays away.",

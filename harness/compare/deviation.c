@@ -9,7 +9,7 @@ enum { DEGREES_MOST = 100000 }; /* of what is known for certain */
 const char *const deviation_origin_names[] = {
     [DEVIATION_UNKNOWN] = "unknown",        [DEVIATION_DEFAULT] = "default",
     [DEVIATION_CALIBRATED] = "calibration", [DEVIATION_OTHER_BOARD] = "calibration_of_another_board",
-    [DEVIATION_PROCESSES] = "processes",    [DEVIATION_RANGE] = "range",
+    [DEVIATION_PROCESSES] = "processes",
 };
 
 static const struct names origins =
@@ -55,34 +55,6 @@ struct deviation deviation_of(const double *values, size_t count)
     if (count < 2)
         return (struct deviation){0};
     return (struct deviation){sqrt(squares / (double)(count - 1)), (double)(count - 1), DEVIATION_PROCESSES};
-}
-
-/* P(range of `count` normal values <= range). */
-static double range_share(double range, double count)
-{
-    const double step = 1.0 / 32;
-    double sum = 0;
-
-    for (double x = -8; x < 8; x += step) {
-        const double within = (erfc(-(x + range) / sqrt(2)) - erfc(-x / sqrt(2))) / 2;
-
-        sum += count * exp(-x * x / 2) / sqrt(2 * pi) * pow(within, count - 1) * step;
-    }
-    return fmin(sum, 1);
-}
-
-struct deviation deviation_of_range(double difference, uint32_t count)
-{
-    const double step = 1.0 / 16;
-    double mean = 0, square = 0;
-
-    for (double range = step / 2; range < 16; range += step) {
-        const double above = 1 - range_share(range, count);
-
-        mean += above * step;
-        square += 2 * range * above * step;
-    }
-    return (struct deviation){log1p(difference) / mean, mean * mean / (2 * (square - mean * mean)), DEVIATION_RANGE};
 }
 
 struct deviation deviation_sum(const struct deviation *parts, const double *weights, size_t count)

@@ -26,7 +26,6 @@ enum deviation_origin {
     DEVIATION_CALIBRATED,  /* a calibration of this GPU */
     DEVIATION_OTHER_BOARD, /* one of another GPU of the model, what boards differ by added */
     DEVIATION_PROCESSES,   /* times of several processes */
-    DEVIATION_RANGE,       /* the greatest difference among them, all that older calibrations say */
     DEVIATION_ORIGINS
 };
 
@@ -53,10 +52,6 @@ struct deviation deviation_at_least(struct deviation before, double within);
 
 /* Of the logarithms of `count` values about their mean: count - 1 degrees. */
 struct deviation deviation_of(const double *values, size_t count);
-
-/* Of the greatest relative difference among `count` values, as for a normal distribution: their range over its mean,
- * with the degrees of freedom of a chi that spreads as much (Patnaik, 1950). */
-struct deviation deviation_of_range(double difference, uint32_t count);
 
 /* The sum of variances weighted by `weight` each, as a deviation: Satterthwaite's degrees. Of no degrees where one that
  * has a share is not known. */

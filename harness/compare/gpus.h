@@ -11,7 +11,7 @@ struct gpu_sides {
     size_t count;
 };
 
-/* Adds what a file, a folder or a store holds. On an error there is a side still, to close. */
+/* Adds what a file or a folder holds. On an error there is a side still, to close. */
 enum status gpu_sides_add(struct gpu_sides *sides, const char *path);
 
 /* Compares the GPUs of two sides: each with itself, by UUID; where there is one on each side, that with that. A GPU that

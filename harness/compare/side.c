@@ -12,7 +12,6 @@
 #include "log.h"
 #include "memory.h"
 #include "parallel.h"
-#include "store.h"
 
 static const char mixed[] = "mixed";
 
@@ -349,32 +348,6 @@ static bool take_one(void *context, uint64_t index)
     return reading->status == STATUS_OK;
 }
 
-static enum status read_store(const char *path,
-                              enum status (*take)(void *context, const char *path, const struct result *result),
-                              void *context)
-{
-    struct store *store;
-    int64_t *runs = NULL;
-    size_t count = 0;
-    enum status status = store_open(path, SQL_READ, &store);
-
-    if (status == STATUS_OK)
-        status = store_runs(store, &runs, &count);
-    if (status == STATUS_OK && count == 0)
-        status = log_error(STATUS_USAGE, "%s has no run; cbank ingest puts results in", path);
-    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        struct result result;
-
-        status = store_read_run(store, runs[i], &result);
-        if (status == STATUS_OK)
-            status = take(context, path, &result);
-        result_close(&result);
-    }
-    free(runs);
-    store_close(store);
-    return status;
-}
-
 enum status results_read(const char *path,
                          enum status (*take)(void *context, const char *path, const struct result *result),
                          void *context)
@@ -382,8 +355,6 @@ enum status results_read(const char *path,
     struct reading reading = {.take = take, .context = context};
     struct file_list list = {0};
 
-    if (store_is(path))
-        return read_store(path, take, context);
     reading.status = files_add(&list, path);
     reading.paths = list.paths;
     if (reading.status == STATUS_OK)

@@ -59,18 +59,17 @@ struct side {
     size_t cell_count;
 };
 
-/* Calls take(context, path, result) for what a file holds, every *.json file of a folder (in the order of their names),
- * or every run of a store (by start), one after the other; files are read on all processors, some at a time. Ends with
- * the first that is not STATUS_OK: of take, or STATUS_USAGE naming the first file that cannot be read, an empty folder or
- * store. */
+/* Calls take(context, path, result) for what a file holds, or every *.json file of a folder in
+ * the order of their names; files are read on all processors, some at a time. Ends with the first that is not STATUS_OK:
+ * of take, or STATUS_USAGE naming the first file that cannot be read, or an empty folder. */
 enum status results_read(const char *path,
                          enum status (*take)(void *context, const char *path, const struct result *result),
                          void *context);
 
-/* Reads a file, a folder or a store. On success the caller closes. */
+/* Reads a file or a folder. On success the caller closes. */
 enum status side_read(const char *path, struct side *out);
 
-/* Adds what a file, folder or store holds to a side, which may be zeroed: a side may be given as several. What the side has
+/* Adds what a file or folder holds to a side, which may be zeroed: a side may be given as several. What the side has
  * already, the same samples of the same process, counts once, and a warning says so. On an error the caller has a side
  * still, to close. */
 enum status side_add(struct side *side, const char *path);

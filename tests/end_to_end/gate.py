@@ -510,13 +510,6 @@ class Calibration(Case):
         self.assertEqual({(cell["path"], cell["elements"]) for cell in calibration["cells"]}, {("constant", 4096)})
         self.assertEqual(calibration["processes"], 2)
 
-    def test_a_file_of_version_1(self):
-        path = os.path.join(ROOT, "tests/data/calibration-1.0.json")
-        schema = read_json(os.path.join(ROOT, "results/calibration-1.schema.json"))
-        jsonschema.Draft202012Validator(schema).validate(read_json(path))
-        comparison = self.compare(FIRST, SECOND, "--calibration", path)
-        self.assertEqual(comparison["options"]["calibration"]["processes"], 20)
-
     def test_a_change_within_the_noise_does_not_count(self):
         def slower(result):
             for cell in result["cells"]:
@@ -524,12 +517,13 @@ class Calibration(Case):
 
         new = self.plant(slower)
         self.compare(FIRST, new, status=1)
-        noise = {"schema": {"name": "cbank-calibration", "version": "1.0"}, "launches": 5,
-                 "tool": {"name": "cbank", "version": "0.1.0"},
-                 "device": {key: read_json(FIRST)["device"][key] for key in ("name", "uuid", "driver")},
+        noise = {"schema": {"name": "cbank-calibration", "version": "2.1"}, "processes": 5, "engine": "cuda",
+                 "tool": {"name": "cbank", "version": "0.1.0"}, "modelled": False, "device": read_json(FIRST)["device"],
                  "cells": [{**{key: cell[key] for key in ("workload", "path", "pattern", "elements", "block_size",
                                                           "regime", "array_bytes")},
-                            "noise": 0.03, "median_ns": cell["time_ns"]["value"],
+                            "parameters": {}, "noise": 0.03,
+                            "process_deviation": {"value": 0.0127, "degrees_of_freedom": 3.8, "origin": "processes"},
+                            "median_ns": cell["time_ns"]["value"],
                             "sass_sha256": cell["kernel"]["sass_sha256"]} for cell in read_result(FIRST)["cells"]]}
         path = os.path.join(self.folder, "noise.json")
         with open(path, "w", encoding="utf-8") as file:

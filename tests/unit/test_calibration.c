@@ -332,33 +332,6 @@ static void test_later_minor_version(void **state)
     calibration_close(&calibration);
 }
 
-/* A calibration of version 1.0, of a real GPU: cells without parameters, processes by another key, nothing of the engine
- * and little of the device. */
-static void test_version_1_0(void **state)
-{
-    struct calibration read;
-
-    (void)state;
-    assert_int_equal(calibration_read("tests/data/calibration-1.0.json", &read), STATUS_OK);
-    assert_int_equal(read.cell_count, 24);
-    assert_int_equal(read.processes, 20);
-    assert_string_equal(read.device.name, "NVIDIA H200");
-    assert_string_equal(read.device.driver, "580.159.04");
-    assert_true(read.engine[0] == '\0' && !read.modelled && read.device.cc_major == 0);
-    /* The deviation is that of the range of 20, over 3.735, d2 of quality control. */
-    for (size_t i = 0; i < read.cell_count; i++) {
-        const struct calibrated_cell *cell = &read.cells[i];
-
-        assert_true(cell->has_deviation && cell->deviation.origin == DEVIATION_RANGE);
-        assert_true(fabs(cell->deviation.degrees - 13.1) < 0.1);
-        assert_true(fabs(cell->deviation.value * 3.735 / log1p(cell->noise) - 1) < 0.001);
-    }
-    for (size_t i = 0; i < read.cell_count; i++)
-        for (size_t k = 0; k < parameter_count; k++)
-            assert_int_equal(read.cells[i].cell.parameters[k], 0);
-    calibration_close(&read);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,7 +342,6 @@ int main(void)
         cmocka_unit_test(test_sides_that_are_refused),
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_later_minor_version),
-        cmocka_unit_test(test_version_1_0),
     };
 
     return cmocka_run_group_tests_name("calibration", tests, make_directory, remove_directory);

@@ -76,23 +76,6 @@ static void test_of_values(void **state)
     assert_true(deviation_of(values, 1).degrees == 0);
 }
 
-/* d2 and d3 of quality control, as in ASTM E2587. */
-static void test_of_range(void **state)
-{
-    static const struct {
-        uint32_t count;
-        double d2, d3;
-    } rows[] = {{2, 1.128, 0.8525}, {3, 1.693, 0.8884}, {5, 2.326, 0.8641}, {10, 3.078, 0.7971}, {20, 3.735, 0.7287}};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct deviation found = deviation_of_range(exp(0.01) - 1, rows[i].count);
-
-        assert_near(found.value, 0.01 / rows[i].d2, 1e-3);
-        assert_near(found.degrees, rows[i].d2 * rows[i].d2 / 2 / rows[i].d3 / rows[i].d3, 5e-3);
-    }
-}
-
 /* Satterthwaite, by hand: variances 4 and 1 of 4 and 8 degrees: 25 / (16 / 4 + 1 / 8). */
 static void test_sum(void **state)
 {
@@ -404,7 +387,6 @@ int main(void)
         cmocka_unit_test(test_student_p),
         cmocka_unit_test(test_student_quantile),
         cmocka_unit_test(test_of_values),
-        cmocka_unit_test(test_of_range),
         cmocka_unit_test(test_sum),
         cmocka_unit_test(test_pool),
         cmocka_unit_test(test_scale),
