@@ -2,6 +2,8 @@
 #include "access.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -342,6 +344,26 @@ static bool same_loads(const struct cell *a, const struct cell *b)
            table_bytes(a->path, a->parameters) == table_bytes(b->path, b->parameters) &&
            table_copies(a->path, a->parameters) == table_copies(b->path, b->parameters) &&
            !a->path->loads == !b->path->loads && image_pieces(a) == image_pieces(b);
+}
+
+double access_requests_per_load(const struct cell *cell, const struct access_counts *access)
+{
+    static const size_t requests[] = {
+        [UNIT_IDC] = offsetof(struct access_counts, addresses),
+        [UNIT_UNIFORM] = offsetof(struct access_counts, payload_loads),
+        [UNIT_IMC] = offsetof(struct access_counts, payload_loads),
+        [UNIT_L1] = offsetof(struct access_counts, sectors),
+        [UNIT_L2] = offsetof(struct access_counts, sectors),
+        [UNIT_TEXTURE] = offsetof(struct access_counts, sectors),
+        [UNIT_SHARED] = offsetof(struct access_counts, wavefronts),
+        [UNIT_REGISTERS] = offsetof(struct access_counts, payload_loads),
+        [UNIT_SELECT] = offsetof(struct access_counts, payload_loads),
+    };
+    const char *counts = (const char *)access;
+
+    if (access->payload_loads == 0)
+        return NAN;
+    return (double)*(const uint64_t *)(counts + requests[cell->path->unit]) / (double)access->payload_loads;
 }
 
 bool access_take(const struct cell *other, const struct access_counts *its, const struct cell *cell,

@@ -46,6 +46,11 @@ struct access_counts {
  * a line. */
 enum status access_count(const struct cell *cell, struct access_counts *out);
 
+/* Requests that one payload load makes of the unit that answers its path, on average: distinct addresses for UNIT_IDC,
+ * sectors for UNIT_L1, UNIT_L2 and UNIT_TEXTURE, wavefronts for UNIT_SHARED, 1 for the other units. NaN where nothing is
+ * loaded. `access` holds the counts of `cell`. */
+double access_requests_per_load(const struct cell *cell, const struct access_counts *access);
+
 /* Numbers of what tells that an element came before: the turn that is now, and for each element the one in which it did. */
 #define ACCESS_TURNS(elements) (1 + (size_t)(elements))
 

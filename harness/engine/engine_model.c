@@ -57,6 +57,7 @@ static enum status model_open(const struct engine_options *options, struct resul
     char lacks[CARD_LACKS_BYTES];
     enum status status;
 
+    (void)result;
     if (!session)
         return log_memory("the model engine");
     session->options = options;
@@ -65,7 +66,6 @@ static enum status model_open(const struct engine_options *options, struct resul
         model_close(session);
         return status;
     }
-    snprintf(result->card, sizeof(result->card), "%s", session->card.name);
     if (card_lacks(&session->card, lacks))
         log_warning(
             "the card of %s does not know %s: requests and counts are predicted where they follow, times are not",
@@ -77,35 +77,22 @@ static enum status model_open(const struct engine_options *options, struct resul
 /* -- counters ----------------------------------------------------------------------------------------- */
 
 static const char reason_no_code[] = "the model cannot say it without the kernel's code";
-static const char reason_range[] = "the model gives limits, and no number";
+static const char reason_measured[] = "only a GPU can say it";
 
-/* What the counter would read, if the model says it; else the reason stays. */
-static void predict_counter(const struct engine_session *session, const struct cell_result *cell,
-                            const struct access_counts *access, struct counter_value *value)
-{
-    const bool exact = value->kind == COUNTER_EXACT;
-    const struct model_count count =
-        exact ? (struct model_count){.low = value->expected, .high = value->expected}
-              : model_counter(value->name, &cell->cell, access, &session->card, &cell->model.levels);
-
-    if (exact && isnan(value->expected))
-        return;
-    value->reason = count.reason ? count.reason : reason_range;
-    if (count.reason || count.low != count.high)
-        return;
-    value->value = count.low;
-    value->status = COUNTER_OK;
-    value->reason = NULL;
-}
-
-static enum status predict_counters(const struct engine_session *session, struct cell_result *cell,
-                                    const struct expectation *expectation)
+/* Exact counters have the value that is expected of them; the others have none. */
+static enum status set_counters(const struct engine_session *session, struct cell_result *cell,
+                                const struct expectation *expectation)
 {
     const enum status status =
         engine_open_counters(cell, session->options, expectation, COUNTER_UNAVAILABLE, reason_no_code);
 
-    for (size_t i = 0; i < cell->counter_count; i++)
-        predict_counter(session, cell, expectation->access, &cell->counters[i]);
+    for (struct counter_value *value = cell->counters; value < cell->counters + cell->counter_count; value++) {
+        if (value->kind == COUNTER_MEASURED)
+            value->reason = reason_measured;
+        else if (!isnan(value->expected))
+            *value = (struct counter_value){value->name, value->metric, value->unit, value->kind, COUNTER_OK,
+                                            value->expected, value->expected, NULL};
+    }
     engine_settle_counters(cell, session->options->fault);
     return status;
 }
@@ -151,20 +138,20 @@ static enum status model_one(const struct engine_session *session, const struct 
     struct sass_counts sass;
     struct expectation expectation = {.cell = &cell->cell, .access = access};
     char lacks[CARD_LACKS_BYTES];
+    struct model_cell model;
     bool counted;
     enum status status = read_kernel(session, cell, &sass, &counted);
 
     if (counted)
         expectation.sass = &sass;
     if (status == STATUS_OK)
-        status = model_predict(&cell->cell, access, &session->card, NULL, &cell->model);
+        status = model_predict(&cell->cell, access, &session->card, NULL, &model);
     if (status == STATUS_OK)
-        status = predict_counters(session, cell, &expectation);
+        status = set_counters(session, cell, &expectation);
     if (status != STATUS_OK)
         return status;
-    cell->modelled = true;
-    cell->operations = access->operations;
-    set_time(&cell->time, cell->model.time_ns, session->card.sm_clock_mhz);
+    result_set_counts(cell, access);
+    set_time(&cell->time, model.time_ns, session->card.sm_clock_mhz);
     if (model_lacks(&cell->cell, &session->card, lacks))
         snprintf(cell->reason, sizeof(cell->reason), "no time: the card does not know %s", lacks);
     cell->status = CELL_OK;

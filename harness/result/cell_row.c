@@ -74,7 +74,7 @@ static void value_interval(const struct grid_column *column, const void *row, st
 #define ROW(member)      .of = GRID_MEMBER(struct cell_row, member)
 #define RESULT(member)   .of = GRID_BEHIND(struct cell_row, result, struct result, member)
 #define CELL(member)     .of = GRID_BEHIND(struct cell_row, found, struct cell_result, member)
-#define MODEL(member)    .of = GRID_BEHIND(struct cell_row, model, struct model_cell, member)
+#define COUNTS(member)   .of = GRID_BEHIND(struct cell_row, counts, struct cell_counts, member)
 #define WORD(member, words) \
     .of = &(const struct grid_member){offsetof(struct cell_result, member), sizeof(int), offsetof(struct cell_row, found), words}
 #define MATRICES (VIEW_MEASURED | VIEW_MODELLED)
@@ -114,13 +114,10 @@ static const struct cell_column table[] = {
     {.column = {COLUMN("stop_reason", "stopped by", NULL, grid_name), WORD(time.stop_reason, stop_reason_names)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("ratio", "ratio", text_ratio, grid_number), ROW(ratio), .rank = 1}, .views = MATRICES | VIEW_CELLS | VIEW_TIME,
      .legend = "to the fastest path of the same pattern that loads"},
-    {.column = {COLUMN("requests_per_load", "req", text_tenths, grid_number), MODEL(requests_per_load), .rank = 2},
-     .views = MATRICES | VIEW_CELLS | VIEW_MODEL, .legend = "modelled requests of a warp's load: addresses of constant memory or parameters, sectors of global memory, turns (wavefronts) of shared memory"},
+    {.column = {COLUMN("requests_per_load", "req", text_tenths, grid_number), COUNTS(requests_per_load), .rank = 2},
+     .views = MATRICES | VIEW_CELLS | VIEW_COUNTS, .legend = "requests of a warp's load: addresses of constant memory or parameters, sectors of global memory, turns (wavefronts) of shared memory"},
     {.column = {COLUMN("gigabytes_per_second", "GB/s", text_tenths, grid_number), ROW(rate), .rank = 3}, .views = MATRICES | VIEW_CELLS | VIEW_TIME,
      .legend = "an element in, one out and one a payload load, 4 bytes each, over the time"},
-    {.column = {COLUMN("share_of_peak", "peak", text_share, grid_number), ROW(peak), .rank = 4}, .views = MATRICES | VIEW_CELLS | VIEW_MODEL,
-     .legend = "their share of the rate that the card has: DRAM or L2 for what streams, the path's first cache for its requests, "
-     "whichever takes longer (modelled)"},
     {.column = {COLUMN("operations_per_byte_ideal", "ideal", text_hundredths, grid_number), ROW(operations.ideal)}, .views = VIEW_OPERATIONS | VIEW_CELLS,
      .legend = "operations for each byte as textbooks count, with no cache: 4 bytes of the input for a multiplication and an addition, and 4 of the filter where that is not in constant memory"},
     {.column = {COLUMN("operations_per_byte_dram", "DRAM", text_hundredths, grid_number), ROW(operations.dram)}, .views = VIEW_OPERATIONS | VIEW_CELLS,
@@ -148,17 +145,8 @@ static const struct cell_column table[] = {
     {.column = {COLUMN("autocorrelation", "autocorrelation", text_hundredths, grid_number), CELL(time.series.autocorrelation)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("modes", "modes", text_count, grid_number), CELL(time.series.modes)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("outliers", "outliers", text_count, grid_number), CELL(time.series.outliers)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("footprint_bytes", "footprint, bytes", text_count, grid_integer), MODEL(footprint_bytes)},
-     .views = VIEW_CELLS | VIEW_MODEL},
-    {.column = {COLUMN("modelled_ns", "modelled time", text_time, grid_number), MODEL(time_ns)}, .views = VIEW_CELLS | VIEW_MODEL},
-    {.column = {COLUMN("modelled_launch_ns", "  launch", text_time, grid_number), MODEL(parts.launch_ns)}, .views = VIEW_MODEL},
-    {.column = {COLUMN("modelled_wave_ns", "  wave", text_time, grid_number), MODEL(parts.wave_ns)}, .views = VIEW_MODEL},
-    {.column = {COLUMN("modelled_residency_ns", "  residency", text_time, grid_number), MODEL(parts.residency_ns)}, .views = VIEW_MODEL},
-    {.column = {COLUMN("modelled_issue_ns", "  issue", text_time, grid_number), MODEL(parts.issue_ns)}, .views = VIEW_MODEL},
-    {.column = {COLUMN("modelled_serialization_ns", "  serialization", text_time, grid_number), MODEL(parts.serialization_ns)},
-     .views = VIEW_MODEL},
-    {.column = {COLUMN("modelled_misses_ns", "  misses", text_time, grid_number), MODEL(parts.misses_ns)}, .views = VIEW_MODEL},
-    {.column = {COLUMN("modelled_stream_ns", "  stream", text_time, grid_number), MODEL(parts.stream_ns)}, .views = VIEW_MODEL},
+    {.column = {COLUMN("footprint_bytes", "footprint, bytes", text_count, grid_integer), COUNTS(footprint_bytes)},
+     .views = VIEW_CELLS | VIEW_COUNTS},
     {.column = {COLUMN("sample", "sample", text_count, grid_number), ROW(sample)}, .views = VIEW_SAMPLES},
     {.column = {COLUMN("time_ns", "time", text_time, grid_number), ROW(sample_ns)}, .views = VIEW_SAMPLES},
 };
@@ -232,7 +220,7 @@ static void fill_row(struct cell_row *row, const struct result *result, size_t i
 
     *row = (struct cell_row){.cell = &found->cell,
                              .found = found,
-                             .model = found->modelled ? &found->model : NULL,
+                             .counts = found->counts.given ? &found->counts : NULL,
                              .result = result,
                              .file = file,
                              .instruction = found->kernel.known ? image_instruction(&found->cell) : NULL,
@@ -240,7 +228,6 @@ static void fill_row(struct cell_row *row, const struct result *result, size_t i
                              .half_width = NAN,
                              .ratio = NAN,
                              .rate = NAN,
-                             .peak = NAN,
                              .operations = {NAN, NAN, NAN}};
     cell_identity(row->cell, row->identity);
     make_note(row);
@@ -262,10 +249,6 @@ static void derive(struct cell_row *row, double best)
     row->rate = (ELEMENT_BYTES * (1.0 + workload_streamed(cell->workload, cell->parameters)) +
                  loads * table_width(cell->parameters)) *
                 (double)cell->elements / ns;
-    /* The card has the rates of this very device: chips of one architecture have memories of several kinds. */
-    if (row->model && isfinite(row->model->parts.stream_ns) && row->result->card[0] &&
-        strstr(row->result->device.name, row->result->card))
-        row->peak = fmax(row->model->parts.stream_ns, row->model->parts.serialization_ns) / ns;
     if (cell_row_multiplies(row))
         row->operations = cell_operations_per_byte(row->found);
 }

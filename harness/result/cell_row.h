@@ -13,7 +13,7 @@ enum { CELL_NOTE_BYTES = 512 };
 struct cell_row {
     const struct cell *cell; /* that of `found`; the first member, as cell_columns take it */
     const struct cell_result *found;
-    const struct model_cell *model; /* what the model says of it; NULL: nothing */
+    const struct cell_counts *counts; /* those of `found`; NULL: not counted */
     const struct result *result;
     const char *file;                   /* that the result is from; NULL: not known */
     double index;                       /* of the result among those that were given */
@@ -26,9 +26,6 @@ struct cell_row {
     bool best;         /* it is that time */
     double rate; /* GB/s: bytes that the kernel has to move, an element in, one out, and one a payload load of each
                           thread */
-    double
-        peak; /* the time that these take at the rates of the card, that of DRAM or L2 for what streams and that of the
-                    path's first cache for what is asked of it, as a share of the time that they took */
     struct operations_per_byte operations; /* of cells that multiply */
     double sample; /* number of the sample that the row is of; NaN: of none */
     double sample_ns;
@@ -43,7 +40,7 @@ enum cell_view {
     VIEW_SAMPLES = 1 << 4, /* export --format csv: one row a sample */
     VIEW_TIME = 1 << 5, /* show --cell: what was measured, */
     VIEW_CODE = 1 << 6, /* of which code, */
-    VIEW_MODEL = 1 << 7, /* what the model says, */
+    VIEW_COUNTS = 1 << 7, /* what its loads ask for, */
     VIEW_COUNTERS = 1 << 9, /* counters --csv: before the counters */
     VIEW_ORIGIN = 1 << 8, /* where it is from */
 };

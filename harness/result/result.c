@@ -43,6 +43,16 @@ const char *const cell_flag_reasons[] = {
     "something else had the GPU while the cell was timed",
 };
 
+void result_set_counts(struct cell_result *cell, const struct access_counts *access)
+{
+    cell->operations = access->operations;
+    cell->counts = (struct cell_counts){
+        .given = true,
+        .requests_per_load = access_requests_per_load(&cell->cell, access),
+        .footprint_bytes = access->footprint_bytes,
+    };
+}
+
 void result_sign(struct result *result)
 {
     result->tool = tool;

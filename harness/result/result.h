@@ -12,7 +12,6 @@
 #include "device.h"
 #include "health.h"
 #include "index_list.h"
-#include "model.h"
 #include "sass.h"
 #include "series.h"
 #include "status.h"
@@ -97,6 +96,13 @@ struct cell_indices {
     char sha256[SHA256_HEX_BYTES]; /* of the indices as 32-bit integers, or of the file */
 };
 
+/* Exact counts of a cell's loads, which follow from its pattern: see access.h. */
+struct cell_counts {
+    bool given;               /* the loads were counted */
+    double requests_per_load; /* access_requests_per_load; NaN where nothing is loaded */
+    uint64_t footprint_bytes; /* distinct bytes of the table that the grid reads */
+};
+
 struct cell_result {
     struct cell cell;
     enum cell_status status;
@@ -109,9 +115,11 @@ struct cell_result {
     size_t counter_count;
     uint64_t operations;            /* arithmetic, of one launch: access_counts.operations; 0: not known */
     struct cell_kernel kernel;
-    bool modelled;             /* model is valid */
-    struct model_cell model;
+    struct cell_counts counts;
 };
+
+/* Sets what is kept of a cell's exact counts: its counts, and its operations. */
+void result_set_counts(struct cell_result *cell, const struct access_counts *access);
 
 /* A timed stretch of the run. */
 struct phase_time {
@@ -154,7 +162,6 @@ struct result {
     char argv[RESULT_ARGV_BYTES];
     char counters_asked[RESULT_ARGV_BYTES]; /* the text of --counters */
     char counters_reason[256]; /* why no counter could be read; "" else */
-    char card[DEVICE_TEXT_BYTES]; /* name of the card that the models of the cells are made of; "" when not known */
     struct device_info device;
     struct health health; /* of the device; not known of predictions */
     struct temperature temperature; /* likewise */

@@ -248,73 +248,14 @@ static void write_per_byte(cJSON *object, const struct field *field, const void 
 
 static const struct field_kind kind_per_byte = {write_per_byte, NULL};
 
-/* -- the model ----------------------------------------------------------------------------------------- */
+/* -- counts -------------------------------------------------------------------------------------------- */
 
-/* Of the first level; those of the next one are a double further on. */
-static const struct field level_rows[] = {
-    {FIELD(field_number, struct model_levels, "requests", requests[0], NULLABLE)},
-    {FIELD(field_number, struct model_levels, "misses", misses[0], NULLABLE)},
+static const struct field counts_rows[] = {
+    {FIELD(field_number, struct cell_counts, "requests_per_load", requests_per_load, NULLABLE)},
+    {FIELD(field_uint64, struct cell_counts, "footprint_bytes", footprint_bytes, REQUIRED)},
 };
-static const struct fields level_fields = FIELDS(level_rows);
-
-/* The card's levels; of those at the end, which no request came to, nothing is known here. */
-static void write_levels(cJSON *object, const struct field *field, const void *base)
-{
-    const struct model_levels *levels = &((const struct model_cell *)base)->levels;
-    cJSON *array = json_add(object, field->key, cJSON_CreateArray());
-    size_t count = CARD_LEVELS_MAX;
-
-    while (count > 0 && levels->requests[count - 1] == 0 && levels->misses[count - 1] == 0)
-        count--;
-    for (size_t i = 0; i < count; i++) {
-        cJSON *level = cJSON_CreateObject();
-
-        fields_write(level, &level_fields, (const double *)levels + i);
-        json_append(array, json_line(level));
-    }
-}
-
-static void read_levels(const struct node *node, const struct field *field, void *base)
-{
-    struct model_levels *levels = &((struct model_cell *)base)->levels;
-    const struct node array = node_array(node, field->key);
-    const cJSON *item;
-    size_t count = 0;
-
-    cJSON_ArrayForEach (item, array.json) {
-        const struct node level = node_element(&array, item, count);
-
-        if (count == CARD_LEVELS_MAX)
-            node_wrong(&array, "expected at most %d levels", CARD_LEVELS_MAX);
-        if (node_failed(node))
-            return;
-        fields_read(&level, &level_fields, (double *)levels + count++);
-    }
-}
-
-static const struct field_kind kind_levels = {write_levels, read_levels};
-
-/* Null where the card is of another chip. */
-static const struct field part_rows[] = {
-    {FIELD(field_number, struct model_parts, "launch_ns", launch_ns, NULLABLE)},
-    {FIELD(field_number, struct model_parts, "wave_ns", wave_ns, NULLABLE)},
-    {FIELD(field_number, struct model_parts, "residency_ns", residency_ns, NULLABLE)},
-    {FIELD(field_number, struct model_parts, "issue_ns", issue_ns, NULLABLE)},
-    {FIELD(field_number, struct model_parts, "serialization_ns", serialization_ns, NULLABLE)},
-    {FIELD(field_number, struct model_parts, "misses_ns", misses_ns, NULLABLE)},
-    {FIELD(field_number, struct model_parts, "stream_ns", stream_ns, NULLABLE)},
-};
-static const struct object part_object = {.fields = FIELDS(part_rows), .given = SIZE_MAX};
-
-static const struct field model_rows[] = {
-    {FIELD(field_number, struct model_cell, "requests_per_load", requests_per_load, NULLABLE)},
-    {FIELD(field_uint64, struct model_cell, "footprint_bytes", footprint_bytes, REQUIRED)},
-    {FIELD(field_number, struct model_cell, "time_ns", time_ns, NULLABLE)},
-    {FIELD(field_object, struct model_cell, "parts", parts, REQUIRED), .of = &part_object},
-    {WITHIN("levels", kind_levels)},
-};
-static const struct object model_object = {.fields = FIELDS(model_rows),
-                                           .given = offsetof(struct cell_result, modelled)};
+static const struct object counts_object = {.fields = FIELDS(counts_rows),
+                                            .given = offsetof(struct cell_result, counts.given)};
 
 /* -- cells --------------------------------------------------------------------------------------------- */
 
@@ -384,7 +325,7 @@ static const struct field cell_rows[] = {
     {FIELD(field_uint64, struct cell_result, "operations", operations, LATER)},
     {WITHIN("operations_per_byte", kind_per_byte)},
     {WITHIN("kernel", field_object), .of = &kernel_object},
-    {FIELD(field_object, struct cell_result, "model", model, NULLABLE), .of = &model_object},
+    {FIELD(field_object, struct cell_result, "counts", counts, LATER), .of = &counts_object},
 };
 
 /* -- code, once for all cells of a kernel -------------------------------------------------------------- */

@@ -134,7 +134,6 @@ static const struct field result_rows[] = {
     {FIELD(field_number, struct result, "seconds_max", seconds_max, OMITTED), .low = 0, .high = 1e9},
     {FIELD(field_text, struct result, "counters_asked", counters_asked, REQUIRED)},
     {FIELD(field_text, struct result, "counters_reason", counters_reason, NULLABLE)},
-    {FIELD(field_text, struct result, "card", card, LATER)},
     {WITHIN("confidence", kind_confidence)},
     {FIELD(field_object, struct result, "device", device, REQUIRED), .of = &device_object},
     {FIELD(field_object, struct result, "health", health, LATER), .of = &health_object},

@@ -136,7 +136,7 @@ static const struct grid_column counter_columns[] = {
 static const struct section {
     const char *title;
     enum cell_view view;
-} sections[] = {{NULL, VIEW_TIME}, {"code", VIEW_CODE}, {"model", VIEW_MODEL}, {"origin", VIEW_ORIGIN}};
+} sections[] = {{NULL, VIEW_TIME}, {"code", VIEW_CODE}, {"counts", VIEW_COUNTS}, {"origin", VIEW_ORIGIN}};
 
 static void print_section(FILE *stream, const struct cell_row *row, const struct section *section,
                           const struct grid_look *look)

@@ -82,9 +82,9 @@ class Model(Case):
             digest = hashlib.sha256(file.read()).hexdigest()
         for cell in cells:
             if cell["path"] in sums:
-                self.assertAlmostEqual(cell["model"]["requests_per_load"], sums[cell["path"]] / len(warps))
+                self.assertAlmostEqual(cell["counts"]["requests_per_load"], sums[cell["path"]] / len(warps))
             if cell["status"] == "ok":
-                self.assertEqual(cell["model"]["footprint_bytes"],
+                self.assertEqual(cell["counts"]["footprint_bytes"],
                                  4 * len(set(values)) if cell["path"] != "staging" else 0)
                 self.assertEqual(cell["indices"], {"source": "file", "file": self.trace, "hash": digest})
                 self.assertEqual(cell["identity"], f"lookup/{cell['path']}/file/640/256/hot/loads=3/in_flight=1/"
@@ -123,7 +123,7 @@ class Model(Case):
         warps = [(values[:-1] + [299999])[first:first + 32] for first in range(0, len(values), 32)]
         for cell in done.values():
             self.assertEqual((cell["table_bytes"], cell["array_bytes"]), (1200000, 1200000))
-            self.assertAlmostEqual(cell["model"]["requests_per_load"],
+            self.assertAlmostEqual(cell["counts"]["requests_per_load"],
                                    sum(len({index // 8 for index in warp}) for warp in warps) / len(warps))
             self.assertIsNone(cell["time_ns"]["value"])
             self.assertIn("how much L1 keeps of a table", cell["reason"])
@@ -295,7 +295,6 @@ class Gpu(Case):
         self.assertEqual({cell["path"] for cell in large}, {"global", "restrict", "global_l2", "texture"})
         self.assertEqual(len(large), 2 * 2 * 3 * 4)
         self.assertTrue(all(cell["verified"] and cell["time_ns"]["value"] > 0 for cell in done))
-        self.assertEqual({cell["model"]["time_ns"] for cell in large}, {None})
         self.assertEqual({cell["status"] for cell in result["cells"]}, {"ok", "skipped"})
         self.assertEqual(result["exact_counters"]["differing"], 0)
         self.assertGreater(result["exact_counters"]["equal"], 2 * len(large))

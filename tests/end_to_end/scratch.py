@@ -185,7 +185,7 @@ class Row(Changes):
         self.check_ok(cells, *SMALL, "constant_uniform", "constant_operand")
         for cell in cells:
             if cell["path"] in ("constant", "param"):
-                self.assertEqual(cell["model"]["requests_per_load"], 32)
+                self.assertEqual(cell["counts"]["requests_per_load"], 32)
         self.checks()
 
     def test_path(self):

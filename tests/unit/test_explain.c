@@ -240,8 +240,6 @@ static void test_prediction_is_the_cards(void **state)
 
     (void)state;
     open_result(&result, &cell, 1);
-    result.cells[0].modelled = true;
-    result.cells[0].model.time_ns = 1;
     explain(&result, &card, &explanation);
     before = explanation.cells[0].model.time_ns;
     explain_close(&explanation);

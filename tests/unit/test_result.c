@@ -90,14 +90,7 @@ static void fill_measured_cell(struct cell_result *cell)
                                         .registers = 10,
                                         .code = "LDC 2 EXIT 1;AAB;x"};
     cell->operations = UINT64_MAX;
-    cell->modelled = true;
-    cell->model = (struct model_cell){
-        .requests_per_load = 32,
-        .footprint_bytes = 65536,
-        .time_ns = 1234.5,
-        .parts = {1, 2, 3, 4, 5, 6, 7},
-        .levels = {.requests = {128000, 500}, .misses = {500, 0}},
-    };
+    cell->counts = (struct cell_counts){.given = true, .requests_per_load = 32, .footprint_bytes = 65536};
 }
 
 /* A result of four cells, one of each status. The caller closes it. */
@@ -112,7 +105,6 @@ static void fill(struct result *result)
     result->max_noise = 0.005;
     strcpy(result->argv, "cbank run");
     strcpy(result->counters_asked, "default");
-    strcpy(result->card, "H200");
     strcpy(result->device.name, "NVIDIA Test \xc3\xa4");
     strcpy(result->device.driver, "570.86.15");
     result->device.cc_major = 12;
@@ -175,10 +167,10 @@ static void test_round_trip(void **state)
     assert_int_equal(back.cells[0].flags, FLAG_THROTTLED | FLAG_COUNTER_DIFFERS);
     assert_int_equal(back.cells[0].counters[1].status, COUNTER_NO_PERMISSION);
     assert_true(isnan(back.cells[0].counters[1].value));
-    assert_true(back.cells[0].model.levels.requests[1] == 500);
+    assert_true(back.cells[0].counts.given && back.cells[0].counts.footprint_bytes == 65536);
     assert_int_equal(back.cells[1].status, CELL_PENDING);
     assert_true(isnan(back.cells[1].time.summary.value) && back.cells[1].time.stop_reason == STOP_NONE);
-    assert_false(back.cells[1].kernel.known || back.cells[1].modelled);
+    assert_false(back.cells[1].kernel.known || back.cells[1].counts.given);
     assert_string_equal(back.cells[0].kernel.code, "LDC 2 EXIT 1;AAB;x");
     assert_null(back.cells[1].kernel.code);
     assert_string_equal(back.cells[2].reason, "no image for this chip");
@@ -220,7 +212,7 @@ static void test_keys(void **state)
     assert_true(json_get_text(json_get(cell, "kernel"), "instruction", &text));
     assert_string_equal(text, "LDC");
     assert_true(json_get(json_get(json_get(cell, "counters"), "idc_requests"), "value")->valuedouble == 4001);
-    assert_true(cJSON_IsNull(json_get(cell->next, "model")));
+    assert_true(cJSON_IsNull(json_get(cell->next, "counts")));
     assert_true(cJSON_IsNull(json_get(json_get(cell->next, "time_ns"), "median")));
     cJSON_Delete(root);
     result_close(&result);
@@ -343,9 +335,8 @@ static const struct {
     {"\"kind\":\"exact\"", "\"kind\":\"sharp\"", "cells[0].counters.idc_requests.kind: expected exact or measured"},
     {"\"value\":4001", "\"value\":null", "cells[0].counters.idc_requests.value: expected a number, since"},
     {"\"unit\":\"requests\"", "\"unit\":null", "counters.idc_requests.unit: expected a string, it is null"},
-    {"\"requests_per_load\":\t32", "\"requests_per_load\":\t\"32\"", "cells[0].model.requests_per_load"},
-    {"\"issue_ns\":\t4", "\"issue_ns\":\ttrue", "cells[0].model.parts.issue_ns: expected a number"},
-    {"\"misses\":500", "\"misses\":true", "cells[0].model.levels[0].misses: expected a number"},
+    {"\"requests_per_load\":\t32", "\"requests_per_load\":\t\"32\"", "cells[0].counts.requests_per_load"},
+    {"\"footprint_bytes\":\t65536", "\"footprint_bytes\":\tnull", "cells[0].counts.footprint_bytes"},
     {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"12\"", "device.compute_capability"},
     {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"-1.0\"", "device.compute_capability"},
     {"\"sm_count\":\t132", "\"sm_count\":\t4294967296", "device.sm_count: expected an integer from 0 to 4294967295"},
@@ -463,6 +454,9 @@ static void require_within(const cJSON *old, const cJSON *new, const struct json
 
         /* Before 2.5 the interval was another. Why keys are null is said by the program of today. */
         if (strcmp(item->string ? item->string : "", "null_reasons") == 0)
+            continue;
+        /* Predictions, which results no longer hold. */
+        if (item->string && (strcmp(item->string, "model") == 0 || strcmp(item->string, "card") == 0))
             continue;
         if (json_get(old, "median") && strncmp(item->string, "ci_", 3) == 0)
             continue;

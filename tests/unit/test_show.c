@@ -57,9 +57,7 @@ static void time_cell(struct cell_result *cell, double ns, double half_width)
 {
     cell->status = CELL_OK;
     cell->verified = true;
-    cell->modelled = true;
-    cell->model.requests_per_load = cell->cell.path->unit == UNIT_IDC ? 32 : 4;
-    cell->model.parts.stream_ns = ns / 2;
+    cell->counts = (struct cell_counts){.given = true, .requests_per_load = cell->cell.path->unit == UNIT_IDC ? 32 : 4};
     cell->time.summary = (struct summary){.count = 20,
                                           .value = ns,
                                           .ci_low = ns * (1 - half_width),
@@ -90,7 +88,6 @@ static void fill(struct result *result)
     result->engine = "cuda";
     result->complete = true;
     strcpy(result->device.name, "NVIDIA H200");
-    strcpy(result->card, "H200");
     strcpy(result->device.driver, "570.86.15");
     result->device.cc_major = 9;
     result->device.sm_count = 132;
@@ -164,7 +161,7 @@ static void test_troubled(void **state)
     result.cells[10].time.summary.value = NAN;
     result.cells[13].time.summary.ci_low = NAN;
     result.cells[14].time.summary = (struct summary){.value = NAN, .ci_low = NAN, .ci_high = NAN};
-    result.cells[15].modelled = false;
+    result.cells[15].counts.given = false;
     check_shown(&result, "troubled");
     close_result(&result);
 }
@@ -235,8 +232,7 @@ static void test_paths(void **state)
         cell->cell = cells[i * 101 % count];
         if (cell_obstacle(&cell->cell, 90, cell->reason)) {
             cell->status = CELL_SKIPPED;
-            cell->modelled = true;
-            cell->model.requests_per_load = NAN;
+            cell->counts = (struct cell_counts){.given = true, .requests_per_load = NAN};
             continue;
         }
         time_cell(cell,
@@ -246,7 +242,7 @@ static void test_paths(void **state)
         add_operations(cell);
         if (!cell->cell.path->loads) {
             cell->time.summary.value = 500;
-            cell->model.requests_per_load = NAN;
+            cell->counts.requests_per_load = NAN;
         }
     }
     check_shown(&result, "paths");

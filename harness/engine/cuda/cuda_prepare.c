@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_model.h"
+#include "cuda_access.h"
 #include "log.h"
 
 static const double load_seconds = 6; /* of a module that the driver compiles, or of memory */
@@ -175,7 +175,7 @@ static enum status check_same_kernels(struct engine_session *session, const stru
 enum status cuda_prepare(struct engine_session *session, struct result *result, const struct progress *progress)
 {
     enum status status = check_same_kernels(session, result);
-    struct modelling modelling;
+    struct counting counting;
 
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
         if (progress->step(progress->context, "preparing", i, result->cell_count))
@@ -186,7 +186,7 @@ enum status cuda_prepare(struct engine_session *session, struct result *result, 
     if (status != STATUS_OK)
         return status;
     cuda_expect(&session->device, load_seconds);
-    status = cuda_model_begin(session, result, &modelling);
+    status = cuda_access_begin(result, &counting);
     if (status == STATUS_OK)
         status = prepare_memory(session, result);
     if (status == STATUS_OK)
@@ -195,5 +195,5 @@ enum status cuda_prepare(struct engine_session *session, struct result *result, 
         status = prepare_need(session, result, "flushing the caches", has_flush);
     if (status == STATUS_OK)
         status = prepare_placements(session);
-    return status_worse(status, cuda_model_end(session, result, &modelling));
+    return status_worse(status, cuda_access_end(session, result, &counting));
 }
