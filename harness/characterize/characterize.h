@@ -80,7 +80,7 @@ struct characterization {
     struct device_info device;
     struct probes probes;
     struct outcome *outcomes; /* owned */
-    struct json_tree *tree; /* owned: of a file that was read; NULL */
+    cJSON *tree; /* owned: of a file that was read; NULL */
     struct probe_exchange *exchanges; /* owned: all evidence of that file, in its order */
     size_t count, exchange_count; /* of outcomes; of exchanges */
 };

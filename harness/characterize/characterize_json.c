@@ -320,6 +320,6 @@ void characterization_close(struct characterization *characterization)
     free(characterization->outcomes);
     free(characterization->probes.kernels);
     free(characterization->exchanges);
-    json_tree_close(characterization->tree);
+    cJSON_Delete(characterization->tree);
     *characterization = (struct characterization){0};
 }

@@ -7,7 +7,6 @@
 
 #include "cell_json.h"
 #include "document.h"
-#include "json_tree.h"
 #include "log.h"
 #include "stats.h"
 #include "version.h"
@@ -250,12 +249,12 @@ enum status calibration_take(const char *name, const cJSON *tree, struct calibra
 
 enum status calibration_read(const char *path, struct calibration *out)
 {
-    struct json_tree *tree;
-    enum status status = json_tree_read(path, &tree);
+    cJSON *tree;
+    enum status status = json_read_file(path, &tree);
 
     *out = (struct calibration){0};
     if (status == STATUS_OK)
-        status = calibration_take(path, json_tree_root(tree), out);
-    json_tree_close(tree);
+        status = calibration_take(path, tree, out);
+    cJSON_Delete(tree);
     return status;
 }

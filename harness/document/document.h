@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "field.h"
-#include "json_tree.h"
 #include "status.h"
 
 struct document {
@@ -31,9 +30,9 @@ enum status document_write(const struct document *document, const void *base, co
  * was expected, for what is not such a document or not of a version that is read. *tree, which has to be NULL before
  * and which strings of the struct may lie in, is the caller's to close, and so is what the struct owns; on failure
  * too. */
-enum status document_read(const struct document *document, const char *path, void *base, struct json_tree **tree);
+enum status document_read(const struct document *document, const char *path, void *base, cJSON **tree);
 enum status document_parse(const struct document *document, const char *name, const char *text, size_t bytes,
-                           void *base, struct json_tree **tree);
+                           void *base, cJSON **tree);
 
 /* Reads a tree that was parsed already; it stays the caller's. */
 enum status document_take(const struct document *document, const char *name, const cJSON *tree, void *base);

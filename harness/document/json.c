@@ -8,9 +8,11 @@
 #include <string.h>
 
 #include "files.h"
-#include "json_tree.h"
 #include "log.h"
 #include "text.h"
+
+#define QUOTE(text)       #text
+#define DIGITS_OF(number) QUOTE(number)
 
 /* Largest integer up to which every integer is a double. */
 #define EXACT_INTEGER_MAX ((uint64_t)1 << 53)
@@ -34,32 +36,255 @@ void json_place_text(const struct json_place *place, char *out, size_t room)
         snprintf(out + used, room - used, "[%zu]", place->index);
 }
 
-/* A copy of a tree that can be changed; the tree goes. */
-static enum status copied(const char *name, struct json_tree *tree, cJSON **out)
-{
-    cJSON *copy = cJSON_Duplicate(json_tree_root(tree), true);
+/* Text before cJSON parses it. The functions step over what begins at `at`; they return NULL, or what is wrong there. */
+struct scan {
+    const char *text, *at, *end;
+    int depth;
+    size_t values; /* upper limit: a value is the outermost, or follows an opening bracket or a comma */
+    bool odd; /* a string has more than printable ASCII characters that stand for themselves */
+};
 
-    json_tree_close(tree);
-    if (!copy)
+static const char truncated[] = "the text ends too early: truncated";
+
+static size_t span_digits(const struct scan *scan, const char *from)
+{
+    const char *first = from;
+
+    while (from < scan->end && *from >= '0' && *from <= '9')
+        from++;
+    return (size_t)(from - first);
+}
+
+/* cJSON also takes 01, 1. and .5e, and splits numbers of more than 63 characters. */
+static const char *scan_number(struct scan *scan)
+{
+    const char *from = scan->at + (*scan->at == '-');
+    const size_t whole = span_digits(scan, from);
+    bool good = whole == 1 || (whole > 1 && *from != '0');
+
+    from += whole;
+    if (good && from < scan->end && *from == '.') {
+        const size_t decimals = span_digits(scan, from + 1);
+
+        good = decimals > 0;
+        from += 1 + decimals;
+    }
+    if (good && from < scan->end && (*from == 'e' || *from == 'E')) {
+        size_t digits;
+
+        from += from + 1 < scan->end && (from[1] == '+' || from[1] == '-') ? 2 : 1;
+        digits = span_digits(scan, from);
+        good = digits > 0;
+        from += digits;
+    }
+    if (!good || from - scan->at > 63)
+        return "malformed number";
+    scan->at = from;
+    return NULL;
+}
+
+/* cJSON takes control characters, bytes that are not UTF-8, and \u with NUL or without digits. It checks other escapes. */
+static const char *scan_string(struct scan *scan)
+{
+    for (scan->at++; scan->at < scan->end;) {
+        unsigned char c = (unsigned char)*scan->at;
+        size_t length = 1;
+
+        while (c >= ' ' && c <= '~' && c != '"' && c != '\\' && ++scan->at < scan->end)
+            c = (unsigned char)*scan->at;
+        if (scan->at == scan->end)
+            break;
+        if (c == '"') {
+            scan->at++;
+            return NULL;
+        }
+        if (c < ' ')
+            return "control character in a string";
+        if (c == '\\' && scan->end - scan->at >= 6 && scan->at[1] == 'u') {
+            size_t digits = 0;
+
+            while (digits < 4 && strchr("0123456789abcdefABCDEF", scan->at[2 + digits]))
+                digits++;
+            if (digits < 4)
+                return "\\u without four hexadecimal digits";
+            if (memcmp(scan->at + 2, "0000", 4) == 0)
+                return "NUL character in a string";
+        }
+        if (c == '\\')
+            length = 2;
+        else if (c > '~')
+            length = text_utf8(scan->at, (size_t)(scan->end - scan->at));
+        if (length == 0)
+            return "not UTF-8";
+        scan->odd |= c == '\\' || c > '~';
+        scan->at += length;
+    }
+    scan->at = scan->end;
+    return truncated;
+}
+
+/* Finds what cJSON would accept, but for duplicate keys and numbers too large. */
+static const char *scan_text(struct scan *scan)
+{
+    const char *wrong = NULL;
+
+    while (!wrong && scan->at < scan->end) {
+        const unsigned char c = (unsigned char)*scan->at;
+
+        if (c == '"') {
+            wrong = scan_string(scan);
+        } else if (c == '-' || (c >= '0' && c <= '9')) {
+            wrong = scan_number(scan);
+        } else if (c > '~' || (c < ' ' && c != '\n' && c != '\t' && c != '\r')) {
+            wrong = "not a JSON value";
+        } else {
+            scan->depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+            scan->values += c == '[' || c == '{' || c == ',';
+            if (scan->depth > JSON_DEPTH_MAX)
+                wrong = "nested too deeply";
+            else if (scan->values > JSON_VALUES_MAX)
+                wrong = "more than " DIGITS_OF(JSON_VALUES_MAX) " values";
+            else
+                scan->at++;
+        }
+    }
+    return wrong;
+}
+
+/* Logs what is wrong at scan->at, by line and by column in characters, from 1. */
+static enum status malformed(const char *name, const struct scan *scan, const char *what)
+{
+    size_t line = 1, column = 1;
+
+    for (const char *c = scan->text; c < scan->at; c++) {
+        column += (*c & 0xc0) != 0x80;
+        if (*c == '\n') {
+            line++;
+            column = 1;
+        }
+    }
+    return log_error(STATUS_USAGE, "%s:%zu:%zu: %s; the file is not JSON that cbank can read", name, line, column,
+                     what);
+}
+
+static int compare_keys(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* A key that the object has twice; NULL where there is none. In an object of few members each key is compared with each,
+ * which is faster; in one of many the keys are sorted. */
+static enum status find_repeated(const cJSON *object, const char *name, const char **repeated)
+{
+    enum { FEW = 16 };
+    const size_t count = (size_t)cJSON_GetArraySize(object);
+    const char *few[FEW], **keys = count > FEW ? malloc(count * sizeof(*keys)) : few;
+    const cJSON *member;
+    size_t i = 0;
+
+    *repeated = NULL;
+    if (!keys)
         return log_memory("%s", name);
-    *out = copy;
+    cJSON_ArrayForEach (member, object) {
+        for (size_t k = 0; count <= FEW && k < i; k++)
+            if (json_is_called(member, keys[k]))
+                *repeated = member->string;
+        keys[i++] = member->string;
+    }
+    if (count > FEW) {
+        qsort(keys, count, sizeof(*keys), compare_keys);
+        for (i = 1; i < count; i++)
+            if (strcmp(keys[i - 1], keys[i]) == 0)
+                *repeated = keys[i];
+        free(keys);
+    }
     return STATUS_OK;
+}
+
+/* Refuses numbers beyond a double and keys that come twice, in the value at that place and all in it. Makes the strings
+ * printable if `odd`. */
+static enum status check(cJSON *value, const char *name, const struct json_place *place, bool odd)
+{
+    char where[JSON_PLACE_BYTES], shown[TEXT_SHOWN_BYTES];
+    enum status status = STATUS_OK;
+    const char *repeated = NULL;
+    size_t index = 0;
+    cJSON *item;
+
+    if (odd && value->string)
+        text_clean(value->string);
+    if (odd && value->valuestring)
+        text_clean(value->valuestring);
+    if (cJSON_IsNumber(value) && !isfinite(value->valuedouble)) {
+        json_place_text(place, where, sizeof(where));
+        return log_error(STATUS_USAGE, "%s: %s%sthe number is too large for a double", name, where, *where ? ": " : "");
+    }
+    cJSON_ArrayForEach (item, value) {
+        if (odd || item->child || cJSON_IsNumber(item))
+            status = check(item, name, &(struct json_place){.parent = place, .key = item->string, .index = index}, odd);
+        if (status != STATUS_OK)
+            return status;
+        index++;
+    }
+    if (cJSON_IsObject(value))
+        status = find_repeated(value, name, &repeated);
+    if (!repeated)
+        return status;
+    json_place_text(place, where, sizeof(where));
+    return log_error(STATUS_USAGE, "%s: key \"%s\" is twice in %s; remove one of the two", name,
+                     text_shown(repeated, shown), *where ? where : "the outermost object");
 }
 
 enum status json_parse(const char *name, const char *text, size_t bytes, cJSON **out)
 {
-    struct json_tree *tree;
-    const enum status status = json_tree_parse(name, text, bytes, &tree);
+    static const char blanks[] = " \t\r\n";
+    struct scan scan = {.text = text, .at = text, .end = text + bytes, .values = 1};
+    const char *wrong = scan_text(&scan);
+    enum status status = STATUS_OK;
+    cJSON *tree;
 
-    return status == STATUS_OK ? copied(name, tree, out) : status;
+    *out = NULL;
+    if (wrong)
+        return malformed(name, &scan, wrong);
+    while (scan.end > text && strchr(blanks, scan.end[-1]))
+        scan.end--;
+    if (scan.end == text)
+        return log_error(STATUS_USAGE, "%s: the file is empty", name);
+    errno = 0;
+    tree = cJSON_ParseWithLengthOpts(text, (size_t)(scan.end - text), &scan.at, false);
+    if (!tree && errno == ENOMEM)
+        return log_memory("%s", name);
+    if (!tree && scan.depth > 0 && scan.at + 1 >= scan.end) {
+        scan.at = scan.end;
+        return malformed(name, &scan, truncated);
+    }
+    if (!tree)
+        return malformed(name, &scan, "unexpected text");
+    if (scan.at < scan.end) {
+        scan.at += strspn(scan.at, blanks);
+        status = malformed(name, &scan, "text after the end of the value");
+    }
+    if (status == STATUS_OK)
+        status = check(tree, name, &(struct json_place){0}, scan.odd);
+    if (status == STATUS_OK)
+        *out = tree;
+    else
+        cJSON_Delete(tree);
+    return status;
 }
 
 enum status json_read_file(const char *path, cJSON **out)
 {
-    struct json_tree *tree;
-    const enum status status = json_tree_read(path, &tree);
+    char *text;
+    size_t bytes;
+    enum status status = file_read(path, JSON_FILE_BYTES_MAX, &text, &bytes);
 
-    return status == STATUS_OK ? copied(path, tree, out) : status;
+    *out = NULL;
+    if (status != STATUS_OK)
+        return status;
+    status = json_parse(path, text, bytes, out);
+    free(text);
+    return status;
 }
 
 /* -- writing ------------------------------------------------------------------------------------------- */
@@ -214,14 +439,7 @@ bool json_is_called(const cJSON *member, const char *key)
 
 const cJSON *json_get(const cJSON *object, const char *key)
 {
-    const cJSON *member;
-
-    if (!cJSON_IsObject(object))
-        return NULL;
-    cJSON_ArrayForEach (member, object)
-        if (json_is_called(member, key))
-            return member;
-    return NULL;
+    return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
 bool json_get_double(const cJSON *object, const char *key, double *out)

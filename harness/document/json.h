@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Strict reading and exact writing of JSON over cJSON.
  *
- * cJSON by itself accepts trailing text and duplicate keys, compares keys without case and loses digits.
- * These functions do none of that. Everything that reads or writes JSON in cbank goes through here. */
+ * cJSON by itself accepts trailing text, duplicate keys, control characters, bytes that are not UTF-8 and numbers such as
+ * 01. It compares keys without case and loses digits. These functions do none of that. All JSON that cbank reads or
+ * writes goes through here. */
 #ifndef CBANK_JSON_H
 #define CBANK_JSON_H
 
@@ -15,21 +16,21 @@
 
 #include "status.h"
 
-/* Deepest nesting, largest file and most values that are read: a tree of any text within them takes less
- * than 256 MiB, and with what is read from it less than 512. A value takes 64 bytes beside the text; in a tree that can be
- * changed 80, and its key and its string 32 each or more. */
+/* The deepest nesting, the largest file and the most values that are read. A tree of any text within these limits takes
+ * less than 384 MiB. */
 #define JSON_DEPTH_MAX      64
 #define JSON_FILE_BYTES_MAX ((size_t)64 << 20)
 #define JSON_VALUES_MAX     2000000
 
-/* Reads and parses a whole file, into a tree that can be changed (json_tree.h has one that is read alone). Refuses (STATUS_USAGE, naming file, line and column or key): unreadable,
- * over JSON_FILE_BYTES_MAX, empty, not UTF-8, malformed, truncated, trailing text, deeper than
- * JSON_DEPTH_MAX, more than JSON_VALUES_MAX values, a key twice in one object. Text in the tree is printable: control
- * characters of keys and strings have become '?', so that no command sends those of a file to a terminal. On success
- * *out is the caller's, to cJSON_Delete. */
+/* Reads and parses a whole file. STATUS_USAGE, with the file and the line and column or the key, for a file that cannot
+ * be read or is larger than JSON_FILE_BYTES_MAX, and for text that is not JSON (RFC 8259, UTF-8): empty, truncated,
+ * followed by other text, deeper than JSON_DEPTH_MAX, with more than JSON_VALUES_MAX values, with a number beyond the
+ * range of a double or with a key twice in one object. STATUS_ENVIRONMENT when out of memory. Control characters of keys
+ * and strings become '?' in the tree, so that no command sends those of a file to a terminal. The caller deletes *out,
+ * which is NULL on an error. */
 enum status json_read_file(const char *path, cJSON **out);
 
-/* As json_read_file, for text in memory; `name` is what messages call it. Text need not end in a NUL. */
+/* As json_read_file, for text in memory. Messages call it `name`. The text needs no NUL at its end. */
 enum status json_parse(const char *name, const char *text, size_t bytes, cJSON **out);
 
 /* Where a value is in a file: the way to it from the outermost value, whose parent is NULL. */

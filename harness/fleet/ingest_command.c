@@ -5,7 +5,6 @@
 
 #include "command.h"
 #include "files.h"
-#include "json_tree.h"
 #include "log.h"
 #include "noise.h"
 #include "parallel.h"
@@ -66,24 +65,24 @@ static void parse_files(void *context, uint64_t first, uint64_t count)
     struct file *files = context;
 
     for (struct file *file = files + first; file < files + first + count; file++) {
-        struct json_tree *tree;
+        cJSON *tree;
 
         if (file->status != STATUS_OK || file->outcome != STORE_NEW)
             continue;
-        file->status = json_tree_parse(file->path, file->text, file->bytes, &tree);
+        file->status = json_parse(file->path, file->text, file->bytes, &tree);
         free(file->text);
         file->text = NULL;
         if (file->status != STATUS_OK)
             continue;
-        if (result_is(json_tree_root(tree))) {
+        if (result_is(tree)) {
             file->status = result_take(file->path, tree, &file->result);
             continue;
         }
-        if (calibration_is(json_tree_root(tree)))
-            take_calibration(file, json_tree_root(tree));
+        if (calibration_is(tree))
+            take_calibration(file, tree);
         else
             file->outcome = OTHER;
-        json_tree_close(tree);
+        cJSON_Delete(tree);
     }
 }
 

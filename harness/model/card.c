@@ -172,10 +172,10 @@ enum status card_read(const char *path, struct card *out)
 enum status card_parse(const char *name, const char *text, size_t bytes, struct card *out)
 {
     struct card card = {0};
-    struct json_tree *tree;
+    cJSON *tree;
     const enum status status = document_parse(&card_document, name, text, bytes, &card, &tree);
 
-    json_tree_close(tree);
+    cJSON_Delete(tree);
     if (status == STATUS_OK)
         *out = card;
     return status;

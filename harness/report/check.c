@@ -12,7 +12,6 @@
 #include "card.h"
 #include "characterize.h"
 #include "files.h"
-#include "json_tree.h"
 #include "log.h"
 #include "memory.h"
 #include "result.h"
@@ -154,7 +153,7 @@ static enum status check_head(struct looking *looking, const char *name, const c
 static enum status check_file(struct looking *looking, const char *name)
 {
     char path[CHIP_PATH_BYTES], *text = NULL;
-    struct json_tree *tree = NULL;
+    cJSON *tree = NULL;
     size_t bytes = 0;
     enum status status;
 
@@ -166,12 +165,12 @@ static enum status check_file(struct looking *looking, const char *name)
     looking->check->bytes += bytes;
     status = check_listed(looking, name, text, bytes);
     if (status == STATUS_OK)
-        status = json_tree_parse(path, text, bytes, &tree);
+        status = json_parse(path, text, bytes, &tree);
     if (status == STATUS_OK)
-        status = check_head(looking, name, json_tree_root(tree));
+        status = check_head(looking, name, tree);
     else if (status == STATUS_USAGE) /* what should be in it says so, too */
         status = STATUS_OK;
-    json_tree_close(tree);
+    cJSON_Delete(tree);
     free(text);
     return status;
 }
@@ -372,7 +371,7 @@ static enum status check_manifest(struct looking *looking)
     if (manifest->brief && !looking->brief)
         return check_add(check, CHIP_MANIFEST, "run cbank contribute without --brief, in another folder",
                          "is of the short plans of tests, which say nothing of a chip");
-    return check_head(looking, CHIP_MANIFEST, json_tree_root(manifest->tree));
+    return check_head(looking, CHIP_MANIFEST, manifest->tree);
 }
 
 static enum status look(struct looking *looking, const struct file_list *names)

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json_tree.h"
 #include "log.h"
 #include "version.h"
 
@@ -123,7 +122,7 @@ const struct document manifest_document = {
 void manifest_close(struct manifest *manifest)
 {
     free(manifest->files);
-    json_tree_close(manifest->tree);
+    cJSON_Delete(manifest->tree);
     *manifest = (struct manifest){0};
 }
 

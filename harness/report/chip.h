@@ -52,7 +52,7 @@ struct manifest {
     struct device_info device;
     struct manifest_file *files; /* owned */
     size_t file_count;
-    struct json_tree *tree; /* owned; NULL: not read from a file */
+    cJSON *tree; /* owned; NULL: not read from a file */
 };
 
 extern const struct document manifest_document;

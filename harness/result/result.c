@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "image.h"
-#include "json_tree.h"
 #include "log.h"
 #include "sass_code.h"
 
@@ -109,6 +108,6 @@ void result_close(struct result *result)
         free(result->cells[i].kernel.made);
     }
     free(result->cells);
-    json_tree_close(result->storage);
+    cJSON_Delete(result->storage);
     *result = (struct result){0};
 }

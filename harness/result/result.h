@@ -134,8 +134,6 @@ struct run_end {
     char cell[CELL_IDENTITY_BYTES]; /* that caused it; "" when that is not known */
 };
 
-struct json_tree;
-
 /* Where a run took place; "" for what was not recorded. */
 struct host {
     char name[96];
@@ -169,7 +167,7 @@ struct result {
     size_t phase_count;
     struct cell_result *cells; /* owned */
     size_t cell_count;
-    struct json_tree *storage; /* what strings of a result that was read live in; owned; NULL: none */
+    cJSON *storage; /* what strings of a result that was read live in; owned; NULL: none */
 };
 
 /* A result of this program with one pending cell for each of cells[0 .. count - 1]. STATUS_ENVIRONMENT out of
@@ -197,7 +195,7 @@ enum status result_read(const char *path, struct result *out);
 enum status result_parse(const char *name, const char *text, size_t bytes, struct result *out);
 
 /* As result_read, for a tree that was parsed: the result's, or deleted on an error. */
-enum status result_take(const char *name, struct json_tree *tree, struct result *out);
+enum status result_take(const char *name, cJSON *tree, struct result *out);
 
 /* Whether a tree says that it is a result, of whatever version. */
 bool result_is(const cJSON *tree);

@@ -163,8 +163,8 @@ enum status result_write(const struct result *result, const char *path)
 
 enum status result_read(const char *path, struct result *out)
 {
-    struct json_tree *tree;
-    const enum status status = json_tree_read(path, &tree);
+    cJSON *tree;
+    const enum status status = json_read_file(path, &tree);
 
     *out = (struct result){0};
     return status == STATUS_OK ? result_take(path, tree, out) : status;
@@ -172,8 +172,8 @@ enum status result_read(const char *path, struct result *out)
 
 enum status result_parse(const char *name, const char *text, size_t bytes, struct result *out)
 {
-    struct json_tree *tree;
-    const enum status status = json_tree_parse(name, text, bytes, &tree);
+    cJSON *tree;
+    const enum status status = json_parse(name, text, bytes, &tree);
 
     *out = (struct result){0};
     return status == STATUS_OK ? result_take(name, tree, out) : status;
@@ -187,12 +187,12 @@ bool result_is(const cJSON *tree)
 }
 
 /* Strings of the result lie in the tree. */
-enum status result_take(const char *name, struct json_tree *tree, struct result *out)
+enum status result_take(const char *name, cJSON *tree, struct result *out)
 {
     enum status status;
 
     *out = (struct result){.storage = tree};
-    status = document_take(&result_document, name, json_tree_root(tree), out);
+    status = document_take(&result_document, name, tree, out);
     if (status != STATUS_OK)
         result_close(out);
     return status;

@@ -243,7 +243,7 @@ class BadInput(Case):
     def test_files_that_are_no_results(self):
         result = result_of(1, 0)
         self.write("text.json", "no JSON")
-        self.refused("text.json", "not a JSON value")
+        self.refused("text.json", "unexpected text")
         self.write("cut.json", json.dumps(result)[:5000])
         self.refused("cut.json", "truncated|ends within")
         self.write("later.json", {**result, "schema": {"name": "cbank-result", "version": "3.0"}})

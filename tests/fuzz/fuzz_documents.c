@@ -122,13 +122,13 @@ void fuzz_result(const char *text, size_t bytes)
 
 static enum status parse_calibration(const char *text, size_t bytes, union any *out)
 {
-    struct json_tree *tree;
-    enum status status = json_tree_parse(FUZZ_FILE, text, bytes, &tree);
+    cJSON *tree;
+    enum status status = json_parse(FUZZ_FILE, text, bytes, &tree);
 
     out->calibration = (struct calibration){0};
     if (status == STATUS_OK)
-        status = calibration_take(FUZZ_FILE, json_tree_root(tree), &out->calibration);
-    json_tree_close(tree);
+        status = calibration_take(FUZZ_FILE, tree, &out->calibration);
+    cJSON_Delete(tree);
     return status;
 }
 

@@ -129,12 +129,12 @@ static const struct document basket_document = {.schema = "basket",
                                                 .oldest_major = 1,
                                                 .root = {.fields = FIELDS(basket_rows), .given = SIZE_MAX}};
 
-static void close_basket(struct basket *basket, struct json_tree *tree)
+static void close_basket(struct basket *basket, cJSON *tree)
 {
     free(basket->samples.values);
     free(basket->seeds);
     free(basket->named);
-    json_tree_close(tree);
+    cJSON_Delete(tree);
 }
 
 static const char whole[] =
@@ -158,7 +158,7 @@ static char *unformatted(const struct basket *basket)
 static void what_is_read_is_written_again(void **state)
 {
     struct basket basket = {0};
-    struct json_tree *tree;
+    cJSON *tree;
     char *text;
 
     (void)state;
@@ -197,7 +197,7 @@ static void older_files_lack_later_keys(void **state)
         "\"small\":3,\"large\":null,\"full\":false,\"taste\":null,\"flags\":[],\"fruit\":\"apple\","
         "\"samples\":[],\"stone\":null,\"unknown\":1}";
     struct basket basket = {0};
-    struct json_tree *tree;
+    cJSON *tree;
 
     (void)state;
     assert_int_equal(document_parse(&basket_document, "b.json", old, strlen(old), &basket, &tree), STATUS_OK);
@@ -257,7 +257,7 @@ static void what_is_wrong_is_said_once_with_its_place(void **state)
         char *text = replaced(&wrongs[i]);
         struct basket basket = {0};
         struct capture capture;
-        struct json_tree *tree;
+        cJSON *tree;
         enum status status;
 
         capture_begin(&capture, stderr);
