@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: MIT
+"""Documents as one tidy table: a row for each cell and process, or for each number of a document without cells.
+
+COLUMNS documents every column with its unit. Beside them there is a column for each parameter of a cell (such as
+`distinct`, `stride_bytes`) and for each counter (such as `idc_requests`, of one launch). Columns that no document has are
+left out, and a value that a document does not have is missing (NaN or None).
+"""
+
+import os
+
+import pandas
+
+from . import documents
+
+COLUMNS = {
+    # Of every row.
+    "document": "kind of the document: result, characterization, card, calibration, comparison, fleet or history",
+    "source": "name of the file without its folder",
+    "source_sha256": "hash of the file's bytes",
+    "process": "place of the file among those that were loaded, from 0: one process of the program for a result",
+    "engine": "cuda (measured) or model (computed)",
+    "device": "name of the GPU as its driver says it",
+    "uuid": "identity of the board",
+    "driver": "version of the driver",
+    "host": "name of the machine",
+    "slot": "PCI address of the board",
+    "started_utc": "when the run began, ISO 8601",
+    # Of cells: result, comparison, calibration, history.
+    "identity": "the cell as text: all that follows up to regime, and the parameters",
+    "workload": "arithmetic around the loads",
+    "path": "the way of a load through the memory system",
+    "pattern": "which element each thread reads",
+    "elements": "threads that read, all blocks together",
+    "block_size": "threads of a block",
+    "regime": "hot or cold",
+    "parameters": "name=value of the parameters that are not the default, with blanks between",
+    "width_bytes": "bytes of an element of the table",
+    "table_bytes": "bytes of the table",
+    "status": "ok, skipped, failed or pending",
+    "reason": "why a cell or a number is not there",
+    "verified": "whether every output was right",
+    "flags": "names of what makes a cell doubtful, with blanks between",
+    "time_ns": "time of one launch, ns",
+    "time_ns_low": "lower end of its 95 % interval, ns",
+    "time_ns_high": "upper end of its 95 % interval, ns",
+    "samples_ns": "list of all samples, ns",
+    "launches_per_sample": "launches in one sample",
+    "cycles": "time in cycles of the SM clock",
+    "sm_clock_mhz": "median SM clock over the samples, MHz",
+    "counters_compared": "exact counters of the cell that have an expected value",
+    "counters_equal": "those that are equal to it",
+    # Of comparisons.
+    "verdict": "what the instrument says: same, improved, regressed, inconclusive ...; of a fleet: of the GPU",
+    "base_ns": "time of one launch on the base side, ns",
+    "new_ns": "time of one launch on the new side, ns",
+    "ratio": "new time by base time",
+    "ratio_low": "lower end of its interval",
+    "ratio_high": "upper end of its interval",
+    "threshold": "share by which a ratio may differ from 1 and be the same",
+    # Of calibrations.
+    "noise": "half-width of the interval of the ratio of two processes, as a share",
+    "deviation": "standard deviation between processes, as a share",
+    # Of numbers: characterization, card.
+    "experiment": "experiment of a characterization, or its level: geometry_constant.1",
+    "number": "name of the number, or key of the card",
+    "value": "the number, in `unit`; names are in `text`",
+    "low": "lower end of its 95 % interval",
+    "high": "upper end of its 95 % interval",
+    "unit": "its unit",
+    "text": "what is not a number: a name, or an answer of a characterization",
+    "method": "how it was found",
+    "origin": "of a card: published, characterized, fitted, device or assumed",
+    "level": "level of the cache, from 1",
+    "distinct": "distinct addresses in a warp (also a parameter)",
+    "stride_bytes": "bytes between them (also a parameter)",
+    "warps": "warps of the experiment",
+    "before": "what was done before the access",
+    # Of fleets and histories.
+    "answered": "whether the GPU has a run in the last night",
+    "change": "change of the time, as a share",
+    "change_low": "lower end of its 95 % interval",
+    "change_high": "upper end of its 95 % interval",
+    "with": "what changed with it: driver, VBIOS or code",
+    "state": "state of the cell in the history",
+}
+
+
+def parameters_text(cell):
+    return " ".join(f"{name}={value}" for name, value in sorted((cell.get("parameters") or {}).items()))
+
+
+def cell_columns(cell):
+    """What identifies a cell, with a column for each parameter."""
+    parameters = cell.get("parameters") or {}
+    return {"identity": cell["identity"], **{key: cell[key] for key in documents.CELL_KEYS},
+            "parameters": parameters_text(cell), **parameters}
+
+
+def origin_columns(content):
+    device, host = content.get("device") or {}, content.get("host") or {}
+    return {"engine": content.get("engine", "cuda"), "device": device.get("name"), "uuid": device.get("uuid"),
+            "driver": device.get("driver"), "host": host.get("name"), "slot": device.get("pci_bus_id"),
+            "started_utc": content.get("started_utc")}
+
+
+def result_rows(content):
+    origin = origin_columns(content)
+    for cell in content["cells"]:
+        time, exact = cell["time_ns"] or {}, cell["exact_counters"]
+        values = {name: documents.number(counter["value"]) for name, counter in cell["counters"].items()
+                  if counter["status"] == "ok"}
+        yield {**origin, **cell_columns(cell), "width_bytes": cell.get("width_bytes"), "table_bytes": cell.get("table_bytes"),
+               "status": cell["status"], "reason": cell["reason"], "verified": cell["verified"],
+               "flags": " ".join(cell["flags"]), "time_ns": documents.number(time.get("value")),
+               "time_ns_low": documents.number(time.get("ci_low")), "time_ns_high": documents.number(time.get("ci_high")),
+               "samples_ns": time.get("samples"), "launches_per_sample": time.get("launches_per_sample"),
+               "cycles": documents.number(cell.get("cycles")), "sm_clock_mhz": documents.number(cell.get("sm_clock_mhz")),
+               "counters_compared": exact["compared"], "counters_equal": exact["equal"], **values}
+
+
+def comparison_rows(content):
+    side = content["new"]
+    origin = {"engine": side["engine"], "device": side["device"]["name"], "driver": side["device"]["driver"],
+              "started_utc": side["started_utc"], "threshold": content["options"]["threshold"]}
+    for cell in content["cells"]:
+        ratio = cell["ratio"] or {}
+        yield {**origin, "uuid": cell.get("uuid"), **cell_columns(cell), "verdict": cell["verdict"],
+               "base_ns": documents.number(cell["base_ns"]), "new_ns": documents.number(cell["new_ns"]),
+               "ratio": documents.number(ratio.get("value")), "ratio_low": documents.number(ratio.get("ci_low")),
+               "ratio_high": documents.number(ratio.get("ci_high")), "reason": cell["note"]}
+
+
+def calibration_rows(content):
+    for cell in content["cells"]:
+        yield {**origin_columns(content), **cell_columns(cell), "time_ns": documents.number(cell["median_ns"]),
+               "noise": documents.number(cell["noise"]),
+               "deviation": documents.number((cell.get("process_deviation") or {}).get("value"))}
+
+
+NUMBER_KEYS = {"level", "distinct", "stride_bytes", "warps", "before", "width_bytes", "unit", "method", "reason"}
+
+
+def number_columns(entry):
+    return {"value": documents.number(entry["value"]), "low": documents.number(entry["low"]),
+            "high": documents.number(entry["high"]), **{key: entry[key] for key in NUMBER_KEYS if key in entry}}
+
+
+def characterization_rows(content):
+    origin = origin_columns(content)
+    for experiment in content["experiments"]:
+        same = {**origin, "experiment": experiment["name"], "path": experiment["path"], "status": experiment["status"]}
+        if experiment["status"] != "ok":
+            yield {**same, "reason": experiment["reason"]}
+        for entry in experiment["numbers"]:
+            yield {**same, "number": entry["name"], **number_columns(entry)}
+        for entry in experiment["verdicts"]:
+            yield {**same, "number": entry["name"], "text": entry["value"] or "unclear", "reason": entry["reason"],
+                   **{key: entry[key] for key in NUMBER_KEYS if key in entry}}
+        for place, level in enumerate((experiment.get("geometry") or {}).get("levels") or [], 1):
+            here = {**same, "level": place}
+            for name, entry in level.items():
+                if isinstance(entry, dict) and "value" in entry:
+                    yield {**here, "number": name, **number_columns(entry)}
+                elif isinstance(entry, str):
+                    yield {**here, "number": name, "text": entry}
+
+
+def card_rows(content):
+    """A row for each value of a card that has an origin, and for each number that another source gives."""
+    values = {key: value for key, value in content.items() if isinstance(value, (int, float, str))}
+    for place, level in enumerate(content.get("levels") or [], 1):
+        values.update({f"levels.{level['name']}.{key}": value for key, value in level.items()})
+    for key, origin in content["origins"].items():
+        value = values.get(key)
+        yield {"device": content["name"], "number": key, "origin": origin["from"], "method": origin.get("method"),
+               "value": documents.number(value) if not isinstance(value, (str, bool)) else None,
+               "text": value if isinstance(value, str) else None,
+               "low": documents.number(origin.get("low")), "high": documents.number(origin.get("high"))}
+    for entry in content.get("numbers") or []:
+        yield {"device": content["name"], "experiment": entry["experiment"], "number": entry["name"], **number_columns(entry)}
+
+
+def fleet_rows(content):
+    for gpu in content["gpus"]:
+        same = {"engine": "model" if gpu["modelled"] else "cuda", "device": gpu["name"],
+                **{key: gpu[key] for key in ("uuid", "driver", "host", "slot", "answered", "verdict")}, "started_utc": gpu["last_utc"]}
+        for change in gpu["changes"] or [{"path": None, "change": None}]:
+            yield {**same, "path": change["path"], "change": documents.number(change["change"])}
+
+
+def history_rows(content):
+    changes = {(change["cell"], change["uuid"], change["since_utc"]): change for change in content["changes"]}
+    for row in content["rows"]:
+        change = changes.get((row.get("cell"), row["uuid"], row["started_utc"]), {})
+        yield {**{key: row[key] for key in ("engine", "device", "uuid", "driver", "host", "slot", "started_utc")},
+               **(cell_of(row["cell"]) if row.get("cell") else {}), "time_ns": documents.number(row.get("time_ns")),
+               "state": row.get("state"), "change": documents.number(change.get("change")),
+               "change_low": documents.number(change.get("ci_low")), "change_high": documents.number(change.get("ci_high")),
+               "with": change.get("with")}
+
+
+def cell_of(identity):
+    """The columns of a cell that is given as text: workload/path/pattern/elements/block_size/regime/key=value..."""
+    words = identity.split("/")
+    keys, parameters = words[:len(documents.CELL_KEYS)], words[len(documents.CELL_KEYS):]
+    cell = dict(zip(documents.CELL_KEYS, (int(word) if word.isdigit() else word for word in keys), strict=True))
+    pairs = dict(word.split("=", 1) for word in parameters)
+    return cell_columns({"identity": identity, **cell,
+                         "parameters": {key: int(value) if value.isdigit() else value for key, value in pairs.items()}})
+
+
+ROWS = {"result": result_rows, "comparison": comparison_rows, "calibration": calibration_rows, "card": card_rows,
+        "characterization": characterization_rows, "fleet": fleet_rows, "history": history_rows}
+
+
+def frame(document, process=0):
+    """The rows of one document. Raises Failure where it is not what its schema says."""
+    same = {"document": document.kind, "source": document.name, "source_sha256": document.sha256, "process": process}
+    with documents.blamed([document]):
+        made = pandas.DataFrame([{**same, **row} for row in ROWS[document.kind](document.content)])
+    order = [column for column in COLUMNS if column in made]
+    return made[order + [column for column in made if column not in COLUMNS]]
+
+
+def load(paths):
+    """The rows of documents as one table. `paths`: a path, or several; a folder stands for the documents in it.
+
+    Raises Failure, with the remedy, for a file that cannot be read or that is not a document of cbank."""
+    one = isinstance(paths, (str, os.PathLike))
+    found, _ = documents.read_all([os.fspath(path) for path in ([paths] if one else paths)])
+    made = [frame(document, process) for process, document in enumerate(found)]
+    whole = pandas.concat(made, ignore_index=True) if made else pandas.DataFrame(columns=list(COLUMNS))
+    order = [column for column in COLUMNS if column in whole]
+    return whole[order + [column for column in whole if column not in COLUMNS]].dropna(axis="columns", how="all")
