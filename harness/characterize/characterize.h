@@ -85,7 +85,7 @@ struct characterization {
     size_t count, exchange_count; /* of outcomes; of exchanges */
 };
 
-/* results/characterization.schema.json. Files of 1.x are read, too. Geometry and groups, which follow from the answers,
+/* results/characterization.schema.json. Geometry and groups, which follow from the answers,
  * are not read. */
 extern const struct document characterization_document;
 

@@ -237,8 +237,8 @@ static const struct field_kind field_addresses = {write_addresses, read_addresse
 static const struct field probe_rows[] = {
     {PROBES(field_uint64, samples_max, REQUIRED), .low = 1, .high = 1 << 24},
     {PROBES(field_text, shared_carve_out, REQUIRED)},
-    {PROBES(field_uint32, chunk_bytes, LATER), .high = 1 << 20},
-    {FIELD(field_addresses, struct probes, "bank_addresses", bank_address, LATER)},
+    {PROBES(field_uint32, chunk_bytes, REQUIRED), .high = 1 << 20},
+    {FIELD(field_addresses, struct probes, "bank_addresses", bank_address, REQUIRED)},
     {PROBES(field_list, kernels, REQUIRED), .of = &kernels},
 };
 static const struct object probes = {.fields = FIELDS(probe_rows), .given = SIZE_MAX};
@@ -272,7 +272,7 @@ const struct document characterization_document = {
     .remedy = "cbank characterize writes one",
     .major = 2,
     .minor = 0,
-    .oldest_major = 1,
+    .oldest_major = 2,
     .root = {.fields = FIELDS(characterization_rows), .given = SIZE_MAX, .check = check_characterization},
 };
 

@@ -16,13 +16,6 @@ bool experiment_ask(struct experiment_run *run, struct probe_request *request, u
     return run->status == STATUS_OK;
 }
 
-bool experiment_answers(const struct experiment_run *run, const struct probe_request *request)
-{
-    const struct probe_source *source = &run->record->source;
-
-    return !source->answers || source->answers(source->context, request);
-}
-
 void experiment_number(struct experiment_run *run, struct number number)
 {
     struct outcome *outcome = run->outcome;

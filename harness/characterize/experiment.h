@@ -23,9 +23,6 @@ struct experiment_run {
 /* Asks about the path of the run. False, and no answer, after an error. */
 bool experiment_ask(struct experiment_run *run, struct probe_request *request, uint32_t *answer);
 
-/* Whether there is an answer: an older record may have none. */
-bool experiment_answers(const struct experiment_run *run, const struct probe_request *request);
-
 /* Adds a copy of a number to what the run found. Its texts are not copied. */
 void experiment_number(struct experiment_run *run, struct number number);
 

@@ -60,14 +60,6 @@ static enum status walk(void *context, const struct probe_walk *list, uint32_t *
     return run->status;
 }
 
-static bool answers(void *context, const struct probe_walk *list)
-{
-    struct experiment_run *run = context;
-    const struct probe_request request = walk_request(run, list);
-
-    return experiment_answers(run, &request);
-}
-
 /* What the swaps are: the address of the bank, or the place of its kernel in the order of launches, which is that of
  * the banks. */
 static void judge_banks(struct experiment_run *run)
@@ -102,8 +94,7 @@ void experiment_geometry(struct experiment_run *run)
 {
     const struct experiment *row = &run->outcome->experiment;
     const uint32_t bank_bytes = row->probes >> PROBE_RELAY ? BANK_BYTES : 0;
-    const struct prober prober = {run,          row->bytes,        bank_bytes, run->record->source.samples_max,
-                                  .walk = walk, .answers = answers};
+    const struct prober prober = {run, row->bytes, bank_bytes, run->record->source.samples_max, walk};
     struct geometry *geometry = calloc(1, sizeof(*geometry));
 
     run->outcome->geometry = geometry;
@@ -208,33 +199,28 @@ struct states {
     bool walked; /* it was emptied within a launch: then what a flush does can be judged, too */
 };
 
-/* Asks for the walk in one launch, and adds the share of it that `level` and those before it answer. False where an older
- * record has no such walk. */
-static bool walk_in_launch(struct experiment_run *run, struct region_walk *walk, uint32_t level, const char *name,
-                           double *share)
+/* Asks for the walk in one launch, and adds the share of it that `level` and those before it answer. */
+static double walk_in_launch(struct experiment_run *run, struct region_walk *walk, uint32_t level, const char *name)
 {
     struct number number = {name, "of the accesses", held_method, .level = level + 1, .stride = walk->address[1]};
+    const size_t judged = walk->judged ? walk->judged : walk->request.count;
     double shares[STATE_REPEATS] = {0};
 
     walk->request.before = PROBE_BEFORE_NOTHING;
     walk->request.warm_up = 2;
-    walk->request.path = run->path;
-    if (!experiment_answers(run, &walk->request))
-        return false;
     for (size_t r = 0; r < STATE_REPEATS; r++) {
         ask_region(run, walk);
         for (size_t k = 0; k <= level; k++)
-            shares[r] += (double)walk->answered[k] / (double)(walk->judged ? walk->judged : walk->request.count);
+            shares[r] += (double)walk->answered[k] / (double)judged;
     }
     experiment_median(&number, shares, STATE_REPEATS);
-    number.samples = STATE_REPEATS * (walk->judged ? walk->judged : walk->request.count);
+    number.samples = STATE_REPEATS * judged;
     experiment_number(run, number);
-    *share = number.value;
-    return true;
+    return number.value;
 }
 
-/* Asks for the region and, between two walks of it, twice what the level holds: where one bank is too small for both, over
- * several. False where neither is possible. */
+/* Walks the region and, between two walks of it, twice what the level holds. Takes several banks where one is too small
+ * for both. False where neither is possible. */
 static bool walk_evicted(struct experiment_run *run, const struct region_walk *walk, uint32_t level, double *share)
 {
     const struct outcome *modules = experiment_outcome(run, "geometry", "constant_modules");
@@ -243,7 +229,6 @@ static bool walk_evicted(struct experiment_run *run, const struct region_walk *w
     const bool here = geometry->level[level].capacity_bytes.known;
     struct geometry_number capacity = geometry->level[level].capacity_bytes;
     struct region_walk both = {.request = {.kind = PROBE_WALK, .timed = 1}, .judged = walk->request.count};
-    bool asked;
 
     if (!here && larger && larger->level_count > level)
         capacity = larger->level[level].capacity_bytes;
@@ -256,25 +241,9 @@ static bool walk_evicted(struct experiment_run *run, const struct region_walk *w
         run->geometry = larger;
     }
     list_region(&both, bytes + 2 * capacity.value, step);
-    asked = walk_in_launch(run, &both, level, "share_answered_when_evicted", share);
+    *share = walk_in_launch(run, &both, level, "share_answered_when_evicted");
     run->geometry = geometry;
-    return asked;
-}
-
-/* Of an older record, held is what the geometry says, which took only what it saw to fit; and empty is what a flush
- * leaves. Whether that is another state is judged. */
-static struct states states_of(struct experiment_run *run, const struct region_walk *walk, uint32_t level,
-                               const double *shares)
-{
-    struct states states = {1, shares[PROBE_BEFORE_FLUSH], "after a flush", false};
-    struct region_walk held = *walk;
-
-    walk_in_launch(run, &held, level, "share_answered_when_held", &states.held);
-    if (walk_evicted(run, walk, level, &states.empty)) {
-        states.emptied_by = "after a walk over twice what it holds";
-        states.walked = true;
-    }
-    return states;
+    return true;
 }
 
 /* A walk over an empty level is answered by it, too, where one miss brings what several accesses ask for: a level that
@@ -301,7 +270,7 @@ static void judge_kept(struct experiment_run *run, uint32_t level, enum probe_be
 
 void experiment_invalidation(struct experiment_run *run)
 {
-    struct region_walk walk = {.request = {.kind = PROBE_WALK, .timed = 1}};
+    struct region_walk walk = {.request = {.kind = PROBE_WALK, .timed = 1}}, held;
 
     for (uint32_t level = 0; level + 1 < run->geometry->level_count; level++) {
         double shares[PROBE_BEFORE_COUNT] = {0};
@@ -311,7 +280,13 @@ void experiment_invalidation(struct experiment_run *run)
             continue;
         for (size_t before = PROBE_BEFORE_LAUNCH; before < PROBE_BEFORE_COUNT; before++)
             shares[before] = walk_after(run, &walk, level, (enum probe_before)before);
-        states = states_of(run, &walk, level, shares);
+        held = walk;
+        states = (struct states){walk_in_launch(run, &held, level, "share_answered_when_held"),
+                                 shares[PROBE_BEFORE_FLUSH], "after a flush", false};
+        if (walk_evicted(run, &walk, level, &states.empty)) {
+            states.emptied_by = "after a walk over twice what it holds";
+            states.walked = true;
+        }
         for (size_t before = PROBE_BEFORE_LAUNCH; before < PROBE_BEFORE_FLUSH + (size_t)states.walked; before++)
             judge_kept(run, level + 1, (enum probe_before)before, shares[before], &states);
     }

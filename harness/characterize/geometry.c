@@ -1,15 +1,29 @@
-/* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
+/* SPDX-License-Identifier: MIT
+ * The search, in its order: levels from the times of a sweep, then for each level what a miss brings, the largest region
+ * that fits, sets and ways, banks, and a check by random lists. */
+#include "geometry.h"
+
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "geometry_search.h"
 #include "log.h"
+#include "random.h"
 
 enum {
-    CONVERGE_ACCESSES = 40000, /* of a warm-up for replacement that takes long to keep what fits */
-    LISTS = 9,                 /* of words, that a search has */
+    CYCLES_MAX = 8192, /* slower accesses are outliers */
+    SWEEP_STEP = 16,   /* bytes from access to access of the sweep, whose sizes are a quarter of an octave apart */
+    SWEEP_MAX = 128,   /* sizes */
+    NOISE_MAX = 32,    /* cycles; levels are not told apart where noise is larger */
+    SPREAD = 32,       /* see reach_at */
+    LATENCIES_MIN = 32,
+    SPACINGS_MIN = 8,       /* misses that a spacing is read from */
+    MANY_ACCESSES = 100000, /* to see every line of a set missed where few are in a pass */
+    MAP_ROUNDS = 3,         /* ever larger regions, until every set overflows */
+    LISTS_DRAWN = 6,        /* at random, to check what was found */
+    LISTS = 8,              /* of words, that a search has */
 };
 
 #define AT(member) #member, offsetof(struct geometry_level, member)
@@ -28,150 +42,590 @@ const struct geometry_finding geometry_findings[GEOMETRY_FINDINGS] = {
 };
 /* clang-format on */
 
-double geometry_behind(const struct geometry *geometry, size_t level)
-{
-    return (geometry->level[level].latency.value + geometry->level[level + 1].latency.value) / 2;
-}
-
-/* -- findings ----------------------------------------------------------------------------------------- */
-
 const struct geometry_number *geometry_number(const struct geometry_level *level, const struct geometry_finding *of)
 {
     return (const struct geometry_number *)((const char *)level + of->offset);
 }
 
-static struct geometry_number *number_in(struct geometry_level *level, size_t finding)
+double geometry_behind(const struct geometry *geometry, size_t level)
 {
-    return (struct geometry_number *)((char *)level + geometry_findings[finding].offset);
+    return (geometry->level[level].latency.value + geometry->level[level + 1].latency.value) / 2;
 }
 
-void search_found(struct geometry_number *finding, uint32_t value, size_t samples)
-{
-    finding->known = true;
-    finding->value = value;
-    finding->samples = samples;
-    finding->reason[0] = '\0';
-}
-
-void search_not_found(struct geometry_number *finding, const char *format, ...)
-{
-    va_list arguments;
-
-    finding->known = false;
-    finding->value = 0;
-    va_start(arguments, format);
-    vsnprintf(finding->reason, sizeof(finding->reason), format, arguments);
-    va_end(arguments);
-}
-
-void search_no_shape(struct geometry_level *level, const char *reason)
+/* Gives one reason to all numbers that follow from lines, ways and sets. */
+static void no_shape(struct geometry_level *level, const char *reason)
 {
     for (size_t i = 0; i < GEOMETRY_FINDINGS; i++)
         if (geometry_findings[i].of_shape)
-            search_not_found(number_in(level, i), "%s", reason);
+            search_not_found((struct geometry_number *)((char *)level + geometry_findings[i].offset), "%s", reason);
 }
 
-/* -- walks -------------------------------------------------------------------------------------------- */
+/* -- levels: bands of cycles --------------------------------------------------------------------------- */
 
-bool search_answers(const struct search *search, size_t count, uint32_t warm_up, uint32_t timed)
+struct pool {
+    uint32_t count[CYCLES_MAX];  /* samples of so many cycles */
+    uint32_t near[CYCLES_MAX];   /* samples up to reach_at away */
+    uint32_t sorted[CYCLES_MAX]; /* room */
+    uint32_t reach;
+};
+
+/* How far samples of one level scatter. Slow levels scatter more: their distance differs by address. */
+static uint32_t reach_at(const struct pool *pool, uint32_t cycles)
 {
-    const struct probe_walk list = {search->address, count, warm_up, timed};
-    const struct prober *prober = search->prober;
-
-    return !prober->answers || prober->answers(prober->context, &list);
+    return cycles / SPREAD > pool->reach ? cycles / SPREAD : pool->reach;
 }
 
-void search_walk(struct search *search, size_t count, uint32_t warm_up, uint32_t timed)
+static void pool_add(struct pool *pool, uint32_t cycles)
 {
-    const struct probe_walk list = {search->address, count, warm_up, timed};
+    if (cycles < CYCLES_MAX)
+        pool->count[cycles]++;
+}
 
-    if (search->status != STATUS_OK)
+/* Walks all words, from `first` around to the one before it. Sets cycles[word]. */
+static void walk_all(struct search *search, uint32_t first, uint32_t warm_up, uint32_t *cycles, struct pool *pool)
+{
+    for (uint32_t i = 0; i < search->words; i++)
+        search->address[i] = (first + i) % search->words * WORD_BYTES;
+    search_walk(search, search->words, warm_up, 1);
+    for (uint32_t i = 0; i < search->words; i++) {
+        cycles[(first + i) % search->words] = search->cycles[i];
+        pool_add(pool, search->cycles[i]);
+    }
+}
+
+/* Walks regions of growing size again and again. Finds plateaus of their mean cycles, and the noise of an access. */
+static void sweep(struct search *search, struct pool *pool)
+{
+    struct geometry *out = search->out;
+    struct segment segments[SWEEP_MAX];
+    double means[SWEEP_MAX];
+    uint32_t bytes[SWEEP_MAX], *const ranges = search->cycles, noise;
+    size_t points = 0, found = 0;
+
+    for (double size = 128; size <= search->words * (double)WORD_BYTES && points < SWEEP_MAX; size *= pow(2, 0.25)) {
+        const uint32_t count = (uint32_t)size / SWEEP_STEP;
+        double sum = 0; /* of the medians of each access */
+
+        for (uint32_t i = 0; i < count; i++)
+            search->address[i] = i * SWEEP_STEP;
+        search_walk(search, count, 2, SWEEP_PASSES);
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t *const values = search->swept + SWEEP_PASSES * search->swept_count++;
+
+            for (uint32_t p = 0; p < SWEEP_PASSES; p++)
+                values[p] = search->cycles[p * count + i];
+            pool_add(pool, stats_lower_median(values, SWEEP_PASSES));
+            sum += values[SWEEP_PASSES / 2];
+        }
+        means[points] = sum / count;
+        bytes[points++] = count * SWEEP_STEP;
+    }
+    if (points && search->status == STATUS_OK)
+        search->status = change_point_find(means, points, 1, 0.5, segments, &found);
+    if (!points)
         return;
-    search->out->walks++;
-    search->out->accesses += count * (warm_up + timed);
-    search->status = search->prober->walk(search->prober->context, &list, search->cycles);
+    for (const struct segment *of = segments; of < segments + found && of < segments + GEOMETRY_PLATEAUS_MAX; of++)
+        out->plateau[out->plateau_count++] =
+            (struct plateau){bytes[of->first], bytes[of->first + of->count - 1], of->level};
+    /* The deviation of one access from pass to pass: the median range of three values is 1.588 times it. */
+    for (size_t i = 0; i < search->swept_count; i++)
+        ranges[i] = search->swept[SWEEP_PASSES * i + SWEEP_PASSES - 1] - search->swept[SWEEP_PASSES * i];
+    noise = (uint32_t)lround(stats_lower_median(ranges, search->swept_count) / 1.588);
+    pool->reach = noise < 1 ? 1 : noise < NOISE_MAX ? noise : NOISE_MAX;
 }
 
-int search_answered_by(const struct search *search, uint32_t cycles)
+/* Finds humps of the histogram, each until it has fallen to a twentieth of its top. A hump rises well above the floor of
+ * outliers, which is what the median window holds. */
+static void find_bands(struct search *search, struct pool *pool)
 {
-    for (uint32_t i = 0; i < search->band_count; i++)
-        if (cycles >= search->bands[i].low && cycles <= search->bands[i].high)
-            return (int)i;
-    return NOBODY;
-}
+    uint32_t *const near = pool->near;
+    uint32_t first = CYCLES_MAX, last = 0, floor = 0, threshold, low = 0, top = 0, valley = 0;
+    bool inside = false;
 
-/* -- hit or miss -------------------------------------------------------------------------------------- */
+    for (uint32_t x = 0; x < CYCLES_MAX; x++) {
+        const uint32_t reach = reach_at(pool, x), end = x + reach < CYCLES_MAX ? x + reach : CYCLES_MAX - 1;
 
-void search_count_misses(struct search *search, size_t count, uint32_t groups, uint32_t warm_up, uint32_t passes)
-{
-    const size_t room = search->prober->samples_max / count;
-
-    memset(search->missed, 0, count * sizeof(*search->missed));
-    memset(search->answered, 0, count * sizeof(*search->answered));
-    for (uint32_t g = 0; g < groups; g++)
-        search->clean[g] = passes;
-    for (uint32_t done = 0, timed; done < passes; done += timed) {
-        timed = passes - done < room ? passes - done : (uint32_t)room;
-        search_walk(search, count, warm_up, timed);
-        for (size_t k = 0; k < timed * count; k++) {
-            const size_t i = k % count;
-            const uint32_t group = search->group[i];
-            const int by = search_answered_by(search, search->cycles[k]);
-
-            if (i == 0)
-                memset(search->judged, 0, groups);
-            search->answered[i] += by != NOBODY;
-            search->missed[i] += by > search->index;
-            if (by > search->index && group != NO_GROUP) {
-                search->clean[group] -= !search->judged[group];
-                search->judged[group] = 1;
-            }
+        for (uint32_t y = x > reach ? x - reach : 0; y <= end; y++)
+            near[x] += pool->count[y];
+        if (pool->count[x]) {
+            first = first < x ? first : x;
+            last = x;
         }
     }
-    search->passes = passes;
-}
-
-/* One miss is nothing: an outlier can look like it. The same access missed again and again, or hardly a pass without
- * one, is. Where in some group misses come and go, the list is walked once more, and more often. */
-void search_judge(struct search *search, size_t count, uint32_t groups)
-{
-    const uint32_t converge = (uint32_t)(CONVERGE_ACCESSES / count);
-    const uint32_t warm_ups[] = {2, converge < 8 ? 8 : converge > 300 ? 300 : converge};
-    bool wavers = true;
-
-    for (uint32_t round = 0; round < 2 && wavers; round++) {
-        const uint32_t passes = round ? 12 : 4, often = round ? 4 : 3;
-
-        search_count_misses(search, count, groups, warm_ups[round], passes);
-        wavers = false;
-        for (uint32_t g = 0; g < groups; g++)
-            search->judged[g] = search->clean[g] * 10 >= passes * 4 ? FITS
-                                : search->clean[g] * 10 <= passes   ? OVERFLOWS
-                                                                    : UNCLEAR;
-        for (size_t i = 0; i < count; i++) {
-            if (search->group[i] == NO_GROUP)
-                continue;
-            if (search->missed[i] >= often)
-                search->judged[search->group[i]] = OVERFLOWS;
-            wavers |= search->missed[i] >= 2 && search->missed[i] + 1 < passes;
+    if (first < last) {
+        memcpy(pool->sorted, near + first, (last - first + 1) * sizeof(*near));
+        floor = stats_lower_median(pool->sorted, last - first + 1);
+    }
+    threshold = 12 + floor + (uint32_t)(6 * sqrt(floor));
+    for (uint32_t x = 0; x < CYCLES_MAX; x++)
+        if (!inside && near[x] >= threshold && near[x] >= 3 * valley) {
+            inside = true;
+            low = x;
+            top = near[x];
+        } else if (!inside) {
+            valley = near[x] < valley ? near[x] : valley;
+        } else if (near[x] < threshold || near[x] < top / 20) {
+            if (search->band_count < GEOMETRY_LEVELS_MAX)
+                search->bands[search->band_count++] = (struct band){low, x - 1};
+            inside = false;
+            valley = near[x];
+        } else {
+            top = near[x] > top ? near[x] : top;
         }
-        for (uint32_t g = 0; g < groups; g++)
-            wavers |= search->judged[g] == UNCLEAR;
+    for (uint32_t i = 0; i < search->band_count; i++) {
+        struct band *band = &search->bands[i];
+
+        band->low = band->low > 2 * reach_at(pool, band->low) ? band->low - 2 * reach_at(pool, band->low) : 0;
+        band->high += 2 * reach_at(pool, band->high);
+        if (i && band[-1].high >= band->low) {
+            band[-1].high = (band[-1].high + band->low) / 2;
+            band->low = band[-1].high + 1;
+        }
     }
 }
 
-uint32_t search_passes_before(const struct search *search)
+/* Takes a level's latency from the accesses of the sweep whose median it answered; from the cold walk where those are
+ * few. Single cycles outside the level's band are outliers, or another level's answer. */
+static void find_latencies(struct search *search)
 {
-    const struct geometry_level *before = search->level - 1;
+    const size_t swept = SWEEP_PASSES * search->swept_count;
+    double *const samples = search->samples;
 
-    if (search->index == 0)
+    for (int level = 0; level < (int)search->out->level_count; level++) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < swept; i++)
+            if (search_answered_by(search, search->swept[i]) == level &&
+                search_answered_by(search, search->swept[i / SWEEP_PASSES * SWEEP_PASSES + SWEEP_PASSES / 2]) == level)
+                samples[n++] = search->swept[i];
+        n = n < LATENCIES_MIN ? 0 : n;
+        for (size_t i = 0, few = n == 0; few && i < search->words; i++)
+            if (search_answered_by(search, search->cold[i]) == level)
+                samples[n++] = search->cold[i];
+        if (n)
+            stats_summarize(samples, n, samples + swept + search->words, &search->out->level[level].latency);
+    }
+}
+
+/* -- what one miss brings ------------------------------------------------------------------------------ */
+
+/* The sum of the spacings (sorted) that are `spacing` or, unless `strict`, a multiple of it. */
+static uint64_t covered(const uint32_t *spacings, uint32_t count, uint32_t spacing, bool strict)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (strict ? spacings[i] == spacing : spacings[i] % spacing == 0)
+            sum += spacings[i];
+    return sum;
+}
+
+/* The spacing of the level's misses in a walk over all words; 0: none. It is the largest one that occurs itself and that
+ * (or, unless `strict`, whose multiples) covers most of the memory between misses. The most frequent one may be wrong:
+ * where other lines are, every word may miss. */
+static uint32_t spacing_of(struct search *search, const uint32_t *cycles, bool strict)
+{
+    uint32_t *const spacings = search->missed;
+    uint32_t count = 0, last = search->words, best = 0;
+    uint64_t all;
+
+    for (uint32_t i = 0; i < search->words; i++)
+        if (search_answered_by(search, cycles[i]) > search->index) {
+            spacings[count] = i - last;
+            count += last < i; /* the first has none before it */
+            last = i;
+        }
+    if (count < SPACINGS_MIN)
         return 0;
-    if (before->capacity_bytes.known)
-        return before->capacity_bytes.value + before->sets.value * before->line_bytes.value;
-    return 2 * before->fits_bytes.value;
+    stats_sort_uint32(spacings, count);
+    all = covered(spacings, count, 1, false);
+    for (uint32_t i = 0, n = 0; i < count; i++) {
+        n = i && spacings[i] == spacings[i - 1] ? n + 1 : 1;
+        if ((n == SPACINGS_MIN / 2 || n * 10 == count) &&
+            covered(spacings, count, spacings[i], strict) * 100 >= all * 85 &&
+            covered(spacings, count, spacings[i], true) * 20 >= all)
+            best = spacings[i];
+    }
+    return best * WORD_BYTES;
 }
 
-/* -- all ---------------------------------------------------------------------------------------------- */
+/* A spacing has to explain the warm walk: misses at multiples of it are several times as frequent as elsewhere, if there
+ * are enough of them. A spacing that only the warm walk has needs about as many misses at odd as at even multiples. */
+static void find_fetch(struct search *search)
+{
+    struct geometry_number *fetch = &search->level->fetch_bytes;
+    const uint32_t cold = spacing_of(search, search->cold, true), warm = spacing_of(search, search->warm, false);
+    const uint32_t spacing = cold ? cold : warm, every = spacing / WORD_BYTES, all = search->words * WORD_BYTES;
+    uint64_t at[2] = {0}, elsewhere = 0;
+    bool begin;
+
+    for (uint32_t i = 0; spacing && i < search->words; i++)
+        if (search_answered_by(search, search->warm[i]) > search->index)
+            ++*(i % every ? &elsewhere : &at[i / every % 2]);
+    begin =
+        at[0] + at[1] + elsewhere < 2 * SPACINGS_MIN || (every > 1 && (at[0] + at[1]) * (every - 1) >= 4 * elsewhere);
+    if (cold && !begin)
+        search_not_found(fetch, "misses are %u bytes apart in a cold walk, but not in a warm one", cold);
+    else if (cold || (warm && begin && 2 * at[0] >= at[1] && 2 * at[1] >= at[0]))
+        search_found(fetch, spacing, 2 * (size_t)search->words);
+    else if (search->index + 1 == (int)search->band_count)
+        search_not_found(fetch, "nothing slower was seen in walks over %u bytes", all);
+    else
+        search_not_found(fetch, "misses of walks over all %u bytes have no one spacing, or are too few", all);
+}
+
+/* -- the largest region that fits ---------------------------------------------------------------------- */
+
+/* Lists the first units of `unit` bytes, in one group. */
+static size_t list_region(struct search *search, uint32_t units, uint32_t unit)
+{
+    const size_t count = (size_t)units * unit / search->step;
+
+    for (size_t i = 0; i < count; i++) {
+        search->address[i] = (uint32_t)i * search->step;
+        search->group[i] = 0;
+    }
+    return count;
+}
+
+static void find_fits(struct search *search)
+{
+    struct geometry_number *fits = &search->level->fits_bytes;
+    const uint32_t unit = search->level->fetch_bytes.value, most = search->words * WORD_BYTES / unit;
+    const uint32_t first = (search_passes_before(search) + unit - 1) / unit;
+    uint32_t low = 0, high = 0, units = first ? first : 1; /* fit, do not fit, are walked next */
+
+    while (units <= most && low < most && high != low + 1 && (low || !high)) {
+        const size_t count = list_region(search, units, unit);
+
+        search_judge(search, count, 1);
+        if (search->judged[0] == UNCLEAR) {
+            search_not_found(fits, "too noisy: whether %u bytes fit cannot be told", units * unit);
+            return;
+        }
+        *(search->judged[0] == FITS ? &low : &high) = units;
+        fits->samples = count * search->passes;
+        units = high ? (low + high) / 2 : units * 2 < most ? units * 2 : most;
+    }
+    if (low == 0 && high)
+        search_not_found(fits, "already the smallest region that passes the levels before it, %u bytes, does not fit",
+                         high * unit);
+    else if (low == 0)
+        search_not_found(fits, "%u bytes are too few to pass the levels before it", most * unit);
+    else if (low == most)
+        search_not_found(fits, "all of the %u bytes that could be walked fit", most * unit);
+    else
+        search_found(fits, low * unit, fits->samples);
+}
+
+/* -- sets and lines ------------------------------------------------------------------------------------ */
+
+static uint32_t divisor(uint32_t a, uint32_t b)
+{
+    return b ? divisor(b, a % b) : a;
+}
+
+/* Runs of missed units. */
+struct runs {
+    uint32_t count, units; /* runs, and units in all of them */
+    uint32_t length; /* of the first; 0: others differ (but for the last, which may be cut) */
+    uint32_t apart;  /* greatest common divisor of the distances of their starts */
+    bool even;       /* those are all equal */
+};
+
+static struct runs runs_of(const uint8_t *missed, uint32_t units)
+{
+    struct runs runs = {0, 0, 0, 0, true};
+
+    for (uint32_t i = 0, end, before = 0; i < units; before = i, i = end) {
+        while (i < units && !missed[i])
+            i++;
+        for (end = i; end < units && missed[end];)
+            end++;
+        if (i == end)
+            break;
+        runs.units += end - i;
+        if (runs.count++) {
+            runs.even = runs.even && (!runs.apart || runs.apart == i - before);
+            runs.apart = divisor(runs.apart, i - before);
+        }
+        if (runs.count == 1)
+            runs.length = end - i;
+        else if (end - i != runs.length && (end < units || end - i > runs.length))
+            runs.length = 0;
+    }
+    return runs;
+}
+
+/* The smallest region that does not fit misses the units of one set: they tell the line, and how far sets repeat. */
+static void find_sets(struct search *search)
+{
+    struct geometry_level *out = search->level;
+    const uint32_t unit = out->fetch_bytes.value, units = out->fits_bytes.value / unit + 1;
+    const size_t count = list_region(search, units, unit);
+    struct runs runs = {0};
+    bool steady = false;
+
+    for (uint32_t round = 0; round < 2 && !(steady && runs.count && runs.even); round++) {
+        const uint32_t passes = round == 0 ? 8 : count < MANY_ACCESSES / 96 ? 96 : MANY_ACCESSES / count + 24;
+
+        steady = true;
+        search_count_misses(search, count, 1, round ? 16 : 4, passes);
+        memset(search->judged, 0, units);
+        for (size_t i = 0; i < count; i++) {
+            steady = steady && (search->missed[i] < 2 || search->missed[i] + 1 >= passes);
+            if (search->missed[i] >= (round ? 4 : passes - 1))
+                search->judged[search->address[i] / unit] = 1;
+        }
+        runs = runs_of(search->judged, units);
+    }
+    out->sets.samples = count * search->passes;
+    if (runs.units * 20 >= units * 19) {
+        runs.length = runs.apart = 1;
+    } else if (runs.count < 2 || runs.length == 0 || runs.apart % runs.length || runs.apart == 0) {
+        no_shape(out, "the lines that miss when one more than fits is walked are not evenly spaced");
+        return;
+    }
+    search->shape->line_bytes = runs.length * unit;
+    search->shape->sets = runs.apart / runs.length;
+}
+
+/* -- ways ---------------------------------------------------------------------------------------------- */
+
+static uint32_t lines_of_set(uint32_t lines, uint32_t sets, uint32_t set)
+{
+    return lines / sets + (set < lines % sets);
+}
+
+/* Walks regions with a line more in each set, until every set overflows. The ways are the lines that fit. */
+static void find_ways(struct search *search)
+{
+    struct geometry_level *out = search->level;
+    struct shape *shape = search->shape;
+    const uint32_t most_lines = search->words * WORD_BYTES / shape->line_bytes, sets = shape->sets;
+    uint32_t lines = out->fits_bytes.value / shape->line_bytes;
+    uint32_t seen = 0, held = 0, most = 0; /* sets that overflowed by one line; lines that fit, in all and in a set */
+    size_t samples = 0;
+    bool open = true, consistent = true;
+
+    for (uint32_t set = 0; set < sets; set++)
+        shape->set[set] = (struct set){lines_of_set(lines, sets, set), UINT32_MAX};
+    for (uint32_t round = 0; round < MAP_ROUNDS && lines < most_lines && open; round++) {
+        size_t count;
+
+        lines = (lines / sets + 1) * sets;
+        lines = lines < most_lines ? lines : most_lines;
+        count = list_region(search, lines, shape->line_bytes);
+        for (size_t i = 0; i < count; i++) /* the group of an access is its set */
+            search->group[i] = search_set_of(search, shape, search->address[i] / shape->line_bytes);
+        search_judge(search, count, sets);
+        samples += count * search->passes;
+        open = false;
+        for (uint32_t set = 0; set < sets; set++) {
+            const uint32_t in_set = lines_of_set(lines, sets, set);
+            struct set *of = &shape->set[set];
+
+            if (search->judged[set] == FITS && in_set > of->fits)
+                of->fits = in_set;
+            else if (search->judged[set] == OVERFLOWS && in_set < of->overflows)
+                of->overflows = in_set;
+            open |= of->overflows == UINT32_MAX;
+        }
+    }
+    for (const struct set *set = shape->set; set < shape->set + sets; set++) {
+        const bool known = set->overflows == set->fits + 1;
+
+        consistent = consistent && set->overflows > set->fits;
+        seen += known;
+        held += set->fits;
+        most = set->fits > most ? set->fits : most;
+        shape->ways = known && set->fits > shape->ways ? set->fits : shape->ways;
+    }
+    shape->known = consistent && shape->ways && most <= shape->ways && (seen < sets || held == shape->ways * sets);
+    if (!shape->known) {
+        no_shape(out, "sets differ in how many lines fit");
+        return;
+    }
+    search_found(&out->line_bytes, shape->line_bytes, out->sets.samples);
+    search_found(&out->sets, sets, out->sets.samples);
+    search_found(&out->ways, shape->ways, samples);
+    search_found(&out->capacity_bytes, shape->ways * sets * shape->line_bytes, samples);
+    if (seen == sets)
+        search_found(&out->lines_taken, 0, samples);
+    else
+        search_not_found(&out->lines_taken, "only %u of %u sets could be filled with %u bytes", seen, sets,
+                         search->words * WORD_BYTES);
+}
+
+/* -- banks --------------------------------------------------------------------------------------------- */
+
+/* Finds, for each bank, the line in the first set of the first bank: the one, of the first `sets`, that evicts from a
+ * full set. Only for the first level: a level behind it is not asked for such a short list. There all banks are taken to
+ * be alike, and random lists check that. */
+static void find_banks(struct search *search)
+{
+    const uint32_t bytes = search->prober->bank_bytes, banks = bytes ? search->words * WORD_BYTES / bytes : 0;
+    struct shape *shape = search->shape;
+    const uint32_t fits = shape->set[0].fits;
+    uint32_t swap[GEOMETRY_BANKS_MAX] = {0};
+
+    if (search->index || banks < 2 || banks > GEOMETRY_BANKS_MAX || shape->sets < 2 ||
+        shape->sets & (shape->sets - 1) || shape->sets * shape->line_bytes * (fits + 1) > bytes)
+        return;
+    for (uint32_t bank = 1; bank < banks; bank++) {
+        swap[bank] = UINT32_MAX;
+        for (uint32_t i = 0; i < shape->sets; i++) {
+            for (uint32_t tag = 0; tag < fits; tag++)
+                search->address[tag] = tag * shape->sets * shape->line_bytes;
+            search->address[fits] = bank * (bytes / shape->line_bytes) * shape->line_bytes + i * shape->line_bytes;
+            memset(search->group, 0, (fits + 1) * sizeof(*search->group));
+            search_judge(search, fits + 1, 1);
+            if (search->judged[0] == FITS)
+                continue;
+            if (swap[bank] != UINT32_MAX || search->judged[0] == UNCLEAR)
+                return;
+            swap[bank] = i;
+        }
+        if (swap[bank] == UINT32_MAX)
+            return;
+    }
+    memcpy(shape->swap, swap, sizeof(swap));
+    memcpy(search->level->bank_swap, swap, sizeof(swap));
+    search->level->bank_count = banks;
+}
+
+/* -- lists drawn at random ----------------------------------------------------------------------------- */
+
+/* Draws lines of every set. Later lists take every second or fourth line, so that halves of larger lines show. Returns
+ * the accesses. */
+static size_t draw_list(struct search *search, uint32_t list)
+{
+    const uint32_t bytes = search->shape->line_bytes, sets = search->shape->sets;
+    const uint32_t most = search->words * WORD_BYTES / bytes, every = 1 << list / 2;
+    size_t count = 0, drawn = 0;
+
+    for (uint32_t set = 0; set < sets; set++) {
+        const struct set *of = &search->shape->set[set];
+        const uint32_t there = (lines_of_set(most, sets, set) + every - 1) / every, fits = of->fits;
+        const uint32_t least = list == 0 ? fits + 1 : fits > 1 ? fits - 1 : 1; /* the first: too many everywhere */
+        uint32_t wanted = least + (uint32_t)(random_next(&search->random) % 4), taken = 0;
+
+        wanted = list == 3 || list == 5 ? fits : wanted; /* nowhere too many */
+        wanted = wanted < there ? wanted : there;
+        for (uint32_t tag = 0; tag < there; tag++)
+            if (random_next(&search->random) % (there - tag) < wanted - taken) {
+                search->lines[drawn++] = search_line_of(search, tag * every, set);
+                taken++;
+            }
+        search->expected[set] = taken <= fits ? FITS : taken >= of->overflows ? OVERFLOWS : UNCLEAR;
+    }
+    random_shuffle(&search->random, search->lines, drawn);
+    /* In the first level a line is one word of it. Below, it is every word of one half that asks for another line of the
+     * first level. */
+    for (size_t i = 0; i < drawn; i++) {
+        const uint32_t line = (uint32_t)search->lines[i];
+        uint32_t at = line * bytes, end = at + bytes;
+
+        if (search->index == 0 || bytes < 2 * search->step) {
+            at += (uint32_t)(random_next(&search->random) % (bytes / WORD_BYTES)) * WORD_BYTES;
+            end = at + 1;
+        } else if (random_next(&search->random) & 1) {
+            at += bytes / 2 / search->step * search->step;
+        } else {
+            end -= bytes / 2;
+        }
+        for (; at < end; at += search->step) {
+            search->address[count] = at;
+            search->group[count++] = search_set_of(search, search->shape, line);
+        }
+    }
+    return count;
+}
+
+/* Expects nothing of a set whose overflow a level before may hide. */
+static void expect_what_passes(struct search *search, size_t count)
+{
+    for (const struct shape *shape = search->shapes; shape < search->shape; shape++) {
+        uint32_t *const load = search->load, last = UINT32_MAX;
+
+        memset(load, 0, shape->sets * sizeof(*load));
+        for (size_t i = 0; shape->known && i < count; i++) {
+            const uint32_t line = search->address[i] / shape->line_bytes;
+
+            load[search_set_of(search, shape, line)] += line != last;
+            last = line;
+        }
+        for (size_t i = 0; i < count; i++) {
+            uint32_t *const expected = &search->expected[search->group[i]];
+
+            if (*expected == OVERFLOWS &&
+                (!shape->known ||
+                 load[search_set_of(search, shape, search->address[i] / shape->line_bytes)] <= shape->ways))
+                *expected = UNCLEAR;
+        }
+    }
+}
+
+/* Compares random lists with what was found. */
+static void check_shape(struct search *search)
+{
+    struct geometry_level *out = search->level;
+    struct shape *shape = search->shape;
+    uint32_t agree = 0, differ = 0, overflows = 0; /* sets that hit as expected, or not; sets expected to overflow */
+
+    for (uint32_t list = 0; list < LISTS_DRAWN && search->status == STATUS_OK; list++) {
+        const size_t count = draw_list(search, list);
+
+        expect_what_passes(search, count);
+        search_judge(search, count, shape->sets);
+        for (uint32_t set = 0; set < shape->sets; set++) {
+            if (search->expected[set] == UNCLEAR || search->judged[set] == UNCLEAR)
+                continue;
+            agree += search->expected[set] == search->judged[set];
+            differ += search->expected[set] != search->judged[set];
+            overflows += search->expected[set] == OVERFLOWS;
+        }
+        out->ways.samples += count * search->passes;
+    }
+    shape->known = !differ && overflows;
+    if (differ) {
+        no_shape(out, "lists drawn at random do not hit as the sets that were found would");
+        snprintf(out->contradiction, sizeof(out->contradiction),
+                 "%u sets of %u lines of %u bytes: %u of %u sets of lists drawn at random hit otherwise", shape->sets,
+                 shape->ways, shape->line_bytes, differ, agree + differ);
+    } else if (!overflows) {
+        no_shape(out, "no list drawn at random passes the levels before it: what was found could not be checked");
+    }
+}
+
+/* -- all ----------------------------------------------------------------------------------------------- */
+
+/* Finds lines, sets, ways and replacement. */
+static void find_shape(struct search *search)
+{
+    struct geometry_level *out = search->level;
+    struct shape *shape = search->shape;
+
+    find_sets(search);
+    if (shape->sets == 0)
+        return;
+    shape->set = calloc(shape->sets, sizeof(*shape->set));
+    if (!shape->set) {
+        search->status = log_memory("%u sets", shape->sets);
+        return;
+    }
+    find_ways(search);
+    if (shape->known) {
+        find_banks(search);
+        check_shape(search);
+    }
+    if (shape->known)
+        search_replacement(search);
+    if (out->capacity_bytes.known && out->lines_taken.known && out->fits_bytes.value != out->capacity_bytes.value)
+        snprintf(out->contradiction, sizeof(out->contradiction),
+                 "%u bytes fit, but ways x sets x line is %u bytes, with no line taken", out->fits_bytes.value,
+                 out->capacity_bytes.value);
+}
 
 static void find_level(struct search *search, size_t level)
 {
@@ -182,8 +636,8 @@ static void find_level(struct search *search, size_t level)
     search->shape = &search->shapes[level];
     out->number = (uint32_t)level + 1;
     for (size_t i = 0; i < GEOMETRY_FINDINGS; i++)
-        number_in(out, i)->method = geometry_findings[i].method;
-    search_fetch(search);
+        ((struct geometry_number *)((char *)out + geometry_findings[i].offset))->method = geometry_findings[i].method;
+    find_fetch(search);
     if (level == 0)
         search->step = out->fetch_bytes.value;
     if (!out->fetch_bytes.known)
@@ -191,18 +645,17 @@ static void find_level(struct search *search, size_t level)
     else if (level && (!out[-1].fits_bytes.known || out->fetch_bytes.value % search->step))
         search_not_found(&out->fits_bytes, "the level before it is not known well enough to pass it");
     else
-        search_fits(search);
+        find_fits(search);
     if (out->fits_bytes.known)
-        search_shape(search);
+        find_shape(search);
     else
-        search_no_shape(out, out->fits_bytes.reason);
+        no_shape(out, out->fits_bytes.reason);
 }
 
 static void search_open(struct search *search)
 {
-    uint32_t **const lists[LISTS] = {&search->address,  &search->group,    &search->missed,
-                                     &search->answered, &search->clean,    &search->cold,
-                                     &search->warm,     &search->expected, &search->load};
+    uint32_t **const lists[LISTS] = {&search->address, &search->group, &search->missed,   &search->clean,
+                                     &search->cold,    &search->warm,  &search->expected, &search->load};
     const struct prober *prober = search->prober;
     const size_t swept_words = prober->samples_max / SWEEP_PASSES * SWEEP_STEP / WORD_BYTES;
     size_t words = prober->bytes / WORD_BYTES, swept, cycles;
@@ -211,7 +664,7 @@ static void search_open(struct search *search)
     words = words < swept_words ? words : swept_words;
     words = words < prober->samples_max ? words : prober->samples_max;
     search->words = (uint32_t)words;
-    /* The sweep's sizes are a geometric row of the quotient q: less than the largest / (1 - 1/q), 6.3 times it. */
+    /* The sweep's sizes grow by a factor q: their sum is below the largest / (1 - 1/q), 6.3 times it. */
     swept = SWEEP_PASSES * (words * 7 / (SWEEP_STEP / WORD_BYTES) + 1);
     cycles = swept > prober->samples_max ? swept : prober->samples_max;
     search->memory = calloc(2 * (swept + words) + (LISTS + 2) * words + swept + cycles, sizeof(double));
@@ -232,14 +685,21 @@ static void search_open(struct search *search)
 enum status geometry_find(const struct prober *prober, uint32_t levels_max, struct geometry *out)
 {
     struct search search = {.prober = prober, .out = out, .random = 1};
+    struct pool pool = {0};
 
     *out = (struct geometry){.searched_bytes = prober->bytes};
     search_open(&search);
-    if (search.status == STATUS_OK)
-        search_explore(&search);
+    if (search.status == STATUS_OK) {
+        /* The first of all walks finds nothing in the caches. The second begins elsewhere: what comes with the time, and
+         * not with the address, is then elsewhere, too. */
+        walk_all(&search, 0, 0, search.cold, &pool);
+        walk_all(&search, 2743 % search.words, 1, search.warm, &pool);
+        sweep(&search, &pool);
+        find_bands(&search, &pool);
+    }
     if (search.status == STATUS_OK)
         out->level_count = search.band_count < levels_max ? search.band_count : levels_max;
-    search_latencies(&search);
+    find_latencies(&search);
     for (size_t level = 0; search.status == STATUS_OK && level < out->level_count; level++)
         find_level(&search, level);
     for (size_t i = 0; i < GEOMETRY_LEVELS_MAX; i++)

@@ -1,16 +1,37 @@
 /* SPDX-License-Identifier: MIT
- * The geometry of caches, from the times of walks (probe.h): nothing about a chip is known beforehand.
+ * The geometry of caches, from the times of walks. Nothing about the chip is known beforehand.
  *
- * What is assumed: a line goes into the set (its number modulo sets), exclusive-or a number of its bank where memory is
- * several; a level is asked for what the one before it
- * misses, and keeps what it brought; each level holds more than the one before it. What was found is used to say which
- * accesses of lists drawn at random hit, and is withdrawn where they do not. */
+ * The search assumes three things. Line n goes into set n modulo sets; where memory is several banks, each bank may
+ * exclusive-or a number of its own to the set. A level sees what the level before it misses, and keeps what it brought.
+ * Each level holds more than the one before it. A shape is reported only if it predicts the hits of random lists. */
 #ifndef CBANK_GEOMETRY_H
 #define CBANK_GEOMETRY_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "change_point.h"
-#include "probe.h"
 #include "stats.h"
+#include "status.h"
+
+/* One walk: a single thread loads table[address / 4] for each address in turn. Each load depends on the one before. */
+struct probe_walk {
+    const uint32_t *address; /* count byte offsets, multiples of 4, all different: pointers in the table chain them */
+    size_t count;
+    uint32_t warm_up; /* walks of the whole list before the first timed one; 0: caches are as the launch finds them */
+    uint32_t timed;   /* timed walks of the whole list in the same launch; at least 1 */
+};
+
+/* Walks memory and times every access: a GPU, a simulator, or a file of recorded walks. */
+struct prober {
+    void *context;
+    uint32_t bytes;      /* of the memory that can be walked: 65536 for a constant bank */
+    uint32_t bank_bytes; /* the memory is several banks of this size, a power of two; 0: it is one */
+    size_t samples_max;  /* most accesses that one walk can time: count x timed */
+    /* Writes count x timed cycles, pass after pass. Each includes reading the clock, which takes the same for all. */
+    enum status (*walk)(void *context, const struct probe_walk *walk, uint32_t *cycles);
+};
 
 enum { GEOMETRY_LEVELS_MAX = 6, GEOMETRY_REASON_BYTES = 200, GEOMETRY_PLATEAUS_MAX = 64, GEOMETRY_BANKS_MAX = 16 };
 
@@ -19,61 +40,61 @@ struct geometry_number {
     bool known;
     uint32_t value;
     size_t samples;                     /* timed accesses that it rests on */
-    const char *method;                 /* how it was looked for, known or not */
+    const char *method;                 /* how the search looked for it, known or not */
     char reason[GEOMETRY_REASON_BYTES]; /* where not known: why, with the range that was searched */
 };
 
 struct geometry_level {
-    uint32_t number; /* from 1 */
-    struct summary latency; /* cycles of accesses that this level answered, the clock's own included */
+    uint32_t number;        /* from 1 */
+    struct summary latency; /* cycles of accesses that this level answered, the clock included */
     /* fetch: what one miss brings. line: what leaves together. fits: the largest region from address 0 that can be
-     * walked without a miss. lines_taken: that others keep in use (struct prober). replacement: bits of enum
-     * cache_replacement, of those that it can be; 0: none of them. */
+     * walked without a miss. lines_taken: lines that something else keeps. replacement: the policies that explain the
+     * misses, as bits of enum cache_replacement; 0: none does. */
     struct geometry_number fetch_bytes, line_bytes, fits_bytes, capacity_bytes, ways, sets, lines_taken, replacement;
-    char replacement_name[GEOMETRY_REASON_BYTES]; /* of those bits, by replacement_text(); "" where it is not known */
-    uint32_t bank_count; /* banks of which the next is known; 0: memory is one bank, or it is not known */
+    char replacement_name[GEOMETRY_REASON_BYTES]; /* those policies, by replacement_text(); "" where not known */
+    uint32_t bank_count;                          /* entries of bank_swap; 0: one bank, or not known */
     uint32_t bank_swap[GEOMETRY_BANKS_MAX]; /* line i of this bank is in the set of line i ^ this of the first */
-    char contradiction[GEOMETRY_REASON_BYTES]; /* how what was found does not agree with itself; "" where it does */
+    char contradiction[GEOMETRY_REASON_BYTES]; /* findings that disagree with each other; "" where none do */
 };
 
-/* Cycles over the size of a region that is walked again and again. */
+/* Sizes of a region, walked again and again, with about the same cycles. */
 struct plateau {
     uint32_t first_bytes, last_bytes;
     double cycles; /* mean of the accesses */
 };
 
 struct geometry {
-    uint32_t searched_bytes; /* of memory */
-    const char *shared_carve_out; /* what the walks asked of shared memory: set by who searches; not owned */
-    size_t level_count; /* the last is what answers behind all caches that were seen to be too small */
+    uint32_t searched_bytes;      /* of memory */
+    const char *shared_carve_out; /* the share of L1 that the walks left to shared memory; set by the caller, not owned */
+    size_t level_count;           /* the last one answers what no cache in the walked memory holds */
     struct geometry_level level[GEOMETRY_LEVELS_MAX];
     size_t plateau_count;
     struct plateau plateau[GEOMETRY_PLATEAUS_MAX];
-    uint64_t walks, accesses; /* what it cost, warm-up included */
+    uint64_t walks, accesses; /* that the search took, warm-up included */
 };
 
-/* What is looked for of every level. */
+/* A number that the search looks for at every level. */
 struct geometry_finding {
-    const char *key; /* the member's name */
-    size_t offset; /* of a struct geometry_number in struct geometry_level */
-    bool of_shape; /* it is not known without lines, ways and sets */
-    const char *unit, *method;
+    const char *key;           /* the member's name */
+    size_t offset;             /* of its struct geometry_number in struct geometry_level */
+    bool of_shape;             /* unknown wherever lines, ways and sets are */
+    const char *unit, *method; /* how it is looked for */
 };
 
 enum { GEOMETRY_FINDINGS = 8 };
 extern const struct geometry_finding geometry_findings[GEOMETRY_FINDINGS];
 
-/* The number of the level. */
+/* That number of the level. */
 const struct geometry_number *geometry_number(const struct geometry_level *level, const struct geometry_finding *of);
 
-/* The cycles from which on an access was answered behind the level; not of the last one. */
+/* The cycles above which an access was answered behind the level, which must not be the last. */
 double geometry_behind(const struct geometry *geometry, size_t level);
 
-/* Finds up to levels_max levels. STATUS_OK also when little could be said; else the status of a walk, or
+/* Finds up to levels_max levels. STATUS_OK also when little could be found; else the status of a walk, or
  * STATUS_ENVIRONMENT out of memory. Nothing in *out needs releasing. */
 enum status geometry_find(const struct prober *prober, uint32_t levels_max, struct geometry *out);
 
-/* "LRU", "one of LRU, FIFO" or "none of ...", of bits of enum cache_replacement. */
+/* Writes "LRU", "one of LRU, FIFO" or "none of ...", for bits of enum cache_replacement. */
 void replacement_text(uint32_t policies, char out[GEOMETRY_REASON_BYTES]);
 
 #endif

@@ -171,15 +171,6 @@ static enum status answer_again(void *context, const struct probe_request *reque
     return status;
 }
 
-static bool has_answer(void *context, const struct probe_request *request)
-{
-    char *asked = exchange_text(request, NULL);
-    const bool found = asked && find_exchange(context, asked);
-
-    free(asked);
-    return found;
-}
-
 static const struct probe_kernel *kernel_again(void *context, enum probe_kind kind, const struct path *path)
 {
     static const struct probe_kernel none = {.reason = "the record has no such probe"};
@@ -204,7 +195,6 @@ struct probe_source probe_replay_source(struct probe_replay *replay)
                                   probes->chunk_bytes,
                                   probes->bank_address,
                                   .ask = answer_again,
-                                  .answers = has_answer,
                                   .kernel = kernel_again};
 
     memcpy(source.shared_carve_out, probes->shared_carve_out, sizeof(source.shared_carve_out));

@@ -113,8 +113,6 @@ struct probe_source {
     char shared_carve_out[PROBE_TEXT_BYTES]; /* what walks of the L1 data cache ask of shared memory */
     /* STATUS_ENVIRONMENT: the GPU failed; STATUS_USAGE: the file has no such answer. */
     enum status (*ask)(void *context, const struct probe_request *request, uint32_t *answer);
-    /* Whether it has an answer; NULL: to every request. */
-    bool (*answers)(void *context, const struct probe_request *request);
     /* The kernel that answers; never NULL. Owned by the source. */
     const struct probe_kernel *(*kernel)(void *context, enum probe_kind kind, const struct path *path);
 };

@@ -151,18 +151,6 @@ class Characterization(unittest.TestCase):
         self.assertEqual(self.printed()[-5:], ["Addresses cost.", "    as made up", "What costs is unclear.",
                                                "    neither of both", "Level 1 is emptied: 0 % hit."])
 
-    def test_of_version_1(self):
-        """It is analysed again by the program, which finds nothing in the made-up one: it has no answers."""
-        self.made["schema"]["version"] = "1.1"
-        self.write(json.dumps(self.made))
-        done = self.script(self.file)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertEqual(self.row(done.stdout.splitlines(), "constant"), ["constant", "skipped", "-", "-", "-"])
-        self.assertNotIn("Addresses cost.", done.stdout)
-        del self.made["probes"]
-        self.write(json.dumps(self.made))
-        self.refused("is not a characterization", "probes: expected an object")
-
     def test_experiments_that_are_not_there(self):
         """Each can be missing, and the others are still said."""
         whole = self.printed()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * For tests: a prober (harness/probe.h) that is a simulation, with noise. */
+ * For tests: a prober (harness/characterize/geometry.h) that is a simulation, with noise. */
 #ifndef CBANK_TESTS_SIMULATED_PROBER_H
 #define CBANK_TESTS_SIMULATED_PROBER_H
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe.h"
+#include "geometry.h"
 #include "random.h"
 
 enum sim_policy {
@@ -26,7 +26,7 @@ enum sim_policy {
     SIM_POLICIES,
     SIM_NEXT = SIM_POLICIES /* the place behind that used last goes: none that is looked for */
 };
-enum { SIM_LEVELS_MAX = 3, SIM_FOREIGN_MAX = 8 };
+enum { SIM_LEVELS_MAX = 3 };
 
 struct sim_level {
     uint32_t line_bytes, fetch_bytes, sets, ways;
@@ -46,8 +46,7 @@ struct sim {
     uint32_t level_count;
     struct sim_level levels[SIM_LEVELS_MAX];
     uint32_t memory_cycles;
-    uint32_t foreign_count, foreign_every; /* asked for once in so many accesses */
-    uint64_t foreign[SIM_FOREIGN_MAX];
+    uint64_t kept; /* a line that something else asks for at every access; 0: none */
     bool keeps; /* from launch to launch */
     double noise, outliers;
     uint64_t random;
@@ -211,12 +210,6 @@ static inline void sim_forget(struct sim *sim)
     }
 }
 
-static inline void sim_foreign(struct sim *sim)
-{
-    for (uint32_t i = 0; i < sim->foreign_count; i++)
-        sim_access(sim, sim->foreign[i]);
-}
-
 static inline enum status sim_walk(void *context, const struct probe_walk *walk, uint32_t *cycles)
 {
     struct sim *sim = context;
@@ -228,8 +221,9 @@ static inline enum status sim_walk(void *context, const struct probe_walk *walk,
         for (size_t i = 0; i < walk->count; i++) {
             double value;
 
-            if (sim->accesses++ % sim->foreign_every == 0)
-                sim_foreign(sim);
+            sim->accesses++;
+            if (sim->kept)
+                sim_access(sim, sim->kept);
             value = sim_access(sim, walk->address[i]) + sim->noise * sim_gauss(&sim->random);
             if (pass < walk->warm_up)
                 continue;
@@ -255,8 +249,6 @@ static inline void sim_open(struct sim *sim)
         if (!level->line || !level->sectors || !level->held || !level->tree || !level->rested || !level->at)
             abort();
     }
-    if (!sim->foreign_every)
-        sim->foreign_every = 1;
 }
 
 static inline void sim_close(struct sim *sim)
