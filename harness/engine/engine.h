@@ -7,10 +7,23 @@
 #include <stdint.h>
 
 #include "counter.h"
-#include "fault.h"
 #include "result.h"
 #include "status.h"
 #include "watchdog.h"
+
+/* A fault that a developer plants to see that it is caught. */
+struct fault {
+    const char *name;
+    const char *summary;
+    bool output;  /* change one output element before it is checked */
+    bool counter; /* add one to every exact counter that was read */
+    bool memory;  /* let the allocation of the largest size fail */
+    bool address; /* read out of bounds while the second cell is timed, when others have settled */
+    bool endless; /* run a kernel of ten minutes there */
+};
+
+extern const struct fault faults[];
+extern const size_t fault_count;
 
 /* What an engine needs to know of the command line. */
 struct engine_options {

@@ -90,8 +90,8 @@ static enum status set_counters(const struct engine_session *session, struct cel
         if (value->kind == COUNTER_MEASURED)
             value->reason = reason_measured;
         else if (!isnan(value->expected))
-            *value = (struct counter_value){value->name, value->metric, value->unit, value->kind, COUNTER_OK,
-                                            value->expected, value->expected, NULL};
+            *value = (struct counter_value){value->name, value->metric,   value->unit,     value->kind,
+                                            COUNTER_OK,  value->expected, value->expected, NULL};
     }
     engine_settle_counters(cell, session->options->fault);
     return status;

@@ -3,6 +3,7 @@
 #include "run.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,7 +11,6 @@
 #include "interrupt.h"
 #include "log.h"
 #include "result_indices.h"
-#include "run_report.h"
 
 /* Between two times that the result is written: seconds, and how often longer than the writing took. */
 static const double save_seconds = 0.5, save_pause = 4;
@@ -39,14 +39,85 @@ static void checkpoint(struct run *run)
 static bool run_step(void *context, const char *phase, size_t done, size_t total)
 {
     struct run *run = context;
+    struct progress_line *line = &run->line;
+    const double now = clock_seconds();
 
-    progress_line_show(&run->line, phase, done, total);
-    if (clock_seconds() >= run->save_at)
+    if (line->phase != phase)
+        *line = (struct progress_line){.live = line->live, .phase = phase, .phase_start = now};
+    if (line->live && now - line->last > 0.1) {
+        fprintf(stderr, "\r\033[K%s: %zu of %zu cells", phase, done, total);
+        if (done > 0 && done < total)
+            fprintf(stderr, ", %.1f s left", (now - line->phase_start) / (double)done * (double)(total - done));
+        line->last = now;
+    }
+    if (now >= run->save_at)
         checkpoint(run);
     return interrupted();
 }
 
 /* -- the end ------------------------------------------------------------------------------------------- */
+
+/* The file that --resume takes. */
+static const char *resumed_file(const struct run *run)
+{
+    return strcmp(run->path, "-") == 0 ? "FILE" : run->path;
+}
+
+/* Logs which cells failed, and how to try them again. False when none did. */
+static bool report_failed(const struct run *run)
+{
+    const struct cell_result *first = NULL;
+    char identity[CELL_IDENTITY_BYTES];
+    size_t failed = 0;
+
+    for (size_t i = 0; i < run->result.cell_count; i++)
+        if (run->result.cells[i].status == CELL_FAILED && failed++ == 0)
+            first = &run->result.cells[i];
+    if (failed == 0)
+        return false;
+    cell_identity(&first->cell, identity);
+    log_warning("%zu cell%s failed; %s%s: %s; cbank run --resume %s --retry-failed tries again", failed,
+                failed == 1 ? "" : "s", failed == 1 ? "" : "the first is ", identity, first->reason, resumed_file(run));
+    return true;
+}
+
+/* Prints the table of a run that has ended, as far as there is one, and logs the rest: why counters were not read, where
+ * the result is, which cells failed, how to resume. `written`: how writing the result ended. Returns `written`, or worse
+ * where the table could not be printed. */
+static enum status report(const struct run *run, enum status written, enum status verdict)
+{
+    const struct result *result = &run->result;
+    const struct run_end *end = &result->end;
+    const bool to_file = strcmp(run->path, "-") != 0;
+    /* Without memory for the file there is none for a table. */
+    const bool table = to_file && !run->options->quiet && written != STATUS_ENVIRONMENT;
+    enum status status = STATUS_OK;
+
+    if (result->counters_reason[0])
+        log_warning("counters were not read: %s", result->counters_reason);
+    if (table)
+        status = show_result(stdout, result, look_color(&run->options->look, STDOUT_FILENO));
+    if (table && status == STATUS_OK && written == STATUS_OK)
+        printf("result: %s\n", run->path);
+    else if (table && written == STATUS_OK)
+        log_warning("the result is whole; cbank show %s prints its table", run->path);
+    fflush(stdout);
+    if (written != STATUS_OK && to_file)
+        log_warning(
+            "the result is not written: it would be in %s; make room there, or name another place with --json, and run again",
+            run->path);
+    if (end->given)
+        log_error(
+            STATUS_FINDING,
+            "the run ended before its time%s%s: %s; look at nvidia-smi and the kernel's log for the GPU, then cbank "
+            "run --resume %s measures the rest and tries failed cells again",
+            end->cell[0] ? " at " : "", end->cell, end->reason, resumed_file(run));
+    else if (!result->complete)
+        log_note(run->options->quiet, "interrupted; cbank run --resume %s measures the rest", resumed_file(run));
+    else if (!report_failed(run) && !table && verdict == STATUS_FINDING)
+        log_warning("an exact counter differs or errors of the device grew; cbank show tells which");
+    return status_worse(status, written);
+}
 
 /* Cells that went through every phase are done. */
 static void settle_cells(struct result *result, bool counters_asked)
@@ -62,19 +133,90 @@ static void settle_cells(struct result *result, bool counters_asked)
     }
 }
 
-enum status run_end(struct run *run)
+static void clear_line(const struct run *run)
+{
+    if (run->line.live)
+        fputs("\r\033[K", stderr);
+}
+
+/* Writes and prints what there is of a run whose session is open or was. Returns the exit code. */
+static enum status run_end(struct run *run)
 {
     struct result *result = &run->result;
     enum status written, verdict;
 
-    progress_line_clear(&run->line);
+    clear_line(run);
     settle_cells(result, run->counters->count > 0);
     if (result->complete)
         clock_utc(result->finished_utc);
     written = save(run);
     verdict = result_verdict(result);
-    written = run_report(run, written, verdict);
+    written = report(run, written, verdict);
     return status_worse(written, verdict == STATUS_INCONCLUSIVE && !run->options->strict ? STATUS_OK : verdict);
+}
+
+/* -- calls that do not come back ------------------------------------------------------------------------ */
+
+/* Ends the process from another thread when a call does not come back, with everything that was measured. */
+static void end_now(void *context, const char *call, double seconds)
+{
+    struct run *run = ((struct run_watch *)context)->run;
+    const bool saved = run && run->session && !run->unsaved;
+    char reason[CELL_REASON_BYTES];
+    enum status status = STATUS_FINDING;
+
+    snprintf(reason, sizeof(reason), "%s did not come back in %.1f s", call, seconds);
+    if (run && run->session && run->engine->stuck && !interrupted())
+        run->engine->stuck(run->session, reason);
+    if (saved)
+        status = status_worse(status, run_end(run));
+    else if (!interrupted())
+        log_error(status, "%s, and nothing was measured; look at nvidia-smi and the kernel's log for the GPU", reason);
+    if (run && !run->unsaved)
+        result_file_close(&run->file, run->path, &run->result, !run->session);
+    fflush(stdout);
+    interrupt_end();
+    _exit(status);
+}
+
+void run_watch_open(struct run_watch *watch, double patience)
+{
+    const struct watchdog_end then = {.end = end_now, .asked = interrupted, .context = watch};
+
+    watch->patience = patience;
+    watchdog_open(&watch->watchdog, &then);
+}
+
+void run_watch_close(struct run_watch *watch)
+{
+    watchdog_close(&watch->watchdog);
+}
+
+static void watch_devices(struct run_watch *watch)
+{
+    static const double slow_seconds = 120; /* a driver that no one has used since it was loaded */
+
+    watch_begin(&watch->watchdog, "asking for GPUs", watch->patience > 0 ? watch->patience : slow_seconds);
+}
+
+uint32_t run_device_count(struct run_watch *watch, const struct engine *engine, const char **reason)
+{
+    uint32_t count;
+
+    watch_devices(watch);
+    count = engine->device_count(reason);
+    watch_end(&watch->watchdog);
+    return count;
+}
+
+enum status run_describe(const struct run *run, uint32_t device, struct device_info *out)
+{
+    enum status status;
+
+    watch_devices(run->watch);
+    status = run->engine->describe(device, run->options->measure.card_path, out);
+    watch_end(&run->watch->watchdog);
+    return status;
 }
 
 /* -- one run ------------------------------------------------------------------------------------------ */
@@ -156,29 +298,22 @@ static enum status run_engine(struct run *run)
     return status;
 }
 
-/* Cells that the tables do not have on this chip say why, and are not measured. */
-static void skip_impossible(struct result *result)
+/* Measures. */
+static enum status run_cells(struct run *run)
 {
+    struct result *result = &run->result;
     const uint32_t architecture = 10 * result->device.cc_major + result->device.cc_minor;
+    enum status status;
 
+    run->line.live = !run->options->quiet && isatty(STDERR_FILENO);
+    phase_add(result, "start", run->start);
+    result->modelled_time = run->engine->modelled;
     for (size_t i = 0; i < result->cell_count; i++) {
         struct cell_result *cell = &result->cells[i];
 
         if (cell->status == CELL_PENDING && cell_obstacle(&cell->cell, architecture, cell->reason))
             cell->status = CELL_SKIPPED;
     }
-}
-
-/* Measures. */
-static enum status run_cells(struct run *run)
-{
-    struct result *result = &run->result;
-    enum status status;
-
-    run->line.live = !run->options->quiet && isatty(STDERR_FILENO);
-    phase_add(result, "start", run->start);
-    result->modelled_time = run->engine->modelled;
-    skip_impossible(result);
     status = result_give_indices(result, run->indices, run->options->plan.indices_path);
     if (status != STATUS_OK)
         return status;
@@ -194,18 +329,9 @@ enum status run_unsaved(struct run *run)
 
     run->unsaved = true;
     status = run_cells(run);
-    progress_line_clear(&run->line);
+    clear_line(run);
     settle_cells(&run->result, run->counters->count > 0);
     return status;
-}
-
-/* Measures, writes and prints. */
-static enum status run_measure(struct run *run)
-{
-    const enum status status = run_cells(run);
-
-    /* What failed before anything was measured leaves no result. */
-    return run->measuring ? status_worse(status, run_end(run)) : status;
 }
 
 enum status run_device(struct run *run, bool several)
@@ -215,7 +341,10 @@ enum status run_device(struct run *run, bool several)
     enum status status = result_file_open(&run->file, given, &run->result, run->device, several, run->path);
 
     if (status == STATUS_OK)
-        status = run_measure(run);
+        status = run_cells(run);
+    /* A failure before anything was measured leaves no result. */
+    if (run->measuring)
+        status = status_worse(status, run_end(run));
     result_file_close(&run->file, run->path, &run->result, !run->measuring);
     return status;
 }

@@ -7,10 +7,8 @@
 #include "engine.h"
 #include "plan.h"
 #include "plan_options.h"
-#include "progress_line.h"
 #include "result.h"
 #include "result_file.h"
-#include "run_watch.h"
 #include "show.h"
 #include "verdict.h"
 
@@ -22,6 +20,25 @@ struct run_options {
     const char *resume_path; /* NULL: a new run */
     double patience_seconds; /* 0: not given */
     bool retry_failed, strict, quiet, in_turn;
+};
+
+/* Ends the command when a call of an engine does not come back, with everything that was measured. */
+struct run_watch {
+    struct watchdog watchdog;
+    double patience; /* of --patience; 0: not given */
+    struct run *run; /* the one that measures now; NULL: none */
+};
+
+/* Begins to watch; the struct stays where it is until run_watch_close. */
+void run_watch_open(struct run_watch *watch, double patience);
+void run_watch_close(struct run_watch *watch);
+
+/* The progress line on a terminal. */
+struct progress_line {
+    bool live;          /* stderr is a terminal and wants the line */
+    const char *phase;  /* of the last call */
+    double phase_start; /* seconds */
+    double last;        /* seconds: when it was last printed */
 };
 
 /* One device's run. */
@@ -51,13 +68,11 @@ enum status run_device(struct run *run, bool several);
 /* Measures. What there is stays in run->result, where cells that were measured are CELL_OK: nothing is written or printed. */
 enum status run_unsaved(struct run *run);
 
-/* Writes and prints what there is of a run whose session is open or was. Returns the exit code. */
-enum status run_end(struct run *run);
+/* Asks an engine how many devices there are, or describes one of them, watched. */
+uint32_t run_device_count(struct run_watch *watch, const struct engine *engine, const char **reason);
+enum status run_describe(const struct run *run, uint32_t device, struct device_info *out);
 
 /* A result of the plan in run->result, with nothing measured yet, of the run's engine and device; the caller closes it. */
 enum status run_open_result(struct run *run, const struct plan *plan, const struct invocation *invocation);
-
-/* Goes on with the file of --resume. */
-enum status run_resumed(const struct run_options *options, struct run_watch *watch);
 
 #endif

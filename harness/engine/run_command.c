@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The command run: its options, and new runs. */
+ * The command run: its options, new runs, and those that --resume continues. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,16 +74,6 @@ static enum status choose_engine(const struct engine_row *named, struct run_watc
     return log_error(STATUS_ENVIRONMENT, "no engine can run here: %s", reason);
 }
 
-/* The devices that were asked for are there. */
-static enum status check_devices(const struct integers *asked, uint32_t devices)
-{
-    for (size_t i = 0; i < asked->count; i++)
-        if (asked->values[i] >= devices)
-            return log_error(STATUS_USAGE, "--device: there is no device %" PRIu64 "; valid: 0 to %" PRIu32,
-                             asked->values[i], devices - 1);
-    return STATUS_OK;
-}
-
 static enum status check_memory(const struct integers *elements, const struct device_info *device)
 {
     const uint64_t limit = device->memory_bytes / (2 * sizeof(uint32_t));
@@ -138,19 +128,6 @@ enum status run_open_result(struct run *run, const struct plan *plan, const stru
     return status == STATUS_OK ? check_memory(&run->options->plan.elements, &result->device) : status;
 }
 
-/* The devices that were asked for; out of memory, logged, *out is NULL. */
-static size_t list_devices(const struct integers *asked, uint32_t devices, uint32_t **out)
-{
-    const size_t count = asked->all ? devices : asked->count;
-
-    *out = calloc(count + 1, sizeof(**out));
-    if (!*out)
-        log_memory("%zu devices", count);
-    for (size_t i = 0; *out && i < count; i++)
-        (*out)[i] = (uint32_t)(asked->all ? i : asked->values[i]);
-    return count;
-}
-
 /* Measures on one device after the other, in this process. */
 static enum status run_in_turn(struct run *run, const struct plan *plan, const struct invocation *invocation,
                                const uint32_t *devices, size_t count)
@@ -185,18 +162,21 @@ static enum status run_new(const struct run_options *options, const struct invoc
                       .start = clock_seconds()};
     struct plan plan = {0};
     uint32_t devices = 0, *list = NULL;
-    size_t count = 0;
+    size_t count;
     enum status status = choose_engine(options->measure.engine, watch, &run.engine, &devices);
 
-    if (status == STATUS_OK)
-        status = check_devices(asked, devices);
+    for (size_t i = 0; status == STATUS_OK && i < asked->count; i++)
+        if (asked->values[i] >= devices)
+            status = log_error(STATUS_USAGE, "--device: there is no device %" PRIu64 "; valid: 0 to %" PRIu32,
+                               asked->values[i], devices - 1);
     if (status == STATUS_OK)
         status = plan_open(&options->plan, &indices, &plan);
-    if (status == STATUS_OK)
-        count = list_devices(asked, devices, &list);
-    if (status == STATUS_OK && !list)
-        status = STATUS_ENVIRONMENT;
-    else if (status == STATUS_OK && count > 1 && !options->in_turn && !to_stdout)
+    count = asked->all ? devices : asked->count;
+    if (status == STATUS_OK && !(list = calloc(count + 1, sizeof(*list))))
+        status = log_memory("%zu devices", count);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+        list[i] = (uint32_t)(asked->all ? i : asked->values[i]);
+    if (status == STATUS_OK && count > 1 && !options->in_turn && !to_stdout)
         status = run_beside(options, invocation, list, count);
     else if (status == STATUS_OK)
         status = run_in_turn(&run, &plan, invocation, list, count);
@@ -205,6 +185,90 @@ static enum status run_new(const struct run_options *options, const struct invoc
     index_list_close(&indices);
     return status;
 }
+
+/* -- interrupted runs ------------------------------------------------------------------------------------ */
+
+/* The device of the interrupted run, by UUID; for devices without one, by name. */
+static enum status find_device(struct run *run)
+{
+    const struct device_info *wanted = &run->result.device;
+    const char *reason = NULL;
+    const uint32_t count = run_device_count(run->watch, run->engine, &reason);
+
+    if (count == 0)
+        return log_error(STATUS_ENVIRONMENT, "engine %s cannot run here: %s", run->engine->name, reason);
+    for (run->device = 0; run->device < count; run->device++) {
+        struct device_info info = {0};
+
+        if (run_describe(run, run->device, &info) == STATUS_OK && strcmp(info.uuid, wanted->uuid) == 0 &&
+            strcmp(info.name, wanted->name) == 0 && strcmp(info.driver, wanted->driver) == 0)
+            return STATUS_OK;
+    }
+    return log_error(STATUS_ENVIRONMENT,
+                     "the interrupted run was on %s %s with driver %s, which is not here; cells "
+                     "of two devices or drivers do not belong in one result",
+                     wanted->name, wanted->uuid, wanted->driver[0] ? wanted->driver : "(none)");
+}
+
+static enum status run_resumed(const struct run_options *options, struct run_watch *watch)
+{
+    static const struct table engines = TABLE("engine", engine_rows, engine_count);
+    struct counter_set counters = {0};
+    struct index_list indices = {0};
+    struct run run = {
+        .options = options, .counters = &counters, .watch = watch, .indices = &indices, .start = clock_seconds()};
+    enum status status;
+    size_t failed = 0; /* and stay so */
+
+    if (plan_options_given(&options->plan) || options->measure.given || options->measure.seed_given)
+        return log_error(STATUS_USAGE,
+                         "--resume takes its plan from %s; leave out the options that choose cells or "
+                         "how to measure them",
+                         options->resume_path);
+    /* Before it is read: another process that resumes it may be about to end. */
+    status = options->json_path ? STATUS_OK : file_lock_take(options->resume_path, &run.file.lock);
+    if (status == STATUS_OK)
+        status = result_read(options->resume_path, &run.result);
+    if (status != STATUS_OK) {
+        file_lock_release(&run.file.lock);
+        return status;
+    }
+    /* Cells that failed are pending again where the user or the end of that run wants it. */
+    for (size_t i = 0; i < run.result.cell_count; i++) {
+        struct cell_result *cell = &run.result.cells[i];
+
+        if (cell->status != CELL_FAILED)
+            continue;
+        if (!options->retry_failed && !run.result.end.given) {
+            failed++;
+            continue;
+        }
+        cell->status = CELL_PENDING;
+        cell->reason[0] = '\0';
+        run.result.complete = false;
+        run.result.finished_utc[0] = '\0';
+    }
+    run.result.end = (struct run_end){0};
+    result_sign(&run.result);
+    run.engine = ((const struct engine_row *)table_find(&engines, run.result.engine))->engine;
+    status = counter_set_parse(run.result.counters_asked, &counters);
+    if (status == STATUS_OK && run.result.complete && failed > 0)
+        log_note(options->quiet, "%s: all cells are measured but %zu that failed; --retry-failed tries them again",
+                 options->resume_path, failed);
+    else if (status == STATUS_OK && run.result.complete)
+        log_note(options->quiet, "%s is complete: nothing is missing", options->resume_path);
+    if (status == STATUS_OK)
+        status = find_device(&run);
+    if (status == STATUS_OK)
+        status = run_device(&run, false);
+    file_lock_release(&run.file.lock);
+    counter_set_close(&counters);
+    result_close(&run.result);
+    index_list_close(&indices);
+    return status;
+}
+
+/* -- the command --------------------------------------------------------------------------------------- */
 
 static enum status run(const void *parsed, const struct invocation *invocation)
 {

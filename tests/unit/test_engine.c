@@ -12,10 +12,8 @@
 
 #include "cells.h"
 #include "engine.h"
-#include "neighbour.h"
 #include "random.h"
-#include "settling.h"
-#include "timing_group.h"
+#include "sampling.h"
 
 /* -- the clock ----------------------------------------------------------------------------------------- */
 

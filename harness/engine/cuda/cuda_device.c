@@ -1,114 +1,141 @@
 /* SPDX-License-Identifier: MIT */
 #include "cuda_device.h"
 
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "library.h"
 #include "log.h"
 
-/* -- modules ------------------------------------------------------------------------------------------ */
+/* -- calls --------------------------------------------------------------------------------------------- */
 
-/* Writes table k into the constant bank of a module. */
-static enum status fill_bank(struct cuda_device *device, struct cuda_module *module, uint32_t k)
+static const double patience_least = 10, patience_share = 20; /* seconds, and times what is expected */
+
+void cuda_expect(struct cuda_device *device, double seconds)
 {
-    const enum status status = cuda_module_find_bank(device, "cbank_values", module);
-
-    if (status != STATUS_OK || (cuda_table_need(device, k, CBANK_TABLE_BYTES) &&
-                                CUDA(device, cudaMemcpy, (void *)(uintptr_t)module->bank, device->tables[k].values,
-                                     CBANK_TABLE_BYTES, cudaMemcpyHostToDevice)))
-        return status;
-    return log_error(STATUS_ENVIRONMENT, "cannot fill the constant bank of %s: %s", module->image,
-                     cuda_device_error(device));
+    device->calls.failed = NULL;
+    device->calls.expected = seconds;
+    device->calls.suspect_count = 0;
 }
 
-const struct cuda_module *cuda_device_module(struct cuda_device *device, const struct workload *workload, uint32_t k,
-                                             uint32_t copy)
+/* More than a launch of the cell takes on any GPU: each step of a thread waits for DRAM, and an SM alone does all loads. */
+static double longest_ns(const struct cell *cell)
 {
-    const struct cuda_module *const first = copy > 0 ? cuda_device_module(device, workload, k, 0) : NULL;
-    struct cuda_module *const module = &device->modules[workload - workloads].copies[k][copy];
-    enum status status;
+    static const double step_ns = 1000, load_ns = 1;
+    const double steps = 1.0 + workload_steps(cell->workload, cell->parameters);
 
-    if (module->module)
-        return module;
-    if (copy > 0)
-        status = first ? cuda_module_copy(device, first, module) : STATUS_ENVIRONMENT;
-    else
-        status = cuda_module_load(device, workload->name, module);
-    if (status == STATUS_OK && fill_bank(device, module, k) == STATUS_OK)
-        return module;
-    cuda_module_unload(device, module);
-    return NULL;
+    return steps * (step_ns + load_ns * (double)cell->elements);
 }
 
-static void unload_modules(struct cuda_device *device, struct workload_modules *modules)
+void cuda_expect_cell(struct cuda_device *device, struct cell_result *cell, uint32_t launches)
 {
-    for (size_t k = 0; k < CUDA_MODULES_MAX; k++)
-        for (size_t copy = CUDA_MODULE_COPIES; copy-- > 0;)
-            cuda_module_unload(device, &modules->copies[k][copy]);
+    static const double bytes_per_second = 1e9; /* of a copy, at least */
+    const double streamed = 1.0 + workload_streamed(cell->cell.workload, cell->cell.parameters);
+    const double bytes = streamed * sizeof(uint32_t) * (double)cell->cell.elements;
+
+    cuda_expect(device, 1e-9 * launches * longest_ns(&cell->cell) + bytes / bytes_per_second);
+    device->calls.suspects[0] = (struct cuda_suspect){cell, CUDA_NO_READING};
+    device->calls.suspect_count = 1;
 }
 
-enum status cuda_device_open(struct cuda_device *device, const struct cuda_request *request)
+double cuda_patience(const struct cuda_device *device)
 {
-    static const double open_seconds = 6; /* a context, or a module that the driver compiles */
-    enum status status;
+    const struct cuda_calls *calls = &device->calls;
 
-    *device = (struct cuda_device){
-        .ordinal = request->ordinal,
-        .info = request->info,
-        .seed = request->seed,
-        .calls = {.watchdog = request->watchdog,
-                  .patience = request->patience,
-                  .expected = open_seconds,
-                  .suspects = calloc(request->cells + 1, sizeof(*device->calls.suspects))},
-        .modules = calloc(workload_count, sizeof(*device->modules)),
-    };
-    status = device->modules && device->calls.suspects ? cuda_driver_open(&device->driver) : log_memory("the device");
-    if (status == STATUS_OK && (!CUDA(device, cudaSetDevice, (int)device->ordinal) ||
-                                !CUDA(device, cudaStreamCreateWithFlags, &device->stream, cudaStreamNonBlocking) ||
-                                !DRIVER(device, cuCtxGetCurrent, &device->context)))
-        status = log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)device->ordinal,
-                           cuda_device_error(device));
-    if (status == STATUS_OK)
-        status = cuda_tools_open(device, request->cells);
-    if (status == STATUS_OK && !cuda_table_need(device, 0, CBANK_TABLE_BYTES))
-        status = log_error(STATUS_ENVIRONMENT, "cannot fill a table: %s", cuda_device_error(device));
-    if (status != STATUS_OK)
-        cuda_device_close(device);
-    return status;
+    return calls->patience > 0 ? calls->patience + calls->expected
+                               : fmax(patience_least, patience_share * calls->expected);
 }
 
-void cuda_device_close(struct cuda_device *device)
+bool cuda_call_begin(struct cuda_device *device, const char *call)
 {
-    if (device->context) {
-        cuda_buffers_close(device);
-        cuda_indices_close(device);
-        cuda_tables_close(device);
-        CUDA_TRY(device, cudaFree, device->flushed.words);
-        CUDA_TRY(device, cudaFree, device->other.words);
-        for (size_t i = 0; i < workload_count; i++)
-            unload_modules(device, &device->modules[i]);
-        cuda_tools_close(device);
-        CUDA_TRY(device, cudaStreamDestroy, device->stream);
+    if (!device->calls.lost)
+        watch_begin(device->calls.watchdog, call, cuda_patience(device));
+    return !device->calls.lost;
+}
+
+static bool call_end(struct cuda_device *device, const char *call, const char *error)
+{
+    watch_end(device->calls.watchdog);
+    if (error && !device->calls.failed) {
+        device->calls.failed = call;
+        device->calls.error = error;
     }
-    free(device->calls.suspects);
-    free(device->modules);
-    *device = (struct cuda_device){0};
+    return !error;
 }
 
-/* -- memory ------------------------------------------------------------------------------------------- */
-
-bool cuda_device_zeros(struct cuda_device *device, struct cuda_zeros *zeros, uint64_t bytes)
+bool cuda_call_end(struct cuda_device *device, const char *call, cudaError_t code)
 {
-    if (zeros->bytes >= bytes)
-        return true;
-    CUDA_TRY(device, cudaFree, zeros->words);
-    *zeros = (struct cuda_zeros){0};
-    if (!CUDA(device, cudaMalloc, (void **)&zeros->words, bytes) || !CUDA(device, cudaMemset, zeros->words, 0, bytes))
-        return false;
-    zeros->bytes = bytes;
-    return true;
+    return call_end(device, call, code == cudaSuccess ? NULL : cudaGetErrorString(code));
 }
 
-/* -- launches ----------------------------------------------------------------------------------------- */
+bool cuda_driver_call_end(struct cuda_device *device, const char *call, CUresult code)
+{
+    const char *text = NULL;
+
+    if (code != CUDA_SUCCESS) {
+        device->driver.cuGetErrorString(code, &text);
+        text = text ? text : "unknown error";
+    }
+    return call_end(device, call, text);
+}
+
+const char *cuda_device_error(struct cuda_device *device)
+{
+    struct cuda_calls *calls = &device->calls;
+    const char *failed = calls->failed;
+
+    calls->failed = NULL;
+    if (!calls->lost)
+        cudaGetLastError();
+    if (!failed)
+        return "";
+    snprintf(calls->text, sizeof(calls->text), "%s: %s", failed, calls->error);
+    return calls->text;
+}
+
+bool cuda_device_lost(struct cuda_device *device)
+{
+    struct cuda_calls *calls = &device->calls;
+    const struct cuda_calls before = *calls;
+
+    if (calls->lost || !calls->failed || !device->tools.empty)
+        return calls->lost;
+    /* An error that the context keeps comes again, and one that is over does not. */
+    cudaGetLastError();
+    calls->lost = !(cuda_launch_empty(device) && cuda_device_wait(device));
+    calls->failed = before.failed;
+    calls->error = before.error;
+    return calls->lost;
+}
+
+enum status cuda_end_run(struct cuda_device *device, const char *reason)
+{
+    const struct cuda_calls *calls = &device->calls;
+    struct cell_result *culprit = NULL; /* the first whose launches did not end */
+
+    for (size_t i = 0; !culprit && i < calls->suspect_count; i++)
+        if (calls->suspects[i].reading == CUDA_NO_READING || !cuda_clock_was_read(device, calls->suspects[i].reading))
+            culprit = calls->suspects[i].cell;
+    return engine_end_run(calls->result, culprit, calls->suspect_count, reason);
+}
+
+enum status cuda_fail(struct cuda_device *device, struct cell_result *cell, const char *what)
+{
+    const bool lost = cuda_device_lost(device);
+    const char *error = cuda_device_error(device);
+    char reason[CELL_REASON_BYTES];
+
+    snprintf(reason, sizeof(reason), "%.120s%s%.120s", what, error[0] ? ": " : "", error);
+    if (lost)
+        return cuda_end_run(device, reason);
+    engine_end_cell(cell, CELL_FAILED, "%s", reason);
+    return STATUS_OK;
+}
+
+/* -- the stream ---------------------------------------------------------------------------------------- */
 
 bool cuda_device_launch(struct cuda_device *device, CUfunction function, uint32_t blocks, uint32_t threads,
                         uint32_t shared_bytes, void **parameters)
@@ -146,4 +173,322 @@ bool cuda_device_is_busy(struct cuda_device *device)
 bool cuda_device_wait(struct cuda_device *device)
 {
     return CUDA(device, cudaStreamSynchronize, device->stream);
+}
+
+bool cuda_device_zeros(struct cuda_device *device, struct cuda_zeros *zeros, uint64_t bytes)
+{
+    if (zeros->bytes >= bytes)
+        return true;
+    CUDA_TRY(device, cudaFree, zeros->words);
+    *zeros = (struct cuda_zeros){0};
+    if (!CUDA(device, cudaMalloc, (void **)&zeros->words, bytes) || !CUDA(device, cudaMemset, zeros->words, 0, bytes))
+        return false;
+    zeros->bytes = bytes;
+    return true;
+}
+
+bool cuda_table_texture(struct cuda_device *device, const uint32_t *on_device, size_t bytes, uint32_t width,
+                        cudaTextureObject_t *texture)
+{
+    const int bits = width < sizeof(uint32_t) ? 8 * (int)width : 32, rest = width > 8 ? bits : 0;
+    const struct cudaResourceDesc resource = {
+        .resType = cudaResourceTypeLinear,
+        .res.linear = {.devPtr = (void *)(uintptr_t)on_device,
+                       .desc = {bits, width > sizeof(uint32_t) ? bits : 0, rest, rest, cudaChannelFormatKindUnsigned},
+                       .sizeInBytes = bytes},
+    };
+    const struct cudaTextureDesc description = {.readMode = cudaReadModeElementType};
+
+    return CUDA(device, cudaCreateTextureObject, texture, &resource, &description, NULL);
+}
+
+/* -- modules ------------------------------------------------------------------------------------------- */
+
+static const char *module_error(const struct cuda_device *device)
+{
+    return device->calls.failed ? device->calls.error : "out of memory";
+}
+
+/* Compiles PTX with the driver; the cubin lives as long as module->link. */
+static bool link_ptx(struct cuda_device *device, struct cuda_module *module, const struct image *image)
+{
+    char *text = malloc(image->bytes + 1); /* the driver wants a NUL at the end */
+    void *cubin;
+    bool linked = false;
+
+    if (!text)
+        return false;
+    memcpy(text, image->data, image->bytes);
+    text[image->bytes] = '\0';
+    if (DRIVER(device, cuLinkCreate, 0, NULL, NULL, &module->link))
+        linked = DRIVER(device, cuLinkAddData, module->link, CU_JIT_INPUT_PTX, text, image->bytes + 1, module->image, 0,
+                        NULL, NULL) &&
+                 DRIVER(device, cuLinkComplete, module->link, &cubin, &module->cubin_bytes);
+    free(text);
+    if (linked)
+        module->cubin = cubin;
+    return linked;
+}
+
+/* Loads a module whose code is there. */
+static enum status load_code(struct cuda_device *device, struct cuda_module *module)
+{
+    if (DRIVER(device, cuModuleLoadData, &module->module, module->cubin))
+        return STATUS_OK;
+    return log_error(STATUS_ENVIRONMENT, "cannot load %s on %s: %s", module->image, device->info->name,
+                     module_error(device));
+}
+
+enum status cuda_module_load(struct cuda_device *device, const char *name, struct cuda_module *module)
+{
+    const unsigned major = device->info->cc_major, minor = device->info->cc_minor;
+    struct image image;
+    const bool machine_code = image_for_chip(name, major, minor, &image);
+
+    if (!machine_code && !image_ptx(name, major, minor, &image))
+        return log_error(STATUS_ENVIRONMENT,
+                         "this program has no kernels for %s (compute capability %u.%u); build it with make ARCHS=%u%u",
+                         device->info->name, major, minor, major, minor);
+    snprintf(module->image, sizeof(module->image), "%.*s", (int)image.name_bytes, image.name);
+    module->cubin = image.data;
+    module->cubin_bytes = image.bytes;
+    if (machine_code || link_ptx(device, module, &image))
+        return load_code(device, module);
+    return log_error(STATUS_ENVIRONMENT, "cannot compile %s for %s: %s", module->image, device->info->name,
+                     module_error(device));
+}
+
+enum status cuda_module_copy(struct cuda_device *device, const struct cuda_module *of, struct cuda_module *module)
+{
+    *module = (struct cuda_module){.cubin = of->cubin, .cubin_bytes = of->cubin_bytes};
+    memcpy(module->image, of->image, sizeof(module->image));
+    return load_code(device, module);
+}
+
+enum status cuda_module_find_bank(struct cuda_device *device, const char *name, struct cuda_module *module)
+{
+    size_t bytes = 0;
+
+    if (DRIVER(device, cuModuleGetGlobal, &module->bank, &bytes, module->module, name) && bytes == CBANK_TABLE_BYTES)
+        return STATUS_OK;
+    return log_error(STATUS_ENVIRONMENT, "%s has no constant bank of %u bytes; build the program again", module->image,
+                     CBANK_TABLE_BYTES);
+}
+
+bool cuda_module_function(struct cuda_device *device, const struct cuda_module *module, const char *name,
+                          CUfunction *function)
+{
+    return DRIVER(device, cuModuleGetFunction, function, module->module, name);
+}
+
+void cuda_module_unload(struct cuda_device *device, struct cuda_module *module)
+{
+    if (module->module)
+        DRIVER_TRY(device, cuModuleUnload, module->module);
+    if (module->link)
+        DRIVER_TRY(device, cuLinkDestroy, module->link);
+    *module = (struct cuda_module){0};
+}
+
+uint32_t cuda_function_attribute(struct cuda_device *device, CUfunction function, CUfunction_attribute attribute)
+{
+    int value = 0;
+
+    DRIVER_TRY(device, cuFuncGetAttribute, &value, attribute, function);
+    return (uint32_t)value;
+}
+
+bool cuda_function_allow_shared(struct cuda_device *device, CUfunction function, uint32_t bytes,
+                                char reason[CELL_REASON_BYTES])
+{
+    const uint32_t needed = bytes + cuda_function_attribute(device, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    int most = 0;
+
+    CUDA_TRY(device, cudaDeviceGetAttribute, &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)device->ordinal);
+    if (needed > (uint32_t)most)
+        snprintf(reason, CELL_REASON_BYTES, "a block needs %u bytes of shared memory; this GPU gives it %d",
+                 (unsigned)needed, most);
+    /* Cells of one kernel ask for more and for less. */
+    else if (bytes > 0 &&
+             cuda_function_attribute(device, function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) < bytes &&
+             !DRIVER(device, cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes))
+        snprintf(reason, CELL_REASON_BYTES, "the driver does not give a block %u bytes of shared memory",
+                 (unsigned)bytes);
+    else
+        return true;
+    return false;
+}
+
+/* -- tools --------------------------------------------------------------------------------------------- */
+
+enum { FLUSH_THREADS = 1024, STIR_THREADS = 1024, STIR_BLOCKS = 16 /* an SM */, CLOCK_SPIN_NS = 10000 };
+
+/* Readings of the clock probe behind those of cells. */
+enum { SPIN_READING, TICK_READING, OTHER_READINGS };
+
+/* A launch of a tool, whose only parameter is a struct. */
+static bool launch_tool(struct cuda_device *device, CUfunction function, uint32_t blocks, uint32_t threads,
+                        void *arguments)
+{
+    void *parameters[] = {arguments};
+
+    return cuda_device_launch(device, function, blocks, threads, 0, arguments ? parameters : NULL);
+}
+
+static bool launch_flush(struct cuda_device *device, const uint32_t *buffer, uint64_t words)
+{
+    struct tool_flush_args arguments = {.buffer = buffer, .words = words, .sink = device->flushed.words, .never = 1};
+
+    return launch_tool(device, device->tools.flush, device->info->sm_count, FLUSH_THREADS, &arguments);
+}
+
+bool cuda_flush_prepare(struct cuda_device *device, uint64_t l2_bytes)
+{
+    return cuda_device_zeros(device, &device->flushed, 2 * l2_bytes);
+}
+
+bool cuda_launch_flush(struct cuda_device *device)
+{
+    return launch_flush(device, device->flushed.words, device->flushed.bytes / sizeof(uint32_t));
+}
+
+bool cuda_launch_empty(struct cuda_device *device)
+{
+    return launch_tool(device, device->tools.empty, 1, CBANK_WARP_THREADS, NULL);
+}
+
+bool cuda_launch_stir(struct cuda_device *device)
+{
+    return launch_tool(device, device->tools.stir, STIR_BLOCKS * device->info->sm_count, STIR_THREADS, NULL);
+}
+
+bool cuda_launch_stamp(struct cuda_device *device, size_t stamp)
+{
+    struct tool_stamp_args arguments = {.stamp_ns = &device->tools.stamps_ns[stamp]};
+
+    return launch_tool(device, device->tools.stamp, 1, 1, &arguments);
+}
+
+static bool launch_clock(struct cuda_device *device, size_t reading, const uint64_t *stamps_ns, uint64_t spin_ns)
+{
+    struct tool_clock_args arguments = {.reading = &device->tools.readings[reading],
+                                        .stamps_ns = stamps_ns,
+                                        .spin_ns = spin_ns};
+
+    return launch_tool(device, device->tools.clock, 1, 1, &arguments);
+}
+
+bool cuda_launch_clock(struct cuda_device *device, size_t cell)
+{
+    return launch_clock(device, cell, device->tools.stamps_ns, CLOCK_SPIN_NS);
+}
+
+bool cuda_launch_spin(struct cuda_device *device, uint64_t spin_ns)
+{
+    return launch_clock(device, device->tools.cells + SPIN_READING, NULL, spin_ns);
+}
+
+bool cuda_launch_fault(struct cuda_device *device, const struct fault *fault)
+{
+    static const uint64_t far_words = 1ull << 38, ten_minutes_ns = 600000000000;
+
+    return fault->endless
+               ? cuda_launch_spin(device, ten_minutes_ns)
+               : launch_flush(device, (const uint32_t *)device->tools.stamps_ns + far_words, 4 * FLUSH_THREADS);
+}
+
+double cuda_tick_ns(const struct cuda_device *device)
+{
+    return (double)device->tools.readings[device->tools.cells + TICK_READING].ns;
+}
+
+bool cuda_clock_was_read(const struct cuda_device *device, size_t cell)
+{
+    return *(const volatile uint64_t *)&device->tools.readings[cell].ns != 0;
+}
+
+static enum status open_tools(struct cuda_device *device)
+{
+    struct cuda_tools *tools = &device->tools;
+    const struct {
+        const char *name;
+        CUfunction *function;
+    } kernels[] = {
+        {"tool_empty", &tools->empty}, {"tool_stir", &tools->stir},   {"tool_flush", &tools->flush},
+        {"tool_stamp", &tools->stamp}, {"tool_clock", &tools->clock},
+    };
+    const size_t bytes = TOOL_STAMPS_MAX * sizeof(uint64_t);
+    enum status status = cuda_module_load(device, "tools", &tools->module);
+
+    for (size_t i = 0; status == STATUS_OK && i < sizeof(kernels) / sizeof(kernels[0]); i++)
+        if (!cuda_module_function(device, &tools->module, kernels[i].name, kernels[i].function))
+            status = log_error(STATUS_ENVIRONMENT, "%s has no kernel %s", tools->module.image, kernels[i].name);
+    /* A spin of no time lasts for one tick. */
+    if (status == STATUS_OK && (!CUDA(device, cudaMalloc, (void **)&tools->stamps_ns, bytes) ||
+                                !cuda_device_set(device, tools->stamps_ns, 0, bytes) ||
+                                !launch_clock(device, tools->cells + TICK_READING, NULL, 0)))
+        status = log_error(STATUS_ENVIRONMENT, "cannot read the timer of the device: %s", cuda_device_error(device));
+    return status;
+}
+
+/* -- open and close ------------------------------------------------------------------------------------ */
+
+/* The vendor's header stands a version behind some names: cuModuleGetGlobal is cuModuleGetGlobal_v2. */
+#define TEXT(function)   #function
+#define SYMBOL(function) {TEXT(function), offsetof(struct driver_functions, function)},
+
+static const struct library_symbol driver_symbols[] = {DRIVER_FUNCTIONS(SYMBOL)};
+
+static enum status open_driver(struct driver_functions *driver)
+{
+    void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    const char *missing = "libcuda.so.1";
+
+    if (library &&
+        library_bind(library, driver_symbols, sizeof(driver_symbols) / sizeof(driver_symbols[0]), driver, &missing))
+        return STATUS_OK;
+    return log_error(STATUS_ENVIRONMENT, "the NVIDIA driver has no %s; update the driver", missing);
+}
+
+enum status cuda_device_open(struct cuda_device *device, const struct cuda_request *request)
+{
+    static const double open_seconds = 6; /* a context, or a module that the driver compiles */
+    struct cuda_tools *tools = &device->tools;
+    enum status status;
+
+    *device = (struct cuda_device){
+        .ordinal = request->ordinal,
+        .info = request->info,
+        .calls = {.watchdog = request->watchdog,
+                  .patience = request->patience,
+                  .expected = open_seconds,
+                  .suspects = calloc(request->cells + 1, sizeof(*device->calls.suspects))},
+        .tools.cells = request->cells,
+    };
+    status = device->calls.suspects ? open_driver(&device->driver) : log_memory("the device");
+    if (status == STATUS_OK && (!CUDA(device, cudaSetDevice, (int)device->ordinal) ||
+                                !CUDA(device, cudaStreamCreateWithFlags, &device->stream, cudaStreamNonBlocking) ||
+                                !DRIVER(device, cuCtxGetCurrent, &device->context) ||
+                                !CUDA(device, cudaHostAlloc, (void **)&tools->readings,
+                                      (tools->cells + OTHER_READINGS) * sizeof(*tools->readings), cudaHostAllocMapped)))
+        status = log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)device->ordinal,
+                           cuda_device_error(device));
+    if (status == STATUS_OK)
+        status = open_tools(device);
+    if (status != STATUS_OK)
+        cuda_device_close(device);
+    return status;
+}
+
+void cuda_device_close(struct cuda_device *device)
+{
+    if (device->context) {
+        CUDA_TRY(device, cudaFree, device->flushed.words);
+        CUDA_TRY(device, cudaFree, device->tools.stamps_ns);
+        CUDA_TRY(device, cudaFreeHost, device->tools.readings);
+        cuda_module_unload(device, &device->tools.module);
+        CUDA_TRY(device, cudaStreamDestroy, device->stream);
+    }
+    free(device->calls.suspects);
+    *device = (struct cuda_device){0};
 }

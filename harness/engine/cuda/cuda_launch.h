@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "cell.h"
-#include "cuda_device.h"
+#include "cuda_memory.h"
 #include "image.h"
 
 struct cuda_launch {

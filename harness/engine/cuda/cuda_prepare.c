@@ -14,14 +14,15 @@ static const double load_seconds = 6; /* of a module that the driver compiles, o
 static void prepare_grid(struct cuda_device *device, struct cell_result *cell, const struct cuda_launch *launch)
 {
     const uint32_t sm_count = device->info->sm_count, crowd = cell_crowd(&cell->cell);
-    const uint32_t room = cuda_function_blocks(device, launch->code[0][0].function, cell->cell.block_size,
-                                               cell_shared_bytes(&cell->cell));
     char reason[CELL_REASON_BYTES];
+    int room = 0; /* blocks that an SM runs at a time; 0 when the call fails */
 
-    if (cell_crowd_obstacle(&cell->cell, sm_count, room, reason))
+    DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &room, launch->code[0][0].function,
+               (int)cell->cell.block_size, cell_shared_bytes(&cell->cell));
+    if (cell_crowd_obstacle(&cell->cell, sm_count, (uint32_t)room, reason))
         engine_end_cell(cell, CELL_SKIPPED, "%s", reason);
     else
-        cell_set_grid(&cell->cell, (uint64_t)sm_count * (crowd ? crowd : room));
+        cell_set_grid(&cell->cell, (uint64_t)sm_count * (crowd ? crowd : (uint32_t)room));
 }
 
 /* The kernel of a cell, and what its code says. It must be what the path names: where the compiler may choose, the cell
@@ -38,10 +39,11 @@ static enum status prepare_kernel(struct engine_session *session, struct cell_re
         return cuda_fail(device, cell, reason);
     cuda->sass = sass.counts;
     cuda->counted = sass.counted;
-    image = cuda_device_module(device, cell->cell.workload, 0, 0)->image;
+    image = cuda_memory_module(device, cell->cell.workload, 0, 0)->image;
     if (cell_kernel_set(&cell->kernel, &sass, image, strlen(image)) != STATUS_OK)
         return STATUS_ENVIRONMENT;
-    cell->kernel.registers = cuda_function_registers(device, cuda->launch.code[0][0].function);
+    cell->kernel.registers =
+        cuda_function_attribute(device, cuda->launch.code[0][0].function, CU_FUNC_ATTRIBUTE_NUM_REGS);
     if (image_kernel_differs(&cell->cell, &sass, reason))
         engine_end_cell(cell, cell->cell.path->chosen ? CELL_SKIPPED : CELL_FAILED, "%s", reason);
     else if (!cuda_launch_allow_shared(device, &cuda->launch, reason))
@@ -102,8 +104,8 @@ static enum status prepare_memory(struct engine_session *session, struct result 
             status = fail_room(session, result, room);
         room = next;
     }
-    while (status == STATUS_OK && device->memory.count > 0 && !cuda_buffers_fill(device, result->seed)) {
-        status = fail_room(session, result, device->memory.sizes[device->memory.count - 1].elements);
+    while (status == STATUS_OK && device->memory->buffer_count > 0 && !cuda_buffers_fill(device, result->seed)) {
+        status = fail_room(session, result, device->memory->buffers[device->memory->buffer_count - 1].elements);
         cuda_buffers_drop(device);
     }
     return status;
@@ -142,9 +144,8 @@ static enum status prepare_need(struct engine_session *session, struct result *r
 static enum status prepare_placements(struct engine_session *session)
 {
     struct cuda_device *device = &session->device;
-    const bool had = cuda_buffers_multiply(device) && cuda_indices_multiply(device) && cuda_tables_multiply(device);
 
-    if (!had && cuda_device_lost(device))
+    if (!cuda_memory_multiply(device) && cuda_device_lost(device))
         return cuda_end_run(device, cuda_device_error(device));
     cuda_device_error(device);
     return STATUS_OK;

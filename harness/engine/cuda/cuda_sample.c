@@ -128,16 +128,16 @@ bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chai
 
 /* -- times -------------------------------------------------------------------------------------------- */
 
-static const uint64_t *stamps_of(const struct cuda_chain *chain)
+const struct clock_reading *cuda_sample_reading(const struct cuda_chain *chain)
 {
-    return cuda_clock_reading(chain->device, chain->reading)->stamps_ns;
+    return &chain->device->tools.readings[chain->reading];
 }
 
 /* The slope between short stretches and long ones: what is fixed in both cancels. Where the short ones are an empty kernel, its
  * own slope is added. */
 double cuda_sample_ns(const struct cuda_chain *chain)
 {
-    const uint64_t *stamps_ns = stamps_of(chain);
+    const uint64_t *stamps_ns = cuda_sample_reading(chain)->stamps_ns;
     double ns = chain->reference ? 0 : chain->draws * chain->device->info->launch_ns;
 
     for (uint32_t i = 0; i < chain->draws; i++, stamps_ns += CUDA_DRAW_STAMPS)
@@ -147,7 +147,7 @@ double cuda_sample_ns(const struct cuda_chain *chain)
 
 double cuda_sample_total_ns(const struct cuda_chain *chain)
 {
-    const uint64_t *const stamps_ns = stamps_of(chain);
+    const uint64_t *const stamps_ns = cuda_sample_reading(chain)->stamps_ns;
 
     return (double)(stamps_ns[CUDA_DRAW_STAMPS * chain->draws - 1] - stamps_ns[0]);
 }

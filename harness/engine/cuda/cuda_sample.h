@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One sample as a CUDA graph: launches between stamps, a graph for each place. cuda_timing.h says what is
+ * One sample as a CUDA graph: launches between stamps, a graph for each place. cuda_timing.c says what is
  * sampled, and why so. */
 #ifndef CBANK_CUDA_SAMPLE_H
 #define CBANK_CUDA_SAMPLE_H
@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cuda_device.h"
 #include "cuda_launch.h"
 
 enum {
@@ -27,8 +26,8 @@ struct cuda_chain {
     uint32_t draws, lead_in, reference; /* of a draw: launches before its stretches, and those of the short one, 0: it
                                            has an empty kernel; both are 0 of a cold one, and of one that needs none */
     uint32_t launches; /* that long stretches are longer by, of all draws: as many of each */
-    uint32_t placements; /* of the buffers, see cuda_buffers.h */
-    uint32_t sites; /* of the table that launches go through in turn, see cuda_tables.h */
+    uint32_t placements; /* of the buffers, see cuda_memory.h */
+    uint32_t sites; /* of the table that launches go through in turn, see cuda_memory.h */
     uint32_t replays; /* of its graph before the one that counts, so that its commands are in the caches */
     double seconds; /* that a sample takes, about, all of it */
     uint64_t slow_ns; /* planted slowdown: work added to a long stretch */
@@ -51,6 +50,9 @@ bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chai
 
 /* Releases; accepts a zeroed struct. */
 void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device);
+
+/* The clock and the stamps of a sample that has ended. */
+const struct clock_reading *cuda_sample_reading(const struct cuda_chain *chain);
 
 /* ns of one launch, from a sample that has ended, which the clock probe has told. */
 double cuda_sample_ns(const struct cuda_chain *chain);

@@ -1,37 +1,82 @@
-/* SPDX-License-Identifier: MIT */
-#include "cuda_timing.h"
-
+/* SPDX-License-Identifier: MIT
+ * The phase `time` of the CUDA engine: launches in CUDA graphs, so that the host's launch overhead is not in the number.
+ *
+ * The time of a cell is what one more launch adds to a chain of launches in a stream.
+ *
+ * A sample is one graph, which draws anew a few times. A draw of a hot sample is a kernel that lets the SMs come free in
+ * a random order, lead-in launches that bring the caches to the cell's state, a short stretch of launches and one that
+ * is longer by n. A draw of a cold sample is a flush, an empty kernel, a flush and a launch. Each stretch stands between
+ * two stamps, kernels that read the device's timer. The time of the long stretches less that of the short ones, over the
+ * launches that they are longer by, is the slope: fixed costs of a stretch cancel. The short stretch of a launch that is
+ * long by itself is an empty kernel, whose own slope is added. A longer launch that fills L2 has no lead-in. (Events
+ * instead of stamps give another time in every graph, and one that depends on the length of a stretch.) Where a cell's
+ * data stay in L2, its graph is launched twice, so that its commands are there, too. After every sample the SM clock is
+ * probed, and the stamps are taken over.
+ *
+ * The samples of a cell take its placements in turn (cuda_memory.h), each with a graph of its own. Samples of all cells
+ * of a group are interleaved, each round in a new random order, until each cell may stop. While the device works, the
+ * host makes the graphs of the next group, which are uploaded before that group's first sample. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_sampling.h"
+#include "cuda_sample.h"
+#include "engine_cuda.h"
 #include "log.h"
 #include "random.h"
+#include "sampling.h"
 
 enum {
-    INTERRUPTED_MANY = 3,   /* samples of a group that were interrupted: something else has the device */
-    FAULT_ROUND = 60,       /* with a planted fault: from here on, when some cells have settled, ... */
-    FAULT_ITEM = 1,         /* ... in this one */
-    DROPPED_MAX = 3,        /* rounds that may fail without a cell to put it down to */
-    MORE_TURNS = 7, /* at most, of a cell in a round, when few are left: so the device does not wait for the host */
+    /* Lengths of samples. */
+    DRAW_LAUNCHES = 12,    /* of a draw of a hot sample, at least, ... */
+    DRAW_TICKS = 100,      /* ... and ticks of the timer that they last */
+    SHORT_DRAWS = 4,       /* of a sample of few launches that are short, of as many launches each at least */
+    ESTIMATE_SAMPLES = 3,  /* of a first estimate, ... */
+    ESTIMATE_LAUNCHES = 4, /* ... and launches of each */
+    LAUNCHES_LEAST = 12,   /* of a hot sample, unless it would be more than LONGER as long as asked for */
+    LONGER = 10,
+    /* Rounds. */
+    INTERRUPTED_MANY = 3, /* samples of a group that were interrupted: something else uses the device */
+    FAULT_ROUND = 60,     /* with a planted fault: from here on, when some cells have settled, ... */
+    FAULT_ITEM = 1,       /* ... in this one */
+    DROPPED_MAX = 3,      /* rounds that may fail without a cell to put it down to */
+    MORE_TURNS = 7,       /* extra samples of a cell in a round, at most, when few are left: the device stays busy */
 };
 
-/* Of rounds before one counts, at least one: for up to 22 ms after graphs were made (H200), while which the device did nothing,
- * launches take 170 ns longer. */
-static const double warm_seconds = 0.05;
-static const double stretch_seconds = 0.25; /* of samples that are enqueued at a time, so that none is kept for long */
+static const double reference_ns = 15e3; /* of a short stretch, and of what is before it: so it resembles the end */
+static const double long_ns = 500e3; /* of a launch: stamps are negligible, the short stretch is an empty kernel */
+static const double alone_ns = 1500e3; /* of a launch: without a lead-in, unless its data fit in L2 */
+static const double cold_ns = 1e6; /* of cold launches in a sample, about */
+static const double sites_l2_share = 0.25; /* of L2, for launches that read several sites */
+static const double replay_ns = 100e3; /* of a launch: longer ones do not depend on where their commands are */
 
-/* -- sampling ----------------------------------------------------------------------------------------- */
+/* Rounds of this length come before one that counts, at least one. After graphs were made the device idles for up to
+ * 22 ms (H200), and launches then take 170 ns longer. */
+static const double warm_seconds = 0.05;
+static const double stretch_seconds = 0.25; /* of samples that are enqueued at a time, so that none waits for long */
+
+/* The state of sampling a cell. Its samples are in the result, so that they can be saved at any time. */
+struct cuda_sampling {
+    struct cell_result *result;
+    struct cuda_chain chain;
+    struct cuda_sample sample;
+    struct settling settling;
+    double *totals_ns; /* of this process's samples, from the first stamp to the last; owned */
+    size_t before; /* samples of an earlier process */
+    uint32_t made; /* of its graphs, one for each placement */
+    size_t ahead; /* samples that are enqueued */
+    bool astray; /* one of these did not count: those behind it are not in the placement that is next */
+    bool done; /* it failed, or cannot be timed */
+};
 
 /* Cells that are sampled together. */
 struct cuda_timing {
     struct cuda_device *device;
     const struct engine_options *options;
     const struct progress *progress;
-    struct cuda_sampling *samplings;
-    size_t *order; /* of a round: the item of each turn */
+    struct cuda_sampling *samplings; /* owned */
+    size_t *order; /* of a round: the item of each turn; owned */
     size_t count, unsettled, dropped;
     size_t rounds; /* that count */
     double seconds; /* of the samples that were launched */
@@ -39,8 +84,238 @@ struct cuda_timing {
     uint64_t random;
     bool planted; /* the fault */
     bool stopped; /* by the user */
-    struct cuda_timing *past, *next; /* those before and behind it, not owned; NULL: there are none */
 };
+
+/* -- lengths of samples -------------------------------------------------------------------------------- */
+
+/* Launches that take about all_ns, `most` at most. */
+static uint32_t launches_of(double all_ns, double launch_ns, uint32_t most)
+{
+    return (uint32_t)fmax(1, fmin(most, ceil(all_ns / launch_ns)));
+}
+
+/* The median of samples of so many launches, beside as many in the short stretch. NaN when they cannot be launched. */
+static double estimate_from(struct cuda_chain *chain, uint32_t launches, uint32_t reference, size_t samples)
+{
+    chain->lead_in = !chain->cold;
+    chain->reference = chain->cold ? 0 : reference;
+    chain->draws = chain->cold ? launches : 1;
+    chain->launches = launches;
+    chain->sites = 1;
+    return cuda_sample_median(chain, samples);
+}
+
+/* About what a launch of the cell takes, from samples now: of a long one, from a launch that nothing interrupted. NaN
+ * when it cannot be launched. */
+static double estimate_ns(struct cuda_chain *chain)
+{
+    double ns = estimate_from(chain, 1, 0, 1);
+
+    if (ns >= long_ns)
+        ns = fmin(ns, estimate_from(chain, 1, 0, 1));
+    return ns < long_ns ? estimate_from(chain, ESTIMATE_LAUNCHES, 1, ESTIMATE_SAMPLES) : ns;
+}
+
+/* Whether what launches of the cell read and write takes less than a share of L2. */
+static bool stays_in_l2(const struct cuda_chain *chain, double share)
+{
+    return (double)cuda_launch_bytes(chain->device, chain->launch) < share * (double)chain->device->info->l2_bytes;
+}
+
+/* Lengths of a hot sample's stretches, of a launch that takes launch_ns; with as many launches as those of an earlier
+ * process had, 0: there were none. The commands of its launches are in L2 after a replay, whatever ran before; those of
+ * launches that fill L2 themselves never are. */
+static void size_hot(struct cuda_chain *chain, uint32_t launches, double launch_ns, double sample_ns)
+{
+    const double longer_ns = fmin(LAUNCHES_LEAST * launch_ns, LONGER * sample_ns);
+    const bool stays = stays_in_l2(chain, 1), alone = launch_ns >= alone_ns && !stays;
+    double wanted, ticks;
+
+    chain->replays = launch_ns < replay_ns && stays;
+    /* A site that was not read since others were must still be in L2: it is read in the replay before. */
+    chain->sites =
+        chain->replays && stays_in_l2(chain, sites_l2_share) ? cuda_launch_sites(chain->device, chain->launch) : 1;
+    if (launches == 0) {
+        launches = launches_of(fmax(sample_ns, longer_ns), launch_ns, CUDA_LAUNCHES_MAX);
+        if (launches >= chain->sites) /* each site as often as the others */
+            launches = (launches + chain->sites / 2) / chain->sites * chain->sites;
+    }
+    /* As many draws as may be, and as many launches of each. The variation of a stretch of long launches does not depend
+     * on its length; that of short ones comes from which SM gets which block, and needs several draws. */
+    ticks = launches * launch_ns / cuda_tick_ns(chain->device);
+    wanted = launch_ns < reference_ns && launches < 2 * DRAW_LAUNCHES ? fmin(SHORT_DRAWS, launches / SHORT_DRAWS)
+                                                                      : launches / DRAW_LAUNCHES;
+    chain->draws = (uint32_t)fmax(1, fmin(CUDA_DRAWS_MAX, fmin(wanted, ticks / DRAW_TICKS)));
+    chain->launches = (launches + chain->draws - 1) / chain->draws * chain->draws;
+    chain->reference = launch_ns < long_ns ? launches_of(reference_ns, launch_ns, CUDA_REFERENCE_LAUNCHES) : 0;
+    chain->lead_in = alone ? 0 : launches_of(reference_ns, launch_ns, CUDA_LEAD_IN_LAUNCHES);
+}
+
+/* Fills the lengths of a chain that has its device, launch, cache state and placements. They follow from the last of
+ * `time`'s samples, whose number of launches is kept, or else from a first estimate, which launches the cell. False when
+ * it cannot be launched. */
+static bool set_lengths(struct cuda_chain *chain, const struct cell_time *time, const struct engine_options *options)
+{
+    const size_t before = time->summary.count;
+    const uint32_t launches = before ? time->launches_per_sample : 0;
+    const double launch_ns = before ? time->samples_ns[before - 1] : estimate_ns(chain);
+
+    if (isnan(launch_ns))
+        return false;
+    if (chain->cold) {
+        chain->sites = cuda_launch_sites(chain->device, chain->launch);
+        chain->draws = chain->launches = launches ? launches : launches_of(cold_ns, launch_ns, CUDA_DRAWS_MAX);
+    } else {
+        size_hot(chain, launches, launch_ns, options->sample_ns);
+    }
+    if (options->slow_path == chain->launch->cell->path) {
+        /* The launch of the kernel that spins is part of the work. */
+        const double spin_ns = options->slow_share * launch_ns * chain->launches - chain->device->info->launch_ns;
+
+        chain->slow_ns = spin_ns > 1 ? (uint64_t)spin_ns : 1;
+    }
+    chain->seconds = 1e-9 * launch_ns * (chain->draws * (chain->lead_in + 2 * chain->reference) + chain->launches) *
+                     (1 + chain->replays);
+    return true;
+}
+
+/* -- sampling a cell ----------------------------------------------------------------------------------- */
+
+static enum status fail(struct cuda_sampling *sampling, const char *what)
+{
+    sampling->done = true;
+    return cuda_fail(sampling->chain.device, sampling->result, what);
+}
+
+/* Makes room for `count` values behind those that are there. */
+static bool widen(double **values, size_t count)
+{
+    double *wide = realloc(*values, count * sizeof(**values));
+
+    *values = wide ? wide : *values;
+    return wide;
+}
+
+/* Makes room for samples and their clocks. Samples of an earlier process that cannot be continued are left out. */
+static bool make_room(struct cuda_sampling *sampling, size_t planned, size_t samples_max)
+{
+    struct cell_time *time = &sampling->result->time;
+    const uint32_t launches = time->launches_per_sample;
+    size_t room;
+
+    if (!time->clocks_mhz || time->code_copies < 1 || launches < 1 ||
+        launches > (sampling->chain.cold ? CUDA_DRAWS_MAX : CUDA_LAUNCHES_MAX))
+        time->summary.count = 0;
+    sampling->before = time->summary.count;
+    room = sampling->before > samples_max ? sampling->before : samples_max;
+    return settling_open(&sampling->settling, sampling->chain.placements, planned, room) &&
+           widen(&sampling->totals_ns, room) && widen(&time->samples_ns, room) && widen(&time->clocks_mhz, room);
+}
+
+/* Begins: finds out how long the samples are, which launches the cell. It is one of `planned` that are timed in all.
+ * STATUS_OK also where the cell failed; another status when the run has ended. sampling_close in any case. */
+static enum status sampling_open(struct cuda_sampling *sampling, struct cuda_device *device,
+                                 const struct cuda_launch *launch, size_t planned, const struct engine_options *options)
+{
+    struct cell_result *cell = sampling->result;
+    struct cell_time *time = &cell->time;
+
+    sampling->chain = (struct cuda_chain){.device = device, .launch = launch, .cold = cell->cell.regime->flush};
+    sampling->done = launch->modules == 0;
+    if (sampling->done)
+        return STATUS_OK;
+    sampling->chain.placements = cuda_launch_placements(device, launch);
+    cuda_expect_cell(device, cell, ESTIMATE_LAUNCHES);
+    if (!make_room(sampling, planned, options->samples_max))
+        return fail(sampling, "out of memory for samples");
+    if (!set_lengths(&sampling->chain, time, options))
+        return fail(sampling, "cannot launch");
+    time->launches_per_sample = sampling->chain.launches;
+    time->sites = sampling->chain.sites;
+    time->code_copies = (uint32_t)fmin(sampling->chain.placements, CUDA_MODULE_COPIES);
+    sampling->settling.each = sampling->chain.seconds;
+    for (size_t i = 0; i < sampling->before; i++)
+        sampling->settling.seconds += 1e-9 * time->samples_ns[i] * sampling->chain.launches;
+    settling_look(&sampling->settling, time, options);
+    return STATUS_OK;
+}
+
+static void sampling_close(struct cuda_sampling *sampling)
+{
+    cuda_sample_close(&sampling->sample, sampling->chain.device);
+    settling_close(&sampling->settling);
+    free(sampling->totals_ns);
+    *sampling = (struct cuda_sampling){0};
+}
+
+static bool lacks_graphs(const struct cuda_sampling *sampling)
+{
+    return !sampling->done && sampling->made < sampling->chain.placements;
+}
+
+/* Makes the next graph, which calls the device and launches nothing. */
+static bool make_graph(struct cuda_sampling *sampling)
+{
+    const bool made = cuda_sample_make(&sampling->sample, &sampling->chain, sampling->made);
+
+    sampling->made += made;
+    return made;
+}
+
+/* Makes the graphs that are not there yet, and uploads all. Not while samples count: uploads slow launches. */
+static enum status place_graphs(struct cuda_sampling *sampling)
+{
+    bool placed = true;
+
+    if (sampling->done)
+        return STATUS_OK;
+    cuda_expect_cell(sampling->chain.device, sampling->result, 0);
+    while (placed && lacks_graphs(sampling))
+        placed = make_graph(sampling);
+    placed = placed && cuda_sample_upload(&sampling->sample, &sampling->chain);
+    return placed ? STATUS_OK : fail(sampling, "cannot make a graph");
+}
+
+static bool is_unsettled(const struct cuda_sampling *sampling)
+{
+    return !sampling->done && sampling->settling.stop == STOP_NONE;
+}
+
+/* Samples of this process that count. */
+static size_t own_samples(const struct cuda_sampling *sampling)
+{
+    return sampling->result->time.summary.count - sampling->before;
+}
+
+/* Takes over a sample that has ended, if it counts, and checks whether there are enough. */
+static void take_sample(struct cuda_sampling *sampling, const struct engine_options *options, bool counts)
+{
+    const struct clock_reading *clock = cuda_sample_reading(&sampling->chain);
+    const double ns = round(1e3 * cuda_sample_ns(&sampling->chain)) / 1e3; /* picoseconds: the timer ticks in ns */
+    const double total_ns = cuda_sample_total_ns(&sampling->chain);
+    struct settling *settling = &sampling->settling;
+    struct cell_time *time = &sampling->result->time;
+
+    /* A cell that has settled stays so. An empty kernel that was interrupted can make a time negative: that says
+     * nothing. */
+    sampling->astray |= !counts || ns <= 0 || settling->stop != STOP_NONE;
+    if (sampling->astray)
+        return;
+    if (sampling->before)
+        sampling->result->flags |= FLAG_RESUMED;
+    time->clocks_mhz[time->summary.count] = clock->ns ? 1e3 * (double)clock->cycles / (double)clock->ns : 0;
+    sampling->totals_ns[own_samples(sampling)] = total_ns;
+    time->samples_ns[time->summary.count++] = ns;
+    settling->seconds += 1e-9 * ns * sampling->chain.launches;
+    settling->each = fmax(settling->each, 1e-9 * total_ns);
+    if (!settling_is_due(settling, time, options))
+        return;
+    settling->uneven = time->summary.count < 2 * (size_t)settling->places &&
+                       neighbour_slices(sampling->totals_ns, own_samples(sampling), 1) > 0;
+    settling_look(settling, time, options);
+}
+
+/* -- rounds -------------------------------------------------------------------------------------------- */
 
 /* Whether a fault is still to be planted. */
 static bool awaits_fault(const struct cuda_timing *timing)
@@ -50,50 +325,12 @@ static bool awaits_fault(const struct cuda_timing *timing)
     return fault && (fault->address || fault->endless) && !timing->planted;
 }
 
-/* Shows how far it is; asks whether to stop. */
+/* Shows progress; asks whether to stop. */
 static void show_progress(struct cuda_timing *timing)
 {
     timing->stopped =
         timing->progress->step(timing->progress->context, "timing", timing->count - timing->unsettled, timing->count);
 }
-
-/* Makes graphs for as long as the device is at work. What cannot be made now is tried again when its turn has come: then it can be
- * put down to a cell. */
-static void make_ahead(struct cuda_timing *timing)
-{
-    bool made = true;
-
-    for (size_t i = 0; made && timing && i < timing->count; i++)
-        while (made && cuda_sampling_lacks_graphs(&timing->samplings[i]) && cuda_device_is_busy(timing->device))
-            made = cuda_sampling_make_graph(&timing->samplings[i]);
-    if (!made)
-        cuda_device_error(timing->device);
-}
-
-/* Releases samplings for as long as the device is at work: a graph takes a tenth of a millisecond. */
-static void release_past(struct cuda_timing *timing)
-{
-    while (timing && timing->count > 0 && cuda_device_is_busy(timing->device))
-        cuda_sampling_close(&timing->samplings[--timing->count]);
-}
-
-/* Marks all that was sampled together if something else had the device meanwhile, and says so. */
-static void flag_shared(const struct cuda_timing *timing)
-{
-    size_t interrupted = 0;
-
-    for (size_t i = 0; i < timing->count; i++)
-        interrupted += cuda_sampling_slices(&timing->samplings[i]);
-    if (interrupted < INTERRUPTED_MANY)
-        return;
-    log_warning("something else has the GPU: %zu samples were interrupted; times are those of a shared GPU",
-                interrupted);
-    for (size_t i = 0; i < timing->count; i++)
-        if (cuda_sampling_own(&timing->samplings[i]) > 0)
-            timing->samplings[i].result->flags |= FLAG_SHARED;
-}
-
-/* -- rounds -------------------------------------------------------------------------------------------- */
 
 /* The item of a turn, which writes to the reading of that turn. */
 static struct cuda_sampling *turn_sampling(const struct cuda_timing *timing, size_t turn)
@@ -104,48 +341,28 @@ static struct cuda_sampling *turn_sampling(const struct cuda_timing *timing, siz
     return sampling;
 }
 
-/* Launches a sample, or fails its cell. */
-static enum status launch_sample(struct cuda_timing *timing, size_t turn)
+/* Launches a sample, or fails its cell. The first sample that counts is in the first placement. */
+static enum status launch_sample(struct cuda_timing *timing, struct cuda_sampling *sampling, size_t turn)
 {
-    struct cuda_sampling *const sampling = turn_sampling(timing, turn);
     struct cuda_device *device = timing->device;
     struct cuda_calls *calls = &device->calls;
+    size_t number;
 
-    cuda_clock_clear(device, turn);
+    device->tools.readings[turn] = (struct clock_reading){0};
     calls->suspects[calls->suspect_count++] = (struct cuda_suspect){sampling->result, turn};
     if (awaits_fault(timing) && timing->rounds >= FAULT_ROUND && sampling == &timing->samplings[FAULT_ITEM])
         timing->planted = cuda_launch_fault(device, timing->options->fault);
-    if (cuda_sampling_launch(sampling))
+    number = sampling->result->time.summary.count + sampling->ahead++;
+    if (cuda_sample_launch(&sampling->sample, &sampling->chain, (uint32_t)(number % sampling->chain.placements)))
         return STATUS_OK;
-    if (cuda_sampling_fail(sampling, "cannot launch the graph") != STATUS_OK)
+    if (fail(sampling, "cannot launch the graph") != STATUS_OK)
         return STATUS_FINDING;
     calls->suspect_count--;
     return STATUS_OK;
 }
 
-/* Launches as many samples of a round, from one on, as make a stretch. *end is the one behind them. */
-static enum status launch_stretch(struct cuda_timing *timing, size_t first, size_t left, size_t *end)
-{
-    enum status status = STATUS_OK;
-    double seconds = 0;
-    size_t i = first;
-
-    cuda_expect(timing->device, 0);
-    for (size_t k = 0; k < timing->count; k++)
-        timing->samplings[k].ahead = timing->samplings[k].astray = 0;
-    for (; status == STATUS_OK && i < left && seconds < stretch_seconds; i++) {
-        const struct cuda_sampling *sampling = turn_sampling(timing, i);
-
-        if (!sampling->done)
-            status = launch_sample(timing, i);
-        timing->device->calls.expected = seconds += sampling->settling.each;
-    }
-    timing->seconds += seconds;
-    *end = i;
-    return status;
-}
-
-/* The launches of a stretch failed. Cells whose launches did not end fail; without such a cell, the samples are lost. */
+/* The launches of turns first .. end - 1 failed. Cells whose launches did not end fail; without such a cell, the samples
+ * are lost. */
 static enum status drop_stretch(struct cuda_timing *timing, size_t first, size_t end)
 {
     struct cuda_device *device = timing->device;
@@ -169,27 +386,49 @@ static enum status drop_stretch(struct cuda_timing *timing, size_t first, size_t
     return STATUS_OK;
 }
 
-/* Launches a stretch of a round, does what can be done meanwhile, and takes its samples. */
-static enum status sample_stretch(struct cuda_timing *timing, size_t left, size_t *next)
+/* Launches as many samples of a round, from turn *next on, as make a stretch. While the device works, this makes graphs
+ * of the `ahead` group and releases the `past` one (NULL: there is none). Then it takes the samples. */
+static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size_t *next, struct cuda_timing *past,
+                                  struct cuda_timing *ahead)
 {
+    struct cuda_device *device = timing->device;
     const size_t first = *next;
-    enum status status = launch_stretch(timing, first, left, next);
+    enum status status = STATUS_OK;
+    double seconds = 0;
+    bool made = true;
 
+    cuda_expect(device, 0);
+    for (size_t k = 0; k < timing->count; k++)
+        timing->samplings[k].ahead = timing->samplings[k].astray = 0;
+    for (; status == STATUS_OK && *next < turns && seconds < stretch_seconds; ++*next) {
+        struct cuda_sampling *sampling = turn_sampling(timing, *next);
+
+        if (!sampling->done)
+            status = launch_sample(timing, sampling, *next);
+        device->calls.expected = seconds += sampling->settling.each;
+    }
+    timing->seconds += seconds;
     if (status != STATUS_OK)
         return status;
     show_progress(timing);
-    make_ahead(timing->next);
-    release_past(timing->past);
-    if (!cuda_device_wait(timing->device))
+    /* A graph that cannot be made now is tried again in its own group, where the error can be put down to a cell. */
+    for (size_t i = 0; made && ahead && i < ahead->count; i++)
+        while (made && lacks_graphs(&ahead->samplings[i]) && cuda_device_is_busy(device))
+            made = make_graph(&ahead->samplings[i]);
+    if (!made)
+        cuda_device_error(device);
+    while (past && past->count > 0 && cuda_device_is_busy(device)) /* a graph takes a tenth of a millisecond */
+        sampling_close(&past->samplings[--past->count]);
+    if (!cuda_device_wait(device))
         return drop_stretch(timing, first, *next);
     for (size_t i = first; i < *next; i++)
         if (!turn_sampling(timing, i)->done)
-            cuda_sampling_take(turn_sampling(timing, i), timing->options, timing->warm);
+            take_sample(turn_sampling(timing, i), timing->options, timing->warm);
     return STATUS_OK;
 }
 
-/* Who is sampled in a round, in which order: all that have not settled, the fewer the more often, and the one that a fault is to
- * hit. Returns how many turns there are, at most one for each item. */
+/* Chooses who is sampled in a round, and the order: all that have not settled, more often the fewer they are, and the
+ * one that a fault is to hit. Returns the number of turns, at most one for each item. */
 static size_t choose_round(struct cuda_timing *timing)
 {
     const bool faulty = awaits_fault(timing);
@@ -197,7 +436,7 @@ static size_t choose_round(struct cuda_timing *timing)
 
     timing->unsettled = 0;
     for (size_t i = 0; i < timing->count; i++) {
-        const bool unsettled = cuda_sampling_is_unsettled(&timing->samplings[i]);
+        const bool unsettled = is_unsettled(&timing->samplings[i]);
 
         timing->unsettled += unsettled;
         if (unsettled || (faulty && i == FAULT_ITEM && !timing->samplings[i].done))
@@ -211,79 +450,155 @@ static size_t choose_round(struct cuda_timing *timing)
     return chosen;
 }
 
-/* Rounds until every item may stop, or the user wants to. */
-static enum status sample_rounds(struct cuda_timing *timing)
+/* Marks all that was sampled together if something else used the device meanwhile, and warns. */
+static void flag_shared(const struct cuda_timing *timing)
+{
+    size_t interrupted = 0;
+
+    for (size_t i = 0; i < timing->count; i++) {
+        const struct cuda_sampling *sampling = &timing->samplings[i];
+
+        if (!sampling->done)
+            interrupted += neighbour_slices(sampling->totals_ns, own_samples(sampling), sampling->chain.placements);
+    }
+    if (interrupted < INTERRUPTED_MANY)
+        return;
+    log_warning("something else has the GPU: %zu samples were interrupted; times are those of a shared GPU",
+                interrupted);
+    for (size_t i = 0; i < timing->count; i++)
+        if (own_samples(&timing->samplings[i]) > 0)
+            timing->samplings[i].result->flags |= FLAG_SHARED;
+}
+
+/* Times all items until each has settled, by the options' limits, or the user wants to stop; samples that a result has
+ * already count. Cells that have not settled are left pending with their samples. `past` and `ahead` as in
+ * sample_stretch. */
+static enum status timing_run(struct cuda_timing *timing, struct cuda_timing *past, struct cuda_timing *ahead)
 {
     enum status status = STATUS_OK;
-    size_t chosen;
+    size_t turns;
 
-    for (; status == STATUS_OK && !timing->stopped && (chosen = choose_round(timing)) > 0;
+    timing->unsettled = timing->count;
+    for (size_t i = 0; status == STATUS_OK && !timing->stopped && i < timing->count; i++) {
+        status = place_graphs(&timing->samplings[i]);
+        show_progress(timing);
+    }
+    if (status != STATUS_OK)
+        return status;
+    for (; status == STATUS_OK && !timing->stopped && (turns = choose_round(timing)) > 0;
          timing->rounds += timing->warm)
-        for (size_t next = 0; status == STATUS_OK && next < chosen && !timing->stopped;)
-            status = sample_stretch(timing, chosen, &next);
+        for (size_t next = 0; status == STATUS_OK && next < turns && !timing->stopped;)
+            status = sample_stretch(timing, turns, &next, past, ahead);
     for (size_t i = 0; i < timing->count; i++) {
         struct cuda_sampling *sampling = &timing->samplings[i];
 
-        if (!sampling->done && !cuda_sampling_is_unsettled(sampling) && sampling->result->status == CELL_PENDING)
+        if (!sampling->done && !is_unsettled(sampling) && sampling->result->status == CELL_PENDING)
             settling_end(&sampling->settling, sampling->result, timing->options);
     }
     flag_shared(timing);
     return status;
 }
 
-/* -- open and close ----------------------------------------------------------------------------------- */
+/* -- groups -------------------------------------------------------------------------------------------- */
 
-enum status cuda_timing_open(const struct cuda_timing_request *request, const struct timed_item *items, size_t count,
-                             struct cuda_timing **out)
-{
-    struct cuda_timing *timing = calloc(1, sizeof(*timing));
-    enum status status = STATUS_OK;
-
-    *out = timing;
-    if (!timing)
-        return log_memory("samples");
-    *timing = (struct cuda_timing){
-        .device = request->device,
-        .options = request->options,
-        .progress = request->progress,
-        .samplings = calloc(count + 1, sizeof(*timing->samplings)),
-        .order = calloc(count + 1, sizeof(*timing->order)),
-        .random = request->options->seed,
-    };
-    if (!timing->samplings || !timing->order)
-        return log_memory("samples");
-    for (timing->count = 0; status == STATUS_OK && timing->count < count; timing->count++)
-        status = cuda_sampling_open(timing->device, &items[timing->count], request->planned, timing->options,
-                                    &timing->samplings[timing->count]);
-    return status;
-}
-
-void cuda_timing_close(struct cuda_timing *timing)
+static void timing_close(struct cuda_timing *timing)
 {
     if (!timing)
         return;
     for (size_t i = 0; i < timing->count; i++)
-        cuda_sampling_close(&timing->samplings[i]);
+        sampling_close(&timing->samplings[i]);
     free(timing->samplings);
     free(timing->order);
     free(timing);
 }
 
-enum status cuda_timing_run(struct cuda_timing *timing, struct cuda_timing *past, struct cuda_timing *next)
+/* Begins the next group, which launches each cell to find out how long its samples are; *out is NULL where there is
+ * none. Cells that fail become CELL_FAILED; another status than STATUS_OK when the run has ended. The caller closes *out
+ * in any case. */
+static enum status open_group(struct engine_session *session, struct result *result, const struct progress *progress,
+                              size_t planned, struct cuda_timing **out)
 {
+    size_t cells[TIMING_GROUP_MAX];
+    const size_t count = timing_group_next(result, session->grouped, cells);
+    struct cuda_timing *timing;
     enum status status = STATUS_OK;
 
-    timing->past = past;
-    timing->next = next;
-    timing->unsettled = timing->count;
-    for (size_t i = 0; status == STATUS_OK && !timing->stopped && i < timing->count; i++) {
-        status = cuda_sampling_place(&timing->samplings[i]);
-        show_progress(timing);
+    *out = NULL;
+    if (count == 0)
+        return STATUS_OK;
+    timing = calloc(1, sizeof(*timing));
+    *out = timing;
+    if (!timing)
+        return log_memory("samples");
+    *timing = (struct cuda_timing){
+        .device = &session->device,
+        .options = session->options,
+        .progress = progress,
+        .samplings = calloc(count + 1, sizeof(*timing->samplings)),
+        .order = calloc(count + 1, sizeof(*timing->order)),
+        .random = session->options->seed,
+    };
+    if (!timing->samplings || !timing->order)
+        return log_memory("samples");
+    for (; status == STATUS_OK && timing->count < count; timing->count++) {
+        timing->samplings[timing->count].result = &result->cells[cells[timing->count]];
+        status = sampling_open(&timing->samplings[timing->count], &session->device,
+                               &session->cells[cells[timing->count]].launch, planned, session->options);
     }
-    return status == STATUS_OK ? sample_rounds(timing) : status;
+    return status;
 }
 
-bool cuda_timing_stopped(const struct cuda_timing *timing)
+/* Reads throttle reasons and temperature; what NVML does not say is not known, from now on. */
+static void read_state(struct engine_session *session, struct result *result, uint64_t *reasons, double *celsius)
 {
-    return timing->stopped;
+    watch_begin(session->options->watchdog, "asking NVML", cuda_patience(&session->device));
+    result->device.throttle_known = result->device.throttle_known && nvml_throttle_reasons(session->nvml, reasons);
+    result->temperature.known = result->temperature.known && nvml_temperature(session->nvml, celsius);
+    watch_end(session->options->watchdog);
+}
+
+/* Notes the state of the device after a group, and marks what was timed while the driver held the clock down. */
+static void note_state(struct engine_session *session, struct result *result)
+{
+    cuda_expect(&session->device, 0);
+    read_state(session, result, &result->device.throttle_after, &result->temperature.after_celsius);
+    if (result->device.throttle_known &&
+        (result->device.throttle_before | result->device.throttle_after) & nvml_throttle_mask())
+        for (size_t i = 0; i < result->cell_count; i++)
+            if (result->cells[i].time.stop_reason != STOP_NONE)
+                result->cells[i].flags |= FLAG_THROTTLED;
+    cuda_observe(session, result);
+}
+
+enum status cuda_time(struct engine_session *session, struct result *result, const struct progress *progress)
+{
+    struct cuda_device *device = &session->device;
+    const size_t planned = timing_group_left(result, session->grouped);
+    struct device_info *info = &result->device;
+    struct cuda_timing *past = NULL, *timing, *next = NULL;
+    enum status status;
+
+    cuda_expect(device, 0);
+    info->launch_ns = cuda_time_empty_launch(device);
+    if (device->calls.failed && cuda_device_lost(device))
+        return cuda_end_run(device, cuda_device_error(device));
+    if (cuda_device_error(device)[0])
+        info->launch_ns = cuda_time_empty_launch(device);
+    info->throttle_known = result->temperature.known = true;
+    read_state(session, result, &info->throttle_before, &result->temperature.before_celsius);
+    result->temperature.after_celsius = result->temperature.before_celsius;
+
+    status = open_group(session, result, progress, planned, &timing);
+    while (status == STATUS_OK && timing && !(past && past->stopped)) {
+        status = open_group(session, result, progress, planned, &next);
+        if (status == STATUS_OK)
+            status = timing_run(timing, past, next);
+        note_state(session, result);
+        timing_close(past);
+        past = timing;
+        timing = next;
+    }
+    timing_close(past);
+    timing_close(timing);
+    return status;
 }

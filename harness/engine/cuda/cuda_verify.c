@@ -42,7 +42,7 @@ static void compare(struct engine_session *session, const struct check *check)
         return;
 
     const uint32_t *values = cuda_launch_values(&session->device, check->launch, check->turn.number);
-    const struct workload_data data = {session->device.memory.host_input, values, check->output};
+    const struct workload_data data = {session->device.memory->host_input, values, check->output};
     const bool refilled = cuda_launch_refills(check->launch);
 
     if (fault && fault->output)
@@ -62,7 +62,7 @@ static enum status verify_cell(struct engine_session *session, struct cell_resul
     struct cuda_device *device = &session->device;
     const struct cuda_launch *launch = &session->cells[i].launch;
     const uint32_t placements = cuda_launch_placements(device, launch);
-    uint32_t *const *outputs = device->memory.host_output;
+    uint32_t *const *outputs = device->memory->host_output;
 
     cuda_expect_cell(device, cell, 1);
     for (uint32_t k = 0; cell->status == CELL_PENDING && k < launch->modules; k++) {

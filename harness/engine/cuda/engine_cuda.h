@@ -43,8 +43,11 @@ struct engine_session {
     struct reference reference; /* of verifying */
 };
 
-/* Its phases, but for `time`. */
-engine_phase cuda_prepare, cuda_verify, cuda_set_up_counting, cuda_count;
+/* Its phases. */
+engine_phase cuda_prepare, cuda_verify, cuda_time, cuda_set_up_counting, cuda_count;
+
+/* Marks the cells that this process had to do where errors of the device grew meanwhile, and warns of each kind once. */
+void cuda_observe(struct engine_session *session, struct result *result);
 
 /* What the machine can do: the last two hooks of struct engine. */
 bool cuda_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BYTES]);

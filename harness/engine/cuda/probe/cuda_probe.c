@@ -185,7 +185,7 @@ enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double 
         return log_memory("the probes");
 
     const struct cuda_request request = {
-        .ordinal = ordinal, .info = &probe->info, .seed = 1, .watchdog = watchdog, .patience = patience};
+        .ordinal = ordinal, .info = &probe->info, .watchdog = watchdog, .patience = patience};
 
     status = open_parts(probe, &request);
     if (status != STATUS_OK) {

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+#include "cuda_memory.h"
+
+#include <stdlib.h>
+
+#include "log.h"
+#include "random.h"
+
+/* -- placements ---------------------------------------------------------------------------------------- */
+
+static const uint64_t all_bytes_max = 1ull << 29; /* of all placements of one thing */
+static const size_t free_share = 4;               /* 1 / free_share of the free memory is left alone */
+
+static bool copy(struct cuda_device *device, void *to, const void *from, size_t bytes)
+{
+    return CUDA(device, cudaMemcpyAsync, to, from, bytes, cudaMemcpyDeviceToDevice, device->stream);
+}
+
+static void release(struct cuda_device *device, uint32_t **memory)
+{
+    CUDA_TRY(device, cudaFree, *memory);
+    *memory = NULL;
+}
+
+/* Allocates, and copies `like` unless that is NULL. Where a call fails, nothing is left allocated. */
+static bool allocate(struct cuda_device *device, uint32_t **memory, const uint32_t *like, size_t bytes)
+{
+    if (CUDA(device, cudaMalloc, (void **)memory, bytes) && (!like || copy(device, *memory, like, bytes)))
+        return true;
+    release(device, memory);
+    return false;
+}
+
+/* Whether to make one more placement of something that has so many of so many bytes. */
+static bool is_room(struct cuda_device *device, uint32_t placements, size_t bytes)
+{
+    size_t left = 0, total = 0;
+
+    return placements < CUDA_PLACEMENTS_MAX && bytes * (placements + 1) <= all_bytes_max &&
+           CUDA(device, cudaMemGetInfo, &left, &total) && bytes < left - left / free_share;
+}
+
+/* -- input and output ---------------------------------------------------------------------------------- */
+
+static size_t buffer_bytes(const struct cuda_buffers *size)
+{
+    return size->elements * sizeof(uint32_t);
+}
+
+/* One more input and output; the input is like the first. */
+static bool add_buffers(struct cuda_device *device, struct cuda_buffers *size)
+{
+    uint32_t **input = &size->input[size->count];
+
+    if (!allocate(device, input, size->count > 0 ? size->input[0] : NULL, buffer_bytes(size)))
+        return false;
+    if (allocate(device, &size->output[size->count], NULL, buffer_bytes(size))) {
+        size->count++;
+        return true;
+    }
+    release(device, input);
+    return false;
+}
+
+bool cuda_buffers_add(struct cuda_device *device, uint64_t elements)
+{
+    struct cuda_memory *memory = device->memory;
+    struct cuda_buffers *sizes = realloc(memory->buffers, (memory->buffer_count + 1) * sizeof(*sizes));
+
+    if (!sizes)
+        return false;
+    memory->buffers = sizes;
+    sizes[memory->buffer_count] = (struct cuda_buffers){.elements = elements};
+    if (!add_buffers(device, &sizes[memory->buffer_count]))
+        return false;
+    memory->buffer_count++;
+    return true;
+}
+
+static void close_host(struct cuda_device *device)
+{
+    struct cuda_memory *memory = device->memory;
+
+    for (size_t i = 0; i < CUDA_HOST_OUTPUTS; i++) {
+        CUDA_TRY(device, cudaFreeHost, memory->host_output[i]);
+        memory->host_output[i] = NULL;
+    }
+    free(memory->host_input);
+    memory->host_input = NULL;
+}
+
+bool cuda_buffers_fill(struct cuda_device *device, uint64_t seed)
+{
+    struct cuda_memory *memory = device->memory;
+    const struct cuda_buffers *largest = &memory->buffers[memory->buffer_count - 1];
+    bool filled = true;
+
+    for (size_t i = 0; filled && i < CUDA_HOST_OUTPUTS; i++)
+        filled = CUDA(device, cudaMallocHost, (void **)&memory->host_output[i], buffer_bytes(largest));
+    if (filled)
+        memory->host_input = malloc(buffer_bytes(largest));
+    filled = filled && memory->host_input;
+    if (filled)
+        random_fill_floats(seed + 1, memory->host_input, largest->elements);
+    for (size_t i = 0; filled && i < memory->buffer_count; i++)
+        filled = cuda_device_write(device, memory->buffers[i].input[0], memory->host_input,
+                                   buffer_bytes(&memory->buffers[i]));
+    /* Copies and launches use one stream, which waits for no other. */
+    filled = filled && cuda_device_wait(device);
+    if (!filled)
+        close_host(device);
+    return filled;
+}
+
+void cuda_buffers_drop(struct cuda_device *device)
+{
+    struct cuda_buffers *size = &device->memory->buffers[--device->memory->buffer_count];
+
+    for (; size->count > 0; size->count--) {
+        release(device, &size->input[size->count - 1]);
+        release(device, &size->output[size->count - 1]);
+    }
+}
+
+const struct cuda_buffers *cuda_buffers_find(const struct cuda_device *device, uint64_t elements)
+{
+    const struct cuda_buffers *size = device->memory->buffers;
+
+    while (size->elements != elements)
+        size++;
+    return size;
+}
+
+/* -- indices ------------------------------------------------------------------------------------------- */
+
+static size_t indices_bytes(const struct cuda_indices *array)
+{
+    return array->of->count * sizeof(*array->on_device[0]);
+}
+
+/* A file may be larger than the host has memory for: it is copied in pieces. */
+static bool write_indices(struct cuda_device *device, const struct indices *indices, uint32_t *to)
+{
+    enum { PIECE = 1 << 22 }; /* indices */
+    const uint64_t room = indices->count < PIECE ? indices->count : PIECE;
+    uint32_t *piece = malloc(room * sizeof(*piece));
+    bool written = piece != NULL;
+
+    for (uint64_t first = 0; written && first < indices->count; first += PIECE) {
+        const uint64_t left = indices->count - first, count = left < PIECE ? left : PIECE;
+
+        indices_read(indices, first, (uint32_t)count, piece);
+        written = cuda_device_write(device, to + first, piece, count * sizeof(*piece)) && cuda_device_wait(device);
+    }
+    free(piece);
+    return written;
+}
+
+bool cuda_indices_add(struct cuda_device *device, const struct indices *indices)
+{
+    struct cuda_indices *array;
+
+    if (cuda_indices_find(device, indices))
+        return true;
+    array = calloc(1, sizeof(*array));
+    if (!array)
+        return false;
+    *array = (struct cuda_indices){.of = indices, .count = 1, .next = device->memory->indices};
+    if (!allocate(device, &array->on_device[0], NULL, indices_bytes(array)) ||
+        !write_indices(device, indices, array->on_device[0])) {
+        release(device, &array->on_device[0]);
+        free(array);
+        return false;
+    }
+    device->memory->indices = array;
+    return true;
+}
+
+const struct cuda_indices *cuda_indices_find(const struct cuda_device *device, const struct indices *indices)
+{
+    const struct cuda_indices *array = device->memory->indices;
+
+    while (array && array->of != indices)
+        array = array->next;
+    return array;
+}
+
+/* -- tables -------------------------------------------------------------------------------------------- */
+
+/* Sites that a placement of a table of so many bytes has room for: in all an eighth of L2 at most. */
+static uint32_t site_count(const struct cuda_device *device, size_t bytes)
+{
+    const uint64_t share = device->info->l2_bytes / 8 / CBANK_TABLE_BYTES;
+
+    if (bytes > CBANK_TABLE_BYTES || share < 1)
+        return 1;
+    return share < CUDA_SITES_MAX ? (uint32_t)share : CUDA_SITES_MAX;
+}
+
+/* Bytes from the first site's begin to the last one's end; and those to allocate, so that a placement can begin where it
+ * should. */
+static size_t sites_bytes(const struct cuda_device *device, const struct cuda_table *table)
+{
+    return (site_count(device, table->bytes) - 1) * (size_t)CBANK_TABLE_BYTES + table->bytes;
+}
+
+static size_t placement_bytes(const struct cuda_device *device, const struct cuda_table *table)
+{
+    return 2 * (size_t)CBANK_TABLE_BYTES + sites_bytes(device, table);
+}
+
+static bool allocate_table(struct cuda_device *device, struct cuda_table *table)
+{
+    uint32_t **allocated = &table->allocated[table->count];
+    uintptr_t first;
+
+    if (!allocate(device, allocated, NULL, placement_bytes(device, table)))
+        return false;
+    first = ((uintptr_t)*allocated + CBANK_TABLE_BYTES - 1) / CBANK_TABLE_BYTES * CBANK_TABLE_BYTES;
+    table->on_device[table->count] = (uint32_t *)(first + table_placement_bytes(table->count));
+    table->count++;
+    return true;
+}
+
+static void release_table(struct cuda_device *device, struct cuda_table *table)
+{
+    cudaTextureObject_t *const textures = table->textures[--table->count][0];
+
+    for (uint32_t i = 0; i < CUDA_SITES_MAX * SASS_WIDTH_COUNT; i++) {
+        if (textures[i])
+            CUDA_TRY(device, cudaDestroyTextureObject, textures[i]);
+        textures[i] = 0;
+    }
+    release(device, &table->allocated[table->count]);
+}
+
+static void close_table(struct cuda_device *device, struct cuda_table *table)
+{
+    while (table->count > 0)
+        release_table(device, table);
+    CUDA_TRY(device, cudaFreeHost, table->values);
+    *table = (struct cuda_table){0};
+}
+
+bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes)
+{
+    struct cuda_table *table = &device->memory->tables[k];
+    const size_t words = (bytes + sizeof(uint32_t) - 1) / sizeof(uint32_t), whole = words * sizeof(uint32_t);
+    /* Tables have values of their own. The seed of the inputs follows that of table 0. */
+    const uint64_t seed = device->memory->seed + (k > 0 ? k + 1 : 0);
+
+    if (table->bytes >= bytes)
+        return true;
+    close_table(device, table);
+    table->bytes = whole;
+    table->sites = 1;
+    if (CUDA(device, cudaMallocHost, (void **)&table->values, whole) && allocate_table(device, table)) {
+        random_fill_floats(seed, table->values, words);
+        if (CUDA(device, cudaMemcpy, table->on_device[0], table->values, whole, cudaMemcpyHostToDevice))
+            return true;
+    }
+    close_table(device, table);
+    return false;
+}
+
+uint32_t *cuda_table_site(const struct cuda_table *table, uint32_t placement, uint32_t site)
+{
+    return table->on_device[placement % table->count] +
+           site % table->sites * (CBANK_TABLE_BYTES / sizeof(*table->on_device[0]));
+}
+
+cudaTextureObject_t cuda_table_site_texture(const struct cuda_table *table, uint32_t placement, uint32_t site,
+                                            uint32_t width)
+{
+    return table->textures[placement % table->count][site % table->sites][__builtin_ctz(width)];
+}
+
+/* Makes the textures of a placement that it lacks. */
+static bool place_textures(struct cuda_device *device, struct cuda_table *table, uint32_t placement,
+                           uint32_t log2_width)
+{
+    bool placed = true;
+
+    for (uint32_t i = 0; placed && i < table->sites; i++) {
+        cudaTextureObject_t *texture = &table->textures[placement][i][log2_width];
+
+        placed = *texture || cuda_table_texture(device, cuda_table_site(table, placement, i), table->bytes,
+                                                1u << log2_width, texture);
+    }
+    return placed;
+}
+
+bool cuda_table_need_texture(struct cuda_device *device, uint32_t k, uint32_t width)
+{
+    struct cuda_table *table = &device->memory->tables[k];
+    bool made = true;
+
+    for (uint32_t i = 0; made && i < table->count; i++)
+        made = place_textures(device, table, i, (uint32_t)__builtin_ctz(width));
+    return made;
+}
+
+/* Textures of a placement like those at the first site of all. */
+static bool copy_textures(struct cuda_device *device, struct cuda_table *table, uint32_t placement)
+{
+    bool copied = true;
+
+    for (uint32_t i = 0; copied && i < SASS_WIDTH_COUNT; i++)
+        copied = !table->textures[0][0][i] || place_textures(device, table, placement, i);
+    return copied;
+}
+
+/* Copies the first site of the first placement to its other sites, twice as much each time. When a call fails, there is
+ * one site. */
+static bool fill_sites(struct cuda_device *device, struct cuda_table *table)
+{
+    const uint32_t sites = site_count(device, table->bytes);
+    bool filled = true;
+
+    for (uint32_t i = 1; filled && i < sites; i *= 2)
+        filled = copy(device, table->on_device[0] + i * (CBANK_TABLE_BYTES / sizeof(uint32_t)), table->on_device[0],
+                      (sites - i < i ? sites - i : i) * (size_t)CBANK_TABLE_BYTES);
+    table->sites = sites;
+    if (filled && copy_textures(device, table, 0))
+        return true;
+    table->sites = 1;
+    return false;
+}
+
+/* One more placement, with the values and the textures of the first. */
+static bool add_table(struct cuda_device *device, struct cuda_table *table)
+{
+    const uint32_t placement = table->count;
+
+    if (!allocate_table(device, table))
+        return false;
+    if (copy(device, table->on_device[placement], table->on_device[0], sites_bytes(device, table)) &&
+        copy_textures(device, table, placement))
+        return true;
+    release_table(device, table);
+    return false;
+}
+
+/* -- all of it ----------------------------------------------------------------------------------------- */
+
+bool cuda_memory_multiply(struct cuda_device *device)
+{
+    struct cuda_memory *memory = device->memory;
+    bool multiplied = true;
+
+    for (size_t i = 0; multiplied && i < memory->buffer_count; i++) {
+        struct cuda_buffers *size = &memory->buffers[i];
+
+        while (multiplied && is_room(device, size->count, 2 * buffer_bytes(size)))
+            multiplied = add_buffers(device, size);
+    }
+    for (struct cuda_indices *array = memory->indices; multiplied && array; array = array->next)
+        while (multiplied && is_room(device, array->count, indices_bytes(array))) {
+            multiplied = allocate(device, &array->on_device[array->count], array->on_device[0], indices_bytes(array));
+            array->count += multiplied;
+        }
+    for (uint32_t k = 0; multiplied && k < CUDA_TABLES_MAX; k++) {
+        struct cuda_table *table = &memory->tables[k];
+
+        multiplied = table->bytes == 0 || fill_sites(device, table);
+        while (multiplied && table->bytes > 0 && is_room(device, table->count, placement_bytes(device, table)))
+            multiplied = add_table(device, table);
+    }
+    return multiplied;
+}
+
+const struct cuda_module *cuda_memory_module(struct cuda_device *device, const struct workload *workload, uint32_t k,
+                                             uint32_t copy)
+{
+    const struct cuda_module *const first = copy > 0 ? cuda_memory_module(device, workload, k, 0) : NULL;
+    struct cuda_module *const module = &device->memory->modules[workload - workloads].copies[k][copy];
+    enum status status;
+
+    if (module->module)
+        return module;
+    if (copy > 0)
+        status = first ? cuda_module_copy(device, first, module) : STATUS_ENVIRONMENT;
+    else
+        status = cuda_module_load(device, workload->name, module);
+    if (status == STATUS_OK)
+        status = cuda_module_find_bank(device, "cbank_values", module);
+    if (status == STATUS_OK && !(cuda_table_need(device, k, CBANK_TABLE_BYTES) &&
+                                 CUDA(device, cudaMemcpy, (void *)(uintptr_t)module->bank,
+                                      device->memory->tables[k].values, CBANK_TABLE_BYTES, cudaMemcpyHostToDevice)))
+        status = log_error(STATUS_ENVIRONMENT, "cannot fill the constant bank of %s: %s", module->image,
+                           cuda_device_error(device));
+    if (status == STATUS_OK)
+        return module;
+    cuda_module_unload(device, module);
+    return NULL;
+}
+
+enum status cuda_memory_open(struct cuda_device *device, uint64_t seed)
+{
+    struct cuda_memory *memory = calloc(1, sizeof(*memory));
+
+    device->memory = memory;
+    if (!memory || !(memory->modules = calloc(workload_count, sizeof(*memory->modules))))
+        return log_memory("the device");
+    memory->seed = seed;
+    if (!cuda_table_need(device, 0, CBANK_TABLE_BYTES))
+        return log_error(STATUS_ENVIRONMENT, "cannot fill a table: %s", cuda_device_error(device));
+    return STATUS_OK;
+}
+
+void cuda_memory_close(struct cuda_device *device)
+{
+    struct cuda_memory *memory = device->memory;
+
+    if (!memory)
+        return;
+    while (memory->buffer_count > 0)
+        cuda_buffers_drop(device);
+    close_host(device);
+    free(memory->buffers);
+    for (struct cuda_indices *array = memory->indices, *next; array; array = next) {
+        next = array->next;
+        for (uint32_t i = 0; i < array->count; i++)
+            release(device, &array->on_device[i]);
+        free(array);
+    }
+    for (uint32_t k = 0; k < CUDA_TABLES_MAX; k++)
+        close_table(device, &memory->tables[k]);
+    CUDA_TRY(device, cudaFree, memory->other.words);
+    for (size_t i = 0; memory->modules && i < workload_count; i++)
+        for (size_t k = 0; k < CUDA_MODULES_MAX; k++)
+            for (size_t copy = CUDA_MODULE_COPIES; copy-- > 0;)
+                cuda_module_unload(device, &memory->modules[i].copies[k][copy]);
+    free(memory->modules);
+    free(memory);
+    device->memory = NULL;
+}

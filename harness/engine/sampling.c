@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "sampling.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "path.h"
+#include "series.h"
+
+/* -- groups -------------------------------------------------------------------------------------------- */
+
+enum { GROUP_FIRST = 16 }; /* cells of the first group of several */
+
+static bool wants_group(const struct result *result, const bool *grouped, size_t i)
+{
+    const struct cell_result *cell = &result->cells[i];
+
+    return !grouped[i] && cell->status == CELL_PENDING && cell->verified && cell->time.stop_reason == STOP_NONE;
+}
+
+size_t timing_group_left(const struct result *result, const bool *grouped)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < result->cell_count; i++)
+        left += wants_group(result, grouped, i);
+    return left;
+}
+
+/* Finds the cells of cell i's line that want a group, `max` at most. Returns how many. */
+static size_t find_line(const struct result *result, const bool *grouped, size_t i, size_t *line, size_t max)
+{
+    size_t count = 0;
+
+    for (size_t j = 0; j < result->cell_count && count < max; j++)
+        if (wants_group(result, grouped, j) &&
+            cell_order_before(&result->cells[i].cell, &result->cells[j].cell, AXIS_PATH) == 0)
+            line[count++] = j;
+    return count;
+}
+
+size_t timing_group_next(const struct result *result, bool *grouped, size_t cells[TIMING_GROUP_MAX])
+{
+    size_t count = 0, taken = 0, most = TIMING_GROUP_MAX;
+
+    /* The groups of a large plan grow: graphs are made while the group before is sampled, those of the first are not. */
+    for (size_t i = 0; i < result->cell_count; i++)
+        taken += grouped[i];
+    if (taken + timing_group_left(result, grouped) > TIMING_GROUP_MAX && taken <= TIMING_GROUP_MAX)
+        most = taken > GROUP_FIRST ? taken : GROUP_FIRST;
+
+    for (size_t i = 0; i < result->cell_count; i++) {
+        size_t line[TIMING_GROUP_MAX + 1], length;
+
+        if (!wants_group(result, grouped, i))
+            continue;
+        length = find_line(result, grouped, i, line, TIMING_GROUP_MAX + 1);
+        if (count > 0 && count + length > most)
+            continue;
+        for (size_t k = 0; k < length && count < TIMING_GROUP_MAX; k++) {
+            grouped[line[k]] = true;
+            cells[count++] = line[k];
+        }
+    }
+    return count;
+}
+
+/* -- the stopping criterion ---------------------------------------------------------------------------- */
+
+enum {
+    SAMPLES_MIN = TABLE_PLACEMENTS, /* before an interval is believed: each place once */
+    MODES_ENOUGH = 60, /* samples that establish several modes */
+    EVERY_LOOK = 16, /* up to so many samples, each is evaluated */
+    NARROWER = 8, /* an interval so much narrower than asked for is not narrowed further, ... */
+    CHEAP = 4, /* ... once it took 1 / CHEAP of its share of the time */
+    PATIENT = 4, /* times its share of the time, for a cell that will not settle */
+};
+
+static const double ample_seconds = 4; /* for all cells together, for intervals narrower than asked for */
+
+bool settling_open(struct settling *settling, uint32_t places, size_t cells, size_t samples_max)
+{
+    *settling = (struct settling){
+        .places = places,
+        .ample_seconds = ample_seconds / (double)cells,
+        .scratch = calloc(SERIES_SCRATCH(samples_max), sizeof(double)),
+    };
+    return settling->scratch;
+}
+
+void settling_close(struct settling *settling)
+{
+    free(settling->scratch);
+    *settling = (struct settling){0};
+}
+
+/* No single number describes samples of several modes. */
+static bool is_one_mode(const struct series *series)
+{
+    return !(series->modes > 1);
+}
+
+/* Summarizes the samples so far. */
+static void describe(const struct settling *settling, const struct cell_time *time, double max_noise,
+                     struct series *series, struct summary *summary)
+{
+    const size_t count = time->summary.count;
+
+    series_summarize(time->samples_ns, count, settling->places, settling->scratch, series, summary);
+    series_describe(time->samples_ns, count, max_noise * summary->value, settling->scratch, series);
+}
+
+/* How much of the cell's share of the time so many samples take: 1, all of it. */
+static double share_spent(const struct settling *settling, size_t count)
+{
+    return (double)count * settling->each / settling->ample_seconds;
+}
+
+/* Why sampling may stop for its series; STOP_NONE to go on. */
+static enum stop_reason series_stop(struct settling *settling, const struct cell_time *time,
+                                    const struct engine_options *options, bool at_limit)
+{
+    const size_t count = time->summary.count;
+    const bool many = count >= MODES_ENOUGH;
+    const double share = share_spent(settling, count), max_noise = options->max_noise;
+    struct series series;
+    struct summary summary;
+    double width, wider;
+    bool enough;
+
+    describe(settling, time, max_noise, &series, &summary);
+    if (!is_one_mode(&series)) {
+        settling->split = true;
+        return many ? STOP_MODES : STOP_NONE;
+    }
+    /* Where even the allowed number of samples would leave the interval too wide, by the root of their number, the cell
+     * would only hold the others up. */
+    width = stats_relative_half_width(&summary);
+    wider = width / max_noise;
+    if (many && share >= PATIENT && (double)count * wider * wider > (double)options->samples_max)
+        return STOP_SAMPLES;
+    if (width > max_noise || (settling->split && !many))
+        return STOP_NONE;
+    /* Further samples of a narrow interval would cost more than they reveal: every place had its turn twice, or once where
+     * that took the cell's share of the time and all places agree. */
+    if (count < 2 * (size_t)settling->places)
+        enough = share >= 1 && series.modes == 1 && !settling->uneven;
+    else
+        enough = share >= 1 || NARROWER * series_own_half_width(&summary) <= max_noise * sqrt(fmin(1, CHEAP * share));
+    return at_limit || enough ? STOP_CONVERGED : STOP_NONE;
+}
+
+void settling_look(struct settling *settling, const struct cell_time *time, const struct engine_options *options)
+{
+    const size_t count = time->summary.count;
+    const bool last = count >= options->samples_max, late = settling->seconds >= options->seconds_max;
+
+    settling->stop = STOP_NONE;
+    if (!last && count < SAMPLES_MIN)
+        return;
+    settling->stop = series_stop(settling, time, options, last || late);
+    if (settling->stop == STOP_NONE && (last || late))
+        settling->stop = last ? STOP_SAMPLES : STOP_TIME;
+}
+
+bool settling_is_due(const struct settling *settling, const struct cell_time *time,
+                     const struct engine_options *options)
+{
+    const size_t count = time->summary.count;
+    size_t step = 1;
+
+    while (count / step >= EVERY_LOOK)
+        step *= 2;
+    return count % step == 0 || count >= options->samples_max || settling->seconds >= options->seconds_max;
+}
+
+void settling_end(const struct settling *settling, struct cell_result *cell, const struct engine_options *options)
+{
+    struct cell_time *time = &cell->time;
+
+    describe(settling, time, options->max_noise, &time->series, &time->summary);
+    if (cell_copied_bytes(&cell->cell) > 0)
+        series_widen(&time->summary, SERIES_COPIES_NS);
+    settling_clock(cell, time->clocks_mhz, time->summary.count);
+    free(time->clocks_mhz);
+    time->clocks_mhz = NULL;
+    time->stop_reason = settling->stop;
+    if (settling->stop == STOP_SAMPLES || settling->stop == STOP_TIME)
+        cell->flags |= FLAG_UNSTABLE;
+    if (!is_one_mode(&time->series))
+        cell->flags |= FLAG_MULTIMODAL;
+}
+
+void settling_clock(struct cell_result *cell, double *mhz, size_t count)
+{
+    static const double varied = 0.01; /* of the median: a greater range is marked */
+    struct cell_time *time = &cell->time;
+    size_t known = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (mhz[i] > 0)
+            mhz[known++] = mhz[i];
+    stats_sort(mhz, known);
+    time->sm_clock_mhz = known ? stats_median(mhz, known) : NAN;
+    time->cycles = time->summary.value * 1e-3 * time->sm_clock_mhz;
+    if (known && mhz[known - 1] - mhz[0] > varied * time->sm_clock_mhz)
+        cell->flags |= FLAG_CLOCK_VARIED;
+}
+
+/* -- contention ---------------------------------------------------------------------------------------- */
+
+/* A sample was interrupted where it is longer than the shortest by this, and by this share of it; of all places. */
+static const double slice_ns = 0.5e6, slice_share = 0.1, places_share = 4;
+
+/* The least of totals_ns[first], [first + step] ... below [count]. */
+static double least_total(const double *totals_ns, size_t first, size_t count, size_t step)
+{
+    double least = INFINITY;
+
+    for (size_t i = first; i < count; i += step)
+        least = fmin(least, totals_ns[i]);
+    return least;
+}
+
+static bool is_longer(double total_ns, double least, double share)
+{
+    return total_ns > least + fmax(slice_ns, share * least);
+}
+
+size_t neighbour_slices(const double *totals_ns, size_t count, size_t places)
+{
+    const double least = least_total(totals_ns, 0, count, 1);
+    size_t slices = 0;
+
+    for (size_t i = 0; i < count; i++)
+        slices += is_longer(totals_ns[i], least, places_share) ||
+                  is_longer(totals_ns[i], least_total(totals_ns, i % places, count, places), slice_share);
+    return slices;
+}
