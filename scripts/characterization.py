@@ -18,7 +18,6 @@ import re
 import sys
 import textwrap
 
-import upgrade
 
 WIDTH = 100
 SCHEMA = "cbank-characterization"
@@ -47,9 +46,7 @@ def read(path):
             made = json.load(file)
         if made["schema"]["name"] != SCHEMA:
             fail(f"{path} is a {made['schema']['name']}, not a characterization")
-        old = made["schema"]["version"].startswith("1.")  # it has no sentences
-        analysed = upgrade.printed("characterize", "--quiet", "--json", "-", "--replay", path) if old else made
-        return {row["name"]: row for row in analysed["experiments"]}, made["device"], made["seconds"]
+        return {row["name"]: row for row in made["experiments"]}, made["device"], made["seconds"]
     except OSError as error:
         fail(f"cannot read {error.filename or path}: {error.strerror}")
     except KeyError as error:

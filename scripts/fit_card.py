@@ -28,7 +28,6 @@ import subprocess
 import sys
 import tempfile
 
-import upgrade
 
 ROUNDS = 2
 SMALL = 0.1          # residual from which the loss grows more slowly (soft_l1): where cells are to be within
@@ -110,14 +109,13 @@ def rounded(value):
 
 
 def read_json(path, name, program):
-    """(the file's value, its SHA-256) of a file whose schema has that name. The program reads older results."""
+    """(the file's value, its SHA-256) of a file whose schema has that name."""
     try:
         with open(path, "rb") as file:
             text = file.read()
         value = json.loads(text)
         if value["schema"]["name"] != name:
             fail(f"{path} is a {value['schema']['name']}, not a {name}")
-        value = upgrade.current(path, value, program)
     except (OSError, ValueError, KeyError, TypeError) as error:
         fail(f"{path} is no {name}: {error}")
     return value, hashlib.sha256(text).hexdigest()

@@ -78,26 +78,12 @@ static void check_parameter(const struct node *values, const char *name, const s
         node_wrong_member(values, name, "%s with %s does not take it", cell->workload->name, cell->pattern->name);
 }
 
-/* Whether a cell takes one of which every value is named. */
-static bool names_any(uint32_t takes)
-{
-    for (size_t i = 0; i < parameter_count; i++)
-        if (takes >> i & 1 && parameters[i].left_out == PARAMETER_NAMED)
-            return true;
-    return false;
-}
-
-/* Files of schema 1.0 lack the object where the cell took none then. */
 static void read_parameters(const struct node *node, const struct field *field, void *base)
 {
     struct cell *cell = base;
     const uint32_t takes = cell_takes(cell->workload, cell->pattern);
-    const cJSON *item;
-
-    if (!node_get(node, field->key) && !names_any(takes))
-        return;
-
     const struct node values = node_object(node, field->key);
+    const cJSON *item;
 
     cJSON_ArrayForEach (item, values.json)
         check_parameter(&values, item->string, cell);

@@ -33,21 +33,13 @@ static bool parse_capability(const char *text, struct device_info *info)
     return true;
 }
 
-/* Characterizations of schema 1.x have cc_major and cc_minor, calibrations nothing. */
 static void read_capability(const struct node *node, const struct field *field, void *base)
 {
     struct device_info *info = base;
     const char *text = NULL;
 
-    if (json_get_text(node->json, field->key, &text)) {
-        if (!parse_capability(text, info))
-            node_refuse(node, field->key, "a string like \"9.0\"");
-    } else if (node->reader->major == 1 && node_get(node, "cc_major")) {
-        info->cc_major = (uint32_t)node_integer(node, "cc_major", 0, 99);
-        info->cc_minor = (uint32_t)node_integer(node, "cc_minor", 0, 99);
-    } else if (node->reader->major > 1 || node_get(node, field->key)) {
+    if (!json_get_text(node->json, field->key, &text) || !parse_capability(text, info))
         node_refuse(node, field->key, "a string like \"9.0\"");
-    }
 }
 
 static const struct field_kind field_capability = {write_capability, read_capability};
@@ -65,19 +57,11 @@ static void write_clocks(cJSON *object, const struct field *field, const void *b
     fields_write(json_add(object, field->key, cJSON_CreateObject()), &clock_fields, base);
 }
 
-/* Characterizations of schema 1.x have the SM's alone, outside. */
 static void read_clocks(const struct node *node, const struct field *field, void *base)
 {
-    struct device_info *info = base;
+    const struct node clocks = node_object(node, field->key);
 
-    info->sm_clock_max_mhz = info->memory_clock_max_mhz = NAN;
-    if (node_get(node, field->key)) {
-        const struct node clocks = node_object(node, field->key);
-
-        fields_read(&clocks, &clock_fields, base);
-    } else {
-        json_get_double(node->json, "sm_clock_max_mhz", &info->sm_clock_max_mhz);
-    }
+    fields_read(&clocks, &clock_fields, base);
 }
 
 static const struct field_kind field_clocks = {write_clocks, read_clocks};
@@ -106,12 +90,8 @@ static void write_throttle(cJSON *object, const struct field *field, const void 
 
 static void read_throttle(const struct node *node, const struct field *field, void *base)
 {
-    struct device_info *info = base;
-
-    if (!node_get(node, field->key))
-        return;
-
     const struct node throttle = node_object(node, field->key);
+    struct device_info *info = base;
 
     if (!json_get_bool(throttle.json, "known", &info->throttle_known))
         node_refuse(&throttle, "known", "true or false");

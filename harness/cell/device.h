@@ -34,7 +34,7 @@ struct device_info {
 /* A device about which nothing is known: numbers are NaN. */
 extern const struct device_info device_unknown;
 
-/* Of FIELD_OBJECT: a struct device_info, from device.def. Files of schema 1.x are read, too. */
+/* Of FIELD_OBJECT: a struct device_info, from device.def. */
 extern const struct object device_object;
 
 #endif

@@ -272,7 +272,6 @@ const struct document characterization_document = {
     .remedy = "cbank characterize writes one",
     .major = 2,
     .minor = 0,
-    .oldest_major = 2,
     .root = {.fields = FIELDS(characterization_rows), .given = SIZE_MAX, .check = check_characterization},
 };
 

@@ -31,7 +31,7 @@ enum status document_write(const struct document *document, const void *base, co
 }
 
 /* Of "MAJOR.MINOR", each of at most 5 digits and without a sign. */
-static bool parse_version(const char *text, uint32_t *major, uint32_t *minor)
+static bool parse_version(const char *text, uint32_t *major)
 {
     static const char digits[] = "0123456789";
     const size_t first = strspn(text, digits);
@@ -40,7 +40,6 @@ static bool parse_version(const char *text, uint32_t *major, uint32_t *minor)
     if (first < 1 || first > 5 || second < 1 || second > 5 || text[first + 1 + second] != '\0')
         return false;
     *major = (uint32_t)strtoul(text, NULL, 10);
-    *minor = (uint32_t)strtoul(text + first + 1, NULL, 10);
     return true;
 }
 
@@ -49,29 +48,19 @@ static void read_schema(const struct document *document, const struct node *root
     const struct node schema = node_object(root, "schema");
     const char *name = node_text(&schema, "name", true), *version = node_text(&schema, "version", true);
     char shown[TEXT_SHOWN_BYTES];
-    uint32_t major, minor;
+    uint32_t major;
 
     if (node_failed(root))
         return;
     if (strcmp(name, document->schema) != 0)
         node_wrong_member(&schema, "name", "'%s' is no %s of cbank; %s", text_shown(name, shown), document->what,
                           document->remedy);
-    else if (!parse_version(version, &major, &minor))
+    else if (!parse_version(version, &major))
         node_refuse(&schema, "version", "a version like \"1.0\"");
-    else if (major > document->major)
+    else if (major != document->major)
         node_wrong_member(&schema, "version",
-                          "%s, this build reads up to %" PRIu32 ".x; use the cbank that wrote the "
-                          "file or a newer one",
+                          "%s, this build reads %" PRIu32 ".x; use the cbank that wrote the file or a newer one",
                           version, document->major);
-    else if (major < document->oldest_major)
-        node_wrong_member(&schema, "version",
-                          "%s, this build reads from %" PRIu32 ".0 on; use the cbank that wrote "
-                          "the file",
-                          version, document->oldest_major);
-    else {
-        root->reader->major = major;
-        root->reader->minor = minor;
-    }
 }
 
 enum status document_take(const struct document *document, const char *name, const cJSON *tree, void *base)

@@ -14,8 +14,7 @@ struct document {
     const char *schema; /* its schema.name: "cbank-result" */
     const char *what; /* for messages: "result" */
     const char *remedy; /* for messages: "take a file that cbank run wrote" */
-    uint32_t major, minor; /* of the version that is written */
-    uint32_t oldest_major; /* that is read still */
+    uint32_t major, minor; /* of the version that is written; the major is the one that is read */
     struct object root;
 };
 

@@ -14,7 +14,6 @@
 /* A file that is being read. */
 struct reader {
     const char *file;      /* what messages call it */
-    uint32_t major, minor; /* of the version that the file has */
     enum status status;    /* not OK after the first error */
 };
 

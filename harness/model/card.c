@@ -120,7 +120,6 @@ static const struct document card_document = {
     .remedy = "results/cards/ has examples",
     .major = 1,
     .minor = 2,
-    .oldest_major = 1,
     .root = {.fields = FIELDS(card_rows), .given = SIZE_MAX},
 };
 

@@ -115,7 +115,6 @@ const struct document manifest_document = {
     .remedy = "cbank contribute writes one",
     .major = 1,
     .minor = 0,
-    .oldest_major = 1,
     .root = {.fields = FIELDS(manifest_rows), .given = SIZE_MAX},
 };
 

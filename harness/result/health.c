@@ -62,7 +62,7 @@ static const struct field_kind kind_reasons = {write_reasons, read_reasons};
 /* Counts up to 2^53, which a double holds. */
 static const struct field reading_fields[] = {
 #define HEALTH(key, kind, grave, words, remedy) \
-    {FIELD(kind, struct health_reading, #key, values[HEALTH_##key], LATER), .high = 9007199254740992},
+    {FIELD(kind, struct health_reading, #key, values[HEALTH_##key], NULLABLE), .high = 9007199254740992},
 #include "health.def"
 };
 static const struct object reading = {.fields = FIELDS(reading_fields), .given = SIZE_MAX};

@@ -25,8 +25,8 @@ const char *const cell_status_names[] = {
 };
 
 const char *const stop_reason_names[] = {
-    [STOP_NONE] = NULL,     [STOP_CONVERGED] = "converged", [STOP_SAMPLES] = "samples",   [STOP_TIME] = "time",
-    [STOP_MODES] = "modes", [STOP_PLACES] = "places",       [STOP_MODELLED] = "modelled",
+    [STOP_NONE] = NULL,   [STOP_CONVERGED] = "converged", [STOP_SAMPLES] = "samples",
+    [STOP_TIME] = "time", [STOP_MODES] = "modes",         [STOP_MODELLED] = "modelled",
 };
 
 const char *const cell_flag_names[] = {"throttled", "unstable",    "clock_varied", "counter_differs",

@@ -33,8 +33,8 @@ struct engine_kind {
 extern const struct engine_kind engine_kinds[];
 extern const size_t engine_kind_count;
 
-/* Why sampling of a cell stopped; for STOP_PLACES, in files before version 2.5 alone. */
-enum stop_reason { STOP_NONE, STOP_CONVERGED, STOP_SAMPLES, STOP_TIME, STOP_MODES, STOP_PLACES, STOP_MODELLED };
+/* Why sampling of a cell stopped. */
+enum stop_reason { STOP_NONE, STOP_CONVERGED, STOP_SAMPLES, STOP_TIME, STOP_MODES, STOP_MODELLED };
 
 /* What makes a cell's time doubtful: a set of bits. */
 enum cell_flag {
@@ -154,7 +154,7 @@ struct result {
     struct run_end end; /* of a run that is not complete */
     uint64_t seed;
     double max_noise; /* relative half width at which a cell stops */
-    double sample_us; /* length of a hot sample, as asked for; 0 where these three are not known: a file before 2.1 */
+    double sample_us; /* length of a hot sample, as asked for */
     uint32_t samples_max;
     double seconds_max;
     char argv[RESULT_ARGV_BYTES];
@@ -183,10 +183,10 @@ const struct cell *result_cell(const void *result, size_t i);
 /* Releases everything; accepts a zeroed struct. */
 void result_close(struct result *result);
 
-/* Writes a file of the newest schema atomically to path, whatever version was read; "-" is stdout. */
+/* Writes a file atomically to path; "-" is stdout. */
 enum status result_write(const struct result *result, const char *path);
 
-/* Reads a result of schema 1.x or 2.x. STATUS_USAGE with file and place otherwise. Cells whose
+/* Reads a result. STATUS_USAGE with file and place otherwise. Cells whose
  * workload, path, pattern, regime or parameters this build does not know are an error too. *out is the caller's, to
  * result_close. */
 enum status result_read(const char *path, struct result *out);

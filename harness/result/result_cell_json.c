@@ -19,17 +19,16 @@ static const struct {
     const char *key, *reason;
 } null_keys[] = {
     {"process_deviation", "one process cannot say how far processes differ: cbank calibrate measures it"},
-    {"indices", "of cells whose indices a formula gives, or before version 2.3"},
-    {"grid_blocks", "of cells whose grid has a thread for each element, or before version 2.3"},
-    {"placements", "of cells that were not sampled to the end, or before version 2.2"},
-    {"sites", "of cells that were not sampled to the end, or before version 2.6: there was one"},
-    {"code_copies", "of cells that were not sampled to the end, or before version 2.7: there was one"},
-    {"placement_deviation", "of cells with fewer than two placements, or before version 2.2"},
-    {"autocorrelation", "of cells with fewer than 8 samples, or before version 2.2"},
-    {"modes",
-     "of cells with fewer than 20 samples, or whose placements differ and had one each, or before version 2.2"},
-    {"outliers", "of cells that were not sampled to the end, or before version 2.2"},
-    {"neighbour", "of cells that were not sampled to the end, or before version 2.2"},
+    {"indices", "of cells whose indices a formula gives"},
+    {"grid_blocks", "of cells whose grid has a thread for each element"},
+    {"placements", "of cells that were not sampled to the end"},
+    {"sites", "of cells that were not sampled to the end"},
+    {"code_copies", "of cells that were not sampled to the end"},
+    {"placement_deviation", "of cells with fewer than two placements"},
+    {"autocorrelation", "of cells with fewer than 8 samples"},
+    {"modes", "of cells with fewer than 20 samples, or whose placements differ and had one each"},
+    {"outliers", "of cells that were not sampled to the end"},
+    {"neighbour", "of cells that were not sampled to the end"},
 };
 
 enum { LEFT_NULL = 1, NULL_KEY_COUNT = sizeof(null_keys) / sizeof(null_keys[0]) };
@@ -165,45 +164,22 @@ static const struct field_kind kind_samples = {write_samples, read_samples};
 static const struct field_kind kind_clocks = {write_clocks, read_clocks};
 
 static const struct names stop_reasons =
-    NAMES(stop_reason_names, STOP_MODELLED + 1, "converged, samples, time, modes, places, modelled");
+    NAMES(stop_reason_names, STOP_MODELLED + 1, "converged, samples, time, modes, modelled");
 
 static const struct field time_rows[] = {
-    {FIELD(field_number, struct cell_time, "value", summary.value, LATER)},
+    {FIELD(field_number, struct cell_time, "value", summary.value, NULLABLE)},
     {FIELD(field_number, struct cell_time, "median", summary.median, NULLABLE)},
     {FIELD(field_number, struct cell_time, "ci_low", summary.ci_low, NULLABLE)},
     {FIELD(field_number, struct cell_time, "ci_high", summary.ci_high, NULLABLE)},
     {FIELD(field_number, struct cell_time, "min", summary.min, NULLABLE)},
     {FIELD(field_number, struct cell_time, "mad", summary.mad, NULLABLE)},
-    {FIELD(field_number, struct cell_time, "effective_samples", series.effective, LATER)},
+    {FIELD(field_number, struct cell_time, "effective_samples", series.effective, NULLABLE)},
     {FIELD(field_uint32, struct cell_time, "launches_per_sample", launches_per_sample, REQUIRED)},
     {FIELD(field_name, struct cell_time, "stop_reason", stop_reason, NULLABLE), .of = &stop_reasons},
     {WITHIN("samples", kind_samples)},
     {WITHIN("clocks_mhz", kind_clocks)},
 };
 static const struct object time_object = {.fields = FIELDS(time_rows), .given = SIZE_MAX};
-
-/* Files before 2.4 have the median and its interval, and those before 2.5 an interval of the process alone: of their samples
- * value and interval are found here, so that files of all versions can be held against each other. */
-static void find_value(const struct node *node, void *element)
-{
-    const struct reader *reader = node->reader;
-    struct cell_time *time = &((struct cell_result *)element)->time;
-    struct series series;
-    double *scratch;
-
-    if (isnan(time->summary.value))
-        time->summary.value = time->summary.median;
-    if (time->summary.count == 0 || isnan(time->summary.value) || reader->major > 2 ||
-        (reader->major == 2 && reader->minor >= 5))
-        return;
-    scratch = malloc(SERIES_SCRATCH(time->summary.count) * sizeof(*scratch));
-    if (scratch)
-        series_summarize(time->samples_ns, time->summary.count, time->series.placements ? time->series.placements : 1,
-                         scratch, &series, &time->summary);
-    else
-        node->reader->status = log_memory("the samples of a cell");
-    free(scratch);
-}
 
 /* -- the kernel, and what it does ---------------------------------------------------------------------- */
 
@@ -310,19 +286,19 @@ static const struct field cell_rows[] = {
     {FIELD(field_number, struct cell_result, "sm_clock_mhz", time.sm_clock_mhz, NULLABLE)},
     {FIELD(field_bits, struct cell_result, "flags", flags, REQUIRED), .of = &cell_flags},
     {.kind = &kind_null_keys},
-    {FIELD(field_object, struct cell_result, "indices", indices, LATER), .of = &indices_object},
-    {FIELD(field_uint32, struct cell_result, "grid_blocks", cell.grid_blocks, LATER)},
-    {FIELD(field_uint32, struct cell_result, "placements", time.series.placements, LATER)},
-    {FIELD(field_uint32, struct cell_result, "sites", time.sites, LATER)},
-    {FIELD(field_uint32, struct cell_result, "code_copies", time.code_copies, LATER)},
-    {FIELD(field_number, struct cell_result, "placement_deviation", time.series.placement_deviation, LATER)},
-    {FIELD(field_number, struct cell_result, "autocorrelation", time.series.autocorrelation, LATER)},
-    {FIELD(field_number, struct cell_result, "modes", time.series.modes, LATER)},
-    {FIELD(field_number, struct cell_result, "outliers", time.series.outliers, LATER)},
+    {FIELD(field_object, struct cell_result, "indices", indices, NULLABLE), .of = &indices_object},
+    {FIELD(field_uint32, struct cell_result, "grid_blocks", cell.grid_blocks, NULLABLE)},
+    {FIELD(field_uint32, struct cell_result, "placements", time.series.placements, NULLABLE)},
+    {FIELD(field_uint32, struct cell_result, "sites", time.sites, NULLABLE)},
+    {FIELD(field_uint32, struct cell_result, "code_copies", time.code_copies, NULLABLE)},
+    {FIELD(field_number, struct cell_result, "placement_deviation", time.series.placement_deviation, NULLABLE)},
+    {FIELD(field_number, struct cell_result, "autocorrelation", time.series.autocorrelation, NULLABLE)},
+    {FIELD(field_number, struct cell_result, "modes", time.series.modes, NULLABLE)},
+    {FIELD(field_number, struct cell_result, "outliers", time.series.outliers, NULLABLE)},
     {WITHIN("neighbour", kind_neighbour)},
     {WITHIN("exact_counters", kind_cell_counts)},
     {FIELD(field_map, struct cell_result, "counters", counters, REQUIRED), .of = &counter_map},
-    {FIELD(field_uint64, struct cell_result, "operations", operations, LATER)},
+    {FIELD(field_uint64, struct cell_result, "operations", operations, NULLABLE)},
     {WITHIN("operations_per_byte", kind_per_byte)},
     {WITHIN("kernel", field_object), .of = &kernel_object},
     {FIELD(field_object, struct cell_result, "counts", counts, LATER), .of = &counts_object},
@@ -368,5 +344,4 @@ const struct objects result_cells = {
     .element_bytes = sizeof(struct cell_result),
     .count = offsetof(struct result, cell_count),
     .max = CELLS_MAX,
-    .check = find_value,
 };

@@ -12,14 +12,12 @@ static void write_null_reasons(cJSON *object, const struct field *field, const v
     cJSON *reasons = json_add(object, field->key, cJSON_CreateObject());
 
     if (!((const struct result *)base)->host.name[0])
-        json_add_text(reasons, "host", "left out by --anonymous, or the version of cbank was older");
+        json_add_text(reasons, "host", "left out by --anonymous");
     if (!((const struct result *)base)->health.known)
         json_add_text(reasons, "health",
-                      "errors of a device were not read: predictions have none, NVML was not there, or "
-                      "the version of cbank was older");
+                      "errors of a device were not read: predictions have none, or NVML was not there");
     if (!((const struct result *)base)->temperature.known)
-        json_add_text(reasons, "temperature",
-                      "not read: predictions have none, NVML does not say, or the version of cbank was older");
+        json_add_text(reasons, "temperature", "not read: predictions have none, or NVML does not say");
     result_add_null_reasons(reasons);
 }
 
@@ -30,12 +28,12 @@ static const struct field_kind kind_null_reasons = {write_null_reasons, NULL};
 static const struct field tool_rows[] = {
     {FIELD(field_reference, struct result, "name", tool.name, REQUIRED)},
     {FIELD(field_reference, struct result, "version", tool.version, REQUIRED)},
-    {FIELD(field_reference, struct result, "git_commit", tool.git_commit, LATER)},
-    {FIELD(field_bool, struct result, "git_dirty", tool.git_dirty, LATER)},
+    {FIELD(field_reference, struct result, "git_commit", tool.git_commit, NULLABLE)},
+    {FIELD(field_bool, struct result, "git_dirty", tool.git_dirty, NULLABLE)},
     {FIELD(field_text, struct result, "argv", argv, REQUIRED)},
-    {FIELD(field_reference, struct result, "compiler", tool.compiler, LATER)},
-    {FIELD(field_reference, struct result, "cuda_toolkit", tool.cuda_toolkit, LATER)},
-    {FIELD(field_words, struct result, "architectures", architectures, LATER)},
+    {FIELD(field_reference, struct result, "compiler", tool.compiler, NULLABLE)},
+    {FIELD(field_reference, struct result, "cuda_toolkit", tool.cuda_toolkit, NULLABLE)},
+    {FIELD(field_words, struct result, "architectures", architectures, NULLABLE)},
 };
 static const struct object tool_object = {.fields = FIELDS(tool_rows), .given = SIZE_MAX};
 
@@ -121,22 +119,22 @@ static const struct objects phase_list = {
 
 static const struct field result_rows[] = {
     {WITHIN("tool", field_object), .of = &tool_object},
-    {FIELD(field_object, struct result, "host", host, LATER), .of = &host_object},
+    {FIELD(field_object, struct result, "host", host, NULLABLE), .of = &host_object},
     {WITHIN("engine", kind_engine)},
     {FIELD(field_text, struct result, "started_utc", started_utc, REQUIRED)},
     {FIELD(field_text, struct result, "finished_utc", finished_utc, NULLABLE)},
     {FIELD(field_bool, struct result, "complete", complete, REQUIRED)},
-    {FIELD(field_object, struct result, "ended", end, LATER), .of = &end_object},
+    {FIELD(field_object, struct result, "ended", end, NULLABLE), .of = &end_object},
     {FIELD(field_uint64, struct result, "seed", seed, REQUIRED)},
     {FIELD(field_number, struct result, "max_noise", max_noise, REQUIRED)},
-    {FIELD(field_number, struct result, "sample_us", sample_us, OMITTED), .low = 0, .high = 1e9},
-    {FIELD(field_uint32, struct result, "samples_max", samples_max, OMITTED)},
-    {FIELD(field_number, struct result, "seconds_max", seconds_max, OMITTED), .low = 0, .high = 1e9},
+    {FIELD(field_number, struct result, "sample_us", sample_us, REQUIRED), .low = 0, .high = 1e9},
+    {FIELD(field_uint32, struct result, "samples_max", samples_max, REQUIRED)},
+    {FIELD(field_number, struct result, "seconds_max", seconds_max, REQUIRED), .low = 0, .high = 1e9},
     {FIELD(field_text, struct result, "counters_asked", counters_asked, REQUIRED)},
     {FIELD(field_text, struct result, "counters_reason", counters_reason, NULLABLE)},
     {WITHIN("confidence", kind_confidence)},
     {FIELD(field_object, struct result, "device", device, REQUIRED), .of = &device_object},
-    {FIELD(field_object, struct result, "health", health, LATER), .of = &health_object},
+    {FIELD(field_object, struct result, "health", health, NULLABLE), .of = &health_object},
     {FIELD(field_object, struct result, "temperature", temperature, LATER), .of = &temperature_object},
     {FIELD(field_array, struct result, "phases", phases, REQUIRED), .of = &phase_list},
     {WITHIN("flag_reasons", kind_flag_reasons)},
@@ -152,7 +150,6 @@ static const struct document result_document = {
     .remedy = "give a file that cbank run wrote",
     .major = 2,
     .minor = 8,
-    .oldest_major = 1,
     .root = {.fields = FIELDS(result_rows), .given = SIZE_MAX},
 };
 

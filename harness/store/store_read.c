@@ -56,7 +56,7 @@ static size_t number_of(struct store *store, const char *what, const char *text,
 void store_read_cell(struct store *store, const char *text, struct cell *cell)
 {
     static const struct field row = {.key = "", .kind = &field_cell, .presence = REQUIRED};
-    struct reader reader = {.file = sql_path(store->sql), .major = 2};
+    struct reader reader = {.file = sql_path(store->sql)};
     cJSON *tree = NULL;
 
     *cell = (struct cell){0};

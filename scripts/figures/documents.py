@@ -8,7 +8,6 @@ import json
 import math
 import os
 
-import upgrade
 
 # By the name in their schema: what they are called here, and what has to be there for a figure to be made of it.
 KINDS = {
@@ -21,7 +20,7 @@ KINDS = {
     "cbank-history": ("history", ("rows", "changes", "forgotten")),
 }
 LISTS = ("cells", "experiments", "results", "findings", "gpus", "rows", "changes", "forgotten")
-# Major versions that are read, of those that are not older ones, which the program reads (upgrade.py).
+# Major versions that are read.
 MAJORS = {"cbank-result": ("2",), "cbank-comparison": ("3",), "cbank-explanation": ("2",), "cbank-characterization": ("1", "2")}
 
 # What identifies a cell beside its parameters.
@@ -54,8 +53,8 @@ class Document:
         self.path = name
         self.sha256 = hashlib.sha256(data).hexdigest()
         content = parsed(name, data)
-        self.schema = content.get("schema")  # of the file; the content is of the newest version
-        self.content = newest(name, content, program)
+        self.schema = content.get("schema")
+        self.content = content
         self.kind = kind_of(name, self.content)
 
     @property
@@ -114,16 +113,6 @@ def parsed(name, data):
     return content
 
 
-def newest(name, content, program):
-    try:
-        return upgrade.current(name, content, program)
-    except ValueError as error:
-        raise WrongFile(error) from None
-    except OSError as error:
-        raise WrongFile(f"{name} is of a version before 2.4, and {error.filename} cannot be run to read it: "
-                        f"{error.strerror}; build it, or name it: --program") from None
-
-
 def kind_of(name, content):
     schema = content.get("schema")
     schema_name = schema.get("name") if isinstance(schema, dict) else None
@@ -146,7 +135,6 @@ def kind_of(name, content):
 
 
 def read(name, program=None):
-    """The program reads results of versions before 2.4."""
     try:
         with open(name, "rb") as file:
             data = file.read()

@@ -326,11 +326,6 @@ class Cells(Case):
                 self.assertEqual(self.rows(self.write("a.json", made))[self.CLAIM][1:],
                                  ["missing", "no add_switch/constant/per_warp/12800000/1024"])
 
-    def test_of_version_1_0(self):
-        """The program, which reads them, says what files of that version do not."""
-        found = self.rows(os.path.join(ROOT, "tests/data/result-1.0.json"))
-        self.assertEqual(found[3, "L2 of hundreds of KB to a few MB: MB"][1], "60")
-
     def test_without_counters(self):
         """Times are there, and what needs a counter is missing."""
         made = result(*written(90, 100), cell("add", "constant"), conv_2d("constant"), conv_2d("global"),

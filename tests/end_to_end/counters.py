@@ -77,14 +77,6 @@ class Parameters(Case):
         self.assertIn("per_moon", self.counters(self.file, "--pattern", "per_moon", "l1_sectors", status=2))
         self.assertIn("exclude each other", self.counters(self.file, "--csv", "--json", status=2))
 
-    def test_a_result_of_version_1_0(self):
-        path = os.path.join(ROOT, "tests/data/result-1.0.json")
-        with open(path, encoding="utf-8") as file:
-            self.assertNotIn("parameters", json.load(file)["cells"][0])
-        lines = self.counters(path, "--elements", "128k", "--pattern", "per_warp", "operations").splitlines()
-        self.assertEqual([line.split() for line in lines[1:]],
-                         [["path", "operations"], ["constant", "-"], ["global", "-"], ["readonly", "-"]])
-
 
 class Values(Case):
     PLAN = ("--path", "constant")

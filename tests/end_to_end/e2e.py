@@ -822,21 +822,11 @@ class Lists(Case):
 
 
 class CommittedResults(Case):
-    """Results of GPUs in the repository, each as it is and as `show --json` gives it: of schema 2.0."""
+    """Results of GPUs in the repository, each as it is and as `show --json` prints it."""
 
-    # What schema 1.x does not have, and what no version fills yet.
-    OF_1_X = {"card", "health", "host.name", "host.slot", "host.job", "tool.architectures", "device.warps_per_sm",
-              "device.blocks_per_sm", "device.shared_bytes_per_sm", "device.shared_bytes_reserved", "cells.indices",
-              "cells.grid_blocks", "cells.placements",
-              "cells.process_deviation", "cells.autocorrelation", "cells.modes", "cells.outliers", "cells.neighbour"}
-    # Filled since 2.2.
-    OF_1_X |= {"cells.placement_deviation", "cells.time_ns.effective_samples"}
-    # Of 2.x there is the default plan alone, which has no workload that multiplies, on a GPU that remaps rows of its
-    # memory and retires no pages.
-    OF_2_X = {name for name in OF_1_X if not name.startswith(("card", "health", "tool.", "device."))} - {
-        "host.name", "host.slot", "cells.time_ns.effective_samples", "cells.indices", "cells.grid_blocks"} - {
-        f"cells.{name}" for name in ("placements", "placement_deviation", "autocorrelation", "modes", "outliers", "neighbour")
-    } | {"temperature", "cells.indices.file"} | {
+    # Keys that no committed result fills: they are of batch jobs, of calibrations, of traces, and of GPUs that retire pages
+    # of their memory.
+    NEVER_FILLED = {"host.job", "cells.process_deviation", "cells.indices.file", "temperature"} | {
         f"health.{when}.{what}" for when in ("before", "after")
         for what in ("retired_pages_single_bit", "retired_pages_double_bit", "retirement_pending")}
     # What is null where all is well.
@@ -846,9 +836,9 @@ class CommittedResults(Case):
     @classmethod
     @functools.lru_cache
     def results(cls):
-        """[(path, as it is, of schema 2.0)], with the first and the last cells of each."""
+        """[(path, as it is, as it is printed)], with the first and the last cells of each."""
         made = []
-        paths = [os.path.join(ROOT, "tests/data/result-1.0.json")]
+        paths = []
         for folder, folders, names in os.walk(os.path.join(ROOT, "results")):
             folders[:] = [name for name in folders if name != "local"]  # of whoever works here
             paths += [os.path.join(folder, name) for name in names if name.endswith(".json")]
@@ -863,12 +853,10 @@ class CommittedResults(Case):
         return made
 
     def test_valid(self):
-        older = jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/result-1.schema.json")))
         for path, given, newest in self.results():
             with self.subTest(path):
-                schema = older if given["schema"]["version"].startswith("1.") else validator()
-                for schema, result in ((schema, given), *([] if newest == given else [(validator(), newest)])):
-                    schema.validate({**result, "cells": result["cells"][:4] + result["cells"][-4:]})
+                for result in (given, *([] if newest == given else [newest])):
+                    validator().validate({**result, "cells": result["cells"][:4] + result["cells"][-4:]})
 
     def empty(self, value, place=""):
         """(place, whether it says nothing) of everything in a document; elements and counters are of one place."""
@@ -881,16 +869,10 @@ class CommittedResults(Case):
 
     def test_what_a_gpu_fills_is_filled(self):
         never = {}
-        for path, given, newest in self.results():
-            if "tests/data" in path:  # of an early program, which knew its architectures
-                continue
-            found = never.setdefault(given["schema"]["version"].split(".")[0], {})
+        for _path, _given, newest in self.results():
             for place, nothing in self.empty({**newest, "cells": newest["cells"][:40]}):
-                found[place] = found.get(place, True) and nothing
-        for major, found in never.items():
-            with self.subTest(major):
-                self.assertEqual({place for place, nothing in found.items() if nothing} - self.TROUBLE,
-                                 self.OF_1_X if major == "1" else self.OF_2_X)
+                never[place] = never.get(place, True) and nothing
+        self.assertEqual({place for place, nothing in never.items() if nothing} - self.TROUBLE, self.NEVER_FILLED)
 
 
 if __name__ == "__main__":

@@ -168,14 +168,6 @@ class Parameters(Case):
             self.assertIn("reference.json is not a result: ", said)
 
 
-class Older(Case):
-    def test_the_program_reads_them(self):
-        """Their cells have no time but that of the samples."""
-        name = os.path.join(ROOT, "tests/data/result-1.0.json")
-        lines = self.script("--program", CBANK, name, name).stdout.splitlines()
-        self.assertEqual([line.split()[-6:-4] for line in lines[2:4]], [["0.00%", "+0.00%"]] * 2)
-
-
 class BadInput(Case):
     def test_what_is_no_result_is_named(self):
         good = result(REFERENCE)

@@ -593,9 +593,6 @@ class Inputs(Case):
                           "--path", "all", "--elements", "4096", "--counters", "none")
         self.assertIn("skipped: ", self.made(result).page().section("matrix").text)
 
-    def test_older_result(self):
-        self.made(os.path.join(ROOT, "tests/data/result-1.0.json"))
-
     def test_equal_names(self):
         files = [modelled(os.path.join(self.folder, name), *UNCOUNTED, "--path", "constant,global")
                  for name in map(self.place, ("a", "b"))]

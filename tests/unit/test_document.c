@@ -126,7 +126,6 @@ static const struct document basket_document = {.schema = "basket",
                                                 .remedy = "take one that this test wrote",
                                                 .major = 2,
                                                 .minor = 1,
-                                                .oldest_major = 1,
                                                 .root = {.fields = FIELDS(basket_rows), .given = SIZE_MAX}};
 
 static void close_basket(struct basket *basket, cJSON *tree)
@@ -193,7 +192,7 @@ static void what_is_empty_is_null_or_left_out(void **state)
 static void older_files_lack_later_keys(void **state)
 {
     static const char old[] =
-        "{\"schema\":{\"name\":\"basket\",\"version\":\"1.0\"},\"label\":\"red\\u0007\",\"owner\":null,"
+        "{\"schema\":{\"name\":\"basket\",\"version\":\"2.0\"},\"label\":\"red\\u0007\",\"owner\":null,"
         "\"small\":3,\"large\":null,\"full\":false,\"taste\":null,\"flags\":[],\"fruit\":\"apple\","
         "\"samples\":[],\"stone\":null,\"unknown\":1}";
     struct basket basket = {0};
@@ -213,8 +212,8 @@ struct wrong {
 
 static const struct wrong wrongs[] = {
     {"\"basket\"", "\"box\"", "schema.name: 'box' is no basket of cbank; take one that this test wrote"},
-    {"\"2.1\"", "\"3.0\"", "schema.version: 3.0, this build reads up to 2.x"},
-    {"\"2.1\"", "\"0.9\"", "schema.version: 0.9, this build reads from 1.0 on"},
+    {"\"2.1\"", "\"3.0\"", "schema.version: 3.0, this build reads 2.x; use the cbank that wrote the file"},
+    {"\"2.1\"", "\"1.9\"", "schema.version: 1.9, this build reads 2.x"},
     {"\"2.1\"", "\"2\"", "schema.version: expected a version like \"1.0\", it is this string"},
     {"\"red\"", "\"redredred\"", "label: expected a string of at most 7 bytes, it is this string"},
     {"\"red\"", "null", "label: expected a string of at most 7 bytes, it is null"},

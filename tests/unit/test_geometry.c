@@ -147,8 +147,7 @@ static void score_level(const struct geometry_level *level, const struct sim_lev
 
         scores[i].said += found->known;
         scores[i].unsaid += !found->known;
-        scores[i].wrong +=
-            found->known && (i == REPLACEMENT ? !(found->value & bit) : found->value != of[i].truth);
+        scores[i].wrong += found->known && (i == REPLACEMENT ? !(found->value & bit) : found->value != of[i].truth);
         assert_true(found->known || found->reason[0]);
     }
 }
@@ -241,9 +240,17 @@ static void known_hierarchies_are_found(void **state)
         uint32_t swapped; /* banks whose sets are swapped */
     } cases[] = {
         {"Kepler's sizes as published, ways made up",
-         {LEVEL(64, 64, 8, 4, 40), LEVEL(256, 256, 16, 8, 110)}, 2, BANK_BYTES, SAMPLES_MAX, 0},
+         {LEVEL(64, 64, 8, 4, 40), LEVEL(256, 256, 16, 8, 110)},
+         2,
+         BANK_BYTES,
+         SAMPLES_MAX,
+         0},
         {"Hopper over the banks of several modules: the first level swaps sets by bank",
-         {LEVEL(64, 64, 8, 4, 31), LEVEL(256, 256, 64, 8, 105)}, 2, 4 * BANK_BYTES, SAMPLES_MAX, 4},
+         {LEVEL(64, 64, 8, 4, 31), LEVEL(256, 256, 64, 8, 105)},
+         2,
+         4 * BANK_BYTES,
+         SAMPLES_MAX,
+         4},
         {"sets that no power of two divides, and sectors", {LEVEL(128, 32, 33, 5, 33)}, 1, BANK_BYTES, SAMPLES_MAX, 0},
         {"a larger memory", {LEVEL(64, 64, 16, 8, 33)}, 1, 4 * BANK_BYTES, 200000, 0},
         {"walks that time little at once", {LEVEL(64, 64, 16, 8, 33)}, 1, 4 * BANK_BYTES, 12000, 0},
