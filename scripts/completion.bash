@@ -21,8 +21,8 @@ _cbank_options()
     forget) echo '--help --why' ;;
     fleet) echo '--help --baseline --inventory --threshold --peer-threshold --nights --gap --json --junit --markdown --quiet --color' ;;
     export) echo '--help --format --raw' ;;
-    contribute) echo '--help --credit --color' ;;
-    check) echo '--help --json --color' ;;
+    contribute) echo '--help' ;;
+    check) echo '--help --json' ;;
     report) echo '--help' ;;
     plot) echo '--help' ;;
     convert) echo '--help' ;;
@@ -94,8 +94,6 @@ _cbank_words()
     history:--color) echo 'auto always never' ;;
     fleet:--color) echo 'auto always never' ;;
     export:--format) echo 'csv gbench bmf otava otava_config kernel_tuner accelsim' ;;
-    contribute:--color) echo 'auto always never' ;;
-    check:--color) echo 'auto always never' ;;
     list:) echo 'workloads paths patterns sources parameters sweeps regimes counters engines devices chips metrics cards images' ;;
     list:--color) echo 'auto always never' ;;
     doctor:--color) echo 'auto always never' ;;

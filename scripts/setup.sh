@@ -34,7 +34,7 @@ needs='
     all   sanitizer undefined           -                   libubsan            -
     all   command groff                 groff-base          groff               groff
     all   command pdffonts              poppler-utils       poppler-utils       poppler
-    contribute module scipy             python3-scipy       python3-scipy       python-scipy
+    contribute module jsonschema        python3-jsonschema  python3-jsonschema  python-jsonschema
     plots module  pandas            python3-pandas      python3-pandas      python-pandas
     plots module  scipy             python3-scipy       python3-scipy       python-scipy
     plots module  matplotlib            python3-matplotlib  python3-matplotlib  python-matplotlib

@@ -329,8 +329,8 @@ static uint32_t divisor(uint32_t a, uint32_t b)
 struct runs {
     uint32_t count, units; /* runs, and units in all of them */
     uint32_t length; /* of the first; 0: others differ (but for the last, which may be cut) */
-    uint32_t apart;  /* greatest common divisor of the distances of their starts */
-    bool even;       /* those are all equal */
+    uint32_t apart; /* greatest common divisor of the distances of their starts */
+    bool even; /* those are all equal */
 };
 
 static struct runs runs_of(const uint8_t *missed, uint32_t units)

@@ -39,20 +39,20 @@ enum { GEOMETRY_LEVELS_MAX = 6, GEOMETRY_REASON_BYTES = 200, GEOMETRY_PLATEAUS_M
 struct geometry_number {
     bool known;
     uint32_t value;
-    size_t samples;                     /* timed accesses that it rests on */
-    const char *method;                 /* how the search looked for it, known or not */
+    size_t samples; /* timed accesses that it rests on */
+    const char *method; /* how the search looked for it, known or not */
     char reason[GEOMETRY_REASON_BYTES]; /* where not known: why, with the range that was searched */
 };
 
 struct geometry_level {
-    uint32_t number;        /* from 1 */
+    uint32_t number; /* from 1 */
     struct summary latency; /* cycles of accesses that this level answered, the clock included */
     /* fetch: what one miss brings. line: what leaves together. fits: the largest region from address 0 that can be
      * walked without a miss. lines_taken: lines that something else keeps. replacement: the policies that explain the
      * misses, as bits of enum cache_replacement; 0: none does. */
     struct geometry_number fetch_bytes, line_bytes, fits_bytes, capacity_bytes, ways, sets, lines_taken, replacement;
     char replacement_name[GEOMETRY_REASON_BYTES]; /* those policies, by replacement_text(); "" where not known */
-    uint32_t bank_count;                          /* entries of bank_swap; 0: one bank, or not known */
+    uint32_t bank_count; /* entries of bank_swap; 0: one bank, or not known */
     uint32_t bank_swap[GEOMETRY_BANKS_MAX]; /* line i of this bank is in the set of line i ^ this of the first */
     char contradiction[GEOMETRY_REASON_BYTES]; /* findings that disagree with each other; "" where none do */
 };
@@ -64,9 +64,10 @@ struct plateau {
 };
 
 struct geometry {
-    uint32_t searched_bytes;      /* of memory */
-    const char *shared_carve_out; /* the share of L1 that the walks left to shared memory; set by the caller, not owned */
-    size_t level_count;           /* the last one answers what no cache in the walked memory holds */
+    uint32_t searched_bytes; /* of memory */
+    const char
+        *shared_carve_out; /* the share of L1 that the walks left to shared memory; set by the caller, not owned */
+    size_t level_count; /* the last one answers what no cache in the walked memory holds */
     struct geometry_level level[GEOMETRY_LEVELS_MAX];
     size_t plateau_count;
     struct plateau plateau[GEOMETRY_PLATEAUS_MAX];
@@ -75,9 +76,9 @@ struct geometry {
 
 /* A number that the search looks for at every level. */
 struct geometry_finding {
-    const char *key;           /* the member's name */
-    size_t offset;             /* of its struct geometry_number in struct geometry_level */
-    bool of_shape;             /* unknown wherever lines, ways and sets are */
+    const char *key; /* the member's name */
+    size_t offset; /* of its struct geometry_number in struct geometry_level */
+    bool of_shape; /* unknown wherever lines, ways and sets are */
     const char *unit, *method; /* how it is looked for */
 };
 

@@ -47,12 +47,12 @@ void replacement_text(uint32_t policies, char out[GEOMETRY_REASON_BYTES])
  * next phases ask for. A visit is one access. Where that does not pass the level before, it is one access to every part
  * of the line that a miss of that level brings. */
 struct plan {
-    uint32_t bytes;  /* of a line that a visit takes */
-    uint32_t sets;   /* the first of the level */
-    uint32_t lines;  /* of each set, visited at random */
+    uint32_t bytes; /* of a line that a visit takes */
+    uint32_t sets; /* the first of the level */
+    uint32_t lines; /* of each set, visited at random */
     uint32_t resets; /* lines of each set, visited once at the beginning; the ones above are among them */
     uint32_t visits; /* to each line, the one at the beginning included */
-    uint32_t apart;  /* least phases from one visit to a line to the next */
+    uint32_t apart; /* least phases from one visit to a line to the next */
 };
 
 /* False where no such list is possible. */
@@ -108,7 +108,7 @@ static size_t list_visits(struct search *search, const struct plan *plan, uint64
 
     for (uint32_t i = 0; i < plan->sets * lines; i++) {
         search->expected[i] = plan->visits - 1; /* [sets][lines]: visits left */
-        search->load[i] = 0;                    /* [sets][lines]: phase of the last visit */
+        search->load[i] = 0; /* [sets][lines]: phase of the last visit */
     }
     for (uint32_t tag = plan->resets; tag-- > 0;)
         for (uint32_t set = 0; set < plan->sets; set++)
@@ -189,7 +189,7 @@ static bool look_up(const struct search *search, struct cache *cache, size_t i)
 static void compare_policy(struct search *search, size_t count, enum cache_replacement policy, struct seen *seen)
 {
     const struct shape *shape = search->shape;
-    size_t *const least = search->lines;                                  /* of each set */
+    size_t *const least = search->lines; /* of each set */
     uint32_t *const missed = search->load, *const differ = search->clean; /* of each access; of each set */
     struct cache cache = {0};
     uint32_t sum = 1;

@@ -1,18 +1,24 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Whether a document is what it says it is. Folders of chips are checked by the analysis (scripts/cbank/check.py), which
+ * asks this command about each file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "analysis.h"
+#include "calibration.h"
+#include "card.h"
+#include "characterize.h"
 #include "command.h"
-#include "grid.h"
 #include "log.h"
+#include "result.h"
 #include "text.h"
+#include "verdict.h"
 
 struct check_options {
     bool json, brief;
-    struct look_options look;
 };
 
 #define MEMBER(name) .offset = offsetof(struct check_options, name)
@@ -24,134 +30,178 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-static const struct option_group groups[] = {
-    OPTION_GROUP(rows, 0),
-    OPTION_GROUP(look_option_rows, offsetof(struct check_options, look)),
+static const struct option_group groups[] = {OPTION_GROUP(rows, 0)};
+
+/* What is known of a document. */
+struct checked {
+    const char *file, *kind; /* kind NULL: it is no document of cbank */
+    bool measured;           /* a GPU answered */
+    char what[256];          /* is wrong; "" where nothing is */
+    const char *remedy;
 };
 
-/* -- what is printed ----------------------------------------------------------------------------------- */
+/* -- documents ----------------------------------------------------------------------------------------- */
 
-/* clang-format off */
-#define TEXT(member) .key = #member, .heading = #member, .value = grid_array, .of = GRID_MEMBER(struct chip_finding, member)
-
-static const struct grid_column columns[] = {
-    {TEXT(file), .head = true}, {TEXT(what), .below = true}, {TEXT(remedy), .below = true},
-};
-/* clang-format on */
-
-static struct grid findings_grid(const struct chip_check *check)
+static enum status check_result(struct checked *out)
 {
-    return (struct grid){.columns = columns,
-                         .column_count = sizeof(columns) / sizeof(columns[0]),
-                         .rows = check->findings,
-                         .row_count = check->count,
-                         .row_bytes = sizeof(*check->findings)};
-}
+    struct result result = {0};
+    struct exact_counts exact;
+    const enum status status = result_read(out->file, &result);
 
-enum status check_print(const struct chip_check *checks, size_t count, bool color)
-{
-    const struct grid_look look = {.width = text_width(stdout), .indent = 2, .color = color};
-    enum status status = STATUS_OK;
-
-    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        const struct chip_check *check = &checks[i];
-        const struct grid grid = findings_grid(check);
-
-        char found[64] = "nothing is missing, nothing contradicts";
-
-        if (check->count)
-            snprintf(found, sizeof(found), "%zu finding%s", (size_t)check->count, check->count == 1 ? "" : "s");
-        text_paragraph((struct text_wrap){.stream = stdout, .width = look.width, .indent = 2},
-                       "%s: %s, driver %s, %zu files, %.1f MiB, measured by %s: %s", check->folder,
-                       check->name[0] ? check->name : "no GPU", check->driver[0] ? check->driver : "not known",
-                       (size_t)check->files, (double)check->bytes / MIB, check->credit[0] ? check->credit : "nobody",
-                       found);
-        status = grid_print(stdout, &grid, &look);
+    if (status == STATUS_OK) {
+        exact = result_exact_counts(&result);
+        out->measured = !result.modelled_time;
+        if (!result.complete) {
+            snprintf(out->what, sizeof(out->what), "is of a run that did not end");
+            out->remedy = "cbank run --resume FILE goes on with it";
+        } else if (exact.differing) {
+            snprintf(out->what, sizeof(out->what),
+                     "has %zu exact counters that differ from what the kernels ask for", (size_t)exact.differing);
+            out->remedy = "cbank counters FILE names them; the driver or the compiler changed the kernels: report it";
+        }
     }
+    result_close(&result);
     return status;
 }
+
+static enum status check_characterization(struct checked *out)
+{
+    struct characterization found = {0};
+    const enum status status = characterization_read(out->file, &found);
+
+    out->measured = !found.replayed;
+    characterization_close(&found);
+    return status;
+}
+
+static enum status check_calibration(struct checked *out)
+{
+    struct calibration found = {0};
+    const enum status status = calibration_read(out->file, &found);
+
+    out->measured = !found.modelled;
+    calibration_close(&found);
+    return status;
+}
+
+static enum status check_card(struct checked *out)
+{
+    struct card card;
+
+    return card_read(out->file, &card);
+}
+
+static const struct kind {
+    const char *schema, *name;
+    enum status (*check)(struct checked *out); /* reads it; sets `measured`, and `what` where something is wrong */
+} kinds[] = {
+    {"cbank-result", "result", check_result},
+    {"cbank-characterization", "characterization", check_characterization},
+    {"cbank-calibration", "calibration", check_calibration},
+    {"cbank-card", "card", check_card},
+};
+
+/* STATUS_OK also where the document is wrong; what reads it has logged the place then. STATUS_USAGE: there is no such
+ * file. */
+static enum status check_document(const char *file, struct checked *out)
+{
+    const char *schema = "";
+    cJSON *json = NULL;
+    enum status status;
+
+    *out = (struct checked){.file = file, .remedy = "take the file as cbank wrote it, or write it again"};
+    if (access(file, R_OK) != 0)
+        return json_read_file(file, &json); /* which says why not */
+    status = json_read_file(file, &json);
+    json_get_text(json_get(json, "schema"), "name", &schema);
+    for (const struct kind *kind = kinds; status == STATUS_OK && kind < kinds + sizeof(kinds) / sizeof(kinds[0]); kind++)
+        if (strcmp(kind->schema, schema) == 0) {
+            out->kind = kind->name;
+            status = kind->check(out);
+        }
+    if (status == STATUS_USAGE)
+        snprintf(out->what, sizeof(out->what), "is not a valid %s", out->kind ? out->kind : "JSON file");
+    else if (!out->kind)
+        snprintf(out->what, sizeof(out->what), "is no result, characterization, calibration or card");
+    cJSON_Delete(json);
+    return status == STATUS_USAGE ? STATUS_OK : status;
+}
+
+/* -- the command --------------------------------------------------------------------------------------- */
 
 /* See results/check.schema.json. */
-static enum status print_json(const struct chip_check *checks, size_t count)
+static void add_json(cJSON *documents, const struct checked *checked)
 {
-    cJSON *root = cJSON_CreateObject(), *schema = json_add(root, "schema", cJSON_CreateObject());
-    cJSON *folders = json_add(root, "folders", cJSON_CreateArray());
+    cJSON *document = json_append(documents, cJSON_CreateObject());
+    cJSON *findings, *finding;
 
-    json_add_text(schema, "name", "cbank-check");
-    json_add_text(schema, "version", "1.0");
-    for (size_t i = 0; i < count; i++) {
-        const struct grid grid = findings_grid(&checks[i]);
-        cJSON *folder = json_append(folders, cJSON_CreateObject());
-
-        json_add_text(folder, "folder", checks[i].folder);
-        json_add_text(folder, "gpu", checks[i].name[0] ? checks[i].name : NULL);
-        json_add_text(folder, "driver", checks[i].driver[0] ? checks[i].driver : NULL);
-        json_add_text(folder, "credit", checks[i].credit[0] ? checks[i].credit : NULL);
-        json_add_integer(folder, "files", checks[i].files);
-        json_add_integer(folder, "bytes", checks[i].bytes);
-        json_add(folder, "findings", grid_to_json(&grid));
-    }
-    return json_put_owned(stdout, root);
-}
-
-/* -- several folders ----------------------------------------------------------------------------------- */
-
-/* Two folders of one chip: which of them counts nobody could say. */
-static enum status check_each_other(struct chip_check *checks, size_t count)
-{
-    enum status status = STATUS_OK;
-
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; status == STATUS_OK && j < i; j++)
-            if (checks[i].name[0] && strcmp(checks[i].name, checks[j].name) == 0)
-                status = check_add(&checks[i], CHIP_MANIFEST, "keep one of the two folders",
-                                   "is of the same chip as %.200s, %s", checks[j].folder, checks[j].name);
-    return status;
+    json_add_text(document, "file", checked->file);
+    json_add_text(document, "kind", checked->kind);
+    json_add(document, "measured", cJSON_CreateBool(checked->measured));
+    findings = json_add(document, "findings", cJSON_CreateArray());
+    if (!checked->what[0])
+        return;
+    finding = json_append(findings, cJSON_CreateObject());
+    json_add_text(finding, "what", checked->what);
+    json_add_text(finding, "remedy", checked->remedy);
 }
 
 static enum status check(const void *parsed, const struct invocation *invocation)
 {
     const struct check_options *options = parsed;
-    const size_t count = invocation->argument_count;
-    struct chip_check *checks = calloc(count, sizeof(*checks));
-    enum status status = checks ? STATUS_OK : log_memory("%zu folders", count);
+    cJSON *root = cJSON_CreateObject(), *schema = json_add(root, "schema", cJSON_CreateObject());
+    cJSON *documents = json_add(root, "documents", cJSON_CreateArray());
+    enum status status = STATUS_OK, worst = STATUS_OK;
+    static char name[] = "check";
 
-    for (size_t i = 0; i < count && status != STATUS_ENVIRONMENT; i++) {
-        char *folder = invocation->arguments[i];
+    for (size_t i = 0; i < invocation->argument_count; i++) {
+        struct stat file;
 
-        for (size_t length = strlen(folder); length > 1 && folder[length - 1] == '/'; length--)
-            folder[length - 1] = '\0';
-        status = status_worse(status, chip_check(folder, options->brief, &checks[i]));
+        if (stat(invocation->arguments[i], &file) != 0 || !S_ISDIR(file.st_mode))
+            continue;
+        cJSON_Delete(root);
+        invocation->argv[1] = name; /* which may be abbreviated */
+        return analysis_start((size_t)invocation->argc - 1, invocation->argv + 1);
     }
-    if (status == STATUS_OK)
-        status = check_each_other(checks, count);
-    if (status == STATUS_OK)
-        status = options->json ? print_json(checks, count)
-                               : check_print(checks, count, look_color(&options->look, STDOUT_FILENO));
-    if (status == STATUS_OK)
-        status = check_verdict(checks, count);
-    for (size_t i = 0; checks && i < count; i++)
-        check_close(&checks[i]);
-    free(checks);
-    return status;
+    json_add_text(schema, "name", "cbank-check");
+    json_add_text(schema, "version", "1.0");
+    for (size_t i = 0; status == STATUS_OK && i < invocation->argument_count; i++) {
+        const struct text_wrap wrap = {.stream = stdout, .width = text_width(stdout), .indent = 2};
+        struct checked checked;
+
+        status = check_document(invocation->arguments[i], &checked);
+        worst = checked.what[0] ? STATUS_FINDING : worst;
+        if (options->json)
+            add_json(documents, &checked);
+        else if (status == STATUS_OK && checked.what[0])
+            text_paragraph(wrap, "%s: %s; %s", checked.file, checked.what, checked.remedy);
+        else if (status == STATUS_OK)
+            text_paragraph(wrap, "%s: a valid %s%s", checked.file, checked.kind, checked.measured ? ", measured" : "");
+    }
+    if (status == STATUS_OK && options->json)
+        return status_worse(json_put_owned(stdout, root), worst);
+    cJSON_Delete(root);
+    return status == STATUS_OK ? worst : status;
 }
 
 const struct command check_command = {
     .name = "check",
-    .summary = "Say what is missing in the folder of a chip, or contradicts itself",
-    .arguments = "DIR...",
+    .summary = "Say what is wrong with documents, or with the folder of a chip",
+    .arguments = "FILE...|DIR...",
     .arguments_min = 1,
     .arguments_max = 1000,
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct check_options),
     .details =
-        "DIRs are folders as cbank contribute makes them. Each file is looked at beside the manifest: whether it is there,\n"
-        "whole and the one that was named, of the same GPU, driver and program as the others, and of the command that it\n"
-        "should be of. Then whether exact counters are as expected, the two processes of the default plan say the same, and\n"
-        "the card rests on these files and this device. Several folders are looked at beside each other.\n"
+        "A FILE is a result, a characterization, a calibration or a card. It is read as all commands read it: every key, its\n"
+        "type and its limits. A result must be complete, and its exact counters must be as expected.\n"
+        "\n"
+        "A DIR is the folder of a chip, as cbank contribute makes it. Then the analysis also compares the files with the\n"
+        "manifest and with each other: hashes, GPU, driver, program and commands, the two processes of the default plan, and\n"
+        "the card. No two folders may be of one chip.\n"
         "\n"
         "Exit code 1: something is missing, malformed or contradicts itself; each with the file and what to do. 2: no such\n"
-        "folder.",
+        "file or folder.",
     .run = check,
 };

@@ -38,6 +38,7 @@ COMMANDS_OF_A_PLACE = 1000 if FULL else 3
 PLAN = ["--engine", "model", "--path", "constant,global", "--pattern", "per_warp", "--elements", "4096", "--seed", "1"]
 COMPARE = ["compare", "--calibration", "calibration.json", "base.json", "new.json"]
 
+CHECKED = ["measured.json", "calibration.json", "record.json", os.path.join(ROOT, "results/cards/h200.json")]
 # Name: command line. All read files of the folder that setUpClass fills; what they write begins with "out".
 COMMANDS = {
     "help": ["help"], "--version": ["--version"], "--man": ["help", "--man"], "--completion": ["help", "--completion"],
@@ -69,8 +70,7 @@ COMMANDS = {
     "fleet --junit": ["fleet", "fleet.db", "--baseline", "590.44.01", "--junit", "out.xml", "--markdown", "out.md"],
     "list": ["list"], "list --json": ["list", "counters", "--json"], "doctor": ["doctor"],
     "list cards": ["list", "cards"], "run of a published chip": ["run", *PLAN, "--card", "v100", "--json", "out.json"],
-    "check": ["check", "chip", "bases"], "check --json": ["check", "--json", "chip"],
-    "contribute": ["contribute", "chip"],
+    "check": ["check", *CHECKED], "check --json": ["check", "--json", *CHECKED],
     "run": ["run", *PLAN, "--json", "out.json"], "run to stdout": ["run", *PLAN, "--json", "-"],
     "run --resume": ["run", "--resume", "out-interrupted.json"],
     "calibrate": ["calibrate", *PLAN, "--counters", "none", "--processes", "2", "--json", "out.json"],
@@ -200,7 +200,6 @@ class Allocations(unittest.TestCase):
             "latency_constant", "geometry_constant", "serialization_constant", "sharing_constant", "counts_constant")]
         with open(os.path.join(cls.folder.name, "record.json"), "w", encoding="utf-8") as file:
             json.dump(record, file)
-        cls.make_chip(os.path.join(cls.folder.name, "chip"))
         with open(os.path.join(cls.folder.name, "base.json"), encoding="utf-8") as file:
             result = json.load(file)
         result["complete"] = False
@@ -220,22 +219,6 @@ class Allocations(unittest.TestCase):
         with open(os.path.join(cls.folder.name, "inventory"), "w", encoding="utf-8") as file:
             file.write("n000 8\nn001 9\n")
         cls.old["out.db"] = store_says(os.path.join(cls.folder.name, "out.db"))
-
-    @classmethod
-    def make_chip(cls, chip):
-        """The folder of a chip, of which much is wrong."""
-        os.mkdir(chip)
-        for name, source in (("core-matrix", "base"), ("second-process", "measured"), ("calibration", "calibration"),
-                             ("characterization", "record")):
-            shutil.copy(os.path.join(cls.folder.name, f"{source}.json"), os.path.join(chip, f"{name}.json"))
-        shutil.copy(os.path.join(ROOT, "results/cards/h200.json"), os.path.join(chip, "card.json"))
-        with open(os.path.join(cls.folder.name, "measured.json"), encoding="utf-8") as file:
-            result = json.load(file)
-        manifest = {"schema": {"name": "cbank-manifest", "version": "1.0"}, "tool": result["tool"], "credit": "nobody",
-                    "brief": False, "measured_utc": "2026-01-01T00:00:00Z", "device": result["device"],
-                    "files": [{"name": "card.json", "sha256": 64 * "0", "bytes": 1}]}
-        with open(os.path.join(chip, "manifest.json"), "w", encoding="utf-8") as file:
-            json.dump(manifest, file)
 
     def outcome(self, name, fault=None):
         return Outcome(self.folder.name, COMMANDS[name], fault)

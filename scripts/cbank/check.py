@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""`cbank check DIR...`: what is missing in the folder of a chip, malformed, or in contradiction to the rest.
+
+The instrument checks each document, and compares the two processes of the default plan; here is what one file says of
+another."""
+
+import argparse
+import json
+import os
+import textwrap
+
+from . import chips, documents, instrument
+from .errors import FINDING, Failure, printable
+
+BYTES_MAX = 10 << 20  # of a folder
+AGAIN = "remove it and let cbank contribute make it again"
+ONE_GPU = "a folder is of one GPU, one driver and one program: remove what is of another and let cbank contribute measure it"
+
+
+class Check:
+    """One folder. `findings` are (file, what, remedy); `said`, by key, what the first file with that key says of the GPU,
+    its board, its driver and the program."""
+
+    def __init__(self, folder, brief):
+        self.folder, self.brief = folder, brief
+        self.findings, self.said, self.first = [], {}, None
+        self.bytes, self.credit, self.manifest = 0, None, None
+        self.names = chips.files_of(folder)
+        self.contents = {}
+
+    def add(self, file, what, remedy=AGAIN):
+        self.findings.append((file, what, remedy))
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def run(self):
+        self.check_manifest()
+        for name in self.names:
+            self.check_file(name)
+        self.check_steps()
+        if self.bytes > BYTES_MAX:
+            self.add(None, f"has {self.bytes / (1 << 20):.1f} MiB, more than {BYTES_MAX >> 20}", "measure with fewer samples")
+        if not self.findings:  # else there is nothing to compare
+            self.compare_processes()
+        return self
+
+    def check_manifest(self):
+        """Reads the manifest, where there is one."""
+        if not os.path.exists(self.path(chips.MANIFEST)):
+            self.add(chips.MANIFEST, "is missing", "run cbank contribute, which writes it")
+            return
+        try:
+            manifest = chips.load_json(self.path(chips.MANIFEST))
+        except Failure:
+            manifest = None
+        import jsonschema
+        if not jsonschema.Draft202012Validator(documents.schema_of("manifest.schema.json")).is_valid(manifest):
+            self.add(chips.MANIFEST, "is no manifest")
+            return
+        self.manifest, self.credit = manifest, manifest["credit"]
+        if manifest["brief"] and not self.brief:
+            self.add(chips.MANIFEST, "is of the short plans of tests, which say nothing of a chip",
+                     "run cbank contribute without --brief, in another folder")
+            return
+        self.check_head(chips.MANIFEST, manifest)
+
+    def listed(self, name):
+        """What the manifest says of a file."""
+        return next((entry for entry in self.manifest["files"] if entry["name"] == name), None)
+
+    def check_file(self, name):
+        """Looks at a file as far as all are alike: what the manifest says of it, and what it is of."""
+        found = chips.entry_of(self.folder, name)
+        self.bytes += found["bytes"]
+        if self.manifest:
+            listed = self.listed(name)
+            if not listed:
+                self.add(name, "is not in the manifest", "remove it, or run cbank contribute again, which writes the manifest")
+            elif listed != found:
+                self.add(name, f"is not the file of the manifest: {found['bytes']} bytes with SHA-256 {found['sha256'][:12]}, "
+                               f"not {listed['bytes']} with {listed['sha256'][:12]}")
+        try:
+            self.contents[name] = chips.load_json(self.path(name))
+        except Failure:
+            return  # check_steps says so
+        self.check_head(name, self.contents[name])
+
+    def check_head(self, name, content):
+        """Compares the GPU, the driver and the program of a document with those of the first one."""
+        device, tool = ({key: value for key, value in found.items() if isinstance(value, (str, bool))}
+                        if isinstance(found, dict) else {} for found in (content.get("device"), content.get("tool")))
+        if device and not self.first:
+            self.first = name
+        for what, value in (("the GPU", device.get("name")), ("the board", device.get("uuid")),
+                            ("driver", device.get("driver")), ("commit", tool.get("git_commit"))):
+            if value and self.said.setdefault(what, value) != value:
+                self.add(name, f"is of {what} {value}, and {self.first} of {self.said[what]}", ONE_GPU)
+        if tool.get("git_dirty") is True and not self.brief:
+            self.add(name, "is of a program with changes that no commit has",
+                     "commit the changes, or take a clean clone, and measure again")
+
+    def check_steps(self):
+        """Looks at each file that belongs to a chip as what it is; the instrument reads all of them."""
+        there = [step for step in chips.STEPS if step.file in self.names]
+        words = ["check", "--json", *(self.path(step.file) for step in there)]
+        told = instrument.ask(words, (0, FINDING))["documents"] if there else []
+        for step in chips.STEPS:
+            if step not in there:
+                self.add(step.file, f"is missing: {step.what}", "run cbank contribute, which makes what is not there")
+        for step, document in zip(there, told):
+            content = self.contents.get(step.file)
+            if document["kind"] != step.kind or not content:
+                self.add(step.file, f"is no {step.kind}")
+            elif step.kind != "card" and not document["measured"]:
+                self.add(step.file, "is a prediction or a replay: nothing was measured")
+            elif step.kind == "result" and not document["findings"] and not chips.is_of_step(step, self.brief, content):
+                self.add(step.file, f"is of another command: {content['tool']['argv']}")
+            elif not document["findings"] and step.kind == "card":
+                self.check_card(step.file, content)
+            for finding in document["findings"]:
+                self.add(step.file, finding["what"], finding["remedy"])
+        for entry in self.manifest["files"] if self.manifest else []:
+            if entry["name"] not in self.names:
+                self.add(entry["name"], "is missing: the manifest names it",
+                         "run cbank contribute again, which writes the manifest")
+
+    def check_card(self, name, card):
+        """Compares the card with the device and the files of the folder."""
+        device = self.manifest["device"] if self.manifest else {}
+        of_card = [card["name"], f"{card['cc_major']}.{card['cc_minor']}", card["sm_count"], card["l2_bytes"]]
+        of_device = [device.get("name", "").removeprefix("NVIDIA "), device.get("compute_capability"),
+                     device.get("sm_count"), device.get("l2_bytes")]
+        if device and of_card != of_device:
+            self.add(name, f"is a card of {' '.join(map(str, of_card))}, and the results are of {' '.join(map(str, of_device))}")
+        for evidence in card["evidence"].values() if self.manifest else []:
+            base = os.path.basename(evidence["file"])
+            listed = self.listed(base)
+            if not listed or listed["sha256"] != evidence["sha256"]:
+                self.add(name, f"rests on {base} with SHA-256 {evidence['sha256'][:12]}, which is not in the folder")
+
+    def compare_processes(self):
+        """Adds a finding where the two processes of the default plan do not say the same."""
+        base, new = self.path("core-matrix.json"), self.path("second-process.json")
+        told = instrument.ask(["compare", "--quiet", "--json", "-", "--threshold", "1%", "--calibration", self.path("calibration.json"),
+                               base, new], (0, FINDING, 4))
+        differ = told["counts"]["improved"] + told["counts"]["regressed"]
+        if differ:
+            self.add("second-process.json",
+                     f"differs from core-matrix.json, the same plan by the same program, in {differ} of {len(told['cells'])} "
+                     "cells: cbank compare says by how much",
+                     "remove both, keep other programs off the GPU, and let cbank contribute measure them again")
+
+    def json(self):
+        """As results/check.schema.json has it."""
+        return {"folder": self.folder, "gpu": self.said.get("the GPU"), "driver": self.said.get("driver"),
+                "credit": self.credit, "files": len(self.names), "bytes": self.bytes,
+                "findings": [dict(zip(("file", "what", "remedy"), finding)) for finding in self.findings]}
+
+    def print(self):
+        """Prints the folder and its findings for 80 columns."""
+        count = len(self.findings)
+        found = f"{count} finding{'s' * (count != 1)}" if count else "nothing is missing, nothing contradicts"
+        lines = [f"{self.folder}: {self.said.get('the GPU', 'no GPU')}, driver {self.said.get('driver', 'not known')}, "
+                 f"{len(self.names)} files, {self.bytes / (1 << 20):.1f} MiB, measured by {self.credit or 'nobody'}: {found}"]
+        lines += [f"  {file or 'the folder'} {what}; {remedy}" for file, what, remedy in self.findings]
+        for line in lines:
+            print(textwrap.fill(printable(line), 80, subsequent_indent="    ", break_on_hyphens=False))
+
+
+def main(words):
+    parser = argparse.ArgumentParser(prog="cbank check", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", metavar="DIR", nargs="+", help="the folder of a chip")
+    parser.add_argument("--json", action="store_true", help="print JSON, as results/check.schema.json describes it")
+    parser.add_argument("--brief", action="store_true", help=argparse.SUPPRESS)  # of contribute --brief
+    options = parser.parse_args(words)
+    checks = [Check(folder.rstrip("/") or "/", options.brief).run() for folder in options.folders]
+    for i, check in enumerate(checks):
+        same = next((other for other in checks[:i]
+                     if "the GPU" in check.said and other.said.get("the GPU") == check.said["the GPU"]), None)
+        if same:
+            check.add(chips.MANIFEST, f"is of the same chip as {same.folder}, {check.said['the GPU']}",
+                      "keep one of the two folders")
+    if options.json:
+        print(json.dumps({"schema": {"name": "cbank-check", "version": "1.0"},
+                          "folders": [check.json() for check in checks]}, indent=1))
+    else:
+        for check in checks:
+            check.print()
+    return FINDING if any(check.findings for check in checks) else 0

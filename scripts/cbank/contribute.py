@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""`cbank contribute DIR`: measures all that the folder of a chip holds, on the first GPU.
+
+After cbank doctor it runs the default plan hot, cold and by a second process, the calibration, sizes, serialization,
+widths, table sizes, every workload by every path, the characterization, and makes a card. A manifest then names the files
+with their hashes, and cbank check looks at the folder. It can be stopped at any time: the same command goes on with what
+is not there. The card takes no GPU. Names of hosts are left out."""
+
+import argparse
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from . import check, chips, instrument
+from .errors import ENVIRONMENT, FINDING, INCONCLUSIVE, USAGE, Failure, printable, say
+
+
+class Stopped(BaseException):
+    """A signal came."""
+
+
+def stop(number, _frame):
+    raise Stopped(number)
+
+
+def die_with_parent():
+    """Lets the kernel end this child with its parent: else it would go on measuring beside the next try."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # 1: PR_SET_PDEATHSIG
+
+
+class Contribution:
+    """A folder that is being made. `worst` is the worst exit code of the steps; `pace`, how much longer than planned they
+    took here."""
+
+    def __init__(self, folder, options, words):
+        self.folder, self.brief, self.credit, self.words = folder, options.brief, options.credit, words
+        self.worst, self.spent, self.planned = 0, 0.0, 0.0
+
+    def there(self, name):
+        return os.path.exists(os.path.join(self.folder, name))
+
+    def run(self, words, what):
+        """Runs the instrument in the folder. Its exit code; raises Failure where it could not do what it should."""
+        with subprocess.Popen([instrument.program(), *words.split()], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              preexec_fn=die_with_parent) as child:
+            try:
+                code = child.wait()
+            except Stopped as stopped:
+                child.send_signal(stopped.args[0])  # it leaves a file that can be gone on with
+                raise
+        if code < 0:
+            raise Failure(f"{what} was killed by signal {-code}", ENVIRONMENT)
+        if code not in (0, FINDING, INCONCLUSIVE):
+            raise Failure(f"{what} ended with {code}: see above; then the same command goes on",
+                          code if code == USAGE else ENVIRONMENT)
+        return code
+
+    def needed(self, step):
+        """None where a step is done; else the words that run it."""
+        words = chips.words_of(step, self.brief)
+        if not self.there(step.file):
+            return words
+        if step.kind != "result":
+            return None
+        result = chips.load_json(os.path.join(self.folder, step.file))
+        if not chips.is_of_step(step, self.brief, result):
+            argv = (result.get("tool") or {}).get("argv")
+            raise Failure(f"{self.folder}/{step.file} is of another command: {argv}; remove it, or name another folder")
+        return None if result.get("complete") else f"run --quiet --resume {step.file}"
+
+    def check_mixed(self, step):
+        """A result has to be of the GPU, driver and program of the first one. Else it goes, and the folder stays of one."""
+        def of(name):
+            result = chips.load_json(os.path.join(self.folder, name))
+            return [result["device"][key] for key in ("name", "uuid", "driver")] + [result["tool"]["git_commit"]]
+
+        first, this = of(chips.STEPS[0].file), of(step.file)
+        if first != this:
+            os.remove(os.path.join(self.folder, step.file))
+            raise Failure(f"{self.folder} was begun on {', '.join(map(str, first))}; this is {', '.join(map(str, this))}: "
+                          "name another folder")
+
+    def take(self, number, step):
+        words = self.needed(step)
+        if not words:
+            return
+        pace = self.spent / self.planned if self.planned else 1
+        left = pace * sum(later.seconds for later in chips.STEPS[number - 1:] if not self.there(later.file))
+        say("", f"{number} of {len(chips.STEPS)}: {step.what}; about {left // 60:.0f} min {left % 60:02.0f} s left")
+        start = time.monotonic()
+        self.worst = max(self.worst, self.run(words, step.what), key=(0, INCONCLUSIVE, FINDING).index)
+        self.spent += time.monotonic() - start
+        self.planned += step.seconds
+        if not self.there(step.file):
+            raise Failure(f"{step.what} left no {step.file}", ENVIRONMENT)
+        if step.kind == "result":
+            self.check_mixed(step)
+
+    def take_all(self):
+        first = chips.STEPS[0]
+        if any(step.kind != "card" and not self.there(step.file) for step in chips.STEPS):
+            self.run("doctor", "cbank doctor")
+        if not self.there(first.file):  # the first process on a machine is slow, and is not kept
+            self.run(f"{first.brief if self.brief else first.words} --counters none --json {chips.SCRATCH}", "the warm-up")
+        for number, step in enumerate(chips.STEPS, 1):
+            self.take(number, step)
+        if self.there(chips.SCRATCH):
+            os.remove(os.path.join(self.folder, chips.SCRATCH))
+
+    def write_manifest(self):
+        path = os.path.join(self.folder, chips.MANIFEST)
+        first = chips.load_json(os.path.join(self.folder, chips.STEPS[0].file))
+        credit = self.credit
+        if credit is None and self.there(chips.MANIFEST):
+            try:
+                credit = chips.load_json(path).get("credit")
+            except Failure:
+                credit = None  # a broken one is written again
+        chips.write_json(path, {
+            "schema": {"name": "cbank-manifest", "version": "1.0"},
+            "tool": {**first["tool"], "argv": " ".join(["cbank", "contribute", *self.words])},
+            "credit": printable(credit or "anonymous")[:127], "brief": self.brief, "measured_utc": first["started_utc"],
+            "device": first["device"], "files": [chips.entry_of(self.folder, name) for name in chips.files_of(self.folder)]})
+
+
+def main(words):
+    parser = argparse.ArgumentParser(prog="cbank contribute", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", metavar="DIR", help="the folder, made where there is none")
+    parser.add_argument("--credit", metavar="NAME", help="who measured, for the manifest (default: as it was, else anonymous)")
+    parser.add_argument("--brief", action="store_true", help=argparse.SUPPRESS)  # short plans, for tests
+    options = parser.parse_args(words)
+    folder = options.folder.rstrip("/") or "/"
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise Failure(f"{folder}: {error.strerror}; name a folder that can be written") from None
+    contribution = Contribution(folder, options, words)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, stop)
+    try:
+        contribution.take_all()
+    except Stopped as stopped:
+        say("", f"{folder} has what is done; the same command goes on")
+        sys.stderr.flush()
+        signal.signal(stopped.args[0], signal.SIG_DFL)
+        os.kill(os.getpid(), stopped.args[0])
+    contribution.write_manifest()
+    found = check.Check(folder, options.brief).run()
+    found.print()
+    return FINDING if found.findings else contribution.worst
