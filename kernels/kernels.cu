@@ -37,10 +37,11 @@ template <class Element, uint32_t length> struct parameter_values {
     const uint32_t distinct = numbers.distinct, stride = numbers.stride;                                    \
     (void)block, (void)thread, (void)step, (void)length, (void)distinct, (void)stride
 
-#define PATTERN(name, summary, scope_, walks_, core_, takes, formula)                                       \
-    struct pattern_##name {                                                                                 \
-        static constexpr enum index_scope scope = scope_;                                                   \
-        static constexpr bool walks = walks_, core = core_;                                                 \
+#define PATTERN(name_, formula, ...)                                                                        \
+    struct pattern_##name_ {                                                                                \
+        static constexpr struct pattern row = {.name = #name_, __VA_ARGS__};                                \
+        static constexpr enum index_scope scope = row.scope;                                                \
+        static constexpr bool walks = row.walks, core = row.core;                                           \
         static __device__ uint32_t index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length,   \
                                          const struct pattern_numbers &numbers)                             \
         {                                                                                                   \
@@ -61,15 +62,16 @@ template <class Values, class Element, class Held> struct places {
     uint32_t copies;
 };
 
-#define PATH(name, summary, home_, unit, scope_, bytes_, copies_, chosen, lowest, loads_, sass, ptx, access) \
-    struct path_##name {                                                                                    \
-        static constexpr enum table_home home = home_;                                                      \
-        static constexpr uint32_t bytes = bytes_, length = (bytes_) / sizeof(uint32_t);                     \
-        static constexpr uint32_t architecture = lowest;                                                    \
-        static constexpr enum index_scope scope = scope_;                                                   \
-        static constexpr bool staged = unit == UNIT_SHARED, loads = loads_, whole = true;                   \
-        static constexpr bool copied = (copies_) > 1, exchanged = unit == UNIT_REGISTERS;                   \
-        static constexpr bool selects = unit == UNIT_SELECT;                                                \
+#define PATH(name_, access, ...)                                                                            \
+    struct path_##name_ {                                                                                   \
+        static constexpr struct path row = {.name = #name_, __VA_ARGS__};                                   \
+        static constexpr enum table_home home = row.home;                                                   \
+        static constexpr uint32_t bytes = row.bytes, length = row.bytes / sizeof(uint32_t);                 \
+        static constexpr uint32_t architecture = row.architecture;                                          \
+        static constexpr enum index_scope scope = row.scope;                                                \
+        static constexpr bool staged = row.unit == UNIT_SHARED, loads = row.loads, whole = true;            \
+        static constexpr bool copied = row.copies > 1, exchanged = row.unit == UNIT_REGISTERS;              \
+        static constexpr bool selects = row.unit == UNIT_SELECT;                                            \
         typedef uint32_t element_type;                                                                      \
         typedef parameter_values<uint32_t, home == TABLE_PARAMETER ? length : 1> table_values;              \
         typedef held_words<selects ? length : 1> held_table;                                                \
@@ -232,9 +234,9 @@ static __device__ uint32_t switched_index(const kernel_args &args, uint32_t bloc
                                           uint32_t length)
 {
     switch (args.pattern) {
-#define PATTERN(name, summary, scope, walks, core, takes, formula)                                          \
+#define PATTERN(name, formula, ...)                                                                         \
     case PATTERN_##name:                                                                                    \
-        return (core) ? pattern_##name::index(block, thread, step, length, args.numbers) : 0;
+        return pattern_##name::core ? pattern_##name::index(block, thread, step, length, args.numbers) : 0;
 #include "patterns.def"
     default:
         return 0;
@@ -412,16 +414,16 @@ static constexpr uint32_t power(uint32_t base, uint32_t exponent)
     return exponent == 0 ? 1 : base * power(base, exponent - 1);
 }
 
-#define WORKLOAD(name, summary, body, dimensions_, steps_, index_, before, takes_, variants_, patterns, elements, \
-                 blocks, formula)                                                                           \
-    template <uint32_t variant_> struct workload_##name {                                                   \
+#define WORKLOAD(name_, body, formula, ...)                                                                 \
+    template <uint32_t variant_> struct workload_##name_ {                                                  \
         typedef shape_##body shape;                                                                         \
-        static constexpr uint32_t variant = variant_, variants = variants_, dimensions = dimensions_;       \
+        static constexpr struct workload row = {.name = #name_, __VA_ARGS__};                               \
+        static constexpr uint32_t variant = variant_, variants = row.variants, dimensions = row.dimensions; \
         static constexpr uint32_t in_flight = variant_ ? (variant_ - 1) % CBANK_IN_FLIGHT_MAX + 1 : 0;      \
         static constexpr bool pressed = variant_ > CBANK_IN_FLIGHT_MAX;                                     \
-        static constexpr uint32_t steps = steps_ ? steps_ : power(2 * variant_ + 1, dimensions_);           \
-        static constexpr enum workload_index index = index_;                                                \
-        static constexpr uint32_t takes = takes_;                                                           \
+        static constexpr uint32_t steps = row.steps ? row.steps : power(2 * variant_ + 1, row.dimensions);  \
+        static constexpr enum workload_index index = row.index;                                             \
+        static constexpr uint32_t takes = row.takes;                                                        \
         static __device__ uint32_t result(uint32_t input, uint32_t sum)                                     \
         {                                                                                                   \
             (void)input;                                                                                    \
@@ -495,7 +497,7 @@ template <class Workload, class Path> struct instances {
 
 template <class Workload, class Path>
 const void *const instances<Workload, Path>::kernels[] = {
-#define PATTERN(name, summary, scope, walks, core, takes, formula) instance<Workload, Path, pattern_##name>::get(),
+#define PATTERN(name, formula, ...) instance<Workload, Path, pattern_##name>::get(),
 #include "patterns.def"
     loaded_instance<Workload, Path>::get(),
 };
@@ -507,7 +509,7 @@ template <class Workload> struct path_instances {
 
 template <class Workload>
 const void *const *const path_instances<Workload>::kernels[] = {
-#define PATH(name, summary, home, unit, scope, bytes, copies, chosen, lowest, loads, sass, ptx, access)             \
+#define PATH(name, access, ...)                                                                               \
     instances<Workload, path_##name>::kernels,           instances<Workload, sized<path_##name, 1>>::kernels, \
     instances<Workload, sized<path_##name, 2>>::kernels, instances<Workload, sized<path_##name, 4>>::kernels, \
     instances<Workload, sized<path_##name, 8>>::kernels, instances<Workload, sized<path_##name, 16>>::kernels,

@@ -4,8 +4,7 @@
 #include <string.h>
 
 const struct path paths[] = {
-#define PATH(name, summary, home, unit, scope, bytes, copies, chosen, architecture, loads, sass, ptx, load) \
-    {#name, summary, home, unit, scope, bytes, copies, chosen, architecture, loads, sass, ptx},
+#define PATH(name_, load, ...) {.name = #name_, __VA_ARGS__},
 #include "paths.def"
 };
 

@@ -80,15 +80,16 @@ template <class table_element> static __device__ table_element selected(const ui
     return words[index];
 }
 
-#define PATH(name, summary, home, unit_, scope_, bytes, copies_, chosen, lowest, loads_, sass, ptx, access)          \
-    struct path_##name {                                                                                    \
+#define PATH(name_, access, ...)                                                                            \
+    struct path_##name_ {                                                                                   \
         typedef uint32_t table_element;                                                                     \
-        static constexpr enum index_scope scope = scope_;                                                   \
-        static constexpr enum load_unit unit = unit_;                                                       \
-        static constexpr uint32_t architecture = lowest;                                                    \
-        static constexpr bool small = (copies_) > 1 || unit_ == UNIT_REGISTERS || unit_ == UNIT_SELECT;             \
-        static constexpr bool loads = loads_ && !small;                                                     \
-        typedef parameter_values<home == TABLE_PARAMETER ? (bytes) / sizeof(uint32_t) : 1> table_values;     \
+        static constexpr struct path row = {.name = #name_, __VA_ARGS__};                                   \
+        static constexpr enum index_scope scope = row.scope;                                                \
+        static constexpr enum load_unit unit = row.unit;                                                    \
+        static constexpr uint32_t architecture = row.architecture;                                          \
+        static constexpr bool small = row.copies > 1 || unit == UNIT_REGISTERS || unit == UNIT_SELECT;      \
+        static constexpr bool loads = row.loads && !small;                                                  \
+        typedef parameter_values<row.home == TABLE_PARAMETER ? row.bytes / sizeof(uint32_t) : 1> table_values; \
         static __device__ uint32_t load(const places<table_values> &place, uint32_t index)                  \
         {                                                                                                   \
             const bank_by_bytes cbank_values;                                                               \
@@ -442,6 +443,5 @@ template <class Path>
 const void *const path_instances<Path>::kernels[] = {instances<Path>::walk, instances<Path>::chain,
                                                      instances<Path>::stream};
 
-#define PATH(name, summary, home, unit, scope, bytes, copies, chosen, lowest, loads, sass, ptx, access)             \
-    template struct path_instances<path_##name>;
+#define PATH(name, access, ...) template struct path_instances<path_##name>;
 #include "paths.def"

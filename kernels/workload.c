@@ -432,20 +432,22 @@ static const struct shape shape_lookup = {.input_loads = load_each_step,
                                           .operations = add_each_step,
                                           .check = check_map};
 
-#define WORKLOAD(name, summary, shape, dimensions, steps, index, before, takes, variants, patterns, elements, \
-                 block_sizes, formula)                                                                        \
-    static uint32_t name##_result(uint32_t input, uint32_t sum)                                               \
-    {                                                                                                         \
-        (void)input;                                                                                          \
-        return (formula);                                                                                     \
+#define WORKLOAD(name, shape, result, ...)                      \
+    static uint32_t name##_result(uint32_t input, uint32_t sum) \
+    {                                                           \
+        (void)input;                                            \
+        return (result);                                        \
     }
 #include "workloads.def"
 
 const struct workload workloads[] = {
-#define WORKLOAD(name, summary, shape, dimensions, steps, index, before, takes, variants, patterns, elements, \
-                 block_sizes, formula)                                                                        \
-    {#name,  summary, #formula, #shape,   &shape_##shape, dimensions,  steps,        index,                   \
-     before, takes,   variants, patterns, elements,       block_sizes, name##_result},
+#define WORKLOAD(name_, body, result_, ...) \
+    {.name = #name_,                        \
+     .formula = #result_,                   \
+     .shape_name = #body,                   \
+     .shape = &shape_##body,                \
+     .result = name_##_result,              \
+     __VA_ARGS__},
 #include "workloads.def"
 };
 

@@ -21,12 +21,6 @@ enum workload_index {
     INDEX_LOADED,          /* there is none: indices are data, of a source */
 };
 
-/* What is done before every launch. */
-enum workload_before {
-    BEFORE_NOTHING,
-    BEFORE_REFILL, /* the host writes the first refill_bytes of the table */
-};
-
 /* Lookups in flight at most: greater variants of their kernels load other data beside them. */
 #define CBANK_IN_FLIGHT_MAX 4u
 
@@ -38,12 +32,11 @@ struct workload {
     const char *name;
     const char *summary;
     const char *formula;    /* the result expression, as written in the table */
-    const char *shape_name; /* map, stencil or convolution */
+    const char *shape_name; /* map, stencil, convolution or lookup */
     const struct shape *shape;
     uint32_t dimensions;    /* of the image */
     uint32_t steps;         /* payload loads a thread makes; 0: as many as the filter has elements */
     enum workload_index index;
-    enum workload_before before;
     uint32_t takes;         /* parameters: a set of PARAMETER_BIT */
     uint32_t variants;      /* the kernel is compiled for each number from 1 to this; 0: for none */
     const char *patterns;   /* the plan where the command line names none, comma-separated */

@@ -6,7 +6,7 @@
     const uint32_t distinct = numbers.distinct, stride = numbers.stride; \
     (void)block, (void)thread, (void)step, (void)length, (void)distinct, (void)stride
 
-#define PATTERN(name, summary, scope, walks, core, takes, formula)                                       \
+#define PATTERN(name, formula, ...)                                                                      \
     static inline uint32_t name##_index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length, \
                                         struct pattern_numbers numbers)                                  \
     {                                                                                                    \
@@ -31,8 +31,8 @@
 #include "patterns.def"
 
 const struct pattern patterns[] = {
-#define PATTERN(name, summary, scope, walks, core, takes, formula) \
-    {#name, summary, #formula, scope, walks, core, takes, name##_index, name##_block_indices},
+#define PATTERN(name_, formula_, ...) \
+    {.name = #name_, .formula = #formula_, .index = name_##_index, .block_indices = name_##_block_indices, __VA_ARGS__},
 #include "patterns.def"
 };
 

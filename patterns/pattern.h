@@ -25,7 +25,7 @@ enum index_scope {
 
 /* Index of each row of patterns.def. */
 enum pattern_index {
-#define PATTERN(name, summary, scope, walks, core, takes, index) PATTERN_##name,
+#define PATTERN(name, index, ...) PATTERN_##name,
 #include "patterns.def"
     PATTERN_COUNT
 };

@@ -34,7 +34,7 @@ static const struct names
     scopes = WORDS([INDEX_THREAD] = "thread", [INDEX_BLOCK] = "block", [INDEX_IMMEDIATE] = "immediate"),
     indices = WORDS([INDEX_COMPILED] = "compiled", [INDEX_SWITCHED] = "switched", [INDEX_SWITCHED_LENGTH] = "switched_length",
                     [INDEX_LOADED] = "loaded"),
-    befores = WORDS([BEFORE_NOTHING] = "nothing", [BEFORE_REFILL] = "refill"), kinds = {.names = counter_kind_names};
+    kinds = {.names = counter_kind_names};
 /* clang-format on */
 
 static void add_word(cJSON *array, const char *word)
@@ -166,7 +166,7 @@ static const struct field workload_fields[] = {
     {OF(workload, field_reference, name)}, {FIELD(field_reference, struct workload, "shape", shape_name, REQUIRED)},
     {OF(workload, field_uint32, steps)}, {OF(workload, field_uint32, dimensions)},
     {OF(workload, field_uint32, variants)}, {OF(workload, field_name, index), .of = &indices},
-    {OF(workload, field_name, before), .of = &befores}, {FIELD(takes, struct workload, "parameters", takes, REQUIRED)},
+    {FIELD(takes, struct workload, "parameters", takes, REQUIRED)},
     {OF(workload, items, patterns)}, {OF(workload, items, elements), .of = "numbers"},
     {OF(workload, items, block_sizes), .of = "numbers"}, {OF(workload, field_reference, formula)},
     {OF(workload, field_reference, summary)},
@@ -391,7 +391,7 @@ struct list {
 
 /* clang-format off */
 static const struct list lists[] = {
-    {"workloads", "Workloads: the arithmetic around the loads", 6, NULL,
+    {"workloads", "Workloads: the arithmetic around the loads", 5, NULL,
      TABLE("workload", workloads, workload_count), FIELDS(workload_fields)},
     {"paths", "Paths: the way a load takes", 7, NULL, TABLE("path", paths, path_count), FIELDS(path_fields)},
     {"patterns", "Patterns: which element a thread reads", 5, NULL,

@@ -15,12 +15,20 @@ from common import ROOT
 from tree import ARCHITECTURE, DISASSEMBLER, PATTERNS, TOOLKIT, Case, Changes, Scratch, built, kernels
 
 # Rows that no table has.
-PATTERN = ('PATTERN(reversed, "neighbouring threads, backwards", INDEX_THREAD, 0, 0, 0, '
-           '(length - 1u - thread) % length)\n')
-PATH_ROW = ('PATH(fresh, "global memory, fetched again by every load", TABLE_GLOBAL, UNIT_L2, INDEX_THREAD, '
-            '1024u, 1, 0, 35, 1, "LDG.STRONG", "ld.global.cv", __ldcv(&table[index]))\n')
-WORKLOAD = ('WORKLOAD(triple, "three loads a thread", map, 1, 3, INDEX_COMPILED, BEFORE_NOTHING, 0, 0, "lockstep", '
-            '"4096", "64", input - 2u * sum)\n')
+PATTERN = """\
+PATTERN(reversed, (length - 1u - thread) % length,
+        .summary = "neighbouring threads, backwards")
+"""
+PATH_ROW = """\
+PATH(fresh, __ldcv(&table[index]),
+     .summary = "global memory, fetched again by every load", .home = TABLE_GLOBAL, .unit = UNIT_L2, .bytes = 1024u,
+     .architecture = 35, .loads = 1, .sass = "LDG.STRONG", .ptx = "ld.global.cv")
+"""
+WORKLOAD = """\
+WORKLOAD(triple, map, input - 2u * sum,
+         .summary = "three loads a thread", .dimensions = 1, .steps = 3, .patterns = "lockstep", .elements = "4096",
+         .block_sizes = "64")
+"""
 SMALL = ("shared_copies", "shuffle", "select_4", "select_16")  # paths for lookup alone
 
 
